@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_ANALYZE_RUN_H
+#define TP_ANALYZE_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "data/label.h"
+#include "stats/summary.h"
+
+/*
+ * A run: every tensor of the directories given, as one row of numbers with a
+ * packed summary. This is what groups, findings and figures are made from;
+ * the tensors' values are gone.
+ */
+
+/* One tensor. Texts are owned by the run's arena and never NULL. */
+struct tp_row {
+    const char *file;          /* path as reached from the command line   */
+    const char *path;          /* inside the file                         */
+    struct tp_label label;
+    int64_t ordinal;           /* among rows with all other labels equal  */
+    const char *dtype;         /* "bfloat16"                              */
+    const char *target_format; /* number format id, or the dtype          */
+    const char *scale_rule;    /* MX only, else ""                        */
+    const char *shape;         /* "[16,1,64]"                             */
+    int64_t first_dims[2];     /* shape[0], shape[1]; -1 when absent      */
+    int64_t batch_size;        /* as DESIGN section 3; -1 unknown         */
+    double target_max;         /* largest finite of target_format; NaN if
+                                  unknown or a block format's scale makes
+                                  the question moot                       */
+    struct tp_numbers numbers; /* exact, the quantiles too                */
+    const struct tp_packed *packed;
+};
+
+/* One thing that could not be analysed. */
+struct tp_skipped {
+    const char *file, *path, *reason;
+    int64_t offset;
+    bool damage;               /* counts for exit status 3 */
+};
+
+struct tp_run {
+    struct tp_arena arena;
+    struct tp_row *rows;       /* sorted: file path bytes, payload order  */
+    size_t row_count;
+    struct tp_skipped *skipped;
+    size_t skipped_count;
+    const char **notes;        /* warnings, one sentence each             */
+    size_t note_count;
+    uint64_t files_read, files_ignored, bytes_read;
+};
+
+#endif

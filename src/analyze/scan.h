@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_ANALYZE_SCAN_H
+#define TP_ANALYZE_SCAN_H
+
+#include "base/error.h"
+#include "base/pool.h"
+#include "data/number.h"
+#include "data/tensor.h"
+#include "stats/summary.h"
+
+/*
+ * One tensor from its storage to its exact numbers: reads each byte once in
+ * chunks of TP_CHUNK_BYTES, verifies the container's CRC-32 while a chunk is
+ * in cache, and splits a large tensor over the pool along the same chunks.
+ * The result does not depend on the number of jobs.
+ */
+
+/* Scratch memory of a pool's workers; reused from tensor to tensor. */
+struct tp_scanner;
+
+/* Makes scratch for `pool` (borrowed). Release with tp_scanner_free. */
+enum tp_status tp_scanner_new(struct tp_pool *pool,
+                              struct tp_scanner **scanner,
+                              struct tp_error *err);
+void tp_scanner_free(struct tp_scanner *scanner);
+
+/* What a scan is asked for. */
+struct tp_scan_request {
+    const struct tp_number *target; /* judges overflow and underflow; NULL:
+                                       none are counted                    */
+    const char *scale_rule;         /* MX: "floor", "ceil", "even", "rceil" */
+    unsigned worker;                /* of the calling task                 */
+};
+
+/* What a scan gives: everything exact. */
+struct tp_scan_result {
+    struct tp_summary summary;
+    double quantile[TP_QUANTILES]; /* exact order statistics, linear
+                                      interpolation as numpy's default;
+                                      NaN when there is no finite value    */
+};
+
+/*
+ * Scans one tensor. Called by the thread that made the pool or from a task.
+ * Fails with TP_E_DAMAGED (storage too short, wrong CRC-32), TP_E_IO or
+ * TP_E_MEMORY; the result is then undefined.
+ */
+enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
+                       const struct tp_scan_request *request,
+                       struct tp_scan_result *result, struct tp_error *err);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_BASE_BYTES_H
+#define TP_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/*
+ * The bytes of one input: a regular file, or memory. Reading is positional
+ * and by copy, so that several threads may read one input at once and a file
+ * that shrinks under us is an error message, not a signal (which is why
+ * nothing is mapped).
+ */
+struct tp_bytes {
+    int fd;                      /* -1: memory                           */
+    uint64_t size;               /* bytes, as of opening                 */
+    const unsigned char *memory; /* the whole input, or NULL             */
+    unsigned char *owned;        /* released by tp_bytes_close, or NULL  */
+};
+
+/*
+ * Opens a regular file. Files up to 128 KiB are read into memory at once.
+ * Fails with TP_E_IO (cannot open or read, not a regular file).
+ * Close with tp_bytes_close.
+ */
+enum tp_status tp_bytes_open(const char *path, struct tp_bytes *bytes,
+                             struct tp_error *err);
+
+/* Borrows `size` bytes of memory as an input; closing releases nothing. */
+void tp_bytes_view(const void *memory, size_t size, struct tp_bytes *bytes);
+
+/* Releases what tp_bytes_open took. Accepts a zeroed or closed object. */
+void tp_bytes_close(struct tp_bytes *bytes);
+
+/*
+ * Copies exactly `length` bytes from byte `offset` into `buffer`. Fails with
+ * TP_E_DAMAGED when the input ends before that (the message names the
+ * offset), TP_E_IO when the system cannot read. Any number of threads.
+ */
+enum tp_status tp_bytes_read(const struct tp_bytes *bytes, uint64_t offset,
+                             void *buffer, size_t length,
+                             struct tp_error *err);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_BASE_LIMITS_H
+#define TP_BASE_LIMITS_H
+
+/*
+ * Every cap of this program, with its reason. A cap exists to bound memory
+ * or time against hostile input; none is meant to be met by real files.
+ */
+
+/* torch itself refuses more than 64 dimensions (c10 kDimVectorStaticSize is
+ * smaller, but at::TensorIterator and the serializer stop at 64). */
+#define TP_LIMIT_DIMS 64
+
+/* The fixed grid on which floating sums are taken and large tensors are
+ * split over jobs: 1 MiB fits the second level cache of current cores. */
+#define TP_CHUNK_BYTES ((size_t)1 << 20)
+
+/* A pickle larger than this is refused. The object part of a checkpoint with
+ * 10^6 tensors takes about 200 bytes each, 200 MB; raw storages never count,
+ * except the byte strings of the plain pickle fallback. */
+#define TP_LIMIT_PICKLE_BYTES ((uint64_t)1 << 30)
+
+/* Values one pickle may build: 10^6 tensors need about 2*10^7. The machine
+ * itself must stay below 64 bytes a value. */
+#define TP_LIMIT_PICKLE_VALUES ((uint64_t)1 << 25)
+
+/* Deflate cannot expand more than 1032 : 1 (a match of 258 bytes from two
+ * bits), so a record that claims more is a lie. */
+#define TP_LIMIT_DEFLATE_RATIO 1032
+
+/* Deflated records up to this size are inflated into memory, larger ones
+ * into an unlinked temporary file: one buffer per job. */
+#define TP_LIMIT_INFLATE_MEMORY ((uint64_t)4 << 20)
+
+/* Nesting of containers when tensors are searched in a value: Python's own
+ * pickler gives up near 1 000 levels. */
+#define TP_LIMIT_NESTING 10000
+
+/* Nesting of directories; PATH_MAX is 4096, so no real tree is deeper. */
+#define TP_LIMIT_DIRECTORY_DEPTH 2048
+
+/* Jobs: more threads than this only cost memory (about 3 MiB each). */
+#define TP_LIMIT_JOBS 1024
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 16, FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
+
+struct tp_arena_block {
+    struct tp_arena_block *older;
+    size_t size;
+    _Alignas(ALIGN) unsigned char bytes[];
+};
+
+enum tp_status tp_grow(void *array, size_t *capacity, size_t need,
+                       size_t size, struct tp_error *err)
+{
+    if (need <= *capacity)
+        return TP_OK;
+    size_t room = *capacity ? *capacity : 16;
+    while (room < need && room <= SIZE_MAX / 2)
+        room *= 2;
+    if (room < need || room > SIZE_MAX / size)
+        return tp_fail_memory(err);
+    void *old, *grown;
+    memcpy(&old, array, sizeof old);
+    grown = realloc(old, room * size);
+    if (!grown)
+        return tp_fail_memory(err);
+    memset((char *)grown + *capacity * size, 0, (room - *capacity) * size);
+    memcpy(array, &grown, sizeof grown);
+    *capacity = room;
+    return TP_OK;
+}
+
+/* Blocks double up to 1 MiB, so an arena wastes at most half of itself. */
+static int add_block(struct tp_arena *arena, size_t size)
+{
+    size_t room = arena->capacity ? arena->capacity * 2 : FIRST_BLOCK;
+    if (room > LARGEST_BLOCK)
+        room = LARGEST_BLOCK;
+    if (room < size)
+        room = size;
+    if (room > SIZE_MAX - sizeof(struct tp_arena_block))
+        return -1;
+    struct tp_arena_block *block = malloc(sizeof *block + room);
+    if (!block)
+        return -1;
+    block->older = arena->blocks;
+    block->size = room;
+    arena->blocks = block;
+    arena->used = 0;
+    arena->capacity = room;
+    arena->total += room;
+    return 0;
+}
+
+void *tp_arena_alloc(struct tp_arena *arena, size_t size)
+{
+    if (size > SIZE_MAX - ALIGN)
+        return NULL;
+    size_t rounded = (size + ALIGN - 1) / ALIGN * ALIGN;
+    if (!arena->blocks || rounded > arena->capacity - arena->used) {
+        if (add_block(arena, rounded) < 0)
+            return NULL;
+    }
+    void *memory = arena->blocks->bytes + arena->used;
+    arena->used += rounded;
+    return memset(memory, 0, rounded);
+}
+
+char *tp_arena_text(struct tp_arena *arena, const char *text, size_t length)
+{
+    char *copy = length < SIZE_MAX ? tp_arena_alloc(arena, length + 1) : NULL;
+    if (copy && length)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+void tp_arena_reset(struct tp_arena *arena)
+{
+    struct tp_arena_block *newest = arena->blocks;
+    if (!newest)
+        return;
+    while (newest->older) {
+        struct tp_arena_block *old = newest->older;
+        newest->older = old->older;
+        arena->total -= old->size;
+        free(old);
+    }
+    arena->used = 0;
+}
+
+void tp_arena_clear(struct tp_arena *arena)
+{
+    tp_arena_reset(arena);
+    free(arena->blocks);
+    memset(arena, 0, sizeof *arena);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_BASE_MEMORY_H
+#define TP_BASE_MEMORY_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+/*
+ * Memory: checked growth of arrays and an arena for what lives together.
+ * Sizes that come from a file are checked by the caller against
+ * base/limits.h before they get here.
+ */
+
+/*
+ * Makes room for `need` elements of `size` bytes in the array *array with
+ * room for *capacity. Grows by doubling; old elements are kept, new ones are
+ * zero. On failure nothing changes. *array is released with free().
+ */
+enum tp_status tp_grow(void *array, size_t *capacity, size_t need,
+                       size_t size, struct tp_error *err);
+
+/*
+ * An arena: many small allocations that end together. All-zero bytes are an
+ * empty arena. Not for use by two threads at once.
+ */
+struct tp_arena {
+    struct tp_arena_block *blocks; /* newest first */
+    size_t used;                   /* bytes used of the newest block */
+    size_t capacity;               /* bytes of the newest block      */
+    size_t total;                  /* bytes taken from the system    */
+};
+
+/*
+ * Zeroed memory of `size` bytes, aligned to 16, owned by the arena; NULL when
+ * the system has none. Size 0 gives a valid pointer.
+ */
+void *tp_arena_alloc(struct tp_arena *arena, size_t size);
+
+/* A NUL-terminated copy of `length` bytes in the arena; NULL as above. */
+char *tp_arena_text(struct tp_arena *arena, const char *text, size_t length);
+
+/*
+ * Empties the arena for reuse and keeps at most its newest block, so that a
+ * worker that reads many small files does not go to the system each time.
+ */
+void tp_arena_reset(struct tp_arena *arena);
+
+/* Releases everything; the arena is empty afterwards and may be reused. */
+void tp_arena_clear(struct tp_arena *arena);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void tp_text_clear(struct tp_text *text)
+{
+    free(text->data);
+    memset(text, 0, sizeof *text);
+}
+
+static bool make_room(struct tp_text *text, size_t more)
+{
+    if (!text->failed && tp_grow(&text->data, &text->capacity,
+                                 text->length + more + 1, 1, NULL) != TP_OK)
+        text->failed = true;
+    return !text->failed;
+}
+
+void tp_text_bytes(struct tp_text *text, const char *bytes, size_t length)
+{
+    if (!make_room(text, length))
+        return;
+    memcpy(text->data + text->length, bytes, length);
+    text->length += length;
+    text->data[text->length] = '\0';
+}
+
+void tp_text_add(struct tp_text *text, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length < 0)
+        text->failed = true;
+    else if (make_room(text, (size_t)length)) {
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+/* Length of the valid UTF-8 sequence at `s`, 0 when it is not one. */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t length = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] >= 0x80 && (s[0] < 0xc2 || s[0] > 0xf4))
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    /* overlong forms, surrogates, above U+10FFFF */
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+void tp_text_json(struct tp_text *text, const char *value)
+{
+    tp_text_bytes(text, "\"", 1);
+    for (const unsigned char *s = (const unsigned char *)value; *s;) {
+        size_t length = utf8_length(s);
+        if (length == 0)
+            tp_text_bytes(text, "\xef\xbf\xbd", 3);
+        else if (*s == '"' || *s == '\\')
+            tp_text_add(text, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7f)
+            tp_text_add(text, "\\u%04x", *s);
+        else
+            tp_text_bytes(text, (const char *)s, length);
+        s += length ? length : 1;
+    }
+    tp_text_bytes(text, "\"", 1);
+}
+
+void tp_text_json_number(struct tp_text *text, double value)
+{
+    if (isfinite(value))
+        tp_text_add(text, "%.17g", value);
+    else
+        tp_text_add(text, "null");
+}
+
+void tp_text_printable(struct tp_text *text, const char *value)
+{
+    for (const unsigned char *s = (const unsigned char *)value; *s; s++) {
+        if (*s < 0x20 || *s == 0x7f)
+            tp_text_add(text, "\\x%02x", *s);
+        else
+            tp_text_bytes(text, (const char *)s, 1);
+    }
+}
+
+const char *tp_text_get(const struct tp_text *text)
+{
+    return text->data ? text->data : "";
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_BASE_TEXT_H
+#define TP_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+/*
+ * A growing text. All-zero bytes are an empty text. An allocation that fails
+ * sets `failed` and later calls do nothing, so that a long sequence of adds
+ * is checked once, at its end.
+ */
+struct tp_text {
+    char *data; /* NUL-terminated, or NULL when nothing was added */
+    size_t length, capacity;
+    bool failed;
+};
+
+/* Releases the text; it is empty afterwards. */
+void tp_text_clear(struct tp_text *text);
+
+/* Appends as printf does. */
+void tp_text_add(struct tp_text *text, const char *format, ...)
+    TP_PRINTF(2, 3);
+
+/* Appends `length` bytes as they are. */
+void tp_text_bytes(struct tp_text *text, const char *bytes, size_t length);
+
+/* Appends a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
+void tp_text_json(struct tp_text *text, const char *value);
+
+/* Appends a JSON number with 17 digits; null when it is not finite. */
+void tp_text_json_number(struct tp_text *text, double value);
+
+/* Appends the text with control characters written as \xNN. */
+void tp_text_printable(struct tp_text *text, const char *value);
+
+/* The text, "" when empty; borrowed, until the next call. */
+const char *tp_text_get(const struct tp_text *text);
+
+#endif

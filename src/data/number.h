@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_DATA_NUMBER_H
+#define TP_DATA_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Number formats: what a quantiser would turn a value into. One row each;
+ * everything else about a format (its overflow threshold, what it flushes to
+ * zero) is derived from the row.
+ *
+ * Values are (-1)^s * 2^e * (1 + m / 2^(p-1)) for e in emin .. emax with p
+ * significand bits, and below 2^emin the subnormals, multiples of
+ * 2^(emin - p + 1). HiF8 tapers: p depends on e, see tp_number_precision.
+ */
+enum tp_number_kind {
+    TP_NUMBER_ELEMENT, /* each value is rounded on its own               */
+    TP_NUMBER_MX,      /* block of 32 with an E8M0 scale                 */
+    TP_NUMBER_NVFP4    /* block of 16, E4M3 scale, binary32 tensor scale */
+};
+
+struct tp_number {
+    const char *id;       /* "e4m3", "mxfp8_e4m3", ... (DESIGN section 3) */
+    const char *help;     /* one line for `list dtypes`                   */
+    enum tp_number_kind kind;
+    const char *element;  /* id of the element format; own id if ELEMENT  */
+    int block;            /* elements in a block; 1 for ELEMENT           */
+    int bits;             /* of one element                               */
+    int precision;        /* significand bits p (HiF8: the widest)        */
+    int emin;             /* exponent of the smallest normal value        */
+    double max;           /* largest finite value of an element           */
+    double min_normal;
+    double min_subnormal; /* smallest positive value                      */
+    bool has_inf;         /* overflow becomes Inf (else NaN or saturates) */
+    bool ties_away;       /* HiF8; all others round ties to even          */
+};
+
+/* The rows, ended by a row whose id is NULL. */
+extern const struct tp_number tp_numbers[];
+
+/* The row with this id, or NULL. */
+const struct tp_number *tp_number_by_id(const char *id);
+
+/*
+ * The format a tensor_saver quant_type means (DESIGN section 3: hifp8 ->
+ * hif8, mxfp8 -> mxfp8_e4m3, ...), or NULL when the word is unknown. Ids
+ * themselves are accepted.
+ */
+const struct tp_number *tp_number_by_quant_type(const char *quant_type);
+
+/*
+ * The thresholds on |x| that sort a value into its fate, in units of the
+ * scale for block formats. Each is a finite double; `_at` says whether the
+ * threshold itself belongs to the class.
+ */
+struct tp_thresholds {
+    double overflow;     /* |x| > this (>= if overflow_at) overflows      */
+    bool overflow_at;
+    double zero;         /* x != 0 and |x| < this (<= if zero_at) gives 0 */
+    bool zero_at;
+    double subnormal;    /* x != 0 and |x| < this rounds below min_normal;
+                            the tie itself is never below                 */
+};
+
+/*
+ * Derives the thresholds. Elementwise: after rounding, as DESIGN section 3
+ * (e4m3 > 464, e5m2 >= 61440, hif8 >= 40960, fp16 >= 65520). Block formats:
+ * of the scaled element, overflow is |x| > max, before rounding.
+ */
+void tp_number_thresholds(const struct tp_number *number,
+                          struct tp_thresholds *thresholds);
+
+/* Significand bits of the format at binade e (|x| in [2^e, 2^(e+1))). */
+int tp_number_precision(const struct tp_number *number, int e);
+
+/*
+ * The value of the (element) format nearest to x, with the format's default
+ * rounding; overflow gives +-Inf for elementwise formats, whether or not the
+ * format has one; NaN stays NaN. Exact for every finite double.
+ */
+double tp_number_round(const struct tp_number *number, double x);
+
+#endif

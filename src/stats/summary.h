@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_STATS_SUMMARY_H
+#define TP_STATS_SUMMARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/*
+ * What is kept of a tensor, or of any set of tensors, once its values are
+ * gone: counts, extrema, moments and a histogram of 8 bins per binade.
+ *
+ * The laws of every accumulator of this program hold: all-zero bytes are the
+ * empty state; no pointers; merge(empty, x) = merge(x, empty) = x bit for
+ * bit; merge is associative, exactly for integers and extrema, within
+ * rounding for moments. Merging in a fixed order is therefore reproducible.
+ */
+
+/* Sign (1 bit), biased binary32 exponent (8), top of the fraction (3): the
+ * upper 12 bits of the value truncated to binary32. Values outside the range
+ * of binary32 go to its outermost bins. */
+enum { TP_SUMMARY_BINS = 4096 };
+
+/* Order of the quantiles everywhere: q01 q05 q25 q50 q75 q95 q99. */
+enum { TP_QUANTILES = 7 };
+extern const double tp_quantile_levels[TP_QUANTILES];
+
+struct tp_counts {
+    uint64_t numel;     /* all elements; complex: number of complex ones  */
+    uint64_t values;    /* real numbers: 2 * numel for complex            */
+    uint64_t nan, pos_inf, neg_inf;
+    uint64_t zero;      /* of either sign                                 */
+    uint64_t negative;  /* finite and < 0                                 */
+    uint64_t judged;    /* values the four counts below were taken over;
+                           0 when there is no target format (integers)    */
+    uint64_t upper_overflow, lower_overflow, underflow, subnormal;
+};
+
+/* Over the finite values. Central moments are sums, not divided by n. */
+struct tp_moments {
+    uint64_t n;
+    double mean, m2, m3, m4;
+    double sum_abs, sum_squares;
+};
+
+/* Over the finite values; meaningless while moments.n is 0. */
+struct tp_extrema {
+    double min, max;
+    double abs_min_nonzero; /* 0: there was no nonzero value              */
+};
+
+struct tp_summary {
+    struct tp_counts counts;
+    struct tp_moments moments;
+    struct tp_extrema extrema;
+    uint64_t bins[TP_SUMMARY_BINS]; /* finite nonzero values              */
+};
+
+/* Adds `from` to `into`. Cannot fail; any two states. */
+void tp_summary_merge(struct tp_summary *into, const struct tp_summary *from);
+void tp_counts_merge(struct tp_counts *into, const struct tp_counts *from);
+void tp_moments_merge(struct tp_moments *into, const struct tp_moments *from);
+
+/*
+ * The numbers users see. Over finite values; NaN where a number does not
+ * exist (n = 0; std, skewness, kurtosis of n = 1; ratios when nothing was
+ * judged). std divides by n - 1, skewness = m3/n / (m2/n)^1.5, kurtosis is
+ * excess. Every ratio is over counts.numel (counts.values for complex).
+ */
+struct tp_numbers {
+    double min, max, mean, std, abs_max, abs_min_nonzero, l1_norm, l2_norm;
+    double skewness, kurtosis;
+    double quantile[TP_QUANTILES]; /* see tp_summary_numbers              */
+    double upper_overflow_ratio, lower_overflow_ratio, total_overflow_ratio;
+    double underflow_ratio, subnormal_ratio;
+};
+
+/*
+ * Derives the numbers. Quantiles here are interpolated inside the bins of the
+ * histogram (within 2^-3 relative); a tensor's exact ones replace them.
+ */
+void tp_summary_numbers(const struct tp_summary *summary,
+                        struct tp_numbers *numbers);
+
+/* Bin of a finite nonzero value, and the bin's edges: the values v of a bin
+ * satisfy inner <= |v| < outer. sign is +1 or -1. */
+unsigned tp_summary_bin(double value);
+void tp_summary_bin_edges(unsigned bin, double *inner, double *outer,
+                          int *sign);
+
+/*
+ * A summary in a few hundred bytes: counts, moments and extrema as they are,
+ * the occupied bins as variable-length integers. Owned by the arena.
+ */
+struct tp_packed {
+    struct tp_counts counts;
+    struct tp_moments moments;
+    struct tp_extrema extrema;
+    uint32_t bin_bytes;
+    uint8_t bins[];
+};
+
+/* Packs into the arena; NULL when out of memory. */
+const struct tp_packed *tp_summary_pack(const struct tp_summary *summary,
+                                        struct tp_arena *arena);
+
+/* Adds a packed summary to `into`, as tp_summary_merge does. */
+void tp_summary_merge_packed(struct tp_summary *into,
+                             const struct tp_packed *packed);
+
+#endif
