@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_BASE_FILE_H
+#define TP_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/*
+ * Files we write and directories we read. Nothing is ever half-written under
+ * its final name: output is written beside it and renamed when complete.
+ */
+
+/*
+ * The name to write to before `path` exists: same folder, hidden, unique to
+ * this process. Released with free(); NULL when out of memory.
+ */
+char *tp_file_aside(const char *path);
+
+/*
+ * Renames `aside` to `path` after checking that its bytes reached the disk.
+ * On failure `aside` is removed.
+ */
+enum tp_status tp_file_commit(const char *aside, const char *path,
+                              struct tp_error *err);
+
+/* Writes a whole file aside and renames it. */
+enum tp_status tp_file_write(const char *path, const void *data, size_t size,
+                             struct tp_error *err);
+
+/* Makes a directory and its parents; one that exists is fine. */
+enum tp_status tp_file_make_directories(const char *path,
+                                        struct tp_error *err);
+
+/* "dir/name" in new memory (free()); NULL when out of memory. */
+char *tp_file_join(const char *dir, const char *name);
+
+/* One regular file that was found. */
+struct tp_found {
+    char *path;    /* the start path, then names joined by '/' */
+    uint64_t size; /* bytes                                     */
+};
+
+/* What was found; all-zero bytes are an empty list. */
+struct tp_found_list {
+    struct tp_found *files; /* sorted by the bytes of their path */
+    size_t count, capacity;
+    char **problems;        /* sentences: what could not be read */
+    size_t problem_count, problem_capacity;
+};
+
+/*
+ * Adds every regular file below `root` (or `root` itself if it is one).
+ * Symbolic links are followed; a directory that is its own ancestor or was
+ * visited before in this call is not entered again. What cannot be opened
+ * becomes a problem; only a root that is not there fails (TP_E_NOT_FOUND).
+ * Not for concurrent use.
+ */
+enum tp_status tp_file_find(const char *root, struct tp_found_list *list,
+                            struct tp_error *err);
+
+/* Sorts the list by path and drops equal paths. Call after the last find. */
+void tp_found_sort(struct tp_found_list *list);
+
+/* Releases everything; the list is empty afterwards. */
+void tp_found_clear(struct tp_found_list *list);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+/* A directory or file by identity, so that links cannot make us loop. */
+struct identity {
+    dev_t device;
+    ino_t inode;
+};
+
+/* Open-addressing set of identities; grows at two thirds full. */
+struct seen {
+    struct identity *slots;
+    unsigned char *used;
+    size_t count, capacity;
+};
+
+struct finder {
+    struct tp_found_list *list;
+    struct seen seen;
+    char **todo; /* directories still to read; a stack, no recursion */
+    size_t todo_count, todo_capacity;
+    struct tp_error *err;
+};
+
+static size_t slot_of(const struct seen *seen, struct identity id)
+{
+    uint64_t hash = (uint64_t)id.inode * 0x9e3779b97f4a7c15u;
+    size_t slot = (size_t)((hash ^ (hash >> 29) ^ (uint64_t)id.device) &
+                           (seen->capacity - 1));
+    while (seen->used[slot] && (seen->slots[slot].inode != id.inode ||
+                                seen->slots[slot].device != id.device))
+        slot = (slot + 1) & (seen->capacity - 1);
+    return slot;
+}
+
+static enum tp_status seen_grow(struct seen *seen, struct tp_error *err)
+{
+    struct seen bigger = {.capacity = seen->capacity ? 2 * seen->capacity : 64};
+    bigger.slots = calloc(bigger.capacity, sizeof *bigger.slots);
+    bigger.used = calloc(bigger.capacity, 1);
+    if (!bigger.slots || !bigger.used) {
+        free(bigger.slots);
+        free(bigger.used);
+        return tp_fail_memory(err);
+    }
+    for (size_t i = 0; i < seen->capacity; i++) {
+        if (!seen->used[i])
+            continue;
+        size_t slot = slot_of(&bigger, seen->slots[i]);
+        bigger.slots[slot] = seen->slots[i];
+        bigger.used[slot] = 1;
+    }
+    bigger.count = seen->count;
+    free(seen->slots);
+    free(seen->used);
+    *seen = bigger;
+    return TP_OK;
+}
+
+/* Sets *is_new when the identity was not there before. */
+static enum tp_status seen_add(struct seen *seen, const struct stat *info,
+                               bool *is_new, struct tp_error *err)
+{
+    if (3 * (seen->count + 1) > 2 * seen->capacity &&
+        seen_grow(seen, err) != TP_OK)
+        return TP_E_MEMORY;
+    struct identity id = {info->st_dev, info->st_ino};
+    size_t slot = slot_of(seen, id);
+    *is_new = !seen->used[slot];
+    if (*is_new) {
+        seen->slots[slot] = id;
+        seen->used[slot] = 1;
+        seen->count++;
+    }
+    return TP_OK;
+}
+
+static enum tp_status add_problem(struct finder *finder, const char *path)
+{
+    struct tp_found_list *list = finder->list;
+    struct tp_text text = {0};
+    tp_text_add(&text, "cannot read ");
+    tp_text_printable(&text, path);
+    tp_text_add(&text, ": %s", strerror(errno));
+    if (text.failed ||
+        tp_grow(&list->problems, &list->problem_capacity,
+                list->problem_count + 1, sizeof *list->problems,
+                finder->err) != TP_OK) {
+        tp_text_clear(&text);
+        return tp_fail_memory(finder->err);
+    }
+    list->problems[list->problem_count++] = text.data;
+    return TP_OK;
+}
+
+/* Takes ownership of `path`. */
+static enum tp_status add_directory(struct finder *finder, char *path)
+{
+    if (tp_grow(&finder->todo, &finder->todo_capacity, finder->todo_count + 1,
+                sizeof *finder->todo, finder->err) != TP_OK) {
+        free(path);
+        return TP_E_MEMORY;
+    }
+    finder->todo[finder->todo_count++] = path;
+    return TP_OK;
+}
+
+/* Takes ownership of `path`. */
+static enum tp_status add_file(struct finder *finder, char *path,
+                               uint64_t size)
+{
+    struct tp_found_list *list = finder->list;
+    if (tp_grow(&list->files, &list->capacity, list->count + 1,
+                sizeof *list->files, finder->err) != TP_OK) {
+        free(path);
+        return TP_E_MEMORY;
+    }
+    list->files[list->count++] = (struct tp_found){path, size};
+    return TP_OK;
+}
+
+/* Sorts one path by its kind. Takes ownership of it. */
+static enum tp_status visit(struct finder *finder, char *path)
+{
+    struct stat info;
+    bool is_new = false;
+    enum tp_status status = TP_OK;
+    if (stat(path, &info) != 0)
+        status = add_problem(finder, path);
+    else if (S_ISREG(info.st_mode))
+        return add_file(finder, path, (uint64_t)info.st_size);
+    else if (S_ISDIR(info.st_mode)) {
+        status = seen_add(&finder->seen, &info, &is_new, finder->err);
+        if (status == TP_OK && is_new)
+            return add_directory(finder, path);
+    }
+    free(path);
+    return status;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int not_dots(const struct dirent *entry)
+{
+    return strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+}
+
+/* Names are visited in byte order, so that of two ways to one directory the
+ * same one is taken on every machine. */
+static enum tp_status read_directory(struct finder *finder, const char *path)
+{
+    struct dirent **names;
+    int count = scandir(path, &names, not_dots, by_name);
+    if (count < 0)
+        return add_problem(finder, path);
+    enum tp_status status = TP_OK;
+    for (int i = 0; i < count; i++) {
+        if (status == TP_OK) {
+            char *child = tp_file_join(path, names[i]->d_name);
+            status = child ? visit(finder, child) : tp_fail_memory(finder->err);
+        }
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+enum tp_status tp_file_find(const char *root, struct tp_found_list *list,
+                            struct tp_error *err)
+{
+    struct stat info;
+    struct finder finder = {.list = list, .err = err};
+    if (stat(root, &info) != 0)
+        return tp_fail(err, errno == ENOENT ? TP_E_NOT_FOUND : TP_E_IO, -1,
+                       "cannot read %s: %s", root, strerror(errno));
+    char *copy = strdup(root);
+    enum tp_status status = copy ? visit(&finder, copy) : tp_fail_memory(err);
+    while (status == TP_OK && finder.todo_count > 0) {
+        char *path = finder.todo[--finder.todo_count];
+        status = read_directory(&finder, path);
+        free(path);
+    }
+    while (finder.todo_count > 0)
+        free(finder.todo[--finder.todo_count]);
+    free(finder.todo);
+    free(finder.seen.slots);
+    free(finder.seen.used);
+    return status;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct tp_found *left = a, *right = b;
+    return strcmp(left->path, right->path);
+}
+
+void tp_found_sort(struct tp_found_list *list)
+{
+    if (list->count == 0)
+        return;
+    qsort(list->files, list->count, sizeof *list->files, by_path);
+    size_t kept = 1;
+    for (size_t i = 1; i < list->count; i++) {
+        if (!strcmp(list->files[i].path, list->files[kept - 1].path))
+            free(list->files[i].path);
+        else
+            list->files[kept++] = list->files[i];
+    }
+    list->count = kept;
+}
+
+void tp_found_clear(struct tp_found_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->files[i].path);
+    for (size_t i = 0; i < list->problem_count; i++)
+        free(list->problems[i]);
+    free(list->files);
+    free(list->problems);
+    memset(list, 0, sizeof *list);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_DATA_TABLE_H
+#define TP_DATA_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A table: named columns with units over an array of structs. It owns
+ * nothing; it says how somebody's rows read as columns. Writers (HDF5, text,
+ * JSON) take tables and know nothing else about what they write.
+ */
+
+enum tp_column_type {
+    TP_COLUMN_TEXT,    /* const char *, never NULL                        */
+    TP_COLUMN_INTEGER, /* int64_t                                         */
+    TP_COLUMN_COUNT,   /* uint64_t                                        */
+    TP_COLUMN_REAL     /* double; NaN where a number does not exist       */
+};
+
+/* One column. */
+struct tp_column {
+    const char *name;
+    const char *unit;          /* "1" for pure numbers, "" for texts      */
+    enum tp_column_type type;
+    size_t offset;             /* of the value in a row, bytes            */
+};
+
+/* A table of `row_count` rows of `row_size` bytes each. */
+struct tp_table {
+    const char *name;              /* e.g. "tensors"                      */
+    const struct tp_column *columns;
+    size_t column_count;
+    const void *rows;
+    size_t row_count, row_size;
+};
+
+/* The value of a cell; the column must have the type asked for. A count is
+ * read as a number, too. Borrowed from the row. */
+const char *tp_cell_text(const struct tp_table *table, size_t row,
+                         const struct tp_column *column);
+double tp_cell_number(const struct tp_table *table, size_t row,
+                      const struct tp_column *column);
+
+/* The column of this name, or NULL. */
+const struct tp_column *tp_table_column(const struct tp_table *table,
+                                        const char *name);
+
+#endif
