@@ -1,17 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The end of `make check`: total.sh LOG... shows what failed, then Criterion's
-# own summary of each unit test program, and closes with their sum.
+# The end of `make check`: total.sh LOG... shows Criterion's own summary of
+# each unit test program and closes with their sum.
 
 strip='s/\x1b\[[0-9;]*m//g'
-
-for log in "$@"; do
-    trs=${log%.log}.trs
-    test -f "$trs" || continue
-    grep -q '^:test-global-result: *\(FAIL\|ERROR\|XPASS\)' "$trs" || continue
-    echo "--- $log (its last 60 lines)"
-    tail -n 60 "$log" | sed "$strip"
-done
 
 for log in "$@"; do
     test -f "$log" || { echo "$log: did not run"; continue; }
