@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/summary.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "stats/bins.h"
+
+const double tp_quantile_levels[TP_QUANTILES] = {0.01, 0.05, 0.25, 0.5,
+                                                 0.75, 0.95, 0.99};
+
+void tp_counts_merge(struct tp_counts *into, const struct tp_counts *from)
+{
+    into->numel += from->numel;
+    into->values += from->values;
+    into->nan += from->nan;
+    into->pos_inf += from->pos_inf;
+    into->neg_inf += from->neg_inf;
+    into->zero += from->zero;
+    into->negative += from->negative;
+    into->judged += from->judged;
+    into->upper_overflow += from->upper_overflow;
+    into->lower_overflow += from->lower_overflow;
+    into->underflow += from->underflow;
+    into->subnormal += from->subnormal;
+}
+
+/* The mean of two means; exact when they are equal. */
+static double merged_mean(double a, double share_a, double b, double share_b)
+{
+    double delta = b - a;
+    if (isfinite(delta))
+        return a + delta * share_b;
+    return a * share_a + b * share_b; /* float64 near its ends */
+}
+
+/*
+ * The pairwise formulas of Chan, Golub and LeVeque, extended to the third and
+ * fourth moment by Pebay: each central sum of the union is that of the parts
+ * plus terms in the difference of their means.
+ */
+void tp_moments_merge(struct tp_moments *into, const struct tp_moments *from)
+{
+    if (from->n == 0)
+        return;
+    if (into->n == 0) {
+        *into = *from;
+        return;
+    }
+    double na = (double)into->n, nb = (double)from->n, n = na + nb;
+    double a = na / n, b = nb / n, d = from->mean - into->mean;
+    double d2 = d * d * na * b; /* delta^2 * na * nb / n */
+    double m4 = into->m4 + from->m4 + d2 * d * d * (a * a - a * b + b * b) +
+                6 * d * d * (a * a * from->m2 + b * b * into->m2) +
+                4 * d * (a * from->m3 - b * into->m3);
+    double m3 = into->m3 + from->m3 + d2 * d * (a - b) +
+                3 * d * (a * from->m2 - b * into->m2);
+    into->m2 = into->m2 + from->m2 + d2;
+    into->m3 = m3;
+    into->m4 = m4;
+    into->mean = merged_mean(into->mean, a, from->mean, b);
+    into->sum_abs += from->sum_abs;
+    into->sum_squares += from->sum_squares;
+    into->n += from->n;
+}
+
+/* `n` values, of which `into` holds none yet when into_n is 0. */
+static void extrema_merge(struct tp_extrema *into, uint64_t into_n,
+                          const struct tp_extrema *from, uint64_t from_n)
+{
+    if (from_n == 0)
+        return;
+    if (into_n == 0) {
+        *into = *from;
+        return;
+    }
+    if (from->min < into->min)
+        into->min = from->min;
+    if (from->max > into->max)
+        into->max = from->max;
+    if (from->abs_min_nonzero > 0 &&
+        (into->abs_min_nonzero == 0 ||
+         from->abs_min_nonzero < into->abs_min_nonzero))
+        into->abs_min_nonzero = from->abs_min_nonzero;
+}
+
+void tp_summary_merge(struct tp_summary *into, const struct tp_summary *from)
+{
+    extrema_merge(&into->extrema, into->moments.n, &from->extrema,
+                  from->moments.n);
+    tp_moments_merge(&into->moments, &from->moments);
+    tp_counts_merge(&into->counts, &from->counts);
+    for (unsigned i = 0; i < TP_SUMMARY_BINS; i++)
+        into->bins[i] += from->bins[i];
+}
+
+unsigned tp_summary_bin(double value)
+{
+    return tp_bin_of(value);
+}
+
+/* The magnitude at which bin `index` (sign left out) begins. */
+static double bin_start(unsigned index)
+{
+    /* 8 bins a binade; the binade of exponent field 0 holds subnormals and
+     * is as wide as the one of field 1 */
+    unsigned field = index >> 3, eighth = index & 7;
+    if (field == 0)
+        return ldexp(eighth, -129);
+    return ldexp(8 + eighth, (int)field - 127 - 3);
+}
+
+void tp_summary_bin_edges(unsigned bin, double *inner, double *outer,
+                          int *sign)
+{
+    unsigned index = bin & (TP_SUMMARY_BINS / 2 - 1);
+    *sign = bin < TP_SUMMARY_BINS / 2 ? 1 : -1;
+    *inner = bin_start(index);
+    *outer = bin_start(index + 1);
+}
+
+static void order_numbers(const struct tp_summary *summary,
+                          struct tp_numbers *numbers)
+{
+    const struct tp_extrema *extrema = &summary->extrema;
+    if (summary->moments.n == 0) {
+        numbers->min = numbers->max = numbers->abs_max = NAN;
+        numbers->abs_min_nonzero = NAN;
+        return;
+    }
+    numbers->min = extrema->min;
+    numbers->max = extrema->max;
+    numbers->abs_max = fmax(fabs(extrema->min), fabs(extrema->max));
+    numbers->abs_min_nonzero =
+        extrema->abs_min_nonzero > 0 ? extrema->abs_min_nonzero : NAN;
+}
+
+/* Third and fourth standardised moments, where doubles can hold them. */
+static void shape_numbers(const struct tp_moments *moments,
+                          struct tp_numbers *numbers)
+{
+    double n = (double)moments->n;
+    double variance = moments->m2 / n;
+    double square = variance * variance, fourth = moments->m4 / n;
+    numbers->skewness = numbers->kurtosis = NAN;
+    /* Not for constants, and not for float64 values beyond 2^+-250, whose
+     * fourth powers a double cannot hold. */
+    if (moments->n < 2 || !(square >= DBL_MIN) || !isfinite(fourth))
+        return;
+    numbers->skewness = moments->m3 / n / (variance * sqrt(variance));
+    numbers->kurtosis = fourth / square - 3;
+}
+
+static void moment_numbers(const struct tp_moments *moments,
+                           struct tp_numbers *numbers)
+{
+    if (moments->n == 0) {
+        numbers->mean = numbers->std = NAN;
+        numbers->l1_norm = numbers->l2_norm = NAN;
+        numbers->skewness = numbers->kurtosis = NAN;
+        return;
+    }
+    numbers->mean = moments->mean;
+    numbers->std = NAN;
+    if (moments->n > 1)
+        numbers->std = sqrt(moments->m2 / ((double)moments->n - 1));
+    numbers->l1_norm = moments->sum_abs;
+    numbers->l2_norm = sqrt(moments->sum_squares);
+    shape_numbers(moments, numbers);
+}
+
+static void ratio_numbers(const struct tp_counts *counts,
+                          struct tp_numbers *numbers)
+{
+    /* judged is values for a float tensor; in a group with integers, which
+     * nothing judges, only the rest counts */
+    double all = counts->judged ? (double)counts->judged : NAN;
+    double upper = (double)counts->upper_overflow;
+    double lower = (double)counts->lower_overflow;
+    numbers->upper_overflow_ratio = upper / all;
+    numbers->lower_overflow_ratio = lower / all;
+    numbers->total_overflow_ratio = (upper + lower) / all;
+    numbers->underflow_ratio = (double)counts->underflow / all;
+    numbers->subnormal_ratio = (double)counts->subnormal / all;
+}
+
+/* Walks the bins in the order of their values, with the zeros in between. */
+struct bin_cursor {
+    const struct tp_summary *summary;
+    unsigned step;      /* 0 .. TP_SUMMARY_BINS, zeros at the middle      */
+    uint64_t below;     /* values in earlier steps                        */
+    uint64_t count;     /* values in this step                            */
+    double low, high;   /* its range                                      */
+};
+
+static void cursor_load(struct bin_cursor *cursor)
+{
+    const unsigned half = TP_SUMMARY_BINS / 2;
+    unsigned step = cursor->step;
+    if (step == half) {
+        cursor->count = cursor->summary->counts.zero;
+        cursor->low = cursor->high = 0;
+        return;
+    }
+    unsigned bin = step < half ? TP_SUMMARY_BINS - 1 - step : step - half - 1;
+    double inner, outer;
+    int sign;
+    cursor->count = cursor->summary->bins[bin];
+    tp_summary_bin_edges(bin, &inner, &outer, &sign);
+    cursor->low = sign > 0 ? inner : -outer;
+    cursor->high = sign > 0 ? outer : -inner;
+}
+
+/* Value at rank `position` (real, from 0); positions must not decrease. */
+static double cursor_seek(struct bin_cursor *cursor, double position)
+{
+    while (cursor->step < TP_SUMMARY_BINS &&
+           position >= (double)(cursor->below + cursor->count)) {
+        cursor->below += cursor->count;
+        cursor->step++;
+        cursor_load(cursor);
+    }
+    if (cursor->count == 0)
+        return cursor->low;
+    double inside = (position - (double)cursor->below + 0.5) /
+                    (double)cursor->count;
+    return cursor->low + (cursor->high - cursor->low) * fmin(inside, 1);
+}
+
+static void quantile_numbers(const struct tp_summary *summary,
+                             struct tp_numbers *numbers)
+{
+    struct bin_cursor cursor = {.summary = summary};
+    cursor_load(&cursor);
+    for (int i = 0; i < TP_QUANTILES; i++) {
+        if (summary->moments.n == 0) {
+            numbers->quantile[i] = NAN;
+            continue;
+        }
+        double last = (double)(summary->moments.n - 1);
+        double value = cursor_seek(&cursor, tp_quantile_levels[i] * last);
+        value = fmax(value, summary->extrema.min);
+        numbers->quantile[i] = fmin(value, summary->extrema.max);
+    }
+}
+
+void tp_summary_numbers(const struct tp_summary *summary,
+                        struct tp_numbers *numbers)
+{
+    order_numbers(summary, numbers);
+    moment_numbers(&summary->moments, numbers);
+    ratio_numbers(&summary->counts, numbers);
+    quantile_numbers(summary, numbers);
+}
+
+/* Little-endian base 128, seven bits a byte, the high bit says "more". */
+static uint8_t *put_number(uint8_t *at, uint64_t number)
+{
+    while (number >= 0x80) {
+        *at++ = (uint8_t)(number | 0x80);
+        number >>= 7;
+    }
+    *at++ = (uint8_t)number;
+    return at;
+}
+
+static const uint8_t *get_number(const uint8_t *at, uint64_t *number)
+{
+    *number = 0;
+    for (int shift = 0;; shift += 7) {
+        *number |= (uint64_t)(*at & 0x7f) << shift;
+        if (!(*at++ & 0x80))
+            return at;
+    }
+}
+
+/* Worst case of one bin: its distance (two bytes for 4096) and 64 bits. */
+enum { PACKED_BIN_MAX = 2 + 10 };
+
+/* Pairs of distance from the bin before and count. */
+static size_t pack_bins(const uint64_t *bins, uint8_t *bytes)
+{
+    uint8_t *at = bytes;
+    unsigned next = 0;
+    for (unsigned i = 0; i < TP_SUMMARY_BINS; i++) {
+        if (bins[i] == 0)
+            continue;
+        at = put_number(at, i - next);
+        at = put_number(at, bins[i]);
+        next = i + 1;
+    }
+    return (size_t)(at - bytes);
+}
+
+const struct tp_packed *tp_summary_pack(const struct tp_summary *summary,
+                                        struct tp_arena *arena)
+{
+    uint8_t bytes[TP_SUMMARY_BINS * PACKED_BIN_MAX];
+    size_t length = pack_bins(summary->bins, bytes);
+    struct tp_packed *packed =
+        tp_arena_alloc(arena, offsetof(struct tp_packed, bins) + length);
+    if (!packed)
+        return NULL;
+    packed->counts = summary->counts;
+    packed->moments = summary->moments;
+    packed->extrema = summary->extrema;
+    packed->bin_bytes = (uint32_t)length;
+    memcpy(packed->bins, bytes, length);
+    return packed;
+}
+
+void tp_summary_merge_packed(struct tp_summary *into,
+                             const struct tp_packed *packed)
+{
+    extrema_merge(&into->extrema, into->moments.n, &packed->extrema,
+                  packed->moments.n);
+    tp_moments_merge(&into->moments, &packed->moments);
+    tp_counts_merge(&into->counts, &packed->counts);
+    const uint8_t *at = packed->bins, *end = at + packed->bin_bytes;
+    unsigned next = 0;
+    while (at < end) {
+        uint64_t skip, count;
+        at = get_number(at, &skip);
+        at = get_number(at, &count);
+        next += (unsigned)skip;
+        into->bins[next++] += count;
+    }
+}
