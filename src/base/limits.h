@@ -11,6 +11,11 @@
  * smaller, but at::TensorIterator and the serializer stop at 64). */
 #define TP_LIMIT_DIMS 64
 
+/* How often a view may show each stored element by overlapping itself, axes
+ * of stride 0 apart (those are counted, not walked). Sliding windows reach
+ * their window length; beyond this, 1 MB would claim more than 2 * 10^9. */
+#define TP_LIMIT_OVERLAP 4096
+
 /* The fixed grid on which floating sums are taken and large tensors are
  * split over jobs: 1 MiB fits the second level cache of current cores. */
 #define TP_CHUNK_BYTES ((size_t)1 << 20)
@@ -38,6 +43,11 @@
 
 /* Nesting of directories; PATH_MAX is 4096, so no real tree is deeper. */
 #define TP_LIMIT_DIRECTORY_DEPTH 2048
+
+/* Bytes of one text of a label. Names of files end at 255; a longer text in
+ * metadata would make every row of a table as wide (strings have a fixed
+ * width there), so it counts as absent. */
+#define TP_LIMIT_LABEL_BYTES 255
 
 /* Jobs: more threads than this only cost memory (about 3 MiB each). */
 #define TP_LIMIT_JOBS 1024
