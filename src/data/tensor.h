@@ -53,7 +53,8 @@ struct tp_tensor {
 /*
  * Computes numel and checks the invariants against the storage. Called by
  * every reader before it hands a tensor out. TP_E_DAMAGED names the dimension
- * or the element that lies outside; TP_E_UNSUPPORTED: a negative stride.
+ * or the element that lies outside; TP_E_UNSUPPORTED: a negative stride;
+ * TP_E_LIMIT: a view that overlaps itself TP_LIMIT_OVERLAP-fold.
  */
 enum tp_status tp_tensor_check(struct tp_tensor *tensor, struct tp_error *err);
 
@@ -78,6 +79,24 @@ void tp_walk_ordered(const struct tp_tensor *tensor, struct tp_walk *walk);
 
 /* The walk in storage order, for statistics that ignore order. */
 void tp_walk_any_order(const struct tp_tensor *tensor, struct tp_walk *walk);
+
+/*
+ * How the lines along one axis of a tensor lie in its tp_walk_any_order: as
+ * an array [outer][length][inner], each element standing for `constant`
+ * neighbours on its line and, as everywhere in that walk, for the rest of
+ * walk.repeat in other lines. So a line has length * constant elements;
+ * inner is 1 where the axis is the fastest in the storage, and constant is
+ * above 1 only when the axis has stride 0 (then length is 1). For block
+ * formats, whose blocks are pieces of lines.
+ */
+struct tp_lines {
+    int64_t outer, length, inner; /* outer is 0 for an empty tensor      */
+    int64_t constant;
+};
+
+/* Describes the lines along `axis`; a 0-d tensor is one line of one. */
+void tp_walk_lines(const struct tp_tensor *tensor, int axis,
+                   struct tp_lines *lines);
 
 /*
  * Copies elements [first, first + n) of the walk into `codes`: n * size
