@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "data/label.h"
 #include "stats/summary.h"
@@ -31,6 +32,7 @@ struct tp_row {
     double target_max;         /* largest finite of target_format; NaN if
                                   unknown or a block format's scale makes
                                   the question moot                       */
+    struct tp_counts counts;
     struct tp_numbers numbers; /* exact, the quantiles too                */
     const struct tp_packed *packed;
 };
@@ -39,18 +41,38 @@ struct tp_row {
 struct tp_skipped {
     const char *file, *path, *reason;
     int64_t offset;
-    bool damage;               /* counts for exit status 3 */
+    bool damage;               /* counts for exit status 3                */
 };
 
 struct tp_run {
-    struct tp_arena arena;
+    struct tp_arena arena;     /* owns every text and packed summary      */
+    struct tp_found_list files; /* owns the paths                         */
     struct tp_row *rows;       /* sorted: file path bytes, payload order  */
     size_t row_count;
     struct tp_skipped *skipped;
     size_t skipped_count;
     const char **notes;        /* warnings, one sentence each             */
     size_t note_count;
-    uint64_t files_read, files_ignored, bytes_read;
+    size_t note_capacity;
+    uint64_t files_read;       /* opened as a file with tensors           */
+    uint64_t files_ignored;    /* found, but not a file of ours           */
+    uint64_t bytes_read;       /* sizes of the files read                 */
 };
+
+/*
+ * Adds a note, worded as printf does. A failing allocation drops the note:
+ * the run itself is not the worse for it.
+ */
+void tp_run_note(struct tp_run *run, const char *format, ...)
+    TP_PRINTF(2, 3);
+
+/*
+ * Numbers the rows that share all other labels, per rank and iteration, in
+ * the order of counter, time stamp, file and place in the file.
+ */
+enum tp_status tp_run_number(struct tp_run *run, struct tp_error *err);
+
+/* Releases everything a run owns; it is empty afterwards. */
+void tp_run_clear(struct tp_run *run);
 
 #endif
