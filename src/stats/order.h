@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_STATS_ORDER_H
+#define TP_STATS_ORDER_H
+
+#include <stdint.h>
+
+#include "data/dtype.h"
+
+/*
+ * Order-preserving keys: unsigned integers that compare as the values of the
+ * codes do. Floating codes are sign and magnitude (-0 sorts just below +0,
+ * NaN of either sign outside everything), signed integers two's complement.
+ */
+enum tp_order { TP_ORDER_UNSIGNED, TP_ORDER_SIGNED, TP_ORDER_FLOAT };
+
+/* The order of a dtype's real numbers. */
+static inline enum tp_order tp_order_of(enum tp_dtype dtype)
+{
+    switch (dtype) {
+    case TP_UINT8:
+    case TP_UINT16:
+    case TP_UINT32:
+    case TP_UINT64:
+    case TP_BOOL:
+    case TP_FLOAT8_E8M0FNU: /* an exponent without a sign */
+        return TP_ORDER_UNSIGNED;
+    case TP_INT8:
+    case TP_INT16:
+    case TP_INT32:
+    case TP_INT64:
+        return TP_ORDER_SIGNED;
+    default:
+        return TP_ORDER_FLOAT;
+    }
+}
+
+/* Key of a code of `bits` bits, and back. */
+static inline uint64_t tp_order_key(enum tp_order order, int bits,
+                                    uint64_t code)
+{
+    uint64_t sign = (uint64_t)1 << (bits - 1);
+    if (order == TP_ORDER_UNSIGNED)
+        return code;
+    if (order == TP_ORDER_FLOAT && (code & sign))
+        return ~code & (sign | (sign - 1));
+    return code ^ sign;
+}
+
+static inline uint64_t tp_order_code(enum tp_order order, int bits,
+                                     uint64_t key)
+{
+    uint64_t sign = (uint64_t)1 << (bits - 1);
+    if (order == TP_ORDER_UNSIGNED)
+        return key;
+    if (order == TP_ORDER_FLOAT && !(key & sign))
+        return ~key & (sign | (sign - 1));
+    return key ^ sign;
+}
+
+#endif

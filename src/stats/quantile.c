@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/quantile.h"
+
+#include <math.h>
+
+void tp_ranks_of(uint64_t n, struct tp_ranks *ranks)
+{
+    ranks->n = n;
+    uint64_t last = n ? n - 1 : 0;
+    for (int i = 0; i < TP_QUANTILES; i++) {
+        double position = tp_quantile_levels[i] * (double)last;
+        double floor_position = floor(position);
+        uint64_t low = (uint64_t)floor_position;
+        low = low < last ? low : last; /* (double)last may round up */
+        ranks->rank[2 * i] = low;
+        ranks->rank[2 * i + 1] = low < last ? low + 1 : last;
+        ranks->fraction[i] = position - floor_position;
+    }
+}
+
+/* As numpy does it: from the nearer end, so that equal ends stay exact. */
+static double between(double a, double b, double t)
+{
+    double step = b - a;
+    if (!isfinite(step))
+        return a * (1 - t) + b * t;
+    return t < 0.5 ? a + step * t : b - step * (1 - t);
+}
+
+void tp_ranks_quantiles(const struct tp_ranks *ranks,
+                        const double ordered[TP_RANKS],
+                        double quantile[TP_QUANTILES])
+{
+    for (int i = 0; i < TP_QUANTILES; i++) {
+        quantile[i] = NAN;
+        if (ranks->n > 0)
+            quantile[i] = between(ordered[2 * i], ordered[2 * i + 1],
+                                  ranks->fraction[i]);
+    }
+}

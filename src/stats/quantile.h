@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_STATS_QUANTILE_H
+#define TP_STATS_QUANTILE_H
+
+#include <stdint.h>
+
+#include "stats/summary.h"
+
+/*
+ * Which order statistics the quantiles of n values need, and how they are
+ * put together: numpy's default. Quantile q lies at q * (n - 1) between two
+ * neighbours in sorted order, linearly.
+ */
+enum { TP_RANKS = 2 * TP_QUANTILES };
+
+struct tp_ranks {
+    uint64_t n;
+    uint64_t rank[TP_RANKS];       /* from 0; [2i] ascend, [2i + 1] is the
+                                      next one, or the same at the end    */
+    double fraction[TP_QUANTILES]; /* between rank[2i] and rank[2i + 1]   */
+};
+
+/* The ranks for n values; n may be 0. */
+void tp_ranks_of(uint64_t n, struct tp_ranks *ranks);
+
+/* Quantiles from the values at those ranks; NaN when n is 0. */
+void tp_ranks_quantiles(const struct tp_ranks *ranks,
+                        const double ordered[TP_RANKS],
+                        double quantile[TP_QUANTILES]);
+
+#endif
