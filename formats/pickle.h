@@ -92,9 +92,10 @@ struct tp_pickle {
  * Reads one pickle that starts at *position and ends before `end`; on
  * success *position is the byte after it. Earlier values in `pickle` are
  * dropped, its memory is reused. Texts point into bytes->memory where there
- * is one. Fails with TP_E_DAMAGED, TP_E_UNSUPPORTED (newer protocol, buffers
- * outside the pickle, extension registry) or TP_E_LIMIT; messages name the
- * opcode and its byte in the file.
+ * is one. Fails with TP_E_DAMAGED, TP_E_UNSUPPORTED (a newer protocol,
+ * buffers outside the pickle), TP_E_LIMIT, TP_E_IO or TP_E_MEMORY; messages
+ * name the opcode and its byte in the file. Numbers of Python's extension
+ * registry become globals "copyreg.extension.N".
  */
 enum tp_status tp_pickle_read(const struct tp_bytes *bytes,
                               uint64_t *position, uint64_t end,
