@@ -71,13 +71,18 @@ struct tp_thresholds {
 void tp_number_thresholds(const struct tp_number *number,
                           struct tp_thresholds *thresholds);
 
-/* Significand bits of the format at binade e (|x| in [2^e, 2^(e+1))). */
+/*
+ * Significand bits of the format at binade e (|x| in [2^e, 2^(e+1))); the
+ * step between neighbours there is 2^(e - bits + 1). One less per binade
+ * below emin, down to 0 and less beneath min_subnormal.
+ */
 int tp_number_precision(const struct tp_number *number, int e);
 
 /*
  * The value of the (element) format nearest to x, with the format's default
- * rounding; overflow gives +-Inf for elementwise formats, whether or not the
- * format has one; NaN stays NaN. Exact for every finite double.
+ * rounding. Overflow gives +-Inf for elementwise formats, whether or not the
+ * format has one, and +-max for the elements of block formats; NaN stays NaN,
+ * and zeros keep the sign of x. Exact for every finite double.
  */
 double tp_number_round(const struct tp_number *number, double x);
 
