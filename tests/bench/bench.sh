@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# `make bench`: how fast and how large, as ratios within one run, since
+# absolute times belong to one machine and one hour. Never part of check.
+#
+#   BENCH_PARTS     which parts [large small memory]
+#   BENCH_MEBIBYTES size of the large tensor [1024]
+#   BENCH_RUNS      runs of which the best counts [3]
+#   BENCH_PYTHON    a python with torch [/usr/bin/python3]
+#   BENCH_LOGS      folder of many small tensor files; unpacked from
+#                   $TP_SHARED/dumps/tensor_saver when not given
+# Needs: TPROF, builddir, srcdir.
+
+set -eu -o pipefail
+tools=$builddir/tests/bench
+mebibytes=${BENCH_MEBIBYTES:-1024}
+runs=${BENCH_RUNS:-3}
+python=${BENCH_PYTHON:-/usr/bin/python3}
+work=$(mktemp -d "${TMPDIR:-/tmp}/tp-bench.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+# calc EXPRESSION: by awk, three significant digits.
+calc()
+{
+    awk "BEGIN { printf \"%.3g\", $1 }"
+}
+
+# verdict RATIO at_least|at_most LIMIT
+verdict()
+{
+    awk "BEGIN { print (\"$2\" == \"at_least\" ? $1 >= $3 : $1 <= $3) \
+        ? \"ok\" : \"MISSED\" }"
+}
+
+row()
+{
+    printf '%-44s %10s %10s  %-16s %s\n' "$@"
+}
+
+large()
+{
+    local file=$work/large.pt jobs taken rate floor torch wanted ratio
+    "$tools/make_pt" "$file" "$mebibytes"
+    torch=
+    if "$python" -c 'import torch' 2> /dev/null; then
+        torch=$("$python" "$srcdir/tests/bench/torch_stats.py" "$file" \
+            "$runs" 2> "$work/torch" | head -n 1)
+        row "torch $(cut -d ' ' -f 1 "$work/torch"), 2 threads" \
+            "$torch s" "$(calc "$mebibytes / 1024 / $torch") GiB/s" "" ""
+    else
+        echo "skipped: the comparison with torch ($python has none)"
+    fi
+    for jobs in 1 2; do
+        floor=$("$tools/measure" "$runs" "$tools/floor" "$file" $jobs)
+        floor=${floor% *}
+        row "pread + counting codes, $jobs thread(s)" "$floor s" \
+            "$(calc "$mebibytes / 1024 / $floor") GiB/s" "" ""
+        taken=$("$tools/measure" "$runs" "$TPROF" inspect "$file" \
+            --jobs $jobs --quiet)
+        taken=${taken% *}
+        rate=$(calc "$mebibytes / 1024 / $taken")
+        ratio=$(calc "$floor / $taken")
+        row "tprof-analyze inspect --jobs $jobs" "$taken s" "$rate GiB/s" \
+            "$ratio of counting" "$(verdict "$ratio" at_least 0.5) (>= 0.5)"
+        [ -n "$torch" ] || continue
+        wanted=$((30 * jobs))
+        ratio=$(calc "$torch / $taken")
+        row "" "" "" "$ratio x torch" \
+            "$(verdict "$ratio" at_least $wanted) (>= $wanted)"
+    done
+    rm "$file"
+}
+
+# small_run NAME SECONDS_WANTED OPTION...: one row for the folder of logs.
+small_run()
+{
+    local name=$1 wanted=$2 measured taken peak
+    shift 2
+    measured=$("$tools/measure" "$runs" "$TPROF" --tensor_dir "$logs" \
+        --output_dir "$work/draw" "$@")
+    taken=${measured% *}
+    peak=$(calc "${measured#* } / 1024")
+    row "$name" "$taken s" "$peak MiB" "" \
+        "$(verdict "$taken" at_most "$wanted") (<= $wanted s) \
+$(verdict "$peak" at_most 100) (<= 100 MiB)"
+    rm -rf "$work/draw"
+}
+
+small()
+{
+    local logs=${BENCH_LOGS-}
+    local run=${TP_SHARED-}/dumps/tensor_saver/training_run.tar.gz
+    if [ -z "$logs" ]; then
+        [ -f "$run" ] || {
+            echo "skipped: many small files (no BENCH_LOGS, no $run)"
+            return
+        }
+        mkdir "$work/run"
+        tar -xzf "$run" -C "$work/run"
+        logs=$(find "$work/run" -type d -name hifp8 | head -n 1)
+    fi
+    echo "$(find "$logs" -type f | wc -l) files of $(du -sh "$logs" |
+        cut -f 1), $(nproc) cores"
+    small_run "every figure" 2.5
+    small_run "--no_plots" 0.4 --no_plots
+    small_run "--no_plots --jobs 1" 0.8 --no_plots --jobs 1
+}
+
+memory()
+{
+    local file=$work/memory.pt size measured peak first=
+    for size in 16 64 256 "$mebibytes"; do
+        "$tools/make_pt" "$file" "$size"
+        measured=$("$tools/measure" 1 "$TPROF" --tensor_dir "$file" \
+            --output_dir "$work/draw" --no_plots --jobs 2)
+        peak=$(calc "${measured#* } / 1024")
+        first=${first:-$peak}
+        row "peak memory, tensor of $size MiB, 2 jobs" "${measured% *} s" \
+            "$peak MiB" "$(calc "$peak / $first") x" \
+            "$(verdict "$peak" at_most 72) (<= 64 + 2 * 4 MiB)"
+        rm -rf "$file" "$work/draw"
+    done
+}
+
+for part in ${BENCH_PARTS:-large small memory}; do
+    case $part in
+    large | small | memory)
+        echo "== $part"
+        $part
+        ;;
+    *)
+        echo "no part $part; there are: large small memory" >&2
+        exit 2
+        ;;
+    esac
+done

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+# Each is a usage error that names the option and writes nothing.
+mkdir d
+for words in "--jobs 0" "--jobs x" "--jobs -3" "--jobs 99999999999" \
+    "--plot_format bmp" "--format yaml" "--fail_on maybe" "--device tpu" \
+    "--output_dir" "--tensor_dir" "--jobs"; do
+    # shellcheck disable=SC2086 # two words
+    tprof-analyze --tensor_dir d $words > out 2> err
+    echo "$words: $? $(grep -c -e "${words%% *}" err | sed 's/[1-9].*/named/')"
+    [ -s out ] && echo "printed on stdout"
+    [ -e draw ] && echo "made draw"
+done

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+# No file may grow over a few KB: every write beyond fails with EFBIG, as a
+# full disk does with ENOSPC. Nothing half-written may carry a final name.
+some_logs d 6
+must tprof-analyze --tensor_dir d --output_dir good --no_plots > /dev/null
+trap '' XFSZ
+for blocks in 0 1 2 4; do
+    (
+        ulimit -f $blocks
+        exec tprof-analyze --tensor_dir d --output_dir "full$blocks" --no_plots
+    ) > /dev/null 2> err$blocks
+    echo "$blocks: $?"
+    [ "$(wc -c < err$blocks)" -gt 20 ] || echo "no message"
+    find "full$blocks" -type f 2> /dev/null | while read -r file; do
+        cmp -s "$file" "good/${file#*/}" || echo "half-written: $file"
+    done
+done

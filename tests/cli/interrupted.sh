@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# Ctrl-C: a clean stop, soon, with nothing half-written under a final name.
+mkdir d
+find "$logs" -name '*.pt' | head -n 200 > files
+n=0
+while [ $n -lt 40 ]; do
+    mkdir d/$n
+    while read -r file; do ln -s "$file" "d/$n/"; done < files
+    n=$((n + 1))
+done
+# Job control: else bash starts background commands with SIGINT ignored.
+set -m
+for delay in 0.02 0.1 0.3 0.8; do
+    tprof-analyze --tensor_dir d --output_dir out$delay > text 2> err &
+    pid=$!
+    sleep $delay
+    kill -INT $pid 2> /dev/null || continue
+    wait $pid
+    status=$?
+    # It may have finished just before.
+    [ $status = 4 ] || [ $status = 0 ] || echo "after $delay s: $status"
+    [ $status = 0 ] || [ -s err ] || echo "after $delay s: no message"
+    [ $status = 4 ] && touch interrupted
+    [ $status = 4 ] && [ -e out$delay/summary.h5 ] &&
+        ! h5dump -H out$delay/summary.h5 > /dev/null && echo "half a summary"
+    find out$delay -name '*.tmp*' -o -name '.*' -type f 2> /dev/null
+done
+ls interrupted

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+# stdout is one JSON value and nothing else.
+need jq
+some_logs d 3
+must tprof-analyze --tensor_dir d --output_dir out --format json > text
+jq -e type text
+jq -e '.findings | type' out/findings.json
+jq -e '.schema_version | type' out/findings.json

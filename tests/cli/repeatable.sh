@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+# Twice into the same folder: the same bytes, and no leftovers.
+some_logs d 6
+must tprof-analyze --tensor_dir d --output_dir out > first
+cp -r out before
+must tprof-analyze --tensor_dir d --output_dir out > second
+cmp first second
+diff -r --exclude='*.png' out before
+find out -name '*.tmp*' -o -name '.*' -type f
