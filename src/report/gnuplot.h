@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_GNUPLOT_H
+#define TP_REPORT_GNUPLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+/*
+ * Running gnuplot. No shell is involved: the program is executed directly,
+ * in the output folder, without the user's own start-up file, and its
+ * commands hold nothing but the ids of figures.
+ */
+
+/* One script to run. */
+struct tp_gnuplot_job {
+    const char *category; /* folder below the output directory            */
+    const char *id;       /* the script is category/id.gp                 */
+    const char *output;   /* file name inside the folder, ours, no quotes */
+    bool done;            /* out: gnuplot came to its end without error   */
+};
+
+/*
+ * Runs the scripts in `processes` gnuplot processes at once, each with its
+ * share; a script that fails costs only itself. `warning` (of `size` bytes)
+ * is empty, or the first thing that went wrong. Fails with TP_E_NOT_FOUND
+ * when there is no gnuplot, TP_E_IO when no process could be started. Waits
+ * for all of its children; call it from one thread at a time.
+ */
+enum tp_status tp_gnuplot_run(const char *output_dir,
+                              struct tp_gnuplot_job *jobs, size_t count,
+                              unsigned processes, char *warning, size_t size,
+                              struct tp_error *err);
+
+#endif

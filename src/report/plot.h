@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_PLOT_H
+#define TP_REPORT_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "data/figure.h"
+
+/*
+ * Figures to files: for each one with panels CATEGORY/NAME.tsv (its numbers),
+ * CATEGORY/NAME.gp (the script that draws them) and, drawn by gnuplot, the
+ * picture CATEGORY/NAME.png, .svg or .pdf.
+ */
+
+enum tp_plot_format { TP_PLOT_PNG, TP_PLOT_SVG, TP_PLOT_PDF };
+
+/* "png", "svg", "pdf": also the ending of the file. */
+const char *tp_plot_format_name(enum tp_plot_format format);
+
+struct tp_plot_options {
+    const char *output_dir;     /* made if it is not there                */
+    enum tp_plot_format format;
+    unsigned jobs;              /* gnuplot processes at once              */
+    bool draw;                  /* false: tables and scripts only         */
+};
+
+struct tp_plot_result {
+    size_t written;    /* figures whose table and script are there        */
+    size_t drawn;      /* figures whose picture is there                  */
+    size_t failed;     /* figures that should have been drawn and are not */
+    char warning[512]; /* "" or one sentence for the user: why not        */
+};
+
+/*
+ * Writes and draws. Every file is written aside and renamed. What an earlier
+ * run left under the name of a figure that is empty now, or whose picture
+ * could not be drawn, is removed. A missing or failing gnuplot is a warning
+ * in *result; a table or script that cannot be written is TP_E_IO. Call from
+ * the thread that owns the process's children.
+ */
+enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
+                             const struct tp_plot_options *options,
+                             struct tp_plot_result *result,
+                             struct tp_error *err);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/plot_axis.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "report/plot_script.h"
+
+enum { TIC_TEXT_MAX = 28 };
+
+/* Which columns of a kind lie on which axis, as bit masks. */
+static const unsigned axis_columns[TP_PANEL_KINDS][3] = {
+    [TP_PANEL_LINES] = {1, 2, 0},        [TP_PANEL_STEPS] = {1, 2, 0},
+    [TP_PANEL_BANDS] = {1, 0xfe, 0},     [TP_PANEL_BOXES] = {0xfe, 1, 0},
+    [TP_PANEL_BARS] = {2, 1, 0},         [TP_PANEL_SHARES] = {6, 1, 0},
+    [TP_PANEL_HEAT] = {1, 2, 4},         [TP_PANEL_CLOUD] = {1, 2, 4},
+    [TP_PANEL_SPREAD] = {1, 0xe, 0},
+};
+
+static bool is_log(enum tp_scale scale)
+{
+    return scale == TP_SCALE_LOG2 || scale == TP_SCALE_LOG10;
+}
+
+double tp_axis_position(const struct tp_drawn_axis *drawn, double value)
+{
+    double size = fabs(value);
+    switch (drawn->axis->scale) {
+    case TP_SCALE_LOG2:
+        return value > 0 ? log2(value) : value == 0 ? drawn->zero : NAN;
+    case TP_SCALE_LOG10:
+        return value > 0 ? log10(value) : value == 0 ? drawn->zero : NAN;
+    case TP_SCALE_SIGNED_LOG2:
+        size = size > 0 ? log2(size) - drawn->axis->inner : 0;
+        return isnan(value) ? NAN : size < 0 ? 0 : copysign(size, value);
+    default:
+        return value;
+    }
+}
+
+void tp_axis_function(const struct tp_drawn_axis *drawn, char name,
+                      struct tp_text *out)
+{
+    switch (drawn->axis->scale) {
+    case TP_SCALE_LOG2:
+    case TP_SCALE_LOG10:
+        tp_text_add(out, "%c(v) = v > 0 ? log10(v)%s : v == 0 ? %.9g : NaN\n",
+                    name,
+                    drawn->axis->scale == TP_SCALE_LOG2 ? " / log10(2)" : "",
+                    drawn->zero);
+        break;
+    case TP_SCALE_SIGNED_LOG2:
+        tp_text_add(out,
+                    "%c(v) = abs(v) > 2.0**(%d) ? sgn(v) * "
+                    "(log10(abs(v)) / log10(2) - (%d)) : 0 * v\n",
+                    name, drawn->axis->inner, drawn->axis->inner);
+        break;
+    default:
+        tp_text_add(out, "%c(v) = v\n", name);
+    }
+}
+
+/* The smallest and largest drawn value; zeros of log axes are set aside. */
+static void find_extent(const struct tp_panel *panel, unsigned columns,
+                        struct tp_drawn_axis *drawn)
+{
+    unsigned width = tp_panel_info(panel->kind)->columns;
+    bool log_axis = is_log(drawn->axis->scale);
+    drawn->lo = INFINITY;
+    drawn->hi = -INFINITY;
+    for (size_t s = 0; s < panel->series_count; s++) {
+        const struct tp_series *series = &panel->series[s];
+        for (size_t i = 0; i < series->rows * width; i++) {
+            double value = series->values[i];
+            if (!(columns >> i % width & 1) || !isfinite(value))
+                continue;
+            if (log_axis && value == 0) {
+                drawn->has_zero = true;
+                continue;
+            }
+            double at = tp_axis_position(drawn, value);
+            drawn->lo = fmin(drawn->lo, at);
+            drawn->hi = fmax(drawn->hi, at);
+        }
+    }
+    drawn->has_value = drawn->lo <= drawn->hi;
+}
+
+/* Half a cell, or a little air, so that nothing lies on the frame. */
+static void add_margin(const struct tp_panel *panel, enum tp_axis_name name,
+                       struct tp_drawn_axis *drawn)
+{
+    bool cells = panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD;
+    bool from_zero = drawn->axis->scale == TP_SCALE_LINEAR && drawn->lo >= 0 &&
+                     drawn->lo < 0.4 * drawn->hi;
+    double width = drawn->hi - drawn->lo, margin = 0.04 * width;
+    if (name == TP_AXIS_Z)
+        return;
+    if (cells) {
+        double cell =
+            name == TP_AXIS_X ? panel->cell_width : panel->cell_height;
+        drawn->lo -= cell / 2;
+        drawn->hi += cell / 2;
+        return;
+    }
+    if (drawn->axis->scale == TP_SCALE_INTEGER && margin < 0.1)
+        margin = 0.1;
+    drawn->hi += margin;
+    drawn->lo = from_zero ? 0 : drawn->lo - margin;
+}
+
+static void settle_log(struct tp_drawn_axis *drawn)
+{
+    if (!drawn->has_value) {
+        drawn->lo = -3;
+        drawn->hi = 0;
+    }
+    drawn->lo = floor(drawn->lo);
+    drawn->hi = ceil(drawn->hi);
+    if (drawn->hi - drawn->lo < 1)
+        drawn->hi = drawn->lo + 1;
+    drawn->zero = drawn->lo - fmax(1, ceil(0.08 * (drawn->hi - drawn->lo)));
+    if (drawn->has_zero)
+        drawn->lo = drawn->zero;
+}
+
+static void settle_linear(struct tp_drawn_axis *drawn)
+{
+    if (!drawn->has_value)
+        drawn->lo = drawn->hi = 0;
+    if (drawn->axis->scale == TP_SCALE_SIGNED_LOG2) {
+        drawn->hi = fmax(1, ceil(fmax(drawn->hi, -drawn->lo)));
+        drawn->lo = -drawn->hi;
+    } else if (!(drawn->hi - drawn->lo > 1e-9 * fabs(drawn->hi))) {
+        double air = drawn->hi ? fabs(drawn->hi) * 0.5 : 1;
+        if (drawn->axis->scale == TP_SCALE_INTEGER)
+            air = 1;
+        drawn->lo -= air;
+        drawn->hi += air;
+    }
+}
+
+void tp_axis_resolve(const struct tp_panel *panel, enum tp_axis_name name,
+                     struct tp_drawn_axis *drawn)
+{
+    const struct tp_axis *axis =
+        name == TP_AXIS_X ? &panel->x
+                          : name == TP_AXIS_Y ? &panel->y : &panel->z;
+    *drawn = (struct tp_drawn_axis){.axis = axis};
+    if (axis->scale == TP_SCALE_ROWS) {
+        drawn->lo = (double)axis->tic_count - 0.4;
+        drawn->hi = -0.6;
+        return;
+    }
+    find_extent(panel, axis_columns[panel->kind][name], drawn);
+    if (name == TP_AXIS_Z)
+        drawn->has_zero = false; /* zero cells are white, not on the scale */
+    if (is_log(axis->scale))
+        settle_log(drawn);
+    else
+        settle_linear(drawn);
+    add_margin(panel, name, drawn);
+    if (axis->limited) {
+        drawn->lo = tp_axis_position(drawn, axis->min);
+        drawn->hi = tp_axis_position(drawn, axis->max);
+    }
+}
+
+static void add_tic(struct tp_text *out, const char *text, double at,
+                    bool *first)
+{
+    tp_text_add(out, *first ? "" : ", ");
+    *first = false;
+    tp_plot_quote(out, text, TIC_TEXT_MAX);
+    tp_text_add(out, " %.9g", at);
+}
+
+/* A step of the kind 1, 2, 5 times a power of ten that gives few tics. */
+static double nice_step(double width, size_t wanted)
+{
+    double rough = width / (double)(wanted ? wanted : 1);
+    double power = pow(10, floor(log10(rough)));
+    double lead = rough / power;
+    return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
+}
+
+/* Exponents look tidy in steps of these. */
+static double exponent_step(double width, size_t wanted)
+{
+    static const double steps[] = {1, 2, 4, 5, 8, 10, 16, 20, 32, 40, 64};
+    size_t last = sizeof steps / sizeof *steps - 1, i = 0;
+    while (i < last && width / steps[i] > (double)wanted)
+        i++;
+    return steps[i];
+}
+
+static void log_tics(const struct tp_drawn_axis *drawn, size_t wanted,
+                     struct tp_text *out, bool *first)
+{
+    char text[32];
+    double lo = drawn->has_zero ? drawn->zero + 1e-3 : drawn->lo;
+    double step = exponent_step(drawn->hi - lo, wanted);
+    for (double at = ceil(lo / step) * step; at <= drawn->hi + 1e-9;
+         at += step) {
+        if (drawn->axis->scale == TP_SCALE_LOG2)
+            snprintf(text, sizeof text, "2^%g", at);
+        else if (at >= -2 && at <= 3)
+            snprintf(text, sizeof text, "%g", pow(10, at));
+        else
+            snprintf(text, sizeof text, "1e%g", at);
+        if (!drawn->has_zero || at - drawn->zero > 0.4 * step)
+            add_tic(out, text, at, first);
+    }
+    if (drawn->has_zero)
+        add_tic(out, "0", drawn->zero, first);
+}
+
+static void signed_tics(const struct tp_drawn_axis *drawn, size_t wanted,
+                        struct tp_text *out, bool *first)
+{
+    char text[32];
+    int inner = drawn->axis->inner;
+    double step = exponent_step(drawn->hi, wanted / 2);
+    double e = ceil((inner + 0.5 * step) / step) * step;
+    for (; e - inner <= drawn->hi + 1e-9; e += step) {
+        snprintf(text, sizeof text, "-2^%g", e);
+        add_tic(out, text, inner - e, first);
+        add_tic(out, text + 1, e - inner, first);
+    }
+    add_tic(out, "0", 0, first);
+}
+
+static void linear_tics(const struct tp_drawn_axis *drawn, size_t wanted,
+                        struct tp_text *out, bool *first)
+{
+    char text[32];
+    double step = nice_step(drawn->hi - drawn->lo, wanted);
+    if (drawn->axis->scale == TP_SCALE_INTEGER && step < 1)
+        step = 1;
+    double begin = ceil(drawn->lo / step - 1e-9);
+    for (double k = begin; k * step <= drawn->hi + 1e-9 * step; k++) {
+        snprintf(text, sizeof text, "%.6g", k == 0 ? 0.0 : k * step);
+        add_tic(out, text, k * step, first);
+    }
+}
+
+static void given_tics(const struct tp_drawn_axis *drawn, size_t wanted,
+                       struct tp_text *out, bool *first)
+{
+    const struct tp_axis *axis = drawn->axis;
+    size_t stride = wanted ? (axis->tic_count + wanted - 1) / wanted : 1;
+    for (size_t i = 0; i < axis->tic_count; i += stride)
+        add_tic(out, axis->tics[i].text,
+                tp_axis_position(drawn, axis->tics[i].at), first);
+}
+
+void tp_axis_tics(const struct tp_drawn_axis *drawn, size_t wanted,
+                  struct tp_text *out)
+{
+    bool first = true;
+    tp_text_add(out, "(");
+    if (drawn->axis->tics)
+        given_tics(drawn, wanted, out, &first);
+    else if (is_log(drawn->axis->scale))
+        log_tics(drawn, wanted, out, &first);
+    else if (drawn->axis->scale == TP_SCALE_SIGNED_LOG2)
+        signed_tics(drawn, wanted, out, &first);
+    else
+        linear_tics(drawn, wanted, out, &first);
+    tp_text_add(out, ")");
+}

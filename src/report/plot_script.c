@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/plot_script.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/plot_axis.h"
+
+enum { TITLE_MAX = 110, LABEL_MAX = 90, NAME_MAX = 30, PALETTE_SIZE = 9 };
+
+/* Parts of the canvas, as shares of its height. */
+static const double title_strip = 0.055, legend_strip = 0.04;
+
+/* One panel's place on the canvas: left, bottom, width, height. */
+struct place {
+    double x, y, width, height;
+};
+
+/* One entry of a legend. */
+struct entry {
+    const char *colour; /* a gnuplot colour after lc */
+    const char *name;
+};
+
+static const char *const series_colours[TP_PANEL_SERIES_MAX] = {
+    "1", "2", "3", "4", "5", "6", "7", "8"};
+
+static const struct entry band_entries[] = {
+    {"rgb '#d6e6f4'", "1 % to 99 %"},
+    {"rgb '#9ecae1'", "5 % to 95 %"},
+    {"rgb '#4292c6'", "25 % to 75 %"},
+    {"rgb '#08306b'", "median"},
+};
+
+/* Bytes [from, to) of a text, each as what can be shown. */
+static void quote_part(struct tp_text *out, const char *text, size_t from,
+                       size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c > 0x7e || c == '`')
+            tp_text_add(out, "\\x%02x", c);
+        else if (c == '\'')
+            tp_text_bytes(out, "''", 2);
+        else
+            tp_text_bytes(out, text + i, 1);
+    }
+}
+
+void tp_plot_quote(struct tp_text *out, const char *text, size_t limit)
+{
+    size_t length = strlen(text);
+    tp_text_bytes(out, "'", 1);
+    if (length <= limit) {
+        quote_part(out, text, 0, length);
+    } else {
+        size_t head = limit * 2 / 3, tail = limit - head;
+        quote_part(out, text, 0, head);
+        tp_text_bytes(out, "...", 3);
+        quote_part(out, text, length - tail, length);
+    }
+    tp_text_bytes(out, "'", 1);
+}
+
+/* A text in a comment of the table or the script. */
+static void comment(struct tp_text *out, const char *what, const char *text)
+{
+    tp_text_add(out, "# %s", what);
+    quote_part(out, text, 0, strnlen(text, TP_FIGURE_TEXT_MAX));
+    tp_text_add(out, "\n");
+}
+
+/* --- the table -------------------------------------------------------- */
+
+static void add_number(struct tp_text *out, double value)
+{
+    if (isfinite(value))
+        tp_text_add(out, "%.9g", value == 0 ? 0.0 : value);
+    else
+        tp_text_add(out, "NaN");
+}
+
+static void add_rows(struct tp_text *out, const struct tp_series *series,
+                     unsigned columns)
+{
+    for (size_t r = 0; r < series->rows; r++) {
+        for (unsigned c = 0; c < columns; c++) {
+            if (c)
+                tp_text_bytes(out, "\t", 1);
+            add_number(out, series->values[r * columns + c]);
+        }
+        tp_text_bytes(out, "\n", 1);
+    }
+}
+
+/* What the numbers of a rows axis stand for. */
+static void add_row_names(struct tp_text *out, const struct tp_axis *axis)
+{
+    for (size_t i = 0; i < axis->tic_count; i++) {
+        tp_text_add(out, "# row %g: ", axis->tics[i].at);
+        quote_part(out, axis->tics[i].text, 0,
+                   strnlen(axis->tics[i].text, TP_FIGURE_TEXT_MAX));
+        tp_text_bytes(out, "\n", 1);
+    }
+}
+
+static void add_block(struct tp_text *out, const struct tp_panel *panel,
+                      size_t number, const struct tp_series *series)
+{
+    const struct tp_panel_info *info = tp_panel_info(panel->kind);
+    tp_text_add(out, "# panel %zu (%s): ", number, info->name);
+    quote_part(out, panel->title, 0, strnlen(panel->title, TITLE_MAX));
+    tp_text_add(out, "\n");
+    if (series->name)
+        comment(out, "series: ", series->name);
+    if (panel->x.label)
+        comment(out, "x: ", panel->x.label);
+    if (panel->y.label)
+        comment(out, "y: ", panel->y.label);
+    if (panel->z.label)
+        comment(out, "value: ", panel->z.label);
+    if (panel->y.tics)
+        add_row_names(out, &panel->y);
+    tp_text_add(out, "# %s\n", info->columns_help);
+    add_rows(out, series, info->columns);
+}
+
+void tp_plot_table(const struct tp_figure *figure, struct tp_text *out)
+{
+    bool first = true;
+    tp_text_add(out, "# %s/%s\n", figure->category, figure->id);
+    comment(out, "", figure->caption);
+    for (size_t p = 0; p < figure->panel_count; p++) {
+        const struct tp_panel *panel = &figure->panels[p];
+        for (size_t s = 0; s < panel->series_count; s++) {
+            if (!first)
+                tp_text_add(out, "\n\n");
+            first = false;
+            add_block(out, panel, p + 1, &panel->series[s]);
+        }
+    }
+}
+
+/* --- the script ------------------------------------------------------- */
+
+static void add_template(struct tp_text *out, const char *name)
+{
+    const struct tp_template *row = tp_templates;
+    while (row->name && strcmp(row->name, name) != 0)
+        row++;
+    assert(row->name);
+    tp_text_add(out, "%s", row->text);
+}
+
+/* The legend of a panel; 0 entries: it needs none. */
+static size_t legend_of(const struct tp_panel *panel, struct entry *entries)
+{
+    if (panel->kind == TP_PANEL_BANDS) {
+        memcpy(entries, band_entries, sizeof band_entries);
+        return sizeof band_entries / sizeof *band_entries;
+    }
+    if (panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD ||
+        panel->series_count < 2)
+        return 0;
+    for (size_t s = 0; s < panel->series_count; s++) {
+        entries[s].colour = series_colours[s];
+        entries[s].name = panel->series[s].name;
+    }
+    return panel->series_count;
+}
+
+/*
+ * The one legend that serves all panels which need one. False when they
+ * differ and each has to have its own.
+ */
+static bool shared_legend(const struct tp_figure *figure,
+                          struct entry *entries, size_t *count)
+{
+    struct entry other[TP_PANEL_SERIES_MAX];
+    *count = 0;
+    for (size_t p = 0; p < figure->panel_count; p++) {
+        size_t n = legend_of(&figure->panels[p], other);
+        if (n && *count == 0) {
+            memcpy(entries, other, sizeof other);
+            *count = n;
+        } else if (n && n != *count) {
+            return false;
+        }
+        for (size_t i = 0; i < n; i++) {
+            if (strcmp(entries[i].name, other[i].name) != 0 ||
+                strcmp(entries[i].colour, other[i].colour) != 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Legend in a strip of its own, so that it never covers data. */
+static void add_legend(struct tp_text *out, const struct entry *entries,
+                       size_t count)
+{
+    tp_text_add(out,
+                "\n# legend\n"
+                "unset object\nunset label\nunset arrow\nunset title\n"
+                "unset xlabel\nunset ylabel\nunset tics\nunset border\n"
+                "unset grid\nunset colorbox\n"
+                "set origin 0, 0\nset size 1, %.4g\n"
+                "set margins 0, 0, 0, 0\n"
+                "set key center center horizontal samplen 1.6 maxrows 2\n"
+                "plot [0:1] [0:1] ",
+                legend_strip);
+    for (size_t i = 0; i < count; i++) {
+        tp_text_add(out, "%s2 with lines lc %s lw 7 title ",
+                    i ? ", \\\n    " : "", entries[i].colour);
+        tp_plot_quote(out, entries[i].name, NAME_MAX);
+    }
+    tp_text_add(out, "\n");
+}
+
+/* Rows of nearly equal length; a shorter row has wider panels. */
+static struct place place_of(size_t index, size_t count, double bottom)
+{
+    size_t rows = count <= 2 ? 1 : count <= 6 ? 2 : 3, row = 0, first = 0;
+    size_t in_row = (count + rows - 1) / rows;
+    while (index >= first + in_row) {
+        first += in_row;
+        row++;
+        in_row = (count - first + rows - row - 1) / (rows - row);
+    }
+    double height = (1 - title_strip - bottom) / (double)rows;
+    double width = 1.0 / (double)in_row;
+    return (struct place){
+        .x = (double)(index - first) * width,
+        .y = bottom + height * (double)(rows - 1 - row),
+        .width = width,
+        .height = height,
+    };
+}
+
+static void add_axis(struct tp_text *out, char letter,
+                     const struct tp_drawn_axis *drawn, size_t tics)
+{
+    const char *name = letter == 'X' ? "x" : letter == 'Y' ? "y" : "cb";
+    tp_axis_function(drawn, letter, out);
+    tp_text_add(out, "set %srange [%.9g:%.9g]\n", name, drawn->lo, drawn->hi);
+    tp_text_add(out, "set %slabel ", name);
+    tp_plot_quote(out, drawn->axis->label ? drawn->axis->label : "",
+                  LABEL_MAX);
+    tp_text_add(out, "\nset %stics ", name);
+    tp_axis_tics(drawn, tics, out);
+    tp_text_add(out, "\n");
+}
+
+static void add_marks(struct tp_text *out, const struct tp_panel *panel,
+                      const struct tp_drawn_axis *x)
+{
+    for (size_t m = 0; m < panel->mark_count; m++) {
+        double at = tp_axis_position(x, panel->marks[m].x);
+        if (!(at >= x->lo && at <= x->hi))
+            continue;
+        tp_text_add(out,
+                    "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead "
+                    "lc rgb '#777777' dt 3 lw 1.2\nset label ",
+                    at, at);
+        tp_plot_quote(out, panel->marks[m].text, NAME_MAX);
+        tp_text_add(out, " at %.9g, graph 0.985 right rotate by 90 "
+                         "offset character 0.7, 0 font ',8' "
+                         "textcolor rgb '#555555' front\n", at);
+    }
+}
+
+/* Colours of heat maps and clouds: viridis, and purple to orange (PuOr). */
+static void add_palette(struct tp_text *out, const struct tp_panel *panel)
+{
+    static const char *const magnitude[PALETTE_SIZE] = {
+        "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c",
+        "#28ae80", "#5ec962", "#addc30", "#fde725"};
+    static const char *const deviation[PALETTE_SIZE] = {
+        "#2d004b", "#5e3f93", "#9b8fc3", "#d3d2e7", "#f7f7f7",
+        "#fdd5a0", "#ee9c3c", "#bf6109", "#7f3b08"};
+    const char *const *colours =
+        panel->palette == TP_PALETTE_DEVIATION ? deviation : magnitude;
+    tp_text_add(out, "set palette defined (");
+    for (int i = 0; i < PALETTE_SIZE; i++)
+        tp_text_add(out, "%s%d '%s'", i ? ", " : "", i, colours[i]);
+    tp_text_add(out, ")\nset colorbox\n");
+    tp_text_add(out, "wide = %.9g\nhigh = %.9g\n", panel->cell_width,
+                panel->cell_height);
+    tp_text_add(out, "white = %d\ndiagonal = %d\n",
+                panel->palette == TP_PALETTE_MAGNITUDE, panel->diagonal);
+}
+
+/* Few points in the longest series: each deserves a dot. */
+static bool few_points(const struct tp_panel *panel)
+{
+    size_t most = 0;
+    for (size_t s = 0; s < panel->series_count; s++) {
+        if (panel->series[s].rows > most)
+            most = panel->series[s].rows;
+    }
+    return most <= 45;
+}
+
+static void add_variables(struct tp_text *out, const struct tp_panel *panel,
+                          size_t block, double left)
+{
+    tp_text_add(out, "block = %zu\nseries = %zu\npoints = %d\n", block,
+                panel->series_count, few_points(panel));
+    tp_text_add(out, "thick = %.9g\nleft = %.9g\n",
+                0.72 / (double)panel->series_count, left);
+    tp_text_add(out, "array name[%zu]\n", panel->series_count);
+    for (size_t s = 0; s < panel->series_count; s++) {
+        tp_text_add(out, "name[%zu] = ", s + 1);
+        tp_plot_quote(out, panel->series[s].name ? panel->series[s].name : "",
+                      NAME_MAX);
+        tp_text_add(out, "\n");
+    }
+}
+
+static void add_panel(struct tp_text *out, const struct tp_panel *panel,
+                      size_t block, struct place place, bool own_key)
+{
+    struct tp_drawn_axis x, y, z;
+    struct entry entries[TP_PANEL_SERIES_MAX];
+    bool coloured =
+        panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD;
+    tp_text_add(out, "\nunset object\nunset label\nunset arrow\n"
+                     "unset colorbox\nset title ");
+    tp_plot_quote(out, panel->title, (size_t)(TITLE_MAX * place.width));
+    tp_text_add(out, " font ',11'\nset origin %.4g, %.4g\n", place.x, place.y);
+    tp_text_add(out, "set size %.4g, %.4g\n", place.width, place.height);
+    tp_axis_resolve(panel, TP_AXIS_X, &x);
+    tp_axis_resolve(panel, TP_AXIS_Y, &y);
+    add_axis(out, 'X', &x, (size_t)(2 + 12 * place.width));
+    size_t y_tics = (size_t)(1 + 9 * place.height);
+    add_axis(out, 'Y', &y,
+             panel->y.scale == TP_SCALE_ROWS ? (size_t)(30 * place.height)
+                                             : y_tics);
+    if (coloured) {
+        tp_axis_resolve(panel, TP_AXIS_Z, &z);
+        add_axis(out, 'Z', &z, y_tics);
+        add_palette(out, panel);
+    }
+    if (own_key && legend_of(panel, entries) > 0)
+        tp_text_add(out, "set key outside below center horizontal samplen 1.6 "
+                         "maxrows 3\n");
+    else
+        tp_text_add(out, "unset key\n");
+    add_marks(out, panel, &x);
+    add_variables(out, panel, block, x.lo > 0 || x.hi < 0 ? x.lo : 0);
+    add_template(out, tp_panel_info(panel->kind)->name);
+}
+
+static void add_head(struct tp_text *out, const struct tp_figure *figure,
+                     const char *format)
+{
+    tp_text_add(out, "# Draws %s.%s from %s.tsv; run gnuplot in this folder.\n",
+                figure->id, format, figure->id);
+    tp_text_add(out, "data = '%s.tsv'\nformat = '%s'\n", figure->id, format);
+    tp_text_add(out, "if (!exists('output')) output = '%s.%s'\n\n", figure->id,
+                format);
+    add_template(out, "style");
+    tp_text_add(out, "set output output\nset multiplot title ");
+    tp_plot_quote(out, figure->caption, TP_FIGURE_TEXT_MAX);
+    tp_text_add(out, " font ',13'");
+}
+
+void tp_plot_script(const struct tp_figure *figure, const char *format,
+                    struct tp_text *out)
+{
+    struct entry entries[TP_PANEL_SERIES_MAX];
+    size_t count, block = 0;
+    bool shared = shared_legend(figure, entries, &count);
+    double bottom = shared && count ? legend_strip : 0;
+    add_head(out, figure, format);
+    tp_text_add(out, "\n");
+    for (size_t p = 0; p < figure->panel_count; p++) {
+        const struct tp_panel *panel = &figure->panels[p];
+        add_panel(out, panel, block, place_of(p, figure->panel_count, bottom),
+                  !shared);
+        block += panel->series_count;
+    }
+    if (shared && count)
+        add_legend(out, entries, count);
+    tp_text_add(out, "\nunset multiplot\nunset output\n");
+}

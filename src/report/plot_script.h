@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_PLOT_SCRIPT_H
+#define TP_REPORT_PLOT_SCRIPT_H
+
+#include "base/text.h"
+#include "data/figure.h"
+
+/*
+ * A figure as text: its table and the gnuplot script that draws it. Pure
+ * functions of the figure; no thread limits.
+ */
+
+/* A gnuplot fragment of plots/, embedded. It draws one kind of panel from
+ * variables that the script sets before it. */
+struct tp_template {
+    const char *name;
+    const char *text;
+};
+
+/* The templates, ended by a row whose name is NULL; "style" is among them. */
+extern const struct tp_template tp_templates[];
+
+/*
+ * Appends the figure's table: for each panel and series one block of tab
+ * separated numbers ("NaN" where there is none) under commented headers;
+ * blocks are separated by two blank lines, as gnuplot's `index` counts them.
+ */
+void tp_plot_table(const struct tp_figure *figure, struct tp_text *out);
+
+/*
+ * Appends the script. Run in the folder of the table it draws NAME.<format>,
+ * or what the variable `output` names; it needs no other file. Names that
+ * come from the input appear only inside single-quoted gnuplot strings, as
+ * printable ASCII, so nothing in them is ever executed. `format` is "png",
+ * "svg" or "pdf".
+ */
+void tp_plot_script(const struct tp_figure *figure, const char *format,
+                    struct tp_text *out);
+
+/*
+ * Appends a text as a single-quoted gnuplot string of printable ASCII: other
+ * bytes and backticks as \xNN, quotes doubled. A text longer than `limit`
+ * bytes loses its middle.
+ */
+void tp_plot_quote(struct tp_text *out, const char *text, size_t limit);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/stats.h"
+
+/* The labels of a place as they are asked for by rows and findings. */
+struct place {
+    const char *quant_type, *layer_type, *operation, *phase, *tensor_name;
+    int64_t layer_idx, ordinal, rank, iteration, sample_idx;
+};
+
+static void add_word(struct tp_text *text, const char *word)
+{
+    if (!*word)
+        return;
+    if (text->length && text->data[text->length - 1] != ' ')
+        tp_text_add(text, " ");
+    tp_text_printable(text, word);
+}
+
+static void add_number(struct tp_text *text, const char *name, int64_t value)
+{
+    if (value >= 0)
+        tp_text_add(text, " %s%" PRId64, name, value);
+}
+
+static void add_place(const struct place *place, struct tp_text *text)
+{
+    add_word(text, place->quant_type);
+    add_word(text, place->layer_type);
+    add_number(text, "L", place->layer_idx);
+    add_word(text, place->operation);
+    add_word(text, place->phase);
+    add_word(text, place->tensor_name);
+    if (place->ordinal > 0)
+        add_number(text, "#", place->ordinal);
+    add_number(text, "rank ", place->rank);
+    add_number(text, "iteration ", place->iteration);
+    add_number(text, "sample ", place->sample_idx);
+}
+
+void tp_report_place(const struct tp_row *row, struct tp_text *text)
+{
+    const struct tp_label *label = &row->label;
+    const struct place place = {
+        label->quant_type, label->layer_type, label->operation, label->phase,
+        label->tensor_name, label->layer_idx, row->ordinal, label->rank,
+        label->iteration, label->sample_idx};
+    add_place(&place, text);
+}
+
+/* 1234567 -> "1.23 MB"; decimal units, as disks are sold. */
+static void add_bytes(struct tp_text *text, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1000 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1000;
+        unit++;
+    }
+    tp_text_add(text, unit ? "%.3g %s" : "%.0f %s", value, units[unit]);
+}
+
+static void add_plural(struct tp_text *text, uint64_t count, const char *noun)
+{
+    tp_text_add(text, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+/* The distinct keys of a grouping, as "0 1" or, when long, "0 1 ... 31". */
+static void add_keys(const struct tp_report *report, const char *grouping,
+                     const char *title, struct tp_text *text)
+{
+    enum { SHOWN = 12 };
+    const struct tp_groups *groups = report->groups;
+    size_t first = 0, count = 0;
+    for (size_t i = 0; i < groups->count; i++) {
+        if (strcmp(groups->rows[i].group_by, grouping))
+            continue;
+        first = count++ ? first : i;
+    }
+    if (count == 0)
+        return;
+    tp_text_add(text, "  %-12s", title);
+    for (size_t i = 0; i < count; i++) {
+        if (count > SHOWN && i >= SHOWN - 1 && i + 1 < count) {
+            tp_text_add(text, i == SHOWN - 1 ? " ..." : "");
+            continue;
+        }
+        tp_text_add(text, " ");
+        tp_text_printable(text, groups->rows[first + i].key);
+    }
+    tp_text_add(text, count > SHOWN ? "  (%zu)\n" : "\n", count);
+}
+
+static void add_input(const struct tp_report *report, struct tp_text *text)
+{
+    const struct tp_run *run = report->run;
+    tp_text_add(text, "Input\n");
+    for (size_t i = 0; i < report->input_count; i++) {
+        tp_text_add(text, "  ");
+        tp_text_printable(text, report->inputs[i]);
+        tp_text_add(text, "\n");
+    }
+    tp_text_add(text, "  ");
+    add_plural(text, run->files_read, "file");
+    tp_text_add(text, " read (");
+    add_bytes(text, run->bytes_read);
+    tp_text_add(text, "), ");
+    add_plural(text, run->row_count, "tensor");
+    tp_text_add(text, ", %zu skipped, ", run->skipped_count);
+    add_plural(text, run->files_ignored, "other file");
+    tp_text_add(text, " ignored\n");
+    add_keys(report, "quant_type", "quant types", text);
+    add_keys(report, "dtype", "dtypes", text);
+    add_keys(report, "layer_type", "layer types", text);
+    add_keys(report, "layer_idx", "layers", text);
+    add_keys(report, "operation", "operations", text);
+    add_keys(report, "tensor_name", "tensors", text);
+    add_keys(report, "rank", "ranks", text);
+    add_keys(report, "iteration", "iterations", text);
+    add_keys(report, "sample_idx", "samples", text);
+}
+
+static void add_percent(struct tp_text *text, double ratio)
+{
+    if (isnan(ratio))
+        tp_text_add(text, " %10s", "-");
+    else if (ratio == 0)
+        tp_text_add(text, " %10s", "0");
+    else
+        tp_text_add(text, " %8.3g %%", 100 * ratio);
+}
+
+static void add_group_line(const struct tp_group *group, struct tp_text *text)
+{
+    const struct tp_numbers *n = &group->numbers;
+    struct tp_text key = {0};
+    tp_text_printable(&key, group->key);
+    tp_text_add(text, "  %-18s %8" PRIu64 " %11.4g %10.3g %10.3g %10.3g",
+                tp_text_get(&key), group->tensors,
+                (double)group->counts.numel, n->abs_max, n->mean, n->std);
+    add_percent(text, n->total_overflow_ratio);
+    add_percent(text, n->underflow_ratio);
+    tp_text_add(text, " %8" PRIu64 "\n",
+                group->counts.nan + group->counts.pos_inf +
+                    group->counts.neg_inf);
+    tp_text_clear(&key);
+}
+
+static void add_group_table(const struct tp_report *report,
+                            const char *grouping, size_t most,
+                            struct tp_text *text)
+{
+    const struct tp_groups *groups = report->groups;
+    size_t shown = 0, count = 0;
+    for (size_t i = 0; i < groups->count; i++) {
+        if (strcmp(groups->rows[i].group_by, grouping))
+            continue;
+        if (count++ == 0)
+            tp_text_add(text, "\nBy %-16s %8s %11s %10s %10s %10s %10s %10s "
+                        "%8s\n", grouping, "tensors", "elements", "amax",
+                        "mean", "std", "overflow", "underflow", "NaN+Inf");
+        if (most && shown >= most)
+            continue;
+        add_group_line(&groups->rows[i], text);
+        shown++;
+    }
+    if (shown < count)
+        tp_text_add(text, "  ... and %zu more in /groups\n", count - shown);
+}
+
+static const char *color_of(enum tp_severity level)
+{
+    return level == TP_SEVERITY_HIGH     ? "\x1b[1;31m"
+           : level == TP_SEVERITY_MEDIUM ? "\x1b[33m"
+                                         : "\x1b[2m";
+}
+
+static void add_finding(const struct tp_finding *finding, bool color,
+                        struct tp_text *text)
+{
+    const struct place place = {
+        finding->quant_type, finding->layer_type, finding->operation,
+        finding->phase, finding->tensor_name, finding->layer_idx,
+        finding->ordinal, finding->rank, finding->iteration, -1};
+    tp_text_add(text, "  %s%-6s%s %-10s", color ? color_of(finding->level) : "",
+                finding->severity, color ? "\x1b[0m" : "", finding->rule);
+    add_place(&place, text);
+    tp_text_add(text, "\n         %s\n         -> %s\n", finding->evidence,
+                finding->suggestion);
+}
+
+static void add_findings(const struct tp_report *report, size_t most,
+                         bool color, struct tp_text *text)
+{
+    const struct tp_findings *findings = report->findings;
+    size_t counts[4] = {0};
+    for (size_t i = 0; i < findings->count; i++)
+        counts[findings->rows[i].level]++;
+    tp_text_add(text, "\nFindings: %zu high, %zu medium, %zu low\n",
+                counts[TP_SEVERITY_HIGH], counts[TP_SEVERITY_MEDIUM],
+                counts[TP_SEVERITY_LOW]);
+    size_t shown = most && findings->count > most ? most : findings->count;
+    for (size_t i = 0; i < shown; i++)
+        add_finding(&findings->rows[i], color, text);
+    if (shown < findings->count)
+        tp_text_add(text, "  ... and %zu more in %s\n",
+                    findings->count - shown,
+                    report->output_dir[0] ? "findings.json" : "the JSON form");
+}
+
+/* What makes a tensor bad, in the order of how bad it is. */
+struct badness {
+    const struct tp_row *row;
+    uint64_t nonfinite;
+    double overflow, underflow;
+};
+
+static int compare_badness(const void *left, const void *right)
+{
+    const struct badness *a = left, *b = right;
+    if (a->nonfinite != b->nonfinite)
+        return a->nonfinite < b->nonfinite ? 1 : -1;
+    if (a->overflow != b->overflow)
+        return a->overflow < b->overflow ? 1 : -1;
+    if (a->underflow != b->underflow)
+        return a->underflow < b->underflow ? 1 : -1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* Tensors with anything to complain about; the caller frees the list. */
+static struct badness *bad_tensors(const struct tp_run *run, size_t *count)
+{
+    struct badness *list = calloc(run->row_count + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = 0; list && i < run->row_count; i++) {
+        const struct tp_row *row = &run->rows[i];
+        const struct tp_numbers *n = &row->numbers;
+        struct badness bad = {
+            row, row->counts.nan + row->counts.pos_inf + row->counts.neg_inf,
+            isnan(n->total_overflow_ratio) ? 0 : n->total_overflow_ratio,
+            isnan(n->underflow_ratio) ? 0 : n->underflow_ratio};
+        if (bad.nonfinite || bad.overflow > 0 || bad.underflow > 0)
+            list[(*count)++] = bad;
+    }
+    if (*count)
+        qsort(list, *count, sizeof *list, compare_badness);
+    return list;
+}
+
+static void add_worst(const struct tp_report *report, size_t most,
+                      struct tp_text *text)
+{
+    enum { WORST_OF_ALL = 50 }; /* the full order is in summary.h5 */
+    size_t count;
+    struct badness *list = bad_tensors(report->run, &count);
+    most = most ? most : WORST_OF_ALL;
+    if (list && count) {
+        tp_text_add(text, "\nWorst tensors (of %zu with any loss)\n  %10s %10s "
+                    "%10s %10s  tensor\n", count, "NaN+Inf", "overflow",
+                    "underflow", "amax");
+    }
+    for (size_t i = 0; list && i < count && i < most; i++) {
+        const struct tp_row *row = list[i].row;
+        tp_text_add(text, "  %10" PRIu64, list[i].nonfinite);
+        add_percent(text, list[i].overflow);
+        add_percent(text, list[i].underflow);
+        tp_text_add(text, " %10.4g ", row->numbers.abs_max);
+        tp_report_place(row, text);
+        tp_text_add(text, "\n%48s", "");
+        tp_text_printable(text, row->file);
+        tp_text_add(text, "\n");
+    }
+    free(list);
+}
+
+static void add_skipped(const struct tp_report *report, size_t most,
+                        struct tp_text *text)
+{
+    const struct tp_run *run = report->run;
+    if (run->skipped_count)
+        tp_text_add(text, "\nSkipped: %zu\n", run->skipped_count);
+    for (size_t i = 0; i < run->skipped_count; i++) {
+        const struct tp_skipped *skipped = &run->skipped[i];
+        if (most && i == most) {
+            tp_text_add(text, "  ... and %zu more%s\n", run->skipped_count - i,
+                        report->output_dir[0] ? " in report.txt" : "");
+            break;
+        }
+        tp_text_add(text, "  ");
+        tp_text_printable(text, skipped->file);
+        if (skipped->path[0])
+            tp_text_add(text, " [");
+        tp_text_printable(text, skipped->path);
+        tp_text_add(text, "%s%s", skipped->path[0] ? "]" : "",
+                    skipped->file[0] ? ": " : "");
+        tp_text_printable(text, skipped->reason);
+        if (skipped->offset >= 0)
+            tp_text_add(text, " (byte %" PRId64 ")", skipped->offset);
+        tp_text_add(text, "\n");
+    }
+}
+
+static void add_notes(const struct tp_run *run, struct tp_text *text)
+{
+    if (run->note_count)
+        tp_text_add(text, "\nNotes\n");
+    for (size_t i = 0; i < run->note_count; i++) {
+        tp_text_add(text, "  ");
+        tp_text_printable(text, run->notes[i]);
+        tp_text_add(text, "\n");
+    }
+}
+
+static void add_figures(const struct tp_report *report, struct tp_text *text)
+{
+    size_t drawn = 0;
+    for (size_t i = 0; i < report->figure_count; i++)
+        drawn += !report->figures[i].reason[0];
+    if (report->figure_count)
+        tp_text_add(text, "\nFigures: %zu of %zu drawn\n", drawn,
+                    report->figure_count);
+    for (size_t i = 0; i < report->figure_count; i++) {
+        const struct tp_report_figure *figure = &report->figures[i];
+        if (figure->reason[0])
+            tp_text_add(text, "  %s: not drawn: %s\n", figure->path,
+                        figure->reason);
+    }
+}
+
+void tp_report_text(const struct tp_report *report, size_t most, bool color,
+                    struct tp_text *text)
+{
+    tp_text_add(text, "tprof-analyze %s\n\n", report->tool_version);
+    add_input(report, text);
+    add_group_table(report, "quant_type", most, text);
+    add_group_table(report, "tensor_name", most, text);
+    add_findings(report, most, color, text);
+    add_worst(report, most, text);
+    add_skipped(report, most, text);
+    add_notes(report->run, text);
+    add_figures(report, text);
+    if (report->output_dir[0]) {
+        tp_text_add(text, "\nWritten to ");
+        tp_text_printable(text, report->output_dir);
+        tp_text_add(text, ": summary.h5 report.txt findings.json\n");
+    }
+}
+
+void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text)
+{
+    tp_text_printable(text, row->file);
+    if (row->path[0]) {
+        tp_text_add(text, " [");
+        tp_text_printable(text, row->path);
+        tp_text_add(text, "]");
+    }
+    tp_text_add(text, "\n  ");
+    tp_report_place(row, text);
+    tp_text_add(text, "\n  %-22s %s %s\n  %-22s %s%s%s\n", "tensor",
+                row->dtype, row->shape, "judged against", row->target_format,
+                row->scale_rule[0] ? ", scale rule " : "", row->scale_rule);
+    for (const struct tp_stat *stat = tp_stats; stat->name; stat++) {
+        tp_text_add(text, "  %-22s ", stat->name);
+        if (stat->type == TP_STAT_INTEGER)
+            tp_text_add(text, "%" PRId64 "\n",
+                        tp_stat_integer(stat, &row->counts));
+        else
+            tp_text_add(text, "%.9g\n",
+                        tp_stat_real(stat, &row->counts, &row->numbers));
+    }
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_REPORT_H
+#define TP_REPORT_REPORT_H
+
+#include "analyze/findings.h"
+#include "analyze/group.h"
+#include "analyze/run.h"
+#include "base/text.h"
+
+/*
+ * A run in words, for people and for programs. Texts are appended to a
+ * tp_text; nothing is printed here.
+ */
+
+/* A figure that was wanted: drawn, or why not. */
+struct tp_report_figure {
+    const char *path;   /* below the output directory: "heatmaps/x.png"   */
+    const char *reason; /* why it was not drawn; "" when it was           */
+};
+
+/* What a report is made from. Everything is borrowed. */
+struct tp_report {
+    const struct tp_run *run;
+    const struct tp_groups *groups;
+    const struct tp_findings *findings;
+    const struct tp_report_figure *figures;
+    size_t figure_count;
+    const char *tool_version;
+    const char *output_dir; /* "": no files are written                   */
+    const char *const *inputs;
+    size_t input_count;
+};
+
+/*
+ * The report as text. `most` limits each list (findings, worst tensors,
+ * skipped files); 0: no limit. `color` marks severities with ANSI colours.
+ */
+void tp_report_text(const struct tp_report *report, size_t most, bool color,
+                    struct tp_text *text);
+
+/* The same as one JSON object (the columns of findings.json included). */
+void tp_report_json(const struct tp_report *report, struct tp_text *text);
+
+/* The contents of findings.json: {schema_version, findings: [...]}. */
+void tp_report_findings_json(const struct tp_findings *findings,
+                             struct tp_text *text);
+
+/* One tensor, every statistic with its unit, as text. */
+void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text);
+
+/* The same as a JSON object with the columns of /tensors. */
+void tp_report_tensor_json(const struct tp_row *row, struct tp_text *text);
+
+/* "mxfp8 linear L2 forward pre input #2 rank 1 iteration 32": the labels
+ * that are there, in this order. */
+void tp_report_place(const struct tp_row *row, struct tp_text *text);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "analyze/tables.h"
+#include "report/hdf5.h"
+#include "report/report.h"
+
+/* A cell as JSON: absent texts, absent integers (-1) and NaN are null. */
+static void add_cell(const struct tp_table *table, size_t row,
+                     const struct tp_column *column, struct tp_text *text)
+{
+    if (column->type == TP_COLUMN_TEXT) {
+        const char *value = tp_cell_text(table, row, column);
+        if (*value)
+            tp_text_json(text, value);
+        else
+            tp_text_add(text, "null");
+        return;
+    }
+    double value = tp_cell_number(table, row, column);
+    if (column->type == TP_COLUMN_REAL)
+        tp_text_json_number(text, value);
+    else if (column->type == TP_COLUMN_INTEGER && value < 0)
+        tp_text_add(text, "null");
+    else
+        tp_text_add(text, "%.0f", value);
+}
+
+static void add_object(const struct tp_table *table, size_t row,
+                       struct tp_text *text)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        tp_text_add(text, "%s\"%s\": ", i ? ", " : "{",
+                    table->columns[i].name);
+        add_cell(table, row, &table->columns[i], text);
+    }
+    tp_text_add(text, "}");
+}
+
+/* "name": [rows] */
+static void add_table(const struct tp_table *table, struct tp_text *text)
+{
+    tp_text_add(text, "\"%s\": [", table->name);
+    for (size_t i = 0; i < table->row_count; i++) {
+        tp_text_add(text, i ? ",\n  " : "\n  ");
+        add_object(table, i, text);
+    }
+    tp_text_add(text, table->row_count ? "\n]" : "]");
+}
+
+void tp_report_findings_json(const struct tp_findings *findings,
+                             struct tp_text *text)
+{
+    const struct tp_run run = {0};
+    const struct tp_groups groups = {0};
+    struct tp_run_tables tables;
+    tp_run_tables_make(&run, &groups, findings, &tables);
+    tp_text_add(text, "{\"schema_version\": %d,\n", TP_SCHEMA_VERSION);
+    add_table(&tables.tables[TP_TABLE_FINDINGS], text);
+    tp_text_add(text, "}\n");
+}
+
+static void add_inputs(const struct tp_report *report, struct tp_text *text)
+{
+    const struct tp_run *run = report->run;
+    tp_text_add(text, "\"inputs\": [");
+    for (size_t i = 0; i < report->input_count; i++) {
+        tp_text_add(text, i ? ", " : "");
+        tp_text_json(text, report->inputs[i]);
+    }
+    tp_text_add(text, "],\n\"files_read\": %" PRIu64 ", \"files_ignored\": %"
+                PRIu64 ", \"bytes_read\": %" PRIu64 ", \"tensors\": %zu,\n",
+                run->files_read, run->files_ignored, run->bytes_read,
+                run->row_count);
+}
+
+static void add_notes(const struct tp_run *run, struct tp_text *text)
+{
+    tp_text_add(text, "\"notes\": [");
+    for (size_t i = 0; i < run->note_count; i++) {
+        tp_text_add(text, i ? ", " : "");
+        tp_text_json(text, run->notes[i]);
+    }
+    tp_text_add(text, "],\n");
+}
+
+static void add_figures(const struct tp_report *report, struct tp_text *text)
+{
+    tp_text_add(text, "\"figures\": [");
+    for (size_t i = 0; i < report->figure_count; i++) {
+        const struct tp_report_figure *figure = &report->figures[i];
+        tp_text_add(text, i ? ",\n  {\"path\": " : "\n  {\"path\": ");
+        tp_text_json(text, figure->path);
+        tp_text_add(text, ", \"not_drawn\": ");
+        if (figure->reason[0])
+            tp_text_json(text, figure->reason);
+        else
+            tp_text_add(text, "null");
+        tp_text_add(text, "}");
+    }
+    tp_text_add(text, "],\n");
+}
+
+/* Groups by one label; the finer ones are for summary.h5. */
+static void add_groups(const struct tp_table *table, struct tp_text *text)
+{
+    const struct tp_column *by = tp_table_column(table, "group_by");
+    bool first = true;
+    tp_text_add(text, "\"groups\": [");
+    for (size_t i = 0; i < table->row_count; i++) {
+        if (strchr(tp_cell_text(table, i, by), '/'))
+            continue;
+        tp_text_add(text, first ? "\n  " : ",\n  ");
+        add_object(table, i, text);
+        first = false;
+    }
+    tp_text_add(text, "],\n");
+}
+
+void tp_report_json(const struct tp_report *report, struct tp_text *text)
+{
+    struct tp_run_tables tables;
+    tp_run_tables_make(report->run, report->groups, report->findings, &tables);
+    tp_text_add(text, "{\"schema_version\": %d, \"tool_version\": ",
+                TP_SCHEMA_VERSION);
+    tp_text_json(text, report->tool_version);
+    tp_text_add(text, ", \"output_dir\": ");
+    tp_text_json(text, report->output_dir);
+    tp_text_add(text, ",\n");
+    add_inputs(report, text);
+    add_notes(report->run, text);
+    add_table(&tables.tables[TP_TABLE_SKIPPED], text);
+    tp_text_add(text, ",\n");
+    add_figures(report, text);
+    add_groups(&tables.tables[TP_TABLE_GROUPS], text);
+    add_table(&tables.tables[TP_TABLE_FINDINGS], text);
+    tp_text_add(text, "}\n");
+}
+
+void tp_report_tensor_json(const struct tp_row *row, struct tp_text *text)
+{
+    struct tp_run run = {.rows = (struct tp_row *)row, .row_count = 1};
+    const struct tp_groups groups = {0};
+    const struct tp_findings findings = {0};
+    struct tp_run_tables tables;
+    tp_run_tables_make(&run, &groups, &findings, &tables);
+    add_object(&tables.tables[TP_TABLE_TENSORS], 0, text);
+}
