@@ -342,3 +342,178 @@ Test(tensor_saver, names_of_a_training_run, .timeout = 60)
     cr_expect_eq(count, 11600);
     tp_arena_clear(&arena);
 }
+
+/* Payloads written by CPython's pickle module, numpy 1.24 among the values. */
+
+static const char full_payload[] =
+    "\200\002}q\000(X\006\000\000\000tensorq\001NX\010\000\000\000metad"
+    "ataq\002}q\003(X\012\000\000\000layer_typeq\004X\006\000\000\000li"
+    "nearq\005X\011\000\000\000operationq\006X\010\000\000\000backwardq"
+    "\007X\012\000\000\000quant_typeq\010X\005\000\000\000mxfp8q\011X"
+    "\013\000\000\000tensor_nameq\012X\007\000\000\000input_Aq\013X\011"
+    "\000\000\000layer_idxq\014K\003X\005\000\000\000phaseq\015X\004"
+    "\000\000\000postq\016X\011\000\000\000componentq\017h\005X\004\000"
+    "\000\000rankq\020K\001X\012\000\000\000sample_idxq\021K\002X\011"
+    "\000\000\000iterationq\022K(X\011\000\000\000group_idxq\023K\005X"
+    "\012\000\000\000batch_sizeq\024K\010X\011\000\000\000save_timeq"
+    "\025X\023\000\000\0002025-09-08 09:10:54q\026X\007\000\000\000coun"
+    "terq\027K\011X\011\000\000\000timestampq\030X\001\000\000\000xq"
+    "\031uu.";
+
+static const char odd_payload[] =
+    "\200\004\225;\001\000\000\000\000\000\000}\224\214\010metadata\224"
+    "}\224(\214\012layer_type\224N\214\011operation\224K\007\214\012qua"
+    "nt_type\224\214\004bf16\224\214\013tensor_name\224C\003raw\224\214"
+    "\011layer_idx\224N\214\005phase\224\214\007unknown\224\214\011comp"
+    "onent\224h\013\214\004rank\224\214\025numpy.core.multiarray\224"
+    "\214\006scalar\224\223\224\214\005numpy\224\214\005dtype\224\223"
+    "\224\214\002i8\224\211\210\207\224R\224(K\003\214\001<\224NNNJ\377"
+    "\377\377\377J\377\377\377\377K\000t\224bC\010\003\000\000\000\000"
+    "\000\000\000\224\206\224R\224\214\012sample_idx\224\214\0040012"
+    "\224\214\011iteration\224J\374\377\377\377\214\011group_idx\224"
+    "\210\214\012batch_size\224G@\004\000\000\000\000\000\000us.";
+
+static const char huge_payload[] =
+    "\200\002}q\000X\010\000\000\000metadataq\001}q\002(X\004\000\000"
+    "\000rankq\003\212\015\000\000\000@\352\355tF\320\234,\237\014X\011"
+    "\000\000\000iterationq\004\212\010\000\000\212]xEc\001X\011\000"
+    "\000\000layer_idxq\005X\002\000\000\000x1q\006X\012\000\000\000sam"
+    "ple_idxq\007X\000\000\000\000q\010X\013\000\000\000tensor_nameq"
+    "\011X\377\000\000\000nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+    "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+    "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+    "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+    "nnnnnnnnnnnnq\012X\012\000\000\000layer_typeq\013X\000\001\000\000"
+    "tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"
+    "tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"
+    "tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt"
+    "ttttttttttttttttttttttttttttttttttttttttttttttttttttttttttq\014us.";
+
+static const char none_payload[] =
+    "\200\002}q\000(X\016\000\000\000high_precisionq\001K\001X\011\000"
+    "\000\000quantizedq\002K\002u.";
+
+static const char bare_payload[] =
+    "\200\002]q\000(K\001K\002e.";
+
+static const char text_payload[] =
+    "\200\002}q\000X\010\000\000\000metadataq\001X\012\000\000\000layer"
+    "_typeq\002s.";
+
+static void metadata_of(const char *payload, size_t size,
+                        struct tp_arena *arena, struct tp_label *label)
+{
+    struct tp_bytes bytes;
+    struct tp_pickle pickle = { 0 };
+    struct tp_error err = { 0 };
+    uint64_t position = 0;
+    tp_bytes_view(payload, size, &bytes);
+    cr_assert_eq(tp_pickle_read(&bytes, &position, size, &pickle, &err),
+                 TP_OK, "%s", err.message);
+    cr_assert_eq(tp_label_from_metadata(&pickle, arena, label, &err), TP_OK);
+    tp_pickle_clear(&pickle);
+}
+
+#define METADATA_OF(payload, arena, label) \
+    metadata_of(payload, sizeof payload - 1, arena, label)
+
+Test(tensor_saver, metadata_complete)
+{
+    struct tp_arena arena = { 0 };
+    struct tp_label label, should = {
+        .layer_type = "linear", .layer_idx = 3, .operation = "backward",
+        .phase = "post", .component = "linear", .quant_type = "mxfp8",
+        .tensor_name = "input_A", .rank = 1, .sample_idx = 2,
+        .group_idx = 5, .iteration = 40, .counter = -1, .timestamp = "",
+        .batch_size = 8,
+    };
+    METADATA_OF(full_payload, &arena, &label);
+    expect_label("full", &label, &should);
+    tp_arena_clear(&arena);
+}
+
+/* None, numpy integers, digits, wrong types, negative and huge numbers. */
+Test(tensor_saver, metadata_of_odd_types)
+{
+    struct tp_arena arena = { 0 };
+    struct tp_label label, should = TP_LABEL_NONE;
+    METADATA_OF(odd_payload, &arena, &label);
+    should.quant_type = "bf16";
+    should.rank = 3;
+    should.sample_idx = 12;
+    expect_label("odd", &label, &should);
+
+    METADATA_OF(huge_payload, &arena, &label);
+    should = (struct tp_label)TP_LABEL_NONE;
+    should.iteration = 100000000000000000;
+    cr_expect_eq(strlen(label.tensor_name), 255);
+    should.tensor_name = label.tensor_name;
+    expect_label("huge", &label, &should);
+    tp_arena_clear(&arena);
+}
+
+Test(tensor_saver, payloads_without_metadata)
+{
+    struct tp_arena arena = { 0 };
+    struct tp_label label, should = TP_LABEL_NONE;
+    METADATA_OF(none_payload, &arena, &label);
+    expect_label("none", &label, &should);
+    METADATA_OF(bare_payload, &arena, &label);
+    expect_label("bare", &label, &should);
+    METADATA_OF(text_payload, &arena, &label);
+    expect_label("text", &label, &should);
+    tp_arena_clear(&arena);
+}
+
+static const char *complete(struct tp_label *label, const char *path,
+                            struct tp_arena *arena)
+{
+    const char *conflict = NULL;
+    struct tp_error err = { 0 };
+    cr_assert_eq(tp_label_complete(label, path, arena, &conflict, &err),
+                 TP_OK);
+    cr_assert(conflict);
+    return conflict;
+}
+
+/* The name fills what the metadata leaves open, and nothing else. */
+Test(tensor_saver, name_completes_metadata)
+{
+    struct tp_arena arena = { 0 };
+    struct tp_label label;
+    METADATA_OF(full_payload, &arena, &label);
+    struct tp_label should = label;
+    should.counter = 17;
+    should.timestamp = "20250923_100142";
+    const char *conflict = complete(&label, "20250923_100142_0017_iter040_"
+        "linear_backward_post_linear_mxfp8_rank01_group005_input_A.pt",
+        &arena);
+    cr_expect_str_eq(conflict, "");
+    expect_label("agreeing", &label, &should);
+
+    METADATA_OF(odd_payload, &arena, &label);
+    conflict = complete(&label, "hifp8/rank_5/free_words_mxfp4.pt", &arena);
+    cr_expect_str_eq(conflict, "", "a free name is no claim");
+    cr_expect_str_eq(label.quant_type, "bf16");
+    cr_expect_str_eq(label.tensor_name, "free_words_mxfp4");
+    cr_expect_eq(label.rank, 3);
+    tp_arena_clear(&arena);
+}
+
+Test(tensor_saver, disagreement_is_one_sentence)
+{
+    struct tp_arena arena = { 0 };
+    struct tp_label label;
+    METADATA_OF(full_payload, &arena, &label);
+    struct tp_label should = label;
+    should.counter = 1;
+    should.timestamp = "20250923_100142";
+    const char *conflict = complete(&label, "20250923_100142_0001_iter041_"
+        "linear_L3_forward_post_linear_mxfp8_rank01_input\tA.pt", &arena);
+    expect_label("disagreeing", &label, &should);
+    cr_expect_str_eq(conflict, "the metadata, which holds, and the file name "
+                     "disagree: operation backward against forward, "
+                     "tensor_name input_A against input\\x09A, "
+                     "iteration 40 against 41");
+    tp_arena_clear(&arena);
+}
