@@ -337,7 +337,7 @@ static void list_counts(const struct tp_code_list *list,
 static void list_quantiles(const struct tp_code_list *list, double *quantile)
 {
     struct tp_ranks ranks;
-    tp_ranks_of(list->finite, &ranks);
+    tp_ranks_of(list->finite, 1, &ranks);
     double ordered[TP_RANKS] = {0};
     size_t at = 0;
     uint64_t below = 0;

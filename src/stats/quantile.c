@@ -3,17 +3,17 @@
 
 #include <math.h>
 
-void tp_ranks_of(uint64_t n, struct tp_ranks *ranks)
+void tp_ranks_of(uint64_t n, uint64_t repeat, struct tp_ranks *ranks)
 {
     ranks->n = n;
-    uint64_t last = n ? n - 1 : 0;
+    uint64_t last = n ? n * repeat - 1 : 0;
     for (int i = 0; i < TP_QUANTILES; i++) {
         double position = tp_quantile_levels[i] * (double)last;
         double floor_position = floor(position);
         uint64_t low = (uint64_t)floor_position;
         low = low < last ? low : last; /* (double)last may round up */
-        ranks->rank[2 * i] = low;
-        ranks->rank[2 * i + 1] = low < last ? low + 1 : last;
+        ranks->rank[2 * i] = low / repeat;
+        ranks->rank[2 * i + 1] = (low < last ? low + 1 : last) / repeat;
         ranks->fraction[i] = position - floor_position;
     }
 }

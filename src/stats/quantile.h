@@ -16,12 +16,15 @@ enum { TP_RANKS = 2 * TP_QUANTILES };
 struct tp_ranks {
     uint64_t n;
     uint64_t rank[TP_RANKS];       /* from 0; [2i] ascend, [2i + 1] is the
-                                      next one, or the same at the end    */
-    double fraction[TP_QUANTILES]; /* between rank[2i] and rank[2i + 1]   */
+                                      next value's or the same            */
+    double fraction[TP_QUANTILES]; /* of the way from [2i] to [2i + 1]   */
 };
 
-/* The ranks for n values; n may be 0. */
-void tp_ranks_of(uint64_t n, struct tp_ranks *ranks);
+/*
+ * The ranks, among n values (n may be 0), of the quantiles of the
+ * n * repeat values in which each of them occurs `repeat` times.
+ */
+void tp_ranks_of(uint64_t n, uint64_t repeat, struct tp_ranks *ranks);
 
 /* Quantiles from the values at those ranks; NaN when n is 0. */
 void tp_ranks_quantiles(const struct tp_ranks *ranks,

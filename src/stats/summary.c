@@ -65,9 +65,8 @@ void tp_moments_merge(struct tp_moments *into, const struct tp_moments *from)
     into->n += from->n;
 }
 
-/* `n` values, of which `into` holds none yet when into_n is 0. */
-static void extrema_merge(struct tp_extrema *into, uint64_t into_n,
-                          const struct tp_extrema *from, uint64_t from_n)
+void tp_extrema_merge(struct tp_extrema *into, uint64_t into_n,
+                      const struct tp_extrema *from, uint64_t from_n)
 {
     if (from_n == 0)
         return;
@@ -87,8 +86,8 @@ static void extrema_merge(struct tp_extrema *into, uint64_t into_n,
 
 void tp_summary_merge(struct tp_summary *into, const struct tp_summary *from)
 {
-    extrema_merge(&into->extrema, into->moments.n, &from->extrema,
-                  from->moments.n);
+    tp_extrema_merge(&into->extrema, into->moments.n, &from->extrema,
+                     from->moments.n);
     tp_moments_merge(&into->moments, &from->moments);
     tp_counts_merge(&into->counts, &from->counts);
     for (unsigned i = 0; i < TP_SUMMARY_BINS; i++)
@@ -313,8 +312,8 @@ const struct tp_packed *tp_summary_pack(const struct tp_summary *summary,
 void tp_summary_merge_packed(struct tp_summary *into,
                              const struct tp_packed *packed)
 {
-    extrema_merge(&into->extrema, into->moments.n, &packed->extrema,
-                  packed->moments.n);
+    tp_extrema_merge(&into->extrema, into->moments.n, &packed->extrema,
+                     packed->moments.n);
     tp_moments_merge(&into->moments, &packed->moments);
     tp_counts_merge(&into->counts, &packed->counts);
     const uint8_t *at = packed->bins, *end = at + packed->bin_bytes;

@@ -63,6 +63,10 @@ void tp_summary_merge(struct tp_summary *into, const struct tp_summary *from);
 void tp_counts_merge(struct tp_counts *into, const struct tp_counts *from);
 void tp_moments_merge(struct tp_moments *into, const struct tp_moments *from);
 
+/* The same for extrema of into_n and from_n finite values. */
+void tp_extrema_merge(struct tp_extrema *into, uint64_t into_n,
+                      const struct tp_extrema *from, uint64_t from_n);
+
 /*
  * The numbers users see. Over finite values; NaN where a number does not
  * exist (n = 0; std, skewness, kurtosis of n = 1; ratios when nothing was

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_STATS_SELECT_H
+#define TP_STATS_SELECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "data/dtype.h"
+#include "stats/order.h"
+#include "stats/quantile.h"
+#include "stats/values.h"
+
+/*
+ * Exact quantiles of wide values in bounded memory: all order statistics are
+ * selected at once, digit by digit of their keys (stats/order.h). The first
+ * reading of the tensor counts the top 17 bits of every key; each further
+ * one counts the next 14 to 18 bits of those keys only that share the digits
+ * already known of some wanted one. The seven quantiles of a large tensor
+ * lie in seven or eight groups, so 32-bit values are read twice in all and
+ * 64-bit values five times.
+ */
+
+enum {
+    TP_SELECT_TOP_BITS = 17,
+    TP_SELECT_TOP = 1 << TP_SELECT_TOP_BITS,
+    TP_SELECT_TABLES = 2, /* as TP_CODE_TABLES, of the top digits          */
+    TP_SELECT_ROOM_BITS = 18,
+    TP_SELECT_ROOM = 1 << TP_SELECT_ROOM_BITS, /* entries in all: 1 MiB    */
+    TP_SELECT_SMALL = 32768 /* so many or fewer are sorted instead         */
+};
+
+/* Tables of one worker. All-zero bytes are empty; an entry holds up to
+ * 2^32 - 1 between two flushes. */
+struct tp_select_tables {
+    uint32_t count[TP_SELECT_ROOM]; /* first reading: two top tables       */
+};
+
+/* Where a selection stands. Read-only while a pass is counted. */
+struct tp_select {
+    enum tp_dtype dtype;         /* real, 32 or 64 bits                    */
+    enum tp_order order;
+    int bits;                    /* of a key                               */
+    int known;                   /* bits of the keys that are known        */
+    int digit;                   /* bits the next pass finds; 0: done      */
+    unsigned groups;             /* distinct prefixes of the wanted keys   */
+    uint64_t prefix[TP_RANKS];   /* of each group, ascending, `known` bits */
+    unsigned group[TP_RANKS];    /* of each wanted order statistic         */
+    uint64_t rank[TP_RANKS];     /* inside its group                       */
+    /* 1 + first group whose prefix begins with these 16 bits; 0: none */
+    uint8_t first_group[65536];
+};
+
+/* Counts the top digits of n codes (any alignment) of the first reading. */
+void tp_select_count_top(enum tp_dtype dtype, const void *codes, size_t n,
+                         struct tp_select_tables *tables);
+
+/* Adds the tables of the first reading to totals[TP_SELECT_TOP] and empties
+ * them. */
+void tp_select_flush_top(struct tp_select_tables *tables, uint64_t *totals);
+
+/*
+ * Starts a selection: of the values whose top digits are in `totals`,
+ * `values` tells how many are finite and how many keys lie below those (-Inf
+ * and negative NaN). At least one must be finite.
+ */
+void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
+                     const struct tp_values *values,
+                     const struct tp_ranks *ranks, const uint64_t *totals);
+
+/* While select->digit > 0: counts n codes of one more reading, */
+void tp_select_count(const struct tp_select *select, const void *codes,
+                     size_t n, struct tp_select_tables *tables);
+
+/* adds the tables to totals[TP_SELECT_ROOM], zero at the start of the
+ * reading, and empties them, */
+void tp_select_flush(const struct tp_select *select,
+                     struct tp_select_tables *tables, uint64_t *totals);
+
+/* and, at the end of the reading, takes the digits from the totals. */
+void tp_select_step(struct tp_select *select, const uint64_t *totals);
+
+/* The wanted order statistics, when select->digit is 0. */
+void tp_select_values(const struct tp_select *select,
+                      double ordered[TP_RANKS]);
+
+/*
+ * The same from n <= TP_SELECT_SMALL codes in memory. `scratch` has
+ * 2 * TP_SELECT_SMALL elements.
+ */
+void tp_select_small(enum tp_dtype dtype, const void *codes, size_t n,
+                     const struct tp_values *values,
+                     const struct tp_ranks *ranks, uint64_t *scratch,
+                     double ordered[TP_RANKS]);
+
+#endif

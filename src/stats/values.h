@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_STATS_VALUES_H
+#define TP_STATS_VALUES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "data/dtype.h"
+#include "stats/judge.h"
+#include "stats/summary.h"
+
+/*
+ * Statistics of values too wide to count every code: binary32, binary64 and
+ * integers of 32 and 64 bits. Counts, extrema and bins are exact; moments are
+ * taken two passes over blocks of TP_VALUE_BLOCK values and merged in order,
+ * so the same values in the same calls give the same bytes.
+ */
+
+/* Values decoded at a time: 16 KiB of doubles stay in the first level cache. */
+enum { TP_VALUE_BLOCK = 2048 };
+
+/* What is kept of a piece of a tensor. All-zero bytes are empty. */
+struct tp_values {
+    struct tp_counts counts;  /* all but numel and judged                 */
+    struct tp_moments moments;
+    struct tp_extrema extrema;
+    uint64_t negative_nan;    /* of counts.nan, with the sign bit set     */
+};
+
+/*
+ * Adds n codes (native order, any alignment) of a real dtype of 32 or 64
+ * bits, and their finite nonzero values to bins[TP_SUMMARY_BINS]. Bins hold
+ * up to 2^32 - 1. Cannot fail.
+ */
+void tp_values_add(enum tp_dtype dtype, const void *codes, size_t n,
+                   const struct tp_judge *judge, struct tp_values *values,
+                   uint32_t *bins);
+
+/* Adds `from` to `into`; merge pieces in the order of the tensor. */
+void tp_values_merge(struct tp_values *into, const struct tp_values *from);
+
+/* As if every value occurred `repeat` times (stride-0 axes). */
+void tp_values_repeat(struct tp_values *values, uint64_t repeat);
+
+/* Adds the bins to totals[TP_SUMMARY_BINS] and empties them. */
+void tp_bins_flush(uint32_t *bins, uint64_t *totals);
+
+#endif
