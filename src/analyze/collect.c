@@ -103,9 +103,12 @@ static void add_skipped(struct collector *c, struct file_result *result,
         tp_fail_memory(&c->fatal);
     pthread_mutex_unlock(&c->lock);
     if (path && reason)
-        result->skipped[result->skipped_count++] = (struct tp_skipped){
-            .file = file, .path = path, .reason = reason,
-            .offset = skip->offset, .damage = skip->code != TP_OK};
+        result->skipped[result->skipped_count++] =
+            (struct tp_skipped){.file = file,
+                                .path = path,
+                                .reason = reason,
+                                .offset = skip->offset,
+                                .damage = skip->code != TP_OK};
 }
 
 static void add_failure(struct collector *c, struct file_result *result,
@@ -114,7 +117,8 @@ static void add_failure(struct collector *c, struct file_result *result,
 {
     struct tp_text reason = {0};
     tp_text_add(&reason, "%s", err->message);
-    struct tp_skip skip = {.path = path, .code = err->code,
+    struct tp_skip skip = {.path = path,
+                           .code = err->code,
                            .reason = tp_text_get(&reason),
                            .offset = err->offset};
     if (err->code == TP_E_MEMORY)
@@ -130,10 +134,10 @@ static bool keep_texts(struct collector *c, struct tp_row *row,
 {
     struct tp_label *label = &row->label;
     const char **const texts[] = {
-        &row->path, &row->dtype, &row->target_format, &row->scale_rule,
-        &row->shape, &label->layer_type, &label->operation, &label->phase,
-        &label->component, &label->quant_type, &label->tensor_name,
-        &label->timestamp};
+        &row->path,         &row->dtype,         &row->target_format,
+        &row->scale_rule,   &row->shape,         &label->layer_type,
+        &label->operation,  &label->phase,       &label->component,
+        &label->quant_type, &label->tensor_name, &label->timestamp};
     bool kept = true;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -182,8 +186,8 @@ static void read_open_file(struct collector *c, struct file_result *result,
     for (const struct tp_skip *s = file->skips; s; s = s->next)
         add_skipped(c, result, path, s);
     if (file->tensor_count == 0 && !file->skips) {
-        const struct tp_skip none = {.path = "", .reason = "no tensor",
-                                     .offset = -1};
+        const struct tp_skip none = {
+            .path = "", .reason = "no tensor", .offset = -1};
         add_skipped(c, result, path, &none);
     }
     if (file->label_conflict[0]) {
@@ -263,7 +267,8 @@ static void note_conflicts(struct tp_run *run,
         }
     }
     if (count)
-        tp_run_note(run, "metadata and file name disagree in %zu file%s; "
+        tp_run_note(run,
+                    "metadata and file name disagree in %zu file%s; "
                     "metadata holds. First: %s: %s",
                     count, count == 1 ? "" : "s", where, first);
 }
@@ -279,22 +284,21 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
 }
 
 /* Joins the files' results in the order of their paths. */
-static enum tp_status assemble(struct tp_run *run,
-                               struct file_result *results,
+static enum tp_status assemble(struct tp_run *run, struct file_result *results,
                                struct tp_error *err)
 {
     for (size_t i = 0; i < run->files.count; i++)
         add_totals(run, &results[i], run->files.files[i].size);
     size_t problems = run->files.problem_count;
     run->rows = calloc(run->row_count + 1, sizeof *run->rows);
-    run->skipped = calloc(run->skipped_count + problems + 1,
-                          sizeof *run->skipped);
+    run->skipped =
+        calloc(run->skipped_count + problems + 1, sizeof *run->skipped);
     if (!run->rows || !run->skipped)
         return tp_fail_memory(err);
     size_t row = 0, skipped = 0;
     for (size_t i = 0; i < problems; i++)
-        run->skipped[skipped++] = (struct tp_skipped){
-            "", "", run->files.problems[i], -1, true};
+        run->skipped[skipped++] =
+            (struct tp_skipped){"", "", run->files.problems[i], -1, true};
     run->skipped_count += problems;
     for (size_t i = 0; i < run->files.count; i++) {
         struct file_result *result = &results[i];

@@ -14,13 +14,13 @@
  */
 
 struct tp_collect_options {
-    const char *const *roots;       /* directories, or files, which are
-                                       read whatever their name is        */
+    const char *const *roots; /* directories, or files, which are
+                                 read whatever their name is        */
     size_t root_count;
-    const char *mx_scale;           /* "floor", "ceil", "even", "rceil"   */
-    const char *backward_format;    /* number format id for backward
-                                       tensors of MX runs; NULL: as
-                                       forward                            */
+    const char *mx_scale;        /* "floor", "ceil", "even", "rceil"   */
+    const char *backward_format; /* number format id for backward
+                                    tensors of MX runs; NULL: as
+                                    forward                            */
     /* Called now and then, never by two threads at once; may be NULL. */
     void (*progress)(void *context, uint64_t files_done, uint64_t files_all,
                      uint64_t bytes_done);

@@ -24,8 +24,8 @@ static const char **slot_of(const struct tp_intern *set, const char *text)
 
 static int grow(struct tp_intern *set)
 {
-    struct tp_intern bigger = {.capacity = set->capacity ? 2 * set->capacity
-                                                         : 256};
+    struct tp_intern bigger = {.capacity =
+                                   set->capacity ? 2 * set->capacity : 256};
     bigger.slots = calloc(bigger.capacity, sizeof *bigger.slots);
     if (!bigger.slots)
         return -1;

@@ -12,8 +12,7 @@ static void write_shape(const struct tp_tensor *tensor,
     size_t used = (size_t)snprintf(shape, TP_ROW_SHAPE_MAX, "[");
     for (int i = 0; i < tensor->ndim; i++)
         used += (size_t)snprintf(shape + used, TP_ROW_SHAPE_MAX - used,
-                                 "%s%" PRId64, i ? "," : "",
-                                 tensor->shape[i]);
+                                 "%s%" PRId64, i ? "," : "", tensor->shape[i]);
     snprintf(shape + used, TP_ROW_SHAPE_MAX - used, "]");
 }
 
@@ -104,8 +103,10 @@ void tp_row_note_unknown_types(struct tp_run *run)
         const char *type = run->rows[i].label.quant_type;
         if (type[0] && is_new(types, &count, type) &&
             !tp_number_by_quant_type(type))
-            tp_run_note(run, "quant_type \"%s\" names no known number "
+            tp_run_note(run,
+                        "quant_type \"%s\" names no known number "
                         "format; its tensors are judged against their own "
-                        "dtype", type);
+                        "dtype",
+                        type);
     }
 }

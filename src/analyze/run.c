@@ -29,10 +29,10 @@ static int order(int64_t a, int64_t b)
 /* All labels but the ordinal; 0 when they are equal. */
 static int compare_labels(const struct tp_label *a, const struct tp_label *b)
 {
-    const char *const left[] = {a->layer_type, a->operation, a->phase,
-                                a->component, a->quant_type, a->tensor_name};
-    const char *const right[] = {b->layer_type, b->operation, b->phase,
-                                 b->component, b->quant_type, b->tensor_name};
+    const char *const left[] = {a->layer_type, a->operation,  a->phase,
+                                a->component,  a->quant_type, a->tensor_name};
+    const char *const right[] = {b->layer_type, b->operation,  b->phase,
+                                 b->component,  b->quant_type, b->tensor_name};
     const int64_t left_numbers[] = {a->layer_idx, a->rank, a->sample_idx,
                                     a->group_idx, a->iteration};
     const int64_t right_numbers[] = {b->layer_idx, b->rank, b->sample_idx,

@@ -19,8 +19,8 @@
 
 /* One tensor. Texts are owned by the run's arena and never NULL. */
 struct tp_row {
-    const char *file;          /* path as reached from the command line   */
-    const char *path;          /* inside the file                         */
+    const char *file; /* path as reached from the command line   */
+    const char *path; /* inside the file                         */
     struct tp_label label;
     int64_t ordinal;           /* among rows with all other labels equal  */
     const char *dtype;         /* "bfloat16"                              */
@@ -41,30 +41,29 @@ struct tp_row {
 struct tp_skipped {
     const char *file, *path, *reason;
     int64_t offset;
-    bool damage;               /* counts for exit status 3                */
+    bool damage; /* counts for exit status 3                */
 };
 
 struct tp_run {
-    struct tp_arena arena;     /* owns every text and packed summary      */
+    struct tp_arena arena;      /* owns every text and packed summary      */
     struct tp_found_list files; /* owns the paths                         */
-    struct tp_row *rows;       /* sorted: file path bytes, payload order  */
+    struct tp_row *rows;        /* sorted: file path bytes, payload order  */
     size_t row_count;
     struct tp_skipped *skipped;
     size_t skipped_count;
-    const char **notes;        /* warnings, one sentence each             */
+    const char **notes; /* warnings, one sentence each             */
     size_t note_count;
     size_t note_capacity;
-    uint64_t files_read;       /* opened as a file with tensors           */
-    uint64_t files_ignored;    /* found, but not a file of ours           */
-    uint64_t bytes_read;       /* sizes of the files read                 */
+    uint64_t files_read;    /* opened as a file with tensors           */
+    uint64_t files_ignored; /* found, but not a file of ours           */
+    uint64_t bytes_read;    /* sizes of the files read                 */
 };
 
 /*
  * Adds a note, worded as printf does. A failing allocation drops the note:
  * the run itself is not the worse for it.
  */
-void tp_run_note(struct tp_run *run, const char *format, ...)
-    TP_PRINTF(2, 3);
+void tp_run_note(struct tp_run *run, const char *format, ...) TP_PRINTF(2, 3);
 
 /*
  * Numbers the rows that share all other labels, per rank and iteration, in

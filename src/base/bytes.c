@@ -88,8 +88,7 @@ void tp_bytes_close(struct tp_bytes *bytes)
 }
 
 enum tp_status tp_bytes_read(const struct tp_bytes *bytes, uint64_t offset,
-                             void *buffer, size_t length,
-                             struct tp_error *err)
+                             void *buffer, size_t length, struct tp_error *err)
 {
     if (offset > bytes->size || length > bytes->size - offset)
         return tp_fail(err, TP_E_DAMAGED, (int64_t)bytes->size,

@@ -41,7 +41,6 @@ void tp_bytes_close(struct tp_bytes *bytes);
  * offset), TP_E_IO when the system cannot read. Any number of threads.
  */
 enum tp_status tp_bytes_read(const struct tp_bytes *bytes, uint64_t offset,
-                             void *buffer, size_t length,
-                             struct tp_error *err);
+                             void *buffer, size_t length, struct tp_error *err);
 
 #endif

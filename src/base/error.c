@@ -94,15 +94,24 @@ void tp_error_in_file(struct tp_error *err, const char *path)
 const char *tp_status_name(enum tp_status status)
 {
     switch (status) {
-    case TP_OK: return "ok";
-    case TP_E_USAGE: return "usage";
-    case TP_E_IO: return "io";
-    case TP_E_DAMAGED: return "damaged";
-    case TP_E_UNSUPPORTED: return "unsupported";
-    case TP_E_LIMIT: return "limit";
-    case TP_E_MEMORY: return "memory";
-    case TP_E_NOT_FOUND: return "not found";
-    case TP_E_INTERRUPTED: return "interrupted";
+    case TP_OK:
+        return "ok";
+    case TP_E_USAGE:
+        return "usage";
+    case TP_E_IO:
+        return "io";
+    case TP_E_DAMAGED:
+        return "damaged";
+    case TP_E_UNSUPPORTED:
+        return "unsupported";
+    case TP_E_LIMIT:
+        return "limit";
+    case TP_E_MEMORY:
+        return "memory";
+    case TP_E_NOT_FOUND:
+        return "not found";
+    case TP_E_INTERRUPTED:
+        return "interrupted";
     }
     return "unknown";
 }

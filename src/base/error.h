@@ -37,8 +37,8 @@ enum {
 /* One failure: what, where, and in the course of what. */
 struct tp_error {
     enum tp_status code;
-    int64_t offset;                    /* byte in `file`; -1: none         */
-    char file[TP_ERROR_FILE_MAX];      /* empty: not about a file          */
+    int64_t offset;               /* byte in `file`; -1: none         */
+    char file[TP_ERROR_FILE_MAX]; /* empty: not about a file          */
     char message[TP_ERROR_MESSAGE_MAX];
 };
 
@@ -55,8 +55,7 @@ struct tp_error {
  * \xNN. `err` may be NULL: then only the code is returned.
  */
 enum tp_status tp_fail(struct tp_error *err, enum tp_status code,
-                       int64_t offset, const char *format, ...)
-    TP_PRINTF(4, 5);
+                       int64_t offset, const char *format, ...) TP_PRINTF(4, 5);
 
 /*
  * As tp_fail with code TP_E_IO and no offset; appends ": " and the text of

@@ -80,8 +80,7 @@ enum tp_status tp_file_write(const char *path, const void *data, size_t size,
     return status;
 }
 
-enum tp_status tp_file_make_directories(const char *path,
-                                        struct tp_error *err)
+enum tp_status tp_file_make_directories(const char *path, struct tp_error *err)
 {
     char *copy = strdup(path);
     if (!copy)

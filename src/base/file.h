@@ -31,8 +31,7 @@ enum tp_status tp_file_write(const char *path, const void *data, size_t size,
                              struct tp_error *err);
 
 /* Makes a directory and its parents; one that exists is fine. */
-enum tp_status tp_file_make_directories(const char *path,
-                                        struct tp_error *err);
+enum tp_status tp_file_make_directories(const char *path, struct tp_error *err);
 
 /* "dir/name" in new memory (free()); NULL when out of memory. */
 char *tp_file_join(const char *dir, const char *name);
@@ -47,7 +46,7 @@ struct tp_found {
 struct tp_found_list {
     struct tp_found *files; /* sorted by the bytes of their path */
     size_t count, capacity;
-    char **problems;        /* sentences: what could not be read */
+    char **problems; /* sentences: what could not be read */
     size_t problem_count, problem_capacity;
 };
 

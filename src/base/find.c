@@ -92,10 +92,9 @@ static enum tp_status add_problem(struct finder *finder, const char *path)
     tp_text_add(&text, "cannot read ");
     tp_text_printable(&text, path);
     tp_text_add(&text, ": %s", strerror(errno));
-    if (text.failed ||
-        tp_grow(&list->problems, &list->problem_capacity,
-                list->problem_count + 1, sizeof *list->problems,
-                finder->err) != TP_OK) {
+    if (text.failed || tp_grow(&list->problems, &list->problem_capacity,
+                               list->problem_count + 1, sizeof *list->problems,
+                               finder->err) != TP_OK) {
         tp_text_clear(&text);
         return tp_fail_memory(finder->err);
     }
@@ -116,8 +115,7 @@ static enum tp_status add_directory(struct finder *finder, char *path)
 }
 
 /* Takes ownership of `path`. */
-static enum tp_status add_file(struct finder *finder, char *path,
-                               uint64_t size)
+static enum tp_status add_file(struct finder *finder, char *path, uint64_t size)
 {
     struct tp_found_list *list = finder->list;
     if (tp_grow(&list->files, &list->capacity, list->count + 1,

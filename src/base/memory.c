@@ -13,8 +13,8 @@ struct tp_arena_block {
     _Alignas(ALIGN) unsigned char bytes[];
 };
 
-enum tp_status tp_grow(void *array, size_t *capacity, size_t need,
-                       size_t size, struct tp_error *err)
+enum tp_status tp_grow(void *array, size_t *capacity, size_t need, size_t size,
+                       struct tp_error *err)
 {
     if (need <= *capacity)
         return TP_OK;

@@ -17,8 +17,8 @@
  * room for *capacity. Grows by doubling; old elements are kept, new ones are
  * zero. On failure nothing changes. *array is released with free().
  */
-enum tp_status tp_grow(void *array, size_t *capacity, size_t need,
-                       size_t size, struct tp_error *err);
+enum tp_status tp_grow(void *array, size_t *capacity, size_t need, size_t size,
+                       struct tp_error *err);
 
 /*
  * An arena: many small allocations that end together. All-zero bytes are an

@@ -22,8 +22,7 @@ struct tp_text {
 void tp_text_clear(struct tp_text *text);
 
 /* Appends as printf does. */
-void tp_text_add(struct tp_text *text, const char *format, ...)
-    TP_PRINTF(2, 3);
+void tp_text_add(struct tp_text *text, const char *format, ...) TP_PRINTF(2, 3);
 
 /* Appends `length` bytes as they are. */
 void tp_text_bytes(struct tp_text *text, const char *bytes, size_t length);

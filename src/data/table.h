@@ -22,14 +22,14 @@ enum tp_column_type {
 /* One column. */
 struct tp_column {
     const char *name;
-    const char *unit;          /* "1" for pure numbers, "" for texts      */
+    const char *unit; /* "1" for pure numbers, "" for texts      */
     enum tp_column_type type;
-    size_t offset;             /* of the value in a row, bytes            */
+    size_t offset; /* of the value in a row, bytes            */
 };
 
 /* A table of `row_count` rows of `row_size` bytes each. */
 struct tp_table {
-    const char *name;              /* e.g. "tensors"                      */
+    const char *name; /* e.g. "tensors"                      */
     const struct tp_column *columns;
     size_t column_count;
     const void *rows;

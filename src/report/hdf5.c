@@ -18,10 +18,10 @@ enum { DEFLATE_LEVEL = 1 };
 /* One dataset under construction. Identifiers below 0 are not open. */
 struct writer {
     const struct tp_table *table;
-    size_t *offsets;  /* of each column in a packed row                   */
-    size_t *widths;   /* bytes of each column                             */
+    size_t *offsets; /* of each column in a packed row                   */
+    size_t *widths;  /* bytes of each column                             */
     size_t row_size;
-    char *buffer;     /* CHUNK_ROWS packed rows                           */
+    char *buffer; /* CHUNK_ROWS packed rows                           */
     hid_t type, space, properties, dataset;
 };
 
@@ -46,9 +46,8 @@ static enum tp_status lay_out(struct writer *w, struct tp_error *err)
     for (size_t i = 0; i < count; i++) {
         const struct tp_column *column = &w->table->columns[i];
         w->offsets[i] = w->row_size;
-        w->widths[i] = column->type == TP_COLUMN_TEXT
-                           ? widest(w->table, column)
-                           : sizeof(double);
+        w->widths[i] = column->type == TP_COLUMN_TEXT ? widest(w->table, column)
+                                                      : sizeof(double);
         w->row_size += w->widths[i];
     }
     w->buffer = malloc(CHUNK_ROWS * w->row_size);
@@ -75,11 +74,11 @@ static bool insert_column(const struct writer *w, size_t i)
         return H5Tinsert(w->type, column->name, w->offsets[i],
                          H5T_IEEE_F64LE) >= 0;
     if (column->type != TP_COLUMN_TEXT)
-        return H5Tinsert(w->type, column->name, w->offsets[i],
-                         H5T_STD_I64LE) >= 0;
+        return H5Tinsert(w->type, column->name, w->offsets[i], H5T_STD_I64LE) >=
+               0;
     hid_t type = text_type(w->widths[i]);
-    bool done = type >= 0 && H5Tinsert(w->type, column->name, w->offsets[i],
-                                       type) >= 0;
+    bool done =
+        type >= 0 && H5Tinsert(w->type, column->name, w->offsets[i], type) >= 0;
     if (type >= 0)
         H5Tclose(type);
     return done;
@@ -115,8 +114,8 @@ static bool make_dataset(struct writer *w, hid_t file)
 static void pack_cell(const struct writer *w, size_t row, size_t i, char *to)
 {
     const struct tp_column *column = &w->table->columns[i];
-    const char *from = (const char *)w->table->rows +
-                       row * w->table->row_size + column->offset;
+    const char *from = (const char *)w->table->rows + row * w->table->row_size +
+                       column->offset;
     if (column->type == TP_COLUMN_TEXT) {
         const char *text = tp_cell_text(w->table, row, column);
         size_t length = strlen(text);
@@ -156,8 +155,8 @@ static bool add_text_attribute(hid_t object, const char *name,
     size_t length = strlen(value);
     hid_t type = text_type(length ? length : 1);
     hid_t space = H5Screate(H5S_SCALAR);
-    hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT,
-                                 H5P_DEFAULT);
+    hid_t attribute =
+        H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     bool done = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
     if (attribute >= 0)
         H5Aclose(attribute);
@@ -172,8 +171,8 @@ static bool add_integer_attribute(hid_t object, const char *name,
     hid_t space = H5Screate(H5S_SCALAR);
     hid_t attribute = H5Acreate2(object, name, H5T_STD_I64LE, space,
                                  H5P_DEFAULT, H5P_DEFAULT);
-    bool done = attribute >= 0 &&
-                H5Awrite(attribute, H5T_NATIVE_UINT64, &value) >= 0;
+    bool done =
+        attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_UINT64, &value) >= 0;
     if (attribute >= 0)
         H5Aclose(attribute);
     H5Sclose(space);
@@ -186,8 +185,7 @@ static bool add_units(const struct writer *w)
     bool done = true;
     for (size_t i = 0; done && i < w->table->column_count; i++) {
         snprintf(name, sizeof name, "%s.unit", w->table->columns[i].name);
-        done = add_text_attribute(w->dataset, name,
-                                  w->table->columns[i].unit);
+        done = add_text_attribute(w->dataset, name, w->table->columns[i].unit);
     }
     return done;
 }
@@ -210,8 +208,11 @@ static void writer_clear(struct writer *w)
 static enum tp_status write_table(hid_t file, const struct tp_table *table,
                                   struct tp_error *err)
 {
-    struct writer w = {.table = table, .type = -1, .space = -1,
-                       .properties = -1, .dataset = -1};
+    struct writer w = {.table = table,
+                       .type = -1,
+                       .space = -1,
+                       .properties = -1,
+                       .dataset = -1};
     enum tp_status status = lay_out(&w, err);
     if (status == TP_OK) {
         bool done = make_type(&w) && make_dataset(&w, file) && add_units(&w);

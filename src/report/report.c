@@ -48,9 +48,9 @@ void tp_report_place(const struct tp_row *row, struct tp_text *text)
 {
     const struct tp_label *label = &row->label;
     const struct place place = {
-        label->quant_type, label->layer_type, label->operation, label->phase,
-        label->tensor_name, label->layer_idx, row->ordinal, label->rank,
-        label->iteration, label->sample_idx};
+        label->quant_type,  label->layer_type, label->operation, label->phase,
+        label->tensor_name, label->layer_idx,  row->ordinal,     label->rank,
+        label->iteration,   label->sample_idx};
     add_place(&place, text);
 }
 
@@ -143,8 +143,8 @@ static void add_group_line(const struct tp_group *group, struct tp_text *text)
     struct tp_text key = {0};
     tp_text_printable(&key, group->key);
     tp_text_add(text, "  %-18s %8" PRIu64 " %11.4g %10.3g %10.3g %10.3g",
-                tp_text_get(&key), group->tensors,
-                (double)group->counts.numel, n->abs_max, n->mean, n->std);
+                tp_text_get(&key), group->tensors, (double)group->counts.numel,
+                n->abs_max, n->mean, n->std);
     add_percent(text, n->total_overflow_ratio);
     add_percent(text, n->underflow_ratio);
     tp_text_add(text, " %8" PRIu64 "\n",
@@ -163,9 +163,11 @@ static void add_group_table(const struct tp_report *report,
         if (strcmp(groups->rows[i].group_by, grouping))
             continue;
         if (count++ == 0)
-            tp_text_add(text, "\nBy %-16s %8s %11s %10s %10s %10s %10s %10s "
-                        "%8s\n", grouping, "tensors", "elements", "amax",
-                        "mean", "std", "overflow", "underflow", "NaN+Inf");
+            tp_text_add(text,
+                        "\nBy %-16s %8s %11s %10s %10s %10s %10s %10s "
+                        "%8s\n",
+                        grouping, "tensors", "elements", "amax", "mean", "std",
+                        "overflow", "underflow", "NaN+Inf");
         if (most && shown >= most)
             continue;
         add_group_line(&groups->rows[i], text);
@@ -185,10 +187,11 @@ static const char *color_of(enum tp_severity level)
 static void add_finding(const struct tp_finding *finding, bool color,
                         struct tp_text *text)
 {
-    const struct place place = {
-        finding->quant_type, finding->layer_type, finding->operation,
-        finding->phase, finding->tensor_name, finding->layer_idx,
-        finding->ordinal, finding->rank, finding->iteration, -1};
+    const struct place place = {finding->quant_type,  finding->layer_type,
+                                finding->operation,   finding->phase,
+                                finding->tensor_name, finding->layer_idx,
+                                finding->ordinal,     finding->rank,
+                                finding->iteration,   -1};
     tp_text_add(text, "  %s%-6s%s %-10s", color ? color_of(finding->level) : "",
                 finding->severity, color ? "\x1b[0m" : "", finding->rule);
     add_place(&place, text);
@@ -210,8 +213,7 @@ static void add_findings(const struct tp_report *report, size_t most,
     for (size_t i = 0; i < shown; i++)
         add_finding(&findings->rows[i], color, text);
     if (shown < findings->count)
-        tp_text_add(text, "  ... and %zu more in %s\n",
-                    findings->count - shown,
+        tp_text_add(text, "  ... and %zu more in %s\n", findings->count - shown,
                     report->output_dir[0] ? "findings.json" : "the JSON form");
 }
 
@@ -262,9 +264,10 @@ static void add_worst(const struct tp_report *report, size_t most,
     struct badness *list = bad_tensors(report->run, &count);
     most = most ? most : WORST_OF_ALL;
     if (list && count) {
-        tp_text_add(text, "\nWorst tensors (of %zu with any loss)\n  %10s %10s "
-                    "%10s %10s  tensor\n", count, "NaN+Inf", "overflow",
-                    "underflow", "amax");
+        tp_text_add(text,
+                    "\nWorst tensors (of %zu with any loss)\n  %10s %10s "
+                    "%10s %10s  tensor\n",
+                    count, "NaN+Inf", "overflow", "underflow", "amax");
     }
     for (size_t i = 0; list && i < count && i < most; i++) {
         const struct tp_row *row = list[i].row;
@@ -363,8 +366,8 @@ void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text)
     }
     tp_text_add(text, "\n  ");
     tp_report_place(row, text);
-    tp_text_add(text, "\n  %-22s %s %s\n  %-22s %s%s%s\n", "tensor",
-                row->dtype, row->shape, "judged against", row->target_format,
+    tp_text_add(text, "\n  %-22s %s %s\n  %-22s %s%s%s\n", "tensor", row->dtype,
+                row->shape, "judged against", row->target_format,
                 row->scale_rule[0] ? ", scale rule " : "", row->scale_rule);
     for (const struct tp_stat *stat = tp_stats; stat->name; stat++) {
         tp_text_add(text, "  %-22s ", stat->name);

@@ -32,8 +32,7 @@ static void add_object(const struct tp_table *table, size_t row,
                        struct tp_text *text)
 {
     for (size_t i = 0; i < table->column_count; i++) {
-        tp_text_add(text, "%s\"%s\": ", i ? ", " : "{",
-                    table->columns[i].name);
+        tp_text_add(text, "%s\"%s\": ", i ? ", " : "{", table->columns[i].name);
         add_cell(table, row, &table->columns[i], text);
     }
     tp_text_add(text, "}");
@@ -70,8 +69,9 @@ static void add_inputs(const struct tp_report *report, struct tp_text *text)
         tp_text_add(text, i ? ", " : "");
         tp_text_json(text, report->inputs[i]);
     }
-    tp_text_add(text, "],\n\"files_read\": %" PRIu64 ", \"files_ignored\": %"
-                PRIu64 ", \"bytes_read\": %" PRIu64 ", \"tensors\": %zu,\n",
+    tp_text_add(text,
+                "],\n\"files_read\": %" PRIu64 ", \"files_ignored\": %" PRIu64
+                ", \"bytes_read\": %" PRIu64 ", \"tensors\": %zu,\n",
                 run->files_read, run->files_ignored, run->bytes_read,
                 run->row_count);
 }
@@ -123,8 +123,8 @@ void tp_report_json(const struct tp_report *report, struct tp_text *text)
 {
     struct tp_run_tables tables;
     tp_run_tables_make(report->run, report->groups, report->findings, &tables);
-    tp_text_add(text, "{\"schema_version\": %d, \"tool_version\": ",
-                TP_SCHEMA_VERSION);
+    tp_text_add(
+        text, "{\"schema_version\": %d, \"tool_version\": ", TP_SCHEMA_VERSION);
     tp_text_json(text, report->tool_version);
     tp_text_add(text, ", \"output_dir\": ");
     tp_text_json(text, report->output_dir);

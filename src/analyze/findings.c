@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/findings.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct tp_rule tp_rules[] = {
+    {"nonfinite",
+     "NaN, or Inf in a series that had none: high; the first place in a rank "
+     "is the origin, later ones are its consequences",
+     tp_rule_nonfinite},
+    {"overflow",
+     "share of elements beyond the largest finite value of the target "
+     "format: above 1 % medium, above 0.1 % low",
+     tp_rule_overflow},
+    {"underflow",
+     "share of elements, not zero, that the target format rounds to zero: "
+     "above 10 % medium, above 1 % low",
+     tp_rule_underflow},
+    {NULL, NULL, NULL},
+};
+
+const char *tp_severity_name(enum tp_severity severity)
+{
+    static const char *const names[] = {"none", "low", "medium", "high"};
+    return names[severity];
+}
+
+static int order(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Labels are interned, so equal texts are mostly one pointer. */
+static int order_text(const char *a, const char *b)
+{
+    return a == b ? 0 : strcmp(a, b);
+}
+
+static int compare_place(const struct tp_row *a, const struct tp_row *b)
+{
+    int result = order_text(a->label.quant_type, b->label.quant_type);
+    if (!result)
+        result = order(a->label.layer_idx, b->label.layer_idx);
+    if (!result)
+        result = order_text(a->label.layer_type, b->label.layer_type);
+    if (!result)
+        result = order_text(a->label.operation, b->label.operation);
+    if (!result)
+        result = order_text(a->label.phase, b->label.phase);
+    if (!result)
+        result = order_text(a->label.component, b->label.component);
+    if (!result)
+        result = order_text(a->label.tensor_name, b->label.tensor_name);
+    return result ? result : order_text(a->path, b->path);
+}
+
+bool tp_same_place(const struct tp_row *a, const struct tp_row *b)
+{
+    return compare_place(a, b) == 0;
+}
+
+static int compare_series(const void *left, const void *right)
+{
+    const struct tp_row *a = *(const struct tp_row *const *)left;
+    const struct tp_row *b = *(const struct tp_row *const *)right;
+    int result = compare_place(a, b);
+    if (!result)
+        result = order(a->label.rank, b->label.rank);
+    if (!result)
+        result = order(a->ordinal, b->ordinal);
+    if (!result)
+        result = order(a->label.iteration, b->label.iteration);
+    if (!result)
+        result = order(a->label.sample_idx, b->label.sample_idx);
+    return result ? result : (a > b) - (a < b);
+}
+
+/* Severity, first iteration, excess over the limit; then a fixed order. */
+static int compare_findings(const void *left, const void *right)
+{
+    const struct tp_finding *a = left, *b = right;
+    if (a->level != b->level)
+        return a->level < b->level ? 1 : -1;
+    if (a->level == TP_SEVERITY_HIGH && a->iteration != b->iteration)
+        return order(a->iteration, b->iteration);
+    if (a->excess != b->excess)
+        return a->excess < b->excess ? 1 : -1;
+    int result = order_text(a->rule, b->rule);
+    return result ? result : order_text(a->file, b->file);
+}
+
+enum tp_status tp_finding_add(const struct tp_rule_input *input,
+                              const struct tp_rule *rule,
+                              const struct tp_row *row,
+                              struct tp_finding **finding, struct tp_error *err)
+{
+    struct tp_findings *list = input->findings;
+    if (tp_grow(&list->rows, &list->capacity, list->count + 1,
+                sizeof *list->rows, err) != TP_OK)
+        return TP_E_MEMORY;
+    *finding = &list->rows[list->count++];
+    **finding = (struct tp_finding){.rule = rule->id,
+                                    .rank = row->label.rank,
+                                    .iteration = row->label.iteration,
+                                    .layer_idx = row->label.layer_idx,
+                                    .layer_type = row->label.layer_type,
+                                    .operation = row->label.operation,
+                                    .phase = row->label.phase,
+                                    .component = row->label.component,
+                                    .quant_type = row->label.quant_type,
+                                    .tensor_name = row->label.tensor_name,
+                                    .ordinal = row->ordinal,
+                                    .metric = "",
+                                    .value = NAN,
+                                    .baseline = NAN,
+                                    .spread = NAN,
+                                    .deviation = NAN,
+                                    .evidence = "",
+                                    .suggestion = "",
+                                    .file = row->file};
+    return TP_OK;
+}
+
+const char *tp_finding_text(const struct tp_rule_input *input,
+                            const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *copy = tp_arena_text(&input->run->arena, text, strlen(text));
+    return copy ? copy : "";
+}
+
+enum tp_status tp_findings_make(struct tp_run *run,
+                                struct tp_findings *findings,
+                                struct tp_error *err)
+{
+    const struct tp_row **rows = calloc(run->row_count + 1, sizeof *rows);
+    if (!rows)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < run->row_count; i++)
+        rows[i] = &run->rows[i];
+    qsort(rows, run->row_count, sizeof *rows, compare_series);
+    struct tp_rule_input input = {run, rows, findings};
+    enum tp_status status = TP_OK;
+    for (const struct tp_rule *r = tp_rules; r->id && status == TP_OK; r++)
+        status = r->apply(&input, r, err);
+    for (size_t i = 0; i < findings->count; i++)
+        findings->rows[i].severity = tp_severity_name(findings->rows[i].level);
+    if (findings->count)
+        qsort(findings->rows, findings->count, sizeof *findings->rows,
+              compare_findings);
+    free(rows);
+    return status;
+}
+
+void tp_findings_clear(struct tp_findings *findings)
+{
+    free(findings->rows);
+    memset(findings, 0, sizeof *findings);
+}
+
+int tp_findings_worst(const struct tp_findings *findings)
+{
+    return findings->count ? (int)findings->rows[0].level : 0;
+}

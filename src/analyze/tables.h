@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_ANALYZE_TABLES_H
+#define TP_ANALYZE_TABLES_H
+
+#include "analyze/findings.h"
+#include "analyze/group.h"
+#include "analyze/run.h"
+#include "data/table.h"
+
+/*
+ * The tables of a run as writers see them: which columns there are, in which
+ * order and with which unit (DESIGN section 3, "HDF5 tables").
+ */
+
+enum { TP_TABLE_COLUMNS_MAX = 80 };
+
+enum tp_run_table {
+    TP_TABLE_TENSORS,
+    TP_TABLE_GROUPS,
+    TP_TABLE_SKIPPED,
+    TP_TABLE_FINDINGS,
+    TP_RUN_TABLES
+};
+
+/* The tables, and the columns they point to. Borrows run, groups, findings. */
+struct tp_run_tables {
+    struct tp_table tables[TP_RUN_TABLES]; /* [enum tp_run_table] */
+    struct tp_column tensors[TP_TABLE_COLUMNS_MAX];
+    struct tp_column groups[TP_TABLE_COLUMNS_MAX];
+};
+
+/* Sets up the tables; `tables` must stay where it is while they are used. */
+void tp_run_tables_make(const struct tp_run *run,
+                        const struct tp_groups *groups,
+                        const struct tp_findings *findings,
+                        struct tp_run_tables *tables);
+
+#endif

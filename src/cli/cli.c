@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+volatile sig_atomic_t tp_interrupted;
+
+static void on_signal(int number)
+{
+    tp_interrupted = number;
+}
+
+void tp_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_RESTART | SA_RESETHAND; /* twice: at once */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    /* a reader that has seen enough is no reason to die half-written */
+    action.sa_handler = SIG_IGN;
+    action.sa_flags = 0;
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+void tp_print_error(const struct tp_error *err)
+{
+    struct tp_text text = {0};
+    tp_text_printable(&text, err->file);
+    fprintf(stderr, "tprof-analyze: %s%s%s\n", tp_text_get(&text),
+            err->file[0] ? ": " : "", err->message);
+    tp_text_clear(&text);
+}
+
+void tp_print_warning(const struct tp_options *options, const char *format, ...)
+{
+    if (options->quiet)
+        return;
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "tprof-analyze: warning: ");
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\n");
+    va_end(args);
+}
+
+bool tp_print(const struct tp_text *text)
+{
+    if (text->failed) {
+        fprintf(stderr, "tprof-analyze: out of memory\n");
+        return false;
+    }
+    errno = 0;
+    if (fwrite(tp_text_get(text), 1, text->length, stdout) == text->length &&
+        fflush(stdout) == 0)
+        return true;
+    if (errno != EPIPE)
+        fprintf(stderr, "tprof-analyze: cannot write to stdout: %s\n",
+                strerror(errno));
+    return false;
+}
+
+bool tp_wants_color(void)
+{
+    const char *none = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && !(none && *none);
+}
+
+int tp_exit_of(enum tp_status status)
+{
+    switch (status) {
+    case TP_OK:
+        return TP_EXIT_OK;
+    case TP_E_USAGE:
+        return TP_EXIT_USAGE;
+    case TP_E_NOT_FOUND:
+    case TP_E_DAMAGED:
+    case TP_E_UNSUPPORTED:
+        return TP_EXIT_DAMAGED;
+    case TP_E_IO:
+    case TP_E_LIMIT:
+    case TP_E_MEMORY:
+    case TP_E_INTERRUPTED:
+        break;
+    }
+    return TP_EXIT_FAILED;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void tp_progress_start(struct tp_progress *progress,
+                       const struct tp_options *options)
+{
+    *progress = (struct tp_progress){
+        .enabled = !options->quiet && isatty(STDERR_FILENO), .started = now()};
+}
+
+void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,
+                        uint64_t bytes_done)
+{
+    enum { WAIT = 1 };               /* seconds before the first line  */
+    static const double every = 0.2; /* seconds between updates    */
+    struct tp_progress *progress = context;
+    if (!progress->enabled)
+        return;
+    double time = now();
+    if (time - progress->started < WAIT || time - progress->updated < every)
+        return;
+    double seconds = time - progress->started;
+    fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " files, %.2f GB, %.2f GB/s ",
+            files_done, files_all, (double)bytes_done * 1e-9,
+            (double)bytes_done * 1e-9 / seconds);
+    progress->updated = time;
+    progress->shown = true;
+}
+
+void tp_progress_end(struct tp_progress *progress)
+{
+    if (progress->shown)
+        fprintf(stderr, "\r%60s\r", "");
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_CLI_CLI_H
+#define TP_CLI_CLI_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/options.h"
+
+/* What the commands share. Everything that is printed is printed here. */
+
+/* Exit statuses (DESIGN section 3). */
+enum {
+    TP_EXIT_OK = 0,
+    TP_EXIT_FINDINGS = 1, /* a finding reached --fail_on                  */
+    TP_EXIT_USAGE = 2,
+    TP_EXIT_DAMAGED = 3, /* some input was damaged or unsupported        */
+    TP_EXIT_FAILED = 4   /* could not finish                             */
+};
+
+/* One command: a row of the table in main.c. */
+struct tp_command {
+    const char *name;
+    const char *synopsis; /* its arguments                                */
+    const char *help;     /* one line                                     */
+    unsigned bit;         /* TP_FOR_...                                   */
+    int (*run)(const struct tp_options *options, int argc, char **argv);
+};
+
+/* The rows, ended by one whose name is NULL. */
+extern const struct tp_command tp_commands[];
+
+int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv);
+int tp_cmd_inspect(const struct tp_options *options, int argc, char **argv);
+int tp_cmd_list(const struct tp_options *options, int argc, char **argv);
+
+/* Set by SIGINT and SIGTERM; polled by long work. */
+extern volatile sig_atomic_t tp_interrupted;
+
+/* From now on SIGINT and SIGTERM set tp_interrupted. */
+void tp_catch_signals(void);
+
+/* Prints "tprof-analyze: FILE: message" to stderr. */
+void tp_print_error(const struct tp_error *err);
+
+/* Prints "tprof-analyze: warning: ..." to stderr unless --quiet. */
+void tp_print_warning(const struct tp_options *options, const char *format, ...)
+    TP_PRINTF(2, 3);
+
+/*
+ * Writes the text to stdout. False when it cannot be written (a full disk,
+ * a closed pipe) or memory ran out while it was made; that is said.
+ */
+bool tp_print(const struct tp_text *text);
+
+/* Whether stdout is a terminal that wants colours (NO_COLOR). */
+bool tp_wants_color(void);
+
+/* Exit status for a failure that ends the run. */
+int tp_exit_of(enum tp_status status);
+
+/* A progress line on stderr, if it is a terminal and the run lasts. */
+struct tp_progress {
+    bool enabled, shown;
+    double started, updated; /* seconds, monotonic */
+};
+void tp_progress_start(struct tp_progress *progress,
+                       const struct tp_options *options);
+/* Matches tp_collect_options.progress; `context` is a tp_progress. */
+void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,
+                        uint64_t bytes_done);
+/* Removes the line. */
+void tp_progress_end(struct tp_progress *progress);
+
+#endif

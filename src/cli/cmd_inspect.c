@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* tprof-analyze inspect FILE...: every statistic of each tensor, no files. */
+#include <string.h>
+
+#include "analyze/collect.h"
+#include "base/pool.h"
+#include "cli/cli.h"
+#include "config.h"
+#include "report/hdf5.h"
+#include "report/report.h"
+
+static void add_skipped_json(const struct tp_run *run, struct tp_text *text)
+{
+    tp_text_add(text, "],\n\"skipped\": [");
+    for (size_t i = 0; i < run->skipped_count; i++) {
+        const struct tp_skipped *skipped = &run->skipped[i];
+        tp_text_add(text, i ? ",\n  {\"file\": " : "\n  {\"file\": ");
+        tp_text_json(text, skipped->file);
+        tp_text_add(text, ", \"path\": ");
+        tp_text_json(text, skipped->path);
+        tp_text_add(text, ", \"reason\": ");
+        tp_text_json(text, skipped->reason);
+        tp_text_add(text, "}");
+    }
+    tp_text_add(text, "]}\n");
+}
+
+static void add_json(const struct tp_run *run, struct tp_text *text)
+{
+    tp_text_add(text, "{\"schema_version\": %d,\n\"tensors\": [",
+                TP_SCHEMA_VERSION);
+    for (size_t i = 0; i < run->row_count; i++) {
+        tp_text_add(text, i ? ",\n  " : "\n  ");
+        tp_report_tensor_json(&run->rows[i], text);
+    }
+    add_skipped_json(run, text);
+}
+
+/* Damage is an error here: the user named the file. */
+static int print_skipped(const struct tp_run *run)
+{
+    int result = TP_EXIT_OK;
+    for (size_t i = 0; i < run->skipped_count; i++) {
+        const struct tp_skipped *skipped = &run->skipped[i];
+        struct tp_error err = {0};
+        tp_fail(&err, TP_E_DAMAGED, skipped->offset, "%s%s%s", skipped->path,
+                skipped->path[0] ? ": " : "", skipped->reason);
+        tp_error_in_file(&err, skipped->file);
+        tp_print_error(&err);
+        result = skipped->damage ? TP_EXIT_DAMAGED : result;
+    }
+    return result;
+}
+
+static int report(const struct tp_options *options, const struct tp_run *run)
+{
+    struct tp_text text = {0};
+    if (!strcmp(options->format, "json"))
+        add_json(run, &text);
+    else {
+        for (size_t i = 0; i < run->row_count; i++) {
+            tp_text_add(&text, "%s", i ? "\n" : "");
+            tp_report_tensor_text(&run->rows[i], &text);
+        }
+    }
+    bool printed = tp_print(&text);
+    tp_text_clear(&text);
+    int result = print_skipped(run);
+    return printed ? result : TP_EXIT_FAILED;
+}
+
+static enum tp_status read_files(const struct tp_options *options,
+                                 struct tp_run *run, struct tp_error *err)
+{
+    struct tp_pool *pool = NULL;
+    const struct tp_collect_options how = {.roots = options->inputs,
+                                           .root_count = options->input_count,
+                                           .mx_scale = options->mx_scale,
+                                           .backward_format =
+                                               options->backward_format,
+                                           .stop = &tp_interrupted};
+    if (options->input_count == 0)
+        return tp_fail(err, TP_E_USAGE, -1, "no file given");
+    enum tp_status status = tp_pool_new(tp_options_jobs(options), &pool, err);
+    if (status == TP_OK)
+        status = tp_collect(pool, &how, run, err);
+    tp_pool_free(pool);
+    return status;
+}
+
+int tp_cmd_inspect(const struct tp_options *options, int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    struct tp_run run = {0};
+    struct tp_error err = {0};
+    enum tp_status status = read_files(options, &run, &err);
+    int result;
+    if (status != TP_OK) {
+        tp_print_error(&err);
+        result = tp_exit_of(status);
+    } else {
+        result = report(options, &run);
+    }
+    tp_run_clear(&run);
+    return result;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/figures.h"
+#include "analyze/findings.h"
+#include "cli/cli.h"
+#include "cuda/device.h"
+#include "data/dtype.h"
+#include "data/number.h"
+#include "formats/reader.h"
+#include "stats/stats.h"
+
+static void list_formats(struct tp_text *text)
+{
+    for (size_t i = 0; tp_formats[i]; i++)
+        tp_text_add(text, "  %-14s %s\n", tp_formats[i]->name,
+                    tp_formats[i]->help);
+}
+
+static void list_stats(struct tp_text *text)
+{
+    for (const struct tp_stat *stat = tp_stats; stat->name; stat++)
+        tp_text_add(text, "  %-22s %-6s %s\n", stat->name, stat->unit,
+                    stat->help);
+}
+
+static void list_dtypes(struct tp_text *text)
+{
+    tp_text_add(text, "stored\n  %-18s %6s %12s\n", "dtype", "bytes",
+                "significand");
+    for (int i = 0; i < TP_DTYPE_COUNT; i++) {
+        const struct tp_dtype_info *info = tp_dtype_info((enum tp_dtype)i);
+        tp_text_add(text, "  %-18s %6u %12u\n", info->name, info->size,
+                    info->significand);
+    }
+    tp_text_add(text,
+                "\nnumber formats\n  %-12s %4s %5s %9s %12s %12s %12s"
+                "  %s\n",
+                "id", "bits", "block", "precision", "max", "min normal",
+                "min positive", "");
+    for (const struct tp_number *n = tp_numbers; n->id; n++)
+        tp_text_add(text, "  %-12s %4d %5d %9d %12.6g %12.6g %12.6g  %s\n",
+                    n->id, n->bits, n->block, n->precision, n->max,
+                    n->min_normal, n->min_subnormal, n->help);
+}
+
+static void list_figures(struct tp_text *text)
+{
+    char path[128];
+    for (const struct tp_figure_info *row = tp_figure_table; row->id; row++) {
+        snprintf(path, sizeof path, "%s/%s", row->category, row->id);
+        tp_text_add(text, "  %-46s %s\n", path, row->caption);
+    }
+}
+
+static void list_rules(struct tp_text *text)
+{
+    for (const struct tp_rule *rule = tp_rules; rule->id; rule++)
+        tp_text_add(text, "  %-14s %s\n", rule->id, rule->help);
+}
+
+static void list_commands(struct tp_text *text)
+{
+    for (const struct tp_command *c = tp_commands; c->name; c++)
+        tp_text_add(text, "  %-10s %s\n", c->name, c->help);
+}
+
+static void list_devices(struct tp_text *text)
+{
+    char reason[TP_DEVICE_REASON_MAX];
+    int count = tp_device_count(reason);
+    tp_text_add(text, "  %-10s this machine's processors\n", "cpu");
+    if (count == 0)
+        tp_text_add(text, "  %-10s none: %s\n", "cuda", reason);
+    for (int i = 0; i < count; i++) {
+        struct tp_device device;
+        if (tp_device_describe(i, &device) == 0)
+            tp_text_add(text,
+                        "  cuda:%-5d %s, %.1f GB, compute capability "
+                        "%d.%d; listed only, not yet used\n",
+                        i, device.name, (double)device.memory * 1e-9,
+                        device.major, device.minor);
+    }
+}
+
+/* What can be listed, in the order it is. */
+static const struct {
+    const char *name;
+    void (*list)(struct tp_text *text);
+} tables[] = {
+    {"formats", list_formats}, {"stats", list_stats},
+    {"dtypes", list_dtypes},   {"figures", list_figures},
+    {"rules", list_rules},     {"commands", list_commands},
+    {"devices", list_devices},
+};
+
+enum { TABLES = sizeof tables / sizeof *tables };
+
+/* Whether the user asked for a table: by name, or by naming none. */
+static bool is_wanted(const struct tp_options *options, const char *name)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (!strcmp(options->inputs[i], name))
+            return true;
+    }
+    return options->input_count == 0;
+}
+
+static bool is_known(const char *name)
+{
+    for (size_t i = 0; i < TABLES; i++) {
+        if (!strcmp(tables[i].name, name))
+            return true;
+    }
+    return false;
+}
+
+int tp_cmd_list(const struct tp_options *options, int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    struct tp_text text = {0};
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (is_known(options->inputs[i]))
+            continue;
+        struct tp_error err = {0};
+        tp_fail(&err, TP_E_USAGE, -1,
+                "no table \"%s\"; there are: formats "
+                "stats dtypes figures rules commands devices",
+                options->inputs[i]);
+        tp_print_error(&err);
+        return TP_EXIT_USAGE;
+    }
+    for (size_t i = 0; i < TABLES; i++) {
+        if (!is_wanted(options, tables[i].name))
+            continue;
+        if (options->input_count != 1)
+            tp_text_add(&text, "%s%s\n", text.length ? "\n" : "",
+                        tables[i].name);
+        tables[i].list(&text);
+    }
+    bool printed = tp_print(&text);
+    tp_text_clear(&text);
+    return printed ? TP_EXIT_OK : TP_EXIT_FAILED;
+}

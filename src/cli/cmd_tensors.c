@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tprof-analyze --tensor_dir DIR: from directories to summary.h5, report.txt,
+ * findings.json and figures, and the same summary on stdout.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/collect.h"
+#include "analyze/figures.h"
+#include "analyze/findings.h"
+#include "analyze/group.h"
+#include "analyze/tables.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "cli/cli.h"
+#include "config.h"
+#include "data/number.h"
+#include "report/hdf5.h"
+#include "report/plot.h"
+#include "report/report.h"
+
+/* Items of each list on stdout; report.txt holds them all. */
+enum { MOST_ON_STDOUT = 10 };
+
+/* Everything one run of the command holds. */
+struct session {
+    const struct tp_options *options;
+    struct tp_text command_line;
+    struct tp_pool *pool;
+    struct tp_run run;
+    struct tp_groups groups;
+    struct tp_findings findings;
+    struct tp_figure_set figures;
+    struct tp_report_figure *figure_lines;
+    size_t figure_count;
+    struct tp_text warning;
+};
+
+static void note_command_line(struct session *s, int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        tp_text_add(&s->command_line, i ? " " : "");
+        tp_text_printable(&s->command_line, argv[i]);
+    }
+}
+
+static enum tp_status check_options(const struct tp_options *options,
+                                    struct tp_error *err)
+{
+    if (options->input_count == 0)
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "no directory given: use --tensor_dir DIR");
+    if (options->backward_format && !tp_number_by_id(options->backward_format))
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--backward_format: no number "
+                       "format \"%s\"; 'tprof-analyze list dtypes' shows them",
+                       options->backward_format);
+    if (!strcmp(options->device, "cuda"))
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "--device cuda: this "
+                       "version computes on the CPU only");
+    return TP_OK;
+}
+
+static enum tp_status collect(struct session *s, struct tp_error *err)
+{
+    const struct tp_options *options = s->options;
+    struct tp_progress progress;
+    tp_progress_start(&progress, options);
+    const struct tp_collect_options how = {.roots = options->inputs,
+                                           .root_count = options->input_count,
+                                           .mx_scale = options->mx_scale,
+                                           .backward_format =
+                                               options->backward_format,
+                                           .progress = tp_progress_update,
+                                           .progress_context = &progress,
+                                           .stop = &tp_interrupted};
+    enum tp_status status =
+        tp_pool_new(tp_options_jobs(options), &s->pool, err);
+    if (status == TP_OK)
+        status = tp_collect(s->pool, &how, &s->run, err);
+    tp_progress_end(&progress);
+    return status;
+}
+
+static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
+{
+    struct tp_run_tables tables;
+    tp_run_tables_make(&s->run, &s->groups, &s->findings, &tables);
+    const struct tp_hdf5_header header = {PACKAGE_VERSION,
+                                          tp_text_get(&s->command_line),
+                                          s->run.files_read, s->run.bytes_read};
+    char *path = tp_file_join(s->options->output_dir, "summary.h5");
+    if (!path)
+        return tp_fail_memory(err);
+    enum tp_status status =
+        tp_hdf5_write(path, &header, tables.tables, TP_RUN_TABLES, err);
+    free(path);
+    return status;
+}
+
+static enum tp_status write_text(const struct session *s, const char *name,
+                                 const struct tp_text *text,
+                                 struct tp_error *err)
+{
+    char *path = tp_file_join(s->options->output_dir, name);
+    enum tp_status status = path && !text->failed ? TP_OK : tp_fail_memory(err);
+    if (status == TP_OK)
+        status = tp_file_write(path, tp_text_get(text), text->length, err);
+    free(path);
+    return status;
+}
+
+static struct tp_report report_of(const struct session *s)
+{
+    return (struct tp_report){.run = &s->run,
+                              .groups = &s->groups,
+                              .findings = &s->findings,
+                              .figures = s->figure_lines,
+                              .figure_count = s->figure_count,
+                              .tool_version = PACKAGE_VERSION,
+                              .output_dir = s->options->output_dir,
+                              .inputs = s->options->inputs,
+                              .input_count = s->options->input_count};
+}
+
+static enum tp_status write_reports(const struct session *s,
+                                    struct tp_error *err)
+{
+    struct tp_report report = report_of(s);
+    struct tp_text text = {0}, json = {0};
+    tp_report_text(&report, 0, false, &text);
+    tp_report_findings_json(&s->findings, &json);
+    enum tp_status status = write_text(s, "report.txt", &text, err);
+    if (status == TP_OK)
+        status = write_text(s, "findings.json", &json, err);
+    tp_text_clear(&text);
+    tp_text_clear(&json);
+    return status;
+}
+
+/* One line for the report from each figure of the table. */
+static enum tp_status list_figures(struct session *s, struct tp_error *err)
+{
+    size_t count = s->figures.count;
+    s->figure_lines = calloc(count + 1, sizeof *s->figure_lines);
+    if (!s->figure_lines)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_figure *figure = &s->figures.figures[i];
+        struct tp_text path = {0};
+        tp_text_add(&path, "%s/%s.%s", figure->category, figure->id,
+                    s->options->plot_format);
+        s->figure_lines[i].path =
+            tp_arena_text(&s->run.arena, tp_text_get(&path), path.length);
+        s->figure_lines[i].reason =
+            figure->empty_reason ? figure->empty_reason : "";
+        tp_text_clear(&path);
+        if (!s->figure_lines[i].path)
+            return tp_fail_memory(err);
+    }
+    s->figure_count = count;
+    return TP_OK;
+}
+
+static enum tp_plot_format plot_format(const struct tp_options *options)
+{
+    enum tp_plot_format format = TP_PLOT_PNG;
+    while (strcmp(tp_plot_format_name(format), options->plot_format))
+        format++;
+    return format;
+}
+
+static enum tp_status draw(struct session *s, struct tp_error *err)
+{
+    if (s->options->no_plots)
+        return TP_OK;
+    enum tp_status status =
+        tp_figures_build(&s->run, s->pool, &s->figures, err);
+    if (status != TP_OK)
+        return status;
+    const struct tp_plot_options how = {s->options->output_dir,
+                                        plot_format(s->options),
+                                        tp_options_jobs(s->options), true};
+    struct tp_plot_result result;
+    status =
+        tp_plot_write(s->figures.figures, s->figures.count, &how, &result, err);
+    if (status == TP_OK && result.warning[0]) {
+        tp_print_warning(s->options, "%s", result.warning);
+        tp_run_note(&s->run, "%s", result.warning);
+    }
+    return status == TP_OK ? list_figures(s, err) : status;
+}
+
+/* The run is there: everything that follows from it. */
+static enum tp_status write_results(struct session *s, struct tp_error *err)
+{
+    enum tp_status status = tp_groups_make(&s->run, &s->groups, err);
+    if (status == TP_OK)
+        status = tp_findings_make(&s->run, &s->findings, err);
+    if (status == TP_OK)
+        status = write_hdf5(s, err);
+    if (status == TP_OK && !tp_interrupted)
+        status = draw(s, err);
+    if (status == TP_OK && tp_interrupted)
+        status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    return status == TP_OK ? write_reports(s, err) : status;
+}
+
+static bool print_result(const struct session *s)
+{
+    struct tp_report report = report_of(s);
+    struct tp_text text = {0};
+    if (!strcmp(s->options->format, "json"))
+        tp_report_json(&report, &text);
+    else if (!s->options->quiet)
+        tp_report_text(&report, s->options->verbose ? 0 : MOST_ON_STDOUT,
+                       tp_wants_color(), &text);
+    bool printed = tp_print(&text);
+    tp_text_clear(&text);
+    return printed;
+}
+
+static int exit_status(const struct session *s)
+{
+    static const char *const levels[] = {"none", "low", "medium", "high"};
+    int limit = 0;
+    for (size_t i = 0; i < s->run.skipped_count; i++) {
+        if (s->run.skipped[i].damage)
+            return TP_EXIT_DAMAGED;
+    }
+    while (strcmp(levels[limit], s->options->fail_on))
+        limit++;
+    return limit && tp_findings_worst(&s->findings) >= limit ? TP_EXIT_FINDINGS
+                                                             : TP_EXIT_OK;
+}
+
+/* Says what was looked for and what was there instead. */
+static enum tp_status nothing_found(const struct session *s,
+                                    struct tp_error *err)
+{
+    const struct tp_run *run = &s->run;
+    const struct tp_skipped *first = run->skipped;
+    for (size_t i = 0; i < run->skipped_count && i < MOST_ON_STDOUT; i++)
+        tp_print_warning(s->options, "%s%s%s", first[i].file,
+                         first[i].file[0] ? ": " : "", first[i].reason);
+    return tp_fail(err, TP_E_NOT_FOUND, -1,
+                   "no tensor found in %s%s: looked "
+                   "for files that end in .pt .pth .pkl .bin or begin as "
+                   "torch.save writes them (%zu files seen, %zu could not be "
+                   "used)",
+                   s->options->inputs[0],
+                   s->options->input_count > 1 ? " and others" : "",
+                   run->files.count, run->skipped_count);
+}
+
+static enum tp_status analyse(struct session *s, struct tp_error *err)
+{
+    const char *output_dir = s->options->output_dir;
+    enum tp_status status = check_options(s->options, err);
+    if (status != TP_OK)
+        return status;
+    /* Before the work, so that an output that cannot be written is not
+     * learned after an hour. */
+    bool existed = access(output_dir, F_OK) == 0;
+    status = tp_file_make_directories(output_dir, err);
+    if (status == TP_OK && access(output_dir, W_OK | X_OK) != 0)
+        status = tp_fail_errno(err, "cannot write into %s", output_dir);
+    if (status == TP_OK)
+        status = collect(s, err);
+    if (status == TP_OK && s->run.row_count == 0)
+        status = nothing_found(s, err);
+    else if (status == TP_OK)
+        return write_results(s, err);
+    if (!existed)
+        rmdir(output_dir); /* ours, and empty */
+    return status;
+}
+
+static void session_clear(struct session *s)
+{
+    tp_text_clear(&s->command_line);
+    tp_figure_set_clear(&s->figures);
+    tp_findings_clear(&s->findings);
+    tp_groups_clear(&s->groups);
+    free(s->figure_lines);
+    tp_run_clear(&s->run);
+    tp_pool_free(s->pool);
+}
+
+int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv)
+{
+    struct session s = {.options = options};
+    struct tp_error err = {0};
+    note_command_line(&s, argc, argv);
+    enum tp_status status = analyse(&s, &err);
+    int result;
+    if (status != TP_OK) {
+        tp_print_error(&err);
+        result = tp_exit_of(status);
+        if (!strcmp(options->device, "cuda"))
+            result = TP_EXIT_FAILED; /* asked for, and not there */
+    } else {
+        result = print_result(&s) ? exit_status(&s) : TP_EXIT_FAILED;
+    }
+    session_clear(&s);
+    return result;
+}

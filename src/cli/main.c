@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "config.h"
+
+/* The first row is what runs when no command is named. */
+const struct tp_command tp_commands[] = {
+    {"tensors", "--tensor_dir DIR [DIR ...]",
+     "analyse directories of dumped tensors", TP_FOR_TENSORS, tp_cmd_tensors},
+    {"inspect", "FILE ...", "report on each tensor of some files",
+     TP_FOR_INSPECT, tp_cmd_inspect},
+    {"list", "[TABLE ...]",
+     "what this program knows: formats stats dtypes figures rules commands "
+     "devices",
+     TP_FOR_LIST, tp_cmd_list},
+    {NULL, NULL, NULL, 0, NULL},
+};
+
+static const struct tp_command *find_command(const char *name)
+{
+    for (const struct tp_command *c = tp_commands; c->name; c++) {
+        if (!strcmp(c->name, name))
+            return c;
+    }
+    return NULL;
+}
+
+static int print_help(const struct tp_command *command, bool was_named)
+{
+    struct tp_text text = {0};
+    tp_text_add(&text, "usage: tprof-analyze %s%s%s [option ...]\n",
+                was_named ? command->name : "", was_named ? " " : "[tensors] ",
+                command->synopsis);
+    if (!was_named) {
+        for (const struct tp_command *c = tp_commands + 1; c->name; c++)
+            tp_text_add(&text, "       tprof-analyze %s %s\n", c->name,
+                        c->synopsis);
+        tp_text_add(&text, "\nSays of dumped tensors where a training run in "
+                           "low precision went wrong:\nstatistics, overflow, "
+                           "underflow, findings and figures.\n\nCommands:\n");
+        for (const struct tp_command *c = tp_commands; c->name; c++)
+            tp_text_add(&text, "  %-10s %s\n", c->name, c->help);
+    }
+    tp_text_add(&text, "\nOptions:\n");
+    tp_options_help(command->bit, &text);
+    tp_text_add(&text,
+                "\n'-' and '_' in option names are the same. Exit "
+                "status: 0 done, 1 a finding reached\n--fail_on, 2 usage, 3 "
+                "some input was damaged or unsupported, 4 could not "
+                "finish.\n");
+    bool printed = tp_print(&text);
+    tp_text_clear(&text);
+    return printed ? TP_EXIT_OK : TP_EXIT_FAILED;
+}
+
+static int print_version(void)
+{
+    struct tp_text text = {0};
+    tp_text_add(&text, "%s\n", PACKAGE_STRING);
+    bool printed = tp_print(&text);
+    tp_text_clear(&text);
+    return printed ? TP_EXIT_OK : TP_EXIT_FAILED;
+}
+
+static int print_options(void)
+{
+    struct tp_text text = {0};
+    for (const struct tp_option *row = tp_option_table; row->name; row++)
+        tp_text_add(&text, "--%s\n", row->name);
+    bool printed = tp_print(&text);
+    tp_text_clear(&text);
+    return printed ? TP_EXIT_OK : TP_EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    const struct tp_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+    bool was_named = command != NULL;
+    int first = was_named ? 2 : 1;
+    command = was_named ? command : &tp_commands[0];
+    struct tp_options options;
+    struct tp_error err = {0};
+    tp_catch_signals();
+    enum tp_status status = tp_options_parse(argc - first, argv + first,
+                                             command->bit, &options, &err);
+    int result;
+    if (status != TP_OK) {
+        tp_print_error(&err);
+        fprintf(stderr, "Try 'tprof-analyze --help'.\n");
+        result = tp_exit_of(status);
+    } else if (options.help)
+        result = print_help(command, was_named);
+    else if (options.version)
+        result = print_version();
+    else if (options.dump_options)
+        result = print_options();
+    else
+        result = command->run(&options, argc, argv);
+    tp_options_clear(&options);
+    return result;
+}

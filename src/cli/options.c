@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/memory.h"
+#include "base/pool.h"
+
+#define AT(member) offsetof(struct tp_options, member)
+
+const struct tp_option tp_option_table[] = {
+    {"backward_format", "ID", NULL, NULL,
+     "number format of backward tensors in MX runs", TP_OPTION_TEXT,
+     TP_FOR_TENSORS | TP_FOR_INSPECT, AT(backward_format)},
+    {"device", NULL, "auto|cpu|cuda", "auto", "where to compute",
+     TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT, AT(device)},
+    {"fail_on", NULL, "none|low|medium|high", "none",
+     "exit 1 when a finding is at least this severe", TP_OPTION_CHOICE,
+     TP_FOR_TENSORS, AT(fail_on)},
+    {"format", NULL, "text|json", "text", "form of the result on stdout",
+     TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT, AT(format)},
+    {"help", NULL, NULL, NULL, "show this help", TP_OPTION_FLAG, TP_FOR_ALL,
+     AT(help)},
+    {"jobs", "N", NULL, "one per processor", "threads to use", TP_OPTION_COUNT,
+     TP_FOR_TENSORS | TP_FOR_INSPECT, AT(jobs)},
+    {"mx_scale", NULL, "floor|ceil|even|rceil", "floor",
+     "rule for the block scale of MX formats", TP_OPTION_CHOICE,
+     TP_FOR_TENSORS | TP_FOR_INSPECT, AT(mx_scale)},
+    {"no_plots", NULL, NULL, NULL, "make no figures", TP_OPTION_FLAG,
+     TP_FOR_TENSORS, AT(no_plots)},
+    {"output_dir", "DIR", NULL, "./draw", "where results are written",
+     TP_OPTION_TEXT, TP_FOR_TENSORS, AT(output_dir)},
+    {"plot_format", NULL, "png|svg|pdf", "png", "kind of picture",
+     TP_OPTION_CHOICE, TP_FOR_TENSORS, AT(plot_format)},
+    {"quiet", NULL, NULL, NULL, "no summary, no progress, no warnings",
+     TP_OPTION_FLAG, TP_FOR_ALL, AT(quiet)},
+    {"tensor_dir", "DIR", NULL, NULL,
+     "directory with dumped tensors; may be repeated", TP_OPTION_TEXT,
+     TP_FOR_TENSORS, AT(tensor_dir)},
+    {"verbose", NULL, NULL, NULL, "list everything, not only the worst",
+     TP_OPTION_FLAG, TP_FOR_ALL, AT(verbose)},
+    {"version", NULL, NULL, NULL, "show the version", TP_OPTION_FLAG,
+     TP_FOR_ALL, AT(version)},
+    {NULL, NULL, NULL, NULL, NULL, TP_OPTION_FLAG, 0, 0},
+};
+
+/* Not in the help: the manual's check asks for the table's names. */
+static const struct tp_option dump_options = {
+    "dump_options", NULL,           NULL,       NULL,
+    NULL,           TP_OPTION_FLAG, TP_FOR_ALL, AT(dump_options)};
+
+static bool same_name(const char *name, const char *given, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        char c = given[i] == '-' ? '_' : given[i];
+        if (name[i] != c) /* also where name ends */
+            return false;
+    }
+    return name[length] == '\0';
+}
+
+static const struct tp_option *find(const char *given, size_t length)
+{
+    if (same_name(dump_options.name, given, length))
+        return &dump_options;
+    for (const struct tp_option *row = tp_option_table; row->name; row++) {
+        if (same_name(row->name, given, length))
+            return row;
+    }
+    return NULL;
+}
+
+static bool is_choice(const char *values, const char *given)
+{
+    size_t length = strlen(given);
+    for (const char *v = values; length; v++) {
+        size_t word = strcspn(v, "|");
+        if (word == length && !strncmp(v, given, word))
+            return true;
+        v += word;
+        if (!*v)
+            break;
+    }
+    return false;
+}
+
+static enum tp_status add_input(struct tp_options *options, const char *path,
+                                struct tp_error *err)
+{
+    if (!*path)
+        return tp_fail(err, TP_E_USAGE, -1, "a directory name is empty");
+    enum tp_status status =
+        tp_grow(&options->inputs, &options->input_capacity,
+                options->input_count + 1, sizeof *options->inputs, err);
+    if (status == TP_OK)
+        options->inputs[options->input_count++] = path;
+    return status;
+}
+
+static enum tp_status set_count(void *slot, const struct tp_option *row,
+                                const char *value, struct tp_error *err)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno || number < 1 ||
+        number > TP_LIMIT_JOBS)
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--%s takes a number from 1 to %d, not \"%s\"",
+                       row->name, TP_LIMIT_JOBS, value);
+    uint64_t count = number;
+    memcpy(slot, &count, sizeof count);
+    return TP_OK;
+}
+
+static enum tp_status set_value(struct tp_options *options,
+                                const struct tp_option *row, const char *value,
+                                struct tp_error *err)
+{
+    void *slot = (char *)options + row->offset;
+    if (row->kind == TP_OPTION_COUNT)
+        return set_count(slot, row, value, err);
+    if (row->kind == TP_OPTION_CHOICE && !is_choice(row->values, value))
+        return tp_fail(err, TP_E_USAGE, -1, "--%s takes %s, not \"%s\"",
+                       row->name, row->values, value);
+    if (row->offset == AT(tensor_dir))
+        return add_input(options, value, err);
+    if (!*value)
+        return tp_fail(err, TP_E_USAGE, -1, "--%s is empty", row->name);
+    memcpy(slot, &value, sizeof value);
+    return TP_OK;
+}
+
+/* One "--name", "--name=value" or "--name value"; *index is moved on. */
+static enum tp_status parse_option(int count, char **arguments, int *index,
+                                   unsigned command, struct tp_options *options,
+                                   struct tp_error *err)
+{
+    const char *given = arguments[*index];
+    const char *name = !strcmp(given, "-h") ? "help" : given + 2;
+    const char *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    bool is_long = !strncmp(given, "--", 2) || !strcmp(given, "-h");
+    const struct tp_option *row = is_long ? find(name, length) : NULL;
+    if (!row || !(row->commands & command))
+        return tp_fail(err, TP_E_USAGE, -1, "%s option %s",
+                       row ? "this command does not take the" : "unknown",
+                       given);
+    if (row->kind == TP_OPTION_FLAG) {
+        if (equals)
+            return tp_fail(err, TP_E_USAGE, -1, "--%s takes no value",
+                           row->name);
+        *((bool *)((char *)options + row->offset)) = true;
+        return TP_OK;
+    }
+    if (!equals && *index + 1 >= count)
+        return tp_fail(err, TP_E_USAGE, -1, "--%s needs a value", row->name);
+    return set_value(options, row, equals ? equals + 1 : arguments[++*index],
+                     err);
+}
+
+enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
+                                struct tp_options *options,
+                                struct tp_error *err)
+{
+    *options = (struct tp_options){.output_dir = "./draw",
+                                   .device = "auto",
+                                   .format = "text",
+                                   .plot_format = "png",
+                                   .fail_on = "none",
+                                   .mx_scale = "floor"};
+    enum tp_status status = TP_OK;
+    bool only_inputs = false;
+    for (int i = 0; i < count && status == TP_OK; i++) {
+        const char *given = arguments[i];
+        if (!only_inputs && !strcmp(given, "--"))
+            only_inputs = true;
+        else if (!only_inputs && given[0] == '-' && given[1])
+            status = parse_option(count, arguments, &i, command, options, err);
+        else
+            status = add_input(options, given, err);
+    }
+    return status;
+}
+
+void tp_options_clear(struct tp_options *options)
+{
+    free(options->inputs);
+    memset(options, 0, sizeof *options);
+}
+
+void tp_options_help(unsigned command, struct tp_text *text)
+{
+    for (const struct tp_option *row = tp_option_table; row->name; row++) {
+        if (!(row->commands & command))
+            continue;
+        char left[64];
+        const char *value = row->values ? row->values : row->argument;
+        snprintf(left, sizeof left, "--%s%s%s", row->name, value ? " " : "",
+                 value ? value : "");
+        tp_text_add(text, "  %-34s %s", left, row->help);
+        if (row->initial)
+            tp_text_add(text, " [%s]", row->initial);
+        tp_text_add(text, "\n");
+    }
+}
+
+unsigned tp_options_jobs(const struct tp_options *options)
+{
+    return options->jobs ? (unsigned)options->jobs : tp_pool_processors();
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_CLI_OPTIONS_H
+#define TP_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+/*
+ * The command line. Every option is one row of a table, from which parsing,
+ * --help and the manual's check come. '-' and '_' in a name are the same.
+ */
+
+enum tp_option_kind {
+    TP_OPTION_FLAG,   /* bool: true when given                            */
+    TP_OPTION_TEXT,   /* const char *                                     */
+    TP_OPTION_CHOICE, /* const char *, one of `values`                    */
+    TP_OPTION_COUNT   /* uint64_t, 1 or more                              */
+};
+
+/* Which commands take an option. */
+enum {
+    TP_FOR_TENSORS = 1,
+    TP_FOR_INSPECT = 2,
+    TP_FOR_LIST = 4,
+    TP_FOR_ALL = 7
+};
+
+struct tp_option {
+    const char *name;     /* "output_dir"                                */
+    const char *argument; /* "DIR"; NULL for flags                       */
+    const char *values;   /* choices joined by '|', else NULL            */
+    const char *initial;  /* default, as text; NULL: none                */
+    const char *help;     /* one line                                    */
+    enum tp_option_kind kind;
+    unsigned commands; /* TP_FOR_...                                  */
+    size_t offset;     /* of its value in struct tp_options           */
+};
+
+/* The rows, ended by one whose name is NULL; sorted by name. */
+extern const struct tp_option tp_option_table[];
+
+/* The values. Texts are borrowed from argv; lists are owned. */
+struct tp_options {
+    const char **inputs; /* --tensor_dir and positionals, in order      */
+    size_t input_count, input_capacity;
+    const char *tensor_dir; /* the last one given; see inputs             */
+    const char *output_dir, *device, *format, *plot_format, *fail_on;
+    const char *mx_scale, *backward_format;
+    uint64_t jobs; /* 0: as many as processors                    */
+    bool quiet, verbose, no_plots, help, version, dump_options;
+};
+
+/*
+ * Parses the arguments after the command name. `command` is TP_FOR_...; an
+ * option the command does not take is refused. Fails with TP_E_USAGE and a
+ * message that names the argument. Release with tp_options_clear, also after
+ * a failure.
+ */
+enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
+                                struct tp_options *options,
+                                struct tp_error *err);
+void tp_options_clear(struct tp_options *options);
+
+/* The options a command takes, as the lines of its help. */
+void tp_options_help(unsigned command, struct tp_text *text);
+
+/* Jobs to run: the option, or the number of processors. */
+unsigned tp_options_jobs(const struct tp_options *options);
+
+#endif
