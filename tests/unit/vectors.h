@@ -37,6 +37,7 @@ static inline struct vectors vectors_open(const char *name)
     }
     vectors.file = fopen(path, "r");
     if (!vectors.file) {
+        fprintf(stderr, "skipped: no vectors at %s\n", path);
         cr_skip("no vectors at %s", path);
     } else if (!fgets(vectors.line, sizeof vectors.line, vectors.file)) {
         cr_assert_fail("%s is empty", path);
