@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TESTS_RUN_MAKER_H
+#define TP_TESTS_RUN_MAKER_H
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/run.h"
+
+/* A run by hand: rows with the labels and numbers a test is about. */
+static struct tp_row *add_row(struct tp_run *run, const char *file)
+{
+    run->rows = realloc(run->rows, (run->row_count + 1) * sizeof *run->rows);
+    cr_assert_not_null(run->rows);
+    struct tp_row *row = &run->rows[run->row_count++];
+    *row = (struct tp_row){.file = file,
+                           .path = "tensor",
+                           .label = TP_LABEL_NONE,
+                           .dtype = "bfloat16",
+                           .target_format = "hif8",
+                           .scale_rule = "",
+                           .shape = "[4]",
+                           .batch_size = -1};
+    row->label.quant_type = "hifp8";
+    row->label.tensor_name = "input";
+    return row;
+}
+
+/* Packs `summary` into the row and derives its numbers. */
+static void set_summary(struct tp_run *run, struct tp_row *row,
+                        const struct tp_summary *summary)
+{
+    row->packed = tp_summary_pack(summary, &run->arena);
+    cr_assert_not_null(row->packed);
+    row->counts = summary->counts;
+    tp_summary_numbers(summary, &row->numbers);
+}
+
+#endif
