@@ -35,8 +35,7 @@ static bool has_label(const struct tp_axis *axis)
     return axis->scale == TP_SCALE_ROWS || (axis->label && axis->label[0]);
 }
 
-/* Whether any row of the panel could be drawn: all of its numbers are. */
-static bool has_data(const struct tp_panel *panel)
+bool tp_panel_has_data(const struct tp_panel *panel)
 {
     unsigned columns = tp_panel_info(panel->kind)->columns;
     for (size_t s = 0; s < panel->series_count; s++) {
@@ -63,7 +62,7 @@ static enum tp_status check_panel(const struct tp_figure *figure, size_t p,
         return tp_fail(err, TP_E_LIMIT, -1,
                        "figure %s: panel %zu has %zu rows in %zu series",
                        figure->id, p + 1, rows, panel->series_count);
-    if (!has_data(panel))
+    if (!tp_panel_has_data(panel))
         return tp_fail(err, TP_E_DAMAGED, -1, "figure %s: panel %zu is empty",
                        figure->id, p + 1);
     bool coloured =

@@ -48,7 +48,7 @@ const struct tp_panel_info *tp_panel_info(enum tp_panel_kind kind);
 enum tp_scale {
     TP_SCALE_LINEAR,
     TP_SCALE_INTEGER,     /* linear, tics at integers only                */
-    TP_SCALE_LOG2,        /* positive values; see zero_at                 */
+    TP_SCALE_LOG2,        /* positive values, or zero                    */
     TP_SCALE_LOG10,
     TP_SCALE_SIGNED_LOG2, /* two log2 axes, back to back; |v| >= 2^inner  */
     TP_SCALE_ROWS         /* 0, 1, 2 ... from the top, named by tics      */
@@ -65,7 +65,6 @@ struct tp_axis {
     enum tp_scale scale;
     bool limited;       /* min and max are given                          */
     double min, max;
-    double zero_at;     /* log axes: where a zero is drawn; 0: nowhere    */
     int inner;          /* TP_SCALE_SIGNED_LOG2: exponent at the centre   */
     const struct tp_tic *tics; /* instead of automatic ones               */
     size_t tic_count;
@@ -95,6 +94,7 @@ struct tp_panel {
     size_t series_count;
     const struct tp_mark *marks;
     size_t mark_count;
+    bool diagonal;              /* CLOUD: the line where x equals y       */
     double cell_width, cell_height; /* HEAT, CLOUD; in units of the axis
                                        (log axes: in powers of the base)  */
 };
@@ -107,6 +107,9 @@ struct tp_figure {
     size_t panel_count;   /* 0: not drawn, and empty_reason says why      */
     const char *empty_reason; /* "" when there are panels                 */
 };
+
+/* Whether some row of the panel has all its numbers, so that it shows. */
+bool tp_panel_has_data(const struct tp_panel *panel);
 
 /*
  * Checks what a drawer relies on: limits of panels, series and rows, at least

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/fig_grid.h"
+
+enum {
+    CELLS_MAX = TP_PANEL_ROWS_MAX, /* one row of the table each      */
+    LINES_MAX = 60,                /* of a heat map in a small panel */
+    TICS_MAX = 400
+};
+
+/* A word for every slot: the name of its first code. */
+static struct tp_axis slot_axis(struct tp_fig *fig, enum tp_key key,
+                                size_t count, size_t fold)
+{
+    const struct tp_key_values *values = &fig->facts->keys[key];
+    size_t shown = count < TICS_MAX ? count : TICS_MAX;
+    struct tp_tic *tics = tp_fig_alloc(fig, shown + 1, sizeof *tics);
+    for (size_t i = 0; tics && i < shown; i++)
+        tics[i] = (struct tp_tic){(double)i, values->names[i * fold]};
+    return (struct tp_axis){
+        .label = values->axis,
+        .tics = tics,
+        .tic_count = tics ? shown : 0,
+    };
+}
+
+void tp_fig_matrix(struct tp_fig *fig, const char *title,
+                   const struct tp_matrix *matrix, struct tp_axis colour,
+                   enum tp_palette palette)
+{
+    size_t cells = matrix->columns * matrix->rows;
+    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    double *table = tp_fig_alloc(fig, cells * 3 + 1, sizeof *table);
+    if (!series || !table)
+        return;
+    size_t rows = 0;
+    for (size_t i = 0; i < cells; i++) {
+        if (!isfinite(matrix->values[i]))
+            continue;
+        table[3 * rows] = (double)(i % matrix->columns);
+        table[3 * rows + 1] = (double)(i / matrix->columns);
+        table[3 * rows++ + 2] = matrix->values[i];
+    }
+    *series = (struct tp_series){.name = "", .values = table, .rows = rows};
+    struct tp_panel panel = {
+        .kind = TP_PANEL_HEAT,
+        .title = title,
+        .x = slot_axis(fig, matrix->x, matrix->columns, matrix->x_fold),
+        .y = slot_axis(fig, matrix->y, matrix->rows, matrix->y_fold),
+        .z = colour,
+        .palette = palette,
+        .series = series,
+        .series_count = 1,
+        .cell_width = 1,
+        .cell_height = 1,
+    };
+    tp_fig_add(fig, &panel);
+}
+
+void tp_fig_heat(struct tp_fig *fig, const struct tp_ask *ask)
+{
+    const struct tp_key_values *keys = fig->facts->keys;
+    if (keys[ask->by].count == 0 || keys[ask->series].count == 0)
+        return;
+    struct tp_slots y = tp_slots_folded(fig, ask->series, LINES_MAX);
+    struct tp_slots x =
+        tp_slots_folded(fig, ask->by, CELLS_MAX / (y.count ? y.count : 1));
+    if (fig->failed)
+        return;
+    const double *values = tp_fig_pool(fig, ask, &x, &y);
+    struct tp_matrix matrix = {
+        .x = ask->by,
+        .y = ask->series,
+        .columns = x.count,
+        .rows = y.count,
+        .x_fold = x.fold,
+        .y_fold = y.fold,
+        .values = values,
+    };
+    const char *note =
+        x.fold > 1 || y.fold > 1
+            ? tp_fig_text(fig, " (a cell is %zu x %zu)", x.fold, y.fold)
+            : "";
+    struct tp_axis colour = {.label = ask->metric->label,
+                             .scale = ask->metric->scale};
+    /* a colour scale has no two halves */
+    if (colour.scale == TP_SCALE_SIGNED_LOG2)
+        colour.scale = TP_SCALE_LINEAR;
+    if (values)
+        tp_fig_matrix(fig, tp_fig_text(fig, "%s%s", ask->title, note), &matrix,
+                      colour,
+                      ask->metric == &tp_metric_mean ? TP_PALETTE_DEVIATION
+                                                     : TP_PALETTE_MAGNITUDE);
+}
