@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <string.h>
+
+#include "formats/readers.h"
+#include "formats/tensor_saver.h"
+#include "formats/torch_nested.h"
+#include "formats/torch_object.h"
+
+/*
+ * The stream that torch.save writes without zip:
+ *
+ *     pickle   the number 0x1950a86a20f9469cfc6c
+ *     pickle   the protocol, 1001
+ *     pickle   {"protocol_version", "little_endian", "type_sizes"}
+ *     pickle   the object; storages are persistent ids
+ *     pickle   the list of the storages' keys
+ *     for each key, in the order of the list:
+ *         int64    number of elements, little-endian
+ *         bytes    the elements, little-endian
+ *
+ * Nothing says how large an element is but the class in the persistent id.
+ * The numbers are little-endian whatever "little_endian" says: torch swaps
+ * on big-endian machines, and its own reader does not look at the field.
+ */
+
+static const unsigned char MAGIC[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9,
+                                      0x20, 0x6a, 0xa8, 0x50, 0x19};
+enum { PROTOCOL = 1001 };
+
+/* PROTO 2, LONG1 of ten bytes: how the first pickle starts */
+static const unsigned char HEAD[] = {0x80, 0x02, 0x8a, 0x0a};
+
+struct stream {
+    struct tp_torch_source source;
+    struct tp_pickle object;
+    struct tp_arena *arena;
+    uint64_t position, end;
+    int64_t stop_at;         /* where the storages could not be followed   */
+    const char *stop_reason; /* NULL: all were                             */
+};
+
+static enum tp_status read_number(struct stream *s, struct tp_pickle *pickle,
+                                  int64_t *number, struct tp_error *err)
+{
+    enum tp_status status =
+        tp_pickle_read(&s->source.bytes, &s->position, s->end, pickle, err);
+    if (status == TP_OK && !tp_pickle_int(pickle, pickle->root, number))
+        *number = -1;
+    return status;
+}
+
+static enum tp_status read_head(struct stream *s, struct tp_pickle *pickle,
+                                struct tp_error *err)
+{
+    int64_t number;
+    enum tp_status status = read_number(s, pickle, &number, err);
+    if (status != TP_OK)
+        return status;
+    const struct tp_value *magic = tp_pickle_value(pickle, pickle->root);
+    if (magic->kind != TP_VALUE_BIG_INT || !magic->u.text.data ||
+        magic->u.text.length != sizeof MAGIC ||
+        memcmp(magic->u.text.data, MAGIC, sizeof MAGIC) != 0)
+        return tp_fail(err, TP_E_DAMAGED, 0, "no legacy torch stream");
+    int64_t at = (int64_t)s->position;
+    status = read_number(s, pickle, &number, err);
+    if (status != TP_OK)
+        return status;
+    if (number != PROTOCOL)
+        return tp_fail(err, TP_E_UNSUPPORTED, at,
+                       "legacy stream with protocol %" PRId64 " instead of %d",
+                       number, PROTOCOL);
+    return read_number(s, pickle, &number, err); /* sizes of C types */
+}
+
+/* The storages follow one another from s->position on. */
+static enum tp_status follow_storages(struct stream *s,
+                                      const struct tp_pickle *keys,
+                                      struct tp_error *err)
+{
+    size_t count = tp_pickle_length(keys, keys->root);
+    for (size_t i = 0; i < count; i++) {
+        const char *key;
+        size_t length;
+        struct tp_torch_entry *entry = NULL;
+        unsigned char head[8];
+        s->stop_at = (int64_t)s->position;
+        if (tp_pickle_text(keys, tp_pickle_item(keys, keys->root, i), &key,
+                           &length))
+            entry = tp_torch_table_find(&s->source.table, key, length);
+        if (!entry) {
+            s->stop_reason = "the storages from here on cannot be told "
+                             "apart: one of them is unknown to the object";
+            return TP_OK;
+        }
+        if (s->end - s->position < sizeof head) {
+            s->stop_reason = "the file ends before the storage";
+            return TP_OK;
+        }
+        enum tp_status status = tp_bytes_read(&s->source.bytes, s->position,
+                                              head, sizeof head, err);
+        if (status != TP_OK)
+            return status;
+        uint64_t numel = 0;
+        for (size_t b = sizeof head; b-- > 0;)
+            numel = numel << 8 | head[b];
+        s->position += sizeof head;
+        uint64_t element = tp_torch_id_element(&entry->id);
+        if (numel > (s->end - s->position) / element) {
+            s->stop_reason = "the file ends inside the storage";
+            return TP_OK;
+        }
+        struct tp_range_storage *storage = tp_range_storage_new(
+            s->arena, &s->source.bytes, s->position, numel * element);
+        if (!storage)
+            return tp_fail_memory(err);
+        entry->storage = &storage->base;
+        s->position += numel * element;
+    }
+    s->stop_reason = "the stream does not hold the storage";
+    s->stop_at = (int64_t)s->position;
+    return TP_OK;
+}
+
+/* Called for storages that follow_storages did not reach. */
+static enum tp_status unresolved(struct tp_torch_source *source,
+                                 struct tp_torch_entry *entry,
+                                 struct tp_error *err)
+{
+    const struct stream *s = (const struct stream *)source;
+    return tp_fail(err, TP_E_DAMAGED, s->stop_at,
+                   "%s (storage %.*s, byte %" PRId64 ")", s->stop_reason,
+                   entry->id.key_length < 40 ? (int)entry->id.key_length : 40,
+                   entry->id.key, s->stop_at);
+}
+
+/* Reads everything but the tensors. s->object is to be cleared always. */
+static enum tp_status read_stream(struct stream *s, struct tp_error *err)
+{
+    struct tp_pickle scratch = {0};
+    s->source.resolve = unresolved;
+    enum tp_status status = read_head(s, &scratch, err);
+    if (status == TP_OK)
+        status = tp_pickle_read(&s->source.bytes, &s->position, s->end,
+                                &s->object, err);
+    if (status == TP_OK)
+        status =
+            tp_torch_table_read(&s->object, s->arena, &s->source.table, err);
+    if (status == TP_OK && s->source.table.count > 0) {
+        /* a file cut here still tells what it should have held */
+        struct tp_error keys_err = {0};
+        if (tp_pickle_read(&s->source.bytes, &s->position, s->end, &scratch,
+                           &keys_err) == TP_OK) {
+            status = follow_storages(s, &scratch, err);
+        } else {
+            s->stop_at = (int64_t)s->position;
+            s->stop_reason = "the list of storages cannot be read";
+        }
+    }
+    tp_pickle_clear(&scratch);
+    return status;
+}
+
+static enum tp_status open_file(struct tp_tensor_file *file,
+                                struct tp_error *err)
+{
+    struct stream s = {.arena = &file->arena, .end = file->bytes.size};
+    s.source.bytes = file->bytes;
+    enum tp_status status = read_stream(&s, err);
+    if (status == TP_OK)
+        status = tp_torch_collect(file, &s.object, &s.source, err);
+    if (status == TP_OK)
+        status =
+            tp_label_from_metadata(&s.object, &file->arena, &file->label, err);
+    tp_pickle_clear(&s.object);
+    return status;
+}
+
+enum tp_status tp_legacy_storage(const struct tp_nested_range *range,
+                                 struct tp_arena *arena,
+                                 struct tp_storage **storage,
+                                 enum tp_dtype *dtype, struct tp_error *err)
+{
+    struct stream s = {
+        .arena = arena, .position = range->start, .end = range->end};
+    s.source.bytes = *range->bytes;
+    enum tp_status status = read_stream(&s, err);
+    struct tp_torch_id id;
+    if (status == TP_OK)
+        status = tp_torch_id_read(&s.object, s.object.root, &id, err);
+    if (status == TP_OK && id.view != TP_REF_NONE)
+        status = tp_fail(err, TP_E_UNSUPPORTED, id.at,
+                         "a view of a storage inside a pickle");
+    if (status == TP_OK) {
+        struct tp_torch_entry *entry =
+            tp_torch_table_find(&s.source.table, id.key, id.key_length);
+        if (!entry->storage)
+            status = unresolved(&s.source, entry, err);
+        *storage = entry->storage;
+        *dtype = id.dtype;
+    }
+    tp_pickle_clear(&s.object);
+    tp_while(status == TP_OK ? NULL : err, "reading a nested storage");
+    return status;
+}
+
+static int bid(const unsigned char *head, size_t length)
+{
+    if (length < sizeof HEAD + sizeof MAGIC ||
+        memcmp(head, HEAD, sizeof HEAD) != 0 ||
+        memcmp(head + sizeof HEAD, MAGIC, sizeof MAGIC) != 0)
+        return 0;
+    return 8 * (int)(sizeof HEAD + sizeof MAGIC);
+}
+
+const struct tp_format tp_format_torch_legacy = {
+    .name = "torch_legacy",
+    .help = "torch.save with _use_new_zipfile_serialization=False",
+    .bid = bid,
+    .open = open_file,
+};

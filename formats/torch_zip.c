@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "formats/readers.h"
+#include "formats/tensor_saver.h"
+#include "formats/torch_object.h"
+#include "formats/zip_archive.h"
+
+/*
+ * What torch.save writes since 1.6: a zip archive, normally of stored
+ * records,
+ *
+ *     TOP/data.pkl    the object; storages are persistent ids
+ *     TOP/byteorder   "little" or "big"; absent in old files: little
+ *     TOP/data/KEY    the bytes of one storage
+ *     TOP/version, TOP/.format_version, ...
+ *
+ * TOP is "archive" or the stem of the file's first name. TorchScript modules
+ * are such archives too, with code beside the data.
+ */
+
+enum {
+    NAME_MAX_BYTES = 1024, /* of a record                                  */
+    BYTEORDER_MAX = 16
+};
+
+struct zip_file {
+    struct tp_torch_source source;
+    struct tp_zip *zip;
+    struct tp_arena *arena;
+    const char *top; /* "archive/", or ""                            */
+    bool big_endian;
+    bool checksums; /* the archive was written with CRC-32s         */
+};
+
+static enum tp_status resolve(struct tp_torch_source *source,
+                              struct tp_torch_entry *entry,
+                              struct tp_error *err)
+{
+    struct zip_file *z = (struct zip_file *)source;
+    char name[NAME_MAX_BYTES];
+    int length = snprintf(name, sizeof name, "%sdata/%.*s", z->top,
+                          entry->id.key_length < NAME_MAX_BYTES
+                              ? (int)entry->id.key_length
+                              : NAME_MAX_BYTES,
+                          entry->id.key);
+    if (length < 0 || (size_t)length >= sizeof name)
+        return tp_fail(err, TP_E_DAMAGED, entry->id.at,
+                       "the key of its storage is too long");
+    struct tp_zip_record record;
+    enum tp_status status = tp_zip_find(z->zip, name, &record, err);
+    if (status == TP_E_NOT_FOUND)
+        return tp_fail(err, TP_E_DAMAGED, entry->id.at,
+                       "the archive has no record %s", name);
+    if (status == TP_OK)
+        status =
+            tp_zip_storage(z->zip, &record, z->arena, &entry->storage, err);
+    if (status != TP_OK)
+        return status;
+    entry->storage->big_endian = z->big_endian;
+    if (!z->checksums)
+        entry->storage->has_crc32 = false;
+    return TP_OK;
+}
+
+/* Finds the folder of data.pkl; normally that of the first record. */
+static enum tp_status find_top(struct zip_file *z, struct tp_error *err)
+{
+    static const char pickle[] = "data.pkl";
+    uint64_t count = tp_zip_count(z->zip);
+    for (uint64_t i = 0; i < count; i++) {
+        const char *name = tp_zip_name(z->zip, i);
+        size_t length = name ? strlen(name) : 0;
+        if (length < strlen(pickle))
+            continue;
+        size_t top = length - strlen(pickle);
+        if (strcmp(name + top, pickle) != 0 ||
+            (top > 0 && name[top - 1] != '/'))
+            continue;
+        z->top = tp_arena_text(z->arena, name, top);
+        return z->top ? TP_OK : tp_fail_memory(err);
+    }
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "a zip archive without data.pkl, not one of torch.save");
+}
+
+static enum tp_status load(struct zip_file *z, const char *name, uint64_t limit,
+                           struct tp_zip_content *content,
+                           struct tp_zip_record *record, struct tp_error *err)
+{
+    char full[NAME_MAX_BYTES];
+    int length = snprintf(full, sizeof full, "%s%s", z->top, name);
+    if (length < 0 || (size_t)length >= sizeof full)
+        return tp_fail(err, TP_E_DAMAGED, -1, "a record's name is too long");
+    enum tp_status status = tp_zip_find(z->zip, full, record, err);
+    if (status == TP_E_NOT_FOUND)
+        return status;
+    if (status == TP_OK)
+        status = tp_zip_load(z->zip, record, limit, content, err);
+    tp_while(status == TP_OK ? NULL : err, "reading %s", full);
+    return status;
+}
+
+static enum tp_status read_byteorder(struct zip_file *z, struct tp_error *err)
+{
+    struct tp_zip_content content = {.bytes = {.fd = -1}};
+    struct tp_zip_record record;
+    char text[BYTEORDER_MAX + 1] = "";
+    enum tp_status status =
+        load(z, "byteorder", BYTEORDER_MAX, &content, &record, err);
+    if (status == TP_E_NOT_FOUND)
+        return TP_OK;
+    if (status == TP_OK)
+        status = tp_bytes_read(&content.bytes, content.start, text,
+                               (size_t)record.size, err);
+    tp_zip_unload(&content);
+    if (status != TP_OK)
+        return status;
+    z->big_endian = strcmp(text, "big") == 0;
+    if (!z->big_endian && strcmp(text, "little") != 0)
+        status = tp_fail(err, TP_E_DAMAGED, (int64_t)record.start,
+                         "the byte order is neither little nor big");
+    return status;
+}
+
+/*
+ * Reads the pickle where it lies when it is stored, so that messages have
+ * offsets in the file and a large one needs no memory.
+ */
+static enum tp_status read_pickle(struct zip_file *z,
+                                  struct tp_zip_content *content,
+                                  struct tp_pickle *pickle,
+                                  struct tp_error *err)
+{
+    struct tp_zip_record record;
+    enum tp_status status =
+        load(z, "data.pkl", TP_LIMIT_PICKLE_BYTES, content, &record, err);
+    if (status == TP_E_NOT_FOUND)
+        return tp_fail(err, TP_E_DAMAGED, -1, "data.pkl is missing");
+    if (status != TP_OK)
+        return status;
+    z->checksums = record.crc32 != 0;
+    z->source.bytes = content->bytes;
+    uint64_t position = content->start;
+    return tp_pickle_read(&content->bytes, &position, position + record.size,
+                          pickle, err);
+}
+
+/* What stays open with the file. */
+struct state {
+    struct tp_zip *zip;            /* NULL: not needed any more            */
+    struct tp_zip_content content; /* memory of a deflated pickle          */
+};
+
+static void close_file(struct tp_tensor_file *file)
+{
+    struct state *state = file->state;
+    if (!state)
+        return;
+    tp_zip_close(state->zip);
+    tp_zip_unload(&state->content);
+    file->state = NULL;
+}
+
+static enum tp_status read_all(struct zip_file *z, struct tp_tensor_file *file,
+                               struct tp_pickle *pickle, struct tp_error *err)
+{
+    struct state *state = file->state;
+    enum tp_status status = find_top(z, err);
+    if (status == TP_OK)
+        status = read_byteorder(z, err);
+    if (status == TP_OK)
+        status = read_pickle(z, &state->content, pickle, err);
+    if (status == TP_OK)
+        status =
+            tp_torch_table_read(pickle, &file->arena, &z->source.table, err);
+    if (status == TP_OK)
+        status = tp_torch_collect(file, pickle, &z->source, err);
+    if (status == TP_OK)
+        status =
+            tp_label_from_metadata(pickle, &file->arena, &file->label, err);
+    return status;
+}
+
+static enum tp_status open_file(struct tp_tensor_file *file,
+                                struct tp_error *err)
+{
+    struct zip_file z = {.arena = &file->arena, .top = ""};
+    struct tp_pickle pickle = {0};
+    z.source.resolve = resolve;
+    struct state *state = tp_arena_alloc(&file->arena, sizeof *state);
+    if (!state)
+        return tp_fail_memory(err);
+    enum tp_status status = tp_zip_open(&file->bytes, &state->zip, err);
+    if (status != TP_OK)
+        return status;
+    file->state = state;
+    z.zip = state->zip;
+    status = read_all(&z, file, &pickle, err);
+    tp_pickle_clear(&pickle);
+    if (status == TP_OK && !tp_zip_needed(state->zip)) {
+        tp_zip_close(state->zip);
+        state->zip = NULL;
+    }
+    return status;
+}
+
+static int bid(const unsigned char *head, size_t length)
+{
+    static const unsigned char local[] = {'P', 'K', 3, 4};
+    static const unsigned char empty[] = {'P', 'K', 5, 6};
+    if (length < sizeof local)
+        return 0;
+    return memcmp(head, local, sizeof local) == 0 ||
+                   memcmp(head, empty, sizeof empty) == 0
+               ? 32
+               : 0;
+}
+
+const struct tp_format tp_format_torch_zip = {
+    .name = "torch_zip",
+    .help = "torch.save (zip archive), TorchScript",
+    .bid = bid,
+    .open = open_file,
+    .close = close_file,
+};
