@@ -14,7 +14,8 @@ const struct tp_rule tp_rules[] = {
      tp_rule_nonfinite},
     {"overflow",
      "share of elements beyond the largest finite value of the target "
-     "format: above 1 % medium, above 0.1 % low",
+     "format: above 1 % medium, above 0.1 % low; block formats: low, since "
+     "their scale bounds what saturation costs",
      tp_rule_overflow},
     {"underflow",
      "share of elements, not zero, that the target format rounds to zero: "
@@ -79,13 +80,14 @@ static int compare_series(const void *left, const void *right)
     return result ? result : (a > b) - (a < b);
 }
 
-/* Severity, first iteration, excess over the limit; then a fixed order. */
+/* The order of DESIGN: severity, first iteration, excess over the limit;
+ * then a fixed one. */
 static int compare_findings(const void *left, const void *right)
 {
     const struct tp_finding *a = left, *b = right;
     if (a->level != b->level)
         return a->level < b->level ? 1 : -1;
-    if (a->level == TP_SEVERITY_HIGH && a->iteration != b->iteration)
+    if (a->iteration != b->iteration)
         return order(a->iteration, b->iteration);
     if (a->excess != b->excess)
         return a->excess < b->excess ? 1 : -1;

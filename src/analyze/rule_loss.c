@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "analyze/findings.h"
+#include "base/text.h"
 #include "data/number.h"
 
 /* One kind of loss. */
@@ -78,45 +79,86 @@ static const struct loss overflow = {"total_overflow_ratio", overflow_ratio,
 static const struct loss underflow = {"underflow_ratio", underflow_ratio, 0.10,
                                       0.01, suggest_underflow};
 
-/* What is said of rows [first, end) of one place. */
+/* The rows of one place that lose more than a limit. */
+struct losers {
+    const struct tp_row *worst, *earliest;
+    uint64_t count;
+};
+
+static struct losers find_losers(const struct tp_rule_input *input,
+                                 const struct loss *loss, const size_t span[2],
+                                 double limit)
+{
+    struct losers found = {NULL, NULL, 0};
+    for (size_t i = span[0]; i < span[1]; i++) {
+        const struct tp_row *row = input->rows[i];
+        double ratio = loss->ratio(row);
+        if (!(ratio > limit))
+            continue;
+        found.count++;
+        if (!found.worst || ratio > loss->ratio(found.worst))
+            found.worst = row;
+        if (!found.earliest ||
+            row->label.iteration < found.earliest->label.iteration)
+            found.earliest = row;
+    }
+    return found;
+}
+
+/* A block's own scale keeps what saturates within an eighth of its value
+ * (448 of less than 512 in E4M3), so it never counts as lost. */
+static bool is_bounded(const struct loss *loss, const struct tp_row *row)
+{
+    const struct tp_number *format = tp_number_by_id(row->target_format);
+    return loss == &overflow && format && format->kind != TP_NUMBER_ELEMENT &&
+           row->counts.pos_inf + row->counts.neg_inf == 0;
+}
+
+static void describe(const struct tp_rule_input *input, const struct loss *loss,
+                     const struct losers *losers, size_t tensors,
+                     struct tp_finding *finding)
+{
+    const struct tp_row *worst = losers->worst;
+    double limit = finding->level == TP_SEVERITY_LOW ? loss->low : loss->medium;
+    struct tp_text where = {0};
+    if (worst->label.rank >= 0)
+        tp_text_add(&where, " in rank %" PRId64, worst->label.rank);
+    if (worst->label.iteration >= 0)
+        tp_text_add(&where, "%s iteration %" PRId64, where.length ? "," : " in",
+                    worst->label.iteration);
+    finding->value = loss->ratio(worst);
+    finding->excess = finding->value / limit;
+    finding->metric = loss->metric;
+    finding->iteration = losers->earliest->label.iteration;
+    finding->suggestion = loss->suggest(input, worst);
+    finding->evidence = tp_finding_text(
+        input, "%" PRIu64 " of %zu tensors above %g %% in %s; worst %.3g %%%s",
+        losers->count, tensors, limit * 100, worst->target_format,
+        finding->value * 100, tp_text_get(&where));
+    tp_text_clear(&where);
+}
+
+/* What is said of rows [span[0], span[1]) of one place. */
 static enum tp_status judge(const struct tp_rule_input *input,
                             const struct tp_rule *rule, const struct loss *loss,
                             const size_t span[2], struct tp_error *err)
 {
-    const struct tp_row *worst = NULL, *earliest = NULL;
-    uint64_t above = 0;
-    for (size_t i = span[0]; i < span[1]; i++) {
-        const struct tp_row *row = input->rows[i];
-        double ratio = loss->ratio(row);
-        if (!(ratio > loss->low))
-            continue;
-        above++;
-        if (!worst || ratio > loss->ratio(worst))
-            worst = row;
-        if (!earliest || row->label.iteration < earliest->label.iteration)
-            earliest = row;
+    enum tp_severity level = TP_SEVERITY_MEDIUM;
+    struct losers losers = find_losers(input, loss, span, loss->medium);
+    if (!losers.worst || is_bounded(loss, losers.worst)) {
+        level = TP_SEVERITY_LOW;
+        losers = find_losers(input, loss, span, loss->low);
     }
-    struct tp_finding *finding;
-    if (!worst)
+    if (!losers.worst)
         return TP_OK;
-    enum tp_status status = tp_finding_add(input, rule, worst, &finding, err);
-    if (status != TP_OK)
-        return status;
-    double value = loss->ratio(worst);
-    bool medium = value > loss->medium;
-    finding->level = medium ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
-    finding->excess = value / (medium ? loss->medium : loss->low);
-    finding->metric = loss->metric;
-    finding->value = value;
-    finding->iteration = earliest->label.iteration;
-    finding->suggestion = loss->suggest(input, worst);
-    finding->evidence = tp_finding_text(
-        input,
-        "%" PRIu64 " of %zu tensors above %g %% in %s; worst %.3g %% "
-        "in rank %" PRId64 ", iteration %" PRId64,
-        above, span[1] - span[0], loss->low * 100, worst->target_format,
-        value * 100, worst->label.rank, worst->label.iteration);
-    return TP_OK;
+    struct tp_finding *finding;
+    enum tp_status status =
+        tp_finding_add(input, rule, losers.worst, &finding, err);
+    if (status == TP_OK) {
+        finding->level = level;
+        describe(input, loss, &losers, span[1] - span[0], finding);
+    }
+    return status;
 }
 
 static enum tp_status apply(const struct tp_rule_input *input,
