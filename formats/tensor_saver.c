@@ -6,16 +6,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "data/number.h"
-
-/*
- * What a path says, by weight. `claims` follows from a naming convention and
- * may contradict metadata; `hints` (a directory, a single word of a free
- * name, the stem) only fill what nothing else says.
- */
-struct sources {
-    struct tp_label claims, hints;
-};
+#include "formats/file_name.h"
 
 /* The fields of a label, so that one loop serves them all. */
 static const struct field {
@@ -24,532 +15,23 @@ static const struct field {
     bool only_name; /* never taken from metadata */
     size_t offset;
 } fields[] = {
-    { "layer_type", true, false, offsetof(struct tp_label, layer_type) },
-    { "layer_idx", false, false, offsetof(struct tp_label, layer_idx) },
-    { "operation", true, false, offsetof(struct tp_label, operation) },
-    { "phase", true, false, offsetof(struct tp_label, phase) },
-    { "component", true, false, offsetof(struct tp_label, component) },
-    { "quant_type", true, false, offsetof(struct tp_label, quant_type) },
-    { "tensor_name", true, false, offsetof(struct tp_label, tensor_name) },
-    { "rank", false, false, offsetof(struct tp_label, rank) },
-    { "sample_idx", false, false, offsetof(struct tp_label, sample_idx) },
-    { "group_idx", false, false, offsetof(struct tp_label, group_idx) },
-    { "iteration", false, false, offsetof(struct tp_label, iteration) },
-    { "counter", false, true, offsetof(struct tp_label, counter) },
-    { "timestamp", true, true, offsetof(struct tp_label, timestamp) },
-    { "batch_size", false, false, offsetof(struct tp_label, batch_size) },
+    {"layer_type", true, false, offsetof(struct tp_label, layer_type)},
+    {"layer_idx", false, false, offsetof(struct tp_label, layer_idx)},
+    {"operation", true, false, offsetof(struct tp_label, operation)},
+    {"phase", true, false, offsetof(struct tp_label, phase)},
+    {"component", true, false, offsetof(struct tp_label, component)},
+    {"quant_type", true, false, offsetof(struct tp_label, quant_type)},
+    {"tensor_name", true, false, offsetof(struct tp_label, tensor_name)},
+    {"rank", false, false, offsetof(struct tp_label, rank)},
+    {"sample_idx", false, false, offsetof(struct tp_label, sample_idx)},
+    {"group_idx", false, false, offsetof(struct tp_label, group_idx)},
+    {"iteration", false, false, offsetof(struct tp_label, iteration)},
+    {"counter", false, true, offsetof(struct tp_label, counter)},
+    {"timestamp", true, true, offsetof(struct tp_label, timestamp)},
+    {"batch_size", false, false, offsetof(struct tp_label, batch_size)},
 };
 
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
-
-/* File systems stop at 255 bytes a name; the last word takes what is left of
- * a longer one. */
-enum { WORDS_MAX = 128 };
-
-struct word {
-    const char *at;
-    size_t length;
-};
-
-/* A name cut into words; where texts made from it go. */
-struct name {
-    struct word word[WORDS_MAX];
-    size_t count;
-    struct tp_arena *arena;
-    bool failed; /* out of memory */
-};
-
-static bool is_digits(const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-    return length > 0;
-}
-
-/* The number the digits make; -1 when they are none, or too many for an
- * int64_t (18 always fit). */
-static int64_t digits_value(const char *text, size_t length)
-{
-    if (!is_digits(text, length) || length > 18)
-        return -1;
-    int64_t value = 0;
-    for (size_t i = 0; i < length; i++)
-        value = value * 10 + (text[i] - '0');
-    return value;
-}
-
-/* N of a word "<prefix>N"; -1 when the word is another. */
-static int64_t word_number(struct word word, const char *prefix)
-{
-    size_t skip = strlen(prefix);
-    if (word.length <= skip || memcmp(word.at, prefix, skip) != 0)
-        return -1;
-    return digits_value(word.at + skip, word.length - skip);
-}
-
-static bool word_is(struct word word, const char *text)
-{
-    return word.length == strlen(text)
-        && memcmp(word.at, text, word.length) == 0;
-}
-
-/* Cuts `text` at every character of `separators`. */
-static void split(struct name *name, struct word text,
-                  const char *separators)
-{
-    const char *end = text.at + text.length;
-    name->count = 0;
-    for (const char *at = text.at;;) {
-        const char *stop = at;
-        while (stop < end && (name->count == WORDS_MAX - 1
-                              || !strchr(separators, *stop)))
-            stop++;
-        name->word[name->count++] = (struct word) { at, (size_t)(stop - at) };
-        if (stop == end)
-            return;
-        at = stop + 1;
-    }
-}
-
-/* The text of words [first, last) with what stands between them. */
-static const char *join(struct name *name, size_t first, size_t last)
-{
-    if (first >= last)
-        return "";
-    const char *at = name->word[first].at;
-    const struct word *end = &name->word[last - 1];
-    char *text = tp_arena_text(name->arena, at,
-                               (size_t)(end->at + end->length - at));
-    name->failed |= !text;
-    return text ? text : "";
-}
-
-/* As join, of all words but word `at`, which lies inside [first, last). */
-static const char *join_without(struct name *name, size_t first, size_t at,
-                                size_t last)
-{
-    if (at == first)
-        return join(name, first + 1, last);
-    if (at + 1 == last)
-        return join(name, first, at);
-    const char *before = name->word[first].at, *after = name->word[at + 1].at;
-    size_t head = (size_t)(name->word[at].at - before);
-    const struct word *end = &name->word[last - 1];
-    size_t tail = (size_t)(end->at + end->length - after);
-    char *text = tp_arena_alloc(name->arena, head + tail + 1);
-    name->failed |= !text;
-    if (!text)
-        return "";
-    memcpy(text, before, head);
-    memcpy(text + head, after, tail);
-    return text;
-}
-
-static bool is_operation(struct word word)
-{
-    return word_is(word, "forward") || word_is(word, "backward");
-}
-
-static bool is_phase(struct word word)
-{
-    return word_is(word, "pre") || word_is(word, "post")
-        || word_is(word, "unknown");
-}
-
-static bool is_tail(struct word word)
-{
-    return word_number(word, "rank") >= 0 || word_number(word, "sample") >= 0
-        || word_number(word, "group") >= 0;
-}
-
-/* Whether the text is a quantisation type by itself, in any context. */
-static bool is_quant(const char *text, size_t length)
-{
-    /* Known to savers, but no number format (of its own). */
-    static const char *const others[] = { "fp32", "fp64", "fp8", "mxfp6" };
-    char word[24];
-    if (length == 0 || length >= sizeof word || memchr(text, 0, length))
-        return false;
-    memcpy(word, text, length);
-    word[length] = '\0';
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (strcmp(word, others[i]) == 0)
-            return true;
-    return tp_number_by_quant_type(word) != NULL;
-}
-
-/* How many words from `at` on, below `end`, make a quantisation type: 2, 1
- * or 0 (fp8_e4m3 is one type, and e4m3 alone another). */
-static size_t quant_words(const struct name *name, size_t at, size_t end)
-{
-    for (size_t n = 2; n > 0; n--) {
-        if (at + n > end)
-            continue;
-        const char *text = name->word[at].at;
-        const struct word *last = &name->word[at + n - 1];
-        if (is_quant(text, (size_t)(last->at + last->length - text)))
-            return n;
-    }
-    return 0;
-}
-
-static size_t find_quant(const struct name *name, size_t from, size_t end)
-{
-    for (size_t i = from; i < end; i++)
-        if (quant_words(name, i, end))
-            return i;
-    return end;
-}
-
-static size_t find_tail(const struct name *name, size_t from)
-{
-    while (from < name->count && !is_tail(name->word[from]))
-        from++;
-    return from;
-}
-
-/*
- * The operation. Layer types and tensor names may hold the word as well
- * ("feed_forward"), so the last one before the quantisation type or the rank
- * counts, and one that a phase follows counts more.
- */
-static size_t find_operation(const struct name *name, size_t from)
-{
-    size_t first = from;
-    while (first < name->count && !is_operation(name->word[first]))
-        first++;
-    if (first == name->count)
-        return first;
-    size_t tail = find_tail(name, first + 1);
-    size_t end = find_quant(name, first + 1, tail);
-    bool anchored = end < name->count;
-    size_t last = first;
-    bool sure = false;
-    for (size_t i = first; i < end; i++) {
-        if (!is_operation(name->word[i]))
-            continue;
-        bool phased = i + 1 < name->count && is_phase(name->word[i + 1]);
-        if (phased || (anchored && !sure))
-            last = i;
-        sure |= phased;
-    }
-    return last;
-}
-
-/* Time stamp, counter and iteration; returns the word after them. */
-static size_t parse_head(struct name *name, struct tp_label *label)
-{
-    const struct word *word = name->word;
-    size_t at = 0;
-    if (name->count > 2 && word[0].length == 8 && word[1].length == 6
-        && is_digits(word[0].at, 8) && is_digits(word[1].at, 6)) {
-        label->timestamp = join(name, 0, 2);
-        at = 2;
-        label->counter = digits_value(word[at].at, word[at].length);
-        at += label->counter >= 0;
-    }
-    if (at < name->count)
-        label->iteration = word_number(word[at], "iter");
-    return at + (label->iteration >= 0);
-}
-
-/* Layer type and layer index: words [first, last), the latter anywhere. */
-static void parse_layer(struct name *name, size_t first, size_t last,
-                        struct tp_label *label)
-{
-    size_t at = last;
-    for (size_t i = first; i < last; i++)
-        if (word_number(name->word[i], "L") >= 0)
-            at = i;
-    if (at == last) {
-        label->layer_type = join(name, first, last);
-        return;
-    }
-    label->layer_idx = word_number(name->word[at], "L");
-    label->layer_type = join_without(name, first, at, last);
-}
-
-/* Phase and component: words [first, last). */
-static void parse_place(struct name *name, size_t first, size_t last,
-                        struct tp_label *label)
-{
-    if (first < last && is_phase(name->word[first])) {
-        label->phase = join(name, first, first + 1);
-        first++;
-    }
-    label->component = join(name, first, last);
-}
-
-/* Rank, sample, group: each at most once; returns the word after them. */
-static size_t parse_tail(struct name *name, size_t at,
-                         struct tp_label *label)
-{
-    static const char *const prefixes[] = { "rank", "sample", "group" };
-    int64_t *const numbers[] = { &label->rank, &label->sample_idx,
-                                 &label->group_idx };
-    for (; at < name->count; at++) {
-        size_t i = 0;
-        while (i < 3 && (*numbers[i] >= 0
-                         || word_number(name->word[at], prefixes[i]) < 0))
-            i++;
-        if (i == 3)
-            break;
-        *numbers[i] = word_number(name->word[at], prefixes[i]);
-    }
-    return at;
-}
-
-struct span {
-    size_t first, last;
-};
-
-/*
- * The quantisation type of words (operation, tail): a known one just before
- * the rank; else the first known one, not taking the component that must
- * follow a phase; else any word before the rank that is neither phase nor
- * component. Empty, at the end of phase and component, when there is none.
- */
-static struct span find_quant_type(const struct name *name, size_t op,
-                                   size_t tail)
-{
-    bool anchored = tail < name->count;
-    for (size_t n = 2; n > 0 && anchored; n--)
-        if (tail > op + n && quant_words(name, tail - n, tail) == n)
-            return (struct span) { tail - n, tail };
-    bool phased = op + 1 < tail && is_phase(name->word[op + 1]);
-    size_t from = phased ? op + 3 : op + 1;
-    size_t at = from < tail ? find_quant(name, from, tail) : tail;
-    if (at == tail && phased && !anchored)
-        at = find_quant(name, op + 2, tail);
-    if (at < tail)
-        return (struct span) { at, at + quant_words(name, at, tail) };
-    if (!anchored) {
-        at = phased && op + 3 < tail ? op + 3 : phased ? tail : op + 1;
-        return (struct span) { at, at };
-    }
-    /* An unknown type: the word after a phase and a component, or one that
-     * has a digit, as all these types have and components have not. */
-    const struct word *word = &name->word[tail - 1];
-    bool digit = false;
-    for (size_t i = 0; i < word->length; i++)
-        digit |= is_digits(word->at + i, 1);
-    if (tail - op > 1 && (digit || (phased && tail - op > 3)))
-        return (struct span) { tail - 1, tail };
-    return (struct span) { tail, tail };
-}
-
-/*
- * The saver's own convention. Returns false, and leaves a half filled label,
- * when there is no operation or nothing else that only a saver writes.
- */
-static bool parse_saver(struct name *name, struct word stem,
-                        struct tp_label *label)
-{
-    split(name, stem, "_");
-    size_t first = parse_head(name, label);
-    size_t op = find_operation(name, first);
-    if (op == name->count)
-        return false;
-    label->operation = join(name, op, op + 1);
-    parse_layer(name, first, op, label);
-    struct span quant = find_quant_type(name, op, find_tail(name, op + 1));
-    parse_place(name, op + 1, quant.first, label);
-    label->quant_type = join(name, quant.first, quant.last);
-    size_t rest = parse_tail(name, quant.last, label);
-    label->tensor_name = join(name, rest, name->count);
-    return *label->timestamp || label->iteration >= 0
-        || label->layer_idx >= 0 || label->rank >= 0;
-}
-
-/*
- * The path of a module: "decoder.3.mlp.fc1" is
- * layer 3 of type "decoder.mlp.fc1", so that layers line up.
- */
-static void parse_module(struct name *name, struct word module,
-                         struct tp_label *label)
-{
-    split(name, module, ".");
-    size_t at = 0;
-    while (at < name->count
-           && digits_value(name->word[at].at, name->word[at].length) < 0)
-        at++;
-    if (at == name->count) {
-        label->layer_type = join(name, 0, at);
-        return;
-    }
-    label->layer_idx = digits_value(name->word[at].at, name->word[at].length);
-    label->layer_type = join_without(name, 0, at, name->count);
-}
-
-/* MODULE_TENSOR_iter_N, see the header. */
-static bool parse_debug_dump(struct name *name, struct word stem,
-                             struct tp_label *label)
-{
-    split(name, stem, "_");
-    size_t n = name->count;
-    if (n < 4 || !word_is(name->word[n - 2], "iter"))
-        return false;
-    struct word tensor = name->word[n - 3], last = name->word[n - 1];
-    label->iteration = digits_value(last.at, last.length);
-    if (label->iteration < 0)
-        return false;
-    label->tensor_name = join(name, n - 3, n - 2);
-    bool backward = word_is(tensor, "gradient") || word_is(tensor, "wgrad")
-        || word_is(tensor, "dgrad");
-    label->operation = backward ? "backward" : "forward";
-    size_t length = (size_t)(tensor.at - stem.at) - 1;
-    parse_module(name, (struct word) { stem.at, length }, label);
-    return true;
-}
-
-/* MODULE.TENSOR.stepN.rankN, see the header. */
-static bool parse_inspector(struct name *name, struct word stem,
-                            struct tp_label *label)
-{
-    split(name, stem, ".");
-    size_t n = name->count;
-    if (n < 4)
-        return false;
-    label->iteration = word_number(name->word[n - 2], "step");
-    label->rank = word_number(name->word[n - 1], "rank");
-    if (label->iteration < 0 || label->rank < 0)
-        return false;
-    struct word tensor = name->word[n - 3];
-    label->tensor_name = join(name, n - 3, n - 2);
-    if (tensor.length > 4 && memcmp(tensor.at, "fwd_", 4) == 0)
-        label->operation = "forward";
-    if (tensor.length > 4 && memcmp(tensor.at, "bwd_", 4) == 0)
-        label->operation = "backward";
-    size_t length = (size_t)(tensor.at - stem.at) - 1;
-    parse_module(name, (struct word) { stem.at, length }, label);
-    return true;
-}
-
-/* What single words of a name without a convention tell; first come. */
-static void parse_free(struct name *name, struct word stem,
-                       struct tp_label *label)
-{
-    split(name, stem, "_.-");
-    for (size_t i = 0; i < name->count; i++) {
-        struct word word = name->word[i];
-        if (label->iteration < 0)
-            label->iteration = word_number(word, "iter");
-        if (label->layer_idx < 0)
-            label->layer_idx = word_number(word, "L");
-        if (parse_tail(name, i, label) > i)
-            continue;
-        size_t quant = *label->quant_type ? 0
-                                          : quant_words(name, i, name->count);
-        if (quant)
-            label->quant_type = join(name, i, i + quant);
-    }
-    split(name, stem, "_");
-    label->tensor_name = join(name, 0, name->count);
-}
-
-/* One directory of the path. */
-static void parse_directory(struct name *name, struct word directory,
-                            struct tp_label *hints)
-{
-    static const char *const steps[] = { "iter_", "iter", "iteration_",
-                                         "step_", "step" };
-    int64_t rank = word_number(directory, "rank_");
-    if (rank < 0)
-        rank = word_number(directory, "rank");
-    if (hints->rank < 0)
-        hints->rank = rank;
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
-        if (hints->iteration < 0)
-            hints->iteration = word_number(directory, steps[i]);
-    if (!*hints->quant_type && is_quant(directory.at, directory.length)) {
-        name->word[0] = directory;
-        hints->quant_type = join(name, 0, 1);
-    }
-}
-
-/* The last component of a path, without the extension of a dump. */
-static struct word path_stem(const char *path)
-{
-    static const char *const extensions[] = { ".pt", ".pth", ".pkl", ".bin" };
-    const char *slash = strrchr(path, '/');
-    struct word stem = { slash ? slash + 1 : path, 0 };
-    stem.length = strlen(stem.at);
-    for (size_t i = 0; i < sizeof extensions / sizeof extensions[0]; i++) {
-        size_t n = strlen(extensions[i]);
-        if (stem.length > n
-            && memcmp(stem.at + stem.length - n, extensions[i], n) == 0) {
-            stem.length -= n;
-            return stem;
-        }
-    }
-    return stem;
-}
-
-/*
- * A tensor saved by the short way of one saver: PREFIX_<address>.pt in a
- * directory iter_N. The address, which differs from file to file, is cut off.
- */
-static void cut_address(struct name *name, struct word stem,
-                        struct tp_label *hints)
-{
-    split(name, stem, "_");
-    struct word last = name->word[name->count - 1];
-    if (name->count > 1 && last.length >= 9
-        && is_digits(last.at, last.length))
-        hints->tensor_name = join(name, 0, name->count - 1);
-}
-
-static void parse_directories(struct name *name, const char *path,
-                              size_t length, struct tp_label *hints)
-{
-    for (int i = 0; i < 3 && length > 0; i++) {
-        const char *end = path + length - 1; /* at a slash */
-        const char *at = end;
-        while (at > path && at[-1] != '/')
-            at--;
-        parse_directory(name, (struct word) { at, (size_t)(end - at) },
-                        hints);
-        length = (size_t)(at - path);
-    }
-}
-
-static void drop_unknown(const char **text)
-{
-    if (strcmp(*text, "unknown") == 0)
-        *text = "";
-}
-
-/* Everything a path says. Fails only when out of memory. */
-static enum tp_status parse_path(const char *path, struct tp_arena *arena,
-                                 struct sources *sources,
-                                 struct tp_error *err)
-{
-    static const struct tp_label none = TP_LABEL_NONE;
-    static bool (*const conventions[])(struct name *, struct word,
-                                       struct tp_label *)
-        = { parse_saver, parse_debug_dump, parse_inspector };
-    struct name name = { .arena = arena };
-    struct word stem = path_stem(path);
-    sources->hints = none;
-    bool known = false;
-    for (size_t i = 0; i < 3 && !known; i++) {
-        sources->claims = none;
-        known = conventions[i](&name, stem, &sources->claims);
-    }
-    if (!known) {
-        sources->claims = none;
-        parse_free(&name, stem, &sources->hints);
-    }
-    bool stepless = sources->hints.iteration < 0;
-    parse_directories(&name, path, (size_t)(stem.at - path),
-                      &sources->hints);
-    if (!known && stepless && sources->hints.iteration >= 0)
-        cut_address(&name, stem, &sources->hints);
-    drop_unknown(&sources->claims.phase);
-    drop_unknown(&sources->claims.component);
-    return name.failed ? tp_fail_memory(err) : TP_OK;
-}
 
 static const char **text_field(struct tp_label *label, size_t i)
 {
@@ -569,9 +51,8 @@ static bool is_absent(struct tp_label *label, size_t i)
 
 static bool is_equal(struct tp_label *a, struct tp_label *b, size_t i)
 {
-    return fields[i].is_text
-        ? strcmp(*text_field(a, i), *text_field(b, i)) == 0
-        : *number_field(a, i) == *number_field(b, i);
+    return fields[i].is_text ? strcmp(*text_field(a, i), *text_field(b, i)) == 0
+                             : *number_field(a, i) == *number_field(b, i);
 }
 
 /* Fills what is absent in `label`. */
@@ -597,57 +78,71 @@ static void add_value(struct tp_text *text, struct tp_label *label, size_t i)
 
 /* The sentence about a disagreement; "" when there is none. */
 static const char *word_conflict(struct tp_label *metadata,
-                                 struct tp_label *name,
-                                 struct tp_arena *arena)
+                                 struct tp_label *name, struct tp_arena *arena)
 {
-    struct tp_text text = { 0 };
+    struct tp_text text = {0};
     for (size_t i = 0; i < FIELD_COUNT; i++) {
-        if (is_absent(metadata, i) || is_absent(name, i)
-            || is_equal(metadata, name, i))
+        if (is_absent(metadata, i) || is_absent(name, i) ||
+            is_equal(metadata, name, i))
             continue;
-        tp_text_add(&text, "%s %s ", text.length
-                    ? "," : "the metadata, which holds, and the file name "
-                    "disagree:", fields[i].name);
+        tp_text_add(&text, "%s %s ",
+                    text.length
+                        ? ","
+                        : "the metadata, which holds, and the file name "
+                          "disagree:",
+                    fields[i].name);
         add_value(&text, metadata, i);
         tp_text_add(&text, " against ");
         add_value(&text, name, i);
     }
-    const char *sentence = text.length || text.failed
-        ? tp_arena_text(arena, tp_text_get(&text), text.length) : "";
+    const char *sentence =
+        text.length || text.failed
+            ? tp_arena_text(arena, tp_text_get(&text), text.length)
+            : "";
     if (text.failed)
         sentence = NULL;
     tp_text_clear(&text);
     return sentence;
 }
 
-enum tp_status tp_label_from_name(const char *path, struct tp_arena *arena,
-                                  struct tp_label *label,
-                                  struct tp_error *err)
+/* "unknown" is the saver's default where its caller did not say. */
+static void drop_unknown(struct tp_label *label)
 {
-    struct sources sources;
-    enum tp_status status = parse_path(path, arena, &sources, err);
+    if (strcmp(label->phase, "unknown") == 0)
+        label->phase = "";
+    if (strcmp(label->component, "unknown") == 0)
+        label->component = "";
+}
+
+enum tp_status tp_label_from_name(const char *path, struct tp_arena *arena,
+                                  struct tp_label *label, struct tp_error *err)
+{
+    struct tp_file_name name;
+    enum tp_status status = tp_file_name_parse(path, arena, &name, err);
     if (status != TP_OK)
         return status;
-    *label = sources.claims;
-    fill(label, &sources.hints);
+    drop_unknown(&name.claims);
+    *label = name.claims;
+    fill(label, &name.hints);
     return TP_OK;
 }
 
 enum tp_status tp_label_complete(struct tp_label *label, const char *path,
-                                 struct tp_arena *arena,
-                                 const char **conflict, struct tp_error *err)
+                                 struct tp_arena *arena, const char **conflict,
+                                 struct tp_error *err)
 {
-    struct sources sources;
-    enum tp_status status = parse_path(path, arena, &sources, err);
+    struct tp_file_name name;
+    enum tp_status status = tp_file_name_parse(path, arena, &name, err);
     if (status != TP_OK)
         return status;
-    *conflict = word_conflict(label, &sources.claims, arena);
+    drop_unknown(&name.claims);
+    *conflict = word_conflict(label, &name.claims, arena);
     if (!*conflict) {
         *conflict = "";
         return tp_fail_memory(err);
     }
-    fill(label, &sources.claims);
-    fill(label, &sources.hints);
+    fill(label, &name.claims);
+    fill(label, &name.hints);
     return TP_OK;
 }
 
@@ -668,7 +163,7 @@ static bool read_field(const struct tp_pickle *payload, tp_ref ref, size_t i,
     }
     int64_t value = -1;
     if (is_text && text)
-        value = digits_value(text, length);
+        value = tp_digits_value(text, length);
     else if (tp_pickle_kind(payload, ref) != TP_VALUE_BOOL)
         tp_pickle_int(payload, ref, &value);
     *number_field(label, i) = value < 0 ? -1 : value;
@@ -689,7 +184,6 @@ enum tp_status tp_label_from_metadata(const struct tp_pickle *payload,
         if (!read_field(payload, ref, i, arena, label))
             return tp_fail_memory(err);
     }
-    drop_unknown(&label->phase);
-    drop_unknown(&label->component);
+    drop_unknown(label);
     return TP_OK;
 }

@@ -9,33 +9,18 @@
 /*
  * Labels of the files that tensor_saver and its relatives write: what the
  * tensor is, from the metadata in the payload and from the file's name.
- *
- * The name, tokens joined by '_' (every part in brackets may be missing):
- *
- *     [YYYYmmdd_HHMMSS][_COUNTER][_iterN]_LAYERTYPE[_LN]_OPERATION
- *         [_PHASE_COMPONENT][_QUANT][_rankN][_sampleN][_groupN][_NAME].pt
- *
- * LN may come before LAYERTYPE; LAYERTYPE, COMPONENT, QUANT and NAME may hold
- * underscores of their own. Two relatives name their files otherwise:
- *
- *     rank_N/MODULE_TENSOR_iter_N.pt      debug dumps of an FP8 library
- *     MODULE.TENSOR.stepN.rankN.pt        tensor inspectors
- *
- * There MODULE becomes the layer type, without its first number, which
- * becomes the layer. Directories may say what a name does not: rank_N,
- * iter_N, or a quantisation type.
+ * See formats/file_name.h for the names.
  */
 
 /*
- * Reads what `path` says: its last component, then, for what that leaves
- * absent, its last three directories, the nearest first. A file that follows
- * no convention gets its stem as tensor_name, and what single tokens tell.
- * The phase or component "unknown" (the saver's default) counts as absent.
- * Texts are owned by `arena`. Fails only with TP_E_MEMORY. Any thread.
+ * Reads what `path` says: first what follows from a convention of names,
+ * then, for what that leaves absent, what words and directories hint at. A
+ * file that follows no convention gets its stem as tensor_name. The phase or
+ * component "unknown" (the saver's default) counts as absent. Texts are
+ * owned by `arena`. Fails only with TP_E_MEMORY. Any thread.
  */
 enum tp_status tp_label_from_name(const char *path, struct tp_arena *arena,
-                                  struct tp_label *label,
-                                  struct tp_error *err);
+                                  struct tp_label *label, struct tp_error *err);
 
 /*
  * Reads the dict "metadata" of a payload into *label; everything is absent
@@ -58,7 +43,7 @@ enum tp_status tp_label_from_metadata(const struct tp_pickle *payload,
  * owned by `arena`. Fails only with TP_E_MEMORY. Any thread.
  */
 enum tp_status tp_label_complete(struct tp_label *label, const char *path,
-                                 struct tp_arena *arena,
-                                 const char **conflict, struct tp_error *err);
+                                 struct tp_arena *arena, const char **conflict,
+                                 struct tp_error *err);
 
 #endif

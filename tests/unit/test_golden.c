@@ -24,8 +24,8 @@ struct memory_storage {
 };
 
 static enum tp_status read_memory(const struct tp_storage *storage,
-                                  uint64_t offset, void *buffer,
-                                  size_t length, struct tp_error *err)
+                                  uint64_t offset, void *buffer, size_t length,
+                                  struct tp_error *err)
 {
     const struct memory_storage *memory = (const void *)storage;
     if (offset > storage->size || length > storage->size - offset)
@@ -53,10 +53,9 @@ static uint64_t make_code(const struct golden *golden, unsigned width,
         return h >> (64 - width);
     if (strcmp(golden->recipe, "constant") == 0)
         return golden->low;
-    uint64_t exponent = golden->low
-        + (h >> 32) % (golden->high - golden->low);
-    return (h >> 63) << (width - 1) | exponent << fraction
-        | (h & ((UINT64_C(1) << fraction) - 1));
+    uint64_t exponent = golden->low + (h >> 32) % (golden->high - golden->low);
+    return (h >> 63) << (width - 1) | exponent << fraction |
+           (h & ((UINT64_C(1) << fraction) - 1));
 }
 
 static void put(unsigned char *at, size_t size, uint64_t code)
@@ -64,15 +63,15 @@ static void put(unsigned char *at, size_t size, uint64_t code)
     const uint8_t byte = (uint8_t)code;
     const uint16_t half = (uint16_t)code;
     const uint32_t word = (uint32_t)code;
-    const void *from = size == 1 ? (const void *)&byte
-        : size == 2 ? (const void *)&half
-        : size == 4 ? (const void *)&word : (const void *)&code;
+    const void *from = size == 1   ? (const void *)&byte
+                       : size == 2 ? (const void *)&half
+                       : size == 4 ? (const void *)&word
+                                   : (const void *)&code;
     memcpy(at, from, size);
 }
 
 static unsigned char *make_bytes(const struct golden *golden,
-                                 const struct tp_dtype_info *info,
-                                 size_t *size)
+                                 const struct tp_dtype_info *info, size_t *size)
 {
     size_t count = (size_t)(golden->rows * golden->columns) * info->parts;
     unsigned significand = tp_dtype_info(info->real)->significand;
@@ -92,16 +91,18 @@ static void scan(const struct golden *golden, unsigned jobs,
     enum tp_dtype dtype = tp_dtype_by_name(golden->dtype);
     cr_assert(dtype != TP_DTYPE_COUNT, "%s", golden->dtype);
     struct memory_storage storage = {
-        .base = { .read = read_memory, .file_offset = -1 } };
+        .base = {.read = read_memory, .file_offset = -1}};
     size_t size;
     unsigned char *bytes = make_bytes(golden, tp_dtype_info(dtype), &size);
     storage.bytes = bytes;
     storage.base.size = size;
-    struct tp_tensor tensor = {
-        .path = "", .dtype = dtype, .ndim = 2,
-        .shape = { golden->rows, golden->columns },
-        .stride = { golden->columns, 1 }, .storage = &storage.base };
-    struct tp_error err = { 0 };
+    struct tp_tensor tensor = {.path = "",
+                               .dtype = dtype,
+                               .ndim = 2,
+                               .shape = {golden->rows, golden->columns},
+                               .stride = {golden->columns, 1},
+                               .storage = &storage.base};
+    struct tp_error err = {0};
     struct tp_pool *pool;
     struct tp_scanner *scanner;
     cr_assert_eq(tp_tensor_check(&tensor, &err), TP_OK, "%s", err.message);
@@ -109,9 +110,9 @@ static void scan(const struct golden *golden, unsigned jobs,
     cr_assert_eq(tp_scanner_new(pool, &scanner, &err), TP_OK);
     struct tp_scan_request request = {
         .target = *golden->target ? tp_number_by_id(golden->target) : NULL,
-        .scale_rule = *golden->rule ? golden->rule : "floor" };
-    cr_assert_eq(tp_scan(scanner, &tensor, &request, result, &err), TP_OK,
-                 "%s", err.message);
+        .scale_rule = *golden->rule ? golden->rule : "floor"};
+    cr_assert_eq(tp_scan(scanner, &tensor, &request, result, &err), TP_OK, "%s",
+                 err.message);
     tp_scanner_free(scanner);
     tp_pool_free(pool);
     free(bytes);
@@ -119,38 +120,37 @@ static void scan(const struct golden *golden, unsigned jobs,
 
 static void title(const struct golden *golden, char *text, size_t size)
 {
-    snprintf(text, size, "%s %s %lld..%lld [%lld,%lld] %s%s%s",
-             golden->dtype, golden->recipe, (long long)golden->low,
-             (long long)golden->high, (long long)golden->rows,
-             (long long)golden->columns, golden->target,
-             *golden->rule ? " " : "", golden->rule);
+    snprintf(text, size, "%s %s %lld..%lld [%lld,%lld] %s%s%s", golden->dtype,
+             golden->recipe, (long long)golden->low, (long long)golden->high,
+             (long long)golden->rows, (long long)golden->columns,
+             golden->target, *golden->rule ? " " : "", golden->rule);
 }
 
 /* Equal within `slack`; NaN equals NaN. */
 static void expect_near(const char *title, const char *what, double is,
                         double should, double slack)
 {
-    bool equal = is == should || (isnan(is) && isnan(should))
-        || fabs(is - should) <= slack;
+    bool equal = is == should || (isnan(is) && isnan(should)) ||
+                 fabs(is - should) <= slack;
     cr_expect(equal, "%s: %s is %.17g, not %.17g", title, what, is, should);
 }
 
 static void expect_counts(const char *title, const struct golden *golden,
                           const struct tp_counts *counts)
 {
-    const uint64_t is[] = { counts->numel, counts->nan, counts->pos_inf,
-                            counts->neg_inf, counts->zero, counts->negative,
-                            counts->upper_overflow, counts->lower_overflow,
-                            counts->underflow, counts->subnormal };
-    const char *const names[] = { "numel", "nan", "pos_inf", "neg_inf",
-                                  "zero", "negative", "upper_overflow",
-                                  "lower_overflow", "underflow",
-                                  "subnormal" };
+    const uint64_t is[] = {counts->numel,          counts->nan,
+                           counts->pos_inf,        counts->neg_inf,
+                           counts->zero,           counts->negative,
+                           counts->upper_overflow, counts->lower_overflow,
+                           counts->underflow,      counts->subnormal};
+    const char *const names[] = {
+        "numel",     "nan",      "pos_inf",        "neg_inf",
+        "zero",      "negative", "upper_overflow", "lower_overflow",
+        "underflow", "subnormal"};
     for (size_t i = 0; i < 10; i++) {
         uint64_t should = i < 6 ? golden->counts[i] : golden->judged[i - 6];
-        cr_expect(is[i] == should, "%s: %s is %llu, not %llu", title,
-                  names[i], (unsigned long long)is[i],
-                  (unsigned long long)should);
+        cr_expect(is[i] == should, "%s: %s is %llu, not %llu", title, names[i],
+                  (unsigned long long)is[i], (unsigned long long)should);
     }
     cr_expect_eq(counts->judged, *golden->target ? counts->values : 0, "%s",
                  title);
@@ -177,8 +177,7 @@ static void expect_numbers(const char *title, const struct golden *golden,
     expect_near(title, "l2_norm", is.l2_norm, should[9], 1e-14 * should[9]);
     for (int i = 0; i < TP_QUANTILES; i++)
         expect_near(title, "a quantile", result->quantile[i],
-                    golden->quantiles[i],
-                    4e-15 * fabs(golden->quantiles[i]));
+                    golden->quantiles[i], 4e-15 * fabs(golden->quantiles[i]));
 }
 
 Test(golden, statistics_equal_numpy, .timeout = 120)
