@@ -196,6 +196,78 @@ Test(blocks, nvfp4_blocks_of_the_vectors)
     cr_assert_eq(rows, 240);
 }
 
+/* --- goldens: counts published with tensor_saver's own fake quantiser ----- */
+
+/* Reads the bfloat16 storage of a torch file of one tensor: the stored zip
+ * record that is named ".../data/0". Skips the test without the file. */
+static uint16_t *stored_codes(const char *name, size_t n)
+{
+    const char *shared = getenv("TP_SHARED");
+    const char *source = getenv("srcdir");
+    char path[4096];
+    snprintf(path, sizeof path, "%s%s/dumps/tensor_saver/%s",
+             shared ? shared : source ? source : ".",
+             shared ? "" : "/../shared", name);
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        fprintf(stderr, "skipped: no dump at %s\n", path);
+        cr_skip("no dump at %s", path);
+    }
+    static unsigned char bytes[1 << 20];
+    const size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    static const char suffix[] = "/data/0";
+    for (size_t i = 0; i + 30 < size; i++) {
+        const size_t name_size = bytes[i + 26] + 256u * bytes[i + 27];
+        const size_t extra = bytes[i + 28] + 256u * bytes[i + 29];
+        const size_t data = i + 30 + name_size + extra;
+        if (memcmp(bytes + i, "PK\3\4", 4) == 0 &&
+            name_size > strlen(suffix) && data + 2 * n <= size &&
+            memcmp(bytes + i + 30 + name_size - strlen(suffix), suffix,
+                   strlen(suffix)) == 0) {
+            uint16_t *codes = malloc(2 * n);
+            memcpy(codes, bytes + data, 2 * n);
+            return codes;
+        }
+    }
+    cr_assert_fail("%s has no record %s of %zu bytes", path, suffix, 2 * n);
+    return NULL;
+}
+
+static void check_golden(const char *file, size_t rows, size_t length,
+                         const uint64_t golden[4])
+{
+    static const char *const formats[] = {"mxfp8_e4m3", "mxfp8_e5m2",
+                                          "mxfp4"};
+    uint16_t *codes = stored_codes(file, rows * length);
+    for (int i = 0; i < 3; i++) {
+        struct tp_block_plan plan;
+        struct tp_block_counts got = {0};
+        tp_block_plan_init(&plan, tp_number_by_id(formats[i]),
+                           TP_SCALE_FLOOR, TP_BFLOAT16, 0);
+        tp_blocks_count(&plan, codes, rows, length, &got);
+        cr_assert_eq(got.upper_overflow + got.lower_overflow, golden[i],
+                     "%s of %s", formats[i], file);
+        cr_assert_eq(got.underflow, i == 2 ? golden[3] : 0, "%s of %s",
+                     formats[i], file);
+    }
+    free(codes);
+}
+
+Test(blocks, saturation_and_underflow_of_real_dumps)
+{
+    /* saturated as e4m3, e5m2, e2m1; underflow as e2m1 with ties to even */
+    check_golden("improved_tensor_logs/20250908_095220_0005_linear_L1_"
+                 "forward_pre_linear_hifp8_input.pt",
+                 32, 512, (uint64_t[]){127, 127, 373, 1347});
+    check_golden("tensor_logs/20250908_091054_0020_attention_L0_forward_"
+                 "fp16_query.pt",
+                 8, 8, (uint64_t[]){3, 3, 5, 8});
+    check_golden("improved_tensor_logs/20250908_095220_0001_attention_L0_"
+                 "forward_pre_FA_hifp8_query.pt",
+                 2048, 64, (uint64_t[]){1108, 1108, 3034, 11116});
+}
+
 /* --- brute force: the definitions, in doubles, one element at a time ------ */
 
 static double nvfp4_factor(float encode, double amax)
