@@ -30,11 +30,21 @@ static double underflow_ratio(const struct tp_row *row)
     return row->numbers.underflow_ratio;
 }
 
-/* The exponent of the power-of-two scale that puts amax just below the
- * format's largest value. */
-static int scale_exponent(const struct tp_row *row, double max)
+/* The magnitude below which the format has its full precision: its largest
+ * value, but 16 in HiF8, whose significand narrows towards both ends. */
+static double precise_up_to(const struct tp_number *format)
 {
-    return (int)floor(log2(max / row->numbers.abs_max));
+    int top = ilogb(format->max), e = top;
+    while (tp_number_precision(format, e) < format->precision)
+        e--;
+    return e == top ? format->max : ldexp(1, e + 1);
+}
+
+/* The exponent of the power-of-two scale that puts amax just below that. */
+static int scale_exponent(const struct tp_row *row,
+                          const struct tp_number *format)
+{
+    return (int)floor(log2(precise_up_to(format) / row->numbers.abs_max));
 }
 
 static const char *suggest_scale(const struct tp_rule_input *input,
@@ -45,10 +55,10 @@ static const char *suggest_scale(const struct tp_rule_input *input,
         return "keep this tensor in its stored dtype";
     return tp_finding_text(
         input,
-        "multiply by 2^%d before the cast: amax %.4g against the "
-        "largest finite value %.6g of %s",
-        scale_exponent(worst, format->max), worst->numbers.abs_max, format->max,
-        format->id);
+        "multiply by 2^%d before the cast: amax is %.4g, %s is most precise "
+        "up to %.6g and ends at %.6g",
+        scale_exponent(worst, format), worst->numbers.abs_max, format->id,
+        precise_up_to(format), format->max);
 }
 
 static const char *suggest_overflow(const struct tp_rule_input *input,
@@ -68,7 +78,7 @@ static const char *suggest_underflow(const struct tp_rule_input *input,
     if (format && format->kind != TP_NUMBER_ELEMENT)
         return "the block's largest value hides its small ones: use a wider "
                "element format, or keep this tensor in bf16";
-    if (format && scale_exponent(worst, format->max) <= 0)
+    if (format && scale_exponent(worst, format) <= 0)
         return "the tensor spans more binades than the format has: keep it "
                "in bf16, or scale in blocks";
     return suggest_scale(input, worst);

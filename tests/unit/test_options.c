@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line: every row of the option table, and its mistakes. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "cli/options.h"
+
+static enum tp_status parse(const char *line, struct tp_options *options,
+                            struct tp_error *err)
+{
+    static char copy[512];
+    char *arguments[32];
+    int count = 0;
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
+        arguments[count++] = word;
+    }
+    return tp_options_parse(count, arguments, TP_FOR_TENSORS, options, err);
+}
+
+Test(options, rows_are_sorted_and_complete)
+{
+    for (const struct tp_option *row = tp_option_table; row->name; row++) {
+        cr_assert_not_null(row->help, "%s", row->name);
+        cr_assert_neq(row->commands, 0);
+        cr_assert_eq(row->kind == TP_OPTION_CHOICE, row->values != NULL);
+        if (row[1].name) {
+            cr_assert_lt(strcmp(row->name, row[1].name), 0, "%s", row->name);
+        }
+    }
+}
+
+Test(options, every_row_parses_its_own_values)
+{
+    for (const struct tp_option *row = tp_option_table; row->name; row++) {
+        struct tp_options options;
+        char line[128], value[32] = "";
+        if (row->values) {
+            snprintf(value, sizeof value, "%.*s",
+                     (int)strcspn(row->values, "|"), row->values);
+        } else if (row->kind == TP_OPTION_COUNT) {
+            strcpy(value, "3");
+        } else if (row->kind == TP_OPTION_TEXT) {
+            strcpy(value, "x");
+        }
+        if (!(row->commands & TP_FOR_TENSORS)) {
+            continue;
+        }
+        snprintf(line, sizeof line, "--%s %s", row->name, value);
+        cr_assert_eq(parse(line, &options, NULL), TP_OK, "%s", line);
+        tp_options_clear(&options);
+        if (*value) {
+            snprintf(line, sizeof line, "--%s", row->name);
+            cr_assert_eq(parse(line, &options, NULL), TP_E_USAGE, "%s", line);
+            tp_options_clear(&options);
+        }
+    }
+}
+
+Test(options, hyphens_equals_and_positionals_are_the_same)
+{
+    static const char *const lines[] = {
+        "--tensor_dir a --tensor_dir b --output_dir o --jobs 2",
+        "--tensor-dir=a b --output-dir=o --jobs=2",
+        "a --jobs 2 --output_dir o -- b",
+    };
+    for (size_t i = 0; i < 3; i++) {
+        struct tp_options options;
+        cr_assert_eq(parse(lines[i], &options, NULL), TP_OK);
+        cr_assert_eq(options.input_count, 2);
+        cr_assert_str_eq(options.inputs[0], "a");
+        cr_assert_str_eq(options.inputs[1], "b");
+        cr_assert_str_eq(options.output_dir, "o");
+        cr_assert_eq(options.jobs, 2);
+        tp_options_clear(&options);
+    }
+}
+
+Test(options, after_two_hyphens_everything_is_input)
+{
+    struct tp_options options;
+    cr_assert_eq(parse("-- --jobs -x", &options, NULL), TP_OK);
+    cr_assert_eq(options.input_count, 2);
+    cr_assert_str_eq(options.inputs[0], "--jobs");
+    tp_options_clear(&options);
+}
+
+Test(options, mistakes_name_what_is_wrong)
+{
+    static const struct {
+        const char *line, *word;
+    } mistakes[] = {
+        {"--nonsense", "--nonsense"},
+        {"-x", "-x"},
+        {"--job 2", "--job"},
+        {"--jobs 0", "\"0\""},
+        {"--jobs -1", "\"-1\""},
+        {"--jobs 1x", "\"1x\""},
+        {"--jobs 99999999999999999999", "1024"},
+        {"--format xml", "text|json"},
+        {"--format tex", "\"tex\""},
+        {"--device", "needs a value"},
+        {"--quiet=yes", "no value"},
+        {"--output_dir=", "empty"},
+        {"--tensor_dir=", "empty"},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        struct tp_options options;
+        struct tp_error err = {.code = TP_OK};
+        cr_assert_eq(parse(mistakes[i].line, &options, &err), TP_E_USAGE, "%s",
+                     mistakes[i].line);
+        cr_assert_not_null(strstr(err.message, mistakes[i].word), "%s: %s",
+                           mistakes[i].line, err.message);
+        tp_options_clear(&options);
+    }
+}
+
+Test(options, help_has_a_line_per_row_and_none_is_too_wide)
+{
+    struct tp_text text = {.data = NULL};
+    tp_options_help(TP_FOR_ALL, &text);
+    for (const struct tp_option *row = tp_option_table; row->name; row++) {
+        cr_assert_not_null(strstr(tp_text_get(&text), row->name));
+    }
+    const char *line = tp_text_get(&text);
+    while (*line) {
+        size_t width = strcspn(line, "\n");
+        cr_assert_leq(width, 90, "%.*s", (int)width, line);
+        line += width + 1;
+    }
+    tp_text_clear(&text);
+}
