@@ -39,7 +39,8 @@ NAME = re.compile(
     r"(?P<timestamp>\d{8}_\d{6})_(?:(?P<counter>\d+)_)?"
     r"(?:iter(?P<iteration>\d+)_)?(?P<layer_type>attention|linear)"
     r"(?:_L(?P<layer_idx>\d+))?_(?P<operation>forward|backward)"
-    r"(?:_(?P<phase>pre|post|unknown)_(?P<component>FA|linear|attention|unknown))?"
+    r"(?:_(?P<phase>pre|post|unknown)"
+    r"_(?P<component>FA|linear|attention|unknown))?"
     r"_(?P<quant_type>hifp8|mxfp8|mxfp4|bf16|fp16)"
     r"(?:_rank(?P<rank>\d+))?(?:_sample(?P<sample_idx>\d+))?"
     r"(?:_group(?P<group_idx>\d+))?_(?P<tensor_name>.+)\.(?:pt|pkl)")
@@ -50,7 +51,7 @@ DTYPE_FORMATS = {"float16": "fp16", "bfloat16": "bf16",
                  "float8_e5m2fnuz": "e5m2fnuz"}
 
 
-# --- the payload ---------------------------------------------------------------
+# --- the payload -------------------------------------------------------------
 
 def tensors_of(value, path=""):
     """(path, tensor) in payload order; each place once, cycles cut."""
@@ -79,6 +80,9 @@ def expected_label(file, payload):
     label.update({name: -1 for name in INTEGERS + ("counter",)})
     label["timestamp"] = ""
     match = NAME.fullmatch(os.path.basename(file))
+    if not match:
+        label["tensor_name"] = re.sub(r"\.(pt|pth|pkl|bin)$", "",
+                                      os.path.basename(file))
     if match:
         for name, value in match.groupdict().items():
             if value is not None:
@@ -101,7 +105,7 @@ def expected_target(label, dtype):
     return (target, target) if target else (dtype, None)
 
 
-# --- the numbers ---------------------------------------------------------------
+# --- the numbers -------------------------------------------------------------
 
 def values_of(tensor):
     """float64 values, shape kept; complex gets a last axis of two parts."""
@@ -178,7 +182,7 @@ def difference(name, got, want, row):
     return abs(got - want) / scale if scale else np.inf
 
 
-# --- the comparison -------------------------------------------------------------
+# --- the comparison ----------------------------------------------------------
 
 class Report:
     def __init__(self):
@@ -219,7 +223,23 @@ def text(value):
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def check_row(report, row, tensor, label, labelled):
+def check_stored(report, row, info, where):
+    """The saver's own min and max; mean and std, which it may have rounded
+    to the tensor's dtype."""
+    for name in ("min", "max"):
+        if np.isfinite(info.get(name, np.nan)) and not row["pos_inf"] \
+                and not row["neg_inf"]:
+            report.equal("tensor_info " + name, float(row[name]), info[name],
+                         where)
+    for name, scale in (("mean", "std"), ("std", "std")):
+        if np.isfinite(info.get(name, np.nan)) and np.isfinite(row[name]):
+            off = abs(float(row[name]) - info[name])
+            allowed = 2.0 ** -8 * abs(info[name]) + 1e-6 * float(row[scale])
+            report.equal("tensor_info " + name, bool(off <= allowed), True,
+                         where)
+
+
+def check_row(report, row, tensor, label, labelled, info):
     where = "%s %s" % (os.path.basename(text(row["file"])), text(row["path"]))
     if labelled:
         for name in TEXTS:
@@ -240,6 +260,8 @@ def check_row(report, row, tensor, label, labelled):
     report.equal("scale_rule", rule,
                  "floor" if target in number_formats.MX else "", where)
     want = expected_numbers(tensor, target, rule or "floor")
+    if info:
+        check_stored(report, row, info, where)
     for name, value in want.items():
         report.number(name, row[name], value, want, where)
 
@@ -301,10 +323,12 @@ def main():
         if got != wanted:
             report.line("%s: paths %r, expected %r" % (name, got, wanted))
         by_path = dict(found)
+        info = payload.get("tensor_info") if isinstance(payload, dict) else None
         for row in members:
             tensor = by_path.get(text(row["path"]))
             if tensor is not None:
-                check_row(report, row, tensor, label, labelled)
+                check_row(report, row, tensor, label, labelled,
+                          info if isinstance(info, dict) else None)
     if limit is None:
         check_ordinals(report, table, keys)
     report.print()

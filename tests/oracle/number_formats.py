@@ -128,7 +128,7 @@ def judge(x, target, rule="floor"):
             int((some & (q < element.min_normal)).sum()))
 
 
-# --- validation ---------------------------------------------------------------
+# --- validation --------------------------------------------------------------
 
 def words(text):
     return np.array([int(word, 16) for word in text.split()],
@@ -237,7 +237,7 @@ def main():
                 continue
             code = np.array([int(row["rne"], 16)])
             value = code.astype(np.uint16).view(np.float16) if name == "fp16" \
-                else (code.astype(np.uint32) << 16).astype(np.uint32).view(np.float32)
+                else (code << 16).astype(np.uint32).view(np.float32)
             bad += FORMATS[name].round(x)[0] != float(value[0])
         print("%-24s %6d casts, %d wrong" % (name + ".csv", len(table), bad))
         total += bad
