@@ -266,6 +266,9 @@ enum tp_status tp_hdf5_write(const char *path,
                              const struct tp_table *tables, size_t count,
                              struct tp_error *err)
 {
+    /* Its exit handler closes files once more, and crashes on one that could
+     * not be written (seen with 1.10.8 on a full disk). */
+    H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* the library prints otherwise */
     char *aside = tp_file_aside(path);
     if (!aside)

@@ -7,6 +7,6 @@ for words in "--jobs 0" "--jobs x" "--jobs -3" "--jobs 99999999999" \
     # shellcheck disable=SC2086 # two words
     tprof-analyze --tensor_dir d $words > out 2> err
     echo "$words: $? $(grep -c -e "${words%% *}" err | sed 's/[1-9].*/named/')"
-    [ -s out ] && echo "printed on stdout"
-    [ -e draw ] && echo "made draw"
+    [ ! -s out ] || echo "printed on stdout"
+    [ ! -e draw ] || echo "made draw"
 done

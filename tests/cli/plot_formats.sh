@@ -7,3 +7,4 @@ for format in png svg pdf; do
     find $format -name "*.$format" -size +0 | grep -q . || echo "no $format"
     find $format -type f | grep -v "\.\($format\|gp\|tsv\|h5\|txt\|json\)$"
 done
+true
