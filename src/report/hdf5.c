@@ -247,7 +247,10 @@ static enum tp_status write_file(const char *aside,
     /* long attributes (a command line) need the dense storage of 1.8 */
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
-    hid_t file = H5Fcreate(aside, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    hid_t creation = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_obj_track_times(creation, 0); /* of the root group */
+    hid_t file = H5Fcreate(aside, H5F_ACC_TRUNC, creation, access);
+    H5Pclose(creation);
     H5Pclose(access);
     if (file < 0)
         return tp_fail(err, TP_E_IO, -1, "cannot create %s", aside);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line: every row of the option table, and its mistakes. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/options.h"
