@@ -56,7 +56,7 @@ count=0
 while read -r line; do
     [ -n "$line" ] || continue
     count=$((count + 1))
-    program=$(echo "$line" | grep -o '| *[a-z0-9]*' | tr -d '| ')
+    program=$(echo "$line" | sed -n 's/.*[^|]| *\([a-z0-9]*\).*/\1/p')
     if [ -n "$program" ] && ! command -v "$program" > /dev/null; then
         echo "example not run, no $program: $line"
         continue
