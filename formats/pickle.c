@@ -19,6 +19,9 @@
  * Every opcode is one row of the table at the end of this file.
  */
 
+/* Integers up to this many bytes are looked at whether they fit 64 bits. */
+enum { LONG_BYTES_MAX = 16 };
+
 struct opcode {
     const char *name;
     enum tp_status (*run)(struct tp_machine *m, unsigned argument);
@@ -145,7 +148,7 @@ static enum tp_status op_long(struct tp_machine *m, unsigned argument)
         return status;
     if (argument == 4 && length > INT32_MAX)
         return tp_machine_fail(m, TP_E_DAMAGED, "a negative length");
-    if (length > 8)
+    if (length > LONG_BYTES_MAX)
         return tp_machine_push_text(m, TP_VALUE_BIG_INT, length);
     const unsigned char *p;
     status = tp_machine_take(m, (size_t)length, &p);
@@ -154,6 +157,13 @@ static enum tp_status op_long(struct tp_machine *m, unsigned argument)
     uint64_t bits = length && p[length - 1] & 0x80 ? UINT64_MAX : 0;
     for (size_t i = (size_t)length; i-- > 0;)
         bits = bits << 8 | p[i];
+    bool fits = true; /* bytes from the 8th on may only repeat the sign */
+    for (size_t i = 8; i < length; i++)
+        fits = fits && p[i] == (bits >> 63 ? 0xff : 0);
+    if (!fits) {
+        m->position -= length;
+        return tp_machine_push_text(m, TP_VALUE_BIG_INT, length);
+    }
     int64_t integer;
     memcpy(&integer, &bits, sizeof integer);
     return push_integer(m, TP_VALUE_INT, integer);

@@ -176,7 +176,11 @@ static bool path_key(struct walk *w, tp_ref key)
         return path_text(w, text, strlen(text));
     }
     length = 0;
-    if (tp_pickle_int(w->pickle, key, &integer))
+    if (tp_pickle_kind(w->pickle, key) == TP_VALUE_BOOL)
+        length = (size_t)snprintf(number, sizeof number, "%s",
+                                  w->pickle->values[key].u.integer ? "True"
+                                                                   : "False");
+    else if (tp_pickle_int(w->pickle, key, &integer))
         length =
             (size_t)snprintf(number, sizeof number, "%lld", (long long)integer);
     else if (tp_pickle_float(w->pickle, key, &real))
@@ -442,7 +446,11 @@ static enum tp_status use_note(struct tp_torch_builder *builder,
     if (note->global->role == TP_TORCH_UNSUPPORTED)
         return tp_fail(why, TP_E_UNSUPPORTED, at, "%s are not supported",
                        note->global->what);
-    return tp_torch_rebuild(builder, note->global, note->args, tensor, why);
+    enum tp_status status =
+        tp_torch_rebuild(builder, note->global, note->args, tensor, why);
+    if (status != TP_OK && why->offset < 0)
+        why->offset = at;
+    return status;
 }
 
 static enum tp_status use_notes(struct tp_tensor_file *file,

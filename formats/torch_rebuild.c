@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "formats/torch_nested.h"
 
 /* ---- the allow-list --------------------------------------------------- */
@@ -64,6 +65,8 @@ static const struct tp_torch_global globals[] = {
      "tensors saved as numpy arrays", 0, 0},
     {"torch._utils._rebuild_wrapper_subclass", TP_TORCH_UNSUPPORTED,
      "wrapper subclasses (tensors without a storage of their own)", 0, 0},
+    {"torch.nested._internal.nested_tensor._rebuild_njt", TP_TORCH_UNSUPPORTED,
+     "nested tensors", 0, 0},
     {"torch.jit._pickle.build_tensor_from_id", TP_TORCH_UNSUPPORTED,
      "tensors stored outside the archive", 0, 0},
 };
@@ -127,6 +130,75 @@ static struct tp_torch_nested *find_nested(
     return NULL;
 }
 
+/*
+ * Before protocol 3 pickle had no byte strings: they are texts of the
+ * characters U+0000 to U+00FF, encoded when they are loaded. The bytes are
+ * made here; they live in the arena.
+ */
+static enum tp_status decode_latin1(struct tp_torch_builder *builder,
+                                    const struct tp_value_text *text,
+                                    struct tp_bytes *bytes,
+                                    struct tp_error *err)
+{
+    const struct tp_bytes *input = &builder->source->bytes;
+    if (text->length > TP_LIMIT_PICKLE_BYTES)
+        return tp_fail(err, TP_E_LIMIT, (int64_t)text->where,
+                       "a byte string in text form is too long");
+    unsigned char *made = tp_arena_alloc(builder->arena, text->length + 1);
+    if (!made)
+        return tp_fail_memory(err);
+    enum tp_status status = TP_OK;
+    if (text->data)
+        memcpy(made, text->data, (size_t)text->length);
+    else
+        status =
+            tp_bytes_read(input, text->where, made, (size_t)text->length, err);
+    size_t length = (size_t)text->length, used = 0;
+    for (size_t i = 0; status == TP_OK && i < length; i++) {
+        if (made[i] < 0x80) {
+            made[used++] = made[i];
+        } else if ((made[i] == 0xc2 || made[i] == 0xc3) && i + 1 < length) {
+            made[used++] = (unsigned char)(made[i] << 6 | (made[i + 1] & 0x3f));
+            i++;
+        } else {
+            status = tp_fail(err, TP_E_DAMAGED, (int64_t)text->where,
+                             "a byte string in text form holds other "
+                             "characters");
+        }
+    }
+    tp_bytes_view(made, used, bytes);
+    return status;
+}
+
+/* The bytes of a nested storage: a byte string, or a text to be encoded. */
+static enum tp_status nested_bytes(struct tp_torch_builder *builder, tp_ref ref,
+                                   struct tp_bytes *bytes,
+                                   struct tp_nested_range *range,
+                                   struct tp_error *err)
+{
+    const struct tp_pickle *pickle = builder->pickle;
+    const struct tp_value *content = tp_pickle_value(pickle, ref);
+    *bytes = builder->source->bytes;
+    if (content && content->kind == TP_VALUE_BYTES) {
+        range->start = content->u.text.where;
+        range->end = range->start + content->u.text.length;
+        return TP_OK;
+    }
+    const char *name = tp_pickle_callable(pickle, ref);
+    const struct tp_value *text = NULL;
+    if (name && strcmp(name, "_codecs.encode") == 0 &&
+        content->kind == TP_VALUE_CALL)
+        text = tp_pickle_value(pickle,
+                               tp_pickle_item(pickle, content->u.call.args, 0));
+    if (!text || text->kind != TP_VALUE_STRING)
+        return tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, ref),
+                       "the argument of %s is no byte string", LOAD_FROM_BYTES);
+    enum tp_status status = decode_latin1(builder, &text->u.text, bytes, err);
+    range->start = 0;
+    range->end = bytes->size;
+    return status;
+}
+
 static enum tp_status nested_storage(struct tp_torch_builder *builder,
                                      struct tp_torch_nested *nested,
                                      struct tp_error *err)
@@ -134,23 +206,35 @@ static enum tp_status nested_storage(struct tp_torch_builder *builder,
     if (nested->storage)
         return TP_OK;
     const struct tp_pickle *pickle = builder->pickle;
-    const struct tp_value *content = tp_pickle_value(
-        pickle,
-        tp_pickle_item(pickle, pickle->values[nested->call].u.call.args, 0));
-    if (!content || content->kind != TP_VALUE_BYTES)
-        return tp_fail(err, TP_E_DAMAGED,
-                       tp_pickle_offset(pickle, nested->call),
-                       "the argument of %s is no byte string", LOAD_FROM_BYTES);
-    const struct tp_nested_range range = {
-        .bytes = &builder->source->bytes,
-        .start = content->u.text.where,
-        .end = content->u.text.where + content->u.text.length,
-    };
+    tp_ref args = pickle->values[nested->call].u.call.args;
+    struct tp_bytes bytes;
+    struct tp_nested_range range = {.bytes = &bytes};
+    enum tp_status status = nested_bytes(
+        builder, tp_pickle_item(pickle, args, 0), &bytes, &range, err);
+    if (status != TP_OK)
+        return status;
     return tp_legacy_storage(&range, builder->arena, &nested->storage,
                              &nested->dtype, err);
 }
 
 /* ---- tensors ---------------------------------------------------------- */
+
+/*
+ * A storage that is a view of another one, (key, offset, numel): elements
+ * [offset, offset + numel) of it. Sets where the tensor's offset starts.
+ */
+static enum tp_status read_view(const struct tp_pickle *pickle,
+                                const struct tp_torch_id *id,
+                                struct tp_tensor *tensor, struct tp_error *err)
+{
+    int64_t offset;
+    if (!tp_pickle_int(pickle, tp_pickle_item(pickle, id->view, 1), &offset) ||
+        offset < 0 || offset > id->numel)
+        return tp_fail(err, TP_E_DAMAGED, id->at,
+                       "its storage is an impossible view of another one");
+    tensor->offset = offset;
+    return TP_OK;
+}
 
 static enum tp_status named_storage(struct tp_torch_builder *builder,
                                     tp_ref ref, struct tp_tensor *tensor,
@@ -171,7 +255,9 @@ static enum tp_status named_storage(struct tp_torch_builder *builder,
         return tp_fail(err, TP_E_DAMAGED, id.at, "its storage is missing");
     tensor->storage = entry->storage;
     tensor->dtype = id.dtype;
-    return TP_OK;
+    return id.view == TP_REF_NONE
+               ? TP_OK
+               : read_view(builder->pickle, &id, tensor, err);
 }
 
 /* Sets the tensor's storage, and its dtype if the storage has one. */
@@ -239,10 +325,14 @@ static enum tp_status read_geometry(const struct tp_pickle *pickle, tp_ref args,
         return tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, args),
                        "it has %d dimensions but %d strides", tensor->ndim,
                        strides);
-    if (!tp_pickle_int(pickle, tp_pickle_item(pickle, args, 1),
-                       &tensor->offset))
+    int64_t offset;
+    if (!tp_pickle_int(pickle, tp_pickle_item(pickle, args, 1), &offset))
         return tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, args),
                        "its storage offset is no integer");
+    if (offset > INT64_MAX - tensor->offset)
+        return tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, args),
+                       "its storage offset lies beyond 2^63");
+    tensor->offset += offset;
     return TP_OK;
 }
 

@@ -27,8 +27,8 @@ const struct tp_torch_global *tp_torch_global_find(const char *name);
 
 /* Storages that lie inside the pickle, as bytes of a file of their own. */
 struct tp_torch_nested {
-    tp_ref call;               /* of torch.storage._load_from_bytes        */
-    struct tp_storage *storage;
+    tp_ref call;                /* of torch.storage._load_from_bytes       */
+    struct tp_storage *storage; /* NULL: not read yet                      */
     enum tp_dtype dtype;
 };
 

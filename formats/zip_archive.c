@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zip.h>
 
 #include "base/limits.h"
 #include "formats/torch_storage.h"
@@ -111,6 +112,11 @@ static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
     }
     if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
         return tp_fail_memory(err);
+    if (zip_error_code_zip(error) == ZIP_ER_NOZIP)
+        return tp_fail(err, TP_E_DAMAGED, (int64_t)zip->bytes.size,
+                       "%s: there is none at the end of the file; the file "
+                       "is cut off or was never finished",
+                       what);
     return tp_fail(err, TP_E_DAMAGED, -1, "%s: %s", what,
                    zip_error_strerror(error));
 }

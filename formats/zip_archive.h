@@ -2,7 +2,7 @@
 #ifndef TP_FORMATS_ZIP_ARCHIVE_H
 #define TP_FORMATS_ZIP_ARCHIVE_H
 
-#include <zip.h>
+#include <stdbool.h>
 
 #include "base/bytes.h"
 #include "base/memory.h"
@@ -58,8 +58,8 @@ struct tp_zip_content {
     uint64_t start;
 };
 enum tp_status tp_zip_load(struct tp_zip *zip,
-                           const struct tp_zip_record *record, uint64_t limit,
-                           struct tp_zip_content *content,
+                           const struct tp_zip_record *record,
+                           uint64_t limit, struct tp_zip_content *content,
                            struct tp_error *err);
 void tp_zip_unload(struct tp_zip_content *content);
 
