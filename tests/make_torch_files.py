@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the torch files of testdata/ and torch_expected.json beside them.
+"""Makes the torch files of testdata/torch and expected.json beside them.
 
-Run by hand with a recent torch: tests/make_torch_files.py testdata
-Files named good-* hold tensors that must be read as torch_expected.json says,
+Run by hand with a recent torch: tests/make_torch_files.py testdata/torch
+Files named good-* hold tensors that must be read as expected.json says,
 unsupported-* are well formed but not for us, bad-* are damaged. What torch
 itself can write is written by torch; the rest is assembled from bytes.
 """
@@ -22,7 +22,7 @@ import torch
 
 warnings.simplefilter("ignore")
 torch.manual_seed(20260115)
-OUT = sys.argv[1] if len(sys.argv) > 1 else "testdata"
+OUT = sys.argv[1] if len(sys.argv) > 1 else "testdata/torch"
 EXPECTED = collections.OrderedDict()
 README = []
 
@@ -467,7 +467,7 @@ def bad_zip():
 
 def bad_geometry():
     for name, text, reason in [
-            ("offset", tensor_pickle([4], [1], offset=1), "outside|leaves"),
+            ("offset", tensor_pickle([4], [1], offset=1), "leaves"),
             ("negative-offset", tensor_pickle([4], [1], offset=-1),
              "negative"),
             ("negative-stride", tensor_pickle([4], [-1], offset=3),
@@ -545,12 +545,12 @@ def main():
     for make in (good_torch, good_plain, good_zip, good_views_legacy,
                  unsupported, bad_zip, bad_geometry, bad_pickle, bad_legacy):
         make()
-    with open(os.path.join(OUT, "torch_expected.json"), "w") as f:
+    with open(os.path.join(OUT, "expected.json"), "w") as f:
         json.dump(EXPECTED, f, indent=0)
         f.write("\n")
-    with open(os.path.join(OUT, "torch_files.md"), "w") as f:
+    with open(os.path.join(OUT, "README.md"), "w") as f:
         f.write("# Torch files\n\nMade by tests/make_torch_files.py; "
-                "what a reader must find is in torch_expected.json.\n\n"
+                "what a reader must find is in expected.json.\n\n"
                 "| file | what it is |\n|---|---|\n")
         for name, why in README:
             f.write("| %s | %s |\n" % (name, why))
