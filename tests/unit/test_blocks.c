@@ -61,6 +61,26 @@ Test(blocks, rules_have_names)
     cr_assert_eq(tp_scale_rule_by_name("Floor"), TP_SCALE_COUNT);
 }
 
+/* With encode = 6 the factor 6 * (1 / 6) is 1 in binary32. */
+Test(blocks, nvfp4_scales_round_as_e4m3_and_saturate)
+{
+    const struct tp_number *e4m3 = tp_number_by_id("mxfp8_e4m3");
+    for (float v = 0x1p-11f; v < 500; v += v * 0x1p-9f) {
+        cr_assert_eq(tp_nvfp4_scale(6, v), tp_number_round(e4m3, v));
+    }
+    for (int code = 0; code < 0x7e; code++) {
+        const unsigned char bytes[2] = {(unsigned char)code,
+                                        (unsigned char)(code + 1)};
+        double values[2];
+        tp_dtype_decode(TP_FLOAT8_E4M3FN, bytes, 2, values);
+        const float tie = (float)((values[0] + values[1]) / 2);
+        cr_assert_eq(tp_nvfp4_scale(6, tie), values[code % 2]);
+    }
+    cr_assert_eq(tp_nvfp4_scale(6, 1e30f), 448);
+    cr_assert_eq(tp_nvfp4_encode(0), 1);
+    cr_assert_eq(tp_nvfp4_encode(1e-40), 0x1.fffffep127f);
+}
+
 static void assert_equal(const struct tp_block_counts *got,
                          const struct tp_block_counts *expected,
                          const char *what)
