@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data/number.h"
+
 volatile sig_atomic_t tp_interrupted;
 
 static void on_signal(int number)
@@ -71,6 +73,28 @@ bool tp_wants_color(void)
 {
     const char *none = getenv("NO_COLOR");
     return isatty(STDOUT_FILENO) && !(none && *none);
+}
+
+enum tp_status tp_check_options(const struct tp_options *options,
+                                const char *what, struct tp_error *err)
+{
+    const char *backward = options->backward_format;
+    if (options->input_count == 0)
+        return tp_fail(err, TP_E_USAGE, -1, "nothing to read: %s%s",
+                       strcmp(what, "DIR") ? "name a " : "use --tensor_dir ",
+                       what);
+    if (backward && !tp_number_by_id(backward))
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--backward_format: no number format \"%s\"; "
+                       "'tprof-analyze list dtypes' shows them",
+                       backward);
+    /* LIMIT, not UNSUPPORTED: that would blame the input */
+    if (!strcmp(options->device, "cuda"))
+        return tp_fail(err, TP_E_LIMIT, -1,
+                       "--device cuda: this version computes on the CPU "
+                       "only; 'tprof-analyze list devices' shows what is "
+                       "there");
+    return TP_OK;
 }
 
 int tp_exit_of(enum tp_status status)

@@ -58,6 +58,13 @@ bool tp_print(const struct tp_text *text);
 /* Whether stdout is a terminal that wants colours (NO_COLOR). */
 bool tp_wants_color(void);
 
+/*
+ * What both analysing commands ask of their options: some input (called
+ * `what` in the message), a known backward format, a device this build has.
+ */
+enum tp_status tp_check_options(const struct tp_options *options,
+                                const char *what, struct tp_error *err);
+
 /* Exit status for a failure that ends the run. */
 int tp_exit_of(enum tp_status status);
 

@@ -79,9 +79,9 @@ static enum tp_status read_files(const struct tp_options *options,
                                            .backward_format =
                                                options->backward_format,
                                            .stop = &tp_interrupted};
-    if (options->input_count == 0)
-        return tp_fail(err, TP_E_USAGE, -1, "no file given");
-    enum tp_status status = tp_pool_new(tp_options_jobs(options), &pool, err);
+    enum tp_status status = tp_check_options(options, "FILE", err);
+    if (status == TP_OK)
+        status = tp_pool_new(tp_options_jobs(options), &pool, err);
     if (status == TP_OK)
         status = tp_collect(pool, &how, run, err);
     tp_pool_free(pool);

@@ -16,7 +16,6 @@
 #include "base/pool.h"
 #include "cli/cli.h"
 #include "config.h"
-#include "data/number.h"
 #include "report/hdf5.h"
 #include "report/plot.h"
 #include "report/report.h"
@@ -44,24 +43,6 @@ static void note_command_line(struct session *s, int argc, char **argv)
         tp_text_add(&s->command_line, i ? " " : "");
         tp_text_printable(&s->command_line, argv[i]);
     }
-}
-
-static enum tp_status check_options(const struct tp_options *options,
-                                    struct tp_error *err)
-{
-    if (options->input_count == 0)
-        return tp_fail(err, TP_E_USAGE, -1,
-                       "no directory given: use --tensor_dir DIR");
-    if (options->backward_format && !tp_number_by_id(options->backward_format))
-        return tp_fail(err, TP_E_USAGE, -1,
-                       "--backward_format: no number "
-                       "format \"%s\"; 'tprof-analyze list dtypes' shows them",
-                       options->backward_format);
-    if (!strcmp(options->device, "cuda"))
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "--device cuda: this "
-                       "version computes on the CPU only");
-    return TP_OK;
 }
 
 static enum tp_status collect(struct session *s, struct tp_error *err)
@@ -259,7 +240,7 @@ static enum tp_status nothing_found(const struct session *s,
 static enum tp_status analyse(struct session *s, struct tp_error *err)
 {
     const char *output_dir = s->options->output_dir;
-    enum tp_status status = check_options(s->options, err);
+    enum tp_status status = tp_check_options(s->options, "DIR", err);
     if (status != TP_OK)
         return status;
     /* Before the work, so that an output that cannot be written is not
@@ -300,8 +281,6 @@ int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv)
     if (status != TP_OK) {
         tp_print_error(&err);
         result = tp_exit_of(status);
-        if (!strcmp(options->device, "cuda"))
-            result = TP_EXIT_FAILED; /* asked for, and not there */
     } else {
         result = print_result(&s) ? exit_status(&s) : TP_EXIT_FAILED;
     }
