@@ -360,33 +360,40 @@ Test(tensor, a_large_transposed_view_is_read_in_few_pieces)
     cr_assert_lt(memory.reads, 20);
 }
 
-Test(tensor, a_line_longer_than_the_scratch_is_read_in_groups)
+/* Reads the whole view at once, and in random pieces. */
+static void check_long_lines(const struct tp_tensor *tensor,
+                             const unsigned char *bytes)
+{
+    struct tp_walk walk;
+    tp_walk_ordered(tensor, &walk);
+    static unsigned char scratch[TP_CHUNK_BYTES];
+    unsigned char *whole = malloc((size_t)tensor->numel);
+    cr_assert_eq(tp_walk_read(&walk, 0, (size_t)tensor->numel, whole,
+                              scratch, NULL),
+                 TP_OK);
+    uint64_t state = 11;
+    unsigned char *pieces = read_in_pieces(&walk, &state);
+    for (int64_t k = 0; k < tensor->numel; k++) {
+        cr_assert_eq(whole[k], bytes[place_of(tensor, k)]);
+        cr_assert_eq(pieces[k], whole[k]);
+    }
+    free(pieces);
+    free(whole);
+}
+
+Test(tensor, lines_longer_than_the_scratch_are_read_in_groups)
 {
     static unsigned char bytes[STORAGE_BYTES];
     fill(bytes, sizeof bytes);
     struct memory_storage memory = memory_storage(bytes, sizeof bytes);
-    const int64_t shape[] = {2, 700000, 1}, stride[] = {1400001, 2, 1};
-    struct tp_tensor tensor = view(&memory, TP_INT8, 3, shape, stride, 3);
+    const int64_t shape[] = {2, 700000};
+    const int64_t apart[] = {1400001, 2}, overlapping[] = {1000, 2};
+    struct tp_tensor tensor = view(&memory, TP_INT8, 2, shape, apart, 3);
     cr_assert_eq(tp_tensor_check(&tensor, NULL), TP_OK);
-    struct tp_walk walk;
-    tp_walk_ordered(&tensor, &walk);
-    uint64_t state = 11;
-    for (int round = 0; round < 5; round++) {
-        unsigned char *codes = read_in_pieces(&walk, &state);
-        for (int64_t k = 0; k < tensor.numel; k++) {
-            cr_assert_eq(codes[k], bytes[place_of(&tensor, k)]);
-        }
-        free(codes);
-    }
-    unsigned char *whole = malloc((size_t)tensor.numel);
-    static unsigned char scratch[TP_CHUNK_BYTES];
-    cr_assert_eq(tp_walk_read(&walk, 0, (size_t)tensor.numel, whole, scratch,
-                              NULL),
-                 TP_OK);
-    for (int64_t k = 0; k < tensor.numel; k++) {
-        cr_assert_eq(whole[k], bytes[place_of(&tensor, k)]);
-    }
-    free(whole);
+    check_long_lines(&tensor, bytes);
+    tensor = view(&memory, TP_INT8, 2, shape, overlapping, 3);
+    cr_assert_eq(tp_tensor_check(&tensor, NULL), TP_OK);
+    check_long_lines(&tensor, bytes);
 }
 
 Test(tensor, a_small_view_does_not_read_its_storage)
