@@ -41,9 +41,10 @@ NAME = re.compile(
     r"(?:_L(?P<layer_idx>\d+))?_(?P<operation>forward|backward)"
     r"(?:_(?P<phase>pre|post|unknown)"
     r"_(?P<component>FA|linear|attention|unknown))?"
-    r"_(?P<quant_type>hifp8|mxfp8|mxfp4|bf16|fp16)"
+    r"_(?P<quant_type>%s)"
     r"(?:_rank(?P<rank>\d+))?(?:_sample(?P<sample_idx>\d+))?"
-    r"(?:_group(?P<group_idx>\d+))?_(?P<tensor_name>.+)\.(?:pt|pkl)")
+    r"(?:_group(?P<group_idx>\d+))?_(?P<tensor_name>.+)\.(?:pt|pkl)"
+    % "|".join(sorted(number_formats.QUANT_TYPES, key=len, reverse=True)))
 
 DTYPE_FORMATS = {"float16": "fp16", "bfloat16": "bf16",
                  "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
