@@ -171,6 +171,48 @@ struct maker {
     struct tp_error *err;
 };
 
+static enum tp_status add_bin(struct tp_groups *groups, double lower,
+                              double upper, uint64_t count,
+                              struct tp_error *err)
+{
+    if (count == 0)
+        return TP_OK;
+    enum tp_status status =
+        tp_grow(&groups->bins, &groups->bin_capacity, groups->bin_count + 1,
+                sizeof *groups->bins, err);
+    if (status == TP_OK)
+        groups->bins[groups->bin_count++] =
+            (struct tp_group_bin){groups->count, lower, upper, count};
+    return status;
+}
+
+/* Bins of the newest group in the order of their values: the sign is the top
+ * bit of a bin's number, and below it magnitudes ascend. */
+static enum tp_status add_bins(struct tp_groups *groups,
+                               const struct tp_summary *sum,
+                               struct tp_error *err)
+{
+    enum { HALF = TP_SUMMARY_BINS / 2 };
+    double inner, outer;
+    int sign;
+    enum tp_status status = TP_OK;
+    for (unsigned b = TP_SUMMARY_BINS; b-- > HALF && status == TP_OK;) {
+        if (sum->bins[b] == 0)
+            continue;
+        tp_summary_bin_edges(b, &inner, &outer, &sign);
+        status = add_bin(groups, -outer, -inner, sum->bins[b], err);
+    }
+    if (status == TP_OK)
+        status = add_bin(groups, 0, 0, sum->counts.zero, err);
+    for (unsigned b = 0; b < HALF && status == TP_OK; b++) {
+        if (sum->bins[b] == 0)
+            continue;
+        tp_summary_bin_edges(b, &inner, &outer, &sign);
+        status = add_bin(groups, inner, outer, sum->bins[b], err);
+    }
+    return status;
+}
+
 /* Merges rows [first, end) of one key, which are in row order. */
 static enum tp_status add_group(struct maker *maker, const char *group_by,
                                 const struct keyed *first,
@@ -195,8 +237,11 @@ static enum tp_status add_group(struct maker *maker, const char *group_by,
     tp_text_clear(&key);
     if (!group->key)
         return tp_fail_memory(maker->err);
-    groups->count++;
-    return TP_OK;
+    enum tp_status status = TP_OK;
+    if (first->key->count <= 2)
+        status = add_bins(groups, maker->sum, maker->err);
+    groups->count += status == TP_OK;
+    return status;
 }
 
 static enum tp_status group_by(struct maker *maker,
@@ -239,5 +284,6 @@ enum tp_status tp_groups_make(struct tp_run *run, struct tp_groups *groups,
 void tp_groups_clear(struct tp_groups *groups)
 {
     free(groups->rows);
+    free(groups->bins);
     memset(groups, 0, sizeof *groups);
 }

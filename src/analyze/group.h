@@ -28,9 +28,19 @@ struct tp_group {
     struct tp_numbers numbers;
 };
 
+/* One occupied bin of a group's histogram; zeros have lower = upper = 0. */
+struct tp_group_bin {
+    uint64_t group;      /* row number of the group                     */
+    double lower, upper; /* of the values; the edge nearer 0 belongs to it */
+    uint64_t count;
+};
+
 struct tp_groups {
     struct tp_group *rows; /* by grouping, then by key                    */
     size_t count, capacity;
+    struct tp_group_bin *bins; /* by group, then by value; of groupings by
+                                  at most two labels, which bounds them   */
+    size_t bin_count, bin_capacity;
 };
 
 /*

@@ -44,6 +44,18 @@ static const struct tp_column group_labels[] = {
     GROUP("tensors", "1", COUNT, tensors),
 };
 
+#define BIN(name, unit, type, member)                                       \
+    {                                                                       \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_group_bin, member) \
+    }
+
+static const struct tp_column bin_columns[] = {
+    BIN("group", "1", COUNT, group),
+    BIN("lower", "input", REAL, lower),
+    BIN("upper", "input", REAL, upper),
+    BIN("count", "1", COUNT, count),
+};
+
 #define SKIPPED(name, unit, type, member)                                 \
     {                                                                     \
         name, unit, TP_COLUMN_##type, offsetof(struct tp_skipped, member) \
@@ -118,6 +130,9 @@ void tp_run_tables_make(const struct tp_run *run,
                               run->rows, run->row_count, sizeof *run->rows},
         [TP_TABLE_GROUPS] = {"groups", tables->groups, group_columns,
                              groups->rows, groups->count, sizeof *groups->rows},
+        [TP_TABLE_HISTOGRAMS] = {"histograms/groups", bin_columns,
+                                 COUNT_OF(bin_columns), groups->bins,
+                                 groups->bin_count, sizeof *groups->bins},
         [TP_TABLE_SKIPPED] = {"skipped", skipped_columns,
                               COUNT_OF(skipped_columns), run->skipped,
                               run->skipped_count, sizeof *run->skipped},

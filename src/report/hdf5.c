@@ -106,8 +106,13 @@ static bool make_dataset(struct writer *w, hid_t file)
         H5Pset_deflate(w->properties, DEFLATE_LEVEL) < 0 ||
         H5Pset_obj_track_times(w->properties, 0) < 0)
         return false;
-    w->dataset = H5Dcreate2(file, w->table->name, w->type, w->space,
-                            H5P_DEFAULT, w->properties, H5P_DEFAULT);
+    hid_t links = H5Pcreate(H5P_LINK_CREATE); /* "a/b" makes the group a */
+    if (links < 0)
+        return false;
+    H5Pset_create_intermediate_group(links, 1);
+    w->dataset = H5Dcreate2(file, w->table->name, w->type, w->space, links,
+                            w->properties, H5P_DEFAULT);
+    H5Pclose(links);
     return w->dataset >= 0;
 }
 

@@ -43,7 +43,11 @@ static struct tp_summary constant(double value, uint64_t n)
     summary.moments.sum_squares = value * value * (double)n;
     summary.extrema.min = summary.extrema.max = value;
     summary.extrema.abs_min_nonzero = fabs(value);
-    summary.bins[tp_summary_bin(value)] = n;
+    if (value == 0) {
+        summary.counts.zero = n;
+    } else {
+        summary.bins[tp_summary_bin(value)] = n;
+    }
     return summary;
 }
 
@@ -80,6 +84,19 @@ Test(group, merges_tensors_that_share_a_label)
     const struct tp_group *all = find_group(&groups, "all", "");
     cr_assert_not_null(all);
     cr_assert_eq(all->tensors, 6);
+    /* 0 is a count of zeros, 1 ... 5 a bin each */
+    size_t group = (size_t)(all - groups.rows), bins = 0;
+    for (size_t i = 0; i < groups.bin_count; i++) {
+        const struct tp_group_bin *bin = &groups.bins[i];
+        if (bin->group != group) {
+            continue;
+        }
+        cr_assert_eq(bin->count, 10);
+        cr_assert_leq(bin->lower, (double)bins);
+        cr_assert(bin->upper > (double)bins || (bins == 0 && bin->upper == 0));
+        bins++;
+    }
+    cr_assert_eq(bins, 6);
     cr_assert_null(find_group(&groups, "layer_idx", "-"), "no row has a layer");
     cr_assert_not_null(find_group(&groups, "quant_type/rank", "hifp8/0"));
     tp_groups_clear(&groups);
