@@ -90,10 +90,11 @@ $(verdict "$peak" at_most 100) (<= 100 MiB)"
 small()
 {
     local logs=${BENCH_LOGS-}
-    local run=${TP_SHARED-}/dumps/tensor_saver/training_run.tar.gz
+    local run=${TP_SHARED:-nowhere}/dumps/tensor_saver/training_run.tar.gz
     if [ -z "$logs" ]; then
         [ -f "$run" ] || {
-            echo "skipped: many small files (no BENCH_LOGS, no $run)"
+            echo "skipped: many small files (neither BENCH_LOGS nor" \
+                "TP_SHARED with its training run)"
             return
         }
         mkdir "$work/run"
