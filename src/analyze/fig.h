@@ -228,7 +228,7 @@ void tp_fig_matrix(struct tp_fig *fig, const char *title,
 enum tp_density {
     TP_DENSITY_SIGNED,    /* both signs on log2 axes, share per binade      */
     TP_DENSITY_MAGNITUDE, /* |x| on a log2 axis, share per binade, log10    */
-    TP_DENSITY_LINEAR,    /* x, density per unit, the middle 99.8 %         */
+    TP_DENSITY_LINEAR,    /* x, density per unit, without far outliers     */
     TP_DENSITY_STANDARD   /* (x - mean) / std, with a normal curve          */
 };
 

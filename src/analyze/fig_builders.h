@@ -21,4 +21,51 @@ void tp_fig_underflow_by_layer_iteration(struct tp_fig *fig);
 void tp_fig_mean_std_by_layer_sample(struct tp_fig *fig);
 void tp_fig_std_by_layer_tensor_name(struct tp_fig *fig);
 
+/* fig_comparisons.c */
+void tp_fig_same_tensor_density(struct tp_fig *fig);
+void tp_fig_same_tensor_ratio(struct tp_fig *fig);
+void tp_fig_same_tensor_drift(struct tp_fig *fig);
+
+/* fig_statistics.c */
+void tp_fig_statistics_by_layer(struct tp_fig *fig);
+void tp_fig_statistics_by_tensor_name(struct tp_fig *fig);
+void tp_fig_statistics_by_iteration(struct tp_fig *fig);
+
+/* fig_attention.c */
+void tp_fig_attention_density(struct tp_fig *fig);
+void tp_fig_attention_by_layer(struct tp_fig *fig);
+void tp_fig_attention_by_iteration(struct tp_fig *fig);
+
+/* fig_layers.c */
+void tp_fig_attention_against_linear(struct tp_fig *fig);
+void tp_fig_quantile_bands(struct tp_fig *fig);
+void tp_fig_by_batch_size(struct tp_fig *fig);
+void tp_fig_by_sample(struct tp_fig *fig);
+
+/* fig_overflow.c */
+void tp_fig_overflow_by_quant_type(struct tp_fig *fig);
+void tp_fig_overflow_by_layer_type(struct tp_fig *fig);
+void tp_fig_overflow_by_iteration(struct tp_fig *fig);
+void tp_fig_headroom(struct tp_fig *fig);
+
+/* fig_backward.c */
+void tp_fig_forward_against_backward(struct tp_fig *fig);
+void tp_fig_backward_by_layer_type(struct tp_fig *fig);
+void tp_fig_backward_statistics(struct tp_fig *fig);
+void tp_fig_gradients(struct tp_fig *fig);
+
+/* fig_ranks.c */
+void tp_fig_statistics_by_rank(struct tp_fig *fig);
+void tp_fig_rank_layer_deviation(struct tp_fig *fig);
+void tp_fig_rank_iteration_deviation(struct tp_fig *fig);
+
+/* fig_formats.c */
+void tp_fig_regimes(struct tp_fig *fig);
+void tp_fig_measured_loss(struct tp_fig *fig);
+void tp_fig_range_against_formats(struct tp_fig *fig);
+void tp_fig_hifp8_against_mxfp8(struct tp_fig *fig);
+void tp_fig_fp8_statistics(struct tp_fig *fig);
+void tp_fig_bf16_density(struct tp_fig *fig);
+void tp_fig_bf16_shape(struct tp_fig *fig);
+
 #endif

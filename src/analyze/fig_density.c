@@ -12,12 +12,14 @@ enum {
     ROWS = TP_PANEL_ROWS_MAX - 100 /* for curves, the rest for gaps       */
 };
 
-/* Elements nearer to zero than this share of all are left out of log axes:
- * a few denormals would stretch the axis over everything else. */
-static const double tail_share = 1e-4;
+/* The share of elements nearest to zero that log axes leave out: a few
+ * vanishing gradients would stretch the axis over everything else. */
+static const double tail_share = 1e-3;
 
-/* Linear axes show the middle: this share is cut off at the ends. */
-static const double outer_share = 1e-3;
+/* Linear axes show three times the magnitude that this share of the elements
+ * stays below: five std of a normal distribution, and not all of the reach of
+ * a few outliers. */
+static const double middle_share = 0.9;
 
 /* What all curves of a panel have in common. */
 struct frame {
@@ -77,9 +79,11 @@ static struct frame make_frame(enum tp_density kind, size_t curves,
     frame.first = low / 8 * 8;
     frame.last = high / 8 * 8 + 8;
     frame.step = choose_step(&frame, curves, all);
-    tp_summary_bin_edges(magnitude_rank(all, 1 - 2 * outer_share), &inner,
-                         &outer, &sign);
-    frame.reach = outer;
+    tp_summary_bin_edges(magnitude_rank(all, middle_share), &inner, &outer,
+                         &sign);
+    frame.reach = 3 * outer;
+    tp_summary_bin_edges(high, &inner, &outer, &sign);
+    frame.reach = fmin(frame.reach, outer);
     return frame;
 }
 
@@ -238,7 +242,7 @@ static void set_axes(struct tp_panel *panel, const struct frame *frame)
     int sign, exponent;
     tp_summary_bin_edges(frame->first, &inner, &outer, &sign);
     frexp(inner > 0 ? inner : ldexp(1, -149), &exponent);
-    panel->y.label = "share of elements per binade [1/binade]";
+    panel->y.label = "share [1/binade]";
     if (frame->kind == TP_DENSITY_SIGNED) {
         panel->x = (struct tp_axis){.label = "value [tensor units, +-log2]",
                                     .scale = TP_SCALE_SIGNED_LOG2,
@@ -246,7 +250,7 @@ static void set_axes(struct tp_panel *panel, const struct frame *frame)
     } else if (frame->kind == TP_DENSITY_MAGNITUDE) {
         panel->x = (struct tp_axis){.label = "|value| [tensor units, log2]",
                                     .scale = TP_SCALE_LOG2};
-        panel->y.label = "share of elements [1/binade, log10]";
+        panel->y.label = "share [1/binade, log10]";
         panel->y.scale = TP_SCALE_LOG10;
     } else if (frame->kind == TP_DENSITY_LINEAR) {
         panel->x = (struct tp_axis){.label = "value [tensor units]"};

@@ -46,7 +46,7 @@ void tp_fig_density_by_quant_type(struct tp_fig *fig)
         .series = TP_KEY_QUANT,
     };
     tp_fig_density(fig, &ask, TP_DENSITY_SIGNED);
-    ask.title = "middle 99.8 %, linear scale";
+    ask.title = "linear scale, without far outliers";
     tp_fig_density(fig, &ask, TP_DENSITY_LINEAR);
     ask.title = "magnitudes, tails";
     tp_fig_density(fig, &ask, TP_DENSITY_MAGNITUDE);

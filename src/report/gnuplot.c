@@ -39,52 +39,98 @@ struct team {
     bool missing; /* there is no gnuplot */
 };
 
-/* The commands for what is left of a share; false: nothing is. */
-static bool add_commands(const struct team *team, unsigned number,
-                         struct tp_text *out)
+/* The command line of one process; its words point into `text`. */
+struct command {
+    struct tp_text text; /* the words, each ended by NUL */
+    char **words;        /* for execvp, ended by NULL    */
+    size_t count;
+};
+
+static void add_word(struct command *command, const char *word)
+{
+    tp_text_bytes(&command->text, word, strlen(word) + 1);
+    command->count++;
+}
+
+/* One -e per job, and one to forget it: `reset session` has to be alone. */
+static void add_job(struct command *command, const struct tp_gnuplot_job *job,
+                    size_t number)
+{
+    struct tp_text line = {0};
+    tp_text_add(&line, "cd '%s'; output = '%s'; load '%s.gp'; cd '..'; "
+                       "print '" DONE_WORD "%zu'",
+                job->category, job->output, job->id, number);
+    command->text.failed |= line.failed;
+    add_word(command, "-e");
+    add_word(command, tp_text_get(&line));
+    add_word(command, "-e");
+    add_word(command, "reset session");
+    tp_text_clear(&line);
+}
+
+/* Points at the words; false when out of memory. */
+static bool split_words(struct command *command)
+{
+    command->words = calloc(command->count + 1, sizeof *command->words);
+    if (!command->words || command->text.failed)
+        return false;
+    char *at = command->text.data;
+    for (size_t i = 0; i < command->count; i++) {
+        command->words[i] = at;
+        at += strlen(at) + 1;
+    }
+    return true;
+}
+
+/* The command for what is left of a share; false: nothing is, or no memory. */
+static bool make_command(const struct team *team, unsigned number,
+                         struct command *command)
 {
     bool any = false;
-    tp_text_add(out, "set print '-';");
+    *command = (struct command){0};
+    add_word(command, "gnuplot");
+    add_word(command, "-d");
     for (size_t i = number; i < team->count; i += team->size) {
-        const struct tp_gnuplot_job *job = &team->jobs[i];
-        if (job->done || team->failed[i])
+        if (team->jobs[i].done || team->failed[i])
             continue;
+        add_job(command, &team->jobs[i], i);
         any = true;
-        tp_text_add(out,
-                    "cd '%s';output='%s';load '%s.gp';cd '..';"
-                    "reset session;set print '-';print '" DONE_WORD "%zu';",
-                    job->category, job->output, job->id, i);
     }
-    return any;
+    return any && split_words(command);
+}
+
+static void clear_command(struct command *command)
+{
+    tp_text_clear(&command->text);
+    free(command->words);
 }
 
 /* In the child: only calls that are safe after fork in a threaded program. */
-static void become_gnuplot(const char *output_dir, const char *commands,
+static void become_gnuplot(const char *output_dir, char *const *words,
                            int output)
 {
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0 && chdir(output_dir) == 0 && dup2(nothing, 0) >= 0 &&
         dup2(output, 1) >= 0 && dup2(output, 2) >= 0)
-        execlp("gnuplot", "gnuplot", "-d", "-e", commands, (char *)NULL);
+        execvp(words[0], words);
     _exit(EXIT_NO_PROGRAM);
 }
 
 static bool start(struct team *team, unsigned number)
 {
     int ends[2];
-    struct tp_text commands = {0};
+    struct command command;
     struct process *process = &team->processes[number];
-    bool any = add_commands(team, number, &commands);
-    if (!any || commands.failed || pipe(ends) < 0) {
-        tp_text_clear(&commands);
+    if (!make_command(team, number, &command) || pipe(ends) < 0) {
+        clear_command(&command);
         return false;
     }
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     pid_t pid = fork();
     if (pid == 0)
-        become_gnuplot(team->output_dir, tp_text_get(&commands), ends[1]);
-    tp_text_clear(&commands);
+        become_gnuplot(team->output_dir, command.words, ends[1]);
+    clear_command(&command);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
@@ -103,7 +149,8 @@ static void hear(struct team *team, const char *line)
         size_t index = strtoull(line + word, NULL, 10);
         if (index < team->count)
             team->jobs[index].done = true;
-    } else if (line[strspn(line, " \t^")] && !team->warning[0]) {
+    } else if (line[strspn(line, " \t^")] && !strstr(line, "; load '") &&
+               !team->warning[0]) { /* its echo of our command says nothing */
         snprintf(team->warning, team->warning_size, "gnuplot: %s", line);
     }
 }

@@ -203,7 +203,7 @@ static void log_tics(const struct tp_drawn_axis *drawn, size_t wanted,
     for (double at = ceil(lo / step) * step; at <= drawn->hi + 1e-9;
          at += step) {
         if (drawn->axis->scale == TP_SCALE_LOG2)
-            snprintf(text, sizeof text, "2^%g", at);
+            snprintf(text, sizeof text, "2^%g", at + 0.0);
         else if (at >= -2 && at <= 3)
             snprintf(text, sizeof text, "%g", pow(10, at));
         else
@@ -221,9 +221,9 @@ static void signed_tics(const struct tp_drawn_axis *drawn, size_t wanted,
     char text[32];
     int inner = drawn->axis->inner;
     double step = exponent_step(drawn->hi, wanted / 2);
-    double e = ceil((inner + 0.5 * step) / step) * step;
+    double e = ceil((inner + 0.8 * step) / step) * step;
     for (; e - inner <= drawn->hi + 1e-9; e += step) {
-        snprintf(text, sizeof text, "-2^%g", e);
+        snprintf(text, sizeof text, "-2^%g", e + 0.0);
         add_tic(out, text, inner - e, first);
         add_tic(out, text + 1, e - inner, first);
     }

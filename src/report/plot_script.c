@@ -7,7 +7,7 @@
 
 #include "report/plot_axis.h"
 
-enum { TITLE_MAX = 110, LABEL_MAX = 90, NAME_MAX = 30, PALETTE_SIZE = 9 };
+enum { TITLE_MAX = 150, LABEL_MAX = 90, NAME_MAX = 30, PALETTE_SIZE = 9 };
 
 /* Parts of the canvas, as shares of its height. */
 static const double title_strip = 0.055, legend_strip = 0.04;
@@ -318,6 +318,19 @@ static void add_variables(struct tp_text *out, const struct tp_panel *panel,
     }
 }
 
+/* Bars grow from zero, or from the low end of a log axis. */
+static double bar_start(const struct tp_drawn_axis *x)
+{
+    bool linear = x->axis->scale == TP_SCALE_LINEAR;
+    return linear && x->lo <= 0 && x->hi >= 0 ? 0 : x->lo;
+}
+
+/* Room for tics: names take a line each, numbers may be wide. */
+static size_t tics_beside(const struct tp_axis *axis, double height)
+{
+    return (size_t)(axis->tics ? 30 * height : 1 + 9 * height);
+}
+
 static void add_panel(struct tp_text *out, const struct tp_panel *panel,
                       size_t block, struct place place, bool own_key)
 {
@@ -326,20 +339,17 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
     bool coloured =
         panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD;
     tp_text_add(out, "\nunset object\nunset label\nunset arrow\n"
-                     "unset colorbox\nset title ");
+                     "unset colorbox\nset grid\nset title ");
     tp_plot_quote(out, panel->title, (size_t)(TITLE_MAX * place.width));
     tp_text_add(out, " font ',11'\nset origin %.4g, %.4g\n", place.x, place.y);
     tp_text_add(out, "set size %.4g, %.4g\n", place.width, place.height);
     tp_axis_resolve(panel, TP_AXIS_X, &x);
     tp_axis_resolve(panel, TP_AXIS_Y, &y);
     add_axis(out, 'X', &x, (size_t)(2 + 12 * place.width));
-    size_t y_tics = (size_t)(1 + 9 * place.height);
-    add_axis(out, 'Y', &y,
-             panel->y.scale == TP_SCALE_ROWS ? (size_t)(30 * place.height)
-                                             : y_tics);
+    add_axis(out, 'Y', &y, tics_beside(&panel->y, place.height));
     if (coloured) {
         tp_axis_resolve(panel, TP_AXIS_Z, &z);
-        add_axis(out, 'Z', &z, y_tics);
+        add_axis(out, 'Z', &z, tics_beside(&panel->z, place.height));
         add_palette(out, panel);
     }
     if (own_key && legend_of(panel, entries) > 0)
@@ -348,7 +358,7 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
     else
         tp_text_add(out, "unset key\n");
     add_marks(out, panel, &x);
-    add_variables(out, panel, block, x.lo > 0 || x.hi < 0 ? x.lo : 0);
+    add_variables(out, panel, block, bar_start(&x));
     add_template(out, tp_panel_info(panel->kind)->name);
 }
 

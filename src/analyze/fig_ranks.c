@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "analyze/fig_builders.h"
+#include "analyze/fig_grid.h"
+#include "analyze/fig_peers.h"
+
+enum { RANKS_MIN = 3 }; /* of two, neither is the outlier */
+
+/* An outlier deviates by a quarter binade at least, and by five times what
+ * the median rank does (1.4826 turns a median into a std). */
+static const double least_deviation = 0.25, many_spreads = 5 * 1.4826;
+
+/* --- how far each tensor is from its peers on other ranks ------------- */
+
+enum deviation { DEVIATION_STD, DEVIATION_AMAX, DEVIATION_MEAN };
+
+static const struct {
+    const char *title;
+    const char *label;
+} deviations[] = {
+    [DEVIATION_STD] = {"std", "log2(std / median rank) [binades]"},
+    [DEVIATION_AMAX] = {"amax", "log2(amax / median rank) [binades]"},
+    [DEVIATION_MEAN] = {"mean", "(mean - median rank) / std [1]"},
+};
+
+static double median(double *values, size_t n)
+{
+    tp_sort_numbers(values, n);
+    return tp_sorted_quantile(values, n, 0.5);
+}
+
+/* The median over a group of peers, NaN values left out. */
+static double group_median(const struct tp_facts *facts,
+                           const struct tp_metric *metric,
+                           const uint32_t *rows, size_t n, double *scratch)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        double value = tp_metric_of_row(metric, facts, rows[i]);
+        if (isfinite(value))
+            scratch[kept++] = value;
+    }
+    return median(scratch, kept);
+}
+
+static void group_deviation(const struct tp_facts *facts, enum deviation kind,
+                            const uint32_t *rows, size_t n, double *scratch,
+                            double *values)
+{
+    const struct tp_metric *metric =
+        kind == DEVIATION_AMAX
+            ? &tp_metric_amax
+            : kind == DEVIATION_STD ? &tp_metric_std : &tp_metric_mean;
+    double center = group_median(facts, metric, rows, n, scratch);
+    double scale = group_median(facts, &tp_metric_std, rows, n, scratch);
+    for (size_t i = 0; i < n; i++) {
+        double value = tp_metric_of_row(metric, facts, rows[i]);
+        double deviation = kind == DEVIATION_MEAN ? (value - center) / scale
+                                                  : log2(value / center);
+        values[rows[i]] = isfinite(deviation) ? deviation : NAN;
+    }
+}
+
+static double *find_deviation(struct tp_fig *fig, enum deviation kind)
+{
+    struct tp_peers peers;
+    double *values = tp_fig_row_values(fig);
+    tp_peers_find(fig, TP_KEY_RANK, &peers);
+    double *scratch =
+        calloc(fig->facts->run->row_count + 1, sizeof *scratch);
+    fig->failed |= !scratch;
+    for (size_t g = 0; g < peers.count && !fig->failed; g++)
+        group_deviation(fig->facts, kind, &peers.rows[peers.groups[g]],
+                        peers.groups[g + 1] - peers.groups[g], scratch,
+                        values);
+    free(scratch);
+    tp_peers_clear(&peers);
+    return values;
+}
+
+/* --- cells ------------------------------------------------------------ */
+
+/* The median of a metric in every cell of x by ranks; NaN where empty. */
+static double *cell_medians(struct tp_fig *fig, const struct tp_metric *metric,
+                            const struct tp_slots *x,
+                            const struct tp_slots *ranks)
+{
+    size_t cells = x->count * ranks->count;
+    struct tp_ask ask = {.pick = tp_pick_all(), .metric = metric};
+    struct tp_samples samples;
+    double *values = tp_fig_alloc(fig, cells + 1, sizeof *values);
+    for (size_t i = 0; values && i < cells; i++)
+        values[i] = NAN;
+    tp_fig_sample(fig, &ask, x, ranks, &samples);
+    for (size_t i = 0; i < samples.count && !fig->failed;) {
+        size_t end = tp_samples_end(&samples, i);
+        size_t low = i + (end - 1 - i) / 2, high = i + (end - i) / 2;
+        values[samples.rows[i].cell] =
+            (samples.rows[low].value + samples.rows[high].value) / 2;
+        i = end;
+    }
+    free(samples.rows);
+    return values;
+}
+
+/*
+ * Flags ranks that stand out: [codes of ranks]. One value per rank, NaN for
+ * ranks without; nothing is flagged below RANKS_MIN ranks.
+ */
+static size_t flag_outliers(const double *values, size_t ranks, bool *flagged)
+{
+    double *sizes = calloc(ranks + 1, sizeof *sizes);
+    size_t n = 0, found = 0;
+    for (size_t i = 0; sizes && i < ranks; i++) {
+        if (isfinite(values[i]))
+            sizes[n++] = fabs(values[i]);
+    }
+    if (n >= RANKS_MIN) {
+        double limit = fmax(least_deviation, many_spreads * median(sizes, n));
+        for (size_t i = 0; i < ranks; i++) {
+            bool out = fabs(values[i]) > limit;
+            flagged[i] |= out;
+            found += out;
+        }
+    }
+    free(sizes);
+    return found;
+}
+
+/* --- figures ---------------------------------------------------------- */
+
+static bool *outlier_ranks(struct tp_fig *fig)
+{
+    size_t ranks = fig->facts->keys[TP_KEY_RANK].count;
+    bool *flagged = tp_fig_alloc(fig, ranks + 1, sizeof *flagged);
+    struct tp_slots one = {.key = TP_KEY_COUNT, .count = 1};
+    struct tp_slots all = tp_slots_folded(fig, TP_KEY_RANK, ranks);
+    for (int kind = DEVIATION_STD; kind <= DEVIATION_AMAX; kind++) {
+        struct tp_metric metric = {
+            .values = find_deviation(fig, (enum deviation)kind)};
+        if (fig->failed)
+            return NULL;
+        const double *values = cell_medians(fig, &metric, &one, &all);
+        if (values && flagged)
+            flag_outliers(values, ranks, flagged);
+    }
+    return flagged;
+}
+
+void tp_fig_statistics_by_rank(struct tp_fig *fig)
+{
+    static const struct tp_metric *const metrics[] = {
+        &tp_metric_mean, &tp_metric_std, &tp_metric_amax,
+        &tp_metric_underflow};
+    if (fig->facts->keys[TP_KEY_RANK].count < 2)
+        return;
+    const bool *flagged = outlier_ranks(fig);
+    for (int i = 0; i < 4; i++) {
+        struct tp_ask ask = {
+            .title = metrics[i]->title,
+            .pick = tp_pick_all(),
+            .by = TP_KEY_RANK,
+            .metric = metrics[i],
+        };
+        tp_fig_spread(fig, &ask, flagged);
+    }
+}
+
+/* Names the cell that deviates most; with enough ranks, whether its rank
+ * stands out among the ranks of that column. */
+static const char *deviation_title(struct tp_fig *fig, enum deviation kind,
+                                   const struct tp_matrix *matrix)
+{
+    const struct tp_key_values *keys = fig->facts->keys;
+    size_t cells = matrix->columns * matrix->rows, worst = cells;
+    for (size_t i = 0; i < cells; i++) {
+        if (isfinite(matrix->values[i]) &&
+            (worst == cells ||
+             fabs(matrix->values[i]) > fabs(matrix->values[worst])))
+            worst = i;
+    }
+    if (worst == cells || matrix->values[worst] == 0)
+        return deviations[kind].title;
+    size_t column = worst % matrix->columns, row = worst / matrix->columns;
+    double *ranks = tp_fig_alloc(fig, matrix->rows, sizeof *ranks);
+    bool *flagged = tp_fig_alloc(fig, matrix->rows, sizeof *flagged);
+    for (size_t r = 0; ranks && r < matrix->rows; r++)
+        ranks[r] = matrix->values[r * matrix->columns + column];
+    if (ranks && flagged)
+        flag_outliers(ranks, matrix->rows, flagged);
+    return tp_fig_text(
+        fig, "%s: %s rank %s, %s %s (%+.2g)", deviations[kind].title,
+        flagged && flagged[row] ? "outlier" : "largest is",
+        keys[matrix->y].names[row * matrix->y_fold],
+        matrix->x == TP_KEY_LAYER ? "layer" : "iteration",
+        keys[matrix->x].names[column * matrix->x_fold],
+        matrix->values[worst]);
+}
+
+/* Colours reach as far to both sides, so that white means none. */
+static struct tp_axis deviation_colour(enum deviation kind,
+                                       const struct tp_matrix *matrix)
+{
+    double reach = 0;
+    for (size_t i = 0; i < matrix->columns * matrix->rows; i++) {
+        if (isfinite(matrix->values[i]))
+            reach = fmax(reach, fabs(matrix->values[i]));
+    }
+    reach = reach > 0 ? reach : 1;
+    return (struct tp_axis){
+        .label = deviations[kind].label,
+        .limited = true,
+        .min = -reach,
+        .max = reach,
+    };
+}
+
+static void rank_matrix(struct tp_fig *fig, enum tp_key x_key)
+{
+    size_t ranks = fig->facts->keys[TP_KEY_RANK].count;
+    if (ranks < 2 || fig->facts->keys[x_key].count == 0)
+        return;
+    struct tp_slots y = tp_slots_folded(fig, TP_KEY_RANK, 64);
+    if (fig->failed)
+        return;
+    struct tp_slots x =
+        tp_slots_folded(fig, x_key, TP_PANEL_ROWS_MAX / y.count);
+    for (int kind = 0; kind <= DEVIATION_MEAN && !fig->failed; kind++) {
+        struct tp_metric metric = {
+            .values = find_deviation(fig, (enum deviation)kind)};
+        struct tp_matrix matrix = {
+            .x = x_key,
+            .y = TP_KEY_RANK,
+            .columns = x.count,
+            .rows = y.count,
+            .x_fold = x.fold,
+            .y_fold = y.fold,
+            .values = cell_medians(fig, &metric, &x, &y),
+        };
+        if (!matrix.values)
+            return;
+        tp_fig_matrix(fig, deviation_title(fig, (enum deviation)kind, &matrix),
+                      &matrix,
+                      deviation_colour((enum deviation)kind, &matrix),
+                      TP_PALETTE_DEVIATION);
+    }
+}
+
+void tp_fig_rank_layer_deviation(struct tp_fig *fig)
+{
+    rank_matrix(fig, TP_KEY_LAYER);
+}
+
+void tp_fig_rank_iteration_deviation(struct tp_fig *fig)
+{
+    rank_matrix(fig, TP_KEY_ITERATION);
+}
