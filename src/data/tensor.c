@@ -344,6 +344,13 @@ static void copy_box(const unsigned char *from, const struct axis *axes,
     } while (next_place(axes, n - 1, index, &source, &target));
 }
 
+/* Part of a request: where it begins in the storage and in the result. */
+struct box {
+    struct axis axes[TP_LIMIT_DIMS];
+    int n;
+    int64_t from, to;
+};
+
 /* How a box is read: the axes from `level` on are covered by one read of
  * `span` elements, `group` places of the axis `level` at a time. */
 struct plan {
@@ -408,16 +415,14 @@ static enum tp_status read_group(const struct transfer *transfer,
     return status;
 }
 
-/*
- * Reads a box of the storage, first element `from`, to the place `to` of the
- * result. The axes are reordered.
- */
+/* Reads a box in the order of the storage. The box is used up. */
 static enum tp_status read_box(const struct transfer *transfer,
-                               struct axis *axes, int n, int64_t from,
-                               int64_t to, struct tp_error *err)
+                               struct box *box, struct tp_error *err)
 {
-    sort_by_stride(axes, n);
-    n = join_axes(axes, n);
+    struct axis *axes = box->axes;
+    int64_t from = box->from, to = box->to;
+    sort_by_stride(axes, box->n);
+    const int n = join_axes(axes, box->n);
     const int64_t direct = DIRECT_BYTES / (int64_t)transfer->size;
     struct plan plan;
     if (n > 0 && axes[n - 1].from == 1 && axes[n - 1].to == 1 &&
@@ -454,21 +459,19 @@ static enum tp_status read_box(const struct transfer *transfer,
 }
 
 /*
- * Describes the largest box of the walk that begins at element `first` and
- * has at most `n` elements: its axes, their number, its first element in the
- * storage. Returns how many elements it has.
+ * Sets the largest box of the walk that begins at element `first` and has at
+ * most `n` elements (box->to is left alone). Returns how many it has.
  */
 static int64_t largest_box(const struct tp_walk *walk, int64_t first,
-                           int64_t n, struct axis *axes, int *naxes,
-                           int64_t *from)
+                           int64_t n, struct box *box)
 {
     int64_t index[TP_LIMIT_DIMS] = {0};
     int64_t rest = first;
-    *from = walk->tensor->offset;
+    box->from = walk->tensor->offset;
     for (int i = walk->ndim - 1; i >= 0; i--) {
         index[i] = rest % walk->shape[i];
         rest /= walk->shape[i];
-        *from += index[i] * walk->stride[i];
+        box->from += index[i] * walk->stride[i];
     }
     int level = walk->ndim - 1;
     int64_t volume = 1; /* elements in one place of axis `level` */
@@ -481,14 +484,15 @@ static int64_t largest_box(const struct tp_walk *walk, int64_t first,
         count = n / volume;
     }
     int64_t to = volume;
-    *naxes = 0;
+    box->n = 0;
     for (int i = level; i < walk->ndim; i++) {
         const int64_t places = i == level ? count : walk->shape[i];
         if (i > level) {
             to /= walk->shape[i];
         }
         if (places > 1) {
-            axes[(*naxes)++] = (struct axis){places, walk->stride[i], to};
+            box->axes[box->n++] =
+                (struct axis){places, walk->stride[i], to};
         }
     }
     return count * volume;
@@ -505,13 +509,10 @@ static enum tp_status read_strided(const struct tp_walk *walk, int64_t first,
         .scratch = scratch,
     };
     for (int64_t done = 0; done < n;) {
-        struct axis axes[TP_LIMIT_DIMS];
-        int naxes;
-        int64_t from;
-        const int64_t boxed =
-            largest_box(walk, first + done, n - done, axes, &naxes, &from);
-        const enum tp_status status =
-            read_box(&transfer, axes, naxes, from, done, err);
+        struct box box;
+        box.to = done;
+        const int64_t boxed = largest_box(walk, first + done, n - done, &box);
+        const enum tp_status status = read_box(&transfer, &box, err);
         if (status != TP_OK) {
             return status;
         }

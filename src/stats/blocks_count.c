@@ -338,11 +338,20 @@ TP_INLINE void gather_limits(const struct tp_block_plan *plan,
     }
 }
 
+/* Rows of up to 32 codes, `pitch` codes apart; at most a block of them. */
+struct tile {
+    const uint16_t *codes;
+    size_t pitch, height;
+    uint32_t some; /* a bit for each column there is */
+};
+
 AVX512 static void columns_512(const struct tp_block_plan *plan,
-                               const uint16_t *codes, size_t pitch,
-                               size_t height, __mmask32 some,
+                               const struct tile *tile,
                                struct tp_block_counts *counts)
 {
+    const uint16_t *codes = tile->codes;
+    const size_t pitch = tile->pitch, height = tile->height;
+    const __mmask32 some = tile->some;
     const __m512i infinity = _mm512_set1_epi16((short)plan->infinity);
     __m512i top = _mm512_setzero_si512();
     for (size_t row = 0; row < height; row++) {
@@ -418,9 +427,13 @@ AVX512 static void all_columns_512(const struct job *job,
         const size_t left = job->length - row;
         for (size_t i = 0; i < job->columns; i += 32) {
             const size_t n = job->columns - i;
-            columns_512(job->plan, codes + row * job->columns + i,
-                        job->columns, left < block ? left : block,
-                        n < 32 ? (1u << n) - 1 : UINT32_MAX, &sum);
+            const struct tile tile = {
+                .codes = codes + row * job->columns + i,
+                .pitch = job->columns,
+                .height = left < block ? left : block,
+                .some = n < 32 ? (1u << n) - 1 : UINT32_MAX,
+            };
+            columns_512(job->plan, &tile, &sum);
         }
     }
     tp_block_counts_merge(counts, &sum, 1);
