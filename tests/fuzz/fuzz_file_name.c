@@ -16,10 +16,9 @@ static void check_label(const struct tp_label *label, size_t size)
                                  label->phase,      label->component,
                                  label->quant_type, label->tensor_name,
                                  label->timestamp};
-    const int64_t numbers[] = {label->layer_idx,  label->rank,
-                               label->sample_idx, label->group_idx,
-                               label->iteration,  label->counter,
-                               label->batch_size};
+    const int64_t numbers[] = {
+        label->layer_idx, label->rank,    label->sample_idx, label->group_idx,
+        label->iteration, label->counter, label->batch_size};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         fuzz_need(texts[i] && (strlen(texts[i]) <= size ||
                                strcmp(texts[i], "backward") == 0 ||
