@@ -26,7 +26,7 @@
  * is kept per range and merged in order; so the number of jobs is not seen.
  *
  * Tensors of at most one range never leave their thread, and those of at most
- * TP_CODES_SORTED values are read once and sorted in memory.
+ * SMALL_CODES values are read once and sorted in memory.
  */
 
 enum {
@@ -37,6 +37,9 @@ enum {
     RANGE_BYTES = 16 << 20,
     /* Ranges between two merges: bounds memory for tensors of any size. */
     WAVE_RANGES = 256,
+    /* Up to so many real numbers a tensor is read once, and wide ones are
+     * sorted in memory. */
+    SMALL_CODES = TP_SELECT_SMALL,
     /* A piece may begin up to this many bytes early, at the begin of a block
      * of a block format. */
     EARLY_BYTES = PIECE_BYTES / 4
@@ -45,14 +48,13 @@ enum {
 /* Tables of a worker; all-zero between two ranges, whichever kind was used. */
 union tables {
     struct tp_code_tables codes;
-    struct tp_select_tables select;
+    union tp_select_tables select;
 };
 
 /* Sorted lists, or scratch for sorting: used when a tensor is finished. */
 struct lists {
     double value[TP_CODES];
     uint64_t count[TP_CODES];
-    uint16_t codes[2 * TP_CODES_SORTED];
 };
 
 /* Scratch of one worker. Pointers are NULL until first needed. */
@@ -110,7 +112,7 @@ struct scan {
     const struct tp_select *select;
     struct part *wave;    /* [WAVE_RANGES]                                */
     pthread_mutex_t lock; /* for what follows                             */
-    uint64_t *totals;
+    uint64_t *totals;     /* NULL: counts stay in the worker's tables      */
     struct tp_block_counts blocks;
     size_t failed;        /* range of *err; SIZE_MAX: none                */
     enum tp_status status;
@@ -273,8 +275,10 @@ static void count_piece(const struct scan *scan, const void *codes,
             tp_codes_count16(&tables->codes, codes, n);
     }
     if (scan->work & WORK_VALUES) {
+        bool bins = scan->real != TP_FLOAT32; /* tp_select_top_bins */
         tp_values_add(scan->real, codes, n, &scan->judge,
-                      &gather->part->values, gather->worker->bins);
+                      &gather->part->values,
+                      bins ? gather->worker->bins : NULL);
         tp_select_count_top(scan->real, codes, n, &tables->select);
     }
     if (scan->work & WORK_SELECT)
@@ -309,10 +313,8 @@ static void add_to_totals(struct scan *scan, struct gather *gather)
 {
     union tables *tables = gather->worker->tables;
     pthread_mutex_lock(&scan->lock);
-    if (scan->work & WORK_CODES)
-        tp_codes_flush(&tables->codes,
-                       scan->size == scan->parts ? 256 : TP_CODES,
-                       scan->totals);
+    if ((scan->work & WORK_CODES) && scan->totals)
+        tp_codes_flush(&tables->codes, scan->totals);
     if (scan->work & WORK_VALUES) {
         tp_select_flush_top(&tables->select, scan->totals);
         tp_bins_flush(gather->worker->bins, scan->result->summary.bins);
@@ -592,12 +594,14 @@ static struct tp_code_list list_in(struct lists *lists)
 
 /* --- the kinds of tensors ---------------------------------------------- */
 
-/* At most TP_CODES_SORTED values: read once, then everything in memory. */
+/* At most SMALL_CODES values: read once, then everything in memory. */
 static enum tp_status scan_small(struct scan *scan, bool crc)
 {
     struct worker *worker = &scan->scanner->workers[scan->worker];
     size_t elements = (size_t)scan->walk.count;
     size_t n = (size_t)scan->codes;
+    bool narrow = scan->size / scan->parts <= 2;
+    scan->work = narrow ? WORK_CODES : 0;
     enum tp_status status = prepare_worker(scan, worker, scan->err);
     if (status != TP_OK)
         return status;
@@ -611,10 +615,13 @@ static enum tp_status scan_small(struct scan *scan, bool crc)
                                                   elements * scan->size));
     if (status != TP_OK)
         return status;
-    if (scan->size / scan->parts <= 2) {
+    if (narrow) {
         struct tp_code_list list = list_in(worker->lists);
-        tp_codes_list_sorted(scan->real, codes, n, worker->lists->codes,
-                             &list);
+        if (scan->size == scan->parts)
+            tp_codes_count8(&worker->tables->codes, codes, n);
+        else
+            tp_codes_count16(&worker->tables->codes, codes, n);
+        tp_codes_list_flush(scan->real, &worker->tables->codes, &list);
         finish_list(scan, &list);
     } else {
         struct tp_ranks ranks;
@@ -636,19 +643,28 @@ static enum tp_status scan_small(struct scan *scan, bool crc)
     return TP_OK;
 }
 
-/* Many values of 8 or 16 bits: one reading. */
+/* Many values of 8 or 16 bits: one reading. A single range runs here and now,
+ * and leaves its counts in the tables of this worker. */
 static enum tp_status scan_codes(struct scan *scan, unsigned work)
 {
-    scan->totals = calloc(TP_CODES, sizeof *scan->totals);
-    if (!scan->totals)
-        return tp_fail_memory(scan->err);
+    bool single = (uint64_t)scan->walk.count * scan->size <= RANGE_BYTES;
+    if (!single) {
+        scan->totals = calloc(TP_CODES, sizeof *scan->totals);
+        if (!scan->totals)
+            return tp_fail_memory(scan->err);
+    }
     enum tp_status status = read_all(scan, work | WORK_CODES);
     struct worker *worker = &scan->scanner->workers[scan->worker];
-    if (status == TP_OK && !provide(&worker->lists, sizeof *worker->lists))
+    if (status == TP_OK && !provide(&worker->lists, sizeof *worker->lists)) {
+        empty_tables(worker);
         status = tp_fail_memory(scan->err);
+    }
     if (status == TP_OK) {
         struct tp_code_list list = list_in(worker->lists);
-        tp_codes_list(scan->real, scan->totals, &list);
+        if (single)
+            tp_codes_list_flush(scan->real, &worker->tables->codes, &list);
+        else
+            tp_codes_list(scan->real, scan->totals, &list);
         finish_list(scan, &list);
     }
     free(scan->totals);
@@ -666,10 +682,10 @@ static enum tp_status select_values(struct scan *scan,
     enum tp_status status = TP_OK;
     tp_select_begin(select, scan->real, &scan->values, ranks, scan->totals);
     scan->select = select;
-    while (select->digit > 0 && status == TP_OK) {
+    while (select->next != TP_SELECT_DONE && status == TP_OK) {
         memset(scan->totals, 0, TP_SELECT_ROOM * sizeof *scan->totals);
         status = read_all(scan, WORK_SELECT);
-        tp_select_step(select, scan->totals);
+        tp_select_learn(select, scan->totals);
     }
     if (status == TP_OK)
         tp_select_values(select, ordered);
@@ -677,7 +693,7 @@ static enum tp_status select_values(struct scan *scan,
     return status;
 }
 
-/* Many values of 32 or 64 bits: two readings or more. */
+/* Many values of 32 or 64 bits: two or three readings. */
 static enum tp_status scan_values(struct scan *scan, unsigned work)
 {
     scan->totals = calloc(TP_SELECT_ROOM, sizeof *scan->totals);
@@ -686,6 +702,9 @@ static enum tp_status scan_values(struct scan *scan, unsigned work)
     struct tp_ranks ranks;
     double ordered[TP_RANKS] = {0};
     enum tp_status status = read_all(scan, work | WORK_VALUES);
+    if (status == TP_OK && scan->real == TP_FLOAT32)
+        tp_select_top_bins(scan->totals, &scan->values.counts,
+                           scan->result->summary.bins);
     tp_ranks_of(scan->values.moments.n, scan->walk.repeat, &ranks);
     if (status == TP_OK && ranks.n > 0)
         status = select_values(scan, &ranks, ordered);
@@ -777,7 +796,7 @@ enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
     if (crc_apart)
         status = check_storage(&scan);
     pthread_mutex_init(&scan.lock, NULL);
-    if (status == TP_OK && scan.codes <= TP_CODES_SORTED)
+    if (status == TP_OK && scan.codes <= SMALL_CODES)
         status = scan_small(&scan, crc && !crc_apart);
     else if (status == TP_OK)
         status = scan_large(&scan, crc && !crc_apart);

@@ -11,12 +11,11 @@
 #include "stats/order.h"
 #include "stats/quantile.h"
 
-void tp_codes_count16(struct tp_code_tables *tables, const void *codes,
-                      size_t n)
+static void count16_many(struct tp_code_tables *tables,
+                         const unsigned char *at, size_t n)
 {
     uint32_t *a = tables->count[0], *b = tables->count[1];
     uint32_t *c = tables->count[2], *d = tables->count[3];
-    const unsigned char *at = codes;
     for (; n >= 4; n -= 4, at += 8) {
         uint64_t four;
         memcpy(&four, at, sizeof four);
@@ -30,6 +29,42 @@ void tp_codes_count16(struct tp_code_tables *tables, const void *codes,
         memcpy(&code, at, sizeof code);
         a[code]++;
     }
+    tables->all_used = true;
+    tables->depth = TP_CODE_TABLES;
+}
+
+/* Two tables are enough here, and fewer lines to visit afterwards. */
+static void count16_few(struct tp_code_tables *tables,
+                        const unsigned char *at, size_t n)
+{
+    uint32_t *a = tables->count[0], *b = tables->count[1];
+    uint8_t *used = tables->used;
+    for (; n >= 2; n -= 2, at += 4) {
+        uint32_t two;
+        memcpy(&two, at, sizeof two);
+        uint32_t first = two & 0xffff, second = two >> 16;
+        a[first]++;
+        b[second]++;
+        used[first / TP_CODE_LINE] = 1;
+        used[second / TP_CODE_LINE] = 1;
+    }
+    if (n > 0) {
+        uint16_t code;
+        memcpy(&code, at, sizeof code);
+        a[code]++;
+        used[code / TP_CODE_LINE] = 1;
+    }
+    if (tables->depth < 2)
+        tables->depth = 2;
+}
+
+void tp_codes_count16(struct tp_code_tables *tables, const void *codes,
+                      size_t n)
+{
+    if (n > TP_CODES_FEW)
+        count16_many(tables, codes, n);
+    else
+        count16_few(tables, codes, n);
 }
 
 void tp_codes_count8(struct tp_code_tables *tables, const void *codes,
@@ -52,17 +87,56 @@ void tp_codes_count8(struct tp_code_tables *tables, const void *codes,
     }
     for (; n > 0; n--)
         a[*at++]++;
+    memset(tables->used, 1, 256 / TP_CODE_LINE);
+    tables->depth = TP_CODE_TABLES;
 }
 
-void tp_codes_flush(struct tp_code_tables *tables, size_t codes,
-                    uint64_t *totals)
+/* Takes the counts of one line out of the tables. */
+static void take_line(struct tp_code_tables *tables, size_t line,
+                      uint64_t count[TP_CODE_LINE])
 {
-    uint32_t *a = tables->count[0], *b = tables->count[1];
-    uint32_t *c = tables->count[2], *d = tables->count[3];
-    for (size_t i = 0; i < codes; i++)
-        totals[i] += (uint64_t)a[i] + b[i] + c[i] + d[i];
-    for (int i = 0; i < TP_CODE_TABLES; i++)
-        memset(tables->count[i], 0, codes * sizeof tables->count[i][0]);
+    size_t first = line * TP_CODE_LINE;
+    memset(count, 0, TP_CODE_LINE * sizeof *count);
+    for (int t = 0; t < tables->depth; t++) {
+        uint32_t *entry = &tables->count[t][first];
+        for (int i = 0; i < TP_CODE_LINE; i++)
+            count[i] += entry[i];
+        memset(entry, 0, TP_CODE_LINE * sizeof *entry);
+    }
+    tables->used[line] = 0;
+}
+
+/* Lines whose marks are looked at together. */
+enum { MARKS = sizeof(uint64_t) };
+
+/* Whether one of the MARKS lines from `line` on may be in use. */
+static bool any_used(const struct tp_code_tables *tables, size_t line)
+{
+    uint64_t marks;
+    memcpy(&marks, &tables->used[line], sizeof marks);
+    return marks != 0 || tables->all_used;
+}
+
+/* All counts have been taken. */
+static void reset_tables(struct tp_code_tables *tables)
+{
+    tables->all_used = false;
+    tables->depth = 0;
+}
+
+void tp_codes_flush(struct tp_code_tables *tables, uint64_t *totals)
+{
+    for (size_t line = 0; line < TP_CODE_LINES; line++) {
+        if (line % MARKS == 0 && !any_used(tables, line)) {
+            line += MARKS - 1;
+            continue;
+        }
+        uint64_t count[TP_CODE_LINE];
+        take_line(tables, line, count);
+        for (size_t i = 0; i < TP_CODE_LINE; i++)
+            totals[line * TP_CODE_LINE + i] += count[i];
+    }
+    reset_tables(tables);
 }
 
 /* Makes the list empty; the arrays stay. */
@@ -99,111 +173,113 @@ static void list_finish(struct tp_code_list *list, size_t n)
     list->length = length;
 }
 
-enum { DECODE_BATCH = 512 };
+/* A list under construction: codes are collected in key order, decoded in
+ * batches behind the counts they belong to. */
+enum { BATCH = 512 };
 
-/* Values of the codes of keys[0..n). */
-static void decode_keys(enum tp_dtype dtype, const uint16_t *keys, size_t n,
-                        double *values)
+struct builder {
+    enum tp_dtype dtype;
+    size_t size; /* bytes of a code */
+    struct tp_code_list *list;
+    size_t length, waiting;
+    uint16_t codes[BATCH];
+};
+
+static void decode_waiting(struct builder *builder)
 {
-    enum tp_order order = tp_order_of(dtype);
-    size_t size = tp_dtype_info(dtype)->size;
-    for (size_t first = 0; first < n; first += DECODE_BATCH) {
-        uint16_t wide[DECODE_BATCH];
-        uint8_t narrow[DECODE_BATCH];
-        size_t batch = n - first < DECODE_BATCH ? n - first : DECODE_BATCH;
-        for (size_t i = 0; i < batch; i++) {
-            wide[i] = (uint16_t)tp_order_code(order, 8 * (int)size,
-                                              keys[first + i]);
-            narrow[i] = (uint8_t)wide[i];
-        }
-        const void *codes = size == 1 ? (const void *)narrow : wide;
-        tp_dtype_decode(dtype, codes, batch, values + first);
+    uint8_t narrow[BATCH];
+    const void *codes = builder->codes;
+    if (builder->size == 1) {
+        for (size_t i = 0; i < builder->waiting; i++)
+            narrow[i] = (uint8_t)builder->codes[i];
+        codes = narrow;
     }
+    tp_dtype_decode(builder->dtype, codes, builder->waiting,
+                    builder->list->value + builder->length -
+                        builder->waiting);
+    builder->waiting = 0;
+}
+
+static void add_code(struct builder *builder, size_t code, uint64_t count)
+{
+    if (count == 0)
+        return;
+    builder->codes[builder->waiting++] = (uint16_t)code;
+    builder->list->count[builder->length++] = count;
+    if (builder->waiting == BATCH)
+        decode_waiting(builder);
+}
+
+static void build_begin(struct builder *builder, enum tp_dtype dtype,
+                        struct tp_code_list *list)
+{
+    builder->dtype = dtype;
+    builder->size = tp_dtype_info(dtype)->size;
+    assert(builder->size <= 2);
+    builder->list = list;
+    builder->length = builder->waiting = 0;
+    list_reset(list);
+}
+
+static void build_end(struct builder *builder)
+{
+    decode_waiting(builder);
+    list_finish(builder->list, builder->length);
 }
 
 void tp_codes_list(enum tp_dtype dtype, const uint64_t *totals,
                    struct tp_code_list *list)
 {
+    struct builder builder;
+    build_begin(&builder, dtype, list);
     enum tp_order order = tp_order_of(dtype);
-    int bits = 8 * tp_dtype_info(dtype)->size;
-    assert(bits == 8 || bits == 16);
-    list_reset(list);
-    uint16_t keys[DECODE_BATCH];
-    size_t length = 0, batch = 0;
+    int bits = 8 * (int)builder.size;
     for (size_t key = 0; key < (size_t)1 << bits; key++) {
-        uint64_t count = totals[tp_order_code(order, bits, key)];
-        if (count == 0)
+        size_t code = tp_order_code(order, bits, key);
+        add_code(&builder, code, totals[code]);
+    }
+    build_end(&builder);
+}
+
+/* Takes the lines [first, first + MARKS) in key order: for negative floating
+ * codes, `flip`, that is from the highest code to the lowest. */
+static void take_lines(struct builder *builder, struct tp_code_tables *tables,
+                       size_t first, bool flip)
+{
+    for (size_t l = 0; l < MARKS; l++) {
+        size_t line = first + (flip ? MARKS - 1 - l : l);
+        if (!tables->all_used && !tables->used[line])
             continue;
-        keys[batch++] = (uint16_t)key;
-        list->count[length++] = count;
-        if (batch == DECODE_BATCH) {
-            decode_keys(dtype, keys, batch, list->value + length - batch);
-            batch = 0;
+        uint64_t count[TP_CODE_LINE];
+        take_line(tables, line, count);
+        for (size_t i = 0; i < TP_CODE_LINE; i++) {
+            size_t at = flip ? TP_CODE_LINE - 1 - i : i;
+            add_code(builder, line * TP_CODE_LINE + at, count[at]);
         }
     }
-    decode_keys(dtype, keys, batch, list->value + length - batch);
-    list_finish(list, length);
 }
 
-/* One pass of a radix sort by the byte at `shift`. */
-static void sort_pass(const uint16_t *from, size_t n, int shift, uint16_t *to)
+void tp_codes_list_flush(enum tp_dtype dtype, struct tp_code_tables *tables,
+                         struct tp_code_list *list)
 {
-    uint32_t start[256] = {0};
-    for (size_t i = 0; i < n; i++)
-        start[from[i] >> shift & 0xff]++;
-    uint32_t sum = 0;
-    for (int i = 0; i < 256; i++) {
-        uint32_t count = start[i];
-        start[i] = sum;
-        sum += count;
-    }
-    for (size_t i = 0; i < n; i++)
-        to[start[from[i] >> shift & 0xff]++] = from[i];
-}
-
-/* Replaces sorted keys[0..n) by the distinct ones; returns their number. */
-static size_t count_runs(uint16_t *keys, size_t n, uint64_t *count)
-{
-    size_t length = 0;
-    for (size_t i = 0; i < n;) {
-        size_t start = i;
-        uint16_t key = keys[i];
-        while (i < n && keys[i] == key)
-            i++;
-        keys[length] = key;
-        count[length++] = i - start;
-    }
-    return length;
-}
-
-void tp_codes_list_sorted(enum tp_dtype dtype, const void *codes, size_t n,
-                          uint16_t *scratch, struct tp_code_list *list)
-{
-    assert(n <= TP_CODES_SORTED);
+    const size_t together = (size_t)MARKS * TP_CODE_LINE;
+    struct builder builder;
+    build_begin(&builder, dtype, list);
     enum tp_order order = tp_order_of(dtype);
-    int bits = 8 * tp_dtype_info(dtype)->size;
-    uint16_t *keys = scratch, *other = scratch + TP_CODES_SORTED;
-    const unsigned char *bytes = codes;
-    for (size_t i = 0; i < n; i++) {
-        uint16_t code = bytes[i];
-        if (bits == 16)
-            memcpy(&code, bytes + 2 * i, sizeof code);
-        keys[i] = (uint16_t)tp_order_key(order, bits, code);
+    int bits = 8 * (int)builder.size;
+    for (size_t key = 0; key < (size_t)1 << bits; key += together) {
+        size_t code = tp_order_code(order, bits, key);
+        size_t first = code / together * MARKS;
+        if (any_used(tables, first))
+            take_lines(&builder, tables, first, code % together != 0);
     }
-    sort_pass(keys, n, 0, other);
-    if (bits == 16)
-        sort_pass(other, n, 8, keys);
-    else
-        keys = other;
-    list_reset(list);
-    size_t length = count_runs(keys, n, list->count);
-    decode_keys(dtype, keys, length, list->value);
-    list_finish(list, length);
+    reset_tables(tables);
+    build_end(&builder);
 }
 
 void tp_code_list_repeat(struct tp_code_list *list, uint64_t repeat)
 {
-    for (size_t i = 0; i < list->length; i++)
+    for (size_t i = 0; i < list->length && repeat != 1; i++)
         list->count[i] *= repeat;
     list->finite *= repeat;
     list->nan *= repeat;

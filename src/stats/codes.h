@@ -2,6 +2,7 @@
 #ifndef TP_STATS_CODES_H
 #define TP_STATS_CODES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,18 +22,24 @@ enum {
     /* Four tables, one for each of four neighbours: on constant data a
      * single one would wait for its own last store each time. */
     TP_CODE_TABLES = 4,
-    /* Below this a tensor sorts its codes instead: clearing and scanning the
-     * tables costs more than a radix sort of so few. */
-    TP_CODES_SORTED = 32768
+    /* Codes that share a cache line of a table, and are marked together. */
+    TP_CODE_LINE = 16,
+    TP_CODE_LINES = TP_CODES / TP_CODE_LINE,
+    /* Up to so many codes, lines in use are marked, so that few codes do not
+     * pay for scanning and clearing 65 536 counters. */
+    TP_CODES_FEW = 65536
 };
 
 /*
  * Counting tables of one worker, 1 MiB. All-zero bytes are empty. A table
  * entry holds at most 2^32 - 1, so not more than that many codes may be
- * added between two calls of tp_codes_flush.
+ * added between two flushes.
  */
 struct tp_code_tables {
     uint32_t count[TP_CODE_TABLES][TP_CODES];
+    uint8_t used[TP_CODE_LINES]; /* 1: some code of the line was counted   */
+    bool all_used;               /* nothing is known about lines           */
+    int depth;                   /* tables in use: the first so many       */
 };
 
 /*
@@ -44,12 +51,8 @@ void tp_codes_count16(struct tp_code_tables *tables, const void *codes,
 void tp_codes_count8(struct tp_code_tables *tables, const void *codes,
                      size_t n);
 
-/*
- * Adds the tables to totals[codes] and empties them; codes is TP_CODES, or
- * 256 when only 8-bit codes were counted.
- */
-void tp_codes_flush(struct tp_code_tables *tables, size_t codes,
-                    uint64_t *totals);
+/* Adds the tables to totals[TP_CODES] and empties them. */
+void tp_codes_flush(struct tp_code_tables *tables, uint64_t *totals);
 
 /*
  * A histogram as a list: the finite values that occur, ascending, with their
@@ -71,12 +74,10 @@ struct tp_code_list {
 void tp_codes_list(enum tp_dtype dtype, const uint64_t *totals,
                    struct tp_code_list *list);
 
-/*
- * The same list from n <= TP_CODES_SORTED codes directly, by sorting.
- * `scratch` has 2 * TP_CODES_SORTED elements.
- */
-void tp_codes_list_sorted(enum tp_dtype dtype, const void *codes, size_t n,
-                          uint16_t *scratch, struct tp_code_list *list);
+/* The same list of what was counted since the last flush; empties the
+ * tables. Costs little when few codes were counted. */
+void tp_codes_list_flush(enum tp_dtype dtype, struct tp_code_tables *tables,
+                         struct tp_code_list *list);
 
 /* Every count times `repeat` (stride-0 axes). */
 void tp_code_list_repeat(struct tp_code_list *list, uint64_t repeat);

@@ -34,16 +34,18 @@ static inline enum tp_order tp_order_of(enum tp_dtype dtype)
     }
 }
 
-/* Key of a code of `bits` bits, and back. */
+/* Key of a code of `bits` bits, and back; without branches on the sign, which
+ * no processor can predict. */
 static inline uint64_t tp_order_key(enum tp_order order, int bits,
                                     uint64_t code)
 {
     uint64_t sign = (uint64_t)1 << (bits - 1);
     if (order == TP_ORDER_UNSIGNED)
         return code;
-    if (order == TP_ORDER_FLOAT && (code & sign))
-        return ~code & (sign | (sign - 1));
-    return code ^ sign;
+    if (order == TP_ORDER_SIGNED)
+        return code ^ sign;
+    uint64_t negative = 0 - (code >> (bits - 1)); /* all ones or zero */
+    return code ^ (sign | (negative & (sign - 1)));
 }
 
 static inline uint64_t tp_order_code(enum tp_order order, int bits,
@@ -52,9 +54,10 @@ static inline uint64_t tp_order_code(enum tp_order order, int bits,
     uint64_t sign = (uint64_t)1 << (bits - 1);
     if (order == TP_ORDER_UNSIGNED)
         return key;
-    if (order == TP_ORDER_FLOAT && !(key & sign))
-        return ~key & (sign | (sign - 1));
-    return key ^ sign;
+    if (order == TP_ORDER_SIGNED)
+        return key ^ sign;
+    uint64_t negative = (key >> (bits - 1)) - 1;
+    return key ^ (sign | (negative & (sign - 1)));
 }
 
 #endif

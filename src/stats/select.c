@@ -25,32 +25,52 @@ static int bits_of(enum tp_dtype dtype)
     return bits;
 }
 
-void tp_select_count_top(enum tp_dtype dtype, const void *codes, size_t n,
-                         struct tp_select_tables *tables)
+/*
+ * The loops over codes are written once, for any width and order; each case
+ * below is an instance with both known.
+ */
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE uint64_t load_key(enum tp_order order, int bits,
+                         const unsigned char *at, size_t i)
 {
-    uint32_t *even = tables->count, *odd = tables->count + TP_SELECT_TOP;
-    enum tp_order order = tp_order_of(dtype);
-    size_t i = 0;
-    if (bits_of(dtype) == 32) {
-        const int shift = 32 - TP_SELECT_TOP_BITS;
-        for (; i + 2 <= n; i += 2) {
-            even[tp_order_key(order, 32, load32(codes, i)) >> shift]++;
-            odd[tp_order_key(order, 32, load32(codes, i + 1)) >> shift]++;
-        }
-        for (; i < n; i++)
-            even[tp_order_key(order, 32, load32(codes, i)) >> shift]++;
-    } else {
-        const int shift = 64 - TP_SELECT_TOP_BITS;
-        for (; i + 2 <= n; i += 2) {
-            even[tp_order_key(order, 64, load64(codes, i)) >> shift]++;
-            odd[tp_order_key(order, 64, load64(codes, i + 1)) >> shift]++;
-        }
-        for (; i < n; i++)
-            even[tp_order_key(order, 64, load64(codes, i)) >> shift]++;
+    uint64_t code = bits == 32 ? load32(at, i) : load64(at, i);
+    return tp_order_key(order, bits, code);
+}
+
+INLINE void top_loop(enum tp_order order, int bits, const unsigned char *at,
+                     size_t n, uint32_t *count)
+{
+    uint32_t *odd = count + TP_SELECT_TOP;
+    const int shift = bits - TP_SELECT_TOP_BITS;
+    for (size_t i = 0; i + 2 <= n; i += 2) {
+        count[load_key(order, bits, at, i) >> shift]++;
+        odd[load_key(order, bits, at, i + 1) >> shift]++;
+    }
+    if (n % 2)
+        count[load_key(order, bits, at, n - 1) >> shift]++;
+}
+
+void tp_select_count_top(enum tp_dtype dtype, const void *codes, size_t n,
+                         union tp_select_tables *tables)
+{
+    uint32_t *count = tables->count;
+    switch (dtype) {
+    case TP_FLOAT32:
+        top_loop(TP_ORDER_FLOAT, 32, codes, n, count);
+        break;
+    case TP_FLOAT64:
+        top_loop(TP_ORDER_FLOAT, 64, codes, n, count);
+        break;
+    default:
+        if (bits_of(dtype) == 32)
+            top_loop(tp_order_of(dtype), 32, codes, n, count);
+        else
+            top_loop(tp_order_of(dtype), 64, codes, n, count);
     }
 }
 
-void tp_select_flush_top(struct tp_select_tables *tables, uint64_t *totals)
+void tp_select_flush_top(union tp_select_tables *tables, uint64_t *totals)
 {
     const uint32_t *even = tables->count;
     const uint32_t *odd = tables->count + TP_SELECT_TOP;
@@ -59,18 +79,42 @@ void tp_select_flush_top(struct tp_select_tables *tables, uint64_t *totals)
     memset(tables, 0, sizeof *tables);
 }
 
+void tp_select_top_bins(const uint64_t *totals,
+                        const struct tp_counts *counts, uint64_t *bins)
+{
+    const uint64_t half = TP_SELECT_TOP / 2;
+    const uint64_t infinity = (uint64_t)0x7f800000 >> 15;
+    uint64_t below_zero = 0;
+    for (uint64_t i = 0; i < infinity; i++) {
+        uint64_t above = totals[half + i], below = totals[half - 1 - i];
+        bins[i >> 5] += above;
+        bins[TP_SUMMARY_BINS / 2 + (i >> 5)] += below;
+        below_zero += below;
+    }
+    /* The first bin of either sign holds the zeros too. */
+    uint64_t negative_zero = below_zero - counts->negative;
+    bins[TP_SUMMARY_BINS / 2] -= negative_zero;
+    bins[0] -= counts->zero - negative_zero;
+}
+
 /*
- * After prefixes and groups have changed: how many bits the next pass can
- * find with a table for each group, and the index by the top 16 bits.
+ * After prefixes and groups have changed: what the next reading is for, and
+ * the index by the top 16 bits.
  */
-static void plan_pass(struct tp_select *select)
+static void plan_reading(struct tp_select *select)
 {
     int group_bits = 0;
+    uint64_t keys = 0;
     while (1u << group_bits < select->groups)
         group_bits++;
+    for (unsigned g = 0; g < select->groups; g++)
+        keys += select->size[g];
     int left = select->bits - select->known;
     int room = TP_SELECT_ROOM_BITS - group_bits;
     select->digit = left < room ? left : room;
+    select->next = left == 0                 ? TP_SELECT_DONE
+                   : keys <= TP_SELECT_SMALL ? TP_SELECT_GATHER
+                                             : TP_SELECT_DIGIT;
     memset(select->first_group, 0, sizeof select->first_group);
     for (unsigned g = select->groups; g-- > 0;)
         select->first_group[select->prefix[g] >> (select->known - 16)] =
@@ -91,28 +135,36 @@ static uint64_t find_digit(const uint64_t *counts, int bits, uint64_t *rank)
     return digit;
 }
 
-/* Puts wanted keys with these prefixes into groups. Prefixes ascend but for
- * the second of a pair, which may pass the first of the next. */
-static void make_groups(struct tp_select *select, const uint64_t *prefix)
+/* The prefix of a wanted key, and how many keys share it. */
+struct found {
+    uint64_t prefix, size;
+};
+
+/* Makes the groups of the wanted keys found. Prefixes ascend but for the
+ * second of a pair, which may pass the first of the next. */
+static void make_groups(struct tp_select *select, const struct found *found)
 {
     select->groups = 0;
     for (int i = 0; i < TP_RANKS; i++) {
-        unsigned at = 0;
-        while (at < select->groups && select->prefix[at] < prefix[i])
-            at++;
-        if (at < select->groups && select->prefix[at] == prefix[i])
+        unsigned at = select->groups;
+        while (at > 0 && select->prefix[at - 1] >= found[i].prefix)
+            at--;
+        if (at < select->groups && select->prefix[at] == found[i].prefix)
             continue;
-        memmove(&select->prefix[at + 1], &select->prefix[at],
-                (select->groups - at) * sizeof select->prefix[0]);
-        select->prefix[at] = prefix[i];
-        select->groups++;
+        for (unsigned g = select->groups++; g > at; g--) {
+            select->prefix[g] = select->prefix[g - 1];
+            select->size[g] = select->size[g - 1];
+        }
+        select->prefix[at] = found[i].prefix;
+        select->size[at] = found[i].size;
     }
     for (int i = 0; i < TP_RANKS; i++) {
         unsigned at = 0;
-        while (select->prefix[at] != prefix[i])
+        while (select->prefix[at] != found[i].prefix)
             at++;
         select->group[i] = at;
     }
+    plan_reading(select);
 }
 
 void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
@@ -120,94 +172,103 @@ void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
                      const struct tp_ranks *ranks, const uint64_t *totals)
 {
     uint64_t below = values->negative_nan + values->counts.neg_inf;
-    uint64_t prefix[TP_RANKS];
+    struct found found[TP_RANKS];
     select->dtype = dtype;
     select->order = tp_order_of(dtype);
     select->bits = bits_of(dtype);
     select->known = TP_SELECT_TOP_BITS;
     for (int i = 0; i < TP_RANKS; i++) {
         select->rank[i] = ranks->rank[i] + below;
-        prefix[i] = find_digit(totals, TP_SELECT_TOP_BITS, &select->rank[i]);
+        found[i].prefix =
+            find_digit(totals, TP_SELECT_TOP_BITS, &select->rank[i]);
+        found[i].size = totals[found[i].prefix];
     }
-    make_groups(select, prefix);
-    plan_pass(select);
+    make_groups(select, found);
 }
 
-/* Counts one key, if it belongs to a group. */
-static inline void count_key(const struct tp_select *select, uint64_t key,
-                             uint32_t *count)
+/* The group a key belongs to; select->groups if none. */
+INLINE unsigned group_of(const struct tp_select *select, int bits,
+                         uint64_t key)
 {
-    unsigned group = select->first_group[key >> (select->bits - 16)];
-    if (group == 0)
-        return;
-    group--;
-    int rest = select->bits - select->known;
-    uint64_t prefix = key >> rest;
+    unsigned group = select->first_group[key >> (bits - 16)];
+    if (group-- == 0)
+        return select->groups;
+    uint64_t prefix = key >> (bits - select->known);
     while (group < select->groups && select->prefix[group] < prefix)
         group++;
-    if (group == select->groups || select->prefix[group] != prefix)
-        return;
-    uint64_t mask = ((uint64_t)1 << select->digit) - 1;
-    uint64_t digit = key >> (rest - select->digit) & mask;
-    count[((uint64_t)group << select->digit) + digit]++;
+    if (group < select->groups && select->prefix[group] == prefix)
+        return group;
+    return select->groups;
+}
+
+INLINE void digit_loop(const struct tp_select *select, enum tp_order order,
+                       int bits, const unsigned char *at, size_t n,
+                       uint32_t *count)
+{
+    const int shift = bits - select->known - select->digit;
+    const uint64_t mask = ((uint64_t)1 << select->digit) - 1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = load_key(order, bits, at, i);
+        unsigned group = group_of(select, bits, key);
+        if (group < select->groups)
+            count[((uint64_t)group << select->digit) + (key >> shift & mask)]++;
+    }
+}
+
+static void gather_loop(const struct tp_select *select,
+                        const unsigned char *at, size_t n,
+                        union tp_select_tables *tables)
+{
+    uint64_t length = tables->gathered.length;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = load_key(select->order, select->bits, at, i);
+        if (group_of(select, select->bits, key) == select->groups)
+            continue;
+        if (length < TP_SELECT_SMALL) /* else the file was written to */
+            tables->gathered.key[length++] = key;
+    }
+    tables->gathered.length = length;
 }
 
 void tp_select_count(const struct tp_select *select, const void *codes,
-                     size_t n, struct tp_select_tables *tables)
+                     size_t n, union tp_select_tables *tables)
 {
     enum tp_order order = select->order;
-    if (select->bits == 32)
-        for (size_t i = 0; i < n; i++)
-            count_key(select, tp_order_key(order, 32, load32(codes, i)),
-                      tables->count);
+    if (select->next == TP_SELECT_GATHER)
+        gather_loop(select, codes, n, tables);
+    else if (select->dtype == TP_FLOAT32)
+        digit_loop(select, TP_ORDER_FLOAT, 32, codes, n, tables->count);
+    else if (select->dtype == TP_FLOAT64)
+        digit_loop(select, TP_ORDER_FLOAT, 64, codes, n, tables->count);
+    else if (select->bits == 32)
+        digit_loop(select, order, 32, codes, n, tables->count);
     else
-        for (size_t i = 0; i < n; i++)
-            count_key(select, tp_order_key(order, 64, load64(codes, i)),
-                      tables->count);
+        digit_loop(select, order, 64, codes, n, tables->count);
+}
+
+/* Gathered keys are kept behind their number. */
+static void flush_gathered(union tp_select_tables *tables, uint64_t *totals)
+{
+    uint64_t length = tables->gathered.length;
+    uint64_t room = TP_SELECT_SMALL - totals[0];
+    uint64_t taken = length < room ? length : room;
+    memcpy(totals + 1 + totals[0], tables->gathered.key,
+           taken * sizeof *totals);
+    totals[0] += taken;
+    memset(tables, 0, (1 + length) * sizeof *totals);
 }
 
 void tp_select_flush(const struct tp_select *select,
-                     struct tp_select_tables *tables, uint64_t *totals)
+                     union tp_select_tables *tables, uint64_t *totals)
 {
+    if (select->next == TP_SELECT_GATHER) {
+        flush_gathered(tables, totals);
+        return;
+    }
     size_t used = (size_t)select->groups << select->digit;
     for (size_t i = 0; i < used; i++)
         totals[i] += tables->count[i];
     memset(tables->count, 0, used * sizeof tables->count[0]);
-}
-
-void tp_select_step(struct tp_select *select, const uint64_t *totals)
-{
-    uint64_t prefix[TP_RANKS];
-    for (int i = 0; i < TP_RANKS; i++) {
-        unsigned group = select->group[i];
-        const uint64_t *counts = totals + ((size_t)group << select->digit);
-        uint64_t digit =
-            find_digit(counts, select->digit, &select->rank[i]);
-        prefix[i] = select->prefix[group] << select->digit | digit;
-    }
-    select->known += select->digit;
-    make_groups(select, prefix);
-    plan_pass(select);
-}
-
-/* The value of a whole key; -0 becomes +0. */
-static double key_value(enum tp_dtype dtype, uint64_t key)
-{
-    int bits = bits_of(dtype);
-    uint64_t code = tp_order_code(tp_order_of(dtype), bits, key);
-    uint32_t narrow = (uint32_t)code;
-    double value;
-    tp_dtype_decode(dtype, bits == 32 ? (const void *)&narrow : &code, 1,
-                    &value);
-    return value + 0.0;
-}
-
-void tp_select_values(const struct tp_select *select,
-                      double ordered[TP_RANKS])
-{
-    assert(select->known == select->bits);
-    for (int i = 0; i < TP_RANKS; i++)
-        ordered[i] = key_value(select->dtype, select->prefix[select->group[i]]);
 }
 
 enum { SORT_BITS = 11, SORT_BUCKETS = 1 << SORT_BITS };
@@ -232,6 +293,78 @@ static bool sort_pass(const uint64_t *from, size_t n, int shift, uint64_t *to)
     return true;
 }
 
+/* Sorts n keys; returns where they are, `keys` or `other`. */
+static const uint64_t *sort_keys(uint64_t *keys, size_t n, int bits,
+                                 uint64_t *other)
+{
+    for (int shift = 0; shift < bits && n > 1; shift += SORT_BITS) {
+        if (sort_pass(keys, n, shift, other)) {
+            uint64_t *swap = keys;
+            keys = other;
+            other = swap;
+        }
+    }
+    return keys;
+}
+
+/* Keys of a group lie together, and groups ascend. */
+static void learn_gathered(struct tp_select *select, uint64_t *totals,
+                           struct found *found)
+{
+    size_t n = (size_t)totals[0];
+    const uint64_t *keys = sort_keys(totals + 1, n, select->bits,
+                                     totals + 1 + TP_SELECT_SMALL);
+    for (int i = 0; i < TP_RANKS; i++) {
+        uint64_t at = select->rank[i];
+        for (unsigned g = 0; g < select->group[i]; g++)
+            at += select->size[g];
+        found[i].prefix = n == 0 ? 0 : keys[at < n ? at : n - 1];
+        found[i].size = 1;
+        select->rank[i] = 0;
+    }
+    select->known = select->bits;
+}
+
+void tp_select_learn(struct tp_select *select, uint64_t *totals)
+{
+    struct found found[TP_RANKS];
+    if (select->next == TP_SELECT_GATHER) {
+        learn_gathered(select, totals, found);
+        make_groups(select, found);
+        return;
+    }
+    for (int i = 0; i < TP_RANKS; i++) {
+        unsigned group = select->group[i];
+        const uint64_t *counts = totals + ((size_t)group << select->digit);
+        uint64_t digit =
+            find_digit(counts, select->digit, &select->rank[i]);
+        found[i].prefix = select->prefix[group] << select->digit | digit;
+        found[i].size = counts[digit];
+    }
+    select->known += select->digit;
+    make_groups(select, found);
+}
+
+/* The value of a whole key; -0 becomes +0. */
+static double key_value(enum tp_dtype dtype, uint64_t key)
+{
+    int bits = bits_of(dtype);
+    uint64_t code = tp_order_code(tp_order_of(dtype), bits, key);
+    uint32_t narrow = (uint32_t)code;
+    double value;
+    tp_dtype_decode(dtype, bits == 32 ? (const void *)&narrow : &code, 1,
+                    &value);
+    return value + 0.0;
+}
+
+void tp_select_values(const struct tp_select *select,
+                      double ordered[TP_RANKS])
+{
+    assert(select->next == TP_SELECT_DONE);
+    for (int i = 0; i < TP_RANKS; i++)
+        ordered[i] = key_value(select->dtype, select->prefix[select->group[i]]);
+}
+
 void tp_select_small(enum tp_dtype dtype, const void *codes, size_t n,
                      const struct tp_values *values,
                      const struct tp_ranks *ranks, uint64_t *scratch,
@@ -240,17 +373,10 @@ void tp_select_small(enum tp_dtype dtype, const void *codes, size_t n,
     assert(n <= TP_SELECT_SMALL);
     int bits = bits_of(dtype);
     enum tp_order order = tp_order_of(dtype);
-    uint64_t *keys = scratch, *other = scratch + TP_SELECT_SMALL;
     for (size_t i = 0; i < n; i++)
-        keys[i] = bits == 32 ? tp_order_key(order, 32, load32(codes, i))
-                             : tp_order_key(order, 64, load64(codes, i));
-    for (int shift = 0; shift < bits && n > 0; shift += SORT_BITS) {
-        if (sort_pass(keys, n, shift, other)) {
-            uint64_t *swap = keys;
-            keys = other;
-            other = swap;
-        }
-    }
+        scratch[i] = load_key(order, bits, codes, i);
+    const uint64_t *keys =
+        sort_keys(scratch, n, bits, scratch + TP_SELECT_SMALL);
     uint64_t below = values->negative_nan + values->counts.neg_inf;
     for (int i = 0; i < TP_RANKS && ranks->n > 0; i++)
         ordered[i] = key_value(dtype, keys[ranks->rank[i] + below]);

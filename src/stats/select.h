@@ -16,9 +16,9 @@
  * selected at once, digit by digit of their keys (stats/order.h). The first
  * reading of the tensor counts the top 17 bits of every key; each further
  * one counts the next 14 to 18 bits of those keys only that share the digits
- * already known of some wanted one. The seven quantiles of a large tensor
- * lie in seven or eight groups, so 32-bit values are read twice in all and
- * 64-bit values five times.
+ * already known of some wanted one. As soon as few keys do, they are gathered
+ * and sorted instead. The seven quantiles of a large tensor lie in seven or
+ * eight groups, so 32-bit values are read twice and 64-bit values three times.
  */
 
 enum {
@@ -32,19 +32,28 @@ enum {
 
 /* Tables of one worker. All-zero bytes are empty; an entry holds up to
  * 2^32 - 1 between two flushes. */
-struct tp_select_tables {
+union tp_select_tables {
     uint32_t count[TP_SELECT_ROOM]; /* first reading: two top tables       */
+    struct {
+        uint64_t length;
+        uint64_t key[TP_SELECT_SMALL];
+    } gathered;
 };
 
-/* Where a selection stands. Read-only while a pass is counted. */
+/* What the next reading is for. */
+enum tp_select_step { TP_SELECT_DIGIT, TP_SELECT_GATHER, TP_SELECT_DONE };
+
+/* Where a selection stands. Read-only while a reading is under way. */
 struct tp_select {
     enum tp_dtype dtype;         /* real, 32 or 64 bits                    */
     enum tp_order order;
     int bits;                    /* of a key                               */
     int known;                   /* bits of the keys that are known        */
-    int digit;                   /* bits the next pass finds; 0: done      */
+    enum tp_select_step next;
+    int digit;                   /* bits that TP_SELECT_DIGIT finds        */
     unsigned groups;             /* distinct prefixes of the wanted keys   */
     uint64_t prefix[TP_RANKS];   /* of each group, ascending, `known` bits */
+    uint64_t size[TP_RANKS];     /* keys in each group                     */
     unsigned group[TP_RANKS];    /* of each wanted order statistic         */
     uint64_t rank[TP_RANKS];     /* inside its group                       */
     /* 1 + first group whose prefix begins with these 16 bits; 0: none */
@@ -53,11 +62,18 @@ struct tp_select {
 
 /* Counts the top digits of n codes (any alignment) of the first reading. */
 void tp_select_count_top(enum tp_dtype dtype, const void *codes, size_t n,
-                         struct tp_select_tables *tables);
+                         union tp_select_tables *tables);
 
 /* Adds the tables of the first reading to totals[TP_SELECT_TOP] and empties
  * them. */
-void tp_select_flush_top(struct tp_select_tables *tables, uint64_t *totals);
+void tp_select_flush_top(union tp_select_tables *tables, uint64_t *totals);
+
+/*
+ * The summary bins of TP_FLOAT32 values from the totals of the first reading:
+ * a bin is the sum of 32 top digits. Other dtypes count bins one by one.
+ */
+void tp_select_top_bins(const uint64_t *totals,
+                        const struct tp_counts *counts, uint64_t *bins);
 
 /*
  * Starts a selection: of the values whose top digits are in `totals`,
@@ -68,19 +84,20 @@ void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
                      const struct tp_values *values,
                      const struct tp_ranks *ranks, const uint64_t *totals);
 
-/* While select->digit > 0: counts n codes of one more reading, */
+/* Until select->next is TP_SELECT_DONE: takes n codes of one more reading, */
 void tp_select_count(const struct tp_select *select, const void *codes,
-                     size_t n, struct tp_select_tables *tables);
+                     size_t n, union tp_select_tables *tables);
 
 /* adds the tables to totals[TP_SELECT_ROOM], zero at the start of the
  * reading, and empties them, */
 void tp_select_flush(const struct tp_select *select,
-                     struct tp_select_tables *tables, uint64_t *totals);
+                     union tp_select_tables *tables, uint64_t *totals);
 
-/* and, at the end of the reading, takes the digits from the totals. */
-void tp_select_step(struct tp_select *select, const uint64_t *totals);
+/* and, at the end of the reading, learns from the totals (and may sort in
+ * them). */
+void tp_select_learn(struct tp_select *select, uint64_t *totals);
 
-/* The wanted order statistics, when select->digit is 0. */
+/* The wanted order statistics, when done. */
 void tp_select_values(const struct tp_select *select,
                       double ordered[TP_RANKS]);
 

@@ -8,29 +8,43 @@
 
 #include "stats/bins.h"
 
-/* Independent sums that the processor can take at the same time. Their
+/* Independent sums, as many as a vector of any 64-bit processor holds. Their
  * number is part of the definition of the result. */
-enum { LANES = 8 };
+enum { LANES = 2 };
+typedef double lanes __attribute__((vector_size(LANES * 8)));
+typedef int64_t lane_bits __attribute__((vector_size(LANES * 8)));
 
-/* Adds up lanes by halves. */
-static double fold(double *lane)
+#define INLINE static inline __attribute__((always_inline))
+
+/* Through pointers: such vectors may not be passed by value everywhere. */
+INLINE void load(const double *v, lanes *x)
 {
-    for (int half = LANES / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; i++)
-            lane[i] += lane[i + half];
-    return lane[0];
+    memcpy(x, v, sizeof *x);
 }
 
-static bool all_finite(const double *v, size_t n)
+INLINE void magnitude(const lanes *x, lanes *a)
 {
-    double lane[LANES] = {0}; /* 0 * v is 0, or NaN if v is not finite */
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < LANES; k++)
-            lane[k] += 0 * v[i + (size_t)k];
-    for (; i < n; i++)
-        lane[0] += 0 * v[i];
-    return fold(lane) == 0;
+    *a = (lanes)((lane_bits)*x & INT64_MAX);
+}
+
+static double fold(const lanes *x)
+{
+    return (*x)[0] + (*x)[1];
+}
+
+static uint64_t fold_count(const lane_bits *x)
+{
+    return (uint64_t)((*x)[0] + (*x)[1]);
+}
+
+static bool all_finite(const double *v, size_t padded)
+{
+    lanes sum = {0}, x; /* 0 * v is 0, or NaN if v is not finite */
+    for (size_t i = 0; i < padded; i += LANES) {
+        load(v + i, &x);
+        sum += 0 * x;
+    }
+    return fold(&sum) == 0;
 }
 
 /* Counts what is not finite and keeps the rest, in order. */
@@ -71,19 +85,18 @@ static double huge_mean(const double *v, size_t n)
 static void raw_sums(const double *v, size_t padded, size_t n,
                      struct tp_moments *moments)
 {
-    double linear[LANES] = {0}, absolute[LANES] = {0}, square[LANES] = {0};
+    lanes linear = {0}, absolute = {0}, square = {0}, x, a;
     for (size_t i = 0; i < padded; i += LANES) {
-        for (int k = 0; k < LANES; k++)
-            linear[k] += v[i + (size_t)k];
-        for (int k = 0; k < LANES; k++)
-            absolute[k] += fabs(v[i + (size_t)k]);
-        for (int k = 0; k < LANES; k++)
-            square[k] += v[i + (size_t)k] * v[i + (size_t)k];
+        load(v + i, &x);
+        magnitude(&x, &a);
+        linear += x;
+        absolute += a;
+        square += x * x;
     }
     moments->n = n;
-    moments->sum_abs = fold(absolute);
-    moments->sum_squares = fold(square);
-    moments->mean = fold(linear) / (double)n;
+    moments->sum_abs = fold(&absolute);
+    moments->sum_squares = fold(&square);
+    moments->mean = fold(&linear) / (double)n;
     if (!isfinite(moments->mean))
         moments->mean = huge_mean(v, n);
 }
@@ -108,70 +121,100 @@ static void shift_mean(struct tp_moments *moments, double shift)
 static void central_sums(const double *v, size_t padded,
                          struct tp_moments *moments)
 {
-    double s1[LANES] = {0}, s2[LANES] = {0}, s3[LANES] = {0}, s4[LANES] = {0};
-    double mean = moments->mean;
+    lanes s1 = {0}, s2 = {0}, s3 = {0}, s4 = {0}, d;
     for (size_t i = 0; i < padded; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            double d = v[i + (size_t)k] - mean, d2 = d * d;
-            s1[k] += d;
-            s2[k] += d2;
-            s3[k] += d2 * d;
-            s4[k] += d2 * d2;
-        }
+        load(v + i, &d);
+        d -= moments->mean;
+        lanes d2 = d * d;
+        s1 += d;
+        s2 += d2;
+        s3 += d2 * d;
+        s4 += d2 * d2;
     }
-    moments->m2 = fold(s2);
-    moments->m3 = fold(s3);
-    moments->m4 = fold(s4);
-    shift_mean(moments, fold(s1) / (double)moments->n);
+    moments->m2 = fold(&s2);
+    moments->m3 = fold(&s3);
+    moments->m4 = fold(&s4);
+    shift_mean(moments, fold(&s1) / (double)moments->n);
 }
 
+static double smallest_nonzero(const double *v, size_t n)
+{
+    double small = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        double a = fabs(v[i]);
+        small = a < small && a > 0 ? a : small;
+    }
+    return isinf(small) ? 0 : small;
+}
+
+static double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double greater(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* `v` is padded with one of its values. */
 static struct tp_extrema extrema_of(const double *v, size_t padded)
 {
-    double low[LANES], high[LANES], small[LANES];
-    for (int k = 0; k < LANES; k++) {
-        low[k] = high[k] = v[k];
-        small[k] = INFINITY;
+    double low[2] = {v[0], v[1]}, high[2] = {v[0], v[1]};
+    double small[2] = {fabs(v[0]), fabs(v[1])};
+    for (size_t i = 0; i < padded; i += 2) {
+        low[0] = lesser(v[i], low[0]);
+        low[1] = lesser(v[i + 1], low[1]);
+        high[0] = greater(v[i], high[0]);
+        high[1] = greater(v[i + 1], high[1]);
+        small[0] = lesser(fabs(v[i]), small[0]);
+        small[1] = lesser(fabs(v[i + 1]), small[1]);
     }
-    for (size_t i = 0; i < padded; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            double x = v[i + (size_t)k];
-            double a = x == 0 ? INFINITY : fabs(x);
-            low[k] = x < low[k] ? x : low[k];
-            high[k] = x > high[k] ? x : high[k];
-            small[k] = a < small[k] ? a : small[k];
-        }
-    }
-    for (int k = 1; k < LANES; k++) {
-        low[0] = fmin(low[0], low[k]);
-        high[0] = fmax(high[0], high[k]);
-        small[0] = fmin(small[0], small[k]);
-    }
-    struct tp_extrema extrema = {low[0] + 0.0, high[0] + 0.0,
-                                 isinf(small[0]) ? 0 : small[0]};
+    struct tp_extrema extrema = {lesser(low[0], low[1]) + 0.0,
+                                 greater(high[0], high[1]) + 0.0,
+                                 lesser(small[0], small[1])};
+    if (extrema.abs_min_nonzero == 0)
+        extrema.abs_min_nonzero = smallest_nonzero(v, padded);
     return extrema;
 }
 
-static void count_values(const double *v, size_t n,
+/* Overflow and underflow; `extrema` tell when there is nothing to count. */
+static void judge_values(const double *v, size_t n,
+                         const struct tp_extrema *extrema,
                          const struct tp_judge *judge,
                          struct tp_counts *counts)
 {
-    uint64_t zero = 0, negative = 0, upper = 0, lower = 0, under = 0, sub = 0;
+    if (extrema->max >= judge->overflow || extrema->min <= -judge->overflow) {
+        for (size_t i = 0; i < n; i++) {
+            counts->upper_overflow += v[i] >= judge->overflow;
+            counts->lower_overflow += v[i] <= -judge->overflow;
+        }
+    }
+    if (!(extrema->abs_min_nonzero < judge->subnormal))
+        return;
+    uint64_t under = 0, sub = 0;
     for (size_t i = 0; i < n; i++) {
         double a = fabs(v[i]);
-        zero += a == 0;
-        negative += v[i] < 0;
-        upper += v[i] >= judge->overflow;
-        lower += v[i] <= -judge->overflow;
-        under += a <= judge->zero;
-        sub += a < judge->subnormal;
+        under += (a > 0) & (a <= judge->zero);
+        sub += (a > 0) & (a < judge->subnormal);
     }
-    /* Zeros are neither: judged with the small ones, taken off again. */
-    counts->zero += zero;
-    counts->negative += negative;
-    counts->upper_overflow += upper;
-    counts->lower_overflow += lower;
-    counts->underflow += under - zero;
-    counts->subnormal += sub - (judge->subnormal > 0 ? zero : 0);
+    counts->underflow += under;
+    counts->subnormal += sub;
+}
+
+/* `v` is padded with infinity, which is neither. */
+static void count_signs(const double *v, size_t padded,
+                        struct tp_counts *counts)
+{
+    lane_bits zero = {0}, negative = {0};
+    lanes x;
+    for (size_t i = 0; i < padded; i += LANES) {
+        load(v + i, &x);
+        zero -= x == 0; /* a true comparison is -1 */
+        negative -= x < 0;
+    }
+    counts->zero += fold_count(&zero);
+    counts->negative += fold_count(&negative);
 }
 
 static void count_bins(const double *v, size_t n, uint32_t *bins)
@@ -186,9 +229,11 @@ static void add_block(double *v, size_t n, const struct tp_judge *judge,
 {
     struct tp_values block;
     memset(&block, 0, sizeof block);
-    count_bins(v, n, bins);
-    count_values(v, n, judge, &block.counts);
+    if (bins)
+        count_bins(v, n, bins);
+    count_signs(v, pad(v, n, INFINITY), &block.counts);
     block.extrema = extrema_of(v, pad(v, n, v[n - 1]));
+    judge_values(v, n, &block.extrema, judge, &block.counts);
     raw_sums(v, pad(v, n, 0), n, &block.moments);
     if (block.extrema.min == block.extrema.max)
         block.moments.mean = block.extrema.min;
@@ -204,18 +249,21 @@ void tp_values_add(enum tp_dtype dtype, const void *codes, size_t n,
     const unsigned char *at = codes;
     size_t size = tp_dtype_info(dtype)->size;
     double v[TP_VALUE_BLOCK + LANES];
+    struct tp_values call;
+    memset(&call, 0, sizeof call);
     while (n > 0) {
         size_t batch = n < TP_VALUE_BLOCK ? n : TP_VALUE_BLOCK;
         tp_dtype_decode(dtype, at, batch, v);
         size_t kept = batch;
-        if (!all_finite(v, batch))
-            kept = keep_finite(v, batch, values);
-        values->counts.values += batch;
+        if (!all_finite(v, pad(v, batch, 0)))
+            kept = keep_finite(v, batch, &call);
+        call.counts.values += batch;
         if (kept > 0)
-            add_block(v, kept, judge, values, bins);
+            add_block(v, kept, judge, &call, bins);
         at += batch * size;
         n -= batch;
     }
+    tp_values_merge(values, &call);
 }
 
 void tp_values_merge(struct tp_values *into, const struct tp_values *from)

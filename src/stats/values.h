@@ -12,12 +12,14 @@
 /*
  * Statistics of values too wide to count every code: binary32, binary64 and
  * integers of 32 and 64 bits. Counts, extrema and bins are exact; moments are
- * taken two passes over blocks of TP_VALUE_BLOCK values and merged in order,
- * so the same values in the same calls give the same bytes.
+ * taken in two passes over blocks of TP_VALUE_BLOCK values, merged in order to
+ * one of the call, which is then merged: so the same values in the same calls
+ * give the same bytes.
  */
 
-/* Values decoded at a time: 16 KiB of doubles stay in the first level cache. */
-enum { TP_VALUE_BLOCK = 2048 };
+/* Values whose moments are taken at once. They stay in the first level cache,
+ * and rounding errors of so few additions stay small. */
+enum { TP_VALUE_BLOCK = 512 };
 
 /* What is kept of a piece of a tensor. All-zero bytes are empty. */
 struct tp_values {
@@ -29,8 +31,8 @@ struct tp_values {
 
 /*
  * Adds n codes (native order, any alignment) of a real dtype of 32 or 64
- * bits, and their finite nonzero values to bins[TP_SUMMARY_BINS]. Bins hold
- * up to 2^32 - 1. Cannot fail.
+ * bits, and their finite nonzero values to bins[TP_SUMMARY_BINS], unless
+ * that is NULL. Bins hold up to 2^32 - 1. Cannot fail.
  */
 void tp_values_add(enum tp_dtype dtype, const void *codes, size_t n,
                    const struct tp_judge *judge, struct tp_values *values,
