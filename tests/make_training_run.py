@@ -29,7 +29,7 @@ PLANS = {
                   samples=(None,)),
     "hifp8": dict(zip=True, ranks=(0, 1), iterations=(1, 3, 5, 7),
                   samples=(0,)),
-    "bf16": dict(zip=True, ranks=(0,), iterations=(2, 5), samples=(0, 1, 2)),
+    "bf16": dict(zip=True, ranks=(0,), iterations=(1, 5), samples=(0, 1, 2)),
 }
 BATCHES = (2, 1, 4)
 
