@@ -210,7 +210,6 @@ enum tp_status tp_figures_build(const struct tp_run *run, struct tp_pool *pool,
                                 struct tp_error *err)
 {
     size_t count = table_rows();
-    struct tp_arena arena = {0};
     struct tp_facts facts;
     struct work work = {.facts = &facts, .set = set};
     *set = (struct tp_figure_set){
@@ -223,11 +222,10 @@ enum tp_status tp_figures_build(const struct tp_run *run, struct tp_pool *pool,
     if (!set->figures || !set->arenas || !work.failed)
         status = tp_fail_memory(err);
     if (status == TP_OK)
-        status = tp_facts_init(run, &arena, &facts, err);
+        status = tp_facts_init(run, &set->names, &facts, err);
     if (status == TP_OK)
         status = build_all(&work, pool, err);
     free(work.failed);
-    tp_arena_clear(&arena);
     if (status != TP_OK)
         tp_figure_set_clear(set);
     return status;
@@ -237,6 +235,7 @@ void tp_figure_set_clear(struct tp_figure_set *set)
 {
     for (size_t i = 0; set->arenas && i < set->count; i++)
         tp_arena_clear(&set->arenas[i]);
+    tp_arena_clear(&set->names);
     free(set->arenas);
     free(set->figures);
     *set = (struct tp_figure_set){0};

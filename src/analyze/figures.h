@@ -25,6 +25,7 @@ struct tp_figure_set {
     struct tp_figure *figures;
     size_t count;
     struct tp_arena *arenas; /* [count]: each owns one figure */
+    struct tp_arena names;   /* of rows and panels, shared by the figures */
 };
 
 /*
