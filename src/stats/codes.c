@@ -11,8 +11,8 @@
 #include "stats/order.h"
 #include "stats/quantile.h"
 
-static void count16_many(struct tp_code_tables *tables,
-                         const unsigned char *at, size_t n)
+static void count16_many(struct tp_code_tables *tables, const unsigned char *at,
+                         size_t n)
 {
     uint32_t *a = tables->count[0], *b = tables->count[1];
     uint32_t *c = tables->count[2], *d = tables->count[3];
@@ -34,8 +34,8 @@ static void count16_many(struct tp_code_tables *tables,
 }
 
 /* Two tables are enough here, and fewer lines to visit afterwards. */
-static void count16_few(struct tp_code_tables *tables,
-                        const unsigned char *at, size_t n)
+static void count16_few(struct tp_code_tables *tables, const unsigned char *at,
+                        size_t n)
 {
     uint32_t *a = tables->count[0], *b = tables->count[1];
     uint8_t *used = tables->used;
@@ -67,8 +67,7 @@ void tp_codes_count16(struct tp_code_tables *tables, const void *codes,
         count16_few(tables, codes, n);
 }
 
-void tp_codes_count8(struct tp_code_tables *tables, const void *codes,
-                     size_t n)
+void tp_codes_count8(struct tp_code_tables *tables, const void *codes, size_t n)
 {
     uint32_t *a = tables->count[0], *b = tables->count[1];
     uint32_t *c = tables->count[2], *d = tables->count[3];
@@ -195,8 +194,7 @@ static void decode_waiting(struct builder *builder)
         codes = narrow;
     }
     tp_dtype_decode(builder->dtype, codes, builder->waiting,
-                    builder->list->value + builder->length -
-                        builder->waiting);
+                    builder->list->value + builder->length - builder->waiting);
     builder->waiting = 0;
 }
 
@@ -380,8 +378,8 @@ static void list_extrema(const struct tp_code_list *list,
     extrema->max = list->value[list->length - 1];
     for (size_t i = 0; i < list->length; i++) {
         double v = fabs(list->value[i]);
-        if (v > 0 && (extrema->abs_min_nonzero == 0 ||
-                      v < extrema->abs_min_nonzero))
+        if (v > 0 &&
+            (extrema->abs_min_nonzero == 0 || v < extrema->abs_min_nonzero))
             extrema->abs_min_nonzero = v;
     }
 }
@@ -436,8 +434,7 @@ void tp_code_list_summarize(const struct tp_code_list *list,
     counts->nan = list->nan;
     counts->pos_inf = list->pos_inf;
     counts->neg_inf = list->neg_inf;
-    counts->values =
-        list->finite + list->nan + list->pos_inf + list->neg_inf;
+    counts->values = list->finite + list->nan + list->pos_inf + list->neg_inf;
     list_counts(list, &judge, summary);
     tp_judge_close(target, counts);
     list_extrema(list, &summary->extrema);

@@ -34,7 +34,7 @@ void tp_ranks_quantiles(const struct tp_ranks *ranks,
     for (int i = 0; i < TP_QUANTILES; i++) {
         quantile[i] = NAN;
         if (ranks->n > 0)
-            quantile[i] = between(ordered[2 * i], ordered[2 * i + 1],
-                                  ranks->fraction[i]);
+            quantile[i] =
+                between(ordered[2 * i], ordered[2 * i + 1], ranks->fraction[i]);
     }
 }

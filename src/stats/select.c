@@ -31,8 +31,8 @@ static int bits_of(enum tp_dtype dtype)
  */
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE uint64_t load_key(enum tp_order order, int bits,
-                         const unsigned char *at, size_t i)
+INLINE uint64_t load_key(enum tp_order order, int bits, const unsigned char *at,
+                         size_t i)
 {
     uint64_t code = bits == 32 ? load32(at, i) : load64(at, i);
     return tp_order_key(order, bits, code);
@@ -79,8 +79,8 @@ void tp_select_flush_top(union tp_select_tables *tables, uint64_t *totals)
     memset(tables, 0, sizeof *tables);
 }
 
-void tp_select_top_bins(const uint64_t *totals,
-                        const struct tp_counts *counts, uint64_t *bins)
+void tp_select_top_bins(const uint64_t *totals, const struct tp_counts *counts,
+                        uint64_t *bins)
 {
     const uint64_t half = TP_SELECT_TOP / 2;
     const uint64_t infinity = (uint64_t)0x7f800000 >> 15;
@@ -187,8 +187,7 @@ void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
 }
 
 /* The group a key belongs to; select->groups if none. */
-INLINE unsigned group_of(const struct tp_select *select, int bits,
-                         uint64_t key)
+INLINE unsigned group_of(const struct tp_select *select, int bits, uint64_t key)
 {
     unsigned group = select->first_group[key >> (bits - 16)];
     if (group-- == 0)
@@ -215,9 +214,8 @@ INLINE void digit_loop(const struct tp_select *select, enum tp_order order,
     }
 }
 
-static void gather_loop(const struct tp_select *select,
-                        const unsigned char *at, size_t n,
-                        union tp_select_tables *tables)
+static void gather_loop(const struct tp_select *select, const unsigned char *at,
+                        size_t n, union tp_select_tables *tables)
 {
     uint64_t length = tables->gathered.length;
     for (size_t i = 0; i < n; i++) {
@@ -312,8 +310,8 @@ static void learn_gathered(struct tp_select *select, uint64_t *totals,
                            struct found *found)
 {
     size_t n = (size_t)totals[0];
-    const uint64_t *keys = sort_keys(totals + 1, n, select->bits,
-                                     totals + 1 + TP_SELECT_SMALL);
+    const uint64_t *keys =
+        sort_keys(totals + 1, n, select->bits, totals + 1 + TP_SELECT_SMALL);
     for (int i = 0; i < TP_RANKS; i++) {
         uint64_t at = select->rank[i];
         for (unsigned g = 0; g < select->group[i]; g++)
@@ -336,8 +334,7 @@ void tp_select_learn(struct tp_select *select, uint64_t *totals)
     for (int i = 0; i < TP_RANKS; i++) {
         unsigned group = select->group[i];
         const uint64_t *counts = totals + ((size_t)group << select->digit);
-        uint64_t digit =
-            find_digit(counts, select->digit, &select->rank[i]);
+        uint64_t digit = find_digit(counts, select->digit, &select->rank[i]);
         found[i].prefix = select->prefix[group] << select->digit | digit;
         found[i].size = counts[digit];
     }
@@ -357,8 +354,7 @@ static double key_value(enum tp_dtype dtype, uint64_t key)
     return value + 0.0;
 }
 
-void tp_select_values(const struct tp_select *select,
-                      double ordered[TP_RANKS])
+void tp_select_values(const struct tp_select *select, double ordered[TP_RANKS])
 {
     assert(select->next == TP_SELECT_DONE);
     for (int i = 0; i < TP_RANKS; i++)

@@ -110,8 +110,7 @@ static double bin_start(unsigned index)
     return ldexp(8 + eighth, (int)field - 127 - 3);
 }
 
-void tp_summary_bin_edges(unsigned bin, double *inner, double *outer,
-                          int *sign)
+void tp_summary_bin_edges(unsigned bin, double *inner, double *outer, int *sign)
 {
     unsigned index = bin & (TP_SUMMARY_BINS / 2 - 1);
     *sign = bin < TP_SUMMARY_BINS / 2 ? 1 : -1;
@@ -187,10 +186,10 @@ static void ratio_numbers(const struct tp_counts *counts,
 /* Walks the bins in the order of their values, with the zeros in between. */
 struct bin_cursor {
     const struct tp_summary *summary;
-    unsigned step;      /* 0 .. TP_SUMMARY_BINS, zeros at the middle      */
-    uint64_t below;     /* values in earlier steps                        */
-    uint64_t count;     /* values in this step                            */
-    double low, high;   /* its range                                      */
+    unsigned step;    /* 0 .. TP_SUMMARY_BINS, zeros at the middle      */
+    uint64_t below;   /* values in earlier steps                        */
+    uint64_t count;   /* values in this step                            */
+    double low, high; /* its range                                      */
 };
 
 static void cursor_load(struct bin_cursor *cursor)
@@ -222,8 +221,8 @@ static double cursor_seek(struct bin_cursor *cursor, double position)
     }
     if (cursor->count == 0)
         return cursor->low;
-    double inside = (position - (double)cursor->below + 0.5) /
-                    (double)cursor->count;
+    double inside =
+        (position - (double)cursor->below + 0.5) / (double)cursor->count;
     return cursor->low + (cursor->high - cursor->low) * fmin(inside, 1);
 }
 

@@ -181,8 +181,7 @@ static struct tp_extrema extrema_of(const double *v, size_t padded)
 /* Overflow and underflow; `extrema` tell when there is nothing to count. */
 static void judge_values(const double *v, size_t n,
                          const struct tp_extrema *extrema,
-                         const struct tp_judge *judge,
-                         struct tp_counts *counts)
+                         const struct tp_judge *judge, struct tp_counts *counts)
 {
     if (extrema->max >= judge->overflow || extrema->min <= -judge->overflow) {
         for (size_t i = 0; i < n; i++) {

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/scan_state.h"
+
+/* The last element at or before `at` with which a block begins. */
+int64_t tp_scan_block_begin(const struct scan *scan, int64_t at)
+{
+    const struct tp_lines *lines = &scan->lines;
+    int64_t block = scan->plan.block, plane = lines->length * lines->inner;
+    int64_t row = at % plane / lines->inner;
+    return at - at % plane + row / block * block * lines->inner;
+}
+
+/* Whether blocks are small enough to be counted piece by piece. */
+bool tp_scan_blocks_fit(const struct scan *scan)
+{
+    uint64_t slab = (uint64_t)scan->lines.inner * scan->size;
+    return slab <= EARLY_BYTES / (uint64_t)scan->plan.block;
+}
+
+/* Counts the blocks of elements [first, end), which begin and end blocks;
+ * inner is 1. */
+static void count_along(const struct scan *scan, const unsigned char *codes,
+                        int64_t first, int64_t end,
+                        struct tp_block_counts *counts)
+{
+    int64_t length = scan->lines.length;
+    if (length % scan->plan.block == 0 && scan->lines.constant == 1) {
+        tp_blocks_count(&scan->plan, codes, 1, (size_t)(end - first), counts);
+        return;
+    }
+    while (first < end) {
+        int64_t left = length - first % length, rows = 1;
+        if (left > end - first)
+            left = end - first;
+        else if (left == length)
+            rows = (end - first) / length;
+        tp_blocks_count(&scan->plan, codes, (size_t)rows, (size_t)left, counts);
+        codes += (size_t)(rows * left) * scan->size;
+        first += rows * left;
+    }
+}
+
+/* The same where lines run across: inner is above 1. */
+static void count_across(const struct scan *scan, const unsigned char *codes,
+                         int64_t first, int64_t end,
+                         struct tp_block_counts *counts)
+{
+    int64_t inner = scan->lines.inner, length = scan->lines.length;
+    while (first < end) {
+        int64_t rows = length - first / inner % length;
+        if (rows > (end - first) / inner)
+            rows = (end - first) / inner;
+        tp_blocks_count_across(&scan->plan, codes, (size_t)rows, (size_t)inner,
+                               counts);
+        codes += (size_t)(rows * inner) * scan->size;
+        first += rows * inner;
+    }
+}
+
+void tp_scan_count_blocks(const struct scan *scan, const unsigned char *codes,
+                          int64_t first, int64_t end,
+                          struct tp_block_counts *counts)
+{
+    if (scan->lines.inner == 1)
+        count_along(scan, codes, first, end, counts);
+    else
+        count_across(scan, codes, first, end, counts);
+}
+
+/*
+ * Blocks across lines so far apart that a block does not fit a piece: a tile
+ * is one block high and as wide as fits, read row by row. Tiles are numbered
+ * along the rows, all of a range's share at a time.
+ */
+struct tiles {
+    struct scan *scan;
+    int64_t width;  /* columns of a tile                                  */
+    int64_t across; /* tiles side by side                                 */
+    int64_t down;   /* rows of tiles in [length]                          */
+    int64_t count;  /* in all                                             */
+    int64_t share;  /* of one range                                       */
+};
+
+static enum tp_status do_tile(const struct tiles *tiles, int64_t tile,
+                              struct gather *gather, struct tp_error *err)
+{
+    const struct scan *scan = tiles->scan;
+    const struct tp_lines *lines = &scan->lines;
+    int64_t column = tile % tiles->across * tiles->width;
+    int64_t strip = tile / tiles->across;
+    int64_t row = strip % tiles->down * scan->plan.block;
+    int64_t plane = strip / tiles->down;
+    int64_t rows = lines->length - row, width = lines->inner - column;
+    rows = rows < scan->plan.block ? rows : scan->plan.block;
+    width = width < tiles->width ? width : tiles->width;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t first = (plane * lines->length + row + i) * lines->inner;
+        unsigned char *to =
+            gather->worker->piece + (size_t)(i * width) * scan->size;
+        enum tp_status status =
+            tp_walk_read(&scan->walk, first + column, (size_t)width, to,
+                         gather->worker->walk, err);
+        if (status != TP_OK)
+            return status;
+    }
+    tp_blocks_count_across(&scan->plan, gather->worker->piece, (size_t)rows,
+                           (size_t)width, &gather->blocks);
+    return TP_OK;
+}
+
+static void tiles_task(void *context, size_t index, unsigned worker)
+{
+    const struct tiles *tiles = context;
+    struct scan *scan = tiles->scan;
+    struct gather gather = {.worker = &scan->scanner->workers[worker]};
+    struct tp_error err = {.code = TP_OK};
+    int64_t at = (int64_t)index * tiles->share, end = at + tiles->share;
+    end = end < tiles->count ? end : tiles->count;
+    enum tp_status status = tp_scan_prepare(scan, gather.worker, &err);
+    for (; status == TP_OK && at < end; at++)
+        status = do_tile(tiles, at, &gather, &err);
+    if (status == TP_OK)
+        tp_scan_add(scan, &gather);
+    else
+        tp_scan_keep_error(scan, index, status, &err);
+}
+
+enum tp_status tp_scan_read_tiles(struct scan *scan)
+{
+    const struct tp_lines *lines = &scan->lines;
+    int64_t block = scan->plan.block;
+    struct tiles tiles = {.scan = scan};
+    tiles.width = (int64_t)(PIECE_BYTES / scan->size) / block;
+    tiles.across = (lines->inner + tiles.width - 1) / tiles.width;
+    tiles.down = (lines->length + block - 1) / block;
+    tiles.count = lines->outer * tiles.down * tiles.across;
+    tiles.share = RANGE_BYTES / PIECE_BYTES;
+    scan->work = WORK_BLOCKS;
+    int64_t ranges = (tiles.count + tiles.share - 1) / tiles.share;
+    tp_pool_for(scan->scanner->pool, (size_t)ranges, tiles_task, &tiles);
+    return scan->status;
+}

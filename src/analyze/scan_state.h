@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_ANALYZE_SCAN_STATE_H
+#define TP_ANALYZE_SCAN_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/scan.h"
+#include "stats/blocks.h"
+#include "stats/codes.h"
+#include "stats/judge.h"
+#include "stats/select.h"
+#include "stats/values.h"
+
+/*
+ * What the files of the scan share: scan.c (the kinds of tensors, results),
+ * scan_read.c (one reading, in parallel), scan_blocks.c (block formats).
+ *
+ * A scan is one or more readings of the tensor in storage order. A reading is
+ * a loop over ranges on the pool, a range a loop over pieces that stay in the
+ * second level cache while they are checked and counted. Ranges are a fixed
+ * grid, integers are added under a lock in any order, and what is not exact
+ * is kept per range and merged in order; so the number of jobs is not seen.
+ *
+ * Tensors of at most one range never leave their thread, and those of at most
+ * SMALL_CODES values are read once and sorted in memory.
+ */
+
+enum {
+    /* Half the smallest second level cache of current server cores. */
+    PIECE_BYTES = 256 << 10,
+    /* What one thread takes at a time. Its tables are then added to the
+     * totals, which costs as much as counting 400 KiB. */
+    RANGE_BYTES = 16 << 20,
+    /* Ranges between two merges: bounds memory for tensors of any size. */
+    WAVE_RANGES = 256,
+    /* Up to so many real numbers a tensor is read once, and wide ones are
+     * sorted in memory. */
+    SMALL_CODES = TP_SELECT_SMALL,
+    /* A piece may begin up to this many bytes early, at the begin of a block
+     * of a block format. */
+    EARLY_BYTES = PIECE_BYTES / 4
+};
+
+/* Tables of a worker; all-zero between two ranges, whichever kind was used. */
+union tables {
+    struct tp_code_tables codes;
+    union tp_select_tables select;
+};
+
+/* Sorted lists, or scratch for sorting: used when a tensor is finished. */
+struct lists {
+    double value[TP_CODES];
+    uint64_t count[TP_CODES];
+};
+
+/* Scratch of one worker. Pointers are NULL until first needed. */
+struct worker {
+    unsigned char *piece; /* PIECE_BYTES + EARLY_BYTES                    */
+    void *walk;           /* TP_CHUNK_BYTES, for strided views            */
+    union tables *tables;
+    struct lists *lists;
+    uint32_t *bins;       /* [TP_SUMMARY_BINS], all-zero between ranges   */
+};
+
+struct tp_scanner {
+    struct tp_pool *pool;
+    unsigned size;
+    struct worker workers[];
+};
+
+/* What a range leaves for the merge in order. */
+struct part {
+    uint32_t crc;
+    uint64_t crc_bytes;
+    struct tp_values values;
+};
+
+/* What a reading does with the pieces. */
+enum work {
+    WORK_CRC = 1,    /* CRC-32 of the bytes read                          */
+    WORK_CODES = 2,  /* histogram of 8-bit or 16-bit codes into totals    */
+    WORK_VALUES = 4, /* moments and top digits of wider ones              */
+    WORK_SELECT = 8, /* further digits                                    */
+    WORK_BLOCKS = 16 /* block format counts                               */
+};
+
+/* One scan. */
+struct scan {
+    struct tp_scanner *scanner;
+    struct tp_tensor *tensor;
+    struct tp_scan_result *result;
+    unsigned worker;      /* of the calling task                          */
+    enum tp_dtype real;   /* dtype of one real number                     */
+    size_t size;          /* bytes of an element                          */
+    size_t parts;         /* real numbers in an element                   */
+    uint64_t codes;       /* real numbers the walk visits                 */
+    const struct tp_number *target;    /* elementwise, or NULL            */
+    const struct tp_number *blockwise; /* block format, or NULL           */
+    enum tp_scale_rule rule;
+    struct tp_judge judge;
+    struct tp_walk walk;
+    struct tp_lines lines;
+    struct tp_block_plan plan;
+
+    /* of the reading under way */
+    unsigned work;
+    size_t first_range;   /* of the wave                                  */
+    const struct tp_select *select;
+    struct part *wave;    /* [WAVE_RANGES]                                */
+    pthread_mutex_t lock; /* for what follows                             */
+    uint64_t *totals;     /* NULL: counts stay in the worker's tables     */
+    struct tp_block_counts blocks;
+    size_t failed;        /* range of *err; SIZE_MAX: none                */
+    enum tp_status status;
+    struct tp_error *err;
+
+    /* merged from the waves */
+    uint32_t crc;
+    struct tp_values values;
+};
+
+/* What a range gathers before it takes the lock. */
+struct gather {
+    struct worker *worker;
+    struct part *part;
+    struct tp_block_counts blocks;
+};
+
+/* --- scan_read.c -------------------------------------------------------- */
+
+/*
+ * Reads the whole tensor once and does `work`: what is gathered is in
+ * scan->totals, the bins of the result, scan->blocks, crc and values.
+ * Returns scan->status; on failure *scan->err is set.
+ */
+enum tp_status tp_scan_read(struct scan *scan, unsigned work);
+
+/* Provides what a reading of scan->work needs of a worker. */
+enum tp_status tp_scan_prepare(const struct scan *scan, struct worker *worker,
+                               struct tp_error *err);
+
+/* Makes *memory, a pointer, point to `size` zeroed bytes unless it points to
+ * something; false when out of memory. */
+bool tp_scan_provide(void *memory, size_t size);
+
+/* Adds what a range counted to the totals of the scan, and empties it. */
+void tp_scan_add(struct scan *scan, struct gather *gather);
+
+/* Keeps the error of the first range that failed, so that the message does
+ * not depend on the number of jobs. */
+void tp_scan_keep_error(struct scan *scan, size_t range, enum tp_status status,
+                        const struct tp_error *err);
+
+/* Leaves the tables of a worker all-zero after a failure. */
+void tp_scan_empty(struct worker *worker);
+
+/* Counts n real numbers of 8 or 16 bits into the tables of a worker. */
+void tp_scan_count_codes(const struct scan *scan, struct worker *worker,
+                         const void *codes, size_t n);
+
+/* --- scan_blocks.c ------------------------------------------------------ */
+
+/* The last element of the walk at or before `at` with which a block begins. */
+int64_t tp_scan_block_begin(const struct scan *scan, int64_t at);
+
+/* Whether blocks are small enough to be counted piece by piece. */
+bool tp_scan_blocks_fit(const struct scan *scan);
+
+/* Counts the blocks of elements [first, end) of the walk, at which blocks
+ * begin and end; `codes` holds them, aligned to the code size. */
+void tp_scan_count_blocks(const struct scan *scan, const unsigned char *codes,
+                          int64_t first, int64_t end,
+                          struct tp_block_counts *counts);
+
+/* A reading for blocks that do not fit; gathers in scan->blocks, and returns
+ * as tp_scan_read does. */
+enum tp_status tp_scan_read_tiles(struct scan *scan);
+
+#endif
