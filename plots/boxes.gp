@@ -5,7 +5,7 @@ plot for [i = 1:series] data index block + i - 1 \
         lc i lw 1.2 notitle, \
     for [i = 1:series] data index block + i - 1 \
         using (X($5)):1:(X($4)):(X($6)):($1 - thick / 2.0):($1 + thick / 2.0) \
-        with boxxyerror lc i lw 1 fs solid 0.45 border lc i title name[i], \
+        with boxxyerror lc i lw 1 fs solid 0.45 border title name[i], \
     for [i = 1:series] data index block + i - 1 \
         using (X($5)):($1 - thick / 2.0):(0):(thick) with vectors nohead \
         lc rgb '#222222' lw 1.6 notitle, \

@@ -17,3 +17,5 @@ set border 3 lc rgb '#555555'
 set tics nomirror out scale 0.6 textcolor rgb '#222222'
 set grid back lc rgb '#e4e4e4' lw 0.8 lt 1
 set samples 2
+# later curves are thinner, so that equal ones show beneath each other
+fat(i) = series > 1 ? 1.2 + 2.4 * (series - i) / series : 1.8

@@ -223,6 +223,10 @@ void tp_fig_matrix(struct tp_fig *fig, const char *title,
                    const struct tp_matrix *matrix, struct tp_axis colour,
                    enum tp_palette palette);
 
+/* A linear colour scale that reaches as far to both sides of zero. */
+struct tp_axis tp_fig_signed_colour(const struct tp_matrix *matrix,
+                                    const char *label);
+
 /* --- densities ------------------------------------------------------------------ */
 
 enum tp_density {

@@ -56,6 +56,19 @@ void tp_fig_matrix(struct tp_fig *fig, const char *title,
     tp_fig_add(fig, &panel);
 }
 
+struct tp_axis tp_fig_signed_colour(const struct tp_matrix *matrix,
+                                    const char *label)
+{
+    double reach = 0;
+    for (size_t i = 0; i < matrix->columns * matrix->rows; i++) {
+        if (isfinite(matrix->values[i]))
+            reach = fmax(reach, fabs(matrix->values[i]));
+    }
+    reach = reach > 0 ? reach : 1;
+    return (struct tp_axis){
+        .label = label, .limited = true, .min = -reach, .max = reach};
+}
+
 void tp_fig_heat(struct tp_fig *fig, const struct tp_ask *ask)
 {
     const struct tp_key_values *keys = fig->facts->keys;
@@ -82,12 +95,12 @@ void tp_fig_heat(struct tp_fig *fig, const struct tp_ask *ask)
             : "";
     struct tp_axis colour = {.label = ask->metric->label,
                              .scale = ask->metric->scale};
-    /* a colour scale has no two halves */
-    if (colour.scale == TP_SCALE_SIGNED_LOG2)
-        colour.scale = TP_SCALE_LINEAR;
+    bool both_signs = colour.scale == TP_SCALE_SIGNED_LOG2;
+    if (values && both_signs)
+        colour = tp_fig_signed_colour(&matrix, colour.label);
     if (values)
         tp_fig_matrix(fig, tp_fig_text(fig, "%s%s", ask->title, note), &matrix,
                       colour,
-                      ask->metric == &tp_metric_mean ? TP_PALETTE_DEVIATION
-                                                     : TP_PALETTE_MAGNITUDE);
+                      both_signs ? TP_PALETTE_DEVIATION
+                                 : TP_PALETTE_MAGNITUDE);
 }

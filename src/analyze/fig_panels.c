@@ -440,7 +440,7 @@ void tp_fig_histogram(struct tp_fig *fig, const struct tp_ask *ask)
         .kind = TP_PANEL_STEPS,
         .title = ask->title,
         .x = metric_axis(ask->metric),
-        .y = {.label = "tensors [count]"},
+        .y = {.label = "tensors [count, log10]", .scale = TP_SCALE_LOG10},
         .series = colours.series,
         .series_count = drop_empty(colours.series, colours.slots.count),
     };

@@ -9,10 +9,10 @@
     const struct tp_metric tp_metric_##id = {                                \
         title, label, scale, offsetof(struct tp_numbers, field), NULL}
 
-METRIC(mean, "mean", "mean [tensor units]", TP_SCALE_SIGNED_LOG2, mean);
+METRIC(mean, "mean", "mean [tensor units, +-log2]", TP_SCALE_SIGNED_LOG2, mean);
 METRIC(std, "std", "std [tensor units, log2]", TP_SCALE_LOG2, std);
-METRIC(min, "min", "min [tensor units]", TP_SCALE_SIGNED_LOG2, min);
-METRIC(max, "max", "max [tensor units]", TP_SCALE_SIGNED_LOG2, max);
+METRIC(min, "min", "min [tensor units, +-log2]", TP_SCALE_SIGNED_LOG2, min);
+METRIC(max, "max", "max [tensor units, +-log2]", TP_SCALE_SIGNED_LOG2, max);
 METRIC(amax, "amax", "amax = max |x| [tensor units, log2]", TP_SCALE_LOG2,
        abs_max);
 METRIC(skewness, "skewness", "skewness [1]", TP_SCALE_LINEAR, skewness);

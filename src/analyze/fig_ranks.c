@@ -15,13 +15,10 @@ static const double least_deviation = 0.25, many_spreads = 5 * 1.4826;
 
 enum deviation { DEVIATION_STD, DEVIATION_AMAX, DEVIATION_MEAN };
 
-static const struct {
-    const char *title;
-    const char *label;
-} deviations[] = {
-    [DEVIATION_STD] = {"std", "log2(std / median rank) [binades]"},
-    [DEVIATION_AMAX] = {"amax", "log2(amax / median rank) [binades]"},
-    [DEVIATION_MEAN] = {"mean", "(mean - median rank) / std [1]"},
+static const char *const deviation_labels[] = {
+    [DEVIATION_STD] = "log2(std / median rank) [binades]",
+    [DEVIATION_AMAX] = "log2(amax / median rank) [binades]",
+    [DEVIATION_MEAN] = "(mean - median rank) / std [1]",
 };
 
 static double median(double *values, size_t n)
@@ -81,10 +78,19 @@ static double *find_deviation(struct tp_fig *fig, enum deviation kind)
 
 /* --- cells ------------------------------------------------------------ */
 
-/* The median of a metric in every cell of x by ranks; NaN where empty. */
-static double *cell_medians(struct tp_fig *fig, const struct tp_metric *metric,
-                            const struct tp_slots *x,
-                            const struct tp_slots *ranks)
+/* The median of sorted samples, or the one farthest from zero. */
+static double cell_value(const struct tp_sample *samples, size_t n, bool worst)
+{
+    double first = samples[0].value, last = samples[n - 1].value;
+    if (worst)
+        return -first > last ? first : last;
+    return (samples[(n - 1) / 2].value + samples[n / 2].value) / 2;
+}
+
+/* A metric in every cell of x by ranks; NaN where empty. */
+static double *cell_values(struct tp_fig *fig, const struct tp_metric *metric,
+                           const struct tp_slots *x,
+                           const struct tp_slots *ranks, bool worst)
 {
     size_t cells = x->count * ranks->count;
     struct tp_ask ask = {.pick = tp_pick_all(), .metric = metric};
@@ -95,9 +101,8 @@ static double *cell_medians(struct tp_fig *fig, const struct tp_metric *metric,
     tp_fig_sample(fig, &ask, x, ranks, &samples);
     for (size_t i = 0; i < samples.count && !fig->failed;) {
         size_t end = tp_samples_end(&samples, i);
-        size_t low = i + (end - 1 - i) / 2, high = i + (end - i) / 2;
         values[samples.rows[i].cell] =
-            (samples.rows[low].value + samples.rows[high].value) / 2;
+            cell_value(&samples.rows[i], end - i, worst);
         i = end;
     }
     free(samples.rows);
@@ -141,7 +146,7 @@ static bool *outlier_ranks(struct tp_fig *fig)
             .values = find_deviation(fig, (enum deviation)kind)};
         if (fig->failed)
             return NULL;
-        const double *values = cell_medians(fig, &metric, &one, &all);
+        const double *values = cell_values(fig, &metric, &one, &all, false);
         if (values && flagged)
             flag_outliers(values, ranks, flagged);
     }
@@ -167,10 +172,22 @@ void tp_fig_statistics_by_rank(struct tp_fig *fig)
     }
 }
 
+/* The panels: a shift of all tensors, and an incident in one of them. */
+static const struct view {
+    enum deviation kind;
+    bool worst;
+    const char *title;
+} views[] = {
+    {DEVIATION_STD, false, "std, median tensor"},
+    {DEVIATION_STD, true, "std, worst tensor"},
+    {DEVIATION_MEAN, false, "mean, median tensor"},
+    {DEVIATION_AMAX, true, "amax, worst tensor"},
+};
+
 /* Names the cell that deviates most; with enough ranks, whether its rank
  * stands out among the ranks of that column. */
-static const char *deviation_title(struct tp_fig *fig, enum deviation kind,
-                                   const struct tp_matrix *matrix)
+static const char *view_title(struct tp_fig *fig, const struct view *view,
+                              const struct tp_matrix *matrix)
 {
     const struct tp_key_values *keys = fig->facts->keys;
     size_t cells = matrix->columns * matrix->rows, worst = cells;
@@ -181,7 +198,7 @@ static const char *deviation_title(struct tp_fig *fig, enum deviation kind,
             worst = i;
     }
     if (worst == cells || matrix->values[worst] == 0)
-        return deviations[kind].title;
+        return view->title;
     size_t column = worst % matrix->columns, row = worst / matrix->columns;
     double *ranks = tp_fig_alloc(fig, matrix->rows, sizeof *ranks);
     bool *flagged = tp_fig_alloc(fig, matrix->rows, sizeof *flagged);
@@ -190,30 +207,12 @@ static const char *deviation_title(struct tp_fig *fig, enum deviation kind,
     if (ranks && flagged)
         flag_outliers(ranks, matrix->rows, flagged);
     return tp_fig_text(
-        fig, "%s: %s rank %s, %s %s (%+.2g)", deviations[kind].title,
+        fig, "%s: %s rank %s, %s %s (%+.2g)", view->title,
         flagged && flagged[row] ? "outlier" : "largest is",
         keys[matrix->y].names[row * matrix->y_fold],
         matrix->x == TP_KEY_LAYER ? "layer" : "iteration",
         keys[matrix->x].names[column * matrix->x_fold],
         matrix->values[worst]);
-}
-
-/* Colours reach as far to both sides, so that white means none. */
-static struct tp_axis deviation_colour(enum deviation kind,
-                                       const struct tp_matrix *matrix)
-{
-    double reach = 0;
-    for (size_t i = 0; i < matrix->columns * matrix->rows; i++) {
-        if (isfinite(matrix->values[i]))
-            reach = fmax(reach, fabs(matrix->values[i]));
-    }
-    reach = reach > 0 ? reach : 1;
-    return (struct tp_axis){
-        .label = deviations[kind].label,
-        .limited = true,
-        .min = -reach,
-        .max = reach,
-    };
 }
 
 static void rank_matrix(struct tp_fig *fig, enum tp_key x_key)
@@ -226,9 +225,11 @@ static void rank_matrix(struct tp_fig *fig, enum tp_key x_key)
         return;
     struct tp_slots x =
         tp_slots_folded(fig, x_key, TP_PANEL_ROWS_MAX / y.count);
-    for (int kind = 0; kind <= DEVIATION_MEAN && !fig->failed; kind++) {
-        struct tp_metric metric = {
-            .values = find_deviation(fig, (enum deviation)kind)};
+    for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
+        const struct view *view = &views[v];
+        struct tp_metric metric = {.values = find_deviation(fig, view->kind)};
+        if (fig->failed)
+            return;
         struct tp_matrix matrix = {
             .x = x_key,
             .y = TP_KEY_RANK,
@@ -236,14 +237,13 @@ static void rank_matrix(struct tp_fig *fig, enum tp_key x_key)
             .rows = y.count,
             .x_fold = x.fold,
             .y_fold = y.fold,
-            .values = cell_medians(fig, &metric, &x, &y),
+            .values = cell_values(fig, &metric, &x, &y, view->worst),
         };
-        if (!matrix.values)
-            return;
-        tp_fig_matrix(fig, deviation_title(fig, (enum deviation)kind, &matrix),
-                      &matrix,
-                      deviation_colour((enum deviation)kind, &matrix),
-                      TP_PALETTE_DEVIATION);
+        if (matrix.values)
+            tp_fig_matrix(fig, view_title(fig, view, &matrix), &matrix,
+                          tp_fig_signed_colour(&matrix,
+                                               deviation_labels[view->kind]),
+                          TP_PALETTE_DEVIATION);
     }
 }
 

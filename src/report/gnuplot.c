@@ -149,8 +149,9 @@ static void hear(struct team *team, const char *line)
         size_t index = strtoull(line + word, NULL, 10);
         if (index < team->count)
             team->jobs[index].done = true;
-    } else if (line[strspn(line, " \t^")] && !strstr(line, "; load '") &&
-               !team->warning[0]) { /* its echo of our command says nothing */
+    } else if (!team->warning[0] &&
+               (strstr(line, " line ") || strstr(line, "warning:"))) {
+        /* other lines are echoes of the commands */
         snprintf(team->warning, team->warning_size, "gnuplot: %s", line);
     }
 }

@@ -117,8 +117,10 @@ static void settle_log(struct tp_drawn_axis *drawn)
     }
     drawn->lo = floor(drawn->lo);
     drawn->hi = ceil(drawn->hi);
-    if (drawn->hi - drawn->lo < 1)
-        drawn->hi = drawn->lo + 1;
+    if (drawn->hi - drawn->lo < 1) {
+        drawn->lo -= 1;
+        drawn->hi += 1;
+    }
     drawn->zero = drawn->lo - fmax(1, ceil(0.08 * (drawn->hi - drawn->lo)));
     if (drawn->has_zero)
         drawn->lo = drawn->zero;
@@ -129,8 +131,11 @@ static void settle_linear(struct tp_drawn_axis *drawn)
     if (!drawn->has_value)
         drawn->lo = drawn->hi = 0;
     if (drawn->axis->scale == TP_SCALE_SIGNED_LOG2) {
-        drawn->hi = fmax(1, ceil(fmax(drawn->hi, -drawn->lo)));
-        drawn->lo = -drawn->hi;
+        /* zero is always there; a side without values is not */
+        drawn->hi = drawn->hi > 0 ? fmax(1, ceil(drawn->hi)) : 0;
+        drawn->lo = drawn->lo < 0 ? fmin(-1, floor(drawn->lo)) : 0;
+        if (drawn->hi == drawn->lo)
+            drawn->hi = 1;
     } else if (!(drawn->hi - drawn->lo > 1e-9 * fabs(drawn->hi))) {
         double air = drawn->hi ? fabs(drawn->hi) * 0.5 : 1;
         if (drawn->axis->scale == TP_SCALE_INTEGER)
@@ -220,12 +225,16 @@ static void signed_tics(const struct tp_drawn_axis *drawn, size_t wanted,
 {
     char text[32];
     int inner = drawn->axis->inner;
-    double step = exponent_step(drawn->hi, wanted / 2);
+    bool both = drawn->hi > 0 && drawn->lo < 0;
+    double reach = fmax(drawn->hi, -drawn->lo);
+    double step = exponent_step(reach, both ? wanted / 2 : wanted);
     double e = ceil((inner + 0.8 * step) / step) * step;
-    for (; e - inner <= drawn->hi + 1e-9; e += step) {
+    for (; e - inner <= reach; e += step) {
         snprintf(text, sizeof text, "-2^%g", e + 0.0);
-        add_tic(out, text, inner - e, first);
-        add_tic(out, text + 1, e - inner, first);
+        if (inner - e >= drawn->lo)
+            add_tic(out, text, inner - e, first);
+        if (e - inner <= drawn->hi)
+            add_tic(out, text + 1, e - inner, first);
     }
     add_tic(out, "0", 0, first);
 }
@@ -248,7 +257,9 @@ static void given_tics(const struct tp_drawn_axis *drawn, size_t wanted,
                        struct tp_text *out, bool *first)
 {
     const struct tp_axis *axis = drawn->axis;
-    size_t stride = wanted ? (axis->tic_count + wanted - 1) / wanted : 1;
+    size_t stride = 1;
+    if (axis->tic_count > wanted && wanted > 0)
+        stride = (size_t)nice_step((double)axis->tic_count, wanted);
     for (size_t i = 0; i < axis->tic_count; i += stride)
         add_tic(out, axis->tics[i].text,
                 tp_axis_position(drawn, axis->tics[i].at), first);

@@ -7,7 +7,7 @@
 
 #include "report/plot_axis.h"
 
-enum { TITLE_MAX = 150, LABEL_MAX = 90, NAME_MAX = 30, PALETTE_SIZE = 9 };
+enum { TITLE_MAX = 150, LABEL_MAX = 90, NAME_MAX = 44, PALETTE_SIZE = 9 };
 
 /* Parts of the canvas, as shares of its height. */
 static const double title_strip = 0.055, legend_strip = 0.04;
@@ -207,7 +207,8 @@ static void add_legend(struct tp_text *out, const struct entry *entries,
                 "unset grid\nunset colorbox\n"
                 "set origin 0, 0\nset size 1, %.4g\n"
                 "set margins 0, 0, 0, 0\n"
-                "set key center center horizontal samplen 1.6 maxrows 2\n"
+                "set key center center horizontal reverse Left "
+                "samplen 1.6 width 2 maxrows 2\n"
                 "plot [0:1] [0:1] ",
                 legend_strip);
     for (size_t i = 0; i < count; i++) {
@@ -271,7 +272,9 @@ static void add_marks(struct tp_text *out, const struct tp_panel *panel,
 }
 
 /* Colours of heat maps and clouds: viridis, and purple to orange (PuOr). */
-static void add_palette(struct tp_text *out, const struct tp_panel *panel)
+static void add_palette(struct tp_text *out, const struct tp_panel *panel,
+                        const struct tp_drawn_axis *x,
+                        const struct tp_drawn_axis *y)
 {
     static const char *const magnitude[PALETTE_SIZE] = {
         "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c",
@@ -287,6 +290,9 @@ static void add_palette(struct tp_text *out, const struct tp_panel *panel)
     tp_text_add(out, ")\nset colorbox\n");
     tp_text_add(out, "wide = %.9g\nhigh = %.9g\n", panel->cell_width,
                 panel->cell_height);
+    /* half a pixel of overlap: no background shines through between cells */
+    tp_text_add(out, "seam_x = %.9g\nseam_y = %.9g\n",
+                (x->hi - x->lo) / 1000, (y->hi - y->lo) / 700);
     tp_text_add(out, "white = %d\ndiagonal = %d\n",
                 panel->palette == TP_PALETTE_MAGNITUDE, panel->diagonal);
 }
@@ -322,6 +328,8 @@ static void add_variables(struct tp_text *out, const struct tp_panel *panel,
 static double bar_start(const struct tp_drawn_axis *x)
 {
     bool linear = x->axis->scale == TP_SCALE_LINEAR;
+    if (x->has_zero)
+        return x->zero;
     return linear && x->lo <= 0 && x->hi >= 0 ? 0 : x->lo;
 }
 
@@ -329,6 +337,15 @@ static double bar_start(const struct tp_drawn_axis *x)
 static size_t tics_beside(const struct tp_axis *axis, double height)
 {
     return (size_t)(axis->tics ? 30 * height : 1 + 9 * height);
+}
+
+/* Long tics push the label of a colour scale outwards; in characters. */
+static double colour_label_shift(const struct tp_drawn_axis *z)
+{
+    double widest = z->axis->scale == TP_SCALE_LINEAR ? 5 : 4;
+    if (z->axis->scale == TP_SCALE_LOG2 && (z->lo <= -10 || z->hi >= 100))
+        widest = 5;
+    return 0.8 * (widest - 2);
 }
 
 static void add_panel(struct tp_text *out, const struct tp_panel *panel,
@@ -339,7 +356,7 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
     bool coloured =
         panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD;
     tp_text_add(out, "\nunset object\nunset label\nunset arrow\n"
-                     "unset colorbox\nset grid\nset title ");
+                     "unset colorbox\nset grid\nset rmargin -1\nset title ");
     tp_plot_quote(out, panel->title, (size_t)(TITLE_MAX * place.width));
     tp_text_add(out, " font ',11'\nset origin %.4g, %.4g\n", place.x, place.y);
     tp_text_add(out, "set size %.4g, %.4g\n", place.width, place.height);
@@ -350,11 +367,13 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
     if (coloured) {
         tp_axis_resolve(panel, TP_AXIS_Z, &z);
         add_axis(out, 'Z', &z, tics_beside(&panel->z, place.height));
-        add_palette(out, panel);
+        tp_text_add(out, "set cblabel offset %.3g, 0\nset rmargin 13\n",
+                    colour_label_shift(&z));
+        add_palette(out, panel, &x, &y);
     }
     if (own_key && legend_of(panel, entries) > 0)
-        tp_text_add(out, "set key outside below center horizontal samplen 1.6 "
-                         "maxrows 3\n");
+        tp_text_add(out, "set key outside below center horizontal reverse "
+                         "Left samplen 1.6 width 1 maxrows 3\n");
     else
         tp_text_add(out, "unset key\n");
     add_marks(out, panel, &x);
