@@ -47,20 +47,23 @@ enum tp_status tp_zip_find(struct tp_zip *zip, const char *name,
                            struct tp_zip_record *record,
                            struct tp_error *err);
 
-/*
- * Gives the whole content of a record, its CRC-32 checked, as bytes [start,
- * start + record->size) of content->bytes: of the input when it is stored, of memory
- * that it owns when it is deflated. Released with tp_zip_unload. Records
- * beyond `limit` bytes are refused with TP_E_LIMIT.
- */
+/* Where the content of a record is. */
 struct tp_zip_content {
-    struct tp_bytes bytes;
-    uint64_t start;
+    struct tp_bytes bytes; /* the input, or memory of its own              */
+    uint64_t start;        /* of the content in them                       */
 };
+
+/*
+ * Gives the whole content of a record, its CRC-32 checked: where it lies in
+ * the input when it is stored, in memory when it is deflated. Released with
+ * tp_zip_unload. Records beyond `limit` bytes are refused with TP_E_LIMIT.
+ */
 enum tp_status tp_zip_load(struct tp_zip *zip,
                            const struct tp_zip_record *record,
                            uint64_t limit, struct tp_zip_content *content,
                            struct tp_error *err);
+
+/* Releases content->bytes if they are its own. */
 void tp_zip_unload(struct tp_zip_content *content);
 
 /*

@@ -301,7 +301,14 @@ def good_zip():
     found = {"t": t, "zeros": zeros}
     put("good-deflated.pt", archive(source, zipfile.ZIP_DEFLATED))
     expect("good-deflated.pt", "the records packed by deflate", found)
-    stored = collections.OrderedDict(list(source.items()))
+    stored = source
+    large = torch.zeros(1 << 20, dtype=torch.float64)
+    large[1 << 19] = 2.5
+    obj = {"large": large, "again": large.clone(), "t": t}
+    put("good-deflated-large.pt",
+        archive(records(save(obj)), zipfile.ZIP_DEFLATED))
+    expect("good-deflated-large.pt", "two records of 8 MiB in 8 KiB each",
+           obj)
     put("good-zip64.pt", archive(records(save(t)), zip64=True))
     expect("good-zip64.pt", "zip64 fields in every local header", {"": t})
     flat = {n.split("/", 1)[1]: c for n, c in records(save(t)).items()}

@@ -15,7 +15,7 @@
  * norm are all of torch's making.
  */
 
-enum { READ_ALL = 1 << 20 }; /* elements; larger tensors: the first four */
+enum { READ_ALL = 1 << 21 }; /* elements; larger tensors: the first four */
 
 static const char *source_dir(void)
 {
