@@ -172,15 +172,15 @@ static enum tp_status scan_small(struct scan *scan, bool crc)
         tp_codes_list_flush(scan->real, &worker->tables->codes, &list);
         finish_list(scan, &list);
     } else {
+        struct tp_span span = {scan->real, codes, n};
         struct tp_ranks ranks;
         double ordered[TP_RANKS] = {0};
-        tp_values_add(scan->real, codes, n, &scan->judge, &scan->values,
-                      worker->bins);
+        tp_values_add(&span, &scan->judge, &scan->values, worker->bins);
         tp_bins_flush(worker->bins, scan->result->summary.bins);
         tp_ranks_of(scan->values.moments.n, scan->walk.repeat, &ranks);
         /* the lists have room for 2 * TP_SELECT_SMALL keys */
-        tp_select_small(scan->real, codes, n, &scan->values, &ranks,
-                        worker->lists->count, ordered);
+        tp_select_small(&span, &scan->values, &ranks, worker->lists->count,
+                        ordered);
         finish_values(scan, &ranks, ordered);
     }
     if (scan->blockwise) {

@@ -55,7 +55,7 @@ static void count_piece(const struct scan *scan, const void *codes,
                         size_t elements, struct gather *gather)
 {
     size_t n = elements * scan->parts;
-    union tables *tables = gather->worker->tables;
+    struct tp_span span = {scan->real, codes, n};
     if (scan->work & WORK_CRC) {
         size_t bytes = elements * scan->size;
         gather->part->crc = libdeflate_crc32(gather->part->crc, codes, bytes);
@@ -65,12 +65,12 @@ static void count_piece(const struct scan *scan, const void *codes,
         tp_scan_count_codes(scan, gather->worker, codes, n);
     if (scan->work & WORK_VALUES) {
         bool bins = scan->real != TP_FLOAT32; /* tp_select_top_bins */
-        tp_values_add(scan->real, codes, n, &scan->judge, &gather->part->values,
+        tp_values_add(&span, &scan->judge, &gather->part->values,
                       bins ? gather->worker->bins : NULL);
-        tp_select_count_top(scan->real, codes, n, &tables->select);
+        tp_select_count_top(&span, &gather->worker->tables->select);
     }
     if (scan->work & WORK_SELECT)
-        tp_select_count(scan->select, codes, n, &tables->select);
+        tp_select_count(scan->select, &span, &gather->worker->tables->select);
 }
 
 /* Reads and counts elements [first, end), at most PIECE_BYTES. */

@@ -2,9 +2,17 @@
 #ifndef TP_STATS_ORDER_H
 #define TP_STATS_ORDER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "data/dtype.h"
+
+/* A run of codes in memory: native byte order, any alignment; borrowed. */
+struct tp_span {
+    enum tp_dtype dtype; /* of one real number, not complex */
+    const void *codes;
+    size_t n;
+};
 
 /*
  * Order-preserving keys: unsigned integers that compare as the values of the

@@ -38,36 +38,32 @@ INLINE uint64_t load_key(enum tp_order order, int bits, const unsigned char *at,
     return tp_order_key(order, bits, code);
 }
 
-INLINE void top_loop(enum tp_order order, int bits, const unsigned char *at,
-                     size_t n, uint32_t *count)
+INLINE void top_loop(enum tp_order order, int bits,
+                     const struct tp_span *span, uint32_t *count)
 {
     uint32_t *odd = count + TP_SELECT_TOP;
     const int shift = bits - TP_SELECT_TOP_BITS;
-    for (size_t i = 0; i + 2 <= n; i += 2) {
+    const unsigned char *at = span->codes;
+    for (size_t i = 0; i + 2 <= span->n; i += 2) {
         count[load_key(order, bits, at, i) >> shift]++;
         odd[load_key(order, bits, at, i + 1) >> shift]++;
     }
-    if (n % 2)
-        count[load_key(order, bits, at, n - 1) >> shift]++;
+    if (span->n % 2)
+        count[load_key(order, bits, at, span->n - 1) >> shift]++;
 }
 
-void tp_select_count_top(enum tp_dtype dtype, const void *codes, size_t n,
+void tp_select_count_top(const struct tp_span *span,
                          union tp_select_tables *tables)
 {
     uint32_t *count = tables->count;
-    switch (dtype) {
-    case TP_FLOAT32:
-        top_loop(TP_ORDER_FLOAT, 32, codes, n, count);
-        break;
-    case TP_FLOAT64:
-        top_loop(TP_ORDER_FLOAT, 64, codes, n, count);
-        break;
-    default:
-        if (bits_of(dtype) == 32)
-            top_loop(tp_order_of(dtype), 32, codes, n, count);
-        else
-            top_loop(tp_order_of(dtype), 64, codes, n, count);
-    }
+    if (span->dtype == TP_FLOAT32)
+        top_loop(TP_ORDER_FLOAT, 32, span, count);
+    else if (span->dtype == TP_FLOAT64)
+        top_loop(TP_ORDER_FLOAT, 64, span, count);
+    else if (bits_of(span->dtype) == 32)
+        top_loop(tp_order_of(span->dtype), 32, span, count);
+    else
+        top_loop(tp_order_of(span->dtype), 64, span, count);
 }
 
 void tp_select_flush_top(union tp_select_tables *tables, uint64_t *totals)
@@ -201,25 +197,25 @@ INLINE unsigned group_of(const struct tp_select *select, int bits, uint64_t key)
 }
 
 INLINE void digit_loop(const struct tp_select *select, enum tp_order order,
-                       int bits, const unsigned char *at, size_t n,
-                       uint32_t *count)
+                       int bits, const struct tp_span *span, uint32_t *count)
 {
     const int shift = bits - select->known - select->digit;
     const uint64_t mask = ((uint64_t)1 << select->digit) - 1;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t key = load_key(order, bits, at, i);
-        unsigned group = group_of(select, bits, key);
+    for (size_t i = 0; i < span->n; i++) {
+        uint64_t key = load_key(order, bits, span->codes, i);
+        uint64_t group = group_of(select, bits, key);
         if (group < select->groups)
-            count[((uint64_t)group << select->digit) + (key >> shift & mask)]++;
+            count[(group << select->digit) + (key >> shift & mask)]++;
     }
 }
 
-static void gather_loop(const struct tp_select *select, const unsigned char *at,
-                        size_t n, union tp_select_tables *tables)
+static void gather_loop(const struct tp_select *select,
+                        const struct tp_span *span,
+                        union tp_select_tables *tables)
 {
     uint64_t length = tables->gathered.length;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t key = load_key(select->order, select->bits, at, i);
+    for (size_t i = 0; i < span->n; i++) {
+        uint64_t key = load_key(select->order, select->bits, span->codes, i);
         if (group_of(select, select->bits, key) == select->groups)
             continue;
         if (length < TP_SELECT_SMALL) /* else the file was written to */
@@ -228,20 +224,20 @@ static void gather_loop(const struct tp_select *select, const unsigned char *at,
     tables->gathered.length = length;
 }
 
-void tp_select_count(const struct tp_select *select, const void *codes,
-                     size_t n, union tp_select_tables *tables)
+void tp_select_count(const struct tp_select *select,
+                     const struct tp_span *span,
+                     union tp_select_tables *tables)
 {
-    enum tp_order order = select->order;
     if (select->next == TP_SELECT_GATHER)
-        gather_loop(select, codes, n, tables);
+        gather_loop(select, span, tables);
     else if (select->dtype == TP_FLOAT32)
-        digit_loop(select, TP_ORDER_FLOAT, 32, codes, n, tables->count);
+        digit_loop(select, TP_ORDER_FLOAT, 32, span, tables->count);
     else if (select->dtype == TP_FLOAT64)
-        digit_loop(select, TP_ORDER_FLOAT, 64, codes, n, tables->count);
+        digit_loop(select, TP_ORDER_FLOAT, 64, span, tables->count);
     else if (select->bits == 32)
-        digit_loop(select, order, 32, codes, n, tables->count);
+        digit_loop(select, select->order, 32, span, tables->count);
     else
-        digit_loop(select, order, 64, codes, n, tables->count);
+        digit_loop(select, select->order, 64, span, tables->count);
 }
 
 /* Gathered keys are kept behind their number. */
@@ -361,19 +357,19 @@ void tp_select_values(const struct tp_select *select, double ordered[TP_RANKS])
         ordered[i] = key_value(select->dtype, select->prefix[select->group[i]]);
 }
 
-void tp_select_small(enum tp_dtype dtype, const void *codes, size_t n,
+void tp_select_small(const struct tp_span *span,
                      const struct tp_values *values,
                      const struct tp_ranks *ranks, uint64_t *scratch,
                      double ordered[TP_RANKS])
 {
-    assert(n <= TP_SELECT_SMALL);
-    int bits = bits_of(dtype);
-    enum tp_order order = tp_order_of(dtype);
-    for (size_t i = 0; i < n; i++)
-        scratch[i] = load_key(order, bits, codes, i);
+    assert(span->n <= TP_SELECT_SMALL);
+    int bits = bits_of(span->dtype);
+    enum tp_order order = tp_order_of(span->dtype);
+    for (size_t i = 0; i < span->n; i++)
+        scratch[i] = load_key(order, bits, span->codes, i);
     const uint64_t *keys =
-        sort_keys(scratch, n, bits, scratch + TP_SELECT_SMALL);
+        sort_keys(scratch, span->n, bits, scratch + TP_SELECT_SMALL);
     uint64_t below = values->negative_nan + values->counts.neg_inf;
     for (int i = 0; i < TP_RANKS && ranks->n > 0; i++)
-        ordered[i] = key_value(dtype, keys[ranks->rank[i] + below]);
+        ordered[i] = key_value(span->dtype, keys[ranks->rank[i] + below]);
 }

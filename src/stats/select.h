@@ -60,8 +60,8 @@ struct tp_select {
     uint8_t first_group[65536];
 };
 
-/* Counts the top digits of n codes (any alignment) of the first reading. */
-void tp_select_count_top(enum tp_dtype dtype, const void *codes, size_t n,
+/* Counts the top digits of the span's codes in the first reading. */
+void tp_select_count_top(const struct tp_span *span,
                          union tp_select_tables *tables);
 
 /* Adds the tables of the first reading to totals[TP_SELECT_TOP] and empties
@@ -84,9 +84,10 @@ void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
                      const struct tp_values *values,
                      const struct tp_ranks *ranks, const uint64_t *totals);
 
-/* Until select->next is TP_SELECT_DONE: takes n codes of one more reading, */
-void tp_select_count(const struct tp_select *select, const void *codes,
-                     size_t n, union tp_select_tables *tables);
+/* Until select->next is TP_SELECT_DONE: takes codes of one more reading, */
+void tp_select_count(const struct tp_select *select,
+                     const struct tp_span *span,
+                     union tp_select_tables *tables);
 
 /* adds the tables to totals[TP_SELECT_ROOM], zero at the start of the
  * reading, and empties them, */
@@ -102,10 +103,10 @@ void tp_select_values(const struct tp_select *select,
                       double ordered[TP_RANKS]);
 
 /*
- * The same from n <= TP_SELECT_SMALL codes in memory. `scratch` has
+ * The same from at most TP_SELECT_SMALL codes in memory. `scratch` has
  * 2 * TP_SELECT_SMALL elements.
  */
-void tp_select_small(enum tp_dtype dtype, const void *codes, size_t n,
+void tp_select_small(const struct tp_span *span,
                      const struct tp_values *values,
                      const struct tp_ranks *ranks, uint64_t *scratch,
                      double ordered[TP_RANKS]);

@@ -241,18 +241,17 @@ static void add_block(double *v, size_t n, const struct tp_judge *judge,
     tp_values_merge(values, &block);
 }
 
-void tp_values_add(enum tp_dtype dtype, const void *codes, size_t n,
-                   const struct tp_judge *judge, struct tp_values *values,
-                   uint32_t *bins)
+void tp_values_add(const struct tp_span *span, const struct tp_judge *judge,
+                   struct tp_values *values, uint32_t *bins)
 {
-    const unsigned char *at = codes;
-    size_t size = tp_dtype_info(dtype)->size;
+    const unsigned char *at = span->codes;
+    size_t size = tp_dtype_info(span->dtype)->size, n = span->n;
     double v[TP_VALUE_BLOCK + LANES];
     struct tp_values call;
     memset(&call, 0, sizeof call);
     while (n > 0) {
         size_t batch = n < TP_VALUE_BLOCK ? n : TP_VALUE_BLOCK;
-        tp_dtype_decode(dtype, at, batch, v);
+        tp_dtype_decode(span->dtype, at, batch, v);
         size_t kept = batch;
         if (!all_finite(v, pad(v, batch, 0)))
             kept = keep_finite(v, batch, &call);

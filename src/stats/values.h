@@ -7,6 +7,7 @@
 
 #include "data/dtype.h"
 #include "stats/judge.h"
+#include "stats/order.h"
 #include "stats/summary.h"
 
 /*
@@ -30,13 +31,12 @@ struct tp_values {
 };
 
 /*
- * Adds n codes (native order, any alignment) of a real dtype of 32 or 64
- * bits, and their finite nonzero values to bins[TP_SUMMARY_BINS], unless
- * that is NULL. Bins hold up to 2^32 - 1. Cannot fail.
+ * Adds the values of a span of a dtype of 32 or 64 bits, and those that are
+ * finite and nonzero to bins[TP_SUMMARY_BINS], unless that is NULL. Bins hold
+ * up to 2^32 - 1. Cannot fail.
  */
-void tp_values_add(enum tp_dtype dtype, const void *codes, size_t n,
-                   const struct tp_judge *judge, struct tp_values *values,
-                   uint32_t *bins);
+void tp_values_add(const struct tp_span *span, const struct tp_judge *judge,
+                   struct tp_values *values, uint32_t *bins);
 
 /* Adds `from` to `into`; merge pieces in the order of the tensor. */
 void tp_values_merge(struct tp_values *into, const struct tp_values *from);
