@@ -93,6 +93,29 @@ static bool make_type(struct writer *w)
     return done;
 }
 
+/*
+ * A table "a/b" needs the group a. Made here, because a group that HDF5 makes
+ * on the way carries the time.
+ */
+static bool make_group(hid_t file, const char *table)
+{
+    char group[64];
+    size_t length = strcspn(table, "/");
+    if (!table[length])
+        return true;
+    if (length >= sizeof group)
+        return false;
+    memcpy(group, table, length);
+    group[length] = '\0';
+    if (H5Lexists(file, group, H5P_DEFAULT) > 0)
+        return true;
+    hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
+    H5Pset_obj_track_times(creation, 0);
+    hid_t made = H5Gcreate2(file, group, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Pclose(creation);
+    return made >= 0 && H5Gclose(made) >= 0;
+}
+
 /* Time stamps are left out, so that equal tables give equal files. */
 static bool make_dataset(struct writer *w, hid_t file)
 {
@@ -104,15 +127,11 @@ static bool make_dataset(struct writer *w, hid_t file)
         H5Pset_chunk(w->properties, 1, &chunk) < 0 ||
         H5Pset_shuffle(w->properties) < 0 ||
         H5Pset_deflate(w->properties, DEFLATE_LEVEL) < 0 ||
-        H5Pset_obj_track_times(w->properties, 0) < 0)
+        H5Pset_obj_track_times(w->properties, 0) < 0 ||
+        !make_group(file, w->table->name))
         return false;
-    hid_t links = H5Pcreate(H5P_LINK_CREATE); /* "a/b" makes the group a */
-    if (links < 0)
-        return false;
-    H5Pset_create_intermediate_group(links, 1);
-    w->dataset = H5Dcreate2(file, w->table->name, w->type, w->space, links,
-                            w->properties, H5P_DEFAULT);
-    H5Pclose(links);
+    w->dataset = H5Dcreate2(file, w->table->name, w->type, w->space,
+                            H5P_DEFAULT, w->properties, H5P_DEFAULT);
     return w->dataset >= 0;
 }
 
