@@ -3,6 +3,7 @@
 """Recomputes summary.h5 from the files it was made of, with torch and numpy.
 
     python3 tests/oracle/check_summary.py OUTPUT_DIR [--limit N]
+        [--mx_scale floor|ceil|even|rceil]
 
 Every row of /tensors: labels from the payload's metadata and a pattern of the
 name, numbers in float64 or wider, casts from number_formats.py. Prints the
@@ -45,6 +46,9 @@ NAME = re.compile(
     r"(?:_rank(?P<rank>\d+))?(?:_sample(?P<sample_idx>\d+))?"
     r"(?:_group(?P<group_idx>\d+))?_(?P<tensor_name>.+)\.(?:pt|pkl)"
     % "|".join(sorted(number_formats.QUANT_TYPES, key=len, reverse=True)))
+
+RULE = sys.argv[sys.argv.index("--mx_scale") + 1] \
+    if "--mx_scale" in sys.argv else "floor"
 
 DTYPE_FORMATS = {"float16": "fp16", "bfloat16": "bf16",
                  "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
@@ -259,7 +263,7 @@ def check_row(report, row, tensor, label, labelled, info):
     report.equal("target_format", text(row["target_format"]), shown, where)
     rule = text(row["scale_rule"])
     report.equal("scale_rule", rule,
-                 "floor" if target in number_formats.MX else "", where)
+                 RULE if target in number_formats.MX else "", where)
     want = expected_numbers(tensor, target, rule or "floor")
     if info:
         check_stored(report, row, info, where)
