@@ -58,7 +58,7 @@ static unsigned choose_step(const struct frame *frame, size_t curves,
     double span = (double)(frame->last - frame->first);
     unsigned step = 1;
     while (span / step * (double)(sides * curves) > ROWS ||
-           (double)all->moments.n < 40.0 * span / step * (double)curves) {
+           (double)all->moments.n < 100.0 * span / step * (double)curves) {
         if (step == 16)
             break;
         step *= 2;
@@ -168,13 +168,11 @@ static void spread(double *bins, double reach, double from, double to,
         bins[i] += density * (fmin(b, (double)i + 1) - fmax(a, (double)i));
 }
 
-/* Density per unit of (x - shift) / scale. */
-static size_t linear_rows(const struct tp_summary *summary, double reach,
-                          double shift, double scale, double *rows)
+/* Adds the elements of a summary as (x - shift) / scale. */
+static void add_linear(const struct tp_summary *summary, double reach,
+                       double shift, double scale, double *bins)
 {
-    double bins[LINEAR_POINTS] = {0}, width = 2 * reach / LINEAR_POINTS;
-    double all = (double)summary->moments.n;
-    double zero = -shift / scale;
+    double width = 2 * reach / LINEAR_POINTS, zero = -shift / scale;
     spread(bins, reach, zero - width / 2, zero + width / 2,
            (double)summary->counts.zero);
     for (unsigned bin = 0; bin < TP_SUMMARY_BINS; bin++) {
@@ -188,6 +186,13 @@ static size_t linear_rows(const struct tp_summary *summary, double reach,
         spread(bins, reach, (from - shift) / scale, (to - shift) / scale,
                (double)summary->bins[bin]);
     }
+}
+
+/* The bins as rows of a curve: density per unit. */
+static size_t linear_rows(const double *bins, double reach, double all,
+                          double *rows)
+{
+    double width = 2 * reach / LINEAR_POINTS;
     for (size_t i = 0; i < LINEAR_POINTS; i++) {
         rows[2 * i] = -reach + width * ((double)i + 0.5);
         rows[2 * i + 1] = bins[i] / all / width;
@@ -210,29 +215,63 @@ static struct tp_series normal_curve(struct tp_fig *fig, double reach)
 
 static const double standard_reach = 5;
 
+/* Each tensor standardised by its own mean and std, then pooled: tensors of
+ * different size would together look like no distribution at all. */
+static size_t standard_rows(struct tp_fig *fig,
+                            const struct tp_sample *samples, size_t n,
+                            double *rows)
+{
+    double bins[LINEAR_POINTS] = {0}, all = 0;
+    struct tp_summary *one = malloc(sizeof *one);
+    fig->failed |= !one;
+    for (size_t i = 0; i < n && one; i++) {
+        const struct tp_packed *packed =
+            fig->facts->run->rows[samples[i].row].packed;
+        double count = (double)packed->moments.n;
+        double std = sqrt(packed->moments.m2 / count);
+        if (!(std > 0))
+            continue;
+        memset(one, 0, sizeof *one);
+        tp_summary_merge_packed(one, packed);
+        add_linear(one, standard_reach, packed->moments.mean, std, bins);
+        all += count;
+    }
+    free(one);
+    return all > 0 ? linear_rows(bins, standard_reach, all, rows) : 0;
+}
+
+/* The rows of one series, and their summary. */
+struct curve {
+    const char *name;
+    const struct tp_summary *summary;
+    const struct tp_sample *samples;
+    size_t sample_count;
+};
+
 static struct tp_series make_curve(struct tp_fig *fig,
-                                   const struct tp_summary *summary,
-                                   const struct frame *frame,
-                                   const char *name)
+                                   const struct curve *curve,
+                                   const struct frame *frame)
 {
     size_t most = 2 * ((frame->last - frame->first) / frame->step + 2) + 2;
     if (most < LINEAR_POINTS)
         most = LINEAR_POINTS;
     double *rows = tp_fig_alloc(fig, 2 * most, sizeof *rows);
-    struct tp_series series = {.name = name, .values = rows};
-    double n = (double)summary->moments.n;
-    double std = n > 0 ? sqrt(summary->moments.m2 / n) : 0;
+    struct tp_series series = {.name = curve->name, .values = rows};
+    double n = (double)curve->summary->moments.n;
     if (!rows || n == 0)
         return series;
-    if (frame->kind == TP_DENSITY_SIGNED)
-        series.rows = signed_rows(summary, frame, rows);
-    else if (frame->kind == TP_DENSITY_MAGNITUDE)
-        series.rows = add_side(summary, frame, 0, rows);
-    else if (frame->kind == TP_DENSITY_LINEAR)
-        series.rows = linear_rows(summary, frame->reach, 0, 1, rows);
-    else if (std > 0)
-        series.rows = linear_rows(summary, standard_reach,
-                                  summary->moments.mean, std, rows);
+    if (frame->kind == TP_DENSITY_SIGNED) {
+        series.rows = signed_rows(curve->summary, frame, rows);
+    } else if (frame->kind == TP_DENSITY_MAGNITUDE) {
+        series.rows = add_side(curve->summary, frame, 0, rows);
+    } else if (frame->kind == TP_DENSITY_LINEAR) {
+        double bins[LINEAR_POINTS] = {0};
+        add_linear(curve->summary, frame->reach, 0, 1, bins);
+        series.rows = linear_rows(bins, frame->reach, n, rows);
+    } else {
+        series.rows = standard_rows(fig, curve->samples, curve->sample_count,
+                                    rows);
+    }
     return series;
 }
 
@@ -295,6 +334,29 @@ static const char *title_of(struct tp_fig *fig, const struct tp_ask *ask,
     return tp_fig_text(fig, "%s%s", ask->title, note);
 }
 
+/* Adds the curves of all series; the samples are sorted by series. */
+static void add_curves(struct tp_fig *fig, const struct tp_samples *samples,
+                       const struct tp_summary *sets, const struct frame *frame,
+                       const struct tp_axis *names, struct tp_panel *panel)
+{
+    struct tp_series *series = (struct tp_series *)panel->series;
+    for (size_t i = 0; i < samples->count;) {
+        size_t end = tp_samples_end(samples, i), s = samples->rows[i].cell;
+        struct curve curve = {
+            .name = names->tics ? names->tics[s].text : "",
+            .summary = &sets[s],
+            .samples = &samples->rows[i],
+            .sample_count = end - i,
+        };
+        struct tp_series made = make_curve(fig, &curve, frame);
+        if (made.rows > 0)
+            series[panel->series_count++] = made;
+        i = end;
+    }
+    if (frame->kind == TP_DENSITY_STANDARD && panel->series_count > 0)
+        series[panel->series_count++] = normal_curve(fig, standard_reach);
+}
+
 void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
                     enum tp_density kind)
 {
@@ -312,7 +374,6 @@ void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
         return;
     tp_fig_sample(fig, ask, &one, &slots, &samples);
     struct tp_summary *sets = merge_series(fig, &samples, slots.count);
-    free(samples.rows);
     struct tp_series *series =
         tp_fig_alloc(fig, slots.count + 1, sizeof *series);
     if (sets && series && sets[slots.count].moments.n > 0) {
@@ -323,16 +384,10 @@ void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
             .title = title_of(fig, ask, &choice, all, kind),
             .series = series,
         };
-        for (size_t s = 0; s < slots.count; s++) {
-            struct tp_series curve = make_curve(
-                fig, &sets[s], &frame, names.tics ? names.tics[s].text : "");
-            if (curve.rows > 0)
-                series[panel.series_count++] = curve;
-        }
-        if (kind == TP_DENSITY_STANDARD && panel.series_count > 0)
-            series[panel.series_count++] = normal_curve(fig, standard_reach);
+        add_curves(fig, &samples, sets, &frame, &names, &panel);
         set_axes(&panel, &frame);
         tp_fig_add(fig, &panel);
     }
+    free(samples.rows);
     free(sets);
 }

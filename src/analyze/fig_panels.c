@@ -231,6 +231,18 @@ static void band_of_values(struct tp_fig *fig, const struct tp_sample *samples,
     }
 }
 
+/* Whether the outer band would squeeze the inner one to a line. */
+static bool tails_dominate(const double *table, size_t rows)
+{
+    double inner = 0, outer = 0;
+    for (size_t r = 0; r < rows; r++) {
+        const double *row = table + 8 * r;
+        inner = fmax(inner, fmax(fabs(row[3]), fabs(row[5])));
+        outer = fmax(outer, fmax(fabs(row[1]), fabs(row[7])));
+    }
+    return outer > 32 * inner;
+}
+
 static void add_bands(struct tp_fig *fig, const struct tp_ask *ask,
                       struct tp_axis y, band_fn *fill)
 {
@@ -263,6 +275,10 @@ static void add_bands(struct tp_fig *fig, const struct tp_ask *ask,
         .series = series,
         .series_count = 1,
     };
+    if (!y.scale && fill == band_of_elements && tails_dominate(table, rows)) {
+        panel.y.scale = TP_SCALE_SIGNED_LOG2;
+        panel.y.label = "value [tensor units, +-log2]";
+    }
     cut_signed(&panel.y, &panel, 1, 7);
     if (rows > 1) /* one point is no band */
         tp_fig_add(fig, &panel);
@@ -270,7 +286,7 @@ static void add_bands(struct tp_fig *fig, const struct tp_ask *ask,
 
 void tp_fig_bands(struct tp_fig *fig, const struct tp_ask *ask)
 {
-    struct tp_axis y = {.label = "element value [tensor units]"};
+    struct tp_axis y = {.label = "value [tensor units]"};
     add_bands(fig, ask, y, band_of_elements);
 }
 

@@ -156,20 +156,21 @@ static bool *outlier_ranks(struct tp_fig *fig)
 void tp_fig_statistics_by_rank(struct tp_fig *fig)
 {
     static const struct tp_metric *const metrics[] = {
-        &tp_metric_mean, &tp_metric_std, &tp_metric_amax,
-        &tp_metric_underflow};
+        &tp_metric_mean, &tp_metric_std, &tp_metric_amax};
     if (fig->facts->keys[TP_KEY_RANK].count < 2)
         return;
     const bool *flagged = outlier_ranks(fig);
-    for (int i = 0; i < 4; i++) {
-        struct tp_ask ask = {
-            .title = metrics[i]->title,
-            .pick = tp_pick_all(),
-            .by = TP_KEY_RANK,
-            .metric = metrics[i],
-        };
+    struct tp_ask ask = {.pick = tp_pick_all(), .by = TP_KEY_RANK};
+    for (int i = 0; i < 3; i++) {
+        ask.title = tp_fig_text(fig, "%s, median and quartiles over tensors",
+                                metrics[i]->title);
+        ask.metric = metrics[i];
         tp_fig_spread(fig, &ask, flagged);
     }
+    ask.title = "underflow of all elements";
+    ask.metric = &tp_metric_underflow;
+    ask.series = TP_KEY_COUNT;
+    tp_fig_lines(fig, &ask);
 }
 
 /* The panels: a shift of all tensors, and an incident in one of them. */

@@ -244,6 +244,8 @@ static void linear_tics(const struct tp_drawn_axis *drawn, size_t wanted,
 {
     char text[32];
     double step = nice_step(drawn->hi - drawn->lo, wanted);
+    if (floor(drawn->hi / step) - ceil(drawn->lo / step) < 1)
+        step = nice_step(drawn->hi - drawn->lo, 2 * wanted);
     if (drawn->axis->scale == TP_SCALE_INTEGER && step < 1)
         step = 1;
     double begin = ceil(drawn->lo / step - 1e-9);

@@ -33,6 +33,11 @@ static const struct entry band_entries[] = {
     {"rgb '#08306b'", "median"},
 };
 
+/* As in plots/shares.gp. */
+static const char *const share_colours[TP_PANEL_SERIES_MAX] = {
+    "rgb '#d9d9d9'", "rgb '#d55e00'", "rgb '#f0b429'", "rgb '#9ecae1'",
+    "rgb '#5e2a84'", "rgb '#d9d9d9'", "rgb '#d55e00'", "rgb '#f0b429'"};
+
 /* Bytes [from, to) of a text, each as what can be shown. */
 static void quote_part(struct tp_text *out, const char *text, size_t from,
                        size_t to)
@@ -164,15 +169,17 @@ static size_t legend_of(const struct tp_panel *panel, struct entry *entries)
         panel->series_count < 2)
         return 0;
     for (size_t s = 0; s < panel->series_count; s++) {
-        entries[s].colour = series_colours[s];
+        entries[s].colour = panel->kind == TP_PANEL_SHARES
+                                ? share_colours[s]
+                                : series_colours[s];
         entries[s].name = panel->series[s].name;
     }
     return panel->series_count;
 }
 
 /*
- * The one legend that serves all panels which need one. False when they
- * differ and each has to have its own.
+ * The one legend that serves all panels which need one: the longest, when
+ * the others are its beginning. False when each has to have its own.
  */
 static bool shared_legend(const struct tp_figure *figure,
                           struct entry *entries, size_t *count)
@@ -181,16 +188,14 @@ static bool shared_legend(const struct tp_figure *figure,
     *count = 0;
     for (size_t p = 0; p < figure->panel_count; p++) {
         size_t n = legend_of(&figure->panels[p], other);
-        if (n && *count == 0) {
-            memcpy(entries, other, sizeof other);
-            *count = n;
-        } else if (n && n != *count) {
-            return false;
-        }
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n && i < *count; i++) {
             if (strcmp(entries[i].name, other[i].name) != 0 ||
                 strcmp(entries[i].colour, other[i].colour) != 0)
                 return false;
+        }
+        if (n > *count) {
+            memcpy(entries, other, n * sizeof *other);
+            *count = n;
         }
     }
     return true;
