@@ -16,7 +16,8 @@
  */
 
 enum {
-    PATH_MAX_BYTES = 4096, /* of a place in the payload                   */
+    PATH_MAX_BYTES = 1024, /* of a place in the payload; with the tensor
+                              itself 2 KiB                                */
     UNWRAP_MAX = 64        /* wrappers around one tensor                  */
 };
 
@@ -507,4 +508,15 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
     free(w.notes);
     free(w.frames);
     return status;
+}
+
+enum tp_status tp_torch_skip_file(struct tp_tensor_file *file,
+                                  const struct tp_error *why,
+                                  struct tp_error *err)
+{
+    struct tp_skip *last = file->skips;
+    while (last && last->next)
+        last = last->next;
+    return add_skip(file, &last, "", why) == TP_OK ? TP_OK
+                                                   : tp_fail_memory(err);
 }

@@ -12,7 +12,7 @@
 
 /* How a container finds the storages its pickle names. */
 struct tp_torch_source {
-    /* Sets entry->storage; called at most once for an entry that succeeds. */
+    /* Sets entry->storage; called at most once for an entry. */
     enum tp_status (*resolve)(struct tp_torch_source *source,
                               struct tp_torch_entry *entry,
                               struct tp_error *err);
@@ -33,5 +33,10 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
                                 const struct tp_pickle *pickle,
                                 struct tp_torch_source *source,
                                 struct tp_error *err);
+
+/* Adds a skip about the whole file, behind those there are. */
+enum tp_status tp_torch_skip_file(struct tp_tensor_file *file,
+                                  const struct tp_error *why,
+                                  struct tp_error *err);
 
 #endif

@@ -37,6 +37,13 @@ static enum tp_status open_file(struct tp_tensor_file *file,
     if (status == TP_OK)
         status =
             tp_label_from_metadata(&pickle, &file->arena, &file->label, err);
+    if (status == TP_OK && position < file->bytes.size) {
+        struct tp_error why = {0};
+        tp_fail(&why, TP_E_UNSUPPORTED, (int64_t)position,
+                "%" PRIu64 " bytes follow the first pickle; they are not read",
+                file->bytes.size - position);
+        status = tp_torch_skip_file(file, &why, err);
+    }
     tp_pickle_clear(&pickle);
     return status;
 }

@@ -199,12 +199,28 @@ static enum tp_status nested_bytes(struct tp_torch_builder *builder, tp_ref ref,
     return status;
 }
 
-static enum tp_status nested_storage(struct tp_torch_builder *builder,
-                                     struct tp_torch_nested *nested,
-                                     struct tp_error *err)
+/* Keeps *why, so that a thing that failed is not tried again. */
+static const struct tp_error *keep(struct tp_arena *arena,
+                                   const struct tp_error *why)
 {
-    if (nested->storage)
-        return TP_OK;
+    struct tp_error *kept = tp_arena_alloc(arena, sizeof *kept);
+    if (kept)
+        *kept = *why;
+    return kept;
+}
+
+static enum tp_status fail_again(const struct tp_error *failure,
+                                 struct tp_error *err)
+{
+    if (err)
+        *err = *failure;
+    return failure->code;
+}
+
+static enum tp_status read_nested(struct tp_torch_builder *builder,
+                                  struct tp_torch_nested *nested,
+                                  struct tp_error *err)
+{
     const struct tp_pickle *pickle = builder->pickle;
     tp_ref args = pickle->values[nested->call].u.call.args;
     struct tp_bytes bytes;
@@ -213,8 +229,29 @@ static enum tp_status nested_storage(struct tp_torch_builder *builder,
         builder, tp_pickle_item(pickle, args, 0), &bytes, &range, err);
     if (status != TP_OK)
         return status;
+    /* Each has bytes of its own, so together they fit into the input; this
+     * stops many calls that share one long byte string. */
+    builder->nested_bytes += range.end - range.start;
+    if (builder->nested_bytes > builder->source->bytes.size)
+        return tp_fail(err, TP_E_LIMIT, tp_pickle_offset(pickle, nested->call),
+                       "the storages in this pickle share their bytes");
     return tp_legacy_storage(&range, builder->arena, &nested->storage,
                              &nested->dtype, err);
+}
+
+static enum tp_status nested_storage(struct tp_torch_builder *builder,
+                                     struct tp_torch_nested *nested,
+                                     struct tp_error *err)
+{
+    struct tp_error why = {0};
+    if (nested->storage)
+        return TP_OK;
+    if (nested->failure)
+        return fail_again(nested->failure, err);
+    if (read_nested(builder, nested, &why) == TP_OK)
+        return TP_OK;
+    nested->failure = keep(builder->arena, &why);
+    return fail_again(&why, err);
 }
 
 /* ---- tensors ---------------------------------------------------------- */
@@ -247,12 +284,15 @@ static enum tp_status named_storage(struct tp_torch_builder *builder,
         return status;
     struct tp_torch_entry *entry =
         tp_torch_table_find(&source->table, id.key, id.key_length);
-    if (entry && !entry->storage)
-        status = source->resolve(source, entry, err);
-    if (status != TP_OK)
-        return status;
-    if (!entry || !entry->storage)
+    if (!entry)
         return tp_fail(err, TP_E_DAMAGED, id.at, "its storage is missing");
+    if (entry->failure)
+        return fail_again(entry->failure, err);
+    struct tp_error why = {0};
+    if (!entry->storage && source->resolve(source, entry, &why) != TP_OK) {
+        entry->failure = keep(builder->arena, &why);
+        return fail_again(&why, err);
+    }
     tensor->storage = entry->storage;
     tensor->dtype = id.dtype;
     return id.view == TP_REF_NONE

@@ -30,6 +30,7 @@ struct tp_torch_nested {
     tp_ref call;                /* of torch.storage._load_from_bytes       */
     struct tp_storage *storage; /* NULL: not read yet                      */
     enum tp_dtype dtype;
+    const struct tp_error *failure; /* why there is none; NULL: not tried  */
 };
 
 struct tp_torch_builder {
@@ -38,6 +39,7 @@ struct tp_torch_builder {
     struct tp_arena *arena;
     struct tp_torch_nested *nested; /* sorted by call                      */
     size_t nested_count;
+    uint64_t nested_bytes;          /* of those read so far                */
 };
 
 /* Finds the nested storages. Fails only with TP_E_MEMORY. */

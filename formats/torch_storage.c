@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Keys are numbers of up to 20 digits; long ones would make sorting slow. */
+enum { KEY_MAX_BYTES = 256 };
+
 /* ---- persistent ids --------------------------------------------------- */
 
 /* The dtype of "torch.FloatStorage", "torch.cuda.FloatStorage", ... */
@@ -49,6 +52,9 @@ enum tp_status tp_torch_id_read(const struct tp_pickle *pickle, tp_ref ref,
                        "the persistent id at byte %" PRId64
                        " names no torch storage",
                        id->at);
+    if (id->key_length > KEY_MAX_BYTES)
+        return tp_fail(err, TP_E_LIMIT, id->at, "a storage key of %zu bytes",
+                       id->key_length);
     id->class_name = class_value->u.text.data;
     if (tp_pickle_kind(pickle, id->view) == TP_VALUE_NONE)
         id->view = TP_REF_NONE;

@@ -39,6 +39,7 @@ uint64_t tp_torch_id_element(const struct tp_torch_id *id);
 struct tp_torch_entry {
     struct tp_torch_id id;      /* where it is named first                */
     struct tp_storage *storage; /* NULL until the container resolves it   */
+    const struct tp_error *failure; /* why it could not; NULL: not tried  */
 };
 
 /* The storages a pickle names, each key once, sorted by key. */

@@ -288,6 +288,23 @@ def good_plain():
         put(name, pickle.dumps(obj, protocol=protocol))
         expect(name, "pickle.dump with protocol %d, not torch.save" % protocol,
                {k: v for k, v in obj.items() if torch.is_tensor(v)})
+    put("unsupported-two-pickles.pkl",
+        pickle.dumps({"a": whole}) + pickle.dumps({"b": whole}))
+    expect("unsupported-two-pickles.pkl", "one pickle after another",
+           {"a": whole}, skips={"": "bytes follow the first pickle"})
+    # two storages that are one byte string
+    one = bytearray(pickle.dumps([torch.ones(99), torch.ones(99)]))
+    at = one.index(b"\x80\x02\x8a\x0al") - 5
+    length = 5 + struct.unpack_from("<I", one, at + 1)[0]
+    text = bytes(one[at:at + length])
+    tensor = (b"ctorch._utils\n_rebuild_tensor_v2\n(ctorch.storage\n"
+              b"_load_from_bytes\n%s\x85RK\x00Kc\x85K\x01\x85\x89"
+              b"ccollections\nOrderedDict\n)RtR")
+    put("bad-shared-bytes.pkl", b"\x80\x03(" + tensor % (text + b"q\x07") +
+        tensor % b"h\x07" + tensor % b"h\x07" + b"t.")
+    expect("bad-shared-bytes.pkl", "storages that share one byte string",
+           {"[0]": torch.ones(99)},
+           skips={"[1]": "share", "[2]": "share"})
     put("good-plain-f8.pkl",
         pickle.dumps(whole.to(torch.float8_e5m2), protocol=4))
     expect("good-plain-f8.pkl", "an untyped storage in a plain pickle",
