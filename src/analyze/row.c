@@ -77,7 +77,7 @@ const struct tp_number *tp_row_describe(const struct tp_tensor *tensor,
 void tp_row_measure(struct tp_row *row, const struct tp_scan_result *scan)
 {
     row->counts = scan->summary.counts;
-    tp_summary_numbers(&scan->summary, &row->numbers);
+    tp_summary_scalars(&scan->summary, &row->numbers);
     memcpy(row->numbers.quantile, scan->quantile, sizeof scan->quantile);
 }
 

@@ -192,20 +192,27 @@ struct bin_cursor {
     double low, high; /* its range                                      */
 };
 
-static void cursor_load(struct bin_cursor *cursor)
+/* The bin of a step; not for the zeros in the middle. */
+static unsigned bin_of_step(unsigned step)
 {
     const unsigned half = TP_SUMMARY_BINS / 2;
-    unsigned step = cursor->step;
-    if (step == half) {
-        cursor->count = cursor->summary->counts.zero;
-        cursor->low = cursor->high = 0;
-        return;
-    }
-    unsigned bin = step < half ? TP_SUMMARY_BINS - 1 - step : step - half - 1;
+    return step < half ? TP_SUMMARY_BINS - 1 - step : step - half - 1;
+}
+
+static uint64_t count_of_step(const struct tp_summary *summary, unsigned step)
+{
+    return step == TP_SUMMARY_BINS / 2 ? summary->counts.zero
+                                       : summary->bins[bin_of_step(step)];
+}
+
+static void range_of_step(struct bin_cursor *cursor)
+{
     double inner, outer;
     int sign;
-    cursor->count = cursor->summary->bins[bin];
-    tp_summary_bin_edges(bin, &inner, &outer, &sign);
+    cursor->low = cursor->high = 0;
+    if (cursor->step == TP_SUMMARY_BINS / 2)
+        return;
+    tp_summary_bin_edges(bin_of_step(cursor->step), &inner, &outer, &sign);
     cursor->low = sign > 0 ? inner : -outer;
     cursor->high = sign > 0 ? outer : -inner;
 }
@@ -216,9 +223,9 @@ static double cursor_seek(struct bin_cursor *cursor, double position)
     while (cursor->step < TP_SUMMARY_BINS &&
            position >= (double)(cursor->below + cursor->count)) {
         cursor->below += cursor->count;
-        cursor->step++;
-        cursor_load(cursor);
+        cursor->count = count_of_step(cursor->summary, ++cursor->step);
     }
+    range_of_step(cursor);
     if (cursor->count == 0)
         return cursor->low;
     double inside =
@@ -229,8 +236,8 @@ static double cursor_seek(struct bin_cursor *cursor, double position)
 static void quantile_numbers(const struct tp_summary *summary,
                              struct tp_numbers *numbers)
 {
-    struct bin_cursor cursor = {.summary = summary};
-    cursor_load(&cursor);
+    struct bin_cursor cursor = {.summary = summary,
+                                .count = count_of_step(summary, 0)};
     for (int i = 0; i < TP_QUANTILES; i++) {
         if (summary->moments.n == 0) {
             numbers->quantile[i] = NAN;
@@ -243,12 +250,20 @@ static void quantile_numbers(const struct tp_summary *summary,
     }
 }
 
-void tp_summary_numbers(const struct tp_summary *summary,
+void tp_summary_scalars(const struct tp_summary *summary,
                         struct tp_numbers *numbers)
 {
     order_numbers(summary, numbers);
     moment_numbers(&summary->moments, numbers);
     ratio_numbers(&summary->counts, numbers);
+    for (int i = 0; i < TP_QUANTILES; i++)
+        numbers->quantile[i] = NAN;
+}
+
+void tp_summary_numbers(const struct tp_summary *summary,
+                        struct tp_numbers *numbers)
+{
+    tp_summary_scalars(summary, numbers);
     quantile_numbers(summary, numbers);
 }
 

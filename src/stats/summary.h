@@ -88,6 +88,11 @@ struct tp_numbers {
 void tp_summary_numbers(const struct tp_summary *summary,
                         struct tp_numbers *numbers);
 
+/* As tp_summary_numbers, but the quantiles are NaN: for who has exact ones,
+ * or needs none. */
+void tp_summary_scalars(const struct tp_summary *summary,
+                        struct tp_numbers *numbers);
+
 /* Bin of a finite nonzero value, and the bin's edges: the values v of a bin
  * satisfy inner <= |v| < outer. sign is +1 or -1. */
 unsigned tp_summary_bin(double value);
