@@ -1,8 +1,6 @@
 # Canvas and colours of every figure. `format` is png, svg or pdf; the
 # series colours are Okabe and Ito's, which colour-blind readers can tell apart.
-set warnings off # in a locale without UTF-8 it warns of the degree sign
 set encoding utf8
-set warnings on
 if (format eq 'svg') set terminal svg size 1200,800 font 'sans,12' noenhanced background '#ffffff'
 if (format eq 'pdf') set terminal pdfcairo size 12in,8in font 'sans,10' noenhanced
 if (format eq 'png' && strstrt(GPVAL_TERMINALS, 'pngcairo')) set terminal pngcairo size 1200,800 font 'sans,10' noenhanced
@@ -20,4 +18,4 @@ set tics nomirror out scale 0.6 textcolor rgb '#222222'
 set grid back lc rgb '#e4e4e4' lw 0.8 lt 1
 set samples 2
 # later curves are thinner, so that equal ones show beneath each other
-fat(i) = series > 1 ? 1.2 + 2.4 * (series - i) / series : 1.8
+fat(i) = series > 1 ? 1.2 + 1.8 * (series - i) / series : 1.8
