@@ -88,6 +88,9 @@ static bool make_command(const struct team *team, unsigned number,
 {
     bool any = false;
     *command = (struct command){0};
+    /* in a locale without UTF-8 it warns that it cannot write a degree sign */
+    add_word(command, "env");
+    add_word(command, "LC_ALL=C.UTF-8");
     add_word(command, "gnuplot");
     add_word(command, "-d");
     for (size_t i = number; i < team->count; i += team->size) {

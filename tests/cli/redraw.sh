@@ -9,7 +9,9 @@ for script in moved/*/*.gp; do
     png=${script%.gp}.png
     [ -f "$png" ] || continue
     mv "$png" "$png.old"
-    (cd "$(dirname "$script")" && gnuplot "$(basename "$script")") ||
+    # In a locale without UTF-8 gnuplot warns that it has no degree sign.
+    (cd "$(dirname "$script")" &&
+        LC_ALL=C.UTF-8 gnuplot "$(basename "$script")") ||
         echo "gnuplot fails on $script"
     cmp "$png" "$png.old"
     count=$((count + 1))
