@@ -1,6 +1,5 @@
 # Canvas and colours of every figure. `format` is png, svg or pdf; the
 # series colours are Okabe and Ito's, which colour-blind readers can tell apart.
-set encoding utf8
 if (format eq 'svg') set terminal svg size 1200,800 font 'sans,12' noenhanced background '#ffffff'
 if (format eq 'pdf') set terminal pdfcairo size 12in,8in font 'sans,10' noenhanced
 if (format eq 'png' && strstrt(GPVAL_TERMINALS, 'pngcairo')) set terminal pngcairo size 1200,800 font 'sans,10' noenhanced

@@ -9,6 +9,8 @@ static struct tp_pick backward(const struct tp_facts *facts)
 
 void tp_fig_forward_against_backward(struct tp_fig *fig)
 {
+    if (fig->facts->keys[TP_KEY_PASS].count < 2)
+        return;
     struct tp_ask ask = {
         .title = "both signs, log scale",
         .pick = tp_pick_with(tp_pick_all(), TP_KEY_PASS, TP_PICK_PRESENT),

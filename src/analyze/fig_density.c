@@ -128,8 +128,8 @@ static size_t add_side(const struct tp_summary *summary,
         double middle;
         double share = share_per_binade(
             summary, frame, frame->first + k * frame->step, sign, &middle);
-        if (n == 0 && share == 0)
-            continue;
+        if (share == 0 && (n == 0 || sign == 0))
+            continue; /* a log axis has no place for it */
         rows[2 * n] = sign < 0 ? -middle : middle;
         rows[2 * n + 1] = share;
         n++;

@@ -97,7 +97,9 @@ void tp_fig_heat(struct tp_fig *fig, const struct tp_ask *ask)
                              .scale = ask->metric->scale};
     bool both_signs = colour.scale == TP_SCALE_SIGNED_LOG2;
     if (values && both_signs)
-        colour = tp_fig_signed_colour(&matrix, colour.label);
+        colour = tp_fig_signed_colour(
+            &matrix,
+            tp_fig_text(fig, "%s [tensor units]", ask->metric->title));
     if (values)
         tp_fig_matrix(fig, tp_fig_text(fig, "%s%s", ask->title, note), &matrix,
                       colour,

@@ -14,6 +14,10 @@ static struct tp_pick forward(const struct tp_facts *facts)
 /* Two densities and the boxes of std and amax, a colour per value of `key`. */
 static void against(struct tp_fig *fig, enum tp_key key, struct tp_pick pick)
 {
+    struct tp_choice values;
+    tp_choose(fig->facts, &pick, key, 2, &values);
+    if (values.count < 2)
+        return;
     struct tp_ask ask = {
         .title = "both signs, log scale",
         .pick = tp_pick_with(pick, key, TP_PICK_PRESENT),

@@ -113,6 +113,21 @@ static void box_row(const struct tp_sample *samples, size_t n, double at,
     row[8] = (double)n;
 }
 
+/* Numbers the series that have any sample; returns how many do. */
+static size_t place_series(const struct tp_samples *samples, size_t rows,
+                           size_t count, double *place)
+{
+    bool used[TP_PANEL_SERIES_MAX] = {false};
+    size_t shown = 0;
+    for (size_t i = 0; i < samples->count; i++)
+        used[samples->rows[i].cell / rows] = true;
+    for (size_t s = 0; s < count; s++) {
+        place[s] = (double)shown;
+        shown += used[s];
+    }
+    return shown;
+}
+
 void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
 {
     struct colours colours;
@@ -124,11 +139,14 @@ void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
     size_t count = colours.slots.count;
     struct tp_slots x = tp_slots_chosen(fig, ask->by, &rows);
     tp_fig_sample(fig, ask, &x, &colours.slots, &samples);
+    double place[TP_PANEL_SERIES_MAX];
+    size_t shown = place_series(&samples, rows.count, count, place);
     for (size_t i = 0; i < samples.count && !fig->failed;) {
         size_t end = tp_samples_end(&samples, i);
         size_t which = samples.rows[i].cell / rows.count;
         double at = (double)(samples.rows[i].cell % rows.count);
-        double shift = 0.8 * ((double)which + 0.5) / (double)count - 0.4;
+        double shift =
+            0.8 * (place[which] + 0.5) / (double)shown - 0.4;
         struct tp_series *series = &colours.series[which];
         double *values = (double *)series->values;
         if (!values)
@@ -405,7 +423,7 @@ static double *histogram_table(struct tp_fig *fig, const struct bins *bins,
                                const struct tp_sample *samples, size_t n,
                                size_t *rows)
 {
-    double *table = tp_fig_alloc(fig, 2 * (bins->count + 1), sizeof *table);
+    double *table = tp_fig_alloc(fig, 2 * (bins->count + 2), sizeof *table);
     *rows = 0;
     if (!table)
         return NULL;
@@ -421,11 +439,14 @@ static double *histogram_table(struct tp_fig *fig, const struct bins *bins,
     }
     *rows = bins->count;
     if (zeros > 0) {
-        /* zeros come first: they are drawn at the low end */
-        memmove(table + 2, table, 2 * bins->count * sizeof *table);
+        /* zeros come first, at the low end; an empty bin keeps the outline
+         * from reaching over to the first that is none */
+        memmove(table + 4, table, 2 * bins->count * sizeof *table);
         table[0] = 0;
         table[1] = (double)zeros;
-        *rows += 1;
+        table[2] = pow(bins->base, bins->low - 0.5 * bins->width);
+        table[3] = 0;
+        *rows += 2;
     }
     return table;
 }

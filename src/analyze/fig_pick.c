@@ -13,7 +13,7 @@ METRIC(mean, "mean", "mean [tensor units, +-log2]", TP_SCALE_SIGNED_LOG2, mean);
 METRIC(std, "std", "std [tensor units, log2]", TP_SCALE_LOG2, std);
 METRIC(min, "min", "min [tensor units, +-log2]", TP_SCALE_SIGNED_LOG2, min);
 METRIC(max, "max", "max [tensor units, +-log2]", TP_SCALE_SIGNED_LOG2, max);
-METRIC(amax, "amax", "amax = max |x| [tensor units, log2]", TP_SCALE_LOG2,
+METRIC(amax, "amax", "amax [tensor units, log2]", TP_SCALE_LOG2,
        abs_max);
 METRIC(skewness, "skewness", "skewness [1]", TP_SCALE_LINEAR, skewness);
 METRIC(kurtosis, "excess kurtosis", "excess kurtosis [1]", TP_SCALE_LINEAR,

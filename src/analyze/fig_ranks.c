@@ -27,7 +27,8 @@ static double median(double *values, size_t n)
     return tp_sorted_quantile(values, n, 0.5);
 }
 
-/* The median over a group of peers, NaN values left out. */
+/* The median over a group of peers, NaN values left out; sizes are compared
+ * as logarithms, so that of two ranks neither is nearer to it. */
 static double group_median(const struct tp_facts *facts,
                            const struct tp_metric *metric,
                            const uint32_t *rows, size_t n, double *scratch)
@@ -35,6 +36,8 @@ static double group_median(const struct tp_facts *facts,
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         double value = tp_metric_of_row(metric, facts, rows[i]);
+        if (metric != &tp_metric_mean)
+            value = log2(value);
         if (isfinite(value))
             scratch[kept++] = value;
     }
@@ -53,8 +56,9 @@ static void group_deviation(const struct tp_facts *facts, enum deviation kind,
     double scale = group_median(facts, &tp_metric_std, rows, n, scratch);
     for (size_t i = 0; i < n; i++) {
         double value = tp_metric_of_row(metric, facts, rows[i]);
-        double deviation = kind == DEVIATION_MEAN ? (value - center) / scale
-                                                  : log2(value / center);
+        double deviation = kind == DEVIATION_MEAN
+                               ? (value - center) / exp2(scale)
+                               : log2(value) - center;
         values[rows[i]] = isfinite(deviation) ? deviation : NAN;
     }
 }
@@ -193,9 +197,10 @@ static const char *view_title(struct tp_fig *fig, const struct view *view,
     const struct tp_key_values *keys = fig->facts->keys;
     size_t cells = matrix->columns * matrix->rows, worst = cells;
     for (size_t i = 0; i < cells; i++) {
-        if (isfinite(matrix->values[i]) &&
-            (worst == cells ||
-             fabs(matrix->values[i]) > fabs(matrix->values[worst])))
+        /* of two ranks that differ, the larger one is named */
+        double size = matrix->values[i] * (matrix->values[i] < 0 ? -0.999 : 1);
+        if (isfinite(size) &&
+            (worst == cells || size > fabs(matrix->values[worst])))
             worst = i;
     }
     if (worst == cells || matrix->values[worst] == 0)

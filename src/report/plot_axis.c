@@ -225,9 +225,10 @@ static void signed_tics(const struct tp_drawn_axis *drawn, size_t wanted,
 {
     char text[32];
     int inner = drawn->axis->inner;
-    bool both = drawn->hi > 0 && drawn->lo < 0;
+    bool both = drawn->hi > 0.5 && drawn->lo < -0.5;
     double reach = fmax(drawn->hi, -drawn->lo);
-    double step = exponent_step(reach, both ? wanted / 2 : wanted);
+    size_t a_side = both ? wanted / 2 : wanted;
+    double step = exponent_step(reach, a_side < 2 ? 2 : a_side);
     double e = ceil((inner + 0.8 * step) / step) * step;
     for (; e - inner <= reach; e += step) {
         snprintf(text, sizeof text, "-2^%g", e + 0.0);

@@ -372,8 +372,9 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
     if (coloured) {
         tp_axis_resolve(panel, TP_AXIS_Z, &z);
         add_axis(out, 'Z', &z, tics_beside(&panel->z, place.height));
-        tp_text_add(out, "set cblabel offset %.3g, 0\nset rmargin 13\n",
-                    colour_label_shift(&z));
+        /* room for the scale, whose width follows the panel's */
+        tp_text_add(out, "set cblabel offset %.3g, 0\nset rmargin %.3g\n",
+                    colour_label_shift(&z), 5.2 + 9.2 * place.width);
         add_palette(out, panel, &x, &y);
     }
     if (own_key && legend_of(panel, entries) > 0)
