@@ -85,15 +85,11 @@ static const char *word_conflict(struct tp_label *metadata,
         if (is_absent(metadata, i) || is_absent(name, i) ||
             is_equal(metadata, name, i))
             continue;
-        tp_text_add(&text, "%s %s ",
-                    text.length
-                        ? ","
-                        : "the metadata, which holds, and the file name "
-                          "disagree:",
-                    fields[i].name);
+        tp_text_add(&text, "%s%s is ", text.length ? "; " : "", fields[i].name);
         add_value(&text, metadata, i);
-        tp_text_add(&text, " against ");
+        tp_text_add(&text, " in the metadata, ");
         add_value(&text, name, i);
+        tp_text_add(&text, " in the file name");
     }
     const char *sentence =
         text.length || text.failed

@@ -535,7 +535,11 @@ Test(tensor_saver, name_completes_metadata)
     conflict = complete(&label, "hifp8/rank_5/free_words_mxfp4.pt", &arena);
     cr_expect_str_eq(conflict, "", "a free name is no claim");
     cr_expect_str_eq(label.quant_type, "bf16");
-    cr_expect_str_eq(label.tensor_name, "free_words_mxfp4");
+    cr_expect_str_eq(
+        conflict,
+        "operation is backward in the metadata, forward in the file name; "
+        "tensor_name is input_A in the metadata, input\\x09A in the file "
+        "name; iteration is 40 in the metadata, 41 in the file name");
     cr_expect_eq(label.rank, 3);
     tp_arena_clear(&arena);
 }
