@@ -16,17 +16,19 @@
  *     pickle   the object; storages are persistent ids
  *     pickle   the list of the storages' keys
  *     for each key, in the order of the list:
- *         int64    number of elements, little-endian
- *         bytes    the elements, little-endian
+ *         int64    number of elements
+ *         bytes    the elements
  *
  * Nothing says how large an element is but the class in the persistent id.
- * The numbers are little-endian whatever "little_endian" says: torch swaps
- * on big-endian machines, and its own reader does not look at the field.
+ * The elements are little-endian whatever "little_endian" says: torch swaps
+ * them on big-endian machines, and its reader does not look at the field. The
+ * count was written in the machine's order before torch swapped it too; the
+ * count in the persistent id tells which it is.
  */
 
 static const unsigned char MAGIC[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9,
                                       0x20, 0x6a, 0xa8, 0x50, 0x19};
-enum { PROTOCOL = 1001 };
+enum { PROTOCOL = 1001, COUNT_BYTES = 8 };
 
 /* PROTO 2, LONG1 of ten bytes: how the first pickle starts */
 static const unsigned char HEAD[] = {0x80, 0x02, 0x8a, 0x0a};
@@ -73,53 +75,102 @@ static enum tp_status read_head(struct stream *s, struct tp_pickle *pickle,
     return read_number(s, pickle, &number, err); /* sizes of C types */
 }
 
-/* The storages follow one another from s->position on. */
+/* The number of elements in front of a storage. */
+static enum tp_status read_count(struct stream *s,
+                                 const struct tp_torch_entry *entry,
+                                 uint64_t *count, struct tp_error *err)
+{
+    unsigned char head[COUNT_BYTES];
+    uint64_t little = 0, big = 0;
+    enum tp_status status =
+        tp_bytes_read(&s->source.bytes, s->position, head, sizeof head, err);
+    if (status != TP_OK)
+        return status;
+    for (size_t i = 0; i < sizeof head; i++) {
+        little |= (uint64_t)head[i] << (8 * i);
+        big = big << 8 | head[i];
+    }
+    uint64_t numel = (uint64_t)entry->id.numel;
+    *count = big == numel && little != numel ? big : little;
+    s->position += sizeof head;
+    return TP_OK;
+}
+
+/* A storage whose two lengths disagree; torch refuses it, too. */
+static enum tp_status mismatch(struct stream *s, struct tp_torch_entry *entry,
+                               uint64_t count, struct tp_error *err)
+{
+    struct tp_error *why = tp_arena_alloc(s->arena, sizeof *why);
+    if (!why)
+        return tp_fail_memory(err);
+    tp_fail(why, TP_E_DAMAGED, s->stop_at,
+            "its storage has %" PRIu64 " elements, but the object says "
+            "%" PRId64,
+            count, entry->id.numel);
+    entry->failure = why;
+    return TP_OK;
+}
+
+/*
+ * Finds the next storage at s->position. Sets s->stop_reason when it, and
+ * with it all that follow, cannot be found.
+ */
+static enum tp_status next_storage(struct stream *s,
+                                   struct tp_torch_entry *entry,
+                                   struct tp_error *err)
+{
+    uint64_t count;
+    s->stop_at = (int64_t)s->position;
+    if (!entry) {
+        s->stop_reason = "the storages from here on cannot be told apart: "
+                         "one of them is unknown to the object";
+        return TP_OK;
+    }
+    if (s->end - s->position < COUNT_BYTES) {
+        s->stop_reason = "the file ends before the storage";
+        return TP_OK;
+    }
+    enum tp_status status = read_count(s, entry, &count, err);
+    if (status != TP_OK)
+        return status;
+    uint64_t element = tp_torch_id_element(&entry->id);
+    if (count > (s->end - s->position) / element) {
+        s->stop_reason = "the file ends inside the storage";
+        return TP_OK;
+    }
+    uint64_t start = s->position;
+    s->position += count * element;
+    if (count != (uint64_t)entry->id.numel)
+        return mismatch(s, entry, count, err);
+    struct tp_range_storage *storage = tp_range_storage_new(
+        s->arena, &s->source.bytes, start, count * element);
+    if (!storage)
+        return tp_fail_memory(err);
+    entry->storage = &storage->base;
+    return TP_OK;
+}
+
+/* The storages follow one another from s->position on, in order of keys. */
 static enum tp_status follow_storages(struct stream *s,
                                       const struct tp_pickle *keys,
                                       struct tp_error *err)
 {
+    enum tp_status status = TP_OK;
     size_t count = tp_pickle_length(keys, keys->root);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; status == TP_OK && !s->stop_reason && i < count; i++) {
         const char *key;
         size_t length;
         struct tp_torch_entry *entry = NULL;
-        unsigned char head[8];
-        s->stop_at = (int64_t)s->position;
         if (tp_pickle_text(keys, tp_pickle_item(keys, keys->root, i), &key,
                            &length))
             entry = tp_torch_table_find(&s->source.table, key, length);
-        if (!entry) {
-            s->stop_reason = "the storages from here on cannot be told "
-                             "apart: one of them is unknown to the object";
-            return TP_OK;
-        }
-        if (s->end - s->position < sizeof head) {
-            s->stop_reason = "the file ends before the storage";
-            return TP_OK;
-        }
-        enum tp_status status = tp_bytes_read(&s->source.bytes, s->position,
-                                              head, sizeof head, err);
-        if (status != TP_OK)
-            return status;
-        uint64_t numel = 0;
-        for (size_t b = sizeof head; b-- > 0;)
-            numel = numel << 8 | head[b];
-        s->position += sizeof head;
-        uint64_t element = tp_torch_id_element(&entry->id);
-        if (numel > (s->end - s->position) / element) {
-            s->stop_reason = "the file ends inside the storage";
-            return TP_OK;
-        }
-        struct tp_range_storage *storage = tp_range_storage_new(
-            s->arena, &s->source.bytes, s->position, numel * element);
-        if (!storage)
-            return tp_fail_memory(err);
-        entry->storage = &storage->base;
-        s->position += numel * element;
+        status = next_storage(s, entry, err);
     }
-    s->stop_reason = "the stream does not hold the storage";
-    s->stop_at = (int64_t)s->position;
-    return TP_OK;
+    if (!s->stop_reason) {
+        s->stop_reason = "the stream does not hold the storage";
+        s->stop_at = (int64_t)s->position;
+    }
+    return status;
 }
 
 /* Called for storages that follow_storages did not reach. */

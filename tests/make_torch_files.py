@@ -555,6 +555,15 @@ def bad_legacy():
     put("bad-count.legacy.pt", bytes(made))
     expect("bad-count.legacy.pt", "a storage of 2^64 - 1 elements",
            skips={"": "ends inside"})
+    made[-40:-32] = struct.pack("<q", 7)
+    put("bad-count-small.legacy.pt", bytes(made))
+    expect("bad-count-small.legacy.pt", "a storage one element too short",
+           skips={"": "7 elements, but the object says 8"})
+    made[-40:-32] = struct.pack(">q", 8)
+    put("good-count-big-endian.legacy.pt", bytes(made))
+    expect("good-count-big-endian.legacy.pt",
+           "the count as old torch wrote it on big-endian machines",
+           {"": torch.arange(8.0)})
     made = bytearray(data)
     made[made.index(b"M\xe9\x03") + 1] = 0
     put("bad-protocol.legacy.pt", bytes(made))

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "formats/reader.h"
 #include "json.h"
@@ -150,6 +151,23 @@ static void check_path(const struct tp_tensor_file *file,
     check_values(want, tensor, name);
 }
 
+/* The CRC-32 a storage carries, against zlib's of what it reads. */
+static void check_crc(const struct tp_tensor *tensor, const char *name)
+{
+    const struct tp_storage *storage = tensor->storage;
+    struct tp_error err = {0};
+    if (!storage || !storage->has_crc32)
+        return;
+    unsigned char *bytes = malloc((size_t)storage->size + 1);
+    cr_assert_eq(storage->read(storage, 0, bytes, (size_t)storage->size, &err),
+                 TP_OK, "%s: %s", name, err.message);
+    bool equal = crc32(0, bytes, (uInt)storage->size) == storage->crc32;
+    bool torn = strcmp(name, "bad-crc-storage.pt") == 0 &&
+                strcmp(tensor->path, "t") == 0;
+    cr_expect_neq(equal, torn, "%s '%s': CRC-32", name, tensor->path);
+    free(bytes);
+}
+
 static void check_file(const char *folder, const struct json *want)
 {
     char path[4096], name[4096];
@@ -172,6 +190,8 @@ static void check_file(const char *folder, const struct json *want)
         }
         for (const struct tp_skip *s = file.skips; s; s = s->next)
             skips++;
+        for (size_t i = 0; i < file.tensor_count; i++)
+            check_crc(&file.tensors[i], want->key);
         cr_expect_eq(file.tensor_count + skips, paths,
                      "%s: %zu tensors and %zu skips, expected are %zu",
                      want->key, file.tensor_count, skips, paths);
