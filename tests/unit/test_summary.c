@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/summary.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "stats/bins.h"
+#include "stats/stats.h"
+#include "stats/values.h"
+
+/*
+ * The laws of the summary accumulator, and its numbers against the textbook
+ * formulas in extended precision.
+ */
+
+static uint64_t noise(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Values of mixed sign and size, some zero. */
+static void fill(double *values, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t r = noise(&seed);
+        double v = ldexp((double)(int64_t)r, -60 - (int)(seed >> 60));
+        values[i] = r % 16 == 0 ? 0 : v;
+    }
+}
+
+static void summarize(const double *values, size_t n,
+                      struct tp_summary *summary)
+{
+    struct tp_judge judge = tp_judge_of(tp_number_by_id("hif8"));
+    struct tp_span span = {TP_FLOAT64, values, n};
+    struct tp_values state;
+    uint32_t *bins = calloc(TP_SUMMARY_BINS, sizeof *bins);
+    memset(&state, 0, sizeof state);
+    memset(summary, 0, sizeof *summary);
+    tp_values_add(&span, &judge, &state, bins);
+    tp_bins_flush(bins, summary->bins);
+    free(bins);
+    summary->counts = state.counts;
+    summary->counts.numel = n;
+    summary->counts.judged = n;
+    summary->moments = state.moments;
+    summary->extrema = state.extrema;
+}
+
+static void assert_close(double got, double want, double tolerance,
+                         const char *what)
+{
+    if (isnan(want))
+        cr_assert(isnan(got), "%s: %.17g, not NaN", what, got);
+    else
+        cr_assert(fabs(got - want) <= tolerance * fabs(want),
+                  "%s: %.17g, not %.17g", what, got, want);
+}
+
+static void assert_same_set(const struct tp_summary *a,
+                            const struct tp_summary *b)
+{
+    cr_assert_eq(memcmp(&a->counts, &b->counts, sizeof a->counts), 0);
+    cr_assert_eq(memcmp(&a->extrema, &b->extrema, sizeof a->extrema), 0);
+    cr_assert_eq(memcmp(a->bins, b->bins, sizeof a->bins), 0);
+    cr_assert_eq(a->moments.n, b->moments.n);
+    assert_close(a->moments.mean, b->moments.mean, 1e-12, "mean");
+    assert_close(a->moments.m2, b->moments.m2, 1e-13, "m2");
+    assert_close(a->moments.m3, b->moments.m3, 1e-10, "m3");
+    assert_close(a->moments.m4, b->moments.m4, 1e-12, "m4");
+    assert_close(a->moments.sum_abs, b->moments.sum_abs, 1e-14, "sum_abs");
+    assert_close(a->moments.sum_squares, b->moments.sum_squares, 1e-14,
+                 "sum_squares");
+}
+
+enum { MANY = 5000 };
+
+Test(summary, zero_bytes_are_empty)
+{
+    static double values[MANY];
+    static struct tp_summary some, merged, empty;
+    fill(values, MANY, 7);
+    summarize(values, MANY, &some);
+    merged = some;
+    tp_summary_merge(&merged, &empty);
+    cr_assert_eq(memcmp(&merged, &some, sizeof some), 0, "x + empty is x");
+    memset(&merged, 0, sizeof merged);
+    tp_summary_merge(&merged, &some);
+    cr_assert_eq(memcmp(&merged, &some, sizeof some), 0, "empty + x is x");
+}
+
+Test(summary, any_cut_merges_to_the_whole)
+{
+    static double values[MANY];
+    static struct tp_summary whole, left, right;
+    fill(values, MANY, 99);
+    summarize(values, MANY, &whole);
+    cr_assert_gt(whole.counts.zero, 100);
+    cr_assert_gt(whole.counts.underflow, 0);
+    for (size_t cut = 0; cut <= MANY; cut += cut < 10 ? 1 : 311) {
+        summarize(values, cut, &left);
+        summarize(values + cut, MANY - cut, &right);
+        tp_summary_merge(&left, &right);
+        assert_same_set(&left, &whole);
+    }
+}
+
+Test(summary, merging_is_associative)
+{
+    static double values[MANY];
+    static struct tp_summary part[3], left, right;
+    fill(values, MANY, 1234);
+    summarize(values, 1000, &part[0]);
+    summarize(values + 1000, 1, &part[1]);
+    summarize(values + 1001, MANY - 1001, &part[2]);
+    left = part[0];
+    tp_summary_merge(&left, &part[1]);
+    tp_summary_merge(&left, &part[2]);
+    right = part[1];
+    tp_summary_merge(&right, &part[2]);
+    tp_summary_merge(&part[0], &right);
+    assert_same_set(&left, &part[0]);
+}
+
+/* Two pass formulas of every textbook, in long double. */
+static void textbook(const double *v, size_t n, struct tp_numbers *want)
+{
+    long double sum = 0, l1 = 0, l2 = 0, m2 = 0, m3 = 0, m4 = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += v[i];
+        l1 += fabsl(v[i]);
+        l2 += (long double)v[i] * v[i];
+    }
+    long double mean = sum / n;
+    for (size_t i = 0; i < n; i++) {
+        long double d = v[i] - mean;
+        m2 += d * d;
+        m3 += d * d * d;
+        m4 += d * d * d * d;
+    }
+    want->mean = (double)mean;
+    want->std = n > 1 ? (double)sqrtl(m2 / (n - 1)) : NAN;
+    want->l1_norm = (double)l1;
+    want->l2_norm = (double)sqrtl(l2);
+    long double variance = m2 / n;
+    want->skewness = (double)(m3 / n / (variance * sqrtl(variance)));
+    want->kurtosis = (double)(m4 / n / (variance * variance) - 3);
+}
+
+Test(summary, numbers_are_those_of_the_textbook)
+{
+    static double values[MANY];
+    static struct tp_summary summary;
+    struct tp_numbers got, want;
+    fill(values, MANY, 4321);
+    for (size_t n = 2; n <= MANY; n += n < 20 ? 1 : 997) {
+        summarize(values, n, &summary);
+        tp_summary_numbers(&summary, &got);
+        textbook(values, n, &want);
+        assert_close(got.mean, want.mean, 1e-13, "mean");
+        assert_close(got.std, want.std, 1e-14, "std");
+        assert_close(got.l1_norm, want.l1_norm, 1e-14, "l1");
+        assert_close(got.l2_norm, want.l2_norm, 1e-14, "l2");
+        cr_assert_lt(fabs(got.skewness - want.skewness), 1e-12);
+        cr_assert_lt(fabs(got.kurtosis - want.kurtosis), 1e-11);
+    }
+}
+
+Test(summary, what_does_not_exist_is_nan)
+{
+    static struct tp_summary summary;
+    struct tp_numbers numbers;
+    tp_summary_numbers(&summary, &numbers);
+    for (const struct tp_stat *stat = tp_stats; stat->name; stat++)
+        if (stat->type == TP_STAT_REAL)
+            cr_assert(isnan(tp_stat_real(stat, &summary.counts, &numbers)),
+                      "%s of nothing", stat->name);
+    const double one = -2.5;
+    summarize(&one, 1, &summary);
+    tp_summary_numbers(&summary, &numbers);
+    cr_assert_eq(numbers.mean, -2.5);
+    cr_assert_eq(numbers.abs_max, 2.5);
+    cr_assert_eq(numbers.l2_norm, 2.5);
+    cr_assert_eq(numbers.quantile[3], -2.5);
+    cr_assert(isnan(numbers.std) && isnan(numbers.skewness));
+    cr_assert(isnan(numbers.kurtosis));
+    const double same[3] = {0.1, 0.1, 0.1};
+    summarize(same, 3, &summary);
+    tp_summary_numbers(&summary, &numbers);
+    cr_assert_eq(numbers.mean, 0.1);
+    cr_assert_eq(numbers.std, 0);
+    cr_assert(isnan(numbers.kurtosis));
+}
+
+Test(summary, huge_values_do_not_turn_into_wrong_numbers)
+{
+    static struct tp_summary summary;
+    struct tp_numbers numbers;
+    const double huge[4] = {DBL_MAX, DBL_MAX / 2, DBL_MAX, DBL_MAX / 2};
+    summarize(huge, 4, &summary);
+    tp_summary_numbers(&summary, &numbers);
+    assert_close(numbers.mean, DBL_MAX * 0.75, 1e-14, "mean");
+    cr_assert_eq(numbers.max, DBL_MAX);
+    cr_assert(isnan(numbers.kurtosis), "its fourth moment is beyond double");
+    const double apart[2] = {DBL_MAX, -DBL_MAX};
+    static struct tp_summary other;
+    summarize(apart, 1, &summary);
+    summarize(apart + 1, 1, &other);
+    tp_summary_merge(&summary, &other);
+    cr_assert_eq(summary.moments.mean, 0);
+}
+
+Test(summary, ratios_are_over_what_was_judged)
+{
+    static struct tp_summary summary;
+    struct tp_numbers numbers;
+    summary.counts.values = summary.counts.numel = 8;
+    summary.counts.judged = 8;
+    summary.counts.upper_overflow = 2;
+    summary.counts.lower_overflow = 1;
+    summary.counts.underflow = 4;
+    tp_summary_numbers(&summary, &numbers);
+    cr_assert_eq(numbers.upper_overflow_ratio, 0.25);
+    cr_assert_eq(numbers.lower_overflow_ratio, 0.125);
+    cr_assert_eq(numbers.total_overflow_ratio, 0.375);
+    cr_assert_eq(numbers.underflow_ratio, 0.5);
+    cr_assert_eq(numbers.subnormal_ratio, 0);
+}
+
+/* What the bin is by its definition: truncate to binary32, take 12 bits. */
+static unsigned bin_by_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 20;
+}
+
+Test(summary, bins_are_the_top_bits_of_binary32)
+{
+    uint64_t seed = 5;
+    for (int i = 0; i < 100000; i++) {
+        uint32_t bits = (uint32_t)noise(&seed);
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        if (!isfinite(value) || value == 0)
+            continue;
+        unsigned bin = tp_summary_bin(value);
+        cr_assert_eq(bin, bin_by_bits(value));
+        /* a little towards zero or away stays, or moves the right way */
+        double outward = value * (1 + 0x1p-40);
+        cr_assert_eq(tp_summary_bin(outward), bin);
+        double inner, outer;
+        int sign;
+        tp_summary_bin_edges(bin, &inner, &outer, &sign);
+        cr_assert_eq(sign, value > 0 ? 1 : -1);
+        cr_assert(inner <= fabs(value) && fabs(value) < outer);
+        if (inner > 0)
+            cr_assert_neq(tp_summary_bin(sign * inner * (1 - 0x1p-52)), bin);
+        if (outer <= FLT_MAX)
+            cr_assert_neq(tp_summary_bin(sign * outer), bin);
+    }
+    cr_assert_eq(tp_summary_bin(1e300), bin_by_bits(FLT_MAX));
+    cr_assert_eq(tp_summary_bin(-1e-300), 2048);
+    cr_assert_eq(tp_summary_bin(nextafter(1, 0)), bin_by_bits(1) - 1);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+Test(summary, quantiles_from_bins_are_close)
+{
+    static double values[MANY];
+    static struct tp_summary summary;
+    struct tp_numbers numbers;
+    fill(values, MANY, 31);
+    summarize(values, MANY, &summary);
+    tp_summary_numbers(&summary, &numbers);
+    qsort(values, MANY, sizeof values[0], ascending);
+    for (int i = 0; i < TP_QUANTILES; i++) {
+        size_t rank = (size_t)(tp_quantile_levels[i] * (MANY - 1) + 0.5);
+        /* within the bin, and the neighbours in rank */
+        double slack = 0.125 * fabs(values[rank]) +
+                       fabs(values[rank + 1] - values[rank - 1]);
+        cr_assert_leq(fabs(numbers.quantile[i] - values[rank]), slack);
+    }
+}
+
+Test(summary, packing_keeps_everything)
+{
+    static double values[MANY];
+    static struct tp_summary some, back;
+    struct tp_arena arena = {0};
+    fill(values, MANY, 77);
+    summarize(values, MANY, &some);
+    some.bins[0] = 1;
+    some.bins[TP_SUMMARY_BINS - 1] = UINT64_MAX;
+    const struct tp_packed *packed = tp_summary_pack(&some, &arena);
+    cr_assert_not_null(packed);
+    cr_assert_lt(packed->bin_bytes, 2048);
+    tp_summary_merge_packed(&back, packed);
+    cr_assert_eq(memcmp(&back, &some, sizeof some), 0);
+    static struct tp_summary twice;
+    twice = some;
+    tp_summary_merge(&twice, &some);
+    tp_summary_merge_packed(&back, packed);
+    cr_assert_eq(memcmp(&back, &twice, sizeof twice), 0);
+    tp_arena_clear(&arena);
+}
+
+Test(summary, the_table_has_the_columns_of_the_contract)
+{
+    static const char *const columns[] = {
+        "numel", "nan", "pos_inf", "neg_inf", "zero", "negative", "min", "max",
+        "mean", "std", "abs_max", "abs_min_nonzero", "l1_norm", "l2_norm",
+        "skewness", "kurtosis", "q01", "q05", "q25", "q50", "q75", "q95",
+        "q99", "upper_overflow_ratio", "lower_overflow_ratio",
+        "total_overflow_ratio", "underflow_ratio", "subnormal_ratio"};
+    const size_t count = sizeof columns / sizeof columns[0];
+    for (size_t i = 0; i < count; i++)
+        cr_assert_str_eq(tp_stats[i].name, columns[i]);
+    cr_assert_null(tp_stats[count].name);
+    cr_assert_null(tp_stat_by_name("median"));
+    struct tp_counts counts = {.nan = 3, .negative = UINT64_MAX};
+    struct tp_numbers numbers = {.quantile = {1, 2, 3, 4, 5, 6, 7},
+                                 .subnormal_ratio = 0.5};
+    cr_assert_eq(tp_stat_integer(tp_stat_by_name("nan"), &counts), 3);
+    cr_assert_eq(tp_stat_integer(tp_stat_by_name("negative"), &counts),
+                 INT64_MAX);
+    cr_assert_eq(tp_stat_real(tp_stat_by_name("nan"), &counts, &numbers), 3);
+    cr_assert_eq(tp_stat_real(tp_stat_by_name("q99"), &counts, &numbers), 7);
+    cr_assert_eq(
+        tp_stat_real(tp_stat_by_name("subnormal_ratio"), &counts, &numbers),
+        0.5);
+}
