@@ -85,6 +85,7 @@ const char *tp_finding_text(const struct tp_rule_input *input,
  * sample and group. */
 bool tp_same_place(const struct tp_row *a, const struct tp_row *b);
 
+/* The rules, as struct tp_rule describes them; rows of its table. */
 enum tp_status tp_rule_nonfinite(const struct tp_rule_input *input,
                                  const struct tp_rule *rule,
                                  struct tp_error *err);
