@@ -369,26 +369,37 @@ static enum tp_status op_global(struct tp_machine *m, unsigned argument)
                                   length);
 }
 
+/* A string on the stack that names a module or something in it. */
+static enum tp_status pop_name(struct tp_machine *m, const char **text,
+                               size_t *length)
+{
+    tp_ref ref;
+    enum tp_status status = tp_machine_pop(m, &ref);
+    if (status != TP_OK)
+        return status;
+    const struct tp_value *value = tp_pickle_value(m->out, ref);
+    if (value->kind != TP_VALUE_STRING)
+        return tp_machine_fail(m, TP_E_DAMAGED,
+                               "module and name are not strings");
+    if (value->u.text.length > TP_MACHINE_NAME_MAX)
+        return tp_machine_fail(m, TP_E_LIMIT,
+                               "the name of a global is too long");
+    *text = value->u.text.data; /* a text so short is always in memory */
+    *length = (size_t)value->u.text.length;
+    return TP_OK;
+}
+
 static enum tp_status op_stack_global(struct tp_machine *m, unsigned argument)
 {
     (void)argument;
-    tp_ref name, module;
-    enum tp_status status = tp_machine_pop(m, &name);
+    const char *module, *name;
+    size_t module_length, name_length;
+    enum tp_status status = pop_name(m, &name, &name_length);
     if (status == TP_OK)
-        status = tp_machine_pop(m, &module);
+        status = pop_name(m, &module, &module_length);
     if (status != TP_OK)
         return status;
-    const char *texts[2];
-    size_t lengths[2];
-    if (!tp_pickle_text(m->out, module, &texts[0], &lengths[0]) ||
-        !tp_pickle_text(m->out, name, &texts[1], &lengths[1]))
-        return tp_machine_fail(m, TP_E_DAMAGED,
-                               "module and name are not strings");
-    if (lengths[0] > TP_MACHINE_NAME_MAX || lengths[1] > TP_MACHINE_NAME_MAX)
-        return tp_machine_fail(m, TP_E_LIMIT,
-                               "the name of a global is too long");
-    return tp_machine_push_global(m, texts[0], lengths[0], texts[1],
-                                  lengths[1]);
+    return tp_machine_push_global(m, module, module_length, name, name_length);
 }
 
 /* argument: bytes of the number */

@@ -582,8 +582,9 @@ def main():
         json.dump(EXPECTED, f, indent=0)
         f.write("\n")
     with open(os.path.join(OUT, "README.md"), "w") as f:
-        f.write("# Torch files\n\nMade by tests/make_torch_files.py; "
-                "what a reader must find is in expected.json.\n\n"
+        f.write("# Torch files\n\nMade by tests/make_torch_files.py with torch "
+                + torch.__version__.split("+")[0] + "; what a\nreader must "
+                "find is in expected.json.\n\n"
                 "| file | what it is |\n|---|---|\n")
         for name, why in README:
             f.write("| %s | %s |\n" % (name, why))
