@@ -92,19 +92,32 @@ enum tp_status tp_machine_take_number(struct tp_machine *m, unsigned size,
     return TP_OK;
 }
 
+/* The newline in what the window holds from the position on, or NULL. */
+static const unsigned char *find_newline(const struct tp_machine *m)
+{
+    if (m->position >= m->window_end)
+        return NULL;
+    size_t left = (size_t)(m->window_end - m->position);
+    if (left > TP_MACHINE_WINDOW)
+        left = TP_MACHINE_WINDOW;
+    return memchr(m->window + (m->position - m->window_start), '\n', left);
+}
+
 enum tp_status tp_machine_take_line(struct tp_machine *m,
                                     const unsigned char **p, size_t *length)
 {
-    uint64_t left = m->end - m->position;
-    size_t most = left < TP_MACHINE_WINDOW ? (size_t)left : TP_MACHINE_WINDOW;
-    enum tp_status status = tp_machine_take(m, most, p);
-    if (status != TP_OK)
-        return status;
-    const unsigned char *newline = most ? memchr(*p, '\n', most) : NULL;
+    const unsigned char *newline = find_newline(m);
+    if (!newline && m->position < m->end) {
+        enum tp_status status = refill(m);
+        if (status != TP_OK)
+            return status;
+        newline = find_newline(m);
+    }
     if (!newline)
         return tp_machine_fail(m, TP_E_DAMAGED, "its text argument has no end");
+    *p = m->window + (m->position - m->window_start);
     *length = (size_t)(newline - *p);
-    m->position -= most - *length - 1;
+    m->position += *length + 1;
     return TP_OK;
 }
 

@@ -471,6 +471,10 @@ def bad_zip():
     put("bad-bomb.pt", bytes(made))
     expect("bad-bomb.pt", "18 packed bytes that claim to be 2 GiB",
            skips={"": "claims"})
+    put("bad-bomb-pickle.pt", archive(with_pickle(
+        b"\x80\x02(" + b"]" * 1000000 + b"t."), zipfile.ZIP_DEFLATED))
+    expect("bad-bomb-pickle.pt", "a million lists in 1 KiB",
+           error="no honest pickle")
     # two entries that share one record's bytes, each as large as the file
     two = (b"\x80\x02(" + tensor_pickle([4], [1], key="0")[2:-1] +
            tensor_pickle([4], [1], key="1")[2:-1] +
