@@ -4,7 +4,7 @@
 enum {
     CELLS_MAX = TP_PANEL_ROWS_MAX, /* one row of the table each      */
     LINES_MAX = 60,                /* of a heat map in a small panel */
-    TICS_MAX = 400
+    TICS_MAX = CELLS_MAX
 };
 
 /* A word for every slot: the name of its first code. */
@@ -18,6 +18,9 @@ static struct tp_axis slot_axis(struct tp_fig *fig, enum tp_key key,
         tics[i] = (struct tp_tic){(double)i, values->names[i * fold]};
     return (struct tp_axis){
         .label = values->axis,
+        .limited = true, /* cells without data show, too */
+        .min = -0.5,
+        .max = (double)count - 0.5,
         .tics = tics,
         .tic_count = tics ? shown : 0,
     };

@@ -118,7 +118,7 @@ static double *headroom_values(struct tp_fig *fig)
 /* Marks the edge of the format in the panel added last. */
 static void mark_limit(struct tp_fig *fig, size_t before)
 {
-    static const struct tp_mark limit = {0, "format's limit"};
+    static const struct tp_mark limit = {0, "limit of the format"};
     if (fig->count > before) {
         fig->panels[fig->count - 1].marks = &limit;
         fig->panels[fig->count - 1].mark_count = 1;

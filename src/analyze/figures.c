@@ -91,7 +91,7 @@ const struct tp_figure_info tp_figure_table[] = {
      "tensors of at least two iterations with a target format",
      tp_fig_overflow_by_iteration},
     {"headroom", "overflow_analysis",
-     "Headroom: binades from amax to the format's largest finite value",
+     "Headroom: binades from amax to the largest finite value of the format",
      "tensors with an elementwise target format", tp_fig_headroom},
 
     {"hifp8_against_mxfp8", "fp8_analysis",

@@ -171,13 +171,22 @@ void tp_axis_resolve(const struct tp_panel *panel, enum tp_axis_name name,
     }
 }
 
+/* The text of a tic is a format to gnuplot, so each % is doubled. */
 static void add_tic(struct tp_text *out, const char *text, double at,
                     bool *first)
 {
+    struct tp_text quoted = {0};
     tp_text_add(out, *first ? "" : ", ");
     *first = false;
-    tp_plot_quote(out, text, TIC_TEXT_MAX);
+    tp_plot_quote(&quoted, text, TIC_TEXT_MAX);
+    for (const char *c = tp_text_get(&quoted); *c; c++) {
+        tp_text_bytes(out, c, 1);
+        if (*c == '%')
+            tp_text_bytes(out, c, 1);
+    }
     tp_text_add(out, " %.9g", at);
+    out->failed |= quoted.failed;
+    tp_text_clear(&quoted);
 }
 
 /* A step of the kind 1, 2, 5 times a power of ten that gives few tics. */
@@ -229,7 +238,7 @@ static void signed_tics(const struct tp_drawn_axis *drawn, size_t wanted,
     double reach = fmax(drawn->hi, -drawn->lo);
     size_t a_side = both ? wanted / 2 : wanted;
     double step = exponent_step(reach, a_side < 2 ? 2 : a_side);
-    double e = ceil((inner + 0.8 * step) / step) * step;
+    double e = ceil((inner + 0.45 * step) / step) * step;
     for (; e - inner <= reach; e += step) {
         snprintf(text, sizeof text, "-2^%g", e + 0.0);
         if (inner - e >= drawn->lo)

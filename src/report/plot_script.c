@@ -38,16 +38,18 @@ static const char *const share_colours[TP_PANEL_SERIES_MAX] = {
     "rgb '#d9d9d9'", "rgb '#d55e00'", "rgb '#f0b429'", "rgb '#9ecae1'",
     "rgb '#5e2a84'", "rgb '#d9d9d9'", "rgb '#d55e00'", "rgb '#f0b429'"};
 
-/* Bytes [from, to) of a text, each as what can be shown. */
+/*
+ * Bytes [from, to) of a text, each as what can be shown. A quote is not
+ * doubled, as gnuplot's manual has it: 5.4 takes a string that begins with a
+ * doubled one for two strings, and what follows for commands.
+ */
 static void quote_part(struct tp_text *out, const char *text, size_t from,
                        size_t to)
 {
     for (size_t i = from; i < to; i++) {
         unsigned char c = (unsigned char)text[i];
-        if (c < 0x20 || c > 0x7e || c == '`')
+        if (c < 0x20 || c > 0x7e || c == '`' || c == '\'')
             tp_text_add(out, "\\x%02x", c);
-        else if (c == '\'')
-            tp_text_bytes(out, "''", 2);
         else
             tp_text_bytes(out, text + i, 1);
     }

@@ -39,7 +39,7 @@ void tp_plot_script(const struct tp_figure *figure, const char *format,
 
 /*
  * Appends a text as a single-quoted gnuplot string of printable ASCII: other
- * bytes and backticks as \xNN, quotes doubled. A text longer than `limit`
+ * bytes, single quotes and backticks become \xNN. A text longer than `limit`
  * bytes loses its middle.
  */
 void tp_plot_quote(struct tp_text *out, const char *text, size_t limit);
