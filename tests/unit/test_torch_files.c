@@ -184,6 +184,8 @@ static void check_file(const char *folder, const struct json *want)
     } else {
         cr_expect_eq(status, TP_OK, "%s: %s", want->key, err.message);
         size_t skips = 0, paths = 0;
+        cr_expect_str_eq(file.format->name, named_format(want->key), "%s",
+                         want->key);
         for (const struct json *i = want->first; i; i = i->next, paths++) {
             snprintf(name, sizeof name, "%s '%s'", want->key, i->key);
             check_path(&file, i, name);
@@ -198,6 +200,14 @@ static void check_file(const char *folder, const struct json *want)
     }
     tp_tensor_file_close(&file);
     tp_arena_clear(&file.arena);
+}
+
+/* The format that the name of a test file tells. */
+static const char *named_format(const char *name)
+{
+    return strstr(name, ".legacy.") ? "torch_legacy"
+           : strstr(name, ".pkl")   ? "torch_pickle"
+                                    : "torch_zip";
 }
 
 /* Checks every file the expectations name; returns their number. */
@@ -235,4 +245,24 @@ Test(torch_files, testdata)
     char folder[4096];
     snprintf(folder, sizeof folder, "%s/testdata/torch", source_dir());
     cr_expect_gt(check_folder(folder, "expected.json"), 70);
+}
+
+/* Labels come from the payload's metadata, then from the name. */
+Test(torch_files, labels)
+{
+    char path[4096];
+    struct tp_tensor_file file = {0};
+    struct tp_error err = {0};
+    snprintf(path, sizeof path, "%s/testdata/torch/good-plain-protocol4.pkl",
+             source_dir());
+    cr_assert_eq(tp_tensor_file_open(path, &file, &err), TP_OK, "%s",
+                 err.message);
+    cr_expect_eq(file.label.rank, 1);
+    cr_expect_eq(file.label.layer_idx, -1);
+    cr_expect_str_eq(file.label_conflict, "");
+    tp_tensor_file_close(&file);
+    cr_expect_eq(tp_tensor_file_open("/nowhere/x.pt", &file, &err), TP_E_IO);
+    cr_expect_str_eq(err.file, "/nowhere/x.pt");
+    tp_tensor_file_close(&file);
+    tp_arena_clear(&file.arena);
 }
