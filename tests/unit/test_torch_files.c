@@ -168,6 +168,14 @@ static void check_crc(const struct tp_tensor *tensor, const char *name)
     free(bytes);
 }
 
+/* The format that the name of a test file tells. */
+static const char *named_format(const char *name)
+{
+    return strstr(name, ".legacy.") ? "torch_legacy"
+           : strstr(name, ".pkl")   ? "torch_pickle"
+                                    : "torch_zip";
+}
+
 static void check_file(const char *folder, const struct json *want)
 {
     char path[4096], name[4096];
@@ -200,14 +208,6 @@ static void check_file(const char *folder, const struct json *want)
     }
     tp_tensor_file_close(&file);
     tp_arena_clear(&file.arena);
-}
-
-/* The format that the name of a test file tells. */
-static const char *named_format(const char *name)
-{
-    return strstr(name, ".legacy.") ? "torch_legacy"
-           : strstr(name, ".pkl")   ? "torch_pickle"
-                                    : "torch_zip";
 }
 
 /* Checks every file the expectations name; returns their number. */
