@@ -122,8 +122,9 @@ static enum tp_status next_storage(struct stream *s,
     uint64_t count;
     s->stop_at = (int64_t)s->position;
     if (!entry) {
-        s->stop_reason = "the storages from here on cannot be told apart: "
-                         "one of them is unknown to the object";
+        s->stop_reason =
+            "a storage that the object does not name stands before "
+            "the storage";
         return TP_OK;
     }
     if (s->end - s->position < COUNT_BYTES) {
@@ -179,10 +180,8 @@ static enum tp_status unresolved(struct tp_torch_source *source,
                                  struct tp_error *err)
 {
     const struct stream *s = (const struct stream *)source;
-    return tp_fail(err, TP_E_DAMAGED, s->stop_at,
-                   "%s (storage %.*s, byte %" PRId64 ")", s->stop_reason,
-                   entry->id.key_length < 40 ? (int)entry->id.key_length : 40,
-                   entry->id.key, s->stop_at);
+    return tp_fail(err, TP_E_DAMAGED, s->stop_at, "%s with key %.*s",
+                   s->stop_reason, (int)entry->id.key_length, entry->id.key);
 }
 
 /* Reads everything but the tensors. s->object is to be cleared always. */
@@ -205,7 +204,9 @@ static enum tp_status read_stream(struct stream *s, struct tp_error *err)
             status = follow_storages(s, &scratch, err);
         } else {
             s->stop_at = (int64_t)s->position;
-            s->stop_reason = "the list of storages cannot be read";
+            s->stop_reason =
+                "the list of storages cannot be read; it should hold the "
+                "storage";
         }
     }
     tp_pickle_clear(&scratch);

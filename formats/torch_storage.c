@@ -49,9 +49,7 @@ enum tp_status tp_torch_id_read(const struct tp_pickle *pickle, tp_ref ref,
                         &id->key_length) ||
         !tp_pickle_int(pickle, tp_pickle_item(pickle, args, 4), &id->numel))
         return tp_fail(err, TP_E_DAMAGED, id->at,
-                       "the persistent id at byte %" PRId64
-                       " names no torch storage",
-                       id->at);
+                       "the persistent id names no torch storage");
     if (id->key_length > KEY_MAX_BYTES)
         return tp_fail(err, TP_E_LIMIT, id->at, "a storage key of %zu bytes",
                        id->key_length);
