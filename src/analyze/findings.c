@@ -80,8 +80,7 @@ static int compare_series(const void *left, const void *right)
     return result ? result : (a > b) - (a < b);
 }
 
-/* The order of DESIGN: severity, first iteration, excess over the limit;
- * then a fixed one. */
+/* The order of findings.h, then a fixed one. */
 static int compare_findings(const void *left, const void *right)
 {
     const struct tp_finding *a = left, *b = right;

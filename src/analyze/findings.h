@@ -6,7 +6,10 @@
 
 /*
  * What is wrong, where it started and what to change: one table for all
- * rules. The severities and the order are those of DESIGN section 3.
+ * rules. Severities: high = NaN or Inf where there was none, or the origin
+ * of an incident; medium = a change against the tensor's own past, or a loss
+ * beyond 10 % underflow or 1 % overflow; low = every other static property.
+ * Order: severity, first iteration, excess over the limit.
  */
 
 enum tp_severity { TP_SEVERITY_LOW = 1, TP_SEVERITY_MEDIUM, TP_SEVERITY_HIGH };

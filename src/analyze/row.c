@@ -35,7 +35,7 @@ static const struct tp_number *find_target(const struct tp_dtype_info *dtype,
 }
 
 /* Weights have no batch; [s, b, ...] activations carry it second, the
- * probabilities [b, heads, s, s] first (DESIGN: batch size). */
+ * probabilities [b, heads, s, s] first. */
 static int64_t batch_size(const struct tp_tensor *tensor,
                           const struct tp_label *label)
 {

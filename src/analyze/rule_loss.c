@@ -15,7 +15,7 @@
 struct loss {
     const char *metric;
     double (*ratio)(const struct tp_row *row);
-    double medium, low; /* limits on the ratio (DESIGN: severity) */
+    double medium, low; /* limits on the ratio (findings.h) */
     const char *(*suggest)(const struct tp_rule_input *input,
                            const struct tp_row *worst);
 };

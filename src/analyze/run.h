@@ -28,7 +28,7 @@ struct tp_row {
     const char *scale_rule;    /* MX only, else ""                        */
     const char *shape;         /* "[16,1,64]"                             */
     int64_t first_dims[2];     /* shape[0], shape[1]; -1 when absent      */
-    int64_t batch_size;        /* as DESIGN section 3; -1 unknown         */
+    int64_t batch_size;        /* metadata, or from the shape; -1 unknown */
     double target_max;         /* largest finite of target_format; NaN if
                                   unknown or a block format's scale makes
                                   the question moot                       */

@@ -9,7 +9,7 @@
 
 /*
  * The tables of a run as writers see them: which columns there are, in which
- * order and with which unit (DESIGN section 3, "HDF5 tables").
+ * order and with which unit.
  */
 
 enum { TP_TABLE_COLUMNS_MAX = 80 };

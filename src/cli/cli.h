@@ -11,7 +11,7 @@
 
 /* What the commands share. Everything that is printed is printed here. */
 
-/* Exit statuses (DESIGN section 3). */
+/* Exit statuses, as the manual has them. */
 enum {
     TP_EXIT_OK = 0,
     TP_EXIT_FINDINGS = 1, /* a finding reached --fail_on                  */

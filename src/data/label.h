@@ -23,7 +23,7 @@ struct tp_label {
     int64_t iteration;
     int64_t counter;         /* of the saver, per rank; orders ordinals   */
     const char *timestamp;   /* YYYYmmdd_HHMMSS of the file name          */
-    int64_t batch_size;      /* metadata batch_size; -1: see DESIGN       */
+    int64_t batch_size;      /* metadata batch_size; -1: not said         */
 };
 
 /* A label with everything absent. */

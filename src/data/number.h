@@ -21,7 +21,7 @@ enum tp_number_kind {
 };
 
 struct tp_number {
-    const char *id;       /* "e4m3", "mxfp8_e4m3", ... (DESIGN section 3) */
+    const char *id;       /* "e4m3", "mxfp8_e4m3", ... (see list dtypes) */
     const char *help;     /* one line for `list dtypes`                   */
     enum tp_number_kind kind;
     const char *element;  /* id of the element format; own id if ELEMENT  */
@@ -43,7 +43,7 @@ extern const struct tp_number tp_numbers[];
 const struct tp_number *tp_number_by_id(const char *id);
 
 /*
- * The format a tensor_saver quant_type means (DESIGN section 3: hifp8 ->
+ * The format a tensor_saver quant_type means (hifp8 ->
  * hif8, mxfp8 -> mxfp8_e4m3, ...), or NULL when the word is unknown. Ids
  * themselves are accepted.
  */
