@@ -1,9 +1,14 @@
-# Canvas and colours of every figure. `format` is png, svg or pdf; the
-# series colours are Okabe and Ito's, which colour-blind readers can tell apart.
-if (format eq 'svg') set terminal svg size 1200,800 font 'sans,12' noenhanced background '#ffffff'
-if (format eq 'pdf') set terminal pdfcairo size 12in,8in font 'sans,10' noenhanced
-if (format eq 'png' && strstrt(GPVAL_TERMINALS, 'pngcairo')) set terminal pngcairo size 1200,800 font 'sans,10' noenhanced
-if (format eq 'png' && !strstrt(GPVAL_TERMINALS, 'pngcairo')) set terminal png truecolor size 1200,800 noenhanced
+# Canvas and colours of every figure. `format` is png, svg or pdf; the series
+# colours are those of Okabe and Ito, which colour-blind readers tell apart.
+if (format eq 'svg') \
+    set terminal svg size 1200,800 font 'sans,12' noenhanced \
+        background '#ffffff'
+if (format eq 'pdf') \
+    set terminal pdfcairo size 12in,8in font 'sans,10' noenhanced
+if (format eq 'png' && strstrt(GPVAL_TERMINALS, 'pngcairo')) \
+    set terminal pngcairo size 1200,800 font 'sans,10' noenhanced
+if (format eq 'png' && !strstrt(GPVAL_TERMINALS, 'pngcairo')) \
+    set terminal png truecolor size 1200,800 noenhanced
 set linetype 1 lc rgb '#0072b2' lw 1.8
 set linetype 2 lc rgb '#d55e00' lw 1.8
 set linetype 3 lc rgb '#009e73' lw 1.8

@@ -14,7 +14,7 @@
  * builder is a list of wishes and needs no test for missing labels.
  */
 
-/* --- labels as numbers ----------------------------------------------------- */
+/* --- labels as numbers ----------------------------------------------- */
 
 enum tp_key {
     TP_KEY_QUANT,      /* quant_type, or the dtype when there is none       */
@@ -41,7 +41,7 @@ struct tp_key_values {
 /* A run as the builders see it; constant while figures are built. */
 struct tp_facts {
     const struct tp_run *run;
-    const int32_t *code[TP_KEY_COUNT]; /* [row]; -1: the row has no such label */
+    const int32_t *code[TP_KEY_COUNT]; /* [row]; -1: absent */
     struct tp_key_values keys[TP_KEY_COUNT];
 };
 
@@ -53,7 +53,7 @@ enum tp_status tp_facts_init(const struct tp_run *run, struct tp_arena *arena,
 int32_t tp_facts_code(const struct tp_facts *facts, enum tp_key key,
                       const char *name);
 
-/* --- choosing rows ---------------------------------------------------------- */
+/* --- choosing rows ----------------------------------------------- */
 
 enum { TP_PICK_ANY = -2, TP_PICK_PRESENT = -3 };
 
@@ -94,7 +94,7 @@ struct tp_choice {
 void tp_choose(const struct tp_facts *facts, const struct tp_pick *pick,
                enum tp_key key, size_t limit, struct tp_choice *choice);
 
-/* --- pooled numbers ----------------------------------------------------------- */
+/* --- pooled numbers ----------------------------------------------- */
 
 /* A summary without its histogram: for numbers of many groups at once. */
 struct tp_tally {
@@ -136,7 +136,7 @@ double tp_sorted_quantile(const double *sorted, size_t n, double level);
 /* Sorts numbers; there must be no NaN. */
 void tp_sort_numbers(double *values, size_t n);
 
-/* --- making panels -------------------------------------------------------------- */
+/* --- making panels ----------------------------------------------- */
 
 /* A figure in the making. */
 struct tp_fig {
@@ -227,7 +227,7 @@ void tp_fig_matrix(struct tp_fig *fig, const char *title,
 struct tp_axis tp_fig_signed_colour(const struct tp_matrix *matrix,
                                     const char *label);
 
-/* --- densities ------------------------------------------------------------------ */
+/* --- densities ----------------------------------------------- */
 
 enum tp_density {
     TP_DENSITY_SIGNED,    /* both signs on log2 axes, share per binade      */

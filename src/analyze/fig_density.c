@@ -334,17 +334,24 @@ static const char *title_of(struct tp_fig *fig, const struct tp_ask *ask,
     return tp_fig_text(fig, "%s%s", ask->title, note);
 }
 
-/* Adds the curves of all series; the samples are sorted by series. */
-static void add_curves(struct tp_fig *fig, const struct tp_samples *samples,
-                       const struct tp_summary *sets, const struct frame *frame,
-                       const struct tp_axis *names, struct tp_panel *panel)
+/* What the curves of a panel are made from: by series. */
+struct source {
+    struct tp_samples samples;     /* sorted by series */
+    const struct tp_summary *sets;
+    struct tp_axis names;
+};
+
+/* Adds the curves of all series. */
+static void add_curves(struct tp_fig *fig, const struct source *source,
+                       const struct frame *frame, struct tp_panel *panel)
 {
+    const struct tp_samples *samples = &source->samples;
     struct tp_series *series = (struct tp_series *)panel->series;
     for (size_t i = 0; i < samples->count;) {
         size_t end = tp_samples_end(samples, i), s = samples->rows[i].cell;
         struct curve curve = {
-            .name = names->tics ? names->tics[s].text : "",
-            .summary = &sets[s],
+            .name = source->names.tics ? source->names.tics[s].text : "",
+            .summary = &source->sets[s],
             .samples = &samples->rows[i],
             .sample_count = end - i,
         };
@@ -362,18 +369,18 @@ void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
 {
     struct tp_choice choice = {.count = 1, .total = 1};
     struct tp_slots one = {.key = TP_KEY_COUNT, .count = 1};
-    struct tp_samples samples;
+    struct source source = {0};
     size_t limit = kind == TP_DENSITY_STANDARD ? SERIES_MAX - 1 : SERIES_MAX;
     if (ask->series != TP_KEY_COUNT)
         tp_choose(fig->facts, &ask->pick, ask->series, limit, &choice);
     struct tp_slots slots = tp_slots_chosen(fig, ask->series, &choice);
-    struct tp_axis names = {0};
     if (ask->series != TP_KEY_COUNT)
-        names = tp_fig_rows(fig, ask->series, &choice);
+        source.names = tp_fig_rows(fig, ask->series, &choice);
     if (fig->failed || slots.count == 0)
         return;
-    tp_fig_sample(fig, ask, &one, &slots, &samples);
-    struct tp_summary *sets = merge_series(fig, &samples, slots.count);
+    tp_fig_sample(fig, ask, &one, &slots, &source.samples);
+    struct tp_summary *sets = merge_series(fig, &source.samples, slots.count);
+    source.sets = sets;
     struct tp_series *series =
         tp_fig_alloc(fig, slots.count + 1, sizeof *series);
     if (sets && series && sets[slots.count].moments.n > 0) {
@@ -384,10 +391,10 @@ void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
             .title = title_of(fig, ask, &choice, all, kind),
             .series = series,
         };
-        add_curves(fig, &samples, sets, &frame, &names, &panel);
+        add_curves(fig, &source, &frame, &panel);
         set_axes(&panel, &frame);
         tp_fig_add(fig, &panel);
     }
-    free(samples.rows);
+    free(source.samples.rows);
     free(sets);
 }

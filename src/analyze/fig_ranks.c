@@ -27,15 +27,23 @@ static double median(double *values, size_t n)
     return tp_sorted_quantile(values, n, 0.5);
 }
 
+/* Peers, and room for a number of each. */
+struct group {
+    const uint32_t *rows;
+    size_t count;
+    double *scratch;
+};
+
 /* The median over a group of peers, NaN values left out; sizes are compared
  * as logarithms, so that of two ranks neither is nearer to it. */
 static double group_median(const struct tp_facts *facts,
                            const struct tp_metric *metric,
-                           const uint32_t *rows, size_t n, double *scratch)
+                           const struct group *group)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        double value = tp_metric_of_row(metric, facts, rows[i]);
+    double *scratch = group->scratch;
+    for (size_t i = 0; i < group->count; i++) {
+        double value = tp_metric_of_row(metric, facts, group->rows[i]);
         if (metric != &tp_metric_mean)
             value = log2(value);
         if (isfinite(value))
@@ -45,21 +53,20 @@ static double group_median(const struct tp_facts *facts,
 }
 
 static void group_deviation(const struct tp_facts *facts, enum deviation kind,
-                            const uint32_t *rows, size_t n, double *scratch,
-                            double *values)
+                            const struct group *group, double *values)
 {
     const struct tp_metric *metric =
         kind == DEVIATION_AMAX
             ? &tp_metric_amax
             : kind == DEVIATION_STD ? &tp_metric_std : &tp_metric_mean;
-    double center = group_median(facts, metric, rows, n, scratch);
-    double scale = group_median(facts, &tp_metric_std, rows, n, scratch);
-    for (size_t i = 0; i < n; i++) {
-        double value = tp_metric_of_row(metric, facts, rows[i]);
+    double center = group_median(facts, metric, group);
+    double scale = group_median(facts, &tp_metric_std, group);
+    for (size_t i = 0; i < group->count; i++) {
+        double value = tp_metric_of_row(metric, facts, group->rows[i]);
         double deviation = kind == DEVIATION_MEAN
                                ? (value - center) / exp2(scale)
                                : log2(value) - center;
-        values[rows[i]] = isfinite(deviation) ? deviation : NAN;
+        values[group->rows[i]] = isfinite(deviation) ? deviation : NAN;
     }
 }
 
@@ -71,10 +78,11 @@ static double *find_deviation(struct tp_fig *fig, enum deviation kind)
     double *scratch =
         calloc(fig->facts->run->row_count + 1, sizeof *scratch);
     fig->failed |= !scratch;
-    for (size_t g = 0; g < peers.count && !fig->failed; g++)
-        group_deviation(fig->facts, kind, &peers.rows[peers.groups[g]],
-                        peers.groups[g + 1] - peers.groups[g], scratch,
-                        values);
+    for (size_t g = 0; g < peers.count && !fig->failed; g++) {
+        struct group group = {&peers.rows[peers.groups[g]],
+                              peers.groups[g + 1] - peers.groups[g], scratch};
+        group_deviation(fig->facts, kind, &group, values);
+    }
     free(scratch);
     tp_peers_clear(&peers);
     return values;

@@ -214,25 +214,24 @@ static bool run_round(struct team *team)
     return any && !team->missing;
 }
 
-enum tp_status tp_gnuplot_run(const char *output_dir,
-                              struct tp_gnuplot_job *jobs, size_t count,
-                              unsigned processes, char *warning, size_t size,
+enum tp_status tp_gnuplot_run(struct tp_gnuplot_work *work,
                               struct tp_error *err)
 {
-    unsigned wanted = processes < 1 ? 1 : processes;
-    warning[0] = '\0';
+    size_t count = work->count;
+    unsigned wanted = work->processes < 1 ? 1 : work->processes;
+    work->warning[0] = '\0';
     if (wanted > PROCESSES_MAX)
         wanted = PROCESSES_MAX;
     if (count == 0)
         return TP_OK;
     struct team team = {
-        .output_dir = output_dir,
-        .jobs = jobs,
+        .output_dir = work->output_dir,
+        .jobs = work->jobs,
         .failed = calloc(count, sizeof *team.failed),
         .count = count,
         .size = wanted > count ? (unsigned)count : wanted,
-        .warning = warning,
-        .warning_size = size,
+        .warning = work->warning,
+        .warning_size = sizeof work->warning,
     };
     if (!team.failed)
         return tp_fail_memory(err);

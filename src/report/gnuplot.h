@@ -21,16 +21,22 @@ struct tp_gnuplot_job {
     bool done;            /* out: gnuplot came to its end without error   */
 };
 
+/* All scripts of a run. */
+struct tp_gnuplot_work {
+    const char *output_dir;
+    struct tp_gnuplot_job *jobs;
+    size_t count;
+    unsigned processes; /* at once                                         */
+    char warning[512];  /* out: "", or the first thing that went wrong     */
+};
+
 /*
- * Runs the scripts in `processes` gnuplot processes at once, each with its
- * share; a script that fails costs only itself. `warning` (of `size` bytes)
- * is empty, or the first thing that went wrong. Fails with TP_E_NOT_FOUND
- * when there is no gnuplot, TP_E_IO when no process could be started. Waits
- * for all of its children; call it from one thread at a time.
+ * Runs the scripts, each process with its share; a script that fails costs
+ * only itself. Fails with TP_E_NOT_FOUND when there is no gnuplot; jobs that
+ * could not be started are just not done. Waits for all of its children;
+ * call it from one thread at a time.
  */
-enum tp_status tp_gnuplot_run(const char *output_dir,
-                              struct tp_gnuplot_job *jobs, size_t count,
-                              unsigned processes, char *warning, size_t size,
+enum tp_status tp_gnuplot_run(struct tp_gnuplot_work *work,
                               struct tp_error *err);
 
 #endif

@@ -163,12 +163,19 @@ static enum tp_status draw(const struct tp_figure *figures, size_t count,
     enum tp_status status = plan(figures, count, format_names[options->format],
                                  &drawing, err);
     if (status == TP_OK) {
-        enum tp_status drawn = tp_gnuplot_run(
-            options->output_dir, drawing.jobs, drawing.count, options->jobs,
-            result->warning, sizeof result->warning, &trouble);
+        struct tp_gnuplot_work work = {.output_dir = options->output_dir,
+                                       .jobs = drawing.jobs,
+                                       .count = drawing.count,
+                                       .processes = options->jobs};
+        enum tp_status drawn = tp_gnuplot_run(&work, &trouble);
+        memcpy(result->warning, work.warning, sizeof result->warning);
         for (size_t i = 0; i < drawing.count; i++)
             settle_picture(drawing.figures[i], options, &drawing.jobs[i],
                            result);
+        if (result->failed > 0 && !result->warning[0])
+            snprintf(result->warning, sizeof result->warning,
+                     "gnuplot was stopped: %zu figures are not drawn",
+                     result->failed);
         if (drawn != TP_OK)
             snprintf(result->warning, sizeof result->warning,
                      "%.200s: the figures are not drawn, their scripts and "

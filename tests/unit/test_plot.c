@@ -203,7 +203,8 @@ static const char *const hostile[] = {
     "\"; system \"touch broken\" #",
     "line\nsystem('touch broken')\n",
     "back\\", "\\'; system('touch broken')",
-    "@macro", "%s%n%d %", "{/Bold x}_a^b", "\xe4\xbd\xa0\xe5\xa5\xbd", "\xff\xfe",
+    "@macro", "%s%n%d %", "{/Bold x}_a^b",
+    "\xe4\xbd\xa0\xe5\xa5\xbd", "\xff\xfe",
     "", "a\tb", "$1 ${x}", "!touch broken",
 };
 enum { HOSTILE = sizeof hostile / sizeof *hostile };
