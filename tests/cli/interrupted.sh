@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Ctrl-C: a clean stop, soon, with nothing half-written under a final name.
+need h5dump
 mkdir d
 find "$logs" -name '*.pt' | head -n 200 > files
 n=0
@@ -15,14 +16,22 @@ for delay in 0.02 0.1 0.3 0.8; do
     pid=$!
     sleep $delay
     kill -INT $pid 2> /dev/null || continue
-    wait $pid
+    { wait $pid; } 2> /dev/null
     status=$?
-    # It may have finished just before.
-    [ $status = 4 ] || [ $status = 0 ] || echo "after $delay s: $status"
-    [ $status = 0 ] || [ -s err ] || echo "after $delay s: no message"
-    [ $status = 4 ] && touch interrupted
-    [ $status = 4 ] && [ -e out$delay/summary.h5 ] &&
-        ! h5dump -H out$delay/summary.h5 > /dev/null && echo "half a summary"
-    find out$delay -name '*.tmp*' -o -name '.*' -type f 2> /dev/null
+    case $status in
+    0) ;; # finished just before
+    4)
+        touch interrupted
+        [ -s err ] || echo "after $delay s: no message"
+        ;;
+    130) # killed by the signal: only before main could ask for it
+        [ ! -e out$delay ] || echo "after $delay s: killed at work"
+        ;;
+    *) echo "after $delay s: $status" ;;
+    esac
+    if [ -e out$delay/summary.h5 ]; then
+        h5dump -H out$delay/summary.h5 > /dev/null || echo "half a summary"
+    fi
+    [ ! -e out$delay ] || find out$delay -name '*.tmp*' -o -name '.*' -type f
 done
 ls interrupted

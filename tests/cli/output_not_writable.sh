@@ -5,12 +5,12 @@ chmod 755 d
 chmod 644 d/*
 mkdir closed
 chmod 555 closed
+cp "$TPROF" program # where anybody may run it
 run=
 if [ "$(id -u)" = 0 ]; then
     need setpriv
     run="setpriv --reuid=65534 --regid=65534 --clear-groups"
-    $run test -r d || skip "another user cannot read this folder"
-    $run test -x "$TPROF" || skip "another user cannot run the program"
+    $run test -r d || skip "no other user can read this folder"
 fi
-$run "$TPROF" --tensor_dir d --output_dir closed --no_plots > out 2> err
+$run ./program --tensor_dir d --output_dir closed --no_plots > out 2> err
 echo "$? $(grep -c closed err) $(ls closed)"
