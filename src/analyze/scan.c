@@ -34,6 +34,7 @@ void tp_scanner_free(struct tp_scanner *scanner)
         free(worker->tables);
         free(worker->lists);
         free(worker->bins);
+        free(worker->plan);
     }
     free(scanner);
 }
@@ -128,13 +129,24 @@ static void finish_blocks(struct scan *scan)
     counts->subnormal = scan->blocks.subnormal * repeat;
 }
 
-/* NVFP4 scales by the largest magnitude of the whole tensor. */
-static void plan_blocks(struct scan *scan)
+/*
+ * Makes the plan of the calling worker fit. An MX plan often does already;
+ * NVFP4 scales by the largest magnitude of the whole tensor.
+ */
+static enum tp_status plan_blocks(struct scan *scan)
 {
+    struct worker *worker = &scan->scanner->workers[scan->worker];
+    if (!tp_scan_provide(&worker->plan, sizeof *worker->plan))
+        return tp_fail_memory(scan->err);
+    struct tp_block_plan *plan = worker->plan;
     const struct tp_extrema *extrema = &scan->result->summary.extrema;
     double amax = fmax(fabs(extrema->min), fabs(extrema->max));
-    tp_block_plan_init(&scan->plan, scan->blockwise, scan->rule, scan->real,
-                       amax);
+    if (scan->blockwise->kind != TP_NUMBER_MX ||
+        plan->number != scan->blockwise || plan->rule != scan->rule ||
+        plan->dtype != scan->real)
+        tp_block_plan_init(plan, scan->blockwise, scan->rule, scan->real, amax);
+    scan->plan = plan;
+    return TP_OK;
 }
 
 static struct tp_code_list list_in(struct lists *lists)
@@ -183,11 +195,13 @@ static enum tp_status scan_small(struct scan *scan, bool crc)
                         ordered);
         finish_values(scan, &ranks, ordered);
     }
-    if (scan->blockwise) {
-        plan_blocks(scan);
-        tp_scan_count_blocks(scan, codes, 0, scan->walk.count, &scan->blocks);
-        finish_blocks(scan);
-    }
+    if (!scan->blockwise)
+        return TP_OK;
+    status = plan_blocks(scan);
+    if (status != TP_OK)
+        return status;
+    tp_scan_count_blocks(scan, codes, 0, scan->walk.count, &scan->blocks);
+    finish_blocks(scan);
     return TP_OK;
 }
 
@@ -263,25 +277,31 @@ static enum tp_status scan_values(struct scan *scan, unsigned work)
     return status;
 }
 
+/* Blocks that could not go along with the first reading. */
+static enum tp_status read_blocks(struct scan *scan)
+{
+    enum tp_status status = plan_blocks(scan);
+    if (status != TP_OK)
+        return status;
+    return tp_scan_blocks_fit(scan) ? tp_scan_read(scan, WORK_BLOCKS)
+                                    : tp_scan_read_tiles(scan);
+}
+
 static enum tp_status scan_large(struct scan *scan, bool crc)
 {
     /* MX blocks need nothing but themselves and go along, NVFP4 needs the
      * largest value first. */
-    bool along = scan->blockwise && scan->blockwise->kind == TP_NUMBER_MX;
-    if (along)
-        plan_blocks(scan);
-    along = along && tp_scan_blocks_fit(scan);
+    bool along = scan->blockwise && scan->blockwise->kind == TP_NUMBER_MX &&
+                 tp_scan_blocks_fit(scan);
     unsigned work = (crc ? WORK_CRC : 0) | (along ? WORK_BLOCKS : 0);
-    enum tp_status status = scan->size / scan->parts <= 2
-                                ? scan_codes(scan, work)
-                                : scan_values(scan, work);
+    enum tp_status status = along ? plan_blocks(scan) : TP_OK;
+    if (status == TP_OK)
+        status = scan->size / scan->parts <= 2 ? scan_codes(scan, work)
+                                               : scan_values(scan, work);
     if (status == TP_OK && crc)
         status = judge_crc(scan, scan->crc);
-    if (status == TP_OK && scan->blockwise && !along) {
-        plan_blocks(scan);
-        status = tp_scan_blocks_fit(scan) ? tp_scan_read(scan, WORK_BLOCKS)
-                                          : tp_scan_read_tiles(scan);
-    }
+    if (status == TP_OK && scan->blockwise && !along)
+        status = read_blocks(scan);
     if (status == TP_OK && scan->blockwise)
         finish_blocks(scan);
     return status;
@@ -326,8 +346,7 @@ enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
                        struct tp_scan_result *result, struct tp_error *err)
 {
     struct scan scan;
-    memset(&scan, 0, offsetof(struct scan, plan));
-    memset(&scan.work, 0, sizeof scan - offsetof(struct scan, work));
+    memset(&scan, 0, sizeof scan);
     scan.scanner = scanner;
     scan.tensor = tensor;
     scan.result = result;

@@ -5,7 +5,7 @@
 int64_t tp_scan_block_begin(const struct scan *scan, int64_t at)
 {
     const struct tp_lines *lines = &scan->lines;
-    int64_t block = scan->plan.block, plane = lines->length * lines->inner;
+    int64_t block = scan->plan->block, plane = lines->length * lines->inner;
     int64_t row = at % plane / lines->inner;
     return at - at % plane + row / block * block * lines->inner;
 }
@@ -14,7 +14,7 @@ int64_t tp_scan_block_begin(const struct scan *scan, int64_t at)
 bool tp_scan_blocks_fit(const struct scan *scan)
 {
     uint64_t slab = (uint64_t)scan->lines.inner * scan->size;
-    return slab <= EARLY_BYTES / (uint64_t)scan->plan.block;
+    return slab <= EARLY_BYTES / (uint64_t)scan->blockwise->block;
 }
 
 /* Counts the blocks of elements [first, end), which begin and end blocks;
@@ -24,8 +24,8 @@ static void count_along(const struct scan *scan, const unsigned char *codes,
                         struct tp_block_counts *counts)
 {
     int64_t length = scan->lines.length;
-    if (length % scan->plan.block == 0 && scan->lines.constant == 1) {
-        tp_blocks_count(&scan->plan, codes, 1, (size_t)(end - first), counts);
+    if (length % scan->plan->block == 0 && scan->lines.constant == 1) {
+        tp_blocks_count(scan->plan, codes, 1, (size_t)(end - first), counts);
         return;
     }
     while (first < end) {
@@ -34,7 +34,7 @@ static void count_along(const struct scan *scan, const unsigned char *codes,
             left = end - first;
         else if (left == length)
             rows = (end - first) / length;
-        tp_blocks_count(&scan->plan, codes, (size_t)rows, (size_t)left, counts);
+        tp_blocks_count(scan->plan, codes, (size_t)rows, (size_t)left, counts);
         codes += (size_t)(rows * left) * scan->size;
         first += rows * left;
     }
@@ -50,7 +50,7 @@ static void count_across(const struct scan *scan, const unsigned char *codes,
         int64_t rows = length - first / inner % length;
         if (rows > (end - first) / inner)
             rows = (end - first) / inner;
-        tp_blocks_count_across(&scan->plan, codes, (size_t)rows, (size_t)inner,
+        tp_blocks_count_across(scan->plan, codes, (size_t)rows, (size_t)inner,
                                counts);
         codes += (size_t)(rows * inner) * scan->size;
         first += rows * inner;
@@ -88,10 +88,10 @@ static enum tp_status do_tile(const struct tiles *tiles, int64_t tile,
     const struct tp_lines *lines = &scan->lines;
     int64_t column = tile % tiles->across * tiles->width;
     int64_t strip = tile / tiles->across;
-    int64_t row = strip % tiles->down * scan->plan.block;
+    int64_t row = strip % tiles->down * scan->plan->block;
     int64_t plane = strip / tiles->down;
     int64_t rows = lines->length - row, width = lines->inner - column;
-    rows = rows < scan->plan.block ? rows : scan->plan.block;
+    rows = rows < scan->plan->block ? rows : scan->plan->block;
     width = width < tiles->width ? width : tiles->width;
     for (int64_t i = 0; i < rows; i++) {
         int64_t first = (plane * lines->length + row + i) * lines->inner;
@@ -103,7 +103,7 @@ static enum tp_status do_tile(const struct tiles *tiles, int64_t tile,
         if (status != TP_OK)
             return status;
     }
-    tp_blocks_count_across(&scan->plan, gather->worker->piece, (size_t)rows,
+    tp_blocks_count_across(scan->plan, gather->worker->piece, (size_t)rows,
                            (size_t)width, &gather->blocks);
     return TP_OK;
 }
@@ -128,7 +128,7 @@ static void tiles_task(void *context, size_t index, unsigned worker)
 enum tp_status tp_scan_read_tiles(struct scan *scan)
 {
     const struct tp_lines *lines = &scan->lines;
-    int64_t block = scan->plan.block;
+    int64_t block = scan->plan->block;
     struct tiles tiles = {.scan = scan};
     tiles.width = (int64_t)(PIECE_BYTES / scan->size) / block;
     tiles.across = (lines->inner + tiles.width - 1) / tiles.width;

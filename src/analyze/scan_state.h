@@ -63,6 +63,7 @@ struct worker {
     union tables *tables;
     struct lists *lists;
     uint32_t *bins;       /* [TP_SUMMARY_BINS], all-zero between ranges   */
+    struct tp_block_plan *plan; /* the last one made here                 */
 };
 
 struct tp_scanner {
@@ -103,7 +104,7 @@ struct scan {
     struct tp_judge judge;
     struct tp_walk walk;
     struct tp_lines lines;
-    struct tp_block_plan plan;
+    const struct tp_block_plan *plan; /* of the calling worker              */
 
     /* of the reading under way */
     unsigned work;

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "stats/bins.h"
@@ -291,12 +292,25 @@ static const uint8_t *get_number(const uint8_t *at, uint64_t *number)
 /* Worst case of one bin: its distance (two bytes for 4096) and 64 bits. */
 enum { PACKED_BIN_MAX = 2 + 10 };
 
+/* Whether bins [first, first + 8) are all empty; most are. */
+static bool eight_empty(const uint64_t *bins, unsigned first)
+{
+    uint64_t any = 0;
+    for (unsigned i = first; i < first + 8; i++)
+        any |= bins[i];
+    return any == 0;
+}
+
 /* Pairs of distance from the bin before and count. */
 static size_t pack_bins(const uint64_t *bins, uint8_t *bytes)
 {
     uint8_t *at = bytes;
     unsigned next = 0;
     for (unsigned i = 0; i < TP_SUMMARY_BINS; i++) {
+        if (i % 8 == 0 && eight_empty(bins, i)) {
+            i += 7;
+            continue;
+        }
         if (bins[i] == 0)
             continue;
         at = put_number(at, i - next);
