@@ -9,10 +9,18 @@
 #include "stats/summary.h"
 
 /*
- * One tensor from its storage to its exact numbers: reads each byte once in
- * chunks of TP_CHUNK_BYTES, verifies the container's CRC-32 while a chunk is
- * in cache, and splits a large tensor over the pool along the same chunks.
- * The result does not depend on the number of jobs.
+ * One tensor from its storage to its exact numbers. Values of 8 and 16 bits
+ * are read once, in pieces that stay in the cache while the container's
+ * CRC-32 is verified and codes (and MX blocks) are counted. Wider values are
+ * read two or three times, because exact quantiles take digits of the values
+ * one after another; NVFP4, and MX blocks wider than a piece, cost one more
+ * reading. A storage shown only in part, or swapped, is read once more for
+ * its checksum. Large tensors are split over the pool in fixed ranges, so
+ * that the result does not depend on the number of jobs.
+ *
+ * Block formats judge real floating tensors only, in blocks along the last
+ * axis; elementwise ones judge complex tensors too, each part as a value.
+ * Integers are not judged.
  */
 
 /* Scratch memory of a pool's workers; reused from tensor to tensor. */

@@ -16,8 +16,9 @@
  * their window length; beyond this, 1 MB would claim more than 2 * 10^9. */
 #define TP_LIMIT_OVERLAP 4096
 
-/* The fixed grid on which floating sums are taken and large tensors are
- * split over jobs: 1 MiB fits the second level cache of current cores. */
+/* Scratch through which strided views are read: 1 MiB fits the second level
+ * cache of current cores. (What a large tensor is split along is said in
+ * src/analyze/scan_state.h.) */
 #define TP_CHUNK_BYTES ((size_t)1 << 20)
 
 /* A pickle larger than this is refused. The object part of a checkpoint with
