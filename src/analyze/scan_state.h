@@ -21,8 +21,9 @@
  * A scan is one or more readings of the tensor in storage order. A reading is
  * a loop over ranges on the pool, a range a loop over pieces that stay in the
  * second level cache while they are checked and counted. Ranges are a fixed
- * grid, and so are the pieces and the blocks of values inside them, integers are added under a lock in any order, and what is not exact
- * is kept per range and merged in order; so the number of jobs is not seen.
+ * grid, and so are the pieces and the blocks of values inside them. Integers
+ * are added under a lock in any order, and what is not exact is kept per range
+ * and merged in order; so the number of jobs is not seen.
  *
  * Tensors of at most one range never leave their thread, and those of at most
  * SMALL_CODES values are read once and sorted in memory.
