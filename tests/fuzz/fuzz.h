@@ -25,10 +25,10 @@ struct fuzz_guard fuzz_guard_copy(const uint8_t *data, size_t size);
 void fuzz_guard_free(struct fuzz_guard *guard);
 
 /*
- * Opens the input as a file, provided the format of that name bids highest,
- * reads the values of every tensor up to a bound, and closes it. Aborts where
- * a promise of formats/reader.h is broken. Returns -1 for inputs of another
- * format, which libFuzzer then forgets, else 0.
+ * Opens the input as a file, reads the values of every tensor up to a bound,
+ * and closes it; inputs for which another format than `format` bids highest
+ * are left alone. Aborts where a promise of formats/reader.h is broken.
+ * Returns 0, the only value that all versions of libFuzzer take.
  */
 int fuzz_tensor_file(const char *format, const uint8_t *data, size_t size);
 
