@@ -307,7 +307,7 @@ Test(plot_files, names_cannot_give_commands)
     struct tp_panel panels[HOSTILE][TP_PANEL_KINDS];
     struct tp_series series[HOSTILE][TP_PANEL_KINDS];
     struct tp_figure figures[HOSTILE];
-    char ids[HOSTILE][16];
+    char ids[HOSTILE][24];
     if (!have_gnuplot())
         return;
     for (int i = 0; i < HOSTILE; i++) {
