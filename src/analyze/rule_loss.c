@@ -64,6 +64,9 @@ static const char *suggest_scale(const struct tp_rule_input *input,
 static const char *suggest_overflow(const struct tp_rule_input *input,
                                     const struct tp_row *worst)
 {
+    if (worst->counts.pos_inf + worst->counts.neg_inf > 0)
+        return "the stored values are infinite already, so no scale helps: "
+               "look for the operation that made them";
     const struct tp_number *format = tp_number_by_id(worst->target_format);
     if (format && format->kind == TP_NUMBER_MX)
         return "use a scale rule that rounds up (--mx_scale rceil): the "

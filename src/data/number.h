@@ -21,15 +21,15 @@ enum tp_number_kind {
 };
 
 struct tp_number {
-    const char *id;       /* "e4m3", "mxfp8_e4m3", ... (see list dtypes) */
-    const char *help;     /* one line for `list dtypes`                   */
+    const char *id;   /* "e4m3", "mxfp8_e4m3", ... (see list dtypes) */
+    const char *help; /* one line for `list dtypes`                   */
     enum tp_number_kind kind;
-    const char *element;  /* id of the element format; own id if ELEMENT  */
-    int block;            /* elements in a block; 1 for ELEMENT           */
-    int bits;             /* of one element                               */
-    int precision;        /* significand bits p (HiF8: the widest)        */
-    int emin;             /* exponent of the smallest normal value        */
-    double max;           /* largest finite value of an element           */
+    const char *element; /* id of the element format; own id if ELEMENT  */
+    int block;           /* elements in a block; 1 for ELEMENT           */
+    int bits;            /* of one element                               */
+    int precision;       /* significand bits p (HiF8: the widest)        */
+    int emin;            /* exponent of the smallest normal value        */
+    double max;          /* largest finite value of an element           */
     double min_normal;
     double min_subnormal; /* smallest positive value                      */
     bool has_inf;         /* overflow becomes Inf (else NaN or saturates) */
@@ -55,16 +55,16 @@ const struct tp_number *tp_number_by_quant_type(const char *quant_type);
  * threshold itself belongs to the class.
  */
 struct tp_thresholds {
-    double overflow;     /* |x| > this (>= if overflow_at) overflows      */
+    double overflow; /* |x| > this (>= if overflow_at) overflows      */
     bool overflow_at;
-    double zero;         /* x != 0 and |x| < this (<= if zero_at) gives 0 */
+    double zero; /* x != 0 and |x| < this (<= if zero_at) gives 0 */
     bool zero_at;
-    double subnormal;    /* x != 0 and |x| < this rounds below min_normal;
-                            the tie itself is never below                 */
+    double subnormal; /* x != 0 and |x| < this rounds below min_normal;
+                         the tie itself is never below                 */
 };
 
 /*
- * Derives the thresholds. Elementwise: after rounding, as DESIGN section 3
+ * Derives the thresholds. Elementwise: after rounding, so
  * (e4m3 > 464, e5m2 >= 61440, hif8 >= 40960, fp16 >= 65520). Block formats:
  * of the scaled element, overflow is |x| > max, before rounding.
  */
