@@ -64,7 +64,7 @@ struct tp_thresholds {
 };
 
 /*
- * Derives the thresholds. Elementwise: after rounding, so
+ * Derives the thresholds. Elementwise: after rounding
  * (e4m3 > 464, e5m2 >= 61440, hif8 >= 40960, fp16 >= 65520). Block formats:
  * of the scaled element, overflow is |x| > max, before rounding.
  */
