@@ -157,6 +157,11 @@ const char *tp_fig_text(struct tp_fig *fig, const char *format, ...)
 /* " (8 of 20)" when not everything is shown, else "". */
 const char *tp_fig_note(struct tp_fig *fig, const struct tp_choice *choice);
 
+/* The colour of a code as a series: the same in all figures of a run while
+ * the label has few values, else 0. */
+unsigned tp_fig_colour(const struct tp_fig *fig, enum tp_key key,
+                       int32_t code);
+
 /* Adds a panel unless it is empty, or the figure full. True if it was added. */
 bool tp_fig_add(struct tp_fig *fig, const struct tp_panel *panel);
 

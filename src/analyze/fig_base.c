@@ -40,6 +40,13 @@ const char *tp_fig_note(struct tp_fig *fig, const struct tp_choice *choice)
     return tp_fig_text(fig, " (%zu of %zu)", choice->count, choice->total);
 }
 
+unsigned tp_fig_colour(const struct tp_fig *fig, enum tp_key key,
+                       int32_t code)
+{
+    bool few = fig->facts->keys[key].count <= TP_PANEL_SERIES_MAX;
+    return few ? (unsigned)code + 1 : 0;
+}
+
 bool tp_fig_add(struct tp_fig *fig, const struct tp_panel *panel)
 {
     if (fig->failed || fig->count == TP_FIGURE_PANELS_MAX ||
@@ -90,8 +97,12 @@ void tp_fig_bars(struct tp_fig *fig, const struct tp_bars *bars)
             table[2 * r] = (double)r + shift;
             table[2 * r + 1] = bars->values[s * rows + r];
         }
-        series[s] = (struct tp_series){names.tics[s].text, table,
-                                       table ? rows : 0};
+        series[s] = (struct tp_series){
+            .name = names.tics[s].text,
+            .values = table,
+            .rows = table ? rows : 0,
+            .colour = tp_fig_colour(fig, bars->key, bars->choice->codes[s]),
+        };
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_BARS,

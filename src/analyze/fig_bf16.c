@@ -103,7 +103,7 @@ static double *stretched_curve(struct tp_fig *fig, const double *chosen,
 {
     const struct tp_facts *facts = fig->facts;
     double bins[UNIT_BINS] = {0}, total = 0;
-    double *table = tp_fig_alloc(fig, 2 * UNIT_BINS, sizeof *table);
+    double *table = tp_fig_alloc(fig, 2 * UNIT_BINS + 2, sizeof *table);
     struct tp_summary *scratch = malloc(sizeof *scratch);
     fig->failed |= !scratch;
     for (size_t r = 0; scratch && r < facts->run->row_count; r++) {
@@ -116,10 +116,10 @@ static double *stretched_curve(struct tp_fig *fig, const double *chosen,
     free(scratch);
     for (int i = 0; i < UNIT_BINS; i++)
         total += bins[i];
-    *rows = table && total > 0 ? UNIT_BINS : 0;
+    *rows = table && total > 0 ? UNIT_BINS + 1 : 0;
     for (size_t i = 0; i < *rows; i++) {
-        table[2 * i] = ((double)i + 0.5) / UNIT_BINS;
-        table[2 * i + 1] = bins[i] / total * UNIT_BINS;
+        table[2 * i] = (double)i / UNIT_BINS;
+        table[2 * i + 1] = i < UNIT_BINS ? bins[i] / total * UNIT_BINS : 0;
     }
     return table;
 }
@@ -138,7 +138,7 @@ static void add_stretched_panel(struct tp_fig *fig, const double *chosen)
         const double *table = stretched_curve(fig, chosen, &pick, &rows);
         const char *name = count == passes->count ? passes->names[p] : "all";
         if (rows)
-            series[kept++] = (struct tp_series){name, table, rows};
+            series[kept++] = (struct tp_series){name, table, rows, (unsigned)p + 1};
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_STEPS,

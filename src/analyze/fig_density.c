@@ -208,7 +208,8 @@ static struct tp_series normal_curve(struct tp_fig *fig, double reach)
         rows[2 * i] = x;
         rows[2 * i + 1] = exp(-x * x / 2) / sqrt(2 * acos(-1));
     }
-    return (struct tp_series){"normal", rows, rows ? NORMAL_POINTS : 0};
+    return (struct tp_series){"normal", rows, rows ? NORMAL_POINTS : 0,
+                              TP_PANEL_SERIES_MAX};
 }
 
 /* --- panels ----------------------------------------------------------- */
@@ -339,6 +340,7 @@ struct source {
     struct tp_samples samples;     /* sorted by series */
     const struct tp_summary *sets;
     struct tp_axis names;
+    unsigned colours[TP_PANEL_SERIES_MAX];
 };
 
 /* Adds the curves of all series. */
@@ -356,6 +358,7 @@ static void add_curves(struct tp_fig *fig, const struct source *source,
             .sample_count = end - i,
         };
         struct tp_series made = make_curve(fig, &curve, frame);
+        made.colour = source->colours[s];
         if (made.rows > 0)
             series[panel->series_count++] = made;
         i = end;
@@ -376,6 +379,9 @@ void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
     struct tp_slots slots = tp_slots_chosen(fig, ask->series, &choice);
     if (ask->series != TP_KEY_COUNT)
         source.names = tp_fig_rows(fig, ask->series, &choice);
+    for (size_t s = 0; s < choice.count && ask->series != TP_KEY_COUNT; s++)
+        source.colours[s] =
+            tp_fig_colour(fig, ask->series, choice.codes[s]);
     if (fig->failed || slots.count == 0)
         return;
     tp_fig_sample(fig, ask, &one, &slots, &source.samples);

@@ -37,7 +37,7 @@ static void add_shares(struct tp_fig *fig, const char *title,
             table[3 * r + 1] = from;
             table[3 * r + 2] = from + shares->of[r][g];
         }
-        series[g] = (struct tp_series){regime_names[g], table, table ? n : 0};
+        series[g] = (struct tp_series){regime_names[g], table, table ? n : 0, 0};
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_SHARES,
@@ -253,9 +253,9 @@ static void add_ranges(struct tp_fig *fig, const char *title,
         format_box(number, (double)(n + f), formats + 9 * f);
         tics[n + f] = (struct tp_tic){(double)(n + f), number->id};
     }
-    series[0] = (struct tp_series){"nonzero elements", tensors, n};
+    series[0] = (struct tp_series){"nonzero elements", tensors, n, 0};
     series[1] = (struct tp_series){"range of the format (line: subnormal)",
-                                   formats, RANGE_FORMATS};
+                                   formats, RANGE_FORMATS, 0};
     struct tp_panel panel = {
         .kind = TP_PANEL_BOXES,
         .title = tp_fig_text(fig, "%s%s", title, tp_fig_note(fig, &names)),

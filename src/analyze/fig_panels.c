@@ -37,6 +37,8 @@ static bool choose_series(struct tp_fig *fig, const struct tp_ask *ask,
         if (ask->series != TP_KEY_COUNT && !fig->failed) {
             struct tp_axis row = tp_fig_rows(fig, ask->series, &one);
             colours->series[s].name = row.tics ? row.tics[0].text : "";
+            colours->series[s].colour =
+                tp_fig_colour(fig, ask->series, colours->choice.codes[s]);
         }
     }
     return !fig->failed && count > 0;
@@ -393,6 +395,10 @@ static bool lay_bins(const struct tp_metric *metric, const double *values,
         if (!zero)
             return false;
     }
+    if (bins->logarithmic) { /* as the axis will be: whole powers */
+        low = floor(low);
+        high = fmax(ceil(high), low + 1);
+    }
     bins->width = high > low ? (high - low) / (double)count : 1;
     bins->low = high > low ? low : low - 0.5;
     if (!(high > low))
@@ -419,6 +425,15 @@ static double bin_middle(const struct bins *bins, size_t bin)
     return bin == bins->count ? 0 : pow(bins->base, at);
 }
 
+/* Where a bin begins. */
+static double bin_edge(const struct bins *bins, double bin)
+{
+    double at = bins->low + bins->width * bin;
+    return bins->logarithmic ? pow(bins->base, at) : at;
+}
+
+/* A row where each bin begins and one where the last ends; before them, on
+ * log axes, the zeros, as wide as the room that the axis has for them. */
 static double *histogram_table(struct tp_fig *fig, const struct bins *bins,
                                const struct tp_sample *samples, size_t n,
                                size_t *rows)
@@ -427,27 +442,20 @@ static double *histogram_table(struct tp_fig *fig, const struct bins *bins,
     *rows = 0;
     if (!table)
         return NULL;
-    size_t zeros = 0;
-    for (size_t b = 0; b < bins->count; b++)
-        table[2 * b] = bin_middle(bins, b);
+    size_t zeros = 0, lead = bins->logarithmic ? 1 : 0;
+    double *regular = table + 2 * lead;
     for (size_t i = 0; i < n; i++) {
         size_t bin = bin_of(bins, samples[i].value);
         if (bin == bins->count)
             zeros++;
         else
-            table[2 * bin + 1]++;
+            regular[2 * bin + 1]++;
     }
-    *rows = bins->count;
-    if (zeros > 0) {
-        /* zeros come first, at the low end; an empty bin keeps the outline
-         * from reaching over to the first that is none */
-        memmove(table + 4, table, 2 * bins->count * sizeof *table);
-        table[0] = 0;
-        table[1] = (double)zeros;
-        table[2] = pow(bins->base, bins->low - 0.5 * bins->width);
-        table[3] = 0;
-        *rows += 2;
-    }
+    for (size_t b = 0; b <= bins->count; b++)
+        regular[2 * b] = bin_edge(bins, (double)b);
+    if (lead)
+        table[1] = (double)zeros; /* at x = 0 */
+    *rows = bins->count + 1 + lead;
     return table;
 }
 

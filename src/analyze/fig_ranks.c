@@ -204,12 +204,14 @@ static const char *view_title(struct tp_fig *fig, const struct view *view,
 {
     const struct tp_key_values *keys = fig->facts->keys;
     size_t cells = matrix->columns * matrix->rows, worst = cells;
+    double worst_size = -1;
     for (size_t i = 0; i < cells; i++) {
         /* of two ranks that differ, the larger one is named */
         double size = matrix->values[i] * (matrix->values[i] < 0 ? -0.999 : 1);
-        if (isfinite(size) &&
-            (worst == cells || size > fabs(matrix->values[worst])))
+        if (size > worst_size) {
             worst = i;
+            worst_size = size;
+        }
     }
     if (worst == cells || matrix->values[worst] == 0)
         return view->title;

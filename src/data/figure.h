@@ -16,7 +16,7 @@
 /* How a panel is drawn, and the columns of each of its blocks. */
 enum tp_panel_kind {
     TP_PANEL_LINES,  /* x y: one curve per block                          */
-    TP_PANEL_STEPS,  /* x y: one histogram outline per block              */
+    TP_PANEL_STEPS,  /* x y: a histogram per block; a bin begins at x      */
     TP_PANEL_BANDS,  /* x q01 q05 q25 q50 q75 q95 q99: nested bands       */
     TP_PANEL_BOXES,  /* row min q05 q25 q50 q75 q95 max n: lying boxes    */
     TP_PANEL_BARS,   /* row value: lying bars, one colour per block       */
@@ -75,6 +75,7 @@ struct tp_series {
     const char *name;   /* for the legend; may hold anything              */
     const double *values;
     size_t rows;
+    unsigned colour;    /* 1 .. TP_PANEL_SERIES_MAX; 0: by its place      */
 };
 
 /* A vertical line at x, with a word. */

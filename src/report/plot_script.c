@@ -160,6 +160,14 @@ static void add_template(struct tp_text *out, const char *name)
     tp_text_add(out, "%s", row->text);
 }
 
+/* The number of a series' colour. */
+static unsigned colour_of(const struct tp_panel *panel, size_t s)
+{
+    unsigned colour = panel->series[s].colour;
+    return colour >= 1 && colour <= TP_PANEL_SERIES_MAX ? colour
+                                                        : (unsigned)s + 1;
+}
+
 /* The legend of a panel; 0 entries: it needs none. */
 static size_t legend_of(const struct tp_panel *panel, struct entry *entries)
 {
@@ -173,33 +181,56 @@ static size_t legend_of(const struct tp_panel *panel, struct entry *entries)
     for (size_t s = 0; s < panel->series_count; s++) {
         entries[s].colour = panel->kind == TP_PANEL_SHARES
                                 ? share_colours[s]
-                                : series_colours[s];
+                                : series_colours[colour_of(panel, s) - 1];
         entries[s].name = panel->series[s].name;
     }
     return panel->series_count;
 }
 
+/* Whether both are numbered colours, in the wrong order. */
+static bool is_later(const struct entry *a, const struct entry *b)
+{
+    return a->colour[0] >= '1' && a->colour[0] <= '8' &&
+           b->colour[0] >= '1' && b->colour[0] <= '8' &&
+           a->colour[0] > b->colour[0];
+}
+
+/* Puts a legend into the order of its colours. */
+static void sort_entries(struct entry *entries, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct entry moved = entries[i];
+        size_t k = i;
+        for (; k > 0 && is_later(&entries[k - 1], &moved); k--)
+            entries[k] = entries[k - 1];
+        entries[k] = moved;
+    }
+}
+
 /*
- * The one legend that serves all panels which need one: the longest, when
- * the others are its beginning. False when each has to have its own.
+ * The one legend that serves all panels: their union, by colour. False when
+ * two panels mean different things by one colour.
  */
 static bool shared_legend(const struct tp_figure *figure,
                           struct entry *entries, size_t *count)
 {
-    struct entry other[TP_PANEL_SERIES_MAX];
     *count = 0;
     for (size_t p = 0; p < figure->panel_count; p++) {
+        struct entry other[TP_PANEL_SERIES_MAX];
         size_t n = legend_of(&figure->panels[p], other);
-        for (size_t i = 0; i < n && i < *count; i++) {
-            if (strcmp(entries[i].name, other[i].name) != 0 ||
-                strcmp(entries[i].colour, other[i].colour) != 0)
+        for (size_t i = 0; i < n; i++) {
+            size_t k = 0;
+            while (k < *count && strcmp(entries[k].colour, other[i].colour))
+                k++;
+            if (k < *count && strcmp(entries[k].name, other[i].name) != 0)
                 return false;
-        }
-        if (n > *count) {
-            memcpy(entries, other, n * sizeof *other);
-            *count = n;
+            if (k == TP_PANEL_SERIES_MAX)
+                return false;
+            if (k == *count)
+                entries[(*count)++] = other[i];
         }
     }
+    sort_entries(entries, *count);
     return true;
 }
 
@@ -329,6 +360,9 @@ static void add_variables(struct tp_text *out, const struct tp_panel *panel,
                       NAME_MAX);
         tp_text_add(out, "\n");
     }
+    tp_text_add(out, "array hue[%zu]\n", panel->series_count);
+    for (size_t s = 0; s < panel->series_count; s++)
+        tp_text_add(out, "hue[%zu] = %u\n", s + 1, colour_of(panel, s));
 }
 
 /* Bars grow from zero, or from the low end of a log axis. */

@@ -44,15 +44,15 @@ static void make_all(struct tp_panel *panels, struct tp_series *series,
                      const char *name)
 {
     const struct tp_series all[TP_PANEL_KINDS] = {
-        [TP_PANEL_LINES] = {name, xy, 3},
-        [TP_PANEL_STEPS] = {name, xy, 3},
-        [TP_PANEL_BANDS] = {name, bands, 2},
-        [TP_PANEL_BOXES] = {name, boxes, 1},
-        [TP_PANEL_BARS] = {name, bars, 2},
-        [TP_PANEL_SHARES] = {name, shares, 2},
-        [TP_PANEL_HEAT] = {name, cells, 3},
-        [TP_PANEL_CLOUD] = {name, cells, 3},
-        [TP_PANEL_SPREAD] = {name, spreads, 2},
+        [TP_PANEL_LINES] = {name, xy, 3, 0},
+        [TP_PANEL_STEPS] = {name, xy, 3, 0},
+        [TP_PANEL_BANDS] = {name, bands, 2, 0},
+        [TP_PANEL_BOXES] = {name, boxes, 1, 0},
+        [TP_PANEL_BARS] = {name, bars, 2, 0},
+        [TP_PANEL_SHARES] = {name, shares, 2, 0},
+        [TP_PANEL_HEAT] = {name, cells, 3, 0},
+        [TP_PANEL_CLOUD] = {name, cells, 3, 0},
+        [TP_PANEL_SPREAD] = {name, spreads, 2, 0},
     };
     for (int k = 0; k < TP_PANEL_KINDS; k++) {
         series[k] = all[k];
@@ -143,7 +143,8 @@ static struct tp_plot_result write_all(const struct tp_figure *figures,
 Test(plot, table_of_a_tiny_figure)
 {
     const double second[] = {1, NAN};
-    const struct tp_series series[] = {{"bf16", xy, 2}, {"hif\n8", second, 1}};
+    const struct tp_series series[] = {{"bf16", xy, 2, 0},
+                                       {"hif\n8", second, 1, 0}};
     struct tp_panel panel =
         make_panel(TP_PANEL_LINES, "std", series, 2);
     struct tp_figure figure = make_figure("tiny", &panel, 1);
@@ -173,7 +174,8 @@ Test(plot, table_of_a_tiny_figure)
 
 Test(plot, script_says_what_it_draws)
 {
-    const struct tp_series series[] = {{"bf16", xy, 3}, {"hif8", xy, 3}};
+    const struct tp_series series[] = {{"bf16", xy, 3, 0},
+                                       {"hif8", xy, 3, 0}};
     struct tp_panel panel = make_panel(TP_PANEL_LINES, "it's", series, 2);
     panel.y = (struct tp_axis){.label = "std [1]", .scale = TP_SCALE_LOG2};
     struct tp_figure figure = make_figure("tiny", &panel, 1);
