@@ -138,7 +138,8 @@ static void add_stretched_panel(struct tp_fig *fig, const double *chosen)
         const double *table = stretched_curve(fig, chosen, &pick, &rows);
         const char *name = count == passes->count ? passes->names[p] : "all";
         if (rows)
-            series[kept++] = (struct tp_series){name, table, rows, (unsigned)p + 1};
+            series[kept++] =
+                (struct tp_series){name, table, rows, (unsigned)p + 1};
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_STEPS,

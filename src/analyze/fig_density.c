@@ -326,7 +326,12 @@ static const char *title_of(struct tp_fig *fig, const struct tp_ask *ask,
                             const struct tp_choice *choice,
                             const struct tp_summary *all, enum tp_density kind)
 {
+    /* a curve without a legend is named here */
     const char *note = tp_fig_note(fig, choice);
+    if (ask->series != TP_KEY_COUNT && choice->total == 1)
+        note = tp_fig_text(
+            fig, " (%s)",
+            fig->facts->keys[ask->series].names[choice->codes[0]]);
     double zeros = (double)all->counts.zero / (double)all->moments.n;
     if ((kind == TP_DENSITY_SIGNED || kind == TP_DENSITY_MAGNITUDE) &&
         zeros >= 0.005)

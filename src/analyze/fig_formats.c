@@ -37,7 +37,8 @@ static void add_shares(struct tp_fig *fig, const char *title,
             table[3 * r + 1] = from;
             table[3 * r + 2] = from + shares->of[r][g];
         }
-        series[g] = (struct tp_series){regime_names[g], table, table ? n : 0, 0};
+        series[g] = (struct tp_series){
+            .name = regime_names[g], .values = table, .rows = table ? n : 0};
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_SHARES,

@@ -7,7 +7,13 @@
 
 #include "report/plot_axis.h"
 
-enum { TITLE_MAX = 150, LABEL_MAX = 90, NAME_MAX = 44, PALETTE_SIZE = 9 };
+enum {
+    TITLE_MAX = 150,
+    LABEL_MAX = 90,
+    NAME_MAX = 44,
+    PALETTE_SIZE = 9,
+    GREY = 7 /* among the colours of series */
+};
 
 /* Parts of the canvas, as shares of its height. */
 static const double title_strip = 0.055, legend_strip = 0.04;
@@ -15,6 +21,14 @@ static const double title_strip = 0.055, legend_strip = 0.04;
 /* One panel's place on the canvas: left, bottom, width, height. */
 struct place {
     double x, y, width, height;
+};
+
+/* How one panel is set into its figure. */
+struct setting {
+    size_t block;       /* number of its first block in the table         */
+    struct place place;
+    bool own_key;       /* the figure has no legend for all               */
+    bool neutral;       /* its one curve must not look like one of those  */
 };
 
 /* One entry of a legend. */
@@ -234,6 +248,19 @@ static bool shared_legend(const struct tp_figure *figure,
     return true;
 }
 
+/* Whether the legend says what the panel's one curve is. */
+static bool is_in_legend(const struct tp_panel *panel,
+                         const struct entry *entries, size_t count)
+{
+    const char *colour = series_colours[colour_of(panel, 0) - 1];
+    const char *name = panel->series[0].name ? panel->series[0].name : "";
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(entries[i].colour, colour) == 0)
+            return strcmp(entries[i].name, name) == 0;
+    }
+    return true; /* nothing else has this colour */
+}
+
 /* Legend in a strip of its own, so that it never covers data. */
 static void add_legend(struct tp_text *out, const struct entry *entries,
                        size_t count)
@@ -347,9 +374,9 @@ static bool few_points(const struct tp_panel *panel)
 }
 
 static void add_variables(struct tp_text *out, const struct tp_panel *panel,
-                          size_t block, double left)
+                          const struct setting *setting, double left)
 {
-    tp_text_add(out, "block = %zu\nseries = %zu\npoints = %d\n", block,
+    tp_text_add(out, "block = %zu\nseries = %zu\npoints = %d\n", setting->block,
                 panel->series_count, few_points(panel));
     tp_text_add(out, "thick = %.9g\nleft = %.9g\n",
                 0.72 / (double)panel->series_count, left);
@@ -362,7 +389,8 @@ static void add_variables(struct tp_text *out, const struct tp_panel *panel,
     }
     tp_text_add(out, "array hue[%zu]\n", panel->series_count);
     for (size_t s = 0; s < panel->series_count; s++)
-        tp_text_add(out, "hue[%zu] = %u\n", s + 1, colour_of(panel, s));
+        tp_text_add(out, "hue[%zu] = %u\n", s + 1,
+                    setting->neutral ? GREY : colour_of(panel, s));
 }
 
 /* Bars grow from zero, or from the low end of a log axis. */
@@ -390,8 +418,9 @@ static double colour_label_shift(const struct tp_drawn_axis *z)
 }
 
 static void add_panel(struct tp_text *out, const struct tp_panel *panel,
-                      size_t block, struct place place, bool own_key)
+                      const struct setting *setting)
 {
+    struct place place = setting->place;
     struct tp_drawn_axis x, y, z;
     struct entry entries[TP_PANEL_SERIES_MAX];
     bool coloured =
@@ -413,13 +442,13 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
                     colour_label_shift(&z), 5.2 + 9.2 * place.width);
         add_palette(out, panel, &x, &y);
     }
-    if (own_key && legend_of(panel, entries) > 0)
+    if (setting->own_key && legend_of(panel, entries) > 0)
         tp_text_add(out, "set key outside below center horizontal reverse "
                          "Left samplen 1.6 width 1 maxrows 3\n");
     else
         tp_text_add(out, "unset key\n");
     add_marks(out, panel, &x);
-    add_variables(out, panel, block, bar_start(&x));
+    add_variables(out, panel, setting, bar_start(&x));
     add_template(out, tp_panel_info(panel->kind)->name);
 }
 
@@ -448,8 +477,14 @@ void tp_plot_script(const struct tp_figure *figure, const char *format,
     tp_text_add(out, "\n");
     for (size_t p = 0; p < figure->panel_count; p++) {
         const struct tp_panel *panel = &figure->panels[p];
-        add_panel(out, panel, block, place_of(p, figure->panel_count, bottom),
-                  !shared);
+        struct setting setting = {
+            .block = block,
+            .place = place_of(p, figure->panel_count, bottom),
+            .own_key = !shared,
+            .neutral = panel->series_count == 1 && count > 0 &&
+                       !is_in_legend(panel, entries, count),
+        };
+        add_panel(out, panel, &setting);
         block += panel->series_count;
     }
     if (shared && count)
