@@ -122,6 +122,19 @@ static enum tp_status write_reports(const struct session *s,
     return status;
 }
 
+/* Why there is no picture, "" when there is one. */
+static const char *why_not_drawn(const struct session *s,
+                                 const struct tp_figure *figure,
+                                 const char *path)
+{
+    if (figure->panel_count == 0)
+        return figure->empty_reason;
+    char *whole = tp_file_join(s->options->output_dir, path);
+    bool there = whole && access(whole, F_OK) == 0;
+    free(whole);
+    return there ? "" : "gnuplot did not draw it; its script is there";
+}
+
 /* One line for the report from each figure of the table. */
 static enum tp_status list_figures(struct session *s, struct tp_error *err)
 {
@@ -136,11 +149,11 @@ static enum tp_status list_figures(struct session *s, struct tp_error *err)
                     s->options->plot_format);
         s->figure_lines[i].path =
             tp_arena_text(&s->run.arena, tp_text_get(&path), path.length);
-        s->figure_lines[i].reason =
-            figure->empty_reason ? figure->empty_reason : "";
         tp_text_clear(&path);
         if (!s->figure_lines[i].path)
             return tp_fail_memory(err);
+        s->figure_lines[i].reason =
+            why_not_drawn(s, figure, s->figure_lines[i].path);
     }
     s->figure_count = count;
     return TP_OK;
