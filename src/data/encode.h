@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_DATA_ENCODE_H
+#define TP_DATA_ENCODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "data/dtype.h"
+#include "data/number.h"
+
+/*
+ * Values to the codes of a number format and back, to the last bit. A code
+ * is the number's bit pattern in the low `bits` bits. For a block format the
+ * functions below mean one element, in units of its scale.
+ *
+ * NaN codes: e4m3 sign|7f, e5m2 sign|7e, bf16 sign|7fc0, fp16 sign|7e00,
+ * hif8 and the fnuz formats 80. e3m2, e2m3 and e2m1 have no NaN (nor
+ * infinity): it becomes the largest magnitude with its sign.
+ */
+enum tp_rounding {
+    /* Nearest, ties to even; HiF8: ties away from zero. Overflow becomes
+     * infinity, or NaN without one; what has neither, and the elements of
+     * block formats, saturate.                                            */
+    TP_ROUND_DEFAULT,
+    /* The same, but overflow and infinity become the largest finite value
+     * (and NaN becomes 0 in HiF8, as its hardware does it).               */
+    TP_ROUND_SATURATE,
+    TP_ROUND_EVEN,  /* HiF8 only, for comparison: ties to even             */
+    TP_ROUND_HYBRID, /* HiF8 only: ties away where 3 fraction bits are kept,
+                       else up or down as low bits of the value decide     */
+    TP_ROUND_COUNT
+};
+
+/*
+ * The word for tables: "rne", "rne_sat", "ta", "ta_sat", "te", "hybrid";
+ * `by_name` also takes "" and "default", and gives TP_ROUND_COUNT for a word
+ * that is unknown or not of this format.
+ */
+const char *tp_rounding_name(const struct tp_number *number,
+                             enum tp_rounding rounding);
+enum tp_rounding tp_rounding_by_name(const struct tp_number *number,
+                                     const char *name);
+
+/* The code of x. Exact for every double. TP_ROUND_HYBRID: as if x came from
+ * a binary32; use tp_number_encode_hybrid for other sources. */
+unsigned tp_number_encode(const struct tp_number *number,
+                          enum tp_rounding rounding, double x);
+
+/* The value of a code; NaN and infinities where the format has them. */
+double tp_number_decode(const struct tp_number *number, unsigned code);
+
+/*
+ * Codes of n binary32 values given as bits; one result each. Written so that
+ * compilers vectorise it. `rounding` is not TP_ROUND_HYBRID.
+ */
+void tp_number_encode_f32(const struct tp_number *number,
+                          enum tp_rounding rounding, const uint32_t *bits,
+                          size_t n, uint16_t *codes);
+
+/*
+ * HiF8 hybrid rounding of one code of `source`: TP_FLOAT32, TP_FLOAT16 or
+ * TP_BFLOAT16. The rule looks at the low bits of the source, so the same
+ * value may round differently from different sources.
+ */
+unsigned tp_hif8_encode_hybrid(enum tp_dtype source, uint32_t bits);
+
+/*
+ * E8M0, the scale of MX blocks: byte b means 2^(b - 127), ff is NaN; there is
+ * no zero and no sign. `byte` clamps the exponent to -127 .. 127.
+ */
+double tp_e8m0_value(unsigned byte);
+unsigned tp_e8m0_byte(int exponent);
+
+#endif
