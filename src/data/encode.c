@@ -86,21 +86,15 @@ static double hif8_value(unsigned code)
 }
 
 /*
- * The sources of hybrid rounding. A magnitude is cut off behind its binade's
- * fraction bits, and goes up when the `window` bits behind the cut are at
- * least a threshold made of the source's own low bits.
+ * Hybrid rounding: a magnitude is cut off behind its binade's fraction bits,
+ * and goes up when the `window` bits behind the cut (14 of a binary32, 2 of
+ * 16-bit sources) are at least a threshold made of the source's own low bits:
+ * the low 14 of a binary32, {last bit, 1} of the others (as stored, also of
+ * subnormals).
  */
-struct source {
-    int fraction; /* bits of the source's fraction        */
-    int bias;
-    int window;   /* bits compared                        */
-};
-
-/* The threshold: the low 14 bits of a binary32, {last bit, 1} of the others
- * (as stored, also of subnormals). */
-static uint32_t hybrid_threshold(const struct source *source, uint32_t bits)
+static uint32_t hybrid_threshold(int window, uint32_t bits)
 {
-    return source->window == 14 ? bits & 0x3fff : (bits & 1) << 1 | 1;
+    return window == 14 ? bits & 0x3fff : (bits & 1) << 1 | 1;
 }
 
 /* The magnitude of a HiF8 hybrid, as a double's bits; `magnitude` has the
@@ -134,29 +128,37 @@ static uint64_t hybrid_magnitude(uint64_t magnitude, int e, int window,
     return (magnitude & ~(step - 1)) + (up ? step : 0);
 }
 
-unsigned tp_hif8_encode_hybrid(enum tp_dtype dtype, uint32_t bits)
+double tp_hif8_round_hybrid(enum tp_dtype dtype, uint32_t bits, int scale)
 {
-    static const struct source sources[] = {
-        [TP_FLOAT32] = {23, 127, 14},
-        [TP_FLOAT16] = {10, 15, 2},
-        [TP_BFLOAT16] = {7, 127, 2},
-    };
     assert(dtype == TP_FLOAT32 || dtype == TP_FLOAT16 ||
            dtype == TP_BFLOAT16);
-    const struct source *source = &sources[dtype];
-    const int width = source->window == 14 ? 32 : 16;
+    const int window = dtype == TP_FLOAT32 ? 14 : 2;
     const uint16_t half = (uint16_t)bits;
+    const void *code = dtype == TP_FLOAT32 ? (const void *)&bits : &half;
     double x;
-    tp_dtype_decode(dtype, width == 32 ? (const void *)&bits : &half, 1, &x);
+    tp_dtype_decode(dtype, code, 1, &x);
     if (isnan(x))
-        return HIF8_NAN;
+        return x;
+    const double a = ldexp(fabs(x), scale);
     uint64_t magnitude;
-    const double a = fabs(x);
     memcpy(&magnitude, &a, sizeof magnitude);
     const int e = (int)(magnitude >> 52) - 1023;
-    const unsigned code = hif8_code(hybrid_magnitude(
-        magnitude, e, source->window, hybrid_threshold(source, bits)));
-    return code == 0 ? 0 : code | (bits >> (width - 1) & 1) << 7;
+    magnitude = hybrid_magnitude(magnitude, e, window,
+                                 hybrid_threshold(window, bits));
+    double rounded;
+    memcpy(&rounded, &magnitude, sizeof rounded);
+    return copysign(rounded > 0x1p15 ? INFINITY : rounded, x);
+}
+
+unsigned tp_hif8_encode_hybrid(enum tp_dtype dtype, uint32_t bits)
+{
+    const double x = tp_hif8_round_hybrid(dtype, bits, 0);
+    const double a = fabs(x);
+    uint64_t magnitude;
+    memcpy(&magnitude, &a, sizeof magnitude);
+    if (isnan(x))
+        return HIF8_NAN;
+    return hif8_code(magnitude) | (signbit(x) && a > 0 ? 0x80 : 0);
 }
 
 /* --- all formats ---------------------------------------------------------- */

@@ -64,6 +64,10 @@ void tp_number_encode_f32(const struct tp_number *number,
  */
 unsigned tp_hif8_encode_hybrid(enum tp_dtype source, uint32_t bits);
 
+/* The same as a value, of the source's value times 2^scale; the low bits are
+ * still those of the source. */
+double tp_hif8_round_hybrid(enum tp_dtype source, uint32_t bits, int scale);
+
 /*
  * E8M0, the scale of MX blocks: byte b means 2^(b - 127), ff is NaN; there is
  * no zero and no sign. `byte` clamps the exponent to -127 .. 127.

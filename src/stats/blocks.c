@@ -13,6 +13,7 @@ static const char *const rule_names[TP_SCALE_COUNT] = {
     [TP_SCALE_CEIL] = "ceil",
     [TP_SCALE_EVEN] = "even",
     [TP_SCALE_RCEIL] = "rceil",
+    [TP_SCALE_RCEIL_F32] = "rceil_f32",
 };
 
 const char *tp_scale_rule_name(enum tp_scale_rule rule)
@@ -41,6 +42,19 @@ static double split(double x, int *e)
     return 2 * half;
 }
 
+/* The exponent of amax * (1 / max) in binary32, raised by one unless the
+ * product is a power of two; a subnormal one counts by its upper half. */
+static int scale_by_product(const struct tp_number *number, double amax)
+{
+    const float product =
+        tp_to_binary32(amax) * (1.0f / (float)number->max);
+    uint32_t bits;
+    memcpy(&bits, &product, sizeof bits);
+    const uint32_t field = bits >> 23, fraction = bits & 0x7fffff;
+    const bool up = field > 0 ? fraction != 0 : fraction > 0x400000;
+    return (int)field + up - 127;
+}
+
 int tp_scale_exponent(const struct tp_number *number, enum tp_scale_rule rule,
                       double amax)
 {
@@ -48,6 +62,10 @@ int tp_scale_exponent(const struct tp_number *number, enum tp_scale_rule rule,
     const double largest = split(number->max, &top);
     if (amax == 0) {
         return -127;
+    }
+    if (rule == TP_SCALE_RCEIL_F32) {
+        e = scale_by_product(number, amax);
+        return e > 127 ? 127 : e;
     }
     const double m = split(amax, &e);
     bool up = false;
@@ -140,6 +158,8 @@ static void plan_mx_limits(struct tp_block_plan *plan)
             .zero = code_at_most(plan, t.zero * scale),
             /* the tie itself rounds up, so strictly below */
             .small = code_at_most(plan, nextafter(t.subnormal * scale, 0)),
+            .fewer = code_at_most(
+                plan, nextafter(plan->number->min_normal * scale, 0)),
         };
     }
 }
@@ -158,6 +178,7 @@ static void plan_mx_rule(struct tp_block_plan *plan)
     case TP_SCALE_CEIL: plan->carry = one - 1; break;
     case TP_SCALE_EVEN: plan->carry = one >> plan->number->precision; break;
     case TP_SCALE_RCEIL:
+    case TP_SCALE_RCEIL_F32:
         plan->carry = one - 1 - (uint64_t)((largest - 1) * (double)one);
         break;
     default: plan->carry = 0; break;

@@ -27,10 +27,13 @@ enum tp_scale_rule {
     TP_SCALE_EVEN,  /* as floor, of amax rounded to the element's precision
                        (halves up)                                        */
     TP_SCALE_RCEIL, /* least k with amax <= max * 2^k                     */
+    TP_SCALE_RCEIL_F32, /* the same computed as amax * (1 / max) in binary32:
+                       differs for one subnormal product per format, which
+                       only the plans below take as TP_SCALE_RCEIL        */
     TP_SCALE_COUNT
 };
 
-/* "floor", "ceil", "even", "rceil"; by_name gives TP_SCALE_COUNT for others,
+/* "floor", "ceil", "even", "rceil", "rceil_f32"; by_name gives TP_SCALE_COUNT for others,
  * and TP_SCALE_FLOOR for NULL and "". */
 const char *tp_scale_rule_name(enum tp_scale_rule rule);
 enum tp_scale_rule tp_scale_rule_by_name(const char *name);
@@ -68,7 +71,8 @@ void tp_block_counts_merge(struct tp_block_counts *into,
 struct tp_block_limits {
     uint64_t finite; /* above: overflows              */
     uint64_t zero;   /* 1 .. this: rounds to 0        */
-    uint64_t small;  /* 1 .. this: below min_normal   */
+    uint64_t small;  /* 1 .. this: rounds below min_normal */
+    uint64_t fewer;  /* 1 .. this: below min_normal   */
 };
 
 enum { TP_BLOCK_SLOTS = 255 };

@@ -73,9 +73,9 @@ static inline int tp_binary16_exponent(uint64_t magnitude, uint64_t carry)
     return (int)((magnitude << shift) + carry) / 0x400 - shift;
 }
 
-/* The limits of an MX block whose largest finite magnitude is `largest`. */
-TP_INLINE const struct tp_block_limits *
-tp_mx_limits(const struct tp_block_plan *plan, uint64_t largest)
+/* The scale byte of an MX block whose largest finite magnitude is `largest`,
+ * also the number of its limits. */
+TP_INLINE int tp_mx_slot(const struct tp_block_plan *plan, uint64_t largest)
 {
     int field;
     if (plan->fraction_bits == 10 && largest < 0x400 && largest > 0) {
@@ -84,9 +84,15 @@ tp_mx_limits(const struct tp_block_plan *plan, uint64_t largest)
         field = (int)((largest + plan->carry) >> plan->fraction_bits);
     }
     const int slot = field + plan->slot_bias;
-    return &plan->limits[slot < 0                 ? 0
-                         : slot >= TP_BLOCK_SLOTS ? TP_BLOCK_SLOTS - 1
-                                                  : slot];
+    return slot < 0                 ? 0
+           : slot >= TP_BLOCK_SLOTS ? TP_BLOCK_SLOTS - 1
+                                    : slot;
+}
+
+TP_INLINE const struct tp_block_limits *
+tp_mx_limits(const struct tp_block_plan *plan, uint64_t largest)
+{
+    return &plan->limits[tp_mx_slot(plan, largest)];
 }
 
 TP_INLINE const struct tp_block_limits *

@@ -83,7 +83,8 @@ struct tp_quant_error {
     /* Scale bytes of blocks that are not zero: E8M0, or the E4M3 of NVFP4.
      * Kept as 256 - least and largest + 1, so that 0 is "none". */
     uint16_t scale_least, scale_largest;
-    /* s of spec.scaled, plus 1 in `scales`; merged ones must agree. */
+    /* s of spec.scaled, of a single tensor; merging keeps the first one
+     * that is not 0. */
     int32_t tensor_scale;
 };
 
@@ -153,5 +154,26 @@ void tp_quant_list(const struct tp_quant_spec *spec, enum tp_dtype dtype,
 void tp_quant_values(const struct tp_quant_spec *spec, enum tp_dtype dtype,
                      int tensor_scale, const void *codes, size_t n,
                      struct tp_quant_error *error);
+
+/*
+ * Adds the error of a cast to blocks (MX, NVFP4) of `rows` rows of
+ * `row_length` codes, laid out as for tp_blocks_count. `tensor_amax` is the
+ * largest finite magnitude of the tensor, for NVFP4. Any floating dtype.
+ */
+struct tp_quant_rows {
+    enum tp_dtype dtype; /* real */
+    double tensor_amax;
+    const void *codes;
+    size_t rows, row_length;
+};
+void tp_quant_blocks(const struct tp_quant_spec *spec,
+                     const struct tp_quant_rows *rows,
+                     struct tp_quant_error *error);
+
+/* The block of a cast, simulated: x[n] to its scale byte and element codes;
+ * n is at most the block's length. For tests against published vectors. */
+unsigned tp_quant_block_codes(const struct tp_quant_spec *spec,
+                              double tensor_amax, const double *x, size_t n,
+                              uint8_t *codes);
 
 #endif

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/quantize.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/judge.h"
+#include "stats/quantize_lanes.h"
+
+static const char *const nonfinite_names[TP_NONFINITE_COUNT] = {
+    [TP_NONFINITE_BLOCK] = "block",
+    [TP_NONFINITE_ELEMENT] = "elem",
+};
+
+const char *tp_nonfinite_name(enum tp_nonfinite policy)
+{
+    assert((unsigned)policy < TP_NONFINITE_COUNT);
+    return nonfinite_names[policy];
+}
+
+enum tp_nonfinite tp_nonfinite_by_name(const char *name)
+{
+    if (!name || !*name)
+        return TP_NONFINITE_BLOCK;
+    int i = 0;
+    while (i < TP_NONFINITE_COUNT && strcmp(nonfinite_names[i], name) != 0)
+        i++;
+    return (enum tp_nonfinite)i;
+}
+
+/* --- the accumulator ------------------------------------------------------ */
+
+void tp_quant_merge(struct tp_quant_error *into,
+                    const struct tp_quant_error *from, uint64_t times)
+{
+    const double weight = (double)times;
+    if (times == 0)
+        return;
+    into->values += times * from->values;
+    into->nonfinite_in += times * from->nonfinite_in;
+    into->nonfinite_out += times * from->nonfinite_out;
+    into->upper_overflow += times * from->upper_overflow;
+    into->lower_overflow += times * from->lower_overflow;
+    into->underflow += times * from->underflow;
+    into->subnormal += times * from->subnormal;
+    into->summed += times * from->summed;
+    into->nonzero += times * from->nonzero;
+    into->blocks += times * from->blocks;
+    into->saturated_blocks += times * from->saturated_blocks;
+    into->nonfinite_blocks += times * from->nonfinite_blocks;
+    into->zero_blocks += times * from->zero_blocks;
+    into->sum_xx += weight * from->sum_xx;
+    into->sum_dd += weight * from->sum_dd;
+    into->sum_xq += weight * from->sum_xq;
+    into->sum_qq += weight * from->sum_qq;
+    into->sum_relative += weight * from->sum_relative;
+    if (from->max_abs_error > into->max_abs_error)
+        into->max_abs_error = from->max_abs_error;
+    if (from->scale_least > into->scale_least)
+        into->scale_least = from->scale_least;
+    if (from->scale_largest > into->scale_largest)
+        into->scale_largest = from->scale_largest;
+    if (into->tensor_scale == 0)
+        into->tensor_scale = from->tensor_scale;
+}
+
+static double ratio(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : NAN;
+}
+
+static double sqnr_of(const struct tp_quant_error *e)
+{
+    if (!(e->sum_xx > 0))
+        return NAN;
+    return e->sum_dd > 0 ? 10 * log10(e->sum_xx / e->sum_dd) : INFINITY;
+}
+
+void tp_quant_metrics_of(const struct tp_quant_error *e,
+                         struct tp_quant_metrics *metrics)
+{
+    /* roots first: the product of two sums may leave the doubles */
+    const double length = sqrt(e->sum_xx) * sqrt(e->sum_qq);
+    const bool some = e->summed > 0;
+    *metrics = (struct tp_quant_metrics){
+        .overflow_ratio =
+            ratio(e->upper_overflow + e->lower_overflow, e->values),
+        .underflow_ratio = ratio(e->underflow, e->values),
+        .subnormal_ratio = ratio(e->subnormal, e->values),
+        .saturated_block_ratio = ratio(e->saturated_blocks, e->blocks),
+        .sqnr_db = sqnr_of(e),
+        .mse = some ? e->sum_dd / (double)e->summed : NAN,
+        .max_abs_error = some ? e->max_abs_error : NAN,
+        .mean_rel_error =
+            e->nonzero > 0 ? e->sum_relative / (double)e->nonzero : NAN,
+        .cosine = length > 0 ? fmin(e->sum_xq / length, 1) : NAN,
+        .scale_min = e->scale_least > 0 ? 256 - e->scale_least : -1,
+        .scale_max = (int)e->scale_largest - 1,
+    };
+}
+
+void tp_hif8_regimes(const struct tp_summary *summary, int tensor_scale,
+                     uint64_t count[TP_HIF8_REGIMES])
+{
+    memset(count, 0, TP_HIF8_REGIMES * sizeof *count);
+    for (unsigned bin = 0; bin < TP_SUMMARY_BINS; bin++) {
+        /* sign, 8 bits of exponent, 3 of fraction; ties away overflows
+         * from 1.25 * 2^15, the edge of a bin */
+        const int e = (int)(bin >> 3 & 0xff) - 127 + tensor_scale;
+        const int size = e < 0 ? -e : e;
+        enum tp_hif8_regime regime = TP_HIF8_BITS3;
+        if (e < -23)
+            regime = TP_HIF8_BELOW;
+        else if (e < -15)
+            regime = TP_HIF8_DENORMAL;
+        else if (e > 15 || (e == 15 && (bin & 7) >= 2))
+            regime = TP_HIF8_ABOVE;
+        else if (size > 7)
+            regime = TP_HIF8_BITS1;
+        else if (size > 3)
+            regime = TP_HIF8_BITS2;
+        count[regime] += summary->bins[bin];
+    }
+}
+
+/* --- what is asked --------------------------------------------------------- */
+
+/* Scales beyond this would take values out of the doubles. */
+enum { SCALE_MOST = 400 };
+
+int tp_quant_tensor_scale(const struct tp_quant_spec *spec, double amax)
+{
+    int scale = 0;
+    if (spec->number->kind != TP_NUMBER_ELEMENT)
+        return 0;
+    if (spec->scaled == TP_SCALED_FIXED)
+        scale = spec->exponent;
+    if (spec->scaled == TP_SCALED_AMAX && amax > 0 && isfinite(amax)) {
+        int e;
+        frexp(amax, &e);
+        scale = spec->exponent - (e - 1);
+    }
+    return scale < -SCALE_MOST ? -SCALE_MOST
+           : scale > SCALE_MOST ? SCALE_MOST
+                                : scale;
+}
+
+bool tp_quant_applies(const struct tp_quant_spec *spec, enum tp_dtype dtype)
+{
+    const struct tp_dtype_info *info = tp_dtype_info(dtype);
+    const bool element = spec->number->kind == TP_NUMBER_ELEMENT;
+    if (info->kind == TP_CLASS_INTEGER)
+        return false;
+    if (info->kind == TP_CLASS_COMPLEX && !element)
+        return false;
+    return spec->rounding != TP_ROUND_HYBRID || info->code_size <= 4;
+}
+
+/* --- batches ---------------------------------------------------------------- */
+
+TP_LANES_INLINE void add_kind(const struct tp_quant_batch *batch,
+                              enum tp_rounder_kind kind, bool weighted,
+                              struct tp_quant_lanes *sums)
+{
+    struct tp_quant_group g;
+    g.keep = (tp_lane_ints){0} - 1;
+    g.weight = (tp_lane_ints){0} + 1;
+    for (size_t i = 0; i < batch->n; i += TP_LANES) {
+        tp_lane_bits bits;
+        memcpy(&bits, batch->x + i, sizeof bits);
+        g.a = (tp_lanes)(bits & INT64_MAX);
+        g.negative = -(tp_lane_ints)(bits >> 63);
+        g.y = g.a * batch->limits.there;
+        if (weighted)
+            memcpy(&g.weight, batch->weight + i, sizeof g.weight);
+        if (batch->given)
+            memcpy(&g.q, batch->q + i, sizeof g.q);
+        else
+            tp_round_lanes(&batch->rounder, kind, &g.y, &g.q);
+        tp_quant_add(sums, &batch->limits, &g);
+    }
+}
+
+TP_LANES_INLINE void add_any(const struct tp_quant_batch *batch,
+                             struct tp_quant_error *error)
+{
+    struct tp_quant_lanes sums;
+    memset(&sums, 0, sizeof sums);
+    switch (batch->kind) {
+    case TP_ROUNDER_EVEN:
+        if (batch->weighted)
+            add_kind(batch, TP_ROUNDER_EVEN, true, &sums);
+        else
+            add_kind(batch, TP_ROUNDER_EVEN, false, &sums);
+        break;
+    case TP_ROUNDER_TAPERED:
+        add_kind(batch, TP_ROUNDER_TAPERED, batch->weighted, &sums);
+        break;
+    default:
+        if (batch->weighted)
+            add_kind(batch, TP_ROUNDER_AWAY, true, &sums);
+        else
+            add_kind(batch, TP_ROUNDER_AWAY, false, &sums);
+    }
+    tp_quant_close(&sums, batch->values, error);
+}
+
+typedef void add_fn(const struct tp_quant_batch *batch,
+                    struct tp_quant_error *error);
+
+static void add_portable(const struct tp_quant_batch *batch,
+                         struct tp_quant_error *error)
+{
+    add_any(batch, error);
+}
+
+#if defined(__x86_64__)
+TP_TARGET_AVX2 static void add_avx2(const struct tp_quant_batch *batch,
+                                    struct tp_quant_error *error)
+{
+    add_any(batch, error);
+}
+
+TP_TARGET_AVX512 static void add_avx512(const struct tp_quant_batch *batch,
+                                        struct tp_quant_error *error)
+{
+    add_any(batch, error);
+}
+#endif
+
+void tp_quant_batch_add(const struct tp_quant_batch *batch,
+                        struct tp_quant_error *error)
+{
+    const char *isa = tp_blocks_isa();
+#if defined(__x86_64__)
+    if (strcmp(isa, "avx512") == 0) {
+        add_avx512(batch, error);
+        return;
+    }
+    if (strcmp(isa, "avx2") == 0) {
+        add_avx2(batch, error);
+        return;
+    }
+#endif
+    (void)isa;
+    add_portable(batch, error);
+}
+
+void tp_quant_batch_pad(struct tp_quant_batch *batch)
+{
+    for (; batch->n % TP_LANES != 0; batch->n++) {
+        batch->x[batch->n] = 0;
+        batch->q[batch->n] = 0;
+        batch->weight[batch->n] = 0;
+    }
+}
+
+/* --- elementwise formats ------------------------------------------------------ */
+
+static void batch_init(struct tp_quant_batch *batch,
+                       const struct tp_quant_spec *spec, int scale)
+{
+    const struct tp_number *number = spec->number;
+    const struct tp_judge judge = tp_judge_of(number);
+    assert(number->kind == TP_NUMBER_ELEMENT);
+    batch->rounder = tp_rounder_of(number, spec->rounding, 0);
+    batch->kind = tp_rounder_kind_of(number, spec->rounding);
+    batch->limits = (struct tp_quant_limits){
+        .overflow = judge.overflow,
+        .min_normal = number->min_normal,
+        .there = ldexp(1, scale),
+        .back = ldexp(1, -scale),
+    };
+    if (spec->rounding == TP_ROUND_EVEN) /* the tie itself goes down */
+        batch->limits.overflow = nextafter(judge.overflow, INFINITY);
+    batch->given = spec->rounding == TP_ROUND_HYBRID;
+}
+
+/* Rounds what a batch holds as HiF8 hybrids; 8-bit sources as bfloat16, in
+ * which all their values are exact. */
+static void round_hybrid(struct tp_quant_batch *batch, enum tp_dtype source,
+                         int scale)
+{
+    const struct tp_number *half = tp_number_by_id("fp16");
+    for (size_t i = 0; i < batch->n; i++) {
+        const float single = (float)batch->x[i];
+        uint32_t bits;
+        memcpy(&bits, &single, sizeof bits);
+        if (source == TP_FLOAT16)
+            bits = tp_number_encode(half, TP_ROUND_DEFAULT, batch->x[i]);
+        else if (source != TP_FLOAT32)
+            bits >>= 16;
+        batch->q[i] = fabs(tp_hif8_round_hybrid(
+            source == TP_FLOAT32 || source == TP_FLOAT16 ? source
+                                                         : TP_BFLOAT16,
+            bits, scale));
+    }
+}
+
+void tp_quant_list(const struct tp_quant_spec *spec, enum tp_dtype dtype,
+                   const struct tp_code_list *list,
+                   struct tp_quant_error *error)
+{
+    struct tp_quant_batch batch;
+    double amax = 0;
+    if (list->length > 0)
+        amax = fmax(fabs(list->value[0]), list->value[list->length - 1]);
+    const int scale = tp_quant_tensor_scale(spec, amax);
+    batch_init(&batch, spec, scale);
+    batch.weighted = true;
+    for (size_t at = 0; at < list->length; at += batch.n) {
+        batch.n = list->length - at;
+        batch.n = batch.n < TP_QUANT_BATCH ? batch.n : TP_QUANT_BATCH;
+        batch.values = 0;
+        memcpy(batch.x, list->value + at, batch.n * sizeof *batch.x);
+        for (size_t i = 0; i < batch.n; i++) {
+            batch.weight[i] = (int64_t)list->count[at + i];
+            batch.values += list->count[at + i];
+        }
+        tp_quant_batch_pad(&batch);
+        if (batch.given)
+            round_hybrid(&batch, tp_dtype_info(dtype)->real, scale);
+        tp_quant_batch_add(&batch, error);
+    }
+    const uint64_t infinite = list->pos_inf + list->neg_inf;
+    error->values += list->nan + infinite;
+    error->nonfinite_in += list->nan + infinite;
+    error->upper_overflow += list->pos_inf;
+    error->lower_overflow += list->neg_inf;
+    error->tensor_scale = scale;
+}
+
+void tp_quant_values(const struct tp_quant_spec *spec, enum tp_dtype dtype,
+                     int tensor_scale, const void *codes, size_t n,
+                     struct tp_quant_error *error)
+{
+    struct tp_quant_batch batch;
+    const size_t size = tp_dtype_info(dtype)->size;
+    const unsigned char *at = codes;
+    batch_init(&batch, spec, tensor_scale);
+    batch.weighted = false;
+    error->tensor_scale = tensor_scale;
+    while (n > 0) {
+        const size_t some = n < TP_QUANT_BATCH ? n : TP_QUANT_BATCH;
+        batch.n = some;
+        batch.values = some;
+        tp_dtype_decode(dtype, at, some, batch.x);
+        tp_quant_batch_pad(&batch);
+        if (batch.given)
+            round_hybrid(&batch, dtype, tensor_scale);
+        tp_quant_batch_add(&batch, error);
+        at += some * size;
+        n -= some;
+    }
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/quantize.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "stats/blocks_plan.h"
+#include "stats/quantize_lanes.h"
+
+/*
+ * Block formats by the values: of tensors too wide for tallies of codes, and
+ * NVFP4, whose scales are not powers of two. A block is rounded in place, by
+ * an element format moved to the block's scale.
+ */
+
+enum { MOST_LANES = 32 / TP_LANES };
+
+/* What the blocks of one call have in common. */
+struct blocks {
+    const struct tp_quant_spec *spec;
+    struct tp_rounder element; /* at scale 2^0                          */
+    double max;                /* of the element                        */
+    float encode;              /* NVFP4                                 */
+    int block;
+};
+
+/* What one block's largest magnitude decides. */
+struct scale {
+    struct tp_rounder rounder;
+    struct tp_quant_limits limits;
+    float factor;  /* NVFP4: times this in binary32 */
+    unsigned byte;
+};
+
+static void blocks_init(struct blocks *blocks,
+                        const struct tp_quant_spec *spec, double tensor_amax)
+{
+    assert(spec->number->kind != TP_NUMBER_ELEMENT);
+    *blocks = (struct blocks){
+        .spec = spec,
+        .element = tp_rounder_of(spec->number, TP_ROUND_DEFAULT, 0),
+        .max = spec->number->max,
+        .encode = tp_nvfp4_encode(tensor_amax),
+        .block = spec->number->block,
+    };
+}
+
+static void scale_mx(const struct blocks *blocks, double amax,
+                     struct scale *scale)
+{
+    const struct tp_number *number = blocks->spec->number;
+    const int k = tp_scale_exponent(number, blocks->spec->rule, amax);
+    scale->byte = tp_e8m0_byte(k);
+    scale->rounder = tp_rounder_of(number, TP_ROUND_DEFAULT, k);
+    scale->limits = (struct tp_quant_limits){
+        .overflow = nextafter(scale->rounder.max, INFINITY),
+        .min_normal = ldexp(number->min_normal, k),
+        .there = 1,
+        .back = 1,
+    };
+}
+
+/* The order of the binary32 operations is Transformer Engine's. */
+static void scale_nvfp4(const struct blocks *blocks, double amax,
+                        struct scale *scale)
+{
+    const float block_amax = tp_to_binary32(amax);
+    const float value = tp_nvfp4_scale(blocks->encode, block_amax);
+    const float inverse = value * (1.0f / blocks->encode);
+    const float factor = inverse == 0 ? 0 : 1.0f / inverse;
+    scale->byte = tp_nvfp4_scale_code(blocks->encode, block_amax);
+    scale->factor = factor > FLT_MAX ? FLT_MAX : factor;
+    scale->rounder = blocks->element;
+    scale->limits = (struct tp_quant_limits){
+        .overflow = nextafter(blocks->max, INFINITY),
+        .min_normal = blocks->spec->number->min_normal,
+        .back = (double)value / (double)blocks->encode,
+    };
+}
+
+/* One multiplication in binary32, of each lane; larger values are the
+ * largest first. */
+TP_LANES_INLINE void multiply_binary32(const tp_lanes *a, float factor,
+                                       tp_lanes *y)
+{
+    for (int i = 0; i < TP_LANES; i++) {
+        const double x = (*a)[i];
+        (*y)[i] = x > 0x1.fffffep127 && x <= DBL_MAX
+                      ? 0x1.fffffep127f * factor
+                      : (float)x * factor;
+    }
+}
+
+/* A block in lanes. */
+struct held {
+    tp_lanes a[MOST_LANES];
+    tp_lane_ints negative[MOST_LANES];
+    double amax; /* of the finite */
+    bool special; /* has a NaN or an infinity */
+};
+
+TP_LANES_INLINE void hold(const double *x, size_t lanes, struct held *held)
+{
+    const tp_lanes infinite = __builtin_inf() - (tp_lanes){0};
+    tp_lanes most = {0};
+    tp_lane_ints all_finite = (tp_lane_ints){0} - 1;
+    for (size_t i = 0; i < lanes; i++) {
+        tp_lane_bits bits;
+        memcpy(&bits, x + i * TP_LANES, sizeof bits);
+        held->a[i] = (tp_lanes)(bits & INT64_MAX);
+        held->negative[i] = -(tp_lane_ints)(bits >> 63);
+        const tp_lane_ints finite = held->a[i] < infinite;
+        const tp_lane_ints more = (held->a[i] > most) & finite;
+        most = TP_SELECT(more, held->a[i], most);
+        all_finite &= finite;
+    }
+    held->amax = 0;
+    for (int i = 0; i < TP_LANES; i++)
+        held->amax = most[i] > held->amax ? most[i] : held->amax;
+    held->special =
+        tp_quant_fold_counts(&all_finite) != (uint64_t)-TP_LANES;
+}
+
+/* Adds one block of whole lanes; what is beyond its end is zero. */
+TP_LANES_INLINE void add_block(const struct blocks *blocks, bool mx,
+                               const double *x, size_t lanes,
+                               struct tp_quant_lanes *sums,
+                               struct tp_quant_error *counts)
+{
+    struct held held;
+    struct scale scale;
+    struct tp_quant_group g;
+    hold(x, lanes, &held);
+    if (mx)
+        scale_mx(blocks, held.amax, &scale);
+    else
+        scale_nvfp4(blocks, held.amax, &scale);
+    const bool lost =
+        held.special && blocks->spec->nonfinite == TP_NONFINITE_BLOCK;
+    g.keep = (tp_lane_ints){0} - !lost;
+    g.weight = (tp_lane_ints){0} + 1;
+    tp_lane_ints over = sums->upper + sums->lower;
+    for (size_t i = 0; i < lanes; i++) {
+        g.a = held.a[i];
+        g.y = g.a;
+        g.negative = held.negative[i];
+        if (!mx)
+            multiply_binary32(&held.a[i], scale.factor, &g.y);
+        tp_round_lanes(&scale.rounder, TP_ROUNDER_EVEN, &g.y, &g.q);
+        tp_quant_add(sums, &scale.limits, &g);
+    }
+    over = sums->upper + sums->lower - over;
+    counts->blocks++;
+    counts->saturated_blocks += tp_quant_fold_counts(&over) > 0;
+    counts->nonfinite_blocks += held.special;
+    counts->zero_blocks += held.amax == 0;
+    if (held.amax > 0) {
+        const uint16_t least = (uint16_t)(256 - scale.byte);
+        const uint16_t largest = (uint16_t)(scale.byte + 1);
+        if (least > counts->scale_least)
+            counts->scale_least = least;
+        if (largest > counts->scale_largest)
+            counts->scale_largest = largest;
+    }
+}
+
+/* Values beyond a block's end are zero, so the last lanes may be short. */
+TP_LANES_INLINE void add_row(const struct blocks *blocks, bool mx,
+                             const struct tp_quant_rows *rows,
+                             const unsigned char *at,
+                             struct tp_quant_error *error)
+{
+    const size_t size = tp_dtype_info(rows->dtype)->size;
+    const size_t block = (size_t)blocks->block;
+    double x[TP_QUANT_BATCH];
+    struct tp_quant_lanes sums;
+    memset(&sums, 0, sizeof sums);
+    struct tp_quant_error counts = {0};
+    for (size_t done = 0; done < rows->row_length;) {
+        size_t n = rows->row_length - done;
+        n = n < TP_QUANT_BATCH ? n : TP_QUANT_BATCH;
+        tp_dtype_decode(rows->dtype, at + done * size, n, x);
+        const size_t whole = (n + block - 1) / block * block;
+        memset(x + n, 0, (whole - n) * sizeof *x);
+        for (size_t i = 0; i < whole; i += block)
+            add_block(blocks, mx, x + i, block / TP_LANES, &sums, &counts);
+        done += n;
+    }
+    tp_quant_merge(error, &counts, 1);
+    tp_quant_close(&sums, rows->row_length, error);
+}
+
+TP_LANES_INLINE void add_rows(const struct blocks *blocks,
+                              const struct tp_quant_rows *rows,
+                              struct tp_quant_error *error)
+{
+    const unsigned char *at = rows->codes;
+    const size_t pitch =
+        rows->row_length * tp_dtype_info(rows->dtype)->size;
+    for (size_t row = 0; row < rows->rows; row++, at += pitch) {
+        if (blocks->block == 32)
+            add_row(blocks, true, rows, at, error);
+        else
+            add_row(blocks, false, rows, at, error);
+    }
+}
+
+static void rows_portable(const struct blocks *blocks,
+                          const struct tp_quant_rows *rows,
+                          struct tp_quant_error *error)
+{
+    add_rows(blocks, rows, error);
+}
+
+#if defined(__x86_64__)
+TP_TARGET_AVX2 static void rows_avx2(const struct blocks *blocks,
+                                     const struct tp_quant_rows *rows,
+                                     struct tp_quant_error *error)
+{
+    add_rows(blocks, rows, error);
+}
+
+TP_TARGET_AVX512 static void rows_avx512(const struct blocks *blocks,
+                                         const struct tp_quant_rows *rows,
+                                         struct tp_quant_error *error)
+{
+    add_rows(blocks, rows, error);
+}
+#endif
+
+void tp_quant_blocks(const struct tp_quant_spec *spec,
+                     const struct tp_quant_rows *rows,
+                     struct tp_quant_error *error)
+{
+    struct blocks blocks;
+    blocks_init(&blocks, spec, rows->tensor_amax);
+    const char *isa = tp_blocks_isa();
+#if defined(__x86_64__)
+    if (strcmp(isa, "avx512") == 0) {
+        rows_avx512(&blocks, rows, error);
+        return;
+    }
+    if (strcmp(isa, "avx2") == 0) {
+        rows_avx2(&blocks, rows, error);
+        return;
+    }
+#endif
+    (void)isa;
+    rows_portable(&blocks, rows, error);
+}
+
+/* --- one block, code by code ----------------------------------------------- */
+
+unsigned tp_quant_block_codes(const struct tp_quant_spec *spec,
+                              double tensor_amax, const double *x, size_t n,
+                              uint8_t *codes)
+{
+    struct blocks blocks;
+    struct scale scale;
+    struct held held;
+    double padded[MOST_LANES * TP_LANES] = {0};
+    blocks_init(&blocks, spec, tensor_amax);
+    assert(n <= (size_t)blocks.block);
+    memcpy(padded, x, n * sizeof *x);
+    hold(padded, (size_t)blocks.block / TP_LANES, &held);
+    const bool mx = spec->number->kind == TP_NUMBER_MX;
+    if (mx)
+        scale_mx(&blocks, held.amax, &scale);
+    else
+        scale_nvfp4(&blocks, held.amax, &scale);
+    const bool lost =
+        held.special && spec->nonfinite == TP_NONFINITE_BLOCK;
+    for (size_t i = 0; i < n; i++) {
+        tp_lanes y = {fabs(x[i])};
+        if (mx)
+            y = y / tp_e8m0_value(scale.byte);
+        else
+            multiply_binary32(&y, scale.factor, &y);
+        codes[i] = (uint8_t)tp_number_encode(
+            spec->number, TP_ROUND_DEFAULT,
+            lost ? NAN : copysign(y[0], x[i]));
+    }
+    return lost ? 0xff : scale.byte;
+}
