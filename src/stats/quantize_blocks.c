@@ -123,12 +123,14 @@ TP_LANES_INLINE void hold(const double *x, size_t lanes, struct held *held)
         tp_quant_fold_counts(&all_finite) != (uint64_t)-TP_LANES;
 }
 
-/* Adds one block of whole lanes; what is beyond its end is zero. */
-TP_LANES_INLINE void add_block(const struct blocks *blocks, bool mx,
-                               const double *x, size_t lanes,
-                               struct tp_quant_lanes *sums,
+/* Adds a block of n values; beyond them, whole lanes are filled with 0. */
+TP_LANES_INLINE void add_block(const struct blocks *blocks, const double *x,
+                               size_t n, struct tp_quant_lanes *sums,
                                struct tp_quant_error *counts)
 {
+    const bool mx = blocks->block == 32;
+    const size_t lanes = mx ? 32 / TP_LANES : 16 / TP_LANES;
+    const tp_lane_ints first = {0, 1, 2, 3, 4, 5, 6, 7};
     struct held held;
     struct scale scale;
     struct tp_quant_group g;
@@ -140,11 +142,11 @@ TP_LANES_INLINE void add_block(const struct blocks *blocks, bool mx,
     const bool lost =
         held.special && blocks->spec->nonfinite == TP_NONFINITE_BLOCK;
     g.keep = (tp_lane_ints){0} - !lost;
-    g.weight = (tp_lane_ints){0} + 1;
     tp_lane_ints over = sums->upper + sums->lower;
     for (size_t i = 0; i < lanes; i++) {
         g.a = held.a[i];
         g.y = g.a;
+        g.weight = 1 & (first + (int64_t)(i * TP_LANES) < (int64_t)n);
         g.negative = held.negative[i];
         if (!mx)
             multiply_binary32(&held.a[i], scale.factor, &g.y);
@@ -166,15 +168,14 @@ TP_LANES_INLINE void add_block(const struct blocks *blocks, bool mx,
     }
 }
 
-/* Values beyond a block's end are zero, so the last lanes may be short. */
-TP_LANES_INLINE void add_row(const struct blocks *blocks, bool mx,
+TP_LANES_INLINE void add_row(const struct blocks *blocks,
                              const struct tp_quant_rows *rows,
                              const unsigned char *at,
                              struct tp_quant_error *error)
 {
     const size_t size = tp_dtype_info(rows->dtype)->size;
     const size_t block = (size_t)blocks->block;
-    double x[TP_QUANT_BATCH];
+    double x[TP_QUANT_BATCH + 32];
     struct tp_quant_lanes sums;
     memset(&sums, 0, sizeof sums);
     struct tp_quant_error counts = {0};
@@ -182,10 +183,10 @@ TP_LANES_INLINE void add_row(const struct blocks *blocks, bool mx,
         size_t n = rows->row_length - done;
         n = n < TP_QUANT_BATCH ? n : TP_QUANT_BATCH;
         tp_dtype_decode(rows->dtype, at + done * size, n, x);
-        const size_t whole = (n + block - 1) / block * block;
-        memset(x + n, 0, (whole - n) * sizeof *x);
-        for (size_t i = 0; i < whole; i += block)
-            add_block(blocks, mx, x + i, block / TP_LANES, &sums, &counts);
+        memset(x + n, 0, block * sizeof *x);
+        for (size_t i = 0; i < n; i += block)
+            add_block(blocks, x + i, n - i < block ? n - i : block, &sums,
+                      &counts);
         done += n;
     }
     tp_quant_merge(error, &counts, 1);
@@ -199,12 +200,8 @@ TP_LANES_INLINE void add_rows(const struct blocks *blocks,
     const unsigned char *at = rows->codes;
     const size_t pitch =
         rows->row_length * tp_dtype_info(rows->dtype)->size;
-    for (size_t row = 0; row < rows->rows; row++, at += pitch) {
-        if (blocks->block == 32)
-            add_row(blocks, true, rows, at, error);
-        else
-            add_row(blocks, false, rows, at, error);
-    }
+    for (size_t row = 0; row < rows->rows; row++, at += pitch)
+        add_row(blocks, rows, at, error);
 }
 
 static void rows_portable(const struct blocks *blocks,

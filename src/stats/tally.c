@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/tally.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "stats/blocks_plan.h"
+#include "stats/quantize_lanes.h"
+
+bool tp_tally_applies(const struct tp_quant_spec *spec, enum tp_dtype dtype)
+{
+    const struct tp_dtype_info *info = tp_dtype_info(dtype);
+    return spec->number->kind == TP_NUMBER_MX && info->code_size <= 2 &&
+           info->kind == TP_CLASS_FLOAT;
+}
+
+void tp_tally_plan_init(struct tp_tally_plan *plan,
+                        const struct tp_quant_spec *spec, enum tp_dtype dtype)
+{
+    assert(tp_tally_applies(spec, dtype));
+    tp_block_plan_init(&plan->blocks, spec->number, spec->rule, dtype, 0);
+    plan->spec = *spec;
+    /* a code's exponent field 1 is this binade */
+    const int first = plan->blocks.fraction_bits == 7 ? -126 : -14;
+    for (int slot = 0; slot < TP_BLOCK_SLOTS; slot++)
+        plan->normal[slot] =
+            (int16_t)(spec->number->emin + slot - 127 - first + 1);
+}
+
+/* --- the few ----------------------------------------------------------------- */
+
+/* Exponent field of a magnitude > 0, as if there were no subnormals. */
+static int field_of(const struct tp_block_plan *plan, unsigned magnitude)
+{
+    const int field = (int)(magnitude >> plan->fraction_bits);
+    if (field > 0)
+        return field;
+    const int length = 32 - __builtin_clz(magnitude);
+    return length - plan->fraction_bits;
+}
+
+static void tally_code(struct tp_tally *tally, unsigned class,
+                       unsigned magnitude)
+{
+    tally->count[class][magnitude]++;
+    tally->used[class][magnitude / TP_TALLY_LINE] = 1;
+}
+
+/* The class of a magnitude below the smallest normal value, 1 .. fewer. */
+static unsigned small_class(const struct tp_tally_plan *plan, int slot,
+                            unsigned magnitude)
+{
+    const int r =
+        plan->normal[slot] - field_of(&plan->blocks, magnitude);
+    return r > plan->spec.number->precision ? TP_TALLY_ZERO
+                                            : TP_TALLY_FEWER + (unsigned)r - 1;
+}
+
+/* All of a block that a NaN or an infinity makes NaN: the finite ones are
+ * lost, but counted as what they would have been. */
+static void lose_block(const struct tp_tally_plan *plan, int slot,
+                       const uint16_t *codes, size_t n,
+                       struct tp_tally *tally)
+{
+    const struct tp_block_limits *limits = &plan->blocks.limits[slot];
+    struct tp_quant_error *counts = &tally->counts;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned magnitude = codes[i] & 0x7fff;
+        if (magnitude == 0)
+            tally_code(tally, TP_TALLY_LOST, 0);
+        if (magnitude == 0 || magnitude >= plan->blocks.infinity)
+            continue;
+        tally_code(tally, TP_TALLY_LOST, magnitude);
+        counts->underflow += magnitude <= limits->zero;
+        counts->subnormal += magnitude <= limits->small;
+    }
+}
+
+/* Takes care of a block's codes that are above or below the limits of the
+ * slot: those of the mask. */
+static void tally_block(const struct tp_tally_plan *plan, int slot,
+                        const uint16_t *codes, size_t n, uint32_t mask,
+                        struct tp_tally *tally)
+{
+    const struct tp_block_limits *limits = &plan->blocks.limits[slot];
+    struct tp_quant_error *counts = &tally->counts;
+    const uint64_t infinity = plan->blocks.infinity;
+    bool special = false, over = false;
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        const unsigned code = codes[__builtin_ctz(left)];
+        const unsigned magnitude = code & 0x7fff;
+        special |= magnitude >= infinity;
+        if (magnitude > limits->finite && magnitude <= infinity) {
+            over = true;
+            counts->upper_overflow += code < 0x8000;
+            counts->lower_overflow += code >= 0x8000;
+        }
+    }
+    counts->saturated_blocks += over;
+    counts->nonfinite_blocks += special;
+    if (special && plan->spec.nonfinite == TP_NONFINITE_BLOCK) {
+        lose_block(plan, slot, codes, n, tally);
+        return;
+    }
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        const unsigned magnitude = codes[__builtin_ctz(left)] & 0x7fffu;
+        if (magnitude >= infinity)
+            continue;
+        tally_code(tally,
+                   magnitude > limits->finite
+                       ? TP_TALLY_SATURATED
+                       : small_class(plan, slot, magnitude),
+                   magnitude);
+    }
+}
+
+/* --- the many ---------------------------------------------------------------- */
+
+/* Counts that change with every block, kept in registers. */
+struct seen {
+    uint64_t blocks, zero_blocks;
+    int least, largest; /* slots of blocks that are not zero */
+};
+
+static const struct seen nothing_seen = {.least = 256, .largest = -1};
+
+TP_INLINE void see(struct seen *seen, int slot, unsigned largest)
+{
+    const bool zero = largest == 0;
+    const int low = zero ? 256 : slot, high = zero ? -1 : slot;
+    seen->blocks++;
+    seen->zero_blocks += zero;
+    seen->least = low < seen->least ? low : seen->least;
+    seen->largest = high > seen->largest ? high : seen->largest;
+}
+
+static void add_seen(const struct seen *seen, struct tp_tally *tally)
+{
+    const struct tp_quant_error counts = {
+        .blocks = seen->blocks,
+        .zero_blocks = seen->zero_blocks,
+        .scale_least = (uint16_t)(256 - seen->least),
+        .scale_largest = (uint16_t)(seen->largest + 1),
+    };
+    tp_quant_merge(&tally->counts, &counts, 1);
+}
+
+TP_INLINE void block_portable(const struct tp_tally_plan *plan,
+                              const uint16_t *codes, size_t n,
+                              struct seen *seen, struct tp_tally *tally)
+{
+    const unsigned infinity = (unsigned)plan->blocks.infinity;
+    unsigned largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned magnitude = codes[i] & 0x7fff;
+        if (magnitude < infinity && magnitude > largest)
+            largest = magnitude;
+    }
+    const int slot = tp_mx_slot(&plan->blocks, largest);
+    const struct tp_block_limits *limits = &plan->blocks.limits[slot];
+    uint32_t mask = 0;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned magnitude = codes[i] & 0x7fff;
+        const uint32_t out =
+            (magnitude > limits->finite) |
+            ((magnitude != 0) & (magnitude <= limits->fewer));
+        mask |= out << i;
+    }
+    see(seen, slot, largest);
+    if (mask != 0)
+        tally_block(plan, slot, codes, n, mask, tally);
+}
+
+typedef void rows_fn(const struct tp_tally_plan *plan, const uint16_t *codes,
+                     size_t length, struct tp_tally *tally);
+
+static void row_portable(const struct tp_tally_plan *plan,
+                         const uint16_t *codes, size_t length,
+                         struct tp_tally *tally)
+{
+    struct seen seen = nothing_seen;
+    size_t i = 0;
+    for (; i + 32 <= length; i += 32)
+        block_portable(plan, codes + i, 32, &seen, tally);
+    if (i < length)
+        block_portable(plan, codes + i, length - i, &seen, tally);
+    add_seen(&seen, tally);
+}
+
+#if defined(__x86_64__)
+
+/* Magnitudes are below 2^15, so signed comparisons serve. */
+
+TP_TARGET_AVX2 static inline unsigned largest_of(__m256i v)
+{
+    const __m128i most = _mm_max_epi16(_mm256_castsi256_si128(v),
+                                       _mm256_extracti128_si256(v, 1));
+    /* the least of the complements */
+    const __m128i least =
+        _mm_minpos_epu16(_mm_xor_si128(most, _mm_set1_epi16(-1)));
+    return 0xffffu & ~(unsigned)_mm_cvtsi128_si32(least);
+}
+
+TP_TARGET_AVX512 static inline void
+block_avx512(const struct tp_tally_plan *plan, const uint16_t *codes,
+             size_t n, struct seen *seen, struct tp_tally *tally)
+{
+    const __mmask32 some = n < 32 ? (1u << n) - 1 : UINT32_MAX;
+    const __m512i magnitude =
+        _mm512_and_si512(_mm512_maskz_loadu_epi16(some, codes),
+                         _mm512_set1_epi16(0x7fff));
+    const __m512i finite = _mm512_maskz_mov_epi16(
+        _mm512_cmplt_epi16_mask(
+            magnitude, _mm512_set1_epi16((short)plan->blocks.infinity)),
+        magnitude);
+    const unsigned largest = largest_of(
+        _mm256_max_epi16(_mm512_castsi512_si256(finite),
+                         _mm512_extracti64x4_epi64(finite, 1)));
+    const int slot = tp_mx_slot(&plan->blocks, largest);
+    const struct tp_block_limits *limits = &plan->blocks.limits[slot];
+    const uint32_t mask =
+        _mm512_cmpgt_epi16_mask(magnitude,
+                                _mm512_set1_epi16((short)limits->finite)) |
+        _mm512_mask_cmple_epi16_mask(
+            _mm512_test_epi16_mask(magnitude, magnitude), magnitude,
+            _mm512_set1_epi16((short)limits->fewer));
+    see(seen, slot, largest);
+    if (mask != 0)
+        tally_block(plan, slot, codes, n, mask, tally);
+}
+
+TP_TARGET_AVX512 static void row_avx512(const struct tp_tally_plan *plan,
+                                        const uint16_t *codes, size_t length,
+                                        struct tp_tally *tally)
+{
+    struct seen seen = nothing_seen;
+    size_t i = 0;
+    for (; i + 32 <= length; i += 32)
+        block_avx512(plan, codes + i, 32, &seen, tally);
+    if (i < length)
+        block_avx512(plan, codes + i, length - i, &seen, tally);
+    add_seen(&seen, tally);
+}
+
+/* Lanes above `finite`, or nonzero and at most `fewer`. */
+TP_TARGET_AVX2 static inline __m256i
+outside(__m256i magnitude, const struct tp_block_limits *limits)
+{
+    const __m256i finite = _mm256_set1_epi16((short)limits->finite);
+    const __m256i fewer = _mm256_set1_epi16((short)limits->fewer);
+    const __m256i nonzero =
+        _mm256_cmpgt_epi16(magnitude, _mm256_setzero_si256());
+    return _mm256_or_si256(
+        _mm256_cmpgt_epi16(magnitude, finite),
+        _mm256_andnot_si256(_mm256_cmpgt_epi16(magnitude, fewer), nonzero));
+}
+
+TP_TARGET_AVX2 static inline void
+block_avx2(const struct tp_tally_plan *plan, const uint16_t *codes,
+           struct seen *seen, struct tp_tally *tally)
+{
+    const __m256i no_sign = _mm256_set1_epi16(0x7fff);
+    const __m256i infinity =
+        _mm256_set1_epi16((short)plan->blocks.infinity);
+    __m256i low, high;
+    memcpy(&low, codes, sizeof low);
+    memcpy(&high, codes + 16, sizeof high);
+    low = _mm256_and_si256(low, no_sign);
+    high = _mm256_and_si256(high, no_sign);
+    const unsigned largest = largest_of(_mm256_max_epi16(
+        _mm256_and_si256(low, _mm256_cmpgt_epi16(infinity, low)),
+        _mm256_and_si256(high, _mm256_cmpgt_epi16(infinity, high))));
+    const int slot = tp_mx_slot(&plan->blocks, largest);
+    const struct tp_block_limits *limits = &plan->blocks.limits[slot];
+    /* packing interleaves by eights; the permutation undoes that */
+    const __m256i packed = _mm256_permute4x64_epi64(
+        _mm256_packs_epi16(outside(low, limits), outside(high, limits)),
+        0xd8);
+    const uint32_t mask = (uint32_t)_mm256_movemask_epi8(packed);
+    see(seen, slot, largest);
+    if (mask != 0)
+        tally_block(plan, slot, codes, 32, mask, tally);
+}
+
+TP_TARGET_AVX2 static void row_avx2(const struct tp_tally_plan *plan,
+                                    const uint16_t *codes, size_t length,
+                                    struct tp_tally *tally)
+{
+    struct seen seen = nothing_seen;
+    size_t i = 0;
+    for (; i + 32 <= length; i += 32)
+        block_avx2(plan, codes + i, &seen, tally);
+    if (i < length)
+        block_portable(plan, codes + i, length - i, &seen, tally);
+    add_seen(&seen, tally);
+}
+#endif
+
+static rows_fn *chosen_row(void)
+{
+#if defined(__x86_64__)
+    const char *isa = tp_blocks_isa();
+    if (strcmp(isa, "avx512") == 0)
+        return row_avx512;
+    if (strcmp(isa, "avx2") == 0)
+        return row_avx2;
+#endif
+    return row_portable;
+}
+
+/* Codes of one byte are widened in pieces of this many. */
+enum { PIECE = 4096 };
+
+void tp_tally_rows(const struct tp_tally_plan *plan, const void *codes,
+                   size_t rows, size_t row_length, struct tp_tally *tally)
+{
+    rows_fn *tally_row = chosen_row();
+    const unsigned char *at = codes;
+    const size_t size = (size_t)plan->blocks.code_size;
+    for (size_t row = 0; row < rows; row++, at += row_length * size) {
+        if (size == 2) {
+            tally_row(plan, (const uint16_t *)(const void *)at, row_length,
+                      tally);
+            continue;
+        }
+        uint16_t wide[PIECE];
+        for (size_t i = 0; i < row_length; i += PIECE) {
+            const size_t n = row_length - i < PIECE ? row_length - i : PIECE;
+            for (size_t j = 0; j < n; j++)
+                wide[j] = plan->blocks.widened[at[i + j]];
+            tally_row(plan, wide, n, tally);
+        }
+    }
+}
+
+void tp_tally_flush(struct tp_tally *from, struct tp_tally *into)
+{
+    tp_quant_merge(&into->counts, &from->counts, 1);
+    memset(&from->counts, 0, sizeof from->counts);
+    for (int c = 0; c < TP_TALLY_CLASSES; c++) {
+        for (size_t line = 0; line < TP_TALLY_LINES; line++) {
+            if (!from->used[c][line])
+                continue;
+            uint64_t *taken = &from->count[c][line * TP_TALLY_LINE];
+            uint64_t *sum = &into->count[c][line * TP_TALLY_LINE];
+            for (int i = 0; i < TP_TALLY_LINE; i++)
+                sum[i] += taken[i];
+            memset(taken, 0, TP_TALLY_LINE * sizeof *taken);
+            from->used[c][line] = 0;
+            into->used[c][line] = 1;
+        }
+    }
+}
+
+/* --- the outcome --------------------------------------------------------------- */
+
+/* Finding values of tallied codes in the list, and the batch under way. */
+struct finish {
+    const struct tp_tally_plan *plan;
+    const struct tp_code_list *list;
+    uint64_t *left; /* of list->count: what is in no class */
+    struct tp_quant_error *error;
+    struct tp_quant_batch batch;
+};
+
+static void take_value(struct finish *finish, double value, uint64_t *count)
+{
+    const struct tp_code_list *list = finish->list;
+    size_t low = 0, high = list->length;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (list->value[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == list->length || list->value[low] != value)
+        return;
+    const uint64_t taken =
+        *count < finish->left[low] ? *count : finish->left[low];
+    finish->left[low] -= taken;
+    *count -= taken;
+}
+
+/* Takes `count` values of this magnitude out of what is left. Sums do not
+ * depend on the sign, so it does not matter of which. */
+static void take(struct finish *finish, double magnitude, uint64_t count)
+{
+    take_value(finish, magnitude, &count);
+    take_value(finish, -magnitude, &count);
+    assert(count == 0);
+}
+
+static void send(struct finish *finish)
+{
+    struct tp_quant_batch *batch = &finish->batch;
+    tp_quant_batch_pad(batch);
+    tp_quant_batch_add(batch, finish->error);
+    batch->n = 0;
+    batch->values = 0;
+}
+
+static void put(struct finish *finish, double x, double q, uint64_t count)
+{
+    struct tp_quant_batch *batch = &finish->batch;
+    batch->x[batch->n] = x;
+    batch->q[batch->n] = q;
+    batch->weight[batch->n] = (int64_t)count;
+    batch->values += count;
+    batch->n++;
+    if (batch->n == TP_QUANT_BATCH)
+        send(finish);
+}
+
+/* A rounder without ends: to so many fraction bits, -1 meaning to 0 or to the
+ * next power of two. */
+static void set_rounder(struct finish *finish, int fraction)
+{
+    finish->batch.rounder = (struct tp_rounder){
+        .least = 1,
+        .most = 1023 + 128,
+        .fraction = fraction,
+        .max = INFINITY,
+        .overflowed = INFINITY,
+    };
+}
+
+/* The largest value of the format moved to the binade of x > 0. */
+static double largest_beside(const struct tp_number *number, double x)
+{
+    int e, top;
+    frexp(x, &e);
+    const double m = frexp(number->max, &top);
+    return ldexp(m, e);
+}
+
+/* Whether x, one binade below the normal ones, rounds up to them with
+ * `bits` significant bits: from the middle between the last value and them,
+ * the tie included, since they are even. */
+static bool becomes_normal(double x, int bits)
+{
+    int e;
+    return frexp(x, &e) >= 1 - ldexp(1, -bits - 1);
+}
+
+/* What rounds below the smallest normal (lost values were counted before, and
+ * what becomes 0 is by the sums). */
+static void count_small(struct finish *finish, unsigned class, double x,
+                        uint64_t count)
+{
+    const int precision = finish->plan->spec.number->precision;
+    const bool small = class == TP_TALLY_ZERO || class >= TP_TALLY_FEWER;
+    if (small &&
+        !(class == TP_TALLY_FEWER && becomes_normal(x, precision - 1)))
+        finish->error->subnormal += count;
+}
+
+static void finish_code(struct finish *finish, unsigned class, double x,
+                        uint64_t count)
+{
+    take(finish, x, count);
+    count_small(finish, class, x, count);
+    switch (class) {
+    case TP_TALLY_SATURATED:
+        put(finish, x, largest_beside(finish->plan->spec.number, x), count);
+        break;
+    case TP_TALLY_LOST: put(finish, x, NAN, count); break;
+    default: put(finish, x, 0, count);
+    }
+}
+
+/* One class: its codes become values, then a batch. */
+static void finish_class(struct finish *finish, struct tp_tally *tally,
+                         unsigned class)
+{
+    const struct tp_block_plan *plan = &finish->plan->blocks;
+    const int precision = finish->plan->spec.number->precision;
+    finish->batch.given = class < TP_TALLY_FEWER;
+    set_rounder(finish,
+                precision - 1 - ((int)class - (int)TP_TALLY_FEWER + 1));
+    for (size_t line = 0; line < TP_TALLY_LINES; line++) {
+        if (!tally->used[class][line])
+            continue;
+        uint64_t *count = &tally->count[class][line * TP_TALLY_LINE];
+        for (size_t i = 0; i < TP_TALLY_LINE; i++) {
+            if (count[i] == 0)
+                continue;
+            const double x =
+                tp_block_code_value(plan, line * TP_TALLY_LINE + i);
+            finish_code(finish, class, x, count[i]);
+        }
+        memset(count, 0, TP_TALLY_LINE * sizeof *count);
+        tally->used[class][line] = 0;
+    }
+    send(finish);
+}
+
+void tp_tally_finish(const struct tp_tally_plan *plan, struct tp_tally *tally,
+                     const struct tp_code_list *list, uint64_t *scratch,
+                     struct tp_quant_error *error)
+{
+    struct finish finish = {
+        .plan = plan, .list = list, .left = scratch, .error = error};
+    memcpy(scratch, list->count, list->length * sizeof *scratch);
+    finish.batch.kind = TP_ROUNDER_EVEN;
+    finish.batch.weighted = true;
+    /* limits that nothing meets: all is counted by class */
+    finish.batch.limits = (struct tp_quant_limits){
+        .overflow = INFINITY, .min_normal = 0, .there = 1, .back = 1};
+    struct tp_quant_error sums = {0};
+    finish.error = &sums;
+    for (unsigned class = 0; class < TP_TALLY_CLASSES; class++)
+        finish_class(&finish, tally, class);
+    finish.batch.given = false;
+    set_rounder(&finish, plan->spec.number->precision - 1);
+    for (size_t i = 0; i < list->length; i++)
+        if (finish.left[i] > 0)
+            put(&finish, list->value[i], 0, finish.left[i]);
+    send(&finish);
+    const uint64_t special = list->nan + list->pos_inf + list->neg_inf;
+    sums.values += special;
+    sums.nonfinite_in += special;
+    tp_quant_merge(&sums, &tally->counts, 1);
+    memset(&tally->counts, 0, sizeof tally->counts);
+    tp_quant_merge(error, &sums, 1);
+}
