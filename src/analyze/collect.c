@@ -162,8 +162,11 @@ static void scan_tensor(struct collector *c, struct file_result *result,
                                        c->options->backward_format};
     const struct tp_number *target =
         tp_row_describe(tensor, &worker->file.label, &rules, shape, &row);
-    const struct tp_scan_request request = {target, c->options->mx_scale,
-                                            number};
+    const struct tp_scan_request request = {
+        .target = target,
+        .scale_rule = c->options->mx_scale,
+        .worker = number,
+    };
     row.file = path;
     if (tp_scan(c->scanner, tensor, &request, &worker->scan, &err) != TP_OK) {
         add_failure(c, result, path, tensor->path, &err);

@@ -35,6 +35,10 @@ void tp_scanner_free(struct tp_scanner *scanner)
         free(worker->lists);
         free(worker->bins);
         free(worker->plan);
+        for (int j = 0; j < TP_SCAN_SPECS; j++) {
+            free(worker->tally[j]);
+            free(worker->tally_plan[j]);
+        }
     }
     free(scanner);
 }
@@ -99,6 +103,7 @@ static enum tp_status check_storage(const struct scan *scan)
 
 static void finish_list(struct scan *scan, struct tp_code_list *list)
 {
+    tp_scan_casts_list(scan, list);
     tp_code_list_repeat(list, scan->walk.repeat);
     tp_code_list_summarize(list, scan->target, &scan->result->summary,
                            scan->result->quantile);
@@ -157,12 +162,62 @@ static struct tp_code_list list_in(struct lists *lists)
 
 /* --- the kinds of tensors ---------------------------------------------- */
 
+/* At most SMALL_CODES values, in memory. */
+static enum tp_status small_codes(struct scan *scan, struct worker *worker)
+{
+    const unsigned char *codes = worker->piece;
+    struct tp_code_list list = list_in(worker->lists);
+    struct gather gather = {.worker = worker};
+    if (scan->casts.works & WORK_TALLY) {
+        enum tp_status status = tp_scan_casts_begin(scan, false);
+        if (status != TP_OK)
+            return status;
+        scan->work = WORK_TALLY;
+        tp_scan_count_blocks(scan, codes, 0, scan->walk.count, &gather);
+    }
+    tp_scan_count_codes(scan, worker, codes, (size_t)scan->codes);
+    tp_codes_list_flush(scan->real, &worker->tables->codes, &list);
+    finish_list(scan, &list);
+    return TP_OK;
+}
+
+static void small_values(struct scan *scan, struct worker *worker)
+{
+    struct tp_span span = {scan->real, worker->piece, (size_t)scan->codes};
+    struct tp_ranks ranks;
+    double ordered[TP_RANKS] = {0};
+    tp_values_add(&span, &scan->judge, &scan->values, worker->bins);
+    tp_bins_flush(worker->bins, scan->result->summary.bins);
+    tp_ranks_of(scan->values.moments.n, scan->walk.repeat, &ranks);
+    /* the lists have room for 2 * TP_SELECT_SMALL keys */
+    tp_select_small(&span, &scan->values, &ranks, worker->lists->count,
+                    ordered);
+    finish_values(scan, &ranks, ordered);
+}
+
+/* What blocks make of them: counts for the target, and casts. */
+static enum tp_status small_blocks(struct scan *scan, struct worker *worker)
+{
+    enum tp_status status = TP_OK;
+    struct gather gather = {.worker = worker};
+    if (scan->blockwise) {
+        status = plan_blocks(scan);
+        if (status != TP_OK)
+            return status;
+        scan->work = WORK_BLOCKS;
+        tp_scan_count_blocks(scan, worker->piece, 0, scan->walk.count,
+                             &gather);
+        scan->blocks = gather.blocks;
+        finish_blocks(scan);
+    }
+    return tp_scan_casts_direct(scan, worker->piece);
+}
+
 /* At most SMALL_CODES values: read once, then everything in memory. */
 static enum tp_status scan_small(struct scan *scan, bool crc)
 {
     struct worker *worker = &scan->scanner->workers[scan->worker];
     size_t elements = (size_t)scan->walk.count;
-    size_t n = (size_t)scan->codes;
     bool narrow = scan->size / scan->parts <= 2;
     scan->work = narrow ? WORK_CODES : 0;
     enum tp_status status = tp_scan_prepare(scan, worker, scan->err);
@@ -170,52 +225,39 @@ static enum tp_status scan_small(struct scan *scan, bool crc)
         return status;
     if (!tp_scan_provide(&worker->lists, sizeof *worker->lists))
         return tp_fail_memory(scan->err);
-    const unsigned char *codes = worker->piece;
     status = tp_walk_read(&scan->walk, 0, elements, worker->piece, worker->walk,
                           scan->err);
     if (status == TP_OK && crc)
-        status =
-            judge_crc(scan, libdeflate_crc32(0, codes, elements * scan->size));
-    if (status != TP_OK)
-        return status;
-    if (narrow) {
-        struct tp_code_list list = list_in(worker->lists);
-        tp_scan_count_codes(scan, worker, codes, n);
-        tp_codes_list_flush(scan->real, &worker->tables->codes, &list);
-        finish_list(scan, &list);
-    } else {
-        struct tp_span span = {scan->real, codes, n};
-        struct tp_ranks ranks;
-        double ordered[TP_RANKS] = {0};
-        tp_values_add(&span, &scan->judge, &scan->values, worker->bins);
-        tp_bins_flush(worker->bins, scan->result->summary.bins);
-        tp_ranks_of(scan->values.moments.n, scan->walk.repeat, &ranks);
-        /* the lists have room for 2 * TP_SELECT_SMALL keys */
-        tp_select_small(&span, &scan->values, &ranks, worker->lists->count,
-                        ordered);
-        finish_values(scan, &ranks, ordered);
-    }
-    if (!scan->blockwise)
-        return TP_OK;
-    status = plan_blocks(scan);
-    if (status != TP_OK)
-        return status;
-    tp_scan_count_blocks(scan, codes, 0, scan->walk.count, &scan->blocks);
-    finish_blocks(scan);
-    return TP_OK;
+        status = judge_crc(scan, libdeflate_crc32(0, worker->piece,
+                                                  elements * scan->size));
+    if (status == TP_OK && narrow)
+        status = small_codes(scan, worker);
+    else if (status == TP_OK)
+        small_values(scan, worker);
+    return status == TP_OK ? small_blocks(scan, worker) : status;
 }
 
 /* Many values of 8 or 16 bits: one reading. A single range runs here and now,
  * and leaves its counts in the tables of this worker. */
 static enum tp_status scan_codes(struct scan *scan, unsigned work)
 {
-    bool single = (uint64_t)scan->walk.count * scan->size <= RANGE_BYTES;
+    bool tally = scan->casts.works & WORK_TALLY;
+    bool tiles = tally && !tp_scan_blocks_fit(scan);
+    bool single =
+        !tiles && (uint64_t)scan->walk.count * scan->size <= RANGE_BYTES;
+    enum tp_status status = TP_OK;
     if (!single) {
         scan->totals = calloc(TP_CODES, sizeof *scan->totals);
         if (!scan->totals)
             return tp_fail_memory(scan->err);
     }
-    enum tp_status status = tp_scan_read(scan, work | WORK_CODES);
+    if (tally)
+        status = tp_scan_casts_begin(scan, !single);
+    work |= WORK_CODES | (tally && !tiles ? WORK_TALLY : 0);
+    if (status == TP_OK)
+        status = tp_scan_read(scan, work);
+    if (status == TP_OK && tiles)
+        status = tp_scan_read_tiles(scan, WORK_TALLY);
     struct worker *worker = &scan->scanner->workers[scan->worker];
     if (status == TP_OK &&
         !tp_scan_provide(&worker->lists, sizeof *worker->lists)) {
@@ -284,7 +326,7 @@ static enum tp_status read_blocks(struct scan *scan)
     if (status != TP_OK)
         return status;
     return tp_scan_blocks_fit(scan) ? tp_scan_read(scan, WORK_BLOCKS)
-                                    : tp_scan_read_tiles(scan);
+                                    : tp_scan_read_tiles(scan, WORK_BLOCKS);
 }
 
 static enum tp_status scan_large(struct scan *scan, bool crc)
@@ -304,7 +346,7 @@ static enum tp_status scan_large(struct scan *scan, bool crc)
         status = read_blocks(scan);
     if (status == TP_OK && scan->blockwise)
         finish_blocks(scan);
-    return status;
+    return status == TP_OK ? tp_scan_casts_direct(scan, NULL) : status;
 }
 
 /* Judging is for floating values; blocks, for real ones. */
@@ -336,9 +378,12 @@ static void set_up(struct scan *scan, const struct tp_scan_request *asked)
     set_target(scan, asked);
     tp_walk_any_order(tensor, &scan->walk);
     scan->codes = (uint64_t)scan->walk.count * scan->parts;
-    if (scan->blockwise)
-        tp_walk_lines(tensor, tensor->ndim > 0 ? tensor->ndim - 1 : 0,
-                      &scan->lines);
+    tp_scan_casts_init(scan, asked);
+    bool mx = scan->blockwise && scan->blockwise->kind == TP_NUMBER_MX;
+    if (mx || scan->block == 0)
+        scan->block = mx ? 32 : 16;
+    int axis = tensor->ndim - 1 - asked->block_axis;
+    tp_walk_lines(tensor, axis > 0 ? axis : 0, &scan->lines);
 }
 
 enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
@@ -369,6 +414,7 @@ enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
     else if (status == TP_OK)
         status = scan_large(&scan, crc && !crc_apart);
     pthread_mutex_destroy(&scan.lock);
+    tp_scan_casts_clear(&scan);
     result->summary.counts.numel = (uint64_t)tensor->numel;
     return status;
 }

@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "data/number.h"
 #include "data/tensor.h"
+#include "stats/quantize.h"
 #include "stats/summary.h"
 
 /*
@@ -38,7 +39,17 @@ struct tp_scan_request {
                                        none are counted                    */
     const char *scale_rule;         /* MX: "floor", "ceil", "even", "rceil" */
     unsigned worker;                /* of the calling task                 */
+    const struct tp_quant_spec *specs; /* casts to simulate                */
+    size_t spec_count;              /* at most TP_SCAN_SPECS               */
+    int block_axis;                 /* blocks run along the axis that is so
+                                       many before the last one (0: last;
+                                       beyond the first: the first)        */
+    struct tp_quant_error *errors;  /* out: [spec_count]; all-zero where a
+                                       spec does not apply to the dtype    */
 };
+
+/* Casts of one scan, so that a sweep over scales fits. */
+enum { TP_SCAN_SPECS = 64 };
 
 /* What a scan gives: everything exact. */
 struct tp_scan_result {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyze/scan_state.h"
 
+#include <stdlib.h>
+
 /* The last element at or before `at` with which a block begins. */
 int64_t tp_scan_block_begin(const struct scan *scan, int64_t at)
 {
     const struct tp_lines *lines = &scan->lines;
-    int64_t block = scan->plan->block, plane = lines->length * lines->inner;
+    int64_t block = scan->block, plane = lines->length * lines->inner;
     int64_t row = at % plane / lines->inner;
     return at - at % plane + row / block * block * lines->inner;
 }
@@ -14,18 +16,35 @@ int64_t tp_scan_block_begin(const struct scan *scan, int64_t at)
 bool tp_scan_blocks_fit(const struct scan *scan)
 {
     uint64_t slab = (uint64_t)scan->lines.inner * scan->size;
-    return slab <= EARLY_BYTES / (uint64_t)scan->blockwise->block;
+    return slab <= EARLY_BYTES / (uint64_t)scan->block;
 }
 
-/* Counts the blocks of elements [first, end), which begin and end blocks;
- * inner is 1. */
+/* Does the block work for rows of blocks. */
+static void do_rows(const struct scan *scan, const unsigned char *codes,
+                    size_t rows, size_t length, struct gather *gather)
+{
+    if (scan->work & WORK_BLOCKS)
+        tp_blocks_count(scan->plan, codes, rows, length, &gather->blocks);
+    tp_scan_cast_rows(scan, gather, codes, rows, length);
+}
+
+/* The same where blocks run down columns. */
+static void do_columns(const struct scan *scan, const unsigned char *codes,
+                       size_t rows, size_t columns, struct gather *gather)
+{
+    if (scan->work & WORK_BLOCKS)
+        tp_blocks_count_across(scan->plan, codes, rows, columns,
+                               &gather->blocks);
+    tp_scan_cast_columns(scan, gather, codes, rows, columns);
+}
+
+/* Elements [first, end) begin and end blocks; inner is 1. */
 static void count_along(const struct scan *scan, const unsigned char *codes,
-                        int64_t first, int64_t end,
-                        struct tp_block_counts *counts)
+                        int64_t first, int64_t end, struct gather *gather)
 {
     int64_t length = scan->lines.length;
-    if (length % scan->plan->block == 0 && scan->lines.constant == 1) {
-        tp_blocks_count(scan->plan, codes, 1, (size_t)(end - first), counts);
+    if (length % scan->block == 0 && scan->lines.constant == 1) {
+        do_rows(scan, codes, 1, (size_t)(end - first), gather);
         return;
     }
     while (first < end) {
@@ -34,7 +53,7 @@ static void count_along(const struct scan *scan, const unsigned char *codes,
             left = end - first;
         else if (left == length)
             rows = (end - first) / length;
-        tp_blocks_count(scan->plan, codes, (size_t)rows, (size_t)left, counts);
+        do_rows(scan, codes, (size_t)rows, (size_t)left, gather);
         codes += (size_t)(rows * left) * scan->size;
         first += rows * left;
     }
@@ -42,29 +61,26 @@ static void count_along(const struct scan *scan, const unsigned char *codes,
 
 /* The same where lines run across: inner is above 1. */
 static void count_across(const struct scan *scan, const unsigned char *codes,
-                         int64_t first, int64_t end,
-                         struct tp_block_counts *counts)
+                         int64_t first, int64_t end, struct gather *gather)
 {
     int64_t inner = scan->lines.inner, length = scan->lines.length;
     while (first < end) {
         int64_t rows = length - first / inner % length;
         if (rows > (end - first) / inner)
             rows = (end - first) / inner;
-        tp_blocks_count_across(scan->plan, codes, (size_t)rows, (size_t)inner,
-                               counts);
+        do_columns(scan, codes, (size_t)rows, (size_t)inner, gather);
         codes += (size_t)(rows * inner) * scan->size;
         first += rows * inner;
     }
 }
 
 void tp_scan_count_blocks(const struct scan *scan, const unsigned char *codes,
-                          int64_t first, int64_t end,
-                          struct tp_block_counts *counts)
+                          int64_t first, int64_t end, struct gather *gather)
 {
     if (scan->lines.inner == 1)
-        count_along(scan, codes, first, end, counts);
+        count_along(scan, codes, first, end, gather);
     else
-        count_across(scan, codes, first, end, counts);
+        count_across(scan, codes, first, end, gather);
 }
 
 /*
@@ -79,6 +95,7 @@ struct tiles {
     int64_t down;   /* rows of tiles in [length]                          */
     int64_t count;  /* in all                                             */
     int64_t share;  /* of one range                                       */
+    struct tp_quant_error *errors; /* [range][casts]                      */
 };
 
 static enum tp_status do_tile(const struct tiles *tiles, int64_t tile,
@@ -88,10 +105,10 @@ static enum tp_status do_tile(const struct tiles *tiles, int64_t tile,
     const struct tp_lines *lines = &scan->lines;
     int64_t column = tile % tiles->across * tiles->width;
     int64_t strip = tile / tiles->across;
-    int64_t row = strip % tiles->down * scan->plan->block;
+    int64_t row = strip % tiles->down * scan->block;
     int64_t plane = strip / tiles->down;
     int64_t rows = lines->length - row, width = lines->inner - column;
-    rows = rows < scan->plan->block ? rows : scan->plan->block;
+    rows = rows < scan->block ? rows : scan->block;
     width = width < tiles->width ? width : tiles->width;
     for (int64_t i = 0; i < rows; i++) {
         int64_t first = (plane * lines->length + row + i) * lines->inner;
@@ -103,8 +120,8 @@ static enum tp_status do_tile(const struct tiles *tiles, int64_t tile,
         if (status != TP_OK)
             return status;
     }
-    tp_blocks_count_across(scan->plan, gather->worker->piece, (size_t)rows,
-                           (size_t)width, &gather->blocks);
+    do_columns(scan, gather->worker->piece, (size_t)rows, (size_t)width,
+               gather);
     return TP_OK;
 }
 
@@ -112,7 +129,9 @@ static void tiles_task(void *context, size_t index, unsigned worker)
 {
     const struct tiles *tiles = context;
     struct scan *scan = tiles->scan;
-    struct gather gather = {.worker = &scan->scanner->workers[worker]};
+    struct gather gather = {
+        .worker = &scan->scanner->workers[worker],
+        .errors = tiles->errors + index * scan->casts.count};
     struct tp_error err = {.code = TP_OK};
     int64_t at = (int64_t)index * tiles->share, end = at + tiles->share;
     end = end < tiles->count ? end : tiles->count;
@@ -121,22 +140,31 @@ static void tiles_task(void *context, size_t index, unsigned worker)
         status = do_tile(tiles, at, &gather, &err);
     if (status == TP_OK)
         tp_scan_add(scan, &gather);
-    else
+    if (status != TP_OK) {
         tp_scan_keep_error(scan, index, status, &err);
+        tp_scan_empty(gather.worker);
+    }
 }
 
-enum tp_status tp_scan_read_tiles(struct scan *scan)
+enum tp_status tp_scan_read_tiles(struct scan *scan, unsigned work)
 {
     const struct tp_lines *lines = &scan->lines;
-    int64_t block = scan->plan->block;
+    int64_t block = scan->block;
     struct tiles tiles = {.scan = scan};
     tiles.width = (int64_t)(PIECE_BYTES / scan->size) / block;
     tiles.across = (lines->inner + tiles.width - 1) / tiles.width;
     tiles.down = (lines->length + block - 1) / block;
     tiles.count = lines->outer * tiles.down * tiles.across;
     tiles.share = RANGE_BYTES / PIECE_BYTES;
-    scan->work = WORK_BLOCKS;
-    int64_t ranges = (tiles.count + tiles.share - 1) / tiles.share;
-    tp_pool_for(scan->scanner->pool, (size_t)ranges, tiles_task, &tiles);
+    scan->work = work;
+    size_t ranges = (size_t)((tiles.count + tiles.share - 1) / tiles.share);
+    size_t casts = scan->casts.count;
+    tiles.errors = calloc(ranges * casts + 1, sizeof *tiles.errors);
+    if (!tiles.errors)
+        return tp_fail_memory(scan->err);
+    tp_pool_for(scan->scanner->pool, ranges, tiles_task, &tiles);
+    for (size_t i = 0; i < ranges && scan->status == TP_OK; i++)
+        tp_scan_casts_merge(scan, tiles.errors + i * casts);
+    free(tiles.errors);
     return scan->status;
 }

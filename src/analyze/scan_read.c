@@ -28,6 +28,7 @@ enum tp_status tp_scan_prepare(const struct scan *scan, struct worker *worker,
     if (tp_scan_provide(&worker->piece, PIECE_BYTES + EARLY_BYTES) &&
         (scan->walk.dense || tp_scan_provide(&worker->walk, TP_CHUNK_BYTES)) &&
         (!tables || tp_scan_provide(&worker->tables, sizeof *worker->tables)) &&
+        tp_scan_casts_prepare(scan, worker) &&
         tp_scan_provide(&worker->bins, TP_SUMMARY_BINS * sizeof *worker->bins))
         return TP_OK;
     return tp_fail_memory(err);
@@ -40,6 +41,9 @@ void tp_scan_empty(struct worker *worker)
         memset(worker->tables, 0, sizeof *worker->tables);
     if (worker->bins)
         memset(worker->bins, 0, TP_SUMMARY_BINS * sizeof *worker->bins);
+    for (int i = 0; i < TP_SCAN_SPECS; i++)
+        if (worker->tally[i])
+            memset(worker->tally[i], 0, sizeof *worker->tally[i]);
 }
 
 void tp_scan_count_codes(const struct scan *scan, struct worker *worker,
@@ -71,6 +75,7 @@ static void count_piece(const struct scan *scan, const void *codes,
     }
     if (scan->work & WORK_SELECT)
         tp_select_count(scan->select, &span, &gather->worker->tables->select);
+    tp_scan_cast_values(scan, gather, codes, n);
 }
 
 /* Reads and counts elements [first, end), at most PIECE_BYTES. */
@@ -78,7 +83,7 @@ static enum tp_status do_piece(const struct scan *scan, int64_t first,
                                int64_t end, struct gather *gather,
                                struct tp_error *err)
 {
-    bool blocks = scan->work & WORK_BLOCKS;
+    bool blocks = scan->work & WORK_ANY_BLOCKS;
     int64_t early = blocks ? tp_scan_block_begin(scan, first) : first;
     unsigned char *codes = gather->worker->piece;
     enum tp_status status =
@@ -92,7 +97,7 @@ static enum tp_status do_piece(const struct scan *scan, int64_t first,
         bool last = end == scan->walk.count;
         tp_scan_count_blocks(scan, codes, early,
                              last ? end : tp_scan_block_begin(scan, end),
-                             &gather->blocks);
+                             gather);
     }
     return TP_OK;
 }
@@ -126,6 +131,7 @@ void tp_scan_add(struct scan *scan, struct gather *gather)
     if (scan->work & WORK_SELECT)
         tp_select_flush(scan->select, &tables->select, scan->totals);
     tp_block_counts_merge(&scan->blocks, &gather->blocks, 1);
+    tp_scan_casts_add(scan, gather->worker);
     pthread_mutex_unlock(&scan->lock);
 }
 
@@ -151,7 +157,12 @@ static void range_task(void *context, size_t index, unsigned worker)
                             .part = &scan->wave[index]};
     struct tp_error err = {.code = TP_OK};
     size_t range = scan->first_range + index;
+    size_t casts = scan->casts.count;
+    struct tp_quant_error *errors = scan->wave_errors + index * casts;
     memset(gather.part, 0, sizeof *gather.part);
+    memset(errors, 0, casts * sizeof *errors);
+    gather.part->errors = errors;
+    gather.errors = errors;
     enum tp_status status = do_range(scan, range, &gather, &err);
     if (status == TP_OK) {
         tp_scan_add(scan, &gather);
@@ -170,6 +181,7 @@ static void merge_wave(struct scan *scan, size_t count)
                                                 (z_off_t)part->crc_bytes);
         if (scan->work & WORK_VALUES)
             tp_values_merge(&scan->values, &part->values);
+        tp_scan_casts_merge(scan, part->errors);
     }
 }
 
@@ -181,8 +193,13 @@ enum tp_status tp_scan_read(struct scan *scan, unsigned work)
     size_t room = ranges < WAVE_RANGES ? ranges : WAVE_RANGES;
     scan->work = work;
     scan->wave = malloc((room + 1) * sizeof *scan->wave);
-    if (!scan->wave)
+    scan->wave_errors =
+        malloc((room * scan->casts.count + 1) * sizeof *scan->wave_errors);
+    if (!scan->wave || !scan->wave_errors) {
+        free(scan->wave);
+        free(scan->wave_errors);
         return tp_fail_memory(scan->err);
+    }
     for (size_t done = 0; done < ranges && scan->status == TP_OK;) {
         size_t count = ranges - done < room ? ranges - done : room;
         scan->first_range = done;
@@ -191,5 +208,6 @@ enum tp_status tp_scan_read(struct scan *scan, unsigned work)
         done += count;
     }
     free(scan->wave);
+    free(scan->wave_errors);
     return scan->status;
 }

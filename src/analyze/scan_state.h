@@ -12,11 +12,13 @@
 #include "stats/codes.h"
 #include "stats/judge.h"
 #include "stats/select.h"
+#include "stats/tally.h"
 #include "stats/values.h"
 
 /*
  * What the files of the scan share: scan.c (the kinds of tensors, results),
- * scan_read.c (one reading, in parallel), scan_blocks.c (block formats).
+ * scan_read.c (one reading, in parallel), scan_blocks.c (block formats),
+ * scan_quant.c (casts).
  *
  * A scan is one or more readings of the tensor in storage order. A reading is
  * a loop over ranges on the pool, a range a loop over pieces that stay in the
@@ -55,6 +57,7 @@ union tables {
 struct lists {
     double value[TP_CODES];
     uint64_t count[TP_CODES];
+    uint64_t scratch[TP_CODES]; /* for tallies                           */
 };
 
 /* Scratch of one worker. Pointers are NULL until first needed. */
@@ -65,6 +68,10 @@ struct worker {
     struct lists *lists;
     uint32_t *bins;       /* [TP_SUMMARY_BINS], all-zero between ranges   */
     struct tp_block_plan *plan; /* the last one made here                 */
+    /* one for each MX cast, by its number in the request: all-zero between
+     * ranges; and the last plan made here */
+    struct tp_tally *tally[TP_SCAN_SPECS];
+    struct tp_tally_plan *tally_plan[TP_SCAN_SPECS];
 };
 
 struct tp_scanner {
@@ -78,6 +85,7 @@ struct part {
     uint32_t crc;
     uint64_t crc_bytes;
     struct tp_values values;
+    struct tp_quant_error *errors; /* [spec_count] of the direct casts    */
 };
 
 /* What a reading does with the pieces. */
@@ -86,7 +94,33 @@ enum work {
     WORK_CODES = 2,  /* histogram of 8-bit or 16-bit codes into totals    */
     WORK_VALUES = 4, /* moments and top digits of wider ones              */
     WORK_SELECT = 8, /* further digits                                    */
-    WORK_BLOCKS = 16 /* block format counts                               */
+    WORK_BLOCKS = 16, /* block format counts                              */
+    WORK_TALLY = 32, /* MX casts of 8-bit and 16-bit codes                */
+    WORK_QUANT = 64, /* other casts: elementwise                          */
+    WORK_QUANT_BLOCKS = 128, /* and to blocks                             */
+    WORK_ANY_BLOCKS = WORK_BLOCKS | WORK_TALLY | WORK_QUANT_BLOCKS
+};
+
+/* How a cast is simulated. */
+enum cast_kind {
+    CAST_NONE,   /* does not apply                                        */
+    CAST_LIST,   /* from the histogram of codes                           */
+    CAST_TALLY,  /* from that and a tally                                 */
+    CAST_VALUES, /* from the values                                       */
+    CAST_BLOCKS  /* from the values, by blocks                            */
+};
+
+/* The casts of a scan. */
+struct casts {
+    const struct tp_quant_spec *spec;
+    struct tp_quant_error *error; /* of the request                       */
+    size_t count;
+    enum cast_kind kind[TP_SCAN_SPECS];
+    int tensor_scale[TP_SCAN_SPECS];
+    double amax;
+    unsigned works; /* kinds of work there is for them                    */
+    const struct tp_tally_plan *plan[TP_SCAN_SPECS];
+    struct tp_tally *total[TP_SCAN_SPECS]; /* NULL: tallies stay          */
 };
 
 /* One scan. */
@@ -104,7 +138,9 @@ struct scan {
     enum tp_scale_rule rule;
     struct tp_judge judge;
     struct tp_walk walk;
-    struct tp_lines lines;
+    struct tp_lines lines; /* along which blocks lie                      */
+    int64_t block;         /* at a multiple of this, any of them begins   */
+    struct casts casts;
     const struct tp_block_plan *plan; /* of the calling worker              */
 
     /* of the reading under way */
@@ -112,6 +148,7 @@ struct scan {
     size_t first_range;   /* of the wave                                  */
     const struct tp_select *select;
     struct part *wave;    /* [WAVE_RANGES]                                */
+    struct tp_quant_error *wave_errors; /* of their parts                 */
     pthread_mutex_t lock; /* for what follows                             */
     uint64_t *totals;     /* NULL: counts stay in the worker's tables     */
     struct tp_block_counts blocks;
@@ -129,6 +166,7 @@ struct gather {
     struct worker *worker;
     struct part *part;
     struct tp_block_counts blocks;
+    struct tp_quant_error *errors; /* [casts.count], of the range         */
 };
 
 /* --- scan_read.c -------------------------------------------------------- */
@@ -171,14 +209,53 @@ int64_t tp_scan_block_begin(const struct scan *scan, int64_t at);
 /* Whether blocks are small enough to be counted piece by piece. */
 bool tp_scan_blocks_fit(const struct scan *scan);
 
-/* Counts the blocks of elements [first, end) of the walk, at which blocks
+/* Does the block work for elements [first, end) of the walk, at which blocks
  * begin and end; `codes` holds them, aligned to the code size. */
 void tp_scan_count_blocks(const struct scan *scan, const unsigned char *codes,
-                          int64_t first, int64_t end,
-                          struct tp_block_counts *counts);
+                          int64_t first, int64_t end, struct gather *gather);
 
-/* A reading for blocks that do not fit; gathers in scan->blocks, and returns
- * as tp_scan_read does. */
-enum tp_status tp_scan_read_tiles(struct scan *scan);
+/* A reading for blocks that do not fit, which does `work`, of WORK_ANY_BLOCKS;
+ * gathers and returns as tp_scan_read does. */
+enum tp_status tp_scan_read_tiles(struct scan *scan, unsigned work);
+
+/* --- scan_quant.c --------------------------------------------------------- */
+
+/* Takes up the casts of the request: what kinds of work they are. */
+void tp_scan_casts_init(struct scan *scan,
+                        const struct tp_scan_request *request);
+
+/* Provides what tallies need: plans, and totals unless they stay in the
+ * tables of the calling worker. Freed by tp_scan_casts_clear. */
+enum tp_status tp_scan_casts_begin(struct scan *scan, bool totals);
+void tp_scan_casts_clear(struct scan *scan);
+
+/* Provides the tallies of a worker. */
+bool tp_scan_casts_prepare(const struct scan *scan, struct worker *worker);
+
+/* Simulates the casts of scan->work: of rows of blocks, of rows x columns
+ * whose columns are blocks, and elementwise. */
+void tp_scan_cast_rows(const struct scan *scan, struct gather *gather,
+                       const unsigned char *codes, size_t rows,
+                       size_t row_length);
+void tp_scan_cast_columns(const struct scan *scan, struct gather *gather,
+                          const unsigned char *codes, size_t rows,
+                          size_t columns);
+void tp_scan_cast_values(const struct scan *scan, struct gather *gather,
+                         const void *codes, size_t n);
+
+/* Adds the tallies of a worker to the totals. Called under the lock. */
+void tp_scan_casts_add(struct scan *scan, struct worker *worker);
+
+/* Adds the errors of a range, in order. */
+void tp_scan_casts_merge(struct scan *scan,
+                         const struct tp_quant_error *errors);
+
+/* Ends the casts that follow from the list of codes, not yet repeated. */
+void tp_scan_casts_list(struct scan *scan, const struct tp_code_list *list);
+
+/* Does the other casts, once the extrema of the result are known: by a
+ * further reading, or of `codes`, which then hold all of the walk. */
+enum tp_status tp_scan_casts_direct(struct scan *scan,
+                                    const unsigned char *codes);
 
 #endif
