@@ -2,8 +2,9 @@
 /*
  * Proves casts over all 2^32 binary32 patterns (and all 2^16 of the 16-bit
  * sources) by the CRC-32 of their codes in order: every row of
- * vectors/exhaustive_crc32.csv. Run by `make check-exhaustive`, which takes
- * minutes, or with names of rows as arguments.
+ * vectors/exhaustive_crc32.csv. Then the SQNR of 2^24 normal values of every
+ * row of the gaussian vectors. Run by `make check-exhaustive`, which takes
+ * minutes, or with names of rows as arguments ("gaussian" for the latter).
  */
 #include <libdeflate.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 
 #include "base/pool.h"
 #include "data/encode.h"
+#include "unit/gaussian.h"
 
 /* Patterns of one task: their codes stay in the second level cache. */
 enum { PIECE = 1 << 16, PIECES = 1 << 16, BATCH = 4096 };
@@ -122,6 +124,21 @@ static FILE *open_vectors(void)
     return file;
 }
 
+static int wrong_gaussians(void)
+{
+    struct gaussian direct = {.tolerance = 0.02, .samples = 1 << 24};
+    struct gaussian blocks = {.tolerance = 0.02, .samples = 1 << 24};
+    const double begin = now();
+    if (!gaussian_direct(&direct) || !gaussian_blocks(&blocks))
+        return 1;
+    printf("gaussian: %d and %d rows, furthest %.4f and %.4f dB, %d wrong; "
+           "%.1f s\n",
+           direct.rows, blocks.rows, direct.furthest, blocks.furthest,
+           direct.wrong + blocks.wrong, now() - begin);
+    return direct.wrong + blocks.wrong + (direct.rows < 470) +
+           (blocks.rows < 48);
+}
+
 int main(int argc, char **argv)
 {
     struct tp_pool *pool;
@@ -154,5 +171,9 @@ int main(int argc, char **argv)
     fclose(file);
     tp_pool_free(pool);
     printf("%d casts, %d wrong\n", rows, wrong);
+    if (asked_for("gaussian", argc, argv)) {
+        wrong += wrong_gaussians();
+        rows++;
+    }
     return wrong > 0 || rows == 0;
 }

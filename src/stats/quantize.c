@@ -179,7 +179,7 @@ TP_LANES_INLINE void add_kind(const struct tp_quant_batch *batch,
             memcpy(&g.q, batch->q + i, sizeof g.q);
         else
             tp_round_lanes(&batch->rounder, kind, &g.y, &g.q);
-        tp_quant_add(sums, &batch->limits, &g);
+        tp_quant_add(sums, &batch->limits, &g, weighted);
     }
 }
 

@@ -22,8 +22,10 @@ struct blocks {
     const struct tp_quant_spec *spec;
     struct tp_rounder element; /* at scale 2^0                          */
     double max;                /* of the element                        */
-    float encode;              /* NVFP4                                 */
     int block;
+    /* NVFP4 */
+    float encode;
+    float e4m3[127];           /* values of the scale's codes           */
 };
 
 /* What one block's largest magnitude decides. */
@@ -45,6 +47,13 @@ static void blocks_init(struct blocks *blocks,
         .encode = tp_nvfp4_encode(tensor_amax),
         .block = spec->number->block,
     };
+    double values[127];
+    uint8_t codes[127];
+    for (int i = 0; i < 127; i++)
+        codes[i] = (uint8_t)i;
+    tp_dtype_decode(TP_FLOAT8_E4M3FN, codes, 127, values);
+    for (int i = 0; i < 127; i++)
+        blocks->e4m3[i] = (float)values[i];
 }
 
 static void scale_mx(const struct blocks *blocks, double amax,
@@ -67,10 +76,10 @@ static void scale_nvfp4(const struct blocks *blocks, double amax,
                         struct scale *scale)
 {
     const float block_amax = tp_to_binary32(amax);
-    const float value = tp_nvfp4_scale(blocks->encode, block_amax);
+    scale->byte = tp_nvfp4_scale_code(blocks->encode, block_amax);
+    const float value = blocks->e4m3[scale->byte];
     const float inverse = value * (1.0f / blocks->encode);
     const float factor = inverse == 0 ? 0 : 1.0f / inverse;
-    scale->byte = tp_nvfp4_scale_code(blocks->encode, block_amax);
     scale->factor = factor > FLT_MAX ? FLT_MAX : factor;
     scale->rounder = blocks->element;
     scale->limits = (struct tp_quant_limits){
@@ -80,17 +89,19 @@ static void scale_nvfp4(const struct blocks *blocks, double amax,
     };
 }
 
+typedef float float_lanes __attribute__((vector_size(TP_LANES * 4)));
+
 /* One multiplication in binary32, of each lane; larger values are the
  * largest first. */
 TP_LANES_INLINE void multiply_binary32(const tp_lanes *a, float factor,
                                        tp_lanes *y)
 {
-    for (int i = 0; i < TP_LANES; i++) {
-        const double x = (*a)[i];
-        (*y)[i] = x > 0x1.fffffep127 && x <= DBL_MAX
-                      ? 0x1.fffffep127f * factor
-                      : (float)x * factor;
-    }
+    const tp_lanes most = 0x1.fffffep127 - (tp_lanes){0};
+    const tp_lane_ints large = (*a > most) & (*a <= DBL_MAX);
+    const tp_lanes clamped = TP_SELECT(large, most, *a);
+    const float_lanes product =
+        __builtin_convertvector(clamped, float_lanes) * factor;
+    *y = __builtin_convertvector(product, tp_lanes);
 }
 
 /* A block in lanes. */
@@ -128,8 +139,8 @@ TP_LANES_INLINE void add_block(const struct blocks *blocks, const double *x,
                                size_t n, struct tp_quant_lanes *sums,
                                struct tp_quant_error *counts)
 {
-    const bool mx = blocks->block == 32;
-    const size_t lanes = mx ? 32 / TP_LANES : 16 / TP_LANES;
+    const bool mx = blocks->spec->number->kind == TP_NUMBER_MX;
+    const size_t lanes = (size_t)blocks->block / TP_LANES;
     const tp_lane_ints first = {0, 1, 2, 3, 4, 5, 6, 7};
     struct held held;
     struct scale scale;
@@ -151,7 +162,7 @@ TP_LANES_INLINE void add_block(const struct blocks *blocks, const double *x,
         if (!mx)
             multiply_binary32(&held.a[i], scale.factor, &g.y);
         tp_round_lanes(&scale.rounder, TP_ROUNDER_EVEN, &g.y, &g.q);
-        tp_quant_add(sums, &scale.limits, &g);
+        tp_quant_add(sums, &scale.limits, &g, false);
     }
     over = sums->upper + sums->lower - over;
     counts->blocks++;

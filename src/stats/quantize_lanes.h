@@ -34,9 +34,11 @@ struct tp_quant_group {
     tp_lane_ints keep;     /* -1, or 0: counted, but in no sum            */
 };
 
+/* Adds a group; unless `weighted`, weights are 1, or 0 where a is 0. */
 TP_LANES_INLINE void tp_quant_add(struct tp_quant_lanes *sums,
                                   const struct tp_quant_limits *limits,
-                                  const struct tp_quant_group *g)
+                                  const struct tp_quant_group *g,
+                                  bool weighted)
 {
     const tp_lanes infinite = __builtin_inf() - (tp_lanes){0};
     const tp_lane_ints finite = g->a < infinite;
@@ -45,7 +47,6 @@ TP_LANES_INLINE void tp_quant_add(struct tp_quant_lanes *sums,
     const tp_lane_ints use = finite & (g->q < infinite) & g->keep;
     const tp_lane_ints some = (g->a > 0) & finite;
     const tp_lanes zero = {0};
-    const tp_lanes w = __builtin_convertvector(g->weight, tp_lanes);
     const tp_lanes a = TP_SELECT(use, g->a, zero);
     const tp_lanes q = TP_SELECT(use, g->q * limits->back, zero);
     const tp_lanes difference = a - q;
@@ -58,11 +59,17 @@ TP_LANES_INLINE void tp_quant_add(struct tp_quant_lanes *sums,
     sums->underflow += some & (g->q == 0) & g->weight;
     sums->subnormal += some & (g->q < limits->min_normal) & g->weight;
     sums->nonzero += some & use & g->weight;
-    sums->xx += w * (a * a);
-    sums->dd += w * (d * d);
-    sums->xq += w * (a * q);
-    sums->qq += w * (q * q);
-    sums->relative += w * (d / divisor);
+    tp_lanes terms[] = {a * a, d * d, a * q, q * q, d / divisor};
+    if (weighted) {
+        const tp_lanes w = __builtin_convertvector(g->weight, tp_lanes);
+        for (int i = 0; i < 5; i++)
+            terms[i] *= w;
+    }
+    sums->xx += terms[0];
+    sums->dd += terms[1];
+    sums->xq += terms[2];
+    sums->qq += terms[3];
+    sums->relative += terms[4];
     const tp_lane_ints more = (d > sums->most) & (g->weight != 0);
     sums->most = TP_SELECT(more, d, sums->most);
 }

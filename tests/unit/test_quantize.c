@@ -7,6 +7,7 @@
 
 #include "stats/quantize.h"
 #include "stats/tally.h"
+#include "gaussian.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
 
@@ -378,4 +379,22 @@ Test(quantize, elements_are_what_the_definitions_say)
         }
         codes_free(&c);
     }
+}
+
+/* --- published figures ------------------------------------------------------------ */
+
+/* The same with 2^24 random samples is part of check-exhaustive. */
+Test(quantize, sqnr_of_normal_values)
+{
+    struct gaussian direct = {.tolerance = 0.06, .samples = 1 << 16,
+                              .rare = 1e-2};
+    struct gaussian blocks = {.tolerance = 0.06, .samples = 1 << 18};
+    use_isa("");
+    if (!gaussian_direct(&direct) || !gaussian_blocks(&blocks)) {
+        cr_skip("no vectors");
+    }
+    cr_assert_geq(direct.rows, 400);
+    cr_assert_eq(direct.wrong, 0, "furthest %g dB", direct.furthest);
+    cr_assert_eq(blocks.rows, 48);
+    cr_assert_eq(blocks.wrong, 0, "furthest %g dB", blocks.furthest);
 }
