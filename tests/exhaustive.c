@@ -126,7 +126,9 @@ static FILE *open_vectors(void)
 
 static int wrong_gaussians(void)
 {
-    struct gaussian direct = {.tolerance = 0.02, .samples = 1 << 24};
+    /* what happens to less than one in 10^6 does not show in 2^24 */
+    struct gaussian direct = {
+        .tolerance = 0.02, .samples = 1 << 24, .rare = 1e-6};
     struct gaussian blocks = {.tolerance = 0.02, .samples = 1 << 24};
     const double begin = now();
     if (!gaussian_direct(&direct) || !gaussian_blocks(&blocks))
@@ -135,7 +137,7 @@ static int wrong_gaussians(void)
            "%.1f s\n",
            direct.rows, blocks.rows, direct.furthest, blocks.furthest,
            direct.wrong + blocks.wrong, now() - begin);
-    return direct.wrong + blocks.wrong + (direct.rows < 470) +
+    return direct.wrong + blocks.wrong + (direct.rows < 460) +
            (blocks.rows < 48);
 }
 

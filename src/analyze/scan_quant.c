@@ -138,21 +138,26 @@ void tp_scan_cast_rows(const struct scan *scan, struct gather *gather,
  * codes, and as high as the largest block they fill 8 KiB at most. */
 enum { SIDE = 32 };
 
-static void turn(const unsigned char *codes, size_t size, size_t pitch,
-                 size_t rows, size_t columns, unsigned char *turned)
+/* Codes of a matrix, `pitch` codes from row to row. */
+struct tile {
+    const unsigned char *codes;
+    size_t size, pitch, rows, columns;
+};
+
+static void turn(const struct tile *tile, unsigned char *turned)
 {
+    const size_t size = tile->size;
     if (size == 2) {
-        const uint16_t *from = (const uint16_t *)(const void *)codes;
+        const uint16_t *from = (const uint16_t *)(const void *)tile->codes;
         uint16_t *to = (uint16_t *)(void *)turned;
-        for (size_t j = 0; j < columns; j++)
-            for (size_t i = 0; i < rows; i++)
-                to[j * rows + i] = from[i * pitch + j];
+        for (size_t j = 0; j < tile->columns; j++)
+            for (size_t i = 0; i < tile->rows; i++)
+                *to++ = from[i * tile->pitch + j];
         return;
     }
-    for (size_t j = 0; j < columns; j++)
-        for (size_t i = 0; i < rows; i++)
-            memcpy(turned + (j * rows + i) * size,
-                   codes + (i * pitch + j) * size, size);
+    for (size_t j = 0; j < tile->columns; j++)
+        for (size_t i = 0; i < tile->rows; i++, turned += size)
+            memcpy(turned, tile->codes + (i * tile->pitch + j) * size, size);
 }
 
 void tp_scan_cast_columns(const struct scan *scan, struct gather *gather,
@@ -170,8 +175,9 @@ void tp_scan_cast_columns(const struct scan *scan, struct gather *gather,
         size_t high = rows - i < SIDE ? rows - i : SIDE;
         for (size_t j = 0; j < columns; j += SIDE) {
             size_t wide = columns - j < SIDE ? columns - j : SIDE;
-            turn(codes + (i * columns + j) * size, size, columns, high, wide,
-                 turned.bytes);
+            struct tile tile = {codes + (i * columns + j) * size, size,
+                                columns, high, wide};
+            turn(&tile, turned.bytes);
             tp_scan_cast_rows(scan, gather, turned.bytes, wide, high);
         }
     }
@@ -181,13 +187,16 @@ void tp_scan_cast_values(const struct scan *scan, struct gather *gather,
                          const void *codes, size_t n)
 {
     const struct casts *casts = &scan->casts;
+    const struct tp_quant_rows values = {.dtype = scan->real,
+                                         .tensor_amax = casts->amax,
+                                         .codes = codes,
+                                         .rows = 1,
+                                         .row_length = n};
     if (!(scan->work & WORK_QUANT))
         return;
     for (size_t i = 0; i < casts->count; i++)
         if (casts->kind[i] == CAST_VALUES)
-            tp_quant_values(&casts->spec[i], scan->real,
-                            casts->tensor_scale[i], codes, n,
-                            &gather->errors[i]);
+            tp_quant_values(&casts->spec[i], &values, &gather->errors[i]);
 }
 
 /* --- results ----------------------------------------------------------- */
@@ -226,9 +235,6 @@ enum tp_status tp_scan_casts_direct(struct scan *scan,
     if (work == 0)
         return TP_OK;
     casts->amax = fmax(fabs(extrema->min), fabs(extrema->max));
-    for (size_t i = 0; i < casts->count; i++)
-        casts->tensor_scale[i] =
-            tp_quant_tensor_scale(&casts->spec[i], casts->amax);
     if (codes) {
         struct tp_quant_error errors[TP_SCAN_SPECS] = {{0}};
         struct gather gather = {

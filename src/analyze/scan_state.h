@@ -116,7 +116,6 @@ struct casts {
     struct tp_quant_error *error; /* of the request                       */
     size_t count;
     enum cast_kind kind[TP_SCAN_SPECS];
-    int tensor_scale[TP_SCAN_SPECS];
     double amax;
     unsigned works; /* kinds of work there is for them                    */
     const struct tp_tally_plan *plan[TP_SCAN_SPECS];

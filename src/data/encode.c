@@ -30,7 +30,7 @@ enum tp_rounding tp_rounding_by_name(const struct tp_number *number,
     return TP_ROUND_COUNT;
 }
 
-/* --- HiF8 ---------------------------------------------------------------- */
+/* --- HiF8 -------------------------------------------------------------- */
 
 /* First code of each binade from 2^-22 to 2^15. */
 static const uint8_t hif8_first[] = {
@@ -161,7 +161,7 @@ unsigned tp_hif8_encode_hybrid(enum tp_dtype dtype, uint32_t bits)
     return hif8_code(magnitude) | (signbit(x) && a > 0 ? 0x80 : 0);
 }
 
-/* --- all formats ---------------------------------------------------------- */
+/* --- all formats ------------------------------------------------------- */
 
 /* Entries by the upper bits of a double: eight of each binade of HiF8. */
 enum { HIF8_ENTRIES = 8 * (15 - HIF8_LEAST + 1) };
@@ -423,7 +423,7 @@ double tp_number_decode(const struct tp_number *number, unsigned code)
     return code & sign ? -value : value;
 }
 
-/* --- E8M0 ------------------------------------------------------------------ */
+/* --- E8M0 -------------------------------------------------------------- */
 
 double tp_e8m0_value(unsigned byte)
 {

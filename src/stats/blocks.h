@@ -28,13 +28,13 @@ enum tp_scale_rule {
                        (halves up)                                        */
     TP_SCALE_RCEIL, /* least k with amax <= max * 2^k                     */
     TP_SCALE_RCEIL_F32, /* the same computed as amax * (1 / max) in binary32:
-                       differs for one subnormal product per format, which
-                       only the plans below take as TP_SCALE_RCEIL        */
+                       differs for one binary32 amax per format. The plans
+                       below, which only count, take it as TP_SCALE_RCEIL */
     TP_SCALE_COUNT
 };
 
-/* "floor", "ceil", "even", "rceil", "rceil_f32"; by_name gives TP_SCALE_COUNT for others,
- * and TP_SCALE_FLOOR for NULL and "". */
+/* "floor", "ceil", "even", "rceil", "rceil_f32"; by_name gives TP_SCALE_COUNT
+ * for others, and TP_SCALE_FLOOR for NULL and "". */
 const char *tp_scale_rule_name(enum tp_scale_rule rule);
 enum tp_scale_rule tp_scale_rule_by_name(const char *name);
 

@@ -30,7 +30,7 @@ enum tp_nonfinite tp_nonfinite_by_name(const char *name)
     return (enum tp_nonfinite)i;
 }
 
-/* --- the accumulator ------------------------------------------------------ */
+/* --- the accumulator --------------------------------------------------- */
 
 void tp_quant_merge(struct tp_quant_error *into,
                     const struct tp_quant_error *from, uint64_t times)
@@ -125,7 +125,7 @@ void tp_hif8_regimes(const struct tp_summary *summary, int tensor_scale,
     }
 }
 
-/* --- what is asked --------------------------------------------------------- */
+/* --- what is asked ----------------------------------------------------- */
 
 /* Scales beyond this would take values out of the doubles. */
 enum { SCALE_MOST = 400 };
@@ -158,7 +158,7 @@ bool tp_quant_applies(const struct tp_quant_spec *spec, enum tp_dtype dtype)
     return spec->rounding != TP_ROUND_HYBRID || info->code_size <= 4;
 }
 
-/* --- batches ---------------------------------------------------------------- */
+/* --- batches ----------------------------------------------------------- */
 
 TP_LANES_INLINE void add_kind(const struct tp_quant_batch *batch,
                               enum tp_rounder_kind kind, bool weighted,
@@ -257,7 +257,7 @@ void tp_quant_batch_pad(struct tp_quant_batch *batch)
     }
 }
 
-/* --- elementwise formats ------------------------------------------------------ */
+/* --- elementwise formats ----------------------------------------------- */
 
 static void batch_init(struct tp_quant_batch *batch,
                        const struct tp_quant_spec *spec, int scale)
@@ -332,24 +332,25 @@ void tp_quant_list(const struct tp_quant_spec *spec, enum tp_dtype dtype,
     error->tensor_scale = scale;
 }
 
-void tp_quant_values(const struct tp_quant_spec *spec, enum tp_dtype dtype,
-                     int tensor_scale, const void *codes, size_t n,
+void tp_quant_values(const struct tp_quant_spec *spec,
+                     const struct tp_quant_rows *rows,
                      struct tp_quant_error *error)
 {
     struct tp_quant_batch batch;
-    const size_t size = tp_dtype_info(dtype)->size;
-    const unsigned char *at = codes;
-    batch_init(&batch, spec, tensor_scale);
+    const int scale = tp_quant_tensor_scale(spec, rows->tensor_amax);
+    const size_t size = tp_dtype_info(rows->dtype)->size;
+    const unsigned char *at = rows->codes;
+    batch_init(&batch, spec, scale);
     batch.weighted = false;
-    error->tensor_scale = tensor_scale;
-    while (n > 0) {
+    error->tensor_scale = scale;
+    for (size_t n = rows->rows * rows->row_length; n > 0;) {
         const size_t some = n < TP_QUANT_BATCH ? n : TP_QUANT_BATCH;
         batch.n = some;
         batch.values = some;
-        tp_dtype_decode(dtype, at, some, batch.x);
+        tp_dtype_decode(rows->dtype, at, some, batch.x);
         tp_quant_batch_pad(&batch);
         if (batch.given)
-            round_hybrid(&batch, dtype, tensor_scale);
+            round_hybrid(&batch, rows->dtype, scale);
         tp_quant_batch_add(&batch, error);
         at += some * size;
         n -= some;

@@ -147,25 +147,23 @@ void tp_quant_list(const struct tp_quant_spec *spec, enum tp_dtype dtype,
 
 /* --- from values --------------------------------------------------------- */
 
-/*
- * Adds the error of an elementwise cast of n codes of `dtype` (a real
- * floating dtype; native order, any alignment). `tensor_scale` is s.
- */
-void tp_quant_values(const struct tp_quant_spec *spec, enum tp_dtype dtype,
-                     int tensor_scale, const void *codes, size_t n,
-                     struct tp_quant_error *error);
-
-/*
- * Adds the error of a cast to blocks (MX, NVFP4) of `rows` rows of
- * `row_length` codes, laid out as for tp_blocks_count. `tensor_amax` is the
- * largest finite magnitude of the tensor, for NVFP4. Any floating dtype.
- */
+/* Values under way: `rows` rows of `row_length` codes each, contiguous, in
+ * native byte order, of any alignment. */
 struct tp_quant_rows {
-    enum tp_dtype dtype; /* real */
-    double tensor_amax;
+    enum tp_dtype dtype; /* floating; of one real number                  */
+    double tensor_amax;  /* largest finite magnitude of the whole tensor,
+                            for TP_SCALED_AMAX and NVFP4                  */
     const void *codes;
     size_t rows, row_length;
 };
+
+/* Adds the error of an elementwise cast, for which rows mean nothing. */
+void tp_quant_values(const struct tp_quant_spec *spec,
+                     const struct tp_quant_rows *rows,
+                     struct tp_quant_error *error);
+
+/* Adds the error of a cast to blocks (MX, NVFP4). They begin at the begin of
+ * each row, and the last of a row may be short. */
 void tp_quant_blocks(const struct tp_quant_spec *spec,
                      const struct tp_quant_rows *rows,
                      struct tp_quant_error *error);

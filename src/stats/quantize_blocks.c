@@ -259,7 +259,7 @@ void tp_quant_blocks(const struct tp_quant_spec *spec,
     rows_portable(&blocks, rows, error);
 }
 
-/* --- one block, code by code ----------------------------------------------- */
+/* --- one block, code by code ------------------------------------------- */
 
 unsigned tp_quant_block_codes(const struct tp_quant_spec *spec,
                               double tensor_amax, const double *x, size_t n,

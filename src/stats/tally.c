@@ -32,7 +32,7 @@ void tp_tally_plan_init(struct tp_tally_plan *plan,
             (int16_t)(spec->number->emin + slot - 127 - first + 1);
 }
 
-/* --- the few ----------------------------------------------------------------- */
+/* --- the few ----------------------------------------------------------- */
 
 /* Exponent field of a magnitude > 0, as if there were no subnormals. */
 static int field_of(const struct tp_block_plan *plan, unsigned magnitude)
@@ -81,12 +81,21 @@ static void lose_block(const struct tp_tally_plan *plan, int slot,
     }
 }
 
-/* Takes care of a block's codes that are above or below the limits of the
- * slot: those of the mask. */
-static void tally_block(const struct tp_tally_plan *plan, int slot,
-                        const uint16_t *codes, size_t n, uint32_t mask,
-                        struct tp_tally *tally)
+/* A block whose scale is known. */
+struct found {
+    const uint16_t *codes;
+    size_t n;
+    int slot;
+    uint32_t mask; /* codes above or below the limits of the slot */
+};
+
+/* Takes care of the codes of the mask. */
+static void tally_block(const struct tp_tally_plan *plan,
+                        const struct found *found, struct tp_tally *tally)
 {
+    const uint16_t *codes = found->codes;
+    const int slot = found->slot;
+    const uint32_t mask = found->mask;
     const struct tp_block_limits *limits = &plan->blocks.limits[slot];
     struct tp_quant_error *counts = &tally->counts;
     const uint64_t infinity = plan->blocks.infinity;
@@ -104,7 +113,7 @@ static void tally_block(const struct tp_tally_plan *plan, int slot,
     counts->saturated_blocks += over;
     counts->nonfinite_blocks += special;
     if (special && plan->spec.nonfinite == TP_NONFINITE_BLOCK) {
-        lose_block(plan, slot, codes, n, tally);
+        lose_block(plan, slot, codes, found->n, tally);
         return;
     }
     for (uint32_t left = mask; left != 0; left &= left - 1) {
@@ -119,7 +128,7 @@ static void tally_block(const struct tp_tally_plan *plan, int slot,
     }
 }
 
-/* --- the many ---------------------------------------------------------------- */
+/* --- the many ---------------------------------------------------------- */
 
 /* Counts that change with every block, kept in registers. */
 struct seen {
@@ -173,7 +182,7 @@ TP_INLINE void block_portable(const struct tp_tally_plan *plan,
     }
     see(seen, slot, largest);
     if (mask != 0)
-        tally_block(plan, slot, codes, n, mask, tally);
+        tally_block(plan, &(struct found){codes, n, slot, mask}, tally);
 }
 
 typedef void rows_fn(const struct tp_tally_plan *plan, const uint16_t *codes,
@@ -231,7 +240,7 @@ block_avx512(const struct tp_tally_plan *plan, const uint16_t *codes,
             _mm512_set1_epi16((short)limits->fewer));
     see(seen, slot, largest);
     if (mask != 0)
-        tally_block(plan, slot, codes, n, mask, tally);
+        tally_block(plan, &(struct found){codes, n, slot, mask}, tally);
 }
 
 TP_TARGET_AVX512 static void row_avx512(const struct tp_tally_plan *plan,
@@ -284,7 +293,7 @@ block_avx2(const struct tp_tally_plan *plan, const uint16_t *codes,
     const uint32_t mask = (uint32_t)_mm256_movemask_epi8(packed);
     see(seen, slot, largest);
     if (mask != 0)
-        tally_block(plan, slot, codes, 32, mask, tally);
+        tally_block(plan, &(struct found){codes, 32, slot, mask}, tally);
 }
 
 TP_TARGET_AVX2 static void row_avx2(const struct tp_tally_plan *plan,
@@ -357,7 +366,7 @@ void tp_tally_flush(struct tp_tally *from, struct tp_tally *into)
     }
 }
 
-/* --- the outcome --------------------------------------------------------------- */
+/* --- the outcome ------------------------------------------------------- */
 
 /* Finding values of tallied codes in the list, and the batch under way. */
 struct finish {

@@ -114,8 +114,11 @@ int main(int argc, char **argv)
             specs[n].number = tp_number_by_id(sets[i][n]);
         const double s = seconds(scanner, &tensor, specs, n);
         alone = i == 0 ? s : alone;
-        printf("%-12s %6.3f s, %6.2f GB/s", n == 1 ? sets[i][0] : n ? "default" : "-", s,
-               (double)bytes / s * 1e-9);
+        printf("%-12s %6.3f s, %6.2f GB/s",
+               n == 1  ? sets[i][0]
+               : n > 1 ? "default"
+                       : "-",
+               s, (double)bytes / s * 1e-9);
         if (i > 0)
             printf("; the casts alone %6.3f s, %6.2f GB/s", s - alone,
                    (double)bytes / (s - alone) * 1e-9);

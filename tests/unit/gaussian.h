@@ -148,8 +148,13 @@ static inline int gaussian_direct(struct gaussian *g)
             const double sigma = exp2(rows[i].log2_sigma);
             for (int j = 0; j < GAUSSIAN_PIECE; j++)
                 y[j] = x[j] * sigma;
-            tp_quant_values(&rows[i].spec, TP_FLOAT64, 0, y, GAUSSIAN_PIECE,
-                            &rows[i].error);
+            tp_quant_values(
+                &rows[i].spec,
+                &(struct tp_quant_rows){.dtype = TP_FLOAT64,
+                                        .codes = y,
+                                        .rows = 1,
+                                        .row_length = GAUSSIAN_PIECE},
+                &rows[i].error);
         }
     }
     for (int i = 0; i < n; i++) {

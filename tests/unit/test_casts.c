@@ -160,19 +160,16 @@ static void check(struct tp_tensor *tensor, int axis_from_last)
                              fabs(result.summary.extrema.max));
     for (int i = 0; i < SPECS; i++) {
         struct tp_quant_error expected = {0};
+        const struct tp_quant_rows values = {
+            .dtype = tensor->dtype,
+            .tensor_amax = amax,
+            .codes = plain,
+            .rows = rows,
+            .row_length = (size_t)tensor->shape[axis]};
         if (specs[i].number->kind == TP_NUMBER_ELEMENT)
-            tp_quant_values(&specs[i], tensor->dtype,
-                            tp_quant_tensor_scale(&specs[i], amax), plain,
-                            (size_t)tensor->numel, &expected);
+            tp_quant_values(&specs[i], &values, &expected);
         else
-            tp_quant_blocks(&specs[i],
-                            &(struct tp_quant_rows){
-                                .dtype = tensor->dtype,
-                                .tensor_amax = amax,
-                                .codes = plain,
-                                .rows = rows,
-                                .row_length = (size_t)tensor->shape[axis]},
-                            &expected);
+            tp_quant_blocks(&specs[i], &values, &expected);
         assert_like(&one[i], &expected, formats[i]);
     }
     /* the target's counts are those of its cast, number 5 */

@@ -26,7 +26,7 @@ static uint64_t noise(uint64_t *state)
     return *state;
 }
 
-/* --- the definitions, one value at a time in long double --------------------- */
+/* --- the definitions, one value at a time in long double --------------- */
 
 struct truth {
     struct tp_quant_error e;
@@ -148,7 +148,7 @@ static void assert_equal(const struct tp_quant_error *got,
 #undef NEAR
 }
 
-/* --- data ---------------------------------------------------------------------- */
+/* --- data -------------------------------------------------------------- */
 
 struct codes {
     enum tp_dtype dtype;
@@ -230,7 +230,7 @@ static struct listed *list_of(const struct codes *c)
     return l;
 }
 
-/* --- tests ----------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------- */
 
 static const enum tp_dtype narrow[] = {
     TP_BFLOAT16, TP_FLOAT16, TP_FLOAT8_E4M3FN, TP_FLOAT8_E5M2,
@@ -363,7 +363,12 @@ Test(quantize, elements_are_what_the_definitions_say)
         for (int isa = 0; isa < ISAS; isa++) {
             use_isa(isas[isa]);
             struct tp_quant_error got = {0};
-            tp_quant_values(&spec, dtype, scale, c.code, c.n, &got);
+            tp_quant_values(&spec,
+                            &(struct tp_quant_rows){.dtype = dtype,
+                                                    .codes = c.code,
+                                                    .rows = 1,
+                                                    .row_length = c.n},
+                            &got);
             assert_equal(&got, &t.e, spec.number->id);
             if (isa == 0) {
                 first = got;
@@ -381,7 +386,7 @@ Test(quantize, elements_are_what_the_definitions_say)
     }
 }
 
-/* --- published figures ------------------------------------------------------------ */
+/* --- published figures ------------------------------------------------- */
 
 /* The same with 2^24 random samples is part of check-exhaustive. */
 Test(quantize, sqnr_of_normal_values)
