@@ -137,7 +137,7 @@ static int wrong_gaussians(void)
            "%.1f s\n",
            direct.rows, blocks.rows, direct.furthest, blocks.furthest,
            direct.wrong + blocks.wrong, now() - begin);
-    return direct.wrong + blocks.wrong + (direct.rows < 460) +
+    return direct.wrong + blocks.wrong + (direct.rows < 470) +
            (blocks.rows < 48);
 }
 

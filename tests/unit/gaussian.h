@@ -18,8 +18,9 @@
 struct gaussian {
     double tolerance;
     size_t samples;  /* of each row                                  */
-    double rare;     /* rows are left out whose overflow is rarer, but
-                        not 0: few samples show too little of it     */
+    double rare;     /* rows are left out whose overflow is rarer, yet
+                        counts in the integral: the samples are too few
+                        to show it                                   */
     int rows, wrong; /* out                                          */
     double furthest; /* out, dB                                      */
 };
@@ -113,7 +114,7 @@ static inline int gaussian_read(FILE *file, double rare,
             strcmp(r.format, "e4m3fn") == 0 ? "e4m3" : r.format);
         r.spec.rounding =
             over > 1e-6 ? TP_ROUND_SATURATE : TP_ROUND_DEFAULT;
-        if (over == 0 || over >= rare)
+        if (over < 1e-9 || over >= rare) /* hardly ever, or often enough */
             rows[n++] = r;
     }
     return n;
