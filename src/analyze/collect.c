@@ -26,6 +26,7 @@ struct file_result {
 struct worker {
     struct tp_tensor_file file;
     struct tp_scan_result scan; /* 32 KiB: too large for a stack */
+    struct tp_quant_choice quant;
 };
 
 struct collector {
@@ -130,7 +131,7 @@ static void add_failure(struct collector *c, struct file_result *result,
 
 /* Moves what a row borrows from the open file into the run. */
 static bool keep_texts(struct collector *c, struct tp_row *row,
-                       const struct tp_summary *summary)
+                       const struct worker *worker)
 {
     struct tp_label *label = &row->label;
     const char **const texts[] = {
@@ -144,8 +145,11 @@ static bool keep_texts(struct collector *c, struct tp_row *row,
         *texts[i] = tp_intern(&c->texts, &c->run->arena, *texts[i]);
         kept = kept && *texts[i];
     }
-    row->packed = tp_summary_pack(summary, &c->run->arena);
+    row->packed = tp_summary_pack(&worker->scan.summary, &c->run->arena);
     kept = kept && row->packed;
+    if (worker->quant.count)
+        row->quant = tp_quant_pack(&worker->quant, &c->run->arena);
+    kept = kept && (row->quant || !worker->quant.count);
     pthread_mutex_unlock(&c->lock);
     return kept;
 }
@@ -162,10 +166,17 @@ static void scan_tensor(struct collector *c, struct file_result *result,
                                        c->options->backward_format};
     const struct tp_number *target =
         tp_row_describe(tensor, &worker->file.label, &rules, shape, &row);
+    worker->quant.count = 0;
+    if (c->options->quant)
+        tp_quant_choose(c->options->quant, tensor->dtype, target,
+                        &worker->quant);
     const struct tp_scan_request request = {
         .target = target,
         .scale_rule = c->options->mx_scale,
         .worker = number,
+        .specs = worker->quant.specs,
+        .spec_count = worker->quant.count,
+        .errors = worker->quant.errors,
     };
     row.file = path;
     if (tp_scan(c->scanner, tensor, &request, &worker->scan, &err) != TP_OK) {
@@ -175,7 +186,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
     tp_row_measure(&row, &worker->scan);
     if (tp_grow(&result->rows, &result->row_capacity, result->row_count + 1,
                 sizeof *result->rows, NULL) != TP_OK ||
-        !keep_texts(c, &row, &worker->scan.summary)) {
+        !keep_texts(c, &row, worker)) {
         set_fatal(c);
         return;
     }
@@ -276,6 +287,24 @@ static void note_conflicts(struct tp_run *run,
                     count, count == 1 ? "" : "s", where, first);
 }
 
+/* Says once that integers and the like have no quantisation rows. */
+static void note_unquantised(struct tp_run *run)
+{
+    size_t count = 0;
+    const struct tp_row *first = NULL;
+    for (size_t i = 0; i < run->row_count && run->quant.plan.count; i++) {
+        if (run->rows[i].quant)
+            continue;
+        first = count++ ? first : &run->rows[i];
+    }
+    if (count)
+        tp_run_note(run,
+                    "%zu tensor%s of a dtype without number formats to "
+                    "compare %s no rows in /quantization. First: %s (%s)",
+                    count, count == 1 ? "" : "s",
+                    count == 1 ? "has" : "have", first->file, first->dtype);
+}
+
 static void add_totals(struct tp_run *run, const struct file_result *result,
                        uint64_t size)
 {
@@ -287,9 +316,11 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
 }
 
 /* Joins the files' results in the order of their paths. */
-static enum tp_status assemble(struct tp_run *run, struct file_result *results,
+static enum tp_status assemble(const struct collector *c,
                                struct tp_error *err)
 {
+    struct tp_run *run = c->run;
+    struct file_result *results = c->results;
     for (size_t i = 0; i < run->files.count; i++)
         add_totals(run, &results[i], run->files.files[i].size);
     size_t problems = run->files.problem_count;
@@ -312,7 +343,10 @@ static enum tp_status assemble(struct tp_run *run, struct file_result *results,
         free(result->rows);
         result->rows = NULL;
     }
+    if (c->options->quant)
+        run->quant.plan = *c->options->quant;
     note_conflicts(run, results);
+    note_unquantised(run);
     tp_row_note_unknown_types(run);
     return tp_run_number(run, err);
 }
@@ -348,7 +382,7 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     if (c->fatal.code != TP_OK)
         return tp_fail_memory(err);
-    return assemble(c->run, c->results, err);
+    return assemble(c, err);
 }
 
 enum tp_status tp_collect(struct tp_pool *pool,

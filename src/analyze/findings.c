@@ -21,6 +21,11 @@ const struct tp_rule tp_rules[] = {
      "share of elements, not zero, that the target format rounds to zero: "
      "above 10 % medium, above 1 % low",
      tp_rule_underflow},
+    {"sqnr",
+     "signal to quantisation noise of the target format below --min_sqnr: "
+     "low, or medium when it is also more than 10 dB below the median of its "
+     "place",
+     tp_rule_sqnr},
     {NULL, NULL, NULL},
 };
 

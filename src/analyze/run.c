@@ -89,5 +89,6 @@ void tp_run_clear(struct tp_run *run)
     free(run->rows);
     free(run->skipped);
     free(run->notes);
+    tp_quant_clear(&run->quant);
     memset(run, 0, sizeof *run);
 }

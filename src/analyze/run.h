@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/quant_groups.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/label.h"
@@ -35,6 +36,7 @@ struct tp_row {
     struct tp_counts counts;
     struct tp_numbers numbers; /* exact, the quantiles too                */
     const struct tp_packed *packed;
+    const uint8_t *quant; /* tp_quant_next; NULL: no cast was simulated   */
 };
 
 /* One thing that could not be analysed. */
@@ -51,6 +53,7 @@ struct tp_run {
     size_t row_count;
     struct tp_skipped *skipped;
     size_t skipped_count;
+    struct tp_quant quant;      /* what number formats do to the rows      */
     const char **notes; /* warnings, one sentence each             */
     size_t note_count;
     size_t note_capacity;

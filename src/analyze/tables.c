@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "analyze/quant_tables.h"
 #include "stats/stats.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
@@ -142,4 +143,7 @@ void tp_run_tables_make(const struct tp_run *run,
     };
     for (size_t i = 0; i < TP_RUN_TABLES; i++)
         tables->tables[i] = made[i];
+    tp_quant_tables_make(run, &tables->tables[TP_TABLE_QUANTIZATION],
+                         &tables->tables[TP_TABLE_QUANT_GROUPS],
+                         &tables->tables[TP_TABLE_RECOMMENDATIONS]);
 }

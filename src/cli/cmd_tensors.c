@@ -28,6 +28,7 @@ struct session {
     const struct tp_options *options;
     struct tp_text command_line;
     struct tp_pool *pool;
+    struct tp_quant_plan quant;
     struct tp_run run;
     struct tp_groups groups;
     struct tp_findings findings;
@@ -45,6 +46,20 @@ static void note_command_line(struct session *s, int argc, char **argv)
     }
 }
 
+/* Which casts to simulate; words that are not known are usage errors. */
+static enum tp_status plan_quant(struct session *s, struct tp_error *err)
+{
+    const struct tp_quant_options how = {
+        .formats = s->options->formats,
+        .rounding = s->options->rounding,
+        .mx_scale = s->options->mx_scale,
+        .nonfinite = s->options->mx_nonfinite,
+        .min_sqnr = s->options->min_sqnr,
+        .max_underflow = s->options->max_underflow / 100,
+    };
+    return tp_quant_plan_make(&how, &s->quant, err);
+}
+
 static enum tp_status collect(struct session *s, struct tp_error *err)
 {
     const struct tp_options *options = s->options;
@@ -55,6 +70,7 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
                                            .mx_scale = options->mx_scale,
                                            .backward_format =
                                                options->backward_format,
+                                           .quant = &s->quant,
                                            .progress = tp_progress_update,
                                            .progress_context = &progress,
                                            .stop = &tp_interrupted};
@@ -193,6 +209,8 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
 {
     enum tp_status status = tp_groups_make(&s->run, &s->groups, err);
     if (status == TP_OK)
+        status = tp_quant_groups_make(&s->run, err);
+    if (status == TP_OK)
         status = tp_findings_make(&s->run, &s->findings, err);
     if (status == TP_OK)
         status = write_hdf5(s, err);
@@ -254,6 +272,8 @@ static enum tp_status analyse(struct session *s, struct tp_error *err)
 {
     const char *output_dir = s->options->output_dir;
     enum tp_status status = tp_check_options(s->options, "DIR", err);
+    if (status == TP_OK)
+        status = plan_quant(s, err);
     if (status != TP_OK)
         return status;
     /* Before the work, so that an output that cannot be written is not

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/quant.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -23,11 +24,23 @@ const struct tp_option tp_option_table[] = {
      TP_FOR_TENSORS, AT(fail_on)},
     {"format", NULL, "text|json", "text", "form of the result on stdout",
      TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT, AT(format)},
+    {"formats", "LIST", NULL, "the common ones",
+     "number formats to simulate, or none", TP_OPTION_TEXT, TP_FOR_TENSORS,
+     AT(formats)},
     {"help", NULL, NULL, NULL, "show this help", TP_OPTION_FLAG, TP_FOR_ALL,
      AT(help)},
     {"jobs", "N", NULL, "one per processor", "threads to use", TP_OPTION_COUNT,
      TP_FOR_TENSORS | TP_FOR_INSPECT, AT(jobs)},
-    {"mx_scale", NULL, "floor|ceil|even|rceil", "floor",
+    {"max_underflow", "PERCENT", NULL, "1",
+     "underflow that a recommended format may have", TP_OPTION_REAL,
+     TP_FOR_TENSORS, AT(max_underflow)},
+    {"min_sqnr", "DB", NULL, "20",
+     "SQNR that a recommended format must reach", TP_OPTION_REAL,
+     TP_FOR_TENSORS, AT(min_sqnr)},
+    {"mx_nonfinite", NULL, "block|elem", "block",
+     "what a NaN or Inf makes of its block", TP_OPTION_CHOICE, TP_FOR_TENSORS,
+     AT(mx_nonfinite)},
+    {"mx_scale", NULL, "floor|ceil|even|rceil|rceil_f32", "floor",
      "rule for the block scale of MX formats", TP_OPTION_CHOICE,
      TP_FOR_TENSORS | TP_FOR_INSPECT, AT(mx_scale)},
     {"no_plots", NULL, NULL, NULL, "make no figures", TP_OPTION_FLAG,
@@ -38,6 +51,8 @@ const struct tp_option tp_option_table[] = {
      TP_OPTION_CHOICE, TP_FOR_TENSORS, AT(plot_format)},
     {"quiet", NULL, NULL, NULL, "no summary, no progress, no warnings",
      TP_OPTION_FLAG, TP_FOR_ALL, AT(quiet)},
+    {"rounding", NULL, "ta|ta_sat|te|hybrid", "ta", "how HiF8 rounds",
+     TP_OPTION_CHOICE, TP_FOR_TENSORS, AT(rounding)},
     {"tensor_dir", "DIR", NULL, NULL,
      "directory with dumped tensors; may be repeated", TP_OPTION_TEXT,
      TP_FOR_TENSORS, AT(tensor_dir)},
@@ -117,6 +132,21 @@ static enum tp_status set_count(void *slot, const struct tp_option *row,
     return TP_OK;
 }
 
+static enum tp_status set_real(void *slot, const struct tp_option *row,
+                               const char *value, struct tp_error *err)
+{
+    const double most = 1000; /* dB or percent: beyond any use */
+    char *end;
+    double number = strtod(value, &end);
+    bool plain = (*value >= '0' && *value <= '9') || *value == '.';
+    if (!plain || *end || !(number >= 0 && number <= most))
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--%s takes a number from 0 to %g, not \"%s\"",
+                       row->name, most, value);
+    memcpy(slot, &number, sizeof number);
+    return TP_OK;
+}
+
 static enum tp_status set_value(struct tp_options *options,
                                 const struct tp_option *row, const char *value,
                                 struct tp_error *err)
@@ -124,6 +154,8 @@ static enum tp_status set_value(struct tp_options *options,
     void *slot = (char *)options + row->offset;
     if (row->kind == TP_OPTION_COUNT)
         return set_count(slot, row, value, err);
+    if (row->kind == TP_OPTION_REAL)
+        return set_real(slot, row, value, err);
     if (row->kind == TP_OPTION_CHOICE && !is_choice(row->values, value))
         return tp_fail(err, TP_E_USAGE, -1, "--%s takes %s, not \"%s\"",
                        row->name, row->values, value);
@@ -172,7 +204,12 @@ enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
                                    .format = "text",
                                    .plot_format = "png",
                                    .fail_on = "none",
-                                   .mx_scale = "floor"};
+                                   .mx_scale = "floor",
+                                   .mx_nonfinite = "block",
+                                   .formats = TP_QUANT_FORMATS,
+                                   .rounding = "ta",
+                                   .min_sqnr = 20,
+                                   .max_underflow = 1};
     enum tp_status status = TP_OK;
     bool only_inputs = false;
     for (int i = 0; i < count && status == TP_OK; i++) {

@@ -18,7 +18,8 @@ enum tp_option_kind {
     TP_OPTION_FLAG,   /* bool: true when given                            */
     TP_OPTION_TEXT,   /* const char *                                     */
     TP_OPTION_CHOICE, /* const char *, one of `values`                    */
-    TP_OPTION_COUNT   /* uint64_t, 1 or more                              */
+    TP_OPTION_COUNT,  /* uint64_t, 1 or more                              */
+    TP_OPTION_REAL    /* double, 0 or more                                */
 };
 
 /* Which commands take an option. */
@@ -49,7 +50,10 @@ struct tp_options {
     size_t input_count, input_capacity;
     const char *tensor_dir; /* the last one given; see inputs             */
     const char *output_dir, *device, *format, *plot_format, *fail_on;
-    const char *mx_scale, *backward_format;
+    const char *mx_scale, *mx_nonfinite, *backward_format;
+    const char *formats, *rounding; /* see struct tp_quant_options        */
+    double min_sqnr;                /* dB                                 */
+    double max_underflow;           /* percent                            */
     uint64_t jobs; /* 0: as many as processors                    */
     bool quiet, verbose, no_plots, help, version, dump_options;
 };

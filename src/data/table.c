@@ -7,7 +7,7 @@
 static const char *cell(const struct tp_table *table, size_t row,
                         const struct tp_column *column)
 {
-    assert(row < table->row_count);
+    assert(row < table->row_count && !table->make);
     return (const char *)table->rows + row * table->row_size + column->offset;
 }
 
@@ -52,4 +52,19 @@ const struct tp_column *tp_table_column(const struct tp_table *table,
             return &table->columns[i];
     }
     return NULL;
+}
+
+struct tp_table tp_table_window(const struct tp_table *table, size_t first,
+                                size_t count, void *room)
+{
+    struct tp_table window = *table;
+    assert(first + count <= table->row_count);
+    window.row_count = count;
+    window.make = NULL;
+    window.rows = room;
+    if (table->make)
+        table->make(table->rows, first, count, room);
+    else
+        window.rows = (const char *)table->rows + first * table->row_size;
+    return window;
 }

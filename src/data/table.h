@@ -34,14 +34,26 @@ struct tp_table {
     size_t column_count;
     const void *rows;
     size_t row_count, row_size;
+    /* Not NULL: rows are made when they are needed. Makes `count` of them
+     * from row `first` on; `rows` is what they are made from. */
+    void (*make)(const void *rows, size_t first, size_t count, void *made);
 };
 
-/* The value of a cell; the column must have the type asked for. A count is
+/* The value of a cell; the column must have the type asked for, and the table
+ * its rows (tp_table_window gives one such). A count is
  * read as a number, too. Borrowed from the row. */
 const char *tp_cell_text(const struct tp_table *table, size_t row,
                          const struct tp_column *column);
 double tp_cell_number(const struct tp_table *table, size_t row,
                       const struct tp_column *column);
+
+/*
+ * Rows [first, first + count) as a table that has its rows: those of `table`
+ * or, where rows are made, new ones in `room` (count * row_size bytes, aligned
+ * for any type; NULL will do otherwise). Borrows both.
+ */
+struct tp_table tp_table_window(const struct tp_table *table, size_t first,
+                                size_t count, void *room);
 
 /* The column of this name, or NULL. */
 const struct tp_column *tp_table_column(const struct tp_table *table,

@@ -22,16 +22,28 @@ struct writer {
     size_t *widths;  /* bytes of each column                             */
     size_t row_size;
     char *buffer; /* CHUNK_ROWS packed rows                           */
+    void *room;   /* CHUNK_ROWS rows of a table that makes them       */
     hid_t type, space, properties, dataset;
 };
 
-static size_t widest(const struct tp_table *table,
-                     const struct tp_column *column)
+/* Rows from `first` on, at most CHUNK_ROWS of them. */
+static struct tp_table chunk_of(const struct writer *w, size_t first)
+{
+    size_t left = w->table->row_count - first;
+    return tp_table_window(w->table, first,
+                           left < CHUNK_ROWS ? left : CHUNK_ROWS, w->room);
+}
+
+/* Bytes of a text column: of its longest value. */
+static size_t widest(const struct writer *w, const struct tp_column *column)
 {
     size_t width = 1; /* HDF5 has no text of width 0 */
-    for (size_t i = 0; i < table->row_count; i++) {
-        size_t length = strlen(tp_cell_text(table, i, column));
-        width = length > width ? length : width;
+    for (size_t row = 0; row < w->table->row_count; row += CHUNK_ROWS) {
+        struct tp_table chunk = chunk_of(w, row);
+        for (size_t i = 0; i < chunk.row_count; i++) {
+            size_t length = strlen(tp_cell_text(&chunk, i, column));
+            width = length > width ? length : width;
+        }
     }
     return width;
 }
@@ -41,12 +53,14 @@ static enum tp_status lay_out(struct writer *w, struct tp_error *err)
     size_t count = w->table->column_count;
     w->offsets = calloc(count, sizeof *w->offsets);
     w->widths = calloc(count, sizeof *w->widths);
-    if (!w->offsets || !w->widths)
+    if (w->table->make)
+        w->room = calloc(CHUNK_ROWS, w->table->row_size);
+    if (!w->offsets || !w->widths || (w->table->make && !w->room))
         return tp_fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         const struct tp_column *column = &w->table->columns[i];
         w->offsets[i] = w->row_size;
-        w->widths[i] = column->type == TP_COLUMN_TEXT ? widest(w->table, column)
+        w->widths[i] = column->type == TP_COLUMN_TEXT ? widest(w, column)
                                                       : sizeof(double);
         w->row_size += w->widths[i];
     }
@@ -135,13 +149,14 @@ static bool make_dataset(struct writer *w, hid_t file)
     return w->dataset >= 0;
 }
 
-static void pack_cell(const struct writer *w, size_t row, size_t i, char *to)
+static void pack_cell(const struct writer *w, const struct tp_table *chunk,
+                      size_t row, size_t i, char *to)
 {
-    const struct tp_column *column = &w->table->columns[i];
-    const char *from = (const char *)w->table->rows + row * w->table->row_size +
-                       column->offset;
+    const struct tp_column *column = &chunk->columns[i];
+    const char *from =
+        (const char *)chunk->rows + row * chunk->row_size + column->offset;
     if (column->type == TP_COLUMN_TEXT) {
-        const char *text = tp_cell_text(w->table, row, column);
+        const char *text = tp_cell_text(chunk, row, column);
         size_t length = strlen(text);
         memcpy(to, text, length);
         memset(to + length, 0, w->widths[i] - length);
@@ -154,11 +169,13 @@ static void pack_cell(const struct writer *w, size_t row, size_t i, char *to)
     }
 }
 
-static bool write_rows(struct writer *w, size_t first, size_t count)
+static bool write_rows(struct writer *w, size_t first)
 {
+    struct tp_table chunk = chunk_of(w, first);
+    size_t count = chunk.row_count;
     for (size_t row = 0; row < count; row++) {
-        for (size_t i = 0; i < w->table->column_count; i++)
-            pack_cell(w, first + row, i,
+        for (size_t i = 0; i < chunk.column_count; i++)
+            pack_cell(w, &chunk, row, i,
                       w->buffer + row * w->row_size + w->offsets[i]);
     }
     hsize_t start = first, length = count;
@@ -227,6 +244,7 @@ static void writer_clear(struct writer *w)
     free(w->offsets);
     free(w->widths);
     free(w->buffer);
+    free(w->room);
 }
 
 static enum tp_status write_table(hid_t file, const struct tp_table *table,
@@ -241,10 +259,8 @@ static enum tp_status write_table(hid_t file, const struct tp_table *table,
     if (status == TP_OK) {
         bool done = make_type(&w) && make_dataset(&w, file) && add_units(&w);
         for (size_t row = 0; done && row < table->row_count;
-             row += CHUNK_ROWS) {
-            size_t left = table->row_count - row;
-            done = write_rows(&w, row, left < CHUNK_ROWS ? left : CHUNK_ROWS);
-        }
+             row += CHUNK_ROWS)
+            done = write_rows(&w, row);
         if (!done)
             status = tp_fail(err, TP_E_IO, -1, "cannot write table /%s",
                              table->name);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_ANALYZE_RECOMMEND_H
+#define TP_ANALYZE_RECOMMEND_H
+
+#include "analyze/quant_groups.h"
+
+/*
+ * Which number format to take for a group of tensors: the narrowest that
+ * reaches plan->min_sqnr, keeps underflow within plan->max_underflow and
+ * makes no infinity or NaN; among equally wide ones the one with the best
+ * SQNR. Only formats narrower than what is stored are looked at; when none
+ * will do, the advice is to keep that.
+ */
+
+struct tp_recommend_input {
+    const struct tp_quant_plan *plan;
+    const struct tp_quant_group *groups; /* of one place, by cast          */
+    size_t count;                        /* at least 1                     */
+    const char *dtype;                   /* stored                         */
+    struct tp_arena *arena;              /* owns the texts                 */
+};
+
+/* Fills in *made. TP_E_MEMORY only. */
+enum tp_status tp_recommend(const struct tp_recommend_input *input,
+                            struct tp_recommendation *made,
+                            struct tp_error *err);
+
+#endif
