@@ -23,8 +23,8 @@ const struct tp_rule tp_rules[] = {
      tp_rule_underflow},
     {"sqnr",
      "signal to quantisation noise of the target format below --min_sqnr: "
-     "low, or medium when it is also more than 10 dB below the median of its "
-     "place",
+     "low, or medium when it is also below 10 dB, or more than 10 dB below "
+     "the median of its place",
      tp_rule_sqnr},
     {NULL, NULL, NULL},
 };

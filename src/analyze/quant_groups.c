@@ -75,6 +75,12 @@ static int compare_places(const struct tp_quant_place *a,
     return result ? result : order_text(a->tensor_name, b->tensor_name);
 }
 
+bool tp_quant_same_place(const struct tp_quant_place *a,
+                         const struct tp_quant_place *b)
+{
+    return a->grouping == b->grouping && compare_places(a, b) == 0;
+}
+
 bool tp_quant_place_has(const struct tp_quant_place *place,
                         const struct tp_row *row)
 {

@@ -93,6 +93,10 @@ struct tp_quant {
  * when the plan is empty. TP_E_MEMORY only. */
 enum tp_status tp_quant_groups_make(struct tp_run *run, struct tp_error *err);
 
+/* Whether two places are the same, of the same grouping. */
+bool tp_quant_same_place(const struct tp_quant_place *a,
+                         const struct tp_quant_place *b);
+
 /* Whether a row belongs to a place. */
 bool tp_quant_place_has(const struct tp_quant_place *place,
                         const struct tp_row *row);

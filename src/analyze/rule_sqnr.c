@@ -15,6 +15,9 @@
  * place usually does not have. */
 static const double far_below = 10;
 
+/* Noise of a tenth of the signal's power: a loss anywhere. */
+static const double lost = 10;
+
 /* The rows of one place that have an SQNR, and what is said of them. */
 struct verdict {
     const struct tp_row *worst, *earliest;
@@ -40,6 +43,12 @@ static double sqnr_of(const struct tp_rule_input *input,
     if (cast == plan->count || !tp_quant_metrics_of_row(row, cast, &metrics))
         return NAN;
     return metrics.sqnr_db;
+}
+
+/* Below this a loss is of medium severity (dB). */
+static double medium_limit(double limit, double median)
+{
+    return fmax(fmin(limit, median - far_below), fmin(limit, lost));
 }
 
 /* Counts the rows [0, n) of sqnr that are below a limit. */
@@ -109,14 +118,15 @@ static void describe(const struct tp_rule_input *input,
     finding->baseline = verdict->median;
     finding->iteration = verdict->earliest->label.iteration;
     finding->excess =
-        far ? (verdict->median - verdict->sqnr) / far_below
-            : (limit - verdict->sqnr) / (limit > 0 ? limit : 1) + 1;
+        1 + ((far ? medium_limit(limit, verdict->median) : limit) -
+             verdict->sqnr) /
+                far_below;
     finding->evidence = tp_finding_text(
         input,
         "%" PRIu64 " of %" PRIu64 " tensors below %.1f dB in %s; worst "
         "%.1f dB%s, median of the place %.1f dB",
         verdict->count, verdict->all,
-        far ? fmin(limit, verdict->median - far_below) : limit,
+        far ? medium_limit(limit, verdict->median) : limit,
         worst->target_format, verdict->sqnr, tp_text_get(&where),
         verdict->median);
     finding->suggestion = advice_for(input, worst);
@@ -136,7 +146,7 @@ static enum tp_status judge(const struct tp_rule_input *input,
         scratch[i] = sqnr_of(input, rows[i]);
     verdict.median = median_of(scratch, n, scratch + n, &verdict.all);
     enum tp_severity level = TP_SEVERITY_MEDIUM;
-    find_worst(rows, scratch, n, fmin(limit, verdict.median - far_below),
+    find_worst(rows, scratch, n, medium_limit(limit, verdict.median),
                &verdict);
     if (!verdict.worst) {
         level = TP_SEVERITY_LOW;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/report_quant.h"
 #include "stats/stats.h"
 
 /* The labels of a place as they are asked for by rows and findings. */
@@ -344,6 +345,7 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
     add_input(report, text);
     add_group_table(report, "quant_type", most, text);
     add_group_table(report, "tensor_name", most, text);
+    tp_report_quant(report->run, most, most == 0, text);
     add_findings(report, most, color, text);
     add_worst(report, most, text);
     add_skipped(report, most, text);

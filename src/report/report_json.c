@@ -135,6 +135,8 @@ void tp_report_json(const struct tp_report *report, struct tp_text *text)
     tp_text_add(text, ",\n");
     add_figures(report, text);
     add_groups(&tables.tables[TP_TABLE_GROUPS], text);
+    add_table(&tables.tables[TP_TABLE_RECOMMENDATIONS], text);
+    tp_text_add(text, ",\n");
     add_table(&tables.tables[TP_TABLE_FINDINGS], text);
     tp_text_add(text, "}\n");
 }

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report_quant.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COLUMNS_MAX = 12, NAME_WIDTH = 34 };
+
+/* The casts that are columns: plain ones that every tensor has. */
+static size_t choose_columns(const struct tp_quant_plan *plan,
+                             size_t columns[COLUMNS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < plan->scaled && count < COLUMNS_MAX; i++) {
+        if (plan->casts[i].listed)
+            columns[count++] = i;
+    }
+    return count;
+}
+
+static void add_sqnr(const struct tp_quant_group *group, struct tp_text *text)
+{
+    double sqnr = group ? group->metrics.sqnr_db : NAN;
+    const char *lost = group && group->nonfinite_out ? "*" : " ";
+    if (isnan(sqnr))
+        tp_text_add(text, " %11s", "- ");
+    else if (isinf(sqnr))
+        tp_text_add(text, " %10s%s", "exact", lost);
+    else
+        tp_text_add(text, " %10.1f%s", sqnr, lost);
+}
+
+static const struct tp_quant_group *find_group(const struct tp_quant *quant,
+                                               size_t first, size_t cast)
+{
+    const struct tp_quant_place *place = &quant->groups[first].place;
+    for (size_t i = first; i < quant->group_count; i++) {
+        const struct tp_quant_group *group = &quant->groups[i];
+        if (!tp_quant_same_place(&group->place, place))
+            return NULL;
+        if (group->cast == cast)
+            return group;
+    }
+    return NULL;
+}
+
+static void add_place(const struct tp_quant_place *place, struct tp_text *text)
+{
+    struct tp_text words = {0};
+    tp_quant_place_words(place, &words);
+    tp_text_add(text, "  %-*s", NAME_WIDTH, tp_text_get(&words));
+    tp_text_clear(&words);
+}
+
+/* One name: its first group is groups[first]. */
+static void add_line(const struct tp_quant *quant, size_t first,
+                     const size_t *columns, size_t count, struct tp_text *text)
+{
+    const struct tp_quant_place *place = &quant->groups[first].place;
+    add_place(place, text);
+    for (size_t i = 0; i < count; i++)
+        add_sqnr(find_group(quant, first, columns[i]), text);
+    for (size_t i = 0; i < quant->recommendation_count; i++) {
+        const struct tp_recommendation *its = &quant->recommendations[i];
+        if (tp_quant_same_place(&its->place, place))
+            tp_text_add(text, "  %s", its->advice);
+    }
+    tp_text_add(text, "\n");
+}
+
+static void add_names(const struct tp_quant *quant, size_t most,
+                      struct tp_text *text)
+{
+    size_t columns[COLUMNS_MAX], lines = 0;
+    size_t count = choose_columns(&quant->plan, columns);
+    const struct tp_quant_place *last = NULL;
+    tp_text_add(text, "\n%-*s", NAME_WIDTH + 2, "SQNR by format [dB]");
+    for (size_t i = 0; i < count; i++)
+        tp_text_add(text, " %10s ", quant->plan.casts[columns[i]].format);
+    tp_text_add(text, " recommended\n");
+    for (size_t i = 0; i < quant->group_count; i++) {
+        const struct tp_quant_place *place = &quant->groups[i].place;
+        if (place->grouping != TP_QUANT_BY_NAME ||
+            (last && tp_quant_same_place(last, place)))
+            continue;
+        last = place;
+        if (!most || lines < most)
+            add_line(quant, i, columns, count, text);
+        lines++;
+    }
+    if (most && lines > most)
+        tp_text_add(text, "  ... and %zu more in /quantization_groups\n",
+                    lines - most);
+    tp_text_add(text,
+                "  * some finite elements become infinite or NaN, and are "
+                "left out\n  recommended: the narrowest format with at least "
+                "%g dB and at most %g %% underflow;\n  scaled: with a power "
+                "of two per tensor\n",
+                quant->plan.min_sqnr, 100 * quant->plan.max_underflow);
+}
+
+static void add_places(const struct tp_quant *quant, size_t most,
+                       struct tp_text *text)
+{
+    size_t lines = 0;
+    tp_text_add(text, "\nRecommended for each place\n");
+    for (size_t i = 0; i < quant->recommendation_count; i++) {
+        const struct tp_recommendation *its = &quant->recommendations[i];
+        if (its->place.grouping != TP_QUANT_BY_PLACE ||
+            (lines++ >= most && most))
+            continue;
+        add_place(&its->place, text);
+        tp_text_add(text, " %-18s %s\n", its->advice, its->reason);
+    }
+    if (most && lines > most)
+        tp_text_add(text, "  ... and %zu more in /recommendations\n",
+                    lines - most);
+}
+
+void tp_report_quant(const struct tp_run *run, size_t most, bool places,
+                     struct tp_text *text)
+{
+    if (run->quant.group_count == 0)
+        return;
+    add_names(&run->quant, most, text);
+    if (places)
+        add_places(&run->quant, most, text);
+}
