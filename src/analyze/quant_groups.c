@@ -38,8 +38,8 @@ struct placed {
     const struct tp_row *row;
 };
 
-static struct tp_quant_place place_of(const struct tp_row *row,
-                                      enum tp_quant_grouping grouping)
+struct tp_quant_place tp_quant_place_of(const struct tp_row *row,
+                                        enum tp_quant_grouping grouping)
 {
     const struct tp_label *label = &row->label;
     bool full = grouping == TP_QUANT_BY_PLACE;
@@ -84,7 +84,7 @@ bool tp_quant_same_place(const struct tp_quant_place *a,
 bool tp_quant_place_has(const struct tp_quant_place *place,
                         const struct tp_row *row)
 {
-    struct tp_quant_place its = place_of(row, place->grouping);
+    struct tp_quant_place its = tp_quant_place_of(row, place->grouping);
     return compare_places(place, &its) == 0;
 }
 
@@ -229,7 +229,7 @@ static enum tp_status group_by(struct maker *maker,
     size_t n = 0;
     for (size_t i = 0; i < run->row_count; i++) {
         if (is_wanted(&run->rows[i], grouping))
-            placed[n++] = (struct placed){place_of(&run->rows[i], grouping),
+            placed[n++] = (struct placed){tp_quant_place_of(&run->rows[i], grouping),
                                           &run->rows[i]};
     }
     if (n)
@@ -293,10 +293,8 @@ enum tp_status tp_quant_groups_make(struct tp_run *run, struct tp_error *err)
 
 void tp_quant_clear(struct tp_quant *quant)
 {
-    for (size_t i = 0; i < quant->sweep_count; i++) {
-        for (int f = 0; f < 3; f++)
-            free(quant->sweeps[i].sqnr[f]);
-    }
+    for (size_t i = 0; i < quant->sweep_count; i++)
+        free(quant->sweeps[i].sqnr[0]);
     free(quant->sweeps);
     free(quant->first);
     free(quant->groups);

@@ -68,10 +68,11 @@ struct tp_recommendation {
 /* How SQNR depends on a scale exponent, for one tensor. */
 struct tp_quant_sweep {
     size_t row;          /* of the run                                     */
+    struct tp_quant_place place;
     size_t count;        /* exponents, from `first` on                     */
     int first;
-    int amax_exponent;   /* ilogb of the largest magnitude                 */
-    double *sqnr[3];     /* [count]: of tp_quant_sweep_formats             */
+    double *sqnr[3];     /* [count]: of tp_quant_sweep_formats; NaN where
+                            something overflows. sqnr[0] owns them all     */
 };
 
 extern const char *const tp_quant_sweep_formats[3];
@@ -92,6 +93,10 @@ struct tp_quant {
 /* Makes groups and recommendations of a run whose rows are there. Nothing
  * when the plan is empty. TP_E_MEMORY only. */
 enum tp_status tp_quant_groups_make(struct tp_run *run, struct tp_error *err);
+
+/* The place of a row. */
+struct tp_quant_place tp_quant_place_of(const struct tp_row *row,
+                                        enum tp_quant_grouping grouping);
 
 /* Whether two places are the same, of the same grouping. */
 bool tp_quant_same_place(const struct tp_quant_place *a,

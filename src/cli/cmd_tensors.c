@@ -11,6 +11,7 @@
 #include "analyze/figures.h"
 #include "analyze/findings.h"
 #include "analyze/group.h"
+#include "analyze/quant_sweep.h"
 #include "analyze/tables.h"
 #include "base/file.h"
 #include "base/pool.h"
@@ -187,8 +188,11 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
 {
     if (s->options->no_plots)
         return TP_OK;
-    enum tp_status status =
-        tp_figures_build(&s->run, s->pool, &s->figures, err);
+    enum tp_status status = TP_OK;
+    if (s->quant.count)
+        status = tp_quant_sweep(&s->run, s->pool, err);
+    if (status == TP_OK)
+        status = tp_figures_build(&s->run, s->pool, &s->figures, err);
     if (status != TP_OK)
         return status;
     const struct tp_plot_options how = {s->options->output_dir,
