@@ -68,6 +68,11 @@ void tp_fig_fp8_statistics(struct tp_fig *fig);
 void tp_fig_bf16_density(struct tp_fig *fig);
 void tp_fig_bf16_shape(struct tp_fig *fig);
 
+/* fig_fp8.c */
+void tp_fig_fp8_grids(struct tp_fig *fig);
+void tp_fig_fp8_errors(struct tp_fig *fig);
+void tp_fig_fp8_normality(struct tp_fig *fig);
+
 /* fig_quant.c */
 void tp_fig_sqnr_by_layer(struct tp_fig *fig);
 void tp_fig_loss_by_format(struct tp_fig *fig);

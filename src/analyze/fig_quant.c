@@ -310,10 +310,13 @@ static const char *map_row(struct tp_fig *fig,
     return tp_fig_text(fig, "%s %s", place->operation, shown_name(place));
 }
 
-static void add_map(struct tp_fig *fig, const char *quant_type)
+/* One quant type; advice is numbered from 1, since heat maps show zeros as
+ * white, and all panels have the same colours. */
+static void add_map(struct tp_fig *fig, const char *quant_type,
+                    struct words *advice)
 {
     const struct tp_quant *quant = &fig->facts->run->quant;
-    struct words rows = {.count = 0}, advice = {.count = 0};
+    struct words rows = {.count = 0};
     struct tp_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
         tp_fig_alloc(fig, 3 * TP_PANEL_ROWS_MAX + 3, sizeof *table);
@@ -329,12 +332,12 @@ static void add_map(struct tp_fig *fig, const char *quant_type)
             continue;
         size_t row =
             place_word(&rows, map_row(fig, &its->place), NAMES_MAX);
-        size_t what = place_word(&advice, its->advice, NAMES_MAX);
+        size_t what = place_word(advice, its->advice, NAMES_MAX);
         if (row == NAMES_MAX || what == NAMES_MAX)
             continue;
         cell[0] = (double)its->place.layer_idx;
         cell[1] = (double)row;
-        cell[2] = (double)what;
+        cell[2] = (double)what + 1;
         cells->rows++;
     }
     struct tp_panel panel = {
@@ -342,25 +345,32 @@ static void add_map(struct tp_fig *fig, const char *quant_type)
         .title = *quant_type ? quant_type : "all tensors",
         .x = layer_axis(cells),
         .y = name_axis(fig, rows.of, rows.count, TP_SCALE_ROWS),
-        .z = name_axis(fig, advice.of, advice.count, TP_SCALE_LINEAR),
+        .z = name_axis(fig, advice->of, advice->count, TP_SCALE_LINEAR),
         .series = cells,
         .series_count = 1,
         .cell_width = 1,
         .cell_height = 1,
     };
     panel.z.label = "recommended format [name]";
+    panel.z.min += 1;
+    panel.z.max += 1;
+    for (size_t i = 0; i < panel.z.tic_count; i++)
+        ((struct tp_tic *)panel.z.tics)[i].at += 1;
     tp_fig_add(fig, &panel);
 }
 
 void tp_fig_recommendation_map(struct tp_fig *fig)
 {
     const struct tp_quant *quant = &fig->facts->run->quant;
-    struct words types = {.count = 0};
+    struct words types = {.count = 0}, advice = {.count = 0};
     for (size_t i = 0; i < quant->recommendation_count; i++) {
-        if (quant->recommendations[i].place.grouping == TP_QUANT_BY_PLACE)
-            place_word(&types, quant->recommendations[i].place.quant_type,
-                       4);
+        const struct tp_recommendation *its = &quant->recommendations[i];
+        if (its->place.grouping != TP_QUANT_BY_PLACE ||
+            its->place.layer_idx < 0)
+            continue;
+        place_word(&types, its->place.quant_type, 4);
+        place_word(&advice, its->advice, NAMES_MAX);
     }
     for (size_t i = 0; i < types.count; i++)
-        add_map(fig, types.of[i]);
+        add_map(fig, types.of[i], &advice);
 }

@@ -101,6 +101,17 @@ const struct tp_figure_info tp_figure_table[] = {
      "8-bit runs: mean, std, min and max of each tensor",
      "tensors of a hifp8, mxfp8 or fp8 run", tp_fig_fp8_statistics},
 
+    {"fp8_grids", "fp8_analysis",
+     "8-bit runs: magnitudes over the values that the formats have",
+     "nonzero elements of a hifp8, mxfp8 or fp8 run", tp_fig_fp8_grids},
+    {"fp8_errors", "fp8_analysis",
+     "The same tensor in HiF8 and in MXFP8: signal to quantisation noise",
+     "simulated casts (--formats) to hif8 and mxfp8_e4m3",
+     tp_fig_fp8_errors},
+    {"fp8_normality", "fp8_analysis",
+     "8-bit runs against a normal distribution (D: Kolmogorov distance)",
+     "tensors of a hifp8, mxfp8 or fp8 run", tp_fig_fp8_normality},
+
     {"bf16_density", "bf16_analysis", "bf16: distribution and density",
      "tensors of a bf16 run, or stored as bfloat16", tp_fig_bf16_density},
     {"bf16_shape", "bf16_analysis",

@@ -22,30 +22,39 @@ enum {
 /* A row, and how bad its own format is for it. */
 struct candidate {
     size_t row;
+    int order; /* of the format: the tensor's own comes first */
     double sqnr;
 };
 
 static int compare_candidates(const void *left, const void *right)
 {
     const struct candidate *a = left, *b = right;
+    if (a->order != b->order)
+        return a->order - b->order;
     if (a->sqnr != b->sqnr)
         return a->sqnr < b->sqnr ? -1 : 1;
     return (a->row > b->row) - (a->row < b->row);
 }
 
-/* SQNR in the format that the file names or, if that is exact, in HiF8. */
-static double sqnr_of(const struct tp_run *run, const struct tp_row *row)
+/* SQNR in the format that the file names or, if that is exact, in HiF8 or
+ * E4M3. False when all are. */
+static bool rate(const struct tp_run *run, struct candidate *candidate)
 {
+    const struct tp_row *row = &run->rows[candidate->row];
     const struct tp_quant_plan *plan = &run->quant.plan;
     const char *const formats[] = {row->target_format, "hif8", "e4m3"};
     struct tp_quant_metrics metrics;
     for (int i = 0; i < 3; i++) {
         size_t cast = tp_quant_plan_find(plan, formats[i]);
-        if (cast < plan->count && tp_quant_metrics_of_row(row, cast, &metrics)
-            && isfinite(metrics.sqnr_db))
-            return metrics.sqnr_db;
+        if (cast == plan->count ||
+            !tp_quant_metrics_of_row(row, cast, &metrics) ||
+            !isfinite(metrics.sqnr_db))
+            continue;
+        candidate->order = i;
+        candidate->sqnr = metrics.sqnr_db;
+        return true;
     }
-    return NAN;
+    return false;
 }
 
 static bool fits(const struct tp_row *row)
@@ -54,12 +63,14 @@ static bool fits(const struct tp_row *row)
            isfinite(row->numbers.abs_max) && row->numbers.abs_max > 0;
 }
 
-/* Another tensor of a place that has one already says little new. */
+/* Another tensor of a place, or the same under another quant type, says
+ * little new. */
 static bool is_new_place(const struct tp_run *run, size_t row)
 {
     struct tp_quant_place place =
         tp_quant_place_of(&run->rows[row], TP_QUANT_BY_PLACE);
     for (size_t i = 0; i < run->quant.sweep_count; i++) {
+        place.quant_type = run->quant.sweeps[i].place.quant_type;
         if (tp_quant_same_place(&run->quant.sweeps[i].place, &place))
             return false;
     }
@@ -149,9 +160,8 @@ enum tp_status tp_quant_sweep(struct tp_run *run, struct tp_pool *pool,
     if (status == TP_OK)
         status = tp_scanner_new(pool, &scanner, err);
     for (size_t i = 0; i < run->row_count && status == TP_OK; i++) {
-        double sqnr = sqnr_of(run, &run->rows[i]);
-        if (fits(&run->rows[i]) && !isnan(sqnr))
-            worst[count++] = (struct candidate){i, sqnr};
+        worst[count].row = i;
+        count += fits(&run->rows[i]) && rate(run, &worst[count]);
     }
     if (count)
         qsort(worst, count, sizeof *worst, compare_candidates);
