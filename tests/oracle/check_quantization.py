@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Recomputes /quantization of summary.h5 from the files it was made of.
+
+    python3 tests/oracle/check_quantization.py OUTPUT_DIR [--limit N]
+
+Every row (or of every N-th tensor so that about N remain): casts by search in
+the table of all values (number_formats.py), sums in extended precision.
+Prints the worst difference of each column per format. Exits 1 when a ratio
+differs at all, or another number by more than 1e-12 of itself.
+"""
+import collections
+import sys
+
+import h5py
+import numpy as np
+import torch
+
+import check_summary
+import number_formats
+
+RATIOS = ("overflow_ratio", "underflow_ratio", "subnormal_ratio",
+          "saturated_block_ratio")
+REALS = ("sqnr_db", "mse", "max_abs_error", "mean_rel_error", "cosine")
+TOLERANCE = 1e-12
+
+# Element formats that have neither an infinity nor a NaN to overflow into.
+SATURATING = ("e3m2", "e2m3", "e2m1")
+
+
+def cast_blocks(x, element, rule):
+    """Values of MX blocks with their padding, and which elements are real."""
+    blocks, real = number_formats.mx_blocks(x)
+    finite = np.where(np.isfinite(blocks), np.abs(blocks), 0)
+    shared = number_formats.mx_exponents(finite.max(axis=1, initial=0),
+                                         element, rule)[:, None]
+    scaled = np.ldexp(blocks, -shared)
+    with np.errstate(all="ignore"):
+        q = np.clip(element.round(scaled), -element.max, element.max)
+    q = np.ldexp(q, shared)
+    lost = ~np.isfinite(blocks).all(axis=1)
+    q[lost] = np.nan
+    saturated = (np.abs(scaled) > element.max).any(axis=1)
+    return blocks[real], q[real], saturated
+
+
+def expected(x, name, rule):
+    """All columns of a row, from float64 values in their shape."""
+    upper, lower, underflow, subnormal = number_formats.judge(x, name, rule)
+    saturated = np.nan
+    n = x.size
+    if name in number_formats.MX:
+        element = number_formats.FORMATS[number_formats.MX[name]]
+        flat, q, blocks = cast_blocks(x, element, rule)
+        saturated = blocks.sum() / len(blocks) if len(blocks) else np.nan
+    else:
+        flat = x.ravel()
+        with np.errstate(all="ignore"):
+            q = number_formats.FORMATS[name].round(flat)
+        if name in SATURATING:
+            most = number_formats.FORMATS[name].max
+            q = np.clip(q, -most, most)
+    good = np.isfinite(flat) & np.isfinite(q)
+    v, q = flat[good].astype(np.longdouble), q[good].astype(np.longdouble)
+    d = v - q
+    some = v != 0
+    with np.errstate(all="ignore"):
+        xx, dd, xq, qq = (s.sum() for s in (v * v, d * d, v * q, q * q))
+        row = {"overflow_ratio": np.float64(upper + lower) / n,
+               "underflow_ratio": np.float64(underflow) / n,
+               "subnormal_ratio": np.float64(subnormal) / n,
+               "saturated_block_ratio": saturated,
+               "sqnr_db": 10 * np.log10(xx / dd) if xx > 0 else np.nan,
+               "mse": dd / len(v) if len(v) else np.nan,
+               "max_abs_error": np.abs(d).max() if len(v) else np.nan,
+               "mean_rel_error": (np.abs(d[some]) / np.abs(v[some])).mean()
+               if some.any() else np.nan,
+               "cosine": xq / np.sqrt(xx * qq) if xx * qq > 0 else np.nan}
+    return row
+
+
+def load(file, cache):
+    if cache.get("file") != file:
+        payload = torch.load(file, map_location="cpu", weights_only=False)
+        cache.update(file=file,
+                     tensors=dict(check_summary.tensors_of(payload)))
+    return cache["tensors"]
+
+
+def difference(got, want):
+    want = float(want)
+    if np.isnan(got) and np.isnan(want) or got == want:
+        return 0.0
+    if not (np.isfinite(got) and np.isfinite(want)):
+        return np.inf
+    return abs(got - want) / max(abs(want), 1e-300)
+
+
+def main():
+    limit = int(sys.argv[sys.argv.index("--limit") + 1]) \
+        if "--limit" in sys.argv else None
+    with h5py.File(sys.argv[1] + "/summary.h5") as summary:
+        tensors = summary["tensors"][()]
+        rows = summary["quantization"][()]
+    step = max(1, len(tensors) // limit) if limit else 1
+    worst = collections.defaultdict(float)
+    seen, bad, cache = 0, 0, {}
+    for row in rows:
+        tensor = tensors[row["tensor"]]
+        name = row["format"].decode()
+        if row["tensor"] % step or row["rounding"] not in (b"ta", b"rne") or \
+                name == "nvfp4":  # its binary32 steps have vectors instead
+            continue
+        value = load(tensor["file"].decode(), cache)[tensor["path"].decode()]
+        want = expected(check_summary.values_of(value), name,
+                        row["scale_rule"].decode())
+        seen += 1
+        for column in RATIOS + REALS:
+            off = difference(row[column], want[column])
+            worst[name, column] = max(worst[name, column], off)
+            if off > (0 if column in RATIOS else TOLERANCE):
+                bad += 1
+                if bad <= 20:
+                    print("%s %s %s: %r, expected %r" % (
+                        tensor["file"].decode(), name, column, row[column],
+                        float(want[column])))
+    for name in sorted({name for name, _ in worst}):
+        print("%-12s" % name, " ".join(
+            "%s %.1e" % (column, worst[name, column])
+            for column in RATIOS + REALS if worst[name, column]) or "equal")
+    print("%d rows of %d compared, %d differ" % (seen, len(rows), bad))
+    return bad > 0 or seen == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
