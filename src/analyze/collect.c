@@ -174,6 +174,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         .target = target,
         .scale_rule = c->options->mx_scale,
         .worker = number,
+        .block_axis = c->options->block_axis,
         .specs = worker->quant.specs,
         .spec_count = worker->quant.count,
         .errors = worker->quant.errors,
@@ -299,9 +300,9 @@ static void note_unquantised(struct tp_run *run)
     }
     if (count)
         tp_run_note(run,
-                    "%zu tensor%s of a dtype without number formats to "
-                    "compare %s no rows in /quantization. First: %s (%s)",
-                    count, count == 1 ? "" : "s",
+                    "%zu tensor%s not floating-point and %s no rows in "
+                    "/quantization. First: %s (%s)",
+                    count, count == 1 ? " is" : "s are",
                     count == 1 ? "has" : "have", first->file, first->dtype);
 }
 

@@ -21,6 +21,7 @@ struct tp_collect_options {
     const char *backward_format; /* number format id for backward
                                     tensors of MX runs; NULL: as
                                     forward                            */
+    int block_axis; /* of blocks, counted from the last one: 0           */
     const struct tp_quant_plan *quant; /* casts to simulate; NULL: none   */
     /* Called now and then, never by two threads at once; may be NULL. */
     void (*progress)(void *context, uint64_t files_done, uint64_t files_all,

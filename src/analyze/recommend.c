@@ -40,11 +40,17 @@ static double sqnr_of(const struct tp_quant_group *group)
     return isnan(sqnr) ? INFINITY : sqnr;
 }
 
+/* Ratios of no elements do not exist. */
+static bool is_empty(const struct tp_quant_group *group)
+{
+    return isnan(group->metrics.underflow_ratio);
+}
+
 static bool meets(const struct tp_quant_group *group,
                   const struct tp_quant_plan *plan)
 {
     return sqnr_of(group) >= plan->min_sqnr && !overflows(group, plan) &&
-           !(group->metrics.underflow_ratio > plan->max_underflow);
+           group->metrics.underflow_ratio <= plan->max_underflow;
 }
 
 /* Whether a is the better of two that both do, or both do not. */
@@ -136,6 +142,10 @@ static void explain_keep(const struct tp_recommend_input *input,
 {
     const struct tp_quant_group *plain = best_of(input, false, true);
     const struct tp_quant_group *scaled = best_of(input, true, true);
+    if (is_empty(&input->groups[0])) {
+        tp_text_add(text, "no elements");
+        return;
+    }
     if (!plain && !scaled)
         tp_text_add(text, "no narrower format was tried");
     if (plain)

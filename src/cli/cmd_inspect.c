@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tprof-analyze inspect FILE...: every statistic of each tensor, no files. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/collect.h"
@@ -76,6 +77,7 @@ static enum tp_status read_files(const struct tp_options *options,
     const struct tp_collect_options how = {.roots = options->inputs,
                                            .root_count = options->input_count,
                                            .mx_scale = options->mx_scale,
+                                           .block_axis = atoi(options->block_axis),
                                            .backward_format =
                                                options->backward_format,
                                            .stop = &tp_interrupted};

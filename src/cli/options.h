@@ -50,7 +50,7 @@ struct tp_options {
     size_t input_count, input_capacity;
     const char *tensor_dir; /* the last one given; see inputs             */
     const char *output_dir, *device, *format, *plot_format, *fail_on;
-    const char *mx_scale, *mx_nonfinite, *backward_format;
+    const char *mx_scale, *mx_nonfinite, *block_axis, *backward_format;
     const char *formats, *rounding; /* see struct tp_quant_options        */
     double min_sqnr;                /* dB                                 */
     double max_underflow;           /* percent                            */

@@ -7,7 +7,7 @@
 Every row (or of every N-th tensor so that about N remain): casts by search in
 the table of all values (number_formats.py), sums in extended precision.
 Prints the worst difference of each column per format. Exits 1 when a ratio
-differs at all, or another number by more than 1e-12 of itself.
+differs at all, or another number by more than 1e-12 of itself (of 1 dB).
 """
 import collections
 import sys
@@ -46,6 +46,8 @@ def cast_blocks(x, element, rule):
 
 def expected(x, name, rule):
     """All columns of a row, from float64 values in their shape."""
+    if x.size == 0:
+        return dict.fromkeys(RATIOS + REALS, np.nan)
     upper, lower, underflow, subnormal = number_formats.judge(x, name, rule)
     saturated = np.nan
     n = x.size
@@ -87,13 +89,15 @@ def load(file, cache):
     return cache["tensors"]
 
 
-def difference(got, want):
+def difference(column, got, want):
+    """Relative; for decibels below 1, whose zero means nothing, absolute."""
     want = float(want)
     if np.isnan(got) and np.isnan(want) or got == want:
         return 0.0
     if not (np.isfinite(got) and np.isfinite(want)):
         return np.inf
-    return abs(got - want) / max(abs(want), 1e-300)
+    least = 1 if column == "sqnr_db" else 1e-300
+    return abs(got - want) / max(abs(want), least)
 
 
 def main():
@@ -116,7 +120,7 @@ def main():
                         row["scale_rule"].decode())
         seen += 1
         for column in RATIOS + REALS:
-            off = difference(row[column], want[column])
+            off = difference(column, row[column], want[column])
             worst[name, column] = max(worst[name, column], off)
             if off > (0 if column in RATIOS else TOLERANCE):
                 bad += 1

@@ -39,7 +39,8 @@ Test(options, every_row_parses_its_own_values)
         if (row->values) {
             snprintf(value, sizeof value, "%.*s",
                      (int)strcspn(row->values, "|"), row->values);
-        } else if (row->kind == TP_OPTION_COUNT) {
+        } else if (row->kind == TP_OPTION_COUNT ||
+                   row->kind == TP_OPTION_REAL) {
             strcpy(value, "3");
         } else if (row->kind == TP_OPTION_TEXT) {
             strcpy(value, "x");
@@ -98,6 +99,10 @@ Test(options, mistakes_name_what_is_wrong)
         {"--jobs -1", "\"-1\""},
         {"--jobs 1x", "\"1x\""},
         {"--jobs 99999999999999999999", "1024"},
+        {"--min_sqnr -1", "0 to 1000"},
+        {"--min_sqnr nan", "\"nan\""},
+        {"--max_underflow 1%", "\"1%\""},
+        {"--rounding up", "ta|ta_sat|te|hybrid"},
         {"--format xml", "text|json"},
         {"--format tex", "\"tex\""},
         {"--device", "needs a value"},

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/* Casts of a run: the plan, what is kept, groups, advice, rule, figures. */
+#include "analyze/figures.h"
+#include "analyze/findings.h"
+#include "analyze/recommend.h"
+#include "analyze/tables.h"
+#include "run_maker.h"
+
+static struct tp_quant_plan plan_of(const char *formats)
+{
+    const struct tp_quant_options options = {
+        .formats = formats, .min_sqnr = 20, .max_underflow = 0.01};
+    struct tp_quant_plan plan;
+    cr_assert_eq(tp_quant_plan_make(&options, &plan, NULL), TP_OK);
+    return plan;
+}
+
+/* --- the plan ------------------------------------------------------------ */
+
+Test(quant_plan, lists_formats_once_and_in_order)
+{
+    struct tp_quant_plan plan = plan_of("e5m2,hif8,e5m2,mxfp4");
+    cr_assert_eq(plan.scaled, 3);
+    cr_assert_str_eq(plan.casts[0].format, "e5m2");
+    cr_assert_str_eq(plan.casts[1].rounding, "ta");
+    cr_assert_str_eq(plan.casts[2].rule, "floor");
+    cr_assert_eq(tp_quant_plan_find(&plan, "mxfp4"), 2);
+    cr_assert_eq(tp_quant_plan_find(&plan, "e4m3"), plan.count);
+    /* the block format has its own scales */
+    cr_assert_eq(plan.count, 5);
+}
+
+/* Largest values: 448 = 1.75 * 2^8, 57344 = 1.75 * 2^15, 65504; HiF8 has
+ * three fraction bits below 16. */
+Test(quant_plan, scales_to_the_last_full_binade)
+{
+    static const struct {
+        const char *format;
+        int exponent;
+    } known[] = {{"hif8", 3}, {"e4m3", 7}, {"e5m2", 14}, {"fp16", 14}};
+    for (size_t i = 0; i < 4; i++) {
+        struct tp_quant_plan plan = plan_of(known[i].format);
+        cr_assert_eq(plan.count, 2);
+        cr_assert_eq(plan.casts[1].spec.scaled, TP_SCALED_AMAX);
+        cr_assert_eq(plan.casts[1].spec.exponent, known[i].exponent, "%s",
+                     known[i].format);
+    }
+}
+
+Test(quant_plan, none_simulates_nothing)
+{
+    struct tp_quant_plan plan = plan_of("none");
+    struct tp_quant_choice choice;
+    cr_assert_eq(plan.count, 0);
+    tp_quant_choose(&plan, TP_FLOAT32, NULL, &choice);
+    cr_assert_eq(choice.count, 0);
+}
+
+Test(quant_plan, the_default_adds_what_a_file_names)
+{
+    struct tp_quant_plan plan = plan_of(NULL);
+    struct tp_quant_choice with, without;
+    const struct tp_number *fp4 = tp_number_by_id("mxfp4");
+    tp_quant_choose(&plan, TP_BFLOAT16, fp4, &with);
+    tp_quant_choose(&plan, TP_BFLOAT16, tp_number_by_id("hif8"), &without);
+    cr_assert_eq(with.count, without.count + 1);
+    bool found = false;
+    for (size_t i = 0; i < with.count; i++)
+        found |= with.specs[i].number == fp4;
+    cr_assert(found);
+    tp_quant_choose(&plan, TP_INT32, NULL, &with);
+    cr_assert_eq(with.count, 0, "integers have no casts");
+}
+
+Test(quant_plan, unknown_words_are_usage_errors)
+{
+    static const struct {
+        struct tp_quant_options options;
+        const char *word;
+    } mistakes[] = {
+        {{.formats = "hif8,fp7"}, "\"fp7\""},
+        {{.formats = "hif8,,e4m3"}, "\"\""},
+        {{.formats = "HIF8"}, "mxfp8_e4m3"},
+        {{.formats = "hif8", .rounding = "up"}, "\"up\""},
+        {{.formats = "hif8", .mx_scale = "round"}, "\"round\""},
+        {{.formats = "hif8", .nonfinite = "all"}, "\"all\""},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        struct tp_quant_plan plan;
+        struct tp_error err = {.code = TP_OK};
+        cr_assert_eq(tp_quant_plan_make(&mistakes[i].options, &plan, &err),
+                     TP_E_USAGE);
+        cr_assert_not_null(strstr(err.message, mistakes[i].word), "%s",
+                           err.message);
+    }
+}
+
+/* --- what is kept --------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state;
+}
+
+Test(quant_pack, gives_back_every_bit)
+{
+    struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e4m3,nvfp4");
+    struct tp_quant_choice choice;
+    struct tp_arena arena = {.blocks = NULL};
+    uint64_t state = 7;
+    for (int turn = 0; turn < 200; turn++) {
+        tp_quant_choose(&plan, TP_FLOAT32, NULL, &choice);
+        cr_assert_eq(choice.count, 6);
+        for (size_t i = 0; i < choice.count; i++) {
+            struct tp_quant_error *e = &choice.errors[i];
+            e->values = next_random(&state);
+            e->underflow = next_random(&state) >> (turn % 64);
+            e->zero_blocks = turn % 3;
+            e->sum_dd = (double)next_random(&state);
+            e->max_abs_error = 1 / (double)(turn + 1);
+            e->scale_least = (uint16_t)(next_random(&state) >> 55);
+            e->tensor_scale = turn == 0 ? INT32_MIN : turn - 100;
+        }
+        const uint8_t *at = tp_quant_pack(&choice, &arena);
+        struct tp_row row = {.quant = at};
+        cr_assert_not_null(at);
+        struct tp_quant_error error;
+        size_t cast, seen = 0;
+        for (at = tp_quant_next(at, &cast, &error); at;
+             at = tp_quant_next(at, &cast, &error), seen++) {
+            cr_assert_eq(cast, choice.cast[seen]);
+            cr_assert_arr_eq(&error, &choice.errors[seen], sizeof error);
+        }
+        cr_assert_eq(seen, choice.count);
+        cr_assert(tp_quant_of_row(&row, choice.cast[3], &error));
+        cr_assert_arr_eq(&error, &choice.errors[3], sizeof error);
+        cr_assert_not(tp_quant_of_row(&row, 63, &error));
+    }
+    tp_arena_clear(&arena);
+}
+
+/* --- a run by hand --------------------------------------------------------- */
+
+/* A row of `n` ones and a half, cast for real; the histogram is theirs. */
+static struct tp_row *add_values(struct tp_run *run, double *values, size_t n,
+                                 int64_t layer)
+{
+    static uint64_t counts[16];
+    static struct tp_quant_choice choice;
+    static struct tp_summary summary;
+    struct tp_code_list list = {
+        .value = values, .count = counts, .length = n, .finite = n};
+    struct tp_row *row = add_row(run, "a.pt");
+    double quantile[TP_QUANTILES];
+    for (size_t i = 0; i < n; i++)
+        counts[i] = 1;
+    memset(&summary, 0, sizeof summary);
+    tp_code_list_summarize(&list, NULL, &summary, quantile);
+    summary.counts.numel = summary.counts.values = n;
+    set_summary(run, row, &summary);
+    row->label.layer_idx = layer;
+    row->label.operation = "forward";
+    tp_quant_choose(&run->quant.plan, TP_BFLOAT16, NULL, &choice);
+    for (size_t i = 0; i < choice.count; i++)
+        tp_quant_list(&choice.specs[i], TP_BFLOAT16, &list,
+                      &choice.errors[i]);
+    row->quant = tp_quant_pack(&choice, &run->arena);
+    return row;
+}
+
+static const struct tp_quant_group *
+group_of(const struct tp_run *run, enum tp_quant_grouping grouping,
+         int64_t layer, const char *format)
+{
+    for (size_t i = 0; i < run->quant.group_count; i++) {
+        const struct tp_quant_group *group = &run->quant.groups[i];
+        if (group->place.grouping == grouping &&
+            group->place.layer_idx == layer &&
+            group->cast == tp_quant_plan_find(&run->quant.plan, format))
+            return group;
+    }
+    return NULL;
+}
+
+/*
+ * 1.125 is a value of HiF8 and of E4M3; in E5M2 it lies half way between 1
+ * and 1.25 and goes to the even 1: an error of 1/8, 20 log10(9) dB. Three of
+ * 3 are exact. 2^-24 is below half of HiF8's least value 2^-22.
+ */
+static void fill(struct tp_run *run)
+{
+    run->quant.plan = plan_of("hif8,e4m3,e5m2,bf16");
+    add_values(run, (double[]){1.125}, 1, 1);
+    add_values(run, (double[]){3, 5, 6}, 3, 1);
+    add_values(run, (double[]){0x1p-24, 40}, 2, 2);
+    cr_assert_eq(tp_quant_groups_make(run, NULL), TP_OK);
+}
+
+Test(quant_groups, pool_the_errors_of_their_tensors)
+{
+    struct tp_run run = {.rows = NULL};
+    fill(&run);
+    const struct tp_quant_group *e5m2 =
+        group_of(&run, TP_QUANT_BY_PLACE, 1, "e5m2");
+    cr_assert_not_null(e5m2);
+    cr_assert_eq(e5m2->tensors, 2);
+    double signal = 1.125 * 1.125 + 9 + 25 + 36;
+    cr_assert_float_eq(e5m2->metrics.sqnr_db,
+                       10 * log10(signal * 64), 1e-12);
+    cr_assert_float_eq(e5m2->sqnr_worst_db, 20 * log10(9), 1e-12);
+    cr_assert_float_eq(e5m2->metrics.mse, 1.0 / 64 / 4, 1e-15);
+    cr_assert_eq(group_of(&run, TP_QUANT_BY_PLACE, 1, "hif8")->metrics.sqnr_db,
+                 INFINITY);
+    const struct tp_quant_group *hif8 =
+        group_of(&run, TP_QUANT_BY_LAYER, 2, "hif8");
+    cr_assert_eq(hif8->metrics.underflow_ratio, 0.5);
+    cr_assert_eq(hif8->regime[TP_HIF8_BELOW], 0.5);
+    cr_assert_eq(hif8->regime[TP_HIF8_BITS2], 0.5, "40 lies in 2^4 .. 2^8");
+    cr_assert_eq(group_of(&run, TP_QUANT_BY_NAME, -1, "bf16")->tensors, 3);
+    tp_run_clear(&run);
+}
+
+Test(quant_groups, say_which_scales_tensors_got)
+{
+    struct tp_run run = {.rows = NULL};
+    fill(&run);
+    size_t scaled = 0;
+    for (size_t i = 0; i < run.quant.group_count; i++) {
+        const struct tp_quant_group *group = &run.quant.groups[i];
+        if (group->cast < run.quant.plan.scaled ||
+            strcmp(group->format, "hif8") ||
+            group->place.grouping != TP_QUANT_BY_NAME)
+            continue;
+        /* largest 1.125, 6 and 40, brought to 8 .. 16 */
+        cr_assert_eq(group->tensor_scale_min, -2);
+        cr_assert_eq(group->tensor_scale_max, 3);
+        cr_assert_str_eq(group->tensor_scale, "amax");
+        scaled++;
+    }
+    cr_assert_eq(scaled, 1);
+    tp_run_clear(&run);
+}
+
+/* Rows of /quantization, whatever window they are made in. */
+Test(quant_tables, make_the_same_rows_in_any_window)
+{
+    struct tp_run run = {.rows = NULL};
+    struct tp_groups groups = {.rows = NULL};
+    struct tp_findings findings = {.rows = NULL};
+    struct tp_run_tables tables;
+    fill(&run);
+    run.rows[1].quant = NULL; /* as of an integer tensor */
+    tp_quant_clear(&run.quant);
+    run.quant.plan = plan_of("hif8,e4m3,e5m2,bf16");
+    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
+    tp_run_tables_make(&run, &groups, &findings, &tables);
+    const struct tp_table *table = &tables.tables[TP_TABLE_QUANTIZATION];
+    static const char *const formats[] = {"hif8", "e4m3", "e5m2", "bf16"};
+    const struct tp_column *tensor = tp_table_column(table, "tensor");
+    const struct tp_column *format = tp_table_column(table, "format");
+    const struct tp_column *sqnr = tp_table_column(table, "sqnr_db");
+    char *room = malloc(table->row_count * table->row_size);
+    cr_assert_eq(table->row_count, 8);
+    for (size_t first = 0; first < 8; first++) {
+        for (size_t count = 1; first + count <= 8; count++) {
+            struct tp_table rows = tp_table_window(table, first, count, room);
+            for (size_t i = 0; i < count; i++) {
+                size_t at = first + i;
+                cr_assert_eq(tp_cell_number(&rows, i, tensor),
+                             at < 4 ? 0 : 2);
+                cr_assert_str_eq(tp_cell_text(&rows, i, format),
+                                 formats[at % 4]);
+                if (at == 2)
+                    cr_assert_float_eq(tp_cell_number(&rows, i, sqnr),
+                                       20 * log10(9), 1e-12);
+            }
+        }
+    }
+    free(room);
+    tp_run_clear(&run);
+}
+
+/* --- advice ---------------------------------------------------------------- */
+
+/* A group as the recommendation sees it. */
+static struct tp_quant_group made(const struct tp_quant_plan *plan,
+                                  size_t cast, double sqnr, double underflow)
+{
+    return (struct tp_quant_group){
+        .cast = cast,
+        .format = plan->casts[cast].format,
+        .tensors = 1,
+        .metrics = {.sqnr_db = sqnr, .underflow_ratio = underflow},
+    };
+}
+
+static struct tp_recommendation advise(const struct tp_quant_plan *plan,
+                                       const struct tp_quant_group *groups,
+                                       size_t count, struct tp_arena *arena)
+{
+    const struct tp_recommend_input input = {.plan = plan,
+                                             .groups = groups,
+                                             .count = count,
+                                             .dtype = "bfloat16",
+                                             .arena = arena};
+    struct tp_recommendation advice;
+    cr_assert_eq(tp_recommend(&input, &advice, NULL), TP_OK);
+    return advice;
+}
+
+/* hif8 0, e4m3 1, mxfp8_e4m3 2, mxfp4 3, fp16 4; hif8, e4m3, fp16 scaled. */
+Test(recommend, takes_the_narrowest_and_then_the_best)
+{
+    struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e4m3,mxfp4,fp16");
+    struct tp_arena arena = {.blocks = NULL};
+    struct tp_quant_group groups[] = {
+        made(&plan, 0, 25, 0), made(&plan, 1, 31, 0.02),
+        made(&plan, 2, 30, 0), made(&plan, 3, 19, 0),
+        made(&plan, 4, 70, 0), made(&plan, 5, 31.5, 0),
+    };
+    struct tp_recommendation advice = advise(&plan, groups, 6, &arena);
+    cr_assert_str_eq(advice.advice, "mxfp8_e4m3", "e4m3 underflows");
+    cr_assert_eq(advice.bits, 8);
+    cr_assert_str_eq(advice.scaled_format, "hif8");
+    cr_assert_not_null(strstr(advice.reason, "30.0 dB"));
+    groups[3].metrics.sqnr_db = 20;
+    advice = advise(&plan, groups, 6, &arena);
+    cr_assert_str_eq(advice.advice, "mxfp4", "the limit itself will do");
+    tp_arena_clear(&arena);
+}
+
+Test(recommend, scales_when_nothing_else_will_do)
+{
+    struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e4m3,mxfp4,fp16");
+    struct tp_arena arena = {.blocks = NULL};
+    struct tp_quant_group groups[] = {
+        made(&plan, 0, 12, 0), made(&plan, 1, 31, 0.2),
+        made(&plan, 5, 30, 0), made(&plan, 6, 31, 0)};
+    groups[3].tensor_scale_min = -4;
+    groups[3].tensor_scale_max = 9;
+    struct tp_recommendation advice = advise(&plan, groups, 4, &arena);
+    cr_assert_str_eq(advice.advice, "e4m3 scaled");
+    cr_assert_str_empty(advice.format);
+    cr_assert_not_null(strstr(advice.reason, "2^-4 to 2^9"));
+    /* infinities are left out of SQNR, and are worse than any noise */
+    groups[3].nonfinite_out = 1;
+    advice = advise(&plan, groups, 4, &arena);
+    cr_assert_str_eq(advice.advice, "hif8 scaled");
+    tp_arena_clear(&arena);
+}
+
+Test(recommend, keeps_what_is_stored_and_says_why)
+{
+    struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e4m3,mxfp4,fp16");
+    struct tp_arena arena = {.blocks = NULL};
+    struct tp_quant_group groups[] = {
+        made(&plan, 0, 12, 0), made(&plan, 4, 80, 0),
+        made(&plan, 5, 18, 0)};
+    struct tp_recommendation advice = advise(&plan, groups, 3, &arena);
+    cr_assert_str_eq(advice.advice, "keep bfloat16", "fp16 is as wide");
+    cr_assert_not_null(strstr(advice.reason, "hif8: 12.0 dB is below 20 dB"));
+    cr_assert_not_null(strstr(advice.reason, "hif8 scaled: 18.0 dB"));
+    groups[0].metrics.sqnr_db = 40;
+    groups[0].metrics.underflow_ratio = 0.02;
+    advice = advise(&plan, groups, 3, &arena);
+    cr_assert_not_null(strstr(advice.reason, "2 % underflow is above 1 %"));
+    tp_arena_clear(&arena);
+}
+
+/* --- the rule --------------------------------------------------------------- */
+
+/* A hif8 row of layer 0 with this SQNR at this iteration. */
+static void add_noisy(struct tp_run *run, double sqnr, int64_t iteration)
+{
+    static struct tp_quant_choice choice;
+    struct tp_row *row = add_row(run, "a.pt");
+    struct tp_summary *summary = calloc(1, sizeof *summary);
+    set_summary(run, row, summary);
+    free(summary);
+    row->label.iteration = iteration;
+    tp_quant_choose(&run->quant.plan, TP_BFLOAT16, NULL, &choice);
+    for (size_t i = 0; i < choice.count; i++) {
+        choice.errors[i].values = choice.errors[i].summed = 1;
+        choice.errors[i].sum_xx = 1;
+        choice.errors[i].sum_dd = pow(10, -sqnr / 10);
+    }
+    row->quant = tp_quant_pack(&choice, &run->arena);
+}
+
+/* The severity of the finding about a run of these; 0 when there is none. */
+static int severity_of(const double *sqnr, size_t count)
+{
+    struct tp_run run = {.rows = NULL};
+    struct tp_findings findings = {.rows = NULL};
+    run.quant.plan = plan_of("hif8");
+    for (size_t i = 0; i < count; i++)
+        add_noisy(&run, sqnr[i], (int64_t)i);
+    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
+    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    int level = 0;
+    for (size_t i = 0; i < findings.count; i++) {
+        if (strcmp(findings.rows[i].rule, "sqnr"))
+            continue;
+        cr_assert_eq(level, 0, "one finding per place");
+        level = findings.rows[i].level;
+        double least = INFINITY;
+        for (size_t k = 0; k < count; k++)
+            least = fmin(least, sqnr[k]);
+        cr_assert_float_eq(findings.rows[i].value, least, 1e-9);
+        cr_assert_not_null(strstr(findings.rows[i].evidence, "hif8"));
+    }
+    tp_findings_clear(&findings);
+    tp_run_clear(&run);
+    return level;
+}
+
+Test(rule_sqnr, judges_against_the_limit_and_the_place)
+{
+    static const struct {
+        double sqnr[6];
+        int level;
+    } runs[] = {
+        {{31, 30, 31, 30, 31, 30}, 0},
+        {{33, 33, 33, 33, 33, 21}, 0}, /* far below, but good enough */
+        {{24, 23, 22, 21, 20, 19}, TP_SEVERITY_LOW},
+        {{31, 30, 31, 30, 31, 19}, TP_SEVERITY_MEDIUM},
+        {{19, 18, 19, 18, 19, 18}, TP_SEVERITY_LOW},
+        {{19, 18, 19, 18, 19, 9}, TP_SEVERITY_MEDIUM}, /* lost anywhere */
+        {{9, 9, 9, 9, 9, 9}, TP_SEVERITY_MEDIUM},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        int level = severity_of(runs[i].sqnr, 6);
+        cr_assert_eq(level, runs[i].level, "run %zu: %d", i, level);
+    }
+}
+
+/* --- figures ----------------------------------------------------------------- */
+
+static const struct tp_figure *figure_of(const struct tp_figure_set *set,
+                                         const char *id)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (!strcmp(set->figures[i].id, id))
+            return &set->figures[i];
+    }
+    cr_assert_fail("no figure %s", id);
+    return NULL;
+}
+
+Test(quant_figures, show_the_numbers_of_the_groups)
+{
+    struct tp_run run = {.rows = NULL};
+    struct tp_figure_set set;
+    fill(&run);
+    cr_assert_eq(tp_figures_build(&run, NULL, &set, NULL), TP_OK);
+    for (size_t i = 0; i < set.count; i++)
+        cr_assert_eq(tp_figure_check(&set.figures[i], NULL), TP_OK, "%s",
+                     set.figures[i].id);
+    const struct tp_figure *heat = figure_of(&set, "sqnr_by_layer");
+    cr_assert_eq(heat->panel_count, 1);
+    const struct tp_panel *panel = &heat->panels[0];
+    bool seen = false;
+    for (size_t i = 0; i < panel->series[0].rows; i++) {
+        const double *cell = panel->series[0].values + 3 * i;
+        const char *format = panel->y.tics[(size_t)cell[1]].text;
+        if (cell[0] != 1 || strcmp(format, "e5m2"))
+            continue;
+        seen = true;
+        cr_assert_float_eq(cell[2],
+                           group_of(&run, TP_QUANT_BY_LAYER, 1, "e5m2")
+                               ->metrics.sqnr_db, 1e-12);
+    }
+    cr_assert(seen);
+    const struct tp_figure *loss = figure_of(&set, "loss_by_format");
+    cr_assert_eq(loss->panel_count, 2);
+    cr_assert_str_eq(loss->panels[0].series[0].name, "hif8");
+    /* one of the six elements of the input underflows in HiF8 */
+    cr_assert_float_eq(loss->panels[0].series[0].values[1], 100.0 / 6, 1e-9);
+    cr_assert_eq(figure_of(&set, "recommendation_map")->panel_count, 1);
+    cr_assert_eq(figure_of(&set, "scale_sweep")->panel_count, 0);
+    tp_figure_set_clear(&set);
+    tp_run_clear(&run);
+}
