@@ -389,7 +389,8 @@ static void add_qq_panel(struct tp_fig *fig, const char *title,
     }
     free(z);
     if (kept)
-        series[kept++] = (struct tp_series){"normal", diagonal, 2};
+        series[kept++] = (struct tp_series){
+            .name = "normal", .values = diagonal, .rows = 2};
     struct tp_panel panel = {
         .kind = TP_PANEL_LINES,
         .title = title,

@@ -269,7 +269,9 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
         }
         if (n)
             series[kept++] =
-                (struct tp_series){tp_quant_sweep_formats[f], table, n};
+                (struct tp_series){.name = tp_quant_sweep_formats[f],
+                                   .values = table,
+                                   .rows = n};
     }
     if (mark)
         *mark = (struct tp_mark){0, "as stored"};

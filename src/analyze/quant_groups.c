@@ -229,8 +229,8 @@ static enum tp_status group_by(struct maker *maker,
     size_t n = 0;
     for (size_t i = 0; i < run->row_count; i++) {
         if (is_wanted(&run->rows[i], grouping))
-            placed[n++] = (struct placed){tp_quant_place_of(&run->rows[i], grouping),
-                                          &run->rows[i]};
+            placed[n++] = (struct placed){
+                tp_quant_place_of(&run->rows[i], grouping), &run->rows[i]};
     }
     if (n)
         qsort(placed, n, sizeof *placed, compare_placed);

@@ -77,7 +77,8 @@ static enum tp_status read_files(const struct tp_options *options,
     const struct tp_collect_options how = {.roots = options->inputs,
                                            .root_count = options->input_count,
                                            .mx_scale = options->mx_scale,
-                                           .block_axis = atoi(options->block_axis),
+                                           .block_axis =
+                                               atoi(options->block_axis),
                                            .backward_format =
                                                options->backward_format,
                                            .stop = &tp_interrupted};

@@ -69,7 +69,8 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
     const struct tp_collect_options how = {.roots = options->inputs,
                                            .root_count = options->input_count,
                                            .mx_scale = options->mx_scale,
-                                           .block_axis = atoi(options->block_axis),
+                                           .block_axis =
+                                               atoi(options->block_axis),
                                            .backward_format =
                                                options->backward_format,
                                            .quant = &s->quant,

@@ -15,7 +15,7 @@ static struct tp_quant_plan plan_of(const char *formats)
     return plan;
 }
 
-/* --- the plan ------------------------------------------------------------ */
+/* --- the plan ------------------------------------------------------------- */
 
 Test(quant_plan, lists_formats_once_and_in_order)
 {
@@ -140,7 +140,7 @@ Test(quant_pack, gives_back_every_bit)
     tp_arena_clear(&arena);
 }
 
-/* --- a run by hand --------------------------------------------------------- */
+/* --- a run by hand -------------------------------------------------------- */
 
 /* A row of `n` ones and a half, cast for real; the histogram is theirs. */
 static struct tp_row *add_values(struct tp_run *run, double *values, size_t n,
@@ -281,7 +281,7 @@ Test(quant_tables, make_the_same_rows_in_any_window)
     tp_run_clear(&run);
 }
 
-/* --- advice ---------------------------------------------------------------- */
+/* --- advice --------------------------------------------------------------- */
 
 /* A group as the recommendation sees it. */
 static struct tp_quant_group made(const struct tp_quant_plan *plan,
@@ -368,7 +368,7 @@ Test(recommend, keeps_what_is_stored_and_says_why)
     tp_arena_clear(&arena);
 }
 
-/* --- the rule --------------------------------------------------------------- */
+/* --- the rule ------------------------------------------------------------- */
 
 /* A hif8 row of layer 0 with this SQNR at this iteration. */
 static void add_noisy(struct tp_run *run, double sqnr, int64_t iteration)
@@ -435,7 +435,7 @@ Test(rule_sqnr, judges_against_the_limit_and_the_place)
     }
 }
 
-/* --- figures ----------------------------------------------------------------- */
+/* --- figures -------------------------------------------------------------- */
 
 static const struct tp_figure *figure_of(const struct tp_figure_set *set,
                                          const char *id)
