@@ -89,14 +89,6 @@ static double *comb(struct tp_fig *fig, const struct tp_number *number,
     return table;
 }
 
-/* The exponent by which blocks shift the grid of E4M3: so that the largest
- * magnitude lies in the topmost binade. */
-static int block_shift(const struct tp_summary *summary)
-{
-    double amax = fmax(fabs(summary->extrema.min), fabs(summary->extrema.max));
-    return ilogb(amax) - ilogb(tp_number_by_id("e4m3")->max);
-}
-
 /* The binade two above that below which all but a hundredth of the elements
  * lie: what an incident adds is not what the grids are for. */
 static int top_binade(const struct tp_summary *summary)
@@ -125,7 +117,9 @@ static void add_grid_panel(struct tp_fig *fig, const char *title,
         summary->moments.n == summary->counts.zero)
         return;
     int top = top_binade(summary), low = top - BINADES;
-    const int shifts[2] = {0, block_shift(summary)};
+    /* a block whose largest magnitude lies at the 99 % quantile */
+    const int shifts[2] = {0, top - 2 -
+                                  ilogb(tp_number_by_id("e4m3")->max)};
     for (size_t t = 0; t < count; t++) {
         struct tp_pick one = tp_pick_with(*pick, TP_KEY_QUANT, types[t]);
         if (!merge_picked(fig->facts, &one, summary) ||
@@ -142,7 +136,7 @@ static void add_grid_panel(struct tp_fig *fig, const char *title,
         const double reach[2] = {peak * (1.04 + 0.12 * f),
                                  peak * (1.12 + 0.12 * f)};
         struct tp_series *teeth = &series[kept++];
-        teeth->name = f ? "values of mxfp8_e4m3 in a block with amax"
+        teeth->name = f ? "values of mxfp8_e4m3 (in a block)"
                         : "values of hif8";
         teeth->values = comb(fig, tp_number_by_id(formats[f]), span, reach,
                              &teeth->rows);

@@ -10,12 +10,16 @@ enum { LAYERS_MAX = 60, FORMATS_MAX = 24, NAMES_MAX = 16, OPERATIONS_MAX = 4 };
 /* Above this the rounding of the stored values hides all differences. */
 static const double sqnr_shown = 45;
 
+/* The same where there is no colour to save. */
+static const double sweep_shown = 60;
+
 /* --- what stands where ------------------------------------------------- */
 
 /* Distinct texts in order of appearance, as rows or columns of a panel. */
 struct words {
     const char *of[NAMES_MAX];
     size_t count;
+    bool more; /* some did not fit */
 };
 
 /* The place of a word, appended when it is new; `limit` when full. */
@@ -25,6 +29,7 @@ static size_t place_word(struct words *words, const char *word, size_t limit)
         if (!strcmp(words->of[i], word))
             return i;
     }
+    words->more |= words->count == limit;
     if (words->count == limit)
         return limit;
     words->of[words->count] = word;
@@ -227,8 +232,9 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
-        .title = tp_fig_text(fig, "%s%s%s", operation,
-                             *operation ? ", " : "", loss->title),
+        .title = tp_fig_text(fig, "%s%s%s%s", operation,
+                             *operation ? ", " : "", loss->title,
+                             names.more ? " (not all names)" : ""),
         .x = {.label = loss->label},
         .y = name_axis(fig, names.of, names.count, TP_SCALE_ROWS),
         .series = series,
@@ -262,10 +268,10 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
             tp_fig_alloc(fig, 2 * sweep->count + 2, sizeof *table);
         size_t n = 0;
         for (size_t i = 0; i < sweep->count && table; i++) {
-            if (!isfinite(sweep->sqnr[f][i]))
-                continue;
             table[2 * n] = (double)sweep->first + (double)i;
-            table[2 * n++ + 1] = sweep->sqnr[f][i];
+            table[2 * n++ + 1] = isnan(sweep->sqnr[f][i])
+                                     ? NAN /* ends the curve */
+                                     : fmin(sweep->sqnr[f][i], sweep_shown);
         }
         if (n)
             series[kept++] =
@@ -286,7 +292,7 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
         .title = tp_fig_text(fig, "%s", tp_text_get(&words)),
         .x = {.label = "scale exponent s of 2^s [log2]",
               .scale = TP_SCALE_INTEGER},
-        .y = {.label = "SQNR [dB]"},
+        .y = {.label = "SQNR [dB, 60 and above alike]"},
         .series = series,
         .series_count = kept,
         .marks = mark,
@@ -344,7 +350,9 @@ static void add_map(struct tp_fig *fig, const char *quant_type,
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_HEAT,
-        .title = *quant_type ? quant_type : "all tensors",
+        .title = tp_fig_text(fig, "%s%s",
+                             *quant_type ? quant_type : "all tensors",
+                             rows.more ? " (not all names)" : ""),
         .x = layer_axis(cells),
         .y = name_axis(fig, rows.of, rows.count, TP_SCALE_ROWS),
         .z = name_axis(fig, advice->of, advice->count, TP_SCALE_LINEAR),
