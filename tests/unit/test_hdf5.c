@@ -26,7 +26,12 @@ static const struct tp_column columns[] = {
 
 static struct tp_table table_of(const struct row *rows, size_t count)
 {
-    return (struct tp_table){"things", columns, 4, rows, count, sizeof *rows};
+    return (struct tp_table){.name = "things",
+                             .columns = columns,
+                             .column_count = 4,
+                             .rows = rows,
+                             .row_count = count,
+                             .row_size = sizeof *rows};
 }
 
 static const struct tp_hdf5_header header = {"1.2.3", "tprof-analyze x", 7,
@@ -158,6 +163,36 @@ Test(hdf5, equal_tables_give_equal_bytes)
     cr_assert_eq(memcmp(data[0], data[1], sizes[0]), 0);
     free(data[0]);
     free(data[1]);
+}
+
+/* As many rows as two chunks and a bit, copied when they are asked for. */
+static void copy_rows(const void *rows, size_t first, size_t count, void *made)
+{
+    memcpy(made, (const struct row *)rows + first,
+           count * sizeof(struct row));
+}
+
+Test(hdf5, rows_made_on_demand_give_the_same_bytes)
+{
+    enum { ROWS = 2500 };
+    static struct row rows[ROWS];
+    static char names[ROWS][8];
+    for (size_t i = 0; i < ROWS; i++) {
+        snprintf(names[i], sizeof names[i], "%zu", i * i % 9973);
+        rows[i] = (struct row){names[i], (int64_t)i, i, 1 / (double)(i + 1)};
+    }
+    struct tp_table table = table_of(rows, ROWS);
+    size_t sizes[2];
+    char *bytes[2];
+    for (int turn = 0; turn < 2; turn++) {
+        table.make = turn ? copy_rows : NULL;
+        cr_assert_eq(tp_hdf5_write(path, &header, &table, 1, NULL), TP_OK);
+        bytes[turn] = contents(&sizes[turn]);
+    }
+    cr_assert_eq(sizes[0], sizes[1]);
+    cr_assert_arr_eq(bytes[0], bytes[1], sizes[0]);
+    free(bytes[0]);
+    free(bytes[1]);
 }
 
 Test(hdf5, a_long_command_line_is_kept)
