@@ -115,6 +115,9 @@ static size_t join_columns(const struct tp_column *labels, size_t count,
     return count;
 }
 
+/* The rows of a table that are there: an array. */
+#define ROWS(array, count) array, count, sizeof *(array), NULL
+
 void tp_run_tables_make(const struct tp_run *run,
                         const struct tp_groups *groups,
                         const struct tp_findings *findings,
@@ -128,18 +131,18 @@ void tp_run_tables_make(const struct tp_run *run,
         offsetof(struct tp_group, numbers), tables->groups);
     const struct tp_table made[TP_RUN_TABLES] = {
         [TP_TABLE_TENSORS] = {"tensors", tables->tensors, tensor_columns,
-                              run->rows, run->row_count, sizeof *run->rows},
+                              ROWS(run->rows, run->row_count)},
         [TP_TABLE_GROUPS] = {"groups", tables->groups, group_columns,
-                             groups->rows, groups->count, sizeof *groups->rows},
+                             ROWS(groups->rows, groups->count)},
         [TP_TABLE_HISTOGRAMS] = {"histograms/groups", bin_columns,
-                                 COUNT_OF(bin_columns), groups->bins,
-                                 groups->bin_count, sizeof *groups->bins},
+                                 COUNT_OF(bin_columns),
+                                 ROWS(groups->bins, groups->bin_count)},
         [TP_TABLE_SKIPPED] = {"skipped", skipped_columns,
-                              COUNT_OF(skipped_columns), run->skipped,
-                              run->skipped_count, sizeof *run->skipped},
+                              COUNT_OF(skipped_columns),
+                              ROWS(run->skipped, run->skipped_count)},
         [TP_TABLE_FINDINGS] = {"findings", finding_columns,
-                               COUNT_OF(finding_columns), findings->rows,
-                               findings->count, sizeof *findings->rows},
+                               COUNT_OF(finding_columns),
+                               ROWS(findings->rows, findings->count)},
     };
     for (size_t i = 0; i < TP_RUN_TABLES; i++)
         tables->tables[i] = made[i];
