@@ -3,9 +3,11 @@
 """Recomputes /quantization of summary.h5 from the files it was made of.
 
     python3 tests/oracle/check_quantization.py OUTPUT_DIR [--limit N]
+        [--block_axis N] [--mx_nonfinite elem]
 
 Every row (or of every N-th tensor so that about N remain): casts by search in
-the table of all values (number_formats.py), sums in extended precision.
+the table of all values (number_formats.py), sums in extended precision. The
+options in the second line must be those that the summary was made with.
 Prints the worst difference of each column per format. Exits 1 when a ratio
 differs at all, or another number by more than 1e-12 of itself (of 1 dB).
 """
@@ -28,6 +30,16 @@ TOLERANCE = 1e-12
 SATURATING = ("e3m2", "e2m3", "e2m1")
 
 
+def option(name, default):
+    """The word after --name on the command line."""
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
+
+
+def block_axis_last(x, axis):
+    """The axis of the blocks, counted from the last one, becomes the last."""
+    return np.moveaxis(x, -1 - min(axis, x.ndim - 1), -1) if x.ndim else x
+
+
 def cast_blocks(x, element, rule):
     """Values of MX blocks with their padding, and which elements are real."""
     blocks, real = number_formats.mx_blocks(x)
@@ -38,8 +50,10 @@ def cast_blocks(x, element, rule):
     with np.errstate(all="ignore"):
         q = np.clip(element.round(scaled), -element.max, element.max)
     q = np.ldexp(q, shared)
-    lost = ~np.isfinite(blocks).all(axis=1)
-    q[lost] = np.nan
+    if option("--mx_nonfinite", "block") == "block":
+        q[~np.isfinite(blocks).all(axis=1)] = np.nan
+    else:
+        q[~np.isfinite(blocks)] = np.nan
     saturated = (np.abs(scaled) > element.max).any(axis=1)
     return blocks[real], q[real], saturated
 
@@ -101,8 +115,8 @@ def difference(column, got, want):
 
 
 def main():
-    limit = int(sys.argv[sys.argv.index("--limit") + 1]) \
-        if "--limit" in sys.argv else None
+    limit = int(option("--limit", 0))
+    axis = int(option("--block_axis", 0))
     with h5py.File(sys.argv[1] + "/summary.h5") as summary:
         tensors = summary["tensors"][()]
         rows = summary["quantization"][()]
@@ -116,8 +130,8 @@ def main():
                 name == "nvfp4":  # its binary32 steps have vectors instead
             continue
         value = load(tensor["file"].decode(), cache)[tensor["path"].decode()]
-        want = expected(check_summary.values_of(value), name,
-                        row["scale_rule"].decode())
+        values = block_axis_last(check_summary.values_of(value), axis)
+        want = expected(values, name, row["scale_rule"].decode())
         seen += 1
         for column in RATIOS + REALS:
             off = difference(column, row[column], want[column])
