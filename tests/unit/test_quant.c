@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Casts of a run: the plan, what is kept, groups, advice, rule, figures. */
+#include <stdio.h>
+
+#include "analyze/collect.h"
 #include "analyze/figures.h"
 #include "analyze/findings.h"
+#include "analyze/quant_sweep.h"
 #include "analyze/recommend.h"
 #include "analyze/tables.h"
 #include "run_maker.h"
@@ -481,4 +485,83 @@ Test(quant_figures, show_the_numbers_of_the_groups)
     cr_assert_eq(figure_of(&set, "scale_sweep")->panel_count, 0);
     tp_figure_set_clear(&set);
     tp_run_clear(&run);
+}
+
+/*
+ * Values evenly spread over -1 .. 1. The distribution functions of a uniform
+ * and of a normal distribution of the same mean and std are furthest apart
+ * where their densities cross: 0.0572.
+ */
+Test(quant_figures, distance_of_a_uniform_distribution_from_normal)
+{
+    enum { VALUES = 2000 };
+    static double values[VALUES];
+    static uint64_t counts[VALUES];
+    static struct tp_summary summary;
+    struct tp_code_list list = {.value = values,
+                                .count = counts,
+                                .length = VALUES,
+                                .finite = VALUES};
+    double quantile[TP_QUANTILES];
+    for (int i = 0; i < VALUES; i++) {
+        values[i] = (2 * i + 1.0) / VALUES - 1;
+        counts[i] = 1;
+    }
+    tp_code_list_summarize(&list, NULL, &summary, quantile);
+    summary.counts.numel = summary.counts.values = VALUES;
+    struct tp_run run = {.rows = NULL};
+    struct tp_figure_set set;
+    set_summary(&run, add_row(&run, "a.pt"), &summary);
+    cr_assert_eq(tp_figures_build(&run, NULL, &set, NULL), TP_OK);
+    const struct tp_figure *figure = figure_of(&set, "fp8_normality");
+    cr_assert_eq(figure->panel_count, 1);
+    const char *stated = strstr(figure->panels[0].title, "D = ");
+    cr_assert_not_null(stated);
+    cr_assert_float_eq(atof(stated + 4), 0.0572, 0.001);
+    tp_figure_set_clear(&set);
+    tp_run_clear(&run);
+}
+
+/* Without a scale, a sweep must find what the run found. */
+Test(quant_sweep, passes_through_the_stored_scale)
+{
+    const char *srcdir = getenv("srcdir");
+    char folder[512];
+    struct tp_quant_plan plan = plan_of(NULL);
+    struct tp_run run = {.rows = NULL};
+    struct tp_pool *pool = NULL;
+    snprintf(folder, sizeof folder, "%s/testdata/logs/hifp8",
+             srcdir ? srcdir : ".");
+    const char *const roots[] = {folder};
+    const struct tp_collect_options options = {
+        .roots = roots, .root_count = 1, .quant = &plan};
+    cr_assert_eq(tp_pool_new(2, &pool, NULL), TP_OK);
+    cr_assert_eq(tp_collect(pool, &options, &run, NULL), TP_OK, "%s", folder);
+    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
+    cr_assert_eq(tp_quant_sweep(&run, pool, NULL), TP_OK);
+    cr_assert_eq(run.quant.sweep_count, TP_QUANT_SWEEPS);
+    size_t compared = 0;
+    for (size_t i = 0; i < run.quant.sweep_count; i++) {
+        const struct tp_quant_sweep *sweep = &run.quant.sweeps[i];
+        size_t stored = (size_t)-sweep->first; /* the exponent 0 */
+        for (int f = 0; f < 3; f++) {
+            size_t cast =
+                tp_quant_plan_find(&plan, tp_quant_sweep_formats[f]);
+            struct tp_quant_error error;
+            struct tp_quant_metrics metrics;
+            cr_assert(tp_quant_of_row(&run.rows[sweep->row], cast, &error));
+            tp_quant_metrics_of(&error, &metrics);
+            if (stored >= sweep->count)
+                continue;
+            if (error.nonfinite_out) {
+                cr_assert(isnan(sweep->sqnr[f][stored]));
+                continue;
+            }
+            cr_assert_eq(sweep->sqnr[f][stored], metrics.sqnr_db);
+            compared++;
+        }
+    }
+    cr_assert_gt(compared, 0);
+    tp_run_clear(&run);
+    tp_pool_free(pool);
 }
