@@ -188,14 +188,41 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
     return status == TP_OK ? list_figures(s, err) : status;
 }
 
+/* Results of an earlier run in this folder go first, so that what is there
+ * after an interruption is of one run. */
+static void remove_old_results(const struct session *s)
+{
+    static const char *const names[] = {"summary.h5", "report.txt",
+                                        "findings.json"};
+    static const char *const endings[] = {"png", "svg", "pdf", "gp", "tsv"};
+    struct tp_text path = {0};
+    const char *dir = s->options->output_dir;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        path.length = 0;
+        tp_text_add(&path, "%s/%s", dir, names[i]);
+        unlink(tp_text_get(&path));
+    }
+    for (const struct tp_figure_info *row = tp_figure_table; row->id; row++) {
+        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+            path.length = 0;
+            tp_text_add(&path, "%s/%s/%s.%s", dir, row->category, row->id,
+                        endings[i]);
+            unlink(tp_text_get(&path));
+        }
+    }
+    tp_text_clear(&path);
+}
+
 /* The run is there: everything that follows from it. */
 static enum tp_status write_results(struct session *s, struct tp_error *err)
 {
     enum tp_status status = tp_groups_make(&s->run, &s->groups, err);
     if (status == TP_OK)
         status = tp_findings_make(&s->run, &s->findings, err);
-    if (status == TP_OK)
+    if (status == TP_OK) {
+        remove_old_results(s);
         status = write_hdf5(s, err);
+    }
     if (status == TP_OK && !tp_interrupted)
         status = draw(s, err);
     if (status == TP_OK && tp_interrupted)
