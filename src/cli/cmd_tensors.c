@@ -175,9 +175,11 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
         tp_figures_build(&s->run, s->pool, &s->figures, err);
     if (status != TP_OK)
         return status;
-    const struct tp_plot_options how = {s->options->output_dir,
-                                        plot_format(s->options),
-                                        tp_options_jobs(s->options), true};
+    const struct tp_plot_options how = {.output_dir = s->options->output_dir,
+                                        .format = plot_format(s->options),
+                                        .jobs = tp_options_jobs(s->options),
+                                        .draw = true,
+                                        .stop = &tp_interrupted};
     struct tp_plot_result result;
     status =
         tp_plot_write(s->figures.figures, s->figures.count, &how, &result, err);
