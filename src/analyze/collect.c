@@ -15,8 +15,8 @@
 /* What one file gave; a slot per file makes the result independent of the
  * order in which workers finish. */
 struct file_result {
-    struct tp_row *rows;
-    size_t row_count, row_capacity;
+    struct tp_row *rows; /* room for one per tensor of the file */
+    size_t row_count;
     struct tp_skipped *skipped;
     size_t skipped_count, skipped_capacity;
     const char *conflict; /* between metadata and name, or NULL */
@@ -185,9 +185,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         return;
     }
     tp_row_measure(&row, &worker->scan);
-    if (tp_grow(&result->rows, &result->row_capacity, result->row_count + 1,
-                sizeof *result->rows, NULL) != TP_OK ||
-        !keep_texts(c, &row, worker)) {
+    if (!keep_texts(c, &row, worker)) {
         set_fatal(c);
         return;
     }
@@ -211,11 +209,30 @@ static void read_open_file(struct collector *c, struct file_result *result,
             tp_intern(&c->texts, &c->run->arena, file->label_conflict);
         pthread_mutex_unlock(&c->lock);
     }
-    for (size_t i = 0; i < file->tensor_count; i++) {
+    /* exactly: a run has 10^5 files of one tensor each */
+    result->rows = calloc(file->tensor_count, sizeof *result->rows);
+    if (!result->rows && file->tensor_count > 0)
+        set_fatal(c);
+    for (size_t i = 0; result->rows && i < file->tensor_count; i++) {
         if (c->options->stop && *c->options->stop)
             return;
         scan_tensor(c, result, path, &file->tensors[i], number);
     }
+}
+
+/* The path as tables show it: a path is any bytes, a table is UTF-8. */
+static const char *shown_path(struct collector *c, const char *path)
+{
+    if (tp_text_is_utf8(path))
+        return path;
+    struct tp_text text = {0};
+    tp_text_printable(&text, path);
+    pthread_mutex_lock(&c->lock);
+    const char *shown =
+        tp_intern(&c->texts, &c->run->arena, tp_text_get(&text));
+    pthread_mutex_unlock(&c->lock);
+    tp_text_clear(&text);
+    return shown ? shown : "";
 }
 
 static void read_file(struct collector *c, size_t index, unsigned number)
@@ -229,10 +246,11 @@ static void read_file(struct collector *c, size_t index, unsigned number)
         return;
     }
     struct tp_error err = {0};
+    const char *shown = shown_path(c, found->path);
     if (tp_tensor_file_open(found->path, file, &err) == TP_OK)
-        read_open_file(c, result, found->path, number);
+        read_open_file(c, result, shown, number);
     else if (expected || err.code != TP_E_UNSUPPORTED)
-        add_failure(c, result, found->path, "", &err);
+        add_failure(c, result, shown, "", &err);
     else
         result->ignored = true;
     tp_tensor_file_close(file);
@@ -263,8 +281,7 @@ static enum tp_status find_files(const struct tp_collect_options *options,
         if (status != TP_OK)
             return status;
     }
-    tp_found_sort(&run->files);
-    return TP_OK;
+    return tp_found_sort(&run->files, err);
 }
 
 /* Says which files disagree with their names, without saying it 10^5 times. */

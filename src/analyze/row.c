@@ -27,7 +27,7 @@ static const struct tp_number *find_target(const struct tp_dtype_info *dtype,
         label->quant_type[0] ? tp_number_by_quant_type(label->quant_type)
                              : NULL;
     if (!target)
-        return dtype->format[0] ? tp_number_by_id(dtype->format) : NULL;
+        return tp_number_by_dtype(dtype->real);
     if (target->kind == TP_NUMBER_MX && rules->backward_format &&
         !strcmp(label->operation, "backward"))
         return tp_number_by_id(rules->backward_format);

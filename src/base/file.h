@@ -42,8 +42,13 @@ struct tp_found {
     uint64_t size; /* bytes                                     */
 };
 
+struct tp_found_seen; /* which files and directories were met, find.c */
+
 /* What was found; all-zero bytes are an empty list. */
 struct tp_found_list {
+    struct tp_found_seen *seen;
+    char **links; /* symbolic links to files, until the list is sorted */
+    size_t link_count, link_capacity;
     struct tp_found *files; /* sorted by the bytes of their path */
     size_t count, capacity;
     char **problems; /* sentences: what could not be read */
@@ -52,16 +57,18 @@ struct tp_found_list {
 
 /*
  * Adds every regular file below `root` (or `root` itself if it is one).
- * Symbolic links are followed; a directory that is its own ancestor or was
- * visited before in this call is not entered again. What cannot be opened
- * becomes a problem; only a root that is not there fails (TP_E_NOT_FOUND).
- * Not for concurrent use.
+ * Symbolic links are followed. What has been met before, in this call or an
+ * earlier one for the same list, by another path, is left out: a directory is
+ * entered once, and a file reached through a link counts only if it was not
+ * reached otherwise. What cannot be opened becomes a problem; only a root that
+ * is not there fails (TP_E_NOT_FOUND). Not for concurrent use.
  */
 enum tp_status tp_file_find(const char *root, struct tp_found_list *list,
                             struct tp_error *err);
 
-/* Sorts the list by path and drops equal paths. Call after the last find. */
-void tp_found_sort(struct tp_found_list *list);
+/* Adds the links that led to something new and sorts the list by path. Call
+ * once, after the last find. Fails with TP_E_MEMORY only. */
+enum tp_status tp_found_sort(struct tp_found_list *list, struct tp_error *err);
 
 /* Releases everything; the list is empty afterwards. */
 void tp_found_clear(struct tp_found_list *list);

@@ -18,7 +18,7 @@ struct identity {
 };
 
 /* Open-addressing set of identities; grows at two thirds full. */
-struct seen {
+struct tp_found_seen {
     struct identity *slots;
     unsigned char *used;
     size_t count, capacity;
@@ -26,13 +26,12 @@ struct seen {
 
 struct finder {
     struct tp_found_list *list;
-    struct seen seen;
     char **todo; /* directories still to read; a stack, no recursion */
     size_t todo_count, todo_capacity;
     struct tp_error *err;
 };
 
-static size_t slot_of(const struct seen *seen, struct identity id)
+static size_t slot_of(const struct tp_found_seen *seen, struct identity id)
 {
     uint64_t hash = (uint64_t)id.inode * 0x9e3779b97f4a7c15u;
     size_t slot = (size_t)((hash ^ (hash >> 29) ^ (uint64_t)id.device) &
@@ -43,9 +42,11 @@ static size_t slot_of(const struct seen *seen, struct identity id)
     return slot;
 }
 
-static enum tp_status seen_grow(struct seen *seen, struct tp_error *err)
+static enum tp_status seen_grow(struct tp_found_seen *seen,
+                                struct tp_error *err)
 {
-    struct seen bigger = {.capacity = seen->capacity ? 2 * seen->capacity : 64};
+    struct tp_found_seen bigger = {
+        .capacity = seen->capacity ? 2 * seen->capacity : 64};
     bigger.slots = calloc(bigger.capacity, sizeof *bigger.slots);
     bigger.used = calloc(bigger.capacity, 1);
     if (!bigger.slots || !bigger.used) {
@@ -68,8 +69,9 @@ static enum tp_status seen_grow(struct seen *seen, struct tp_error *err)
 }
 
 /* Sets *is_new when the identity was not there before. */
-static enum tp_status seen_add(struct seen *seen, const struct stat *info,
-                               bool *is_new, struct tp_error *err)
+static enum tp_status seen_add(struct tp_found_seen *seen,
+                               const struct stat *info, bool *is_new,
+                               struct tp_error *err)
 {
     if (3 * (seen->count + 1) > 2 * seen->capacity &&
         seen_grow(seen, err) != TP_OK)
@@ -115,16 +117,46 @@ static enum tp_status add_directory(struct finder *finder, char *path)
 }
 
 /* Takes ownership of `path`. */
-static enum tp_status add_file(struct finder *finder, char *path, uint64_t size)
+static enum tp_status add_file(struct tp_found_list *list, char *path,
+                               uint64_t size, struct tp_error *err)
 {
-    struct tp_found_list *list = finder->list;
     if (tp_grow(&list->files, &list->capacity, list->count + 1,
-                sizeof *list->files, finder->err) != TP_OK) {
+                sizeof *list->files, err) != TP_OK) {
         free(path);
         return TP_E_MEMORY;
     }
     list->files[list->count++] = (struct tp_found){path, size};
     return TP_OK;
+}
+
+/* Keeps a link to a file for tp_found_sort. Takes ownership of `path`. */
+static enum tp_status add_link(struct tp_found_list *list, char *path,
+                               struct tp_error *err)
+{
+    if (tp_grow(&list->links, &list->link_capacity, list->link_count + 1,
+                sizeof *list->links, err) != TP_OK) {
+        free(path);
+        return TP_E_MEMORY;
+    }
+    list->links[list->link_count++] = path;
+    return TP_OK;
+}
+
+/* A file met before is another name of it (hard links are two files: their
+ * names may say different things), or the same place by another path. */
+static enum tp_status visit_file(struct finder *finder, char *path,
+                                 const struct stat *info)
+{
+    struct stat itself;
+    bool is_new = false;
+    struct tp_found_list *list = finder->list;
+    if (lstat(path, &itself) == 0 && S_ISLNK(itself.st_mode))
+        return add_link(list, path, finder->err);
+    enum tp_status status = seen_add(list->seen, info, &is_new, finder->err);
+    if (status == TP_OK && (is_new || info->st_nlink > 1))
+        return add_file(list, path, (uint64_t)info->st_size, finder->err);
+    free(path);
+    return status;
 }
 
 /* Sorts one path by its kind. Takes ownership of it. */
@@ -136,9 +168,9 @@ static enum tp_status visit(struct finder *finder, char *path)
     if (stat(path, &info) != 0)
         status = add_problem(finder, path);
     else if (S_ISREG(info.st_mode))
-        return add_file(finder, path, (uint64_t)info.st_size);
+        return visit_file(finder, path, &info);
     else if (S_ISDIR(info.st_mode)) {
-        status = seen_add(&finder->seen, &info, &is_new, finder->err);
+        status = seen_add(finder->list->seen, &info, &is_new, finder->err);
         if (status == TP_OK && is_new)
             return add_directory(finder, path);
     }
@@ -184,6 +216,8 @@ enum tp_status tp_file_find(const char *root, struct tp_found_list *list,
     if (stat(root, &info) != 0)
         return tp_fail(err, errno == ENOENT ? TP_E_NOT_FOUND : TP_E_IO, -1,
                        "cannot read %s: %s", root, strerror(errno));
+    if (!list->seen && !(list->seen = calloc(1, sizeof *list->seen)))
+        return tp_fail_memory(err);
     char *copy = strdup(root);
     enum tp_status status = copy ? visit(&finder, copy) : tp_fail_memory(err);
     while (status == TP_OK && finder.todo_count > 0) {
@@ -194,9 +228,12 @@ enum tp_status tp_file_find(const char *root, struct tp_found_list *list,
     while (finder.todo_count > 0)
         free(finder.todo[--finder.todo_count]);
     free(finder.todo);
-    free(finder.seen.slots);
-    free(finder.seen.used);
     return status;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static int by_path(const void *a, const void *b)
@@ -205,19 +242,36 @@ static int by_path(const void *a, const void *b)
     return strcmp(left->path, right->path);
 }
 
-void tp_found_sort(struct tp_found_list *list)
+/* Adds what the links led to and nothing else did, in path order. */
+static enum tp_status take_links(struct tp_found_list *list,
+                                 struct tp_error *err)
 {
-    if (list->count == 0)
-        return;
-    qsort(list->files, list->count, sizeof *list->files, by_path);
-    size_t kept = 1;
-    for (size_t i = 1; i < list->count; i++) {
-        if (!strcmp(list->files[i].path, list->files[kept - 1].path))
-            free(list->files[i].path);
+    enum tp_status status = TP_OK;
+    qsort(list->links, list->link_count, sizeof *list->links, by_text);
+    for (size_t i = 0; i < list->link_count; i++) {
+        struct stat info;
+        bool is_new = false;
+        char *path = list->links[i];
+        list->links[i] = NULL;
+        if (status == TP_OK && stat(path, &info) == 0)
+            status = seen_add(list->seen, &info, &is_new, err);
+        if (status == TP_OK && is_new)
+            status = add_file(list, path, (uint64_t)info.st_size, err);
         else
-            list->files[kept++] = list->files[i];
+            free(path);
     }
-    list->count = kept;
+    list->link_count = 0;
+    return status;
+}
+
+enum tp_status tp_found_sort(struct tp_found_list *list, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    if (list->link_count > 0)
+        status = take_links(list, err);
+    if (list->count > 0)
+        qsort(list->files, list->count, sizeof *list->files, by_path);
+    return status;
 }
 
 void tp_found_clear(struct tp_found_list *list)
@@ -226,6 +280,14 @@ void tp_found_clear(struct tp_found_list *list)
         free(list->files[i].path);
     for (size_t i = 0; i < list->problem_count; i++)
         free(list->problems[i]);
+    for (size_t i = 0; i < list->link_count; i++)
+        free(list->links[i]);
+    if (list->seen) {
+        free(list->seen->slots);
+        free(list->seen->used);
+    }
+    free(list->seen);
+    free(list->links);
     free(list->files);
     free(list->problems);
     memset(list, 0, sizeof *list);

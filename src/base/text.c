@@ -91,14 +91,44 @@ void tp_text_json_number(struct tp_text *text, double value)
         tp_text_add(text, "null");
 }
 
+/* Sequences that drive a terminal or turn its writing direction: C1 controls
+ * (U+0080 .. U+009F), U+200E, U+200F, U+202A .. U+202E, U+2066 .. U+2069. */
+static bool is_control(const unsigned char *s, size_t length)
+{
+    if (length == 2)
+        return s[0] == 0xc2 && s[1] < 0xa0;
+    if (length != 3 || s[0] != 0xe2)
+        return false;
+    return (s[1] == 0x80 &&
+            (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae))) ||
+           (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+}
+
 void tp_text_printable(struct tp_text *text, const char *value)
 {
-    for (const unsigned char *s = (const unsigned char *)value; *s; s++) {
-        if (*s < 0x20 || *s == 0x7f)
-            tp_text_add(text, "\\x%02x", *s);
-        else
-            tp_text_bytes(text, (const char *)s, 1);
+    for (const unsigned char *s = (const unsigned char *)value; *s;) {
+        size_t length = utf8_length(s);
+        bool plain =
+            length > 0 && *s >= 0x20 && *s != 0x7f && !is_control(s, length);
+        if (plain)
+            tp_text_bytes(text, (const char *)s, length);
+        length = length ? length : 1;
+        for (size_t i = 0; !plain && i < length; i++)
+            tp_text_add(text, "\\x%02x", s[i]);
+        s += length;
     }
+}
+
+bool tp_text_is_utf8(const char *value)
+{
+    const unsigned char *s = (const unsigned char *)value;
+    while (*s) {
+        size_t length = utf8_length(s);
+        if (length == 0)
+            return false;
+        s += length;
+    }
+    return true;
 }
 
 const char *tp_text_get(const struct tp_text *text)

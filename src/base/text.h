@@ -33,8 +33,12 @@ void tp_text_json(struct tp_text *text, const char *value);
 /* Appends a JSON number with 17 digits; null when it is not finite. */
 void tp_text_json_number(struct tp_text *text, double value);
 
-/* Appends the text with control characters written as \xNN. */
+/* Appends the text with control characters (those of terminals and of the
+ * writing direction, too) and bytes that are not UTF-8 written as \xNN. */
 void tp_text_printable(struct tp_text *text, const char *value);
+
+/* Whether a text is valid UTF-8. */
+bool tp_text_is_utf8(const char *value);
 
 /* The text, "" when empty; borrowed, until the next call. */
 const char *tp_text_get(const struct tp_text *text);

@@ -197,9 +197,11 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
         status = tp_figures_build(&s->run, s->pool, &s->figures, err);
     if (status != TP_OK)
         return status;
-    const struct tp_plot_options how = {s->options->output_dir,
-                                        plot_format(s->options),
-                                        tp_options_jobs(s->options), true};
+    const struct tp_plot_options how = {.output_dir = s->options->output_dir,
+                                        .format = plot_format(s->options),
+                                        .jobs = tp_options_jobs(s->options),
+                                        .draw = true,
+                                        .stop = &tp_interrupted};
     struct tp_plot_result result;
     status =
         tp_plot_write(s->figures.figures, s->figures.count, &how, &result, err);
@@ -210,6 +212,31 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
     return status == TP_OK ? list_figures(s, err) : status;
 }
 
+/* Results of an earlier run in this folder go first, so that what is there
+ * after an interruption is of one run. */
+static void remove_old_results(const struct session *s)
+{
+    static const char *const names[] = {"summary.h5", "report.txt",
+                                        "findings.json"};
+    static const char *const endings[] = {"png", "svg", "pdf", "gp", "tsv"};
+    struct tp_text path = {0};
+    const char *dir = s->options->output_dir;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        path.length = 0;
+        tp_text_add(&path, "%s/%s", dir, names[i]);
+        unlink(tp_text_get(&path));
+    }
+    for (const struct tp_figure_info *row = tp_figure_table; row->id; row++) {
+        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+            path.length = 0;
+            tp_text_add(&path, "%s/%s/%s.%s", dir, row->category, row->id,
+                        endings[i]);
+            unlink(tp_text_get(&path));
+        }
+    }
+    tp_text_clear(&path);
+}
+
 /* The run is there: everything that follows from it. */
 static enum tp_status write_results(struct session *s, struct tp_error *err)
 {
@@ -218,8 +245,10 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
         status = tp_quant_groups_make(&s->run, err);
     if (status == TP_OK)
         status = tp_findings_make(&s->run, &s->findings, err);
-    if (status == TP_OK)
+    if (status == TP_OK) {
+        remove_old_results(s);
         status = write_hdf5(s, err);
+    }
     if (status == TP_OK && !tp_interrupted)
         status = draw(s, err);
     if (status == TP_OK && tp_interrupted)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "config.h"
@@ -74,8 +76,45 @@ static int print_options(void)
     return printed ? TP_EXIT_OK : TP_EXIT_FAILED;
 }
 
+/* A first word that is no command and nothing on disk is most likely a
+ * command mistyped, or of another version. */
+static bool is_stray_word(int argc, char **argv)
+{
+    return argc > 1 && argv[1][0] != '-' && !strchr(argv[1], '/') &&
+           !find_command(argv[1]) && access(argv[1], F_OK) != 0;
+}
+
+static int refuse_word(const char *word)
+{
+    struct tp_error err = {0};
+    struct tp_text names = {0};
+    for (const struct tp_command *c = tp_commands; c->name; c++)
+        tp_text_add(&names, " %s", c->name);
+    tp_fail(&err, TP_E_USAGE, -1,
+            "%s is neither a command nor a file or directory; commands:%s",
+            word, tp_text_get(&names));
+    tp_print_error(&err);
+    tp_text_clear(&names);
+    return TP_EXIT_USAGE;
+}
+
+/* Whoever closed the standard files before starting us must not have a
+ * result written into what takes their numbers. */
+static void open_standard_files(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_files();
+    if (is_stray_word(argc, argv))
+        return refuse_word(argv[1]);
     const struct tp_command *command = argc > 1 ? find_command(argv[1]) : NULL;
     bool was_named = command != NULL;
     int first = was_named ? 2 : 1;

@@ -91,6 +91,29 @@ const struct tp_number *tp_number_by_quant_type(const char *quant_type)
     return tp_number_by_id(quant_type);
 }
 
+/* What wide dtypes are judged against: themselves. Not in the table, since
+ * nobody quantises to them. */
+static const struct tp_number float32 = {
+    ROW("float32", "IEEE binary32", 32, 24, -126, 0x1.fffffep127, 0x1p-126,
+        0x1p-149),
+    ALONE("float32"), .has_inf = true};
+static const struct tp_number float64 = {
+    ROW("float64", "IEEE binary64", 64, 53, -1022, 0x1.fffffffffffffp1023,
+        0x1p-1022, 0x1p-1074),
+    ALONE("float64"), .has_inf = true};
+
+const struct tp_number *tp_number_by_dtype(enum tp_dtype dtype)
+{
+    const char *format = tp_dtype_info(dtype)->format;
+    if (dtype == TP_FLOAT32) {
+        return &float32;
+    }
+    if (dtype == TP_FLOAT64) {
+        return &float64;
+    }
+    return *format ? tp_number_by_id(format) : NULL;
+}
+
 /* HiF8 spends 3, 2, 1 fraction bits by the size of the exponent, and none
  * in the binades of its denormals, -22 to -16. */
 static int hif8_precision(int e)

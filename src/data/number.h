@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/dtype.h"
+
 /*
  * Number formats: what a quantiser would turn a value into. One row each;
  * everything else about a format (its overflow threshold, what it flushes to
@@ -48,6 +50,13 @@ const struct tp_number *tp_number_by_id(const char *id);
  * themselves are accepted.
  */
 const struct tp_number *tp_number_by_quant_type(const char *quant_type);
+
+/*
+ * The format equal to a floating dtype, so that a tensor without a quant_type
+ * is judged against what it is stored in; NULL for integers, complex dtypes
+ * and E8M0. float32 and float64 have rows of their own, not in the table.
+ */
+const struct tp_number *tp_number_by_dtype(enum tp_dtype dtype);
 
 /*
  * The thresholds on |x| that sort a value into its fate, in units of the

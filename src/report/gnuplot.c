@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -17,27 +19,46 @@
 enum {
     PROCESSES_MAX = 64, /* each draws about 25 figures a second           */
     ROUNDS_MAX = 4,     /* new processes for what a failed script held up */
+    PATIENCE_S = 120,   /* a figure takes less than a second              */
+    TICK_MS = 100,      /* how late a stop may be seen                    */
+    WAIT_MS = 5,        /* between the end of the output and the exit     */
     EXIT_NO_PROGRAM = 127
 };
 
 /* One gnuplot process: jobs `number`, `number + stride`, ... */
 struct process {
-    pid_t pid;  /* 0: not running        */
-    int output; /* its stdout and stderr */
-    int status; /* as waitpid gives it   */
+    pid_t pid;       /* 0: not running                               */
+    int output;      /* its stdout and stderr; -1: closed            */
+    int status;      /* as waitpid gives it                          */
+    bool stuck;      /* killed because no figure ended for too long  */
+    double progress; /* when a figure ended last, or it was started  */
+    bool complained; /* `words` are a complaint, not just its first  */
+    char words[200]; /* what it said                                 */
+    size_t length;
+    char line[512];  /* the line that has not ended yet              */
 };
 
 struct team {
-    const char *output_dir;
-    struct tp_gnuplot_job *jobs;
+    struct tp_gnuplot_work *work;
     bool *failed; /* [count]: scripts that are not tried again */
-    size_t count;
     unsigned size;
     struct process processes[PROCESSES_MAX];
-    char *warning;
-    size_t warning_size;
-    bool missing; /* there is no gnuplot */
+    bool told;    /* work->why tells of a failure      */
+    bool missing; /* there is no gnuplot               */
+    bool ended;   /* a user's signal ended a gnuplot   */
 };
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static bool is_stopped(const struct team *team)
+{
+    return team->work->stop && *team->work->stop;
+}
 
 /* The command line of one process; its words point into `text`. */
 struct command {
@@ -93,10 +114,10 @@ static bool make_command(const struct team *team, unsigned number,
     add_word(command, "LC_ALL=C.UTF-8");
     add_word(command, "gnuplot");
     add_word(command, "-d");
-    for (size_t i = number; i < team->count; i += team->size) {
-        if (team->jobs[i].done || team->failed[i])
+    for (size_t i = number; i < team->work->count; i += team->size) {
+        if (team->work->jobs[i].done || team->failed[i])
             continue;
-        add_job(command, &team->jobs[i], i);
+        add_job(command, &team->work->jobs[i], i);
         any = true;
     }
     return any && split_words(command);
@@ -124,6 +145,7 @@ static bool start(struct team *team, unsigned number)
     int ends[2];
     struct command command;
     struct process *process = &team->processes[number];
+    *process = (struct process){.output = -1, .progress = now()};
     if (!make_command(team, number, &command) || pipe(ends) < 0) {
         clear_command(&command);
         return false;
@@ -132,7 +154,7 @@ static bool start(struct team *team, unsigned number)
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     pid_t pid = fork();
     if (pid == 0)
-        become_gnuplot(team->output_dir, command.words, ends[1]);
+        become_gnuplot(team->work->output_dir, command.words, ends[1]);
     clear_command(&command);
     close(ends[1]);
     if (pid < 0) {
@@ -144,74 +166,187 @@ static bool start(struct team *team, unsigned number)
     return true;
 }
 
+/* Keeps a line that tells why, or the first one until there is such a line;
+ * it may come from anything that is called gnuplot. */
+static void keep_words(struct process *process, const char *line)
+{
+    /* other lines of gnuplot are echoes of the commands */
+    bool complaint = strstr(line, " line ") || strstr(line, "warning:");
+    struct tp_text text = {0};
+    if (process->complained || (process->words[0] && !complaint) ||
+        strspn(line, " \t\r^") == strlen(line))
+        return;
+    process->complained = complaint;
+    tp_text_printable(&text, line);
+    snprintf(process->words, sizeof process->words, "%s", tp_text_get(&text));
+    tp_text_clear(&text);
+}
+
 /* Takes what a line says: a script that ended, or trouble. */
-static void hear(struct team *team, const char *line)
+static void hear(struct team *team, struct process *process)
 {
     size_t word = strlen(DONE_WORD);
-    if (strncmp(line, DONE_WORD, word) == 0) {
-        size_t index = strtoull(line + word, NULL, 10);
-        if (index < team->count)
-            team->jobs[index].done = true;
-    } else if (!team->warning[0] &&
-               (strstr(line, " line ") || strstr(line, "warning:"))) {
-        /* other lines are echoes of the commands */
-        snprintf(team->warning, team->warning_size, "gnuplot: %s", line);
+    process->line[process->length] = '\0';
+    process->length = 0;
+    if (strncmp(process->line, DONE_WORD, word) != 0) {
+        keep_words(process, process->line);
+        return;
+    }
+    size_t index = strtoull(process->line + word, NULL, 10);
+    if (index < team->work->count)
+        team->work->jobs[index].done = true;
+    process->progress = now();
+}
+
+/* Reads what is there; at the end closes the pipe. */
+static void listen_to(struct team *team, struct process *process)
+{
+    char bytes[4096];
+    ssize_t n = read(process->output, bytes, sizeof bytes);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    for (ssize_t i = 0; i < n; i++) {
+        bool full = process->length + 1 == sizeof process->line;
+        if (bytes[i] == '\n' || full)
+            hear(team, process);
+        if (bytes[i] != '\n')
+            process->line[process->length++] = bytes[i];
+    }
+    if (n > 0)
+        return;
+    if (process->length > 0)
+        hear(team, process);
+    close(process->output);
+    process->output = -1;
+}
+
+/* Waits for a process, or, without `block`, looks whether it has ended. */
+static void reap(struct process *process, bool block)
+{
+    pid_t pid;
+    do
+        pid = waitpid(process->pid, &process->status, block ? 0 : WNOHANG);
+    while (pid < 0 && errno == EINTR);
+    if (pid != 0)
+        process->pid = 0;
+}
+
+/* Its children, if it is a script with some, may hold the pipe open. */
+static void end_process(struct process *process)
+{
+    kill(process->pid, SIGKILL);
+    reap(process, true);
+    if (process->output >= 0)
+        close(process->output);
+    process->output = -1;
+}
+
+/* Waits until one of the processes says something, for a moment at most. */
+static void listen_to_all(struct team *team)
+{
+    struct pollfd polls[PROCESSES_MAX];
+    int timeout = TICK_MS;
+    for (unsigned p = 0; p < team->size; p++) {
+        const struct process *process = &team->processes[p];
+        polls[p] = (struct pollfd){.fd = process->pid ? process->output : -1,
+                                   .events = POLLIN};
+        if (process->pid && process->output < 0)
+            timeout = WAIT_MS;
+    }
+    if (poll(polls, team->size, timeout) <= 0)
+        return;
+    for (unsigned p = 0; p < team->size; p++) {
+        if (polls[p].revents)
+            listen_to(team, &team->processes[p]);
     }
 }
 
-/* Reads a process to its end and waits for it. */
-static void finish(struct team *team, struct process *process)
+/* Says once why a figure is missing. */
+static void tell(struct team *team, const struct process *process)
 {
-    FILE *stream = fdopen(process->output, "r");
-    char line[512];
-    while (stream && fgets(line, sizeof line, stream)) {
-        line[strcspn(line, "\n")] = '\0';
-        hear(team, line);
-    }
-    if (stream)
-        fclose(stream);
+    char *why = team->work->why;
+    size_t size = sizeof team->work->why;
+    if (team->told)
+        return;
+    team->told = true;
+    if (process->stuck)
+        snprintf(why, size, "gnuplot took more than %u s for a figure",
+                 team->work->patience_s);
+    else if (WIFSIGNALED(process->status))
+        snprintf(why, size, "gnuplot was ended by signal %d",
+                 WTERMSIG(process->status));
     else
-        close(process->output);
-    while (waitpid(process->pid, &process->status, 0) < 0 && errno == EINTR)
-        continue;
-    process->pid = 0;
-    if (WIFEXITED(process->status) &&
-        WEXITSTATUS(process->status) == EXIT_NO_PROGRAM)
-        team->missing = true;
+        snprintf(why, size, "gnuplot ended with status %d",
+                 WEXITSTATUS(process->status));
+    size_t length = strlen(why);
+    if (process->words[0])
+        snprintf(why + length, size - length, " (its first words: %s)",
+                 process->words);
 }
 
 /* The first script of a failed share that did not end is the one at fault. */
 static void blame(struct team *team, unsigned number)
 {
+    const struct process *process = &team->processes[number];
+    const struct tp_gnuplot_work *work = team->work;
     size_t i = number;
-    while (i < team->count && (team->jobs[i].done || team->failed[i]))
+    while (i < work->count && (work->jobs[i].done || team->failed[i]))
         i += team->size;
-    if (i >= team->count)
-        return;
-    team->failed[i] = true;
-    if (!team->warning[0])
-        snprintf(team->warning, team->warning_size, "gnuplot failed on %s/%s",
-                 team->jobs[i].category, team->jobs[i].id);
+    if (i < work->count) {
+        team->failed[i] = true;
+        tell(team, process);
+    } else if (process->complained && !work->why[0]) {
+        snprintf(team->work->why, sizeof work->why, "gnuplot: %s",
+                 process->words);
+    }
+}
+
+/* Draws conclusions from a process that has ended. */
+static void settle(struct team *team, unsigned number)
+{
+    const struct process *process = &team->processes[number];
+    int status = process->status;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_PROGRAM)
+        team->missing = true;
+    /* Ctrl-C goes to both of us: no other try, whoever is first to see it */
+    if (WIFSIGNALED(status) &&
+        (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))
+        team->ended = true;
+    blame(team, number);
+}
+
+/* Looks after the processes that run; false when none does. */
+static bool attend(struct team *team)
+{
+    bool any = false;
+    listen_to_all(team);
+    for (unsigned p = 0; p < team->size; p++) {
+        struct process *process = &team->processes[p];
+        if (!process->pid)
+            continue;
+        double limit = process->progress + team->work->patience_s;
+        process->stuck = now() > limit;
+        if (process->stuck || is_stopped(team))
+            end_process(process);
+        else if (process->output < 0)
+            reap(process, false);
+        if (process->pid)
+            any = true;
+        else if (!is_stopped(team))
+            settle(team, p);
+    }
+    return any;
 }
 
 /* One process per share that has something left; false when none has. */
 static bool run_round(struct team *team)
 {
-    bool started[PROCESSES_MAX] = {false}, any = false;
-    for (unsigned p = 0; p < team->size; p++) {
-        started[p] = start(team, p);
-        any |= started[p];
-    }
-    for (unsigned p = 0; p < team->size; p++) {
-        if (!started[p])
-            continue;
-        finish(team, &team->processes[p]);
-        blame(team, p);
-        /* interrupted, or killed: the user does not want another try */
-        if (WIFSIGNALED(team->processes[p].status))
-            any = false;
-    }
-    return any && !team->missing;
+    bool any = false;
+    for (unsigned p = 0; p < team->size; p++)
+        any |= start(team, p);
+    while (attend(team))
+        continue;
+    return any && !team->missing && !team->ended && !is_stopped(team);
 }
 
 enum tp_status tp_gnuplot_run(struct tp_gnuplot_work *work,
@@ -219,26 +354,31 @@ enum tp_status tp_gnuplot_run(struct tp_gnuplot_work *work,
 {
     size_t count = work->count;
     unsigned wanted = work->processes < 1 ? 1 : work->processes;
-    work->warning[0] = '\0';
+    work->why[0] = '\0';
+    if (work->patience_s == 0)
+        work->patience_s = PATIENCE_S;
     if (wanted > PROCESSES_MAX)
         wanted = PROCESSES_MAX;
     if (count == 0)
         return TP_OK;
-    struct team team = {
-        .output_dir = work->output_dir,
-        .jobs = work->jobs,
-        .failed = calloc(count, sizeof *team.failed),
-        .count = count,
-        .size = wanted > count ? (unsigned)count : wanted,
-        .warning = work->warning,
-        .warning_size = sizeof work->warning,
-    };
-    if (!team.failed)
-        return tp_fail_memory(err);
-    for (int round = 0; round < ROUNDS_MAX && run_round(&team); round++)
-        continue;
-    free(team.failed);
-    if (team.missing)
-        return tp_fail(err, TP_E_NOT_FOUND, -1, "gnuplot is not installed");
-    return TP_OK;
+    struct team *team = calloc(1, sizeof *team);
+    bool *failed = calloc(count, sizeof *failed);
+    enum tp_status status = TP_OK;
+    if (team && failed) {
+        team->work = work;
+        team->failed = failed;
+        team->size = wanted > count ? (unsigned)count : wanted;
+        for (int round = 0; round < ROUNDS_MAX && run_round(team); round++)
+            continue;
+        if (is_stopped(team))
+            status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+        else if (team->missing)
+            status = tp_fail(err, TP_E_NOT_FOUND, -1,
+                             "gnuplot is not installed");
+    } else {
+        status = tp_fail_memory(err);
+    }
+    free(failed);
+    free(team);
+    return status;
 }

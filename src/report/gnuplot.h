@@ -2,6 +2,7 @@
 #ifndef TP_REPORT_GNUPLOT_H
 #define TP_REPORT_GNUPLOT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -26,15 +27,19 @@ struct tp_gnuplot_work {
     const char *output_dir;
     struct tp_gnuplot_job *jobs;
     size_t count;
-    unsigned processes; /* at once                                         */
-    char warning[512];  /* out: "", or the first thing that went wrong     */
+    unsigned processes;  /* at once                                       */
+    unsigned patience_s; /* for one figure; 0: two minutes                */
+    const volatile sig_atomic_t *stop; /* not zero: end; may be NULL       */
+    char why[400]; /* out: "", or why the first script was not drawn, or,
+                      when all were, what gnuplot complained about        */
 };
 
 /*
  * Runs the scripts, each process with its share; a script that fails costs
- * only itself. Fails with TP_E_NOT_FOUND when there is no gnuplot; jobs that
- * could not be started are just not done. Waits for all of its children;
- * call it from one thread at a time.
+ * only itself, and so does one that does not end: its process is killed.
+ * TP_E_NOT_FOUND when there is no gnuplot, TP_E_INTERRUPTED after *stop;
+ * jobs that could not be started are just not done. No child is left when it
+ * returns; call it from one thread at a time.
  */
 enum tp_status tp_gnuplot_run(struct tp_gnuplot_work *work,
                               struct tp_error *err);

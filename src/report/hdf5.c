@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/hdf5.h"
 
+#include <errno.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,16 @@ struct writer {
     void *room;   /* CHUNK_ROWS rows of a table that makes them       */
     hid_t type, space, properties, dataset;
 };
+
+/* The library does not pass on why the system refused, but leaves errno. */
+static enum tp_status fail(struct tp_error *err, const char *format,
+                           const char *what)
+{
+    char text[256];
+    snprintf(text, sizeof text, format, what);
+    return errno ? tp_fail_errno(err, "%s", text)
+                 : tp_fail(err, TP_E_IO, -1, "%s", text);
+}
 
 /* Rows from `first` on, at most CHUNK_ROWS of them. */
 static struct tp_table chunk_of(const struct writer *w, size_t first)
@@ -262,8 +273,7 @@ static enum tp_status write_table(hid_t file, const struct tp_table *table,
              row += CHUNK_ROWS)
             done = write_rows(&w, row);
         if (!done)
-            status = tp_fail(err, TP_E_IO, -1, "cannot write table /%s",
-                             table->name);
+            status = fail(err, "cannot write table /%s", table->name);
     }
     writer_clear(&w);
     return status;
@@ -285,6 +295,7 @@ static enum tp_status write_file(const char *aside,
                                  struct tp_error *err)
 {
     /* long attributes (a command line) need the dense storage of 1.8 */
+    errno = 0;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     hid_t creation = H5Pcreate(H5P_FILE_CREATE);
@@ -293,14 +304,14 @@ static enum tp_status write_file(const char *aside,
     H5Pclose(creation);
     H5Pclose(access);
     if (file < 0)
-        return tp_fail(err, TP_E_IO, -1, "cannot create %s", aside);
+        return fail(err, "cannot create %s", aside);
     enum tp_status status = TP_OK;
     if (!write_header(file, header))
-        status = tp_fail(err, TP_E_IO, -1, "cannot write attributes");
+        status = fail(err, "cannot write %s", "the attributes");
     for (size_t i = 0; i < count && status == TP_OK; i++)
         status = write_table(file, &tables[i], err);
     if (H5Fclose(file) < 0 && status == TP_OK)
-        status = tp_fail(err, TP_E_IO, -1, "cannot write (disk full?)");
+        status = fail(err, "cannot write %s", "the end of the file");
     return status;
 }
 

@@ -154,6 +154,28 @@ static enum tp_status plan(const struct tp_figure *figures, size_t count,
     return TP_OK;
 }
 
+/* One sentence for whoever wonders where the figures are. */
+static void warn(const struct drawing *drawing, const char *why,
+                 struct tp_plot_result *result)
+{
+    size_t first = 0;
+    while (first < drawing->count && drawing->jobs[first].done)
+        first++;
+    if (why[0] || result->failed > 0)
+        snprintf(result->warning, sizeof result->warning, "%s",
+                 why[0] ? why : "gnuplot was stopped");
+    size_t length = strlen(result->warning);
+    if (result->failed == 0)
+        return;
+    if (result->failed == 1 && first < drawing->count)
+        snprintf(result->warning + length, sizeof result->warning - length,
+                 ": %s/%s is not drawn", drawing->jobs[first].category,
+                 drawing->jobs[first].id);
+    else
+        snprintf(result->warning + length, sizeof result->warning - length,
+                 ": %zu figures are not drawn", result->failed);
+}
+
 static enum tp_status draw(const struct tp_figure *figures, size_t count,
                            const struct tp_plot_options *options,
                            struct tp_plot_result *result, struct tp_error *err)
@@ -166,17 +188,17 @@ static enum tp_status draw(const struct tp_figure *figures, size_t count,
         struct tp_gnuplot_work work = {.output_dir = options->output_dir,
                                        .jobs = drawing.jobs,
                                        .count = drawing.count,
-                                       .processes = options->jobs};
+                                       .processes = options->jobs,
+                                       .patience_s = options->patience_s,
+                                       .stop = options->stop};
         enum tp_status drawn = tp_gnuplot_run(&work, &trouble);
-        memcpy(result->warning, work.warning, sizeof result->warning);
         for (size_t i = 0; i < drawing.count; i++)
             settle_picture(drawing.figures[i], options, &drawing.jobs[i],
                            result);
-        if (result->failed > 0 && !result->warning[0])
-            snprintf(result->warning, sizeof result->warning,
-                     "gnuplot was stopped: %zu figures are not drawn",
-                     result->failed);
-        if (drawn != TP_OK)
+        warn(&drawing, work.why, result);
+        if (drawn == TP_E_INTERRUPTED)
+            status = tp_fail(err, drawn, -1, "%s", trouble.message);
+        else if (drawn != TP_OK)
             snprintf(result->warning, sizeof result->warning,
                      "%.200s: the figures are not drawn, their scripts and "
                      "tables are written", trouble.message);
@@ -195,6 +217,8 @@ enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
     *result = (struct tp_plot_result){0};
     for (size_t i = 0; i < count; i++) {
         bool empty = figures[i].panel_count == 0;
+        if (options->stop && *options->stop)
+            return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
         remove_old(&figures[i], options->output_dir, !empty);
         if (empty)
             continue;

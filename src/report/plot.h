@@ -2,6 +2,7 @@
 #ifndef TP_REPORT_PLOT_H
 #define TP_REPORT_PLOT_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,6 +25,9 @@ struct tp_plot_options {
     enum tp_plot_format format;
     unsigned jobs;              /* gnuplot processes at once              */
     bool draw;                  /* false: tables and scripts only         */
+    unsigned patience_s;        /* a gnuplot that takes longer for one
+                                   figure is killed; 0: two minutes       */
+    const volatile sig_atomic_t *stop; /* not zero: give up; may be NULL  */
 };
 
 struct tp_plot_result {
@@ -37,8 +41,9 @@ struct tp_plot_result {
  * Writes and draws. Every file is written aside and renamed. What an earlier
  * run left under the name of a figure that is empty now, or whose picture
  * could not be drawn, is removed. A missing or failing gnuplot is a warning
- * in *result; a table or script that cannot be written is TP_E_IO. Call from
- * the thread that owns the process's children.
+ * in *result; a table or script that cannot be written is TP_E_IO. After
+ * *stop: TP_E_INTERRUPTED, with the figures that were there already and no
+ * half-drawn one. Call from the thread that owns the process's children.
  */
 enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
                              const struct tp_plot_options *options,

@@ -273,8 +273,8 @@ static void add_worst(const struct tp_report *report, size_t most,
     for (size_t i = 0; list && i < count && i < most; i++) {
         const struct tp_row *row = list[i].row;
         tp_text_add(text, "  %10" PRIu64, list[i].nonfinite);
-        add_percent(text, list[i].overflow);
-        add_percent(text, list[i].underflow);
+        add_percent(text, row->numbers.total_overflow_ratio);
+        add_percent(text, row->numbers.underflow_ratio);
         tp_text_add(text, " %10.4g ", row->numbers.abs_max);
         tp_report_place(row, text);
         tp_text_add(text, "\n%48s", "");

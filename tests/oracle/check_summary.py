@@ -110,6 +110,9 @@ def expected_target(label, dtype):
     return (target, target) if target else (dtype, None)
 
 
+WIDE = (torch.float32, torch.float64)
+
+
 # --- the numbers -------------------------------------------------------------
 
 def values_of(tensor):
@@ -158,8 +161,15 @@ def expected_numbers(tensor, target, rule):
     quantiles = np.quantile(v, LEVELS) if len(v) else [np.nan] * len(LEVELS)
     row.update(zip(QUANTILES, quantiles))
     row.update({name: np.nan for name in RATIOS})
+    counts = None
     if target and flat.size:
-        upper, lower, under, subnormal = number_formats.judge(x, target, rule)
+        counts = number_formats.judge(x, target, rule)
+    elif tensor.dtype in WIDE and flat.size:
+        # judged against itself: what is stored is what was rounded to
+        tiny = torch.finfo(tensor.dtype).tiny
+        counts = (row["pos_inf"], row["neg_inf"], 0, int((some < tiny).sum()))
+    if counts:
+        upper, lower, under, subnormal = counts
         n = flat.size
         row.update(zip(RATIOS, (upper / n, lower / n, (upper + lower) / n,
                                 under / n, subnormal / n)))

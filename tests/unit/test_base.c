@@ -127,6 +127,19 @@ Test(text, a_truncated_utf8_sequence_does_not_read_past_the_end)
     }
 }
 
+Test(text, nothing_printable_drives_a_terminal)
+{
+    struct tp_text text = {0};
+    tp_text_printable(&text, "a\x1b[31m\x9b\xc2\x9b\xe2\x80\xae\xe2\x81\xa6"
+                             "\xc3\xa9\xe2\x82\xac\xff");
+    cr_assert_str_eq(tp_text_get(&text),
+                     "a\\x1b[31m\\x9b\\xc2\\x9b\\xe2\\x80\\xae"
+                     "\\xe2\\x81\\xa6\xc3\xa9\xe2\x82\xac\\xff");
+    cr_assert(tp_text_is_utf8("\xc3\xa9"));
+    cr_assert_not(tp_text_is_utf8("a\xff"));
+    tp_text_clear(&text);
+}
+
 Test(text, json_numbers_round_trip_and_have_no_nan)
 {
     struct tp_text text = {0};

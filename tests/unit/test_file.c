@@ -43,7 +43,7 @@ Test(file, found_files_are_sorted_and_links_do_not_loop)
     cr_assert_eq(symlink("self", "d/self"), 0);
     struct tp_found_list list = {0};
     cr_assert_eq(tp_file_find("d", &list, NULL), TP_OK);
-    tp_found_sort(&list);
+    cr_assert_eq(tp_found_sort(&list, NULL), TP_OK);
     cr_assert_eq(list.count, 3);
     cr_assert_str_eq(list.files[0].path, "d/1");
     cr_assert_str_eq(list.files[1].path, "d/b/2");
@@ -60,9 +60,32 @@ Test(file, a_root_given_twice_is_listed_once)
     struct tp_found_list list = {0};
     cr_assert_eq(tp_file_find("d", &list, NULL), TP_OK);
     cr_assert_eq(tp_file_find("d", &list, NULL), TP_OK);
+    cr_assert_eq(tp_file_find("./d", &list, NULL), TP_OK);
     cr_assert_eq(tp_file_find("d/1", &list, NULL), TP_OK);
-    tp_found_sort(&list);
+    cr_assert_eq(tp_file_find("./d/../d/1", &list, NULL), TP_OK);
+    cr_assert_eq(tp_found_sort(&list, NULL), TP_OK);
     cr_assert_eq(list.count, 1);
+    tp_found_clear(&list);
+}
+
+Test(file, a_link_counts_only_if_nothing_else_leads_there)
+{
+    cr_assert_eq(tp_file_make_directories("d", NULL), TP_OK);
+    cr_assert_eq(tp_file_make_directories("elsewhere", NULL), TP_OK);
+    touch("d/m");
+    touch("elsewhere/x");
+    cr_assert_eq(symlink("m", "d/a"), 0); /* before and after its target */
+    cr_assert_eq(symlink("m", "d/z"), 0);
+    cr_assert_eq(symlink("../elsewhere/x", "d/x1"), 0);
+    cr_assert_eq(symlink("../elsewhere/x", "d/x2"), 0);
+    cr_assert_eq(link("d/m", "d/hard"), 0); /* two names, two files */
+    struct tp_found_list list = {0};
+    cr_assert_eq(tp_file_find("d", &list, NULL), TP_OK);
+    cr_assert_eq(tp_found_sort(&list, NULL), TP_OK);
+    cr_assert_eq(list.count, 3);
+    cr_assert_str_eq(list.files[0].path, "d/hard");
+    cr_assert_str_eq(list.files[1].path, "d/m");
+    cr_assert_str_eq(list.files[2].path, "d/x1");
     tp_found_clear(&list);
 }
 

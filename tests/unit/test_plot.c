@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "report/plot.h"
@@ -367,6 +371,104 @@ Test(plot_files, without_gnuplot_the_tables_are_there)
     cr_expect_eq(count_files("out/statistics"), 2);
 }
 
+/* From now on the script is what runs as gnuplot. */
+static void be_gnuplot(const char *script)
+{
+    FILE *file = fopen("gnuplot", "w");
+    cr_assert_not_null(file);
+    fputs(script, file);
+    fclose(file);
+    cr_assert_eq(chmod("gnuplot", 0755), 0);
+    char path[4200];
+    snprintf(path, sizeof path, "%s:%.4000s", folder, getenv("PATH"));
+    cr_assert_eq(setenv("PATH", path, 1), 0);
+}
+
+/* Draws three figures with what runs as gnuplot. */
+static enum tp_status draw_three(struct tp_plot_options options,
+                                 struct tp_plot_result *result)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_series series[TP_PANEL_KINDS];
+    make_all(panels, series, "a");
+    struct tp_figure figures[3] = {make_figure("a", panels, 1),
+                                   make_figure("b", panels, 1),
+                                   make_figure("c", panels, 1)};
+    options.output_dir = "out";
+    options.draw = true;
+    return tp_plot_write(figures, 3, &options, result, NULL);
+}
+
+static volatile sig_atomic_t stop;
+
+static void on_alarm(int number)
+{
+    stop = number;
+}
+
+Test(plot_files, a_stop_ends_gnuplot, .timeout = 30)
+{
+    struct tp_plot_options options = {.jobs = 2, .stop = &stop};
+    struct tp_plot_result result;
+    /* it has begun a picture, and never ends */
+    be_gnuplot("#!/bin/sh\ntouch statistics/.a.$PPID.png begun\n"
+               "exec sleep 1000\n");
+    struct sigaction action = {.sa_handler = on_alarm,
+                               .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &action, NULL);
+    alarm(2);
+    time_t before = time(NULL);
+    cr_expect_eq(draw_three(options, &result), TP_E_INTERRUPTED);
+    cr_expect(time(NULL) - before < 10);
+    cr_expect(exists("out/begun"));
+    cr_expect_eq(count_files("out/statistics"), 6); /* and nothing hidden */
+    cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1, "a gnuplot still runs");
+    cr_expect_eq(errno, ECHILD);
+}
+
+/* Draws, but takes an hour for the second of three scripts. */
+Test(plot_files, a_gnuplot_that_does_not_end_costs_one_figure, .timeout = 60)
+{
+    static const char script[] =
+        "#!/bin/sh\n"
+        "for word; do case $word in\n"
+        "*'b.gp'*) echo 'what a nice plot'; exec sleep 3600;;\n"
+        "*output*) eval \"$(echo \"$word\" | sed \"s/^cd '\\([^']*\\)'; output"
+        " = '\\([^']*\\)'.* print '\\(.*\\)'/echo x > '\\1\\/\\2'; echo "
+        "\\3/\")\";;\n"
+        "esac; done\n";
+    struct tp_plot_options options = {.jobs = 1, .patience_s = 2};
+    struct tp_plot_result result;
+    be_gnuplot(script);
+    cr_assert_eq(draw_three(options, &result), TP_OK);
+    cr_expect_eq(result.drawn, 2);
+    cr_expect_eq(result.failed, 1);
+    cr_expect_str_eq(result.warning,
+                     "gnuplot took more than 2 s for a figure (its first "
+                     "words: what a nice plot): statistics/b is not drawn");
+    cr_expect_eq(count_files("out/statistics"), 8);
+}
+
+Test(plot_files, why_gnuplot_failed_is_said)
+{
+    struct tp_plot_options options = {.jobs = 2};
+    struct tp_plot_result result;
+    be_gnuplot("#!/bin/sh\necho >&2; printf 'no \\033[1mfonts' >&2; exit 3\n");
+    cr_assert_eq(draw_three(options, &result), TP_OK);
+    cr_expect_eq(result.failed, 3);
+    cr_expect_eq(strncmp(result.warning, "gnuplot ended with status 3 (its "
+                                         "first words: no ", 49), 0, "%s",
+                 result.warning);
+    cr_expect_null(strchr(result.warning, 033), "a terminal obeys it");
+    cr_expect_not_null(strstr(result.warning,
+                              "fonts): 3 figures are not drawn"), "%s",
+                       result.warning);
+    be_gnuplot("#!/bin/sh\nkill -9 $$\n");
+    cr_assert_eq(draw_three(options, &result), TP_OK);
+    cr_expect_str_eq(result.warning, "gnuplot was ended by signal 9: 3 "
+                                     "figures are not drawn");
+}
+
 /* A gnuplot that gives up at the second of three scripts. */
 Test(plot_files, one_failing_script_costs_only_itself)
 {
@@ -384,14 +486,7 @@ Test(plot_files, one_failing_script_costs_only_itself)
         " = '\\([^']*\\)'.* print '\\(.*\\)'/echo x > '\\1\\/\\2'; echo "
         "\\3/\")\";;\n"
         "esac; done\n";
-    FILE *file = fopen("gnuplot", "w");
-    cr_assert_not_null(file);
-    fputs(script, file);
-    fclose(file);
-    cr_assert_eq(chmod("gnuplot", 0755), 0);
-    char path[4200];
-    snprintf(path, sizeof path, "%s:%.4000s", folder, getenv("PATH"));
-    cr_assert_eq(setenv("PATH", path, 1), 0);
+    be_gnuplot(script);
     struct tp_plot_options options = {
         .output_dir = "out", .jobs = 1, .draw = true};
     struct tp_plot_result result;
