@@ -334,8 +334,7 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
 }
 
 /* Joins the files' results in the order of their paths. */
-static enum tp_status assemble(const struct collector *c,
-                               struct tp_error *err)
+static enum tp_status assemble(const struct collector *c, struct tp_error *err)
 {
     struct tp_run *run = c->run;
     struct file_result *results = c->results;
@@ -395,6 +394,7 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
     enum tp_status status = tp_scanner_new(pool, &c->scanner, err);
     if (status != TP_OK)
         return status;
+    tp_scanner_stop_on(c->scanner, c->options->stop);
     tp_pool_for(pool, count, collect_one, c);
     if (c->options->stop && *c->options->stop)
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");

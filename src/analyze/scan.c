@@ -23,6 +23,12 @@ enum tp_status tp_scanner_new(struct tp_pool *pool, struct tp_scanner **scanner,
     return TP_OK;
 }
 
+void tp_scanner_stop_on(struct tp_scanner *scanner,
+                        const volatile sig_atomic_t *stop)
+{
+    scanner->stop = stop;
+}
+
 void tp_scanner_free(struct tp_scanner *scanner)
 {
     if (!scanner)
@@ -205,8 +211,7 @@ static enum tp_status small_blocks(struct scan *scan, struct worker *worker)
         if (status != TP_OK)
             return status;
         scan->work = WORK_BLOCKS;
-        tp_scan_count_blocks(scan, worker->piece, 0, scan->walk.count,
-                             &gather);
+        tp_scan_count_blocks(scan, worker->piece, 0, scan->walk.count, &gather);
         scan->blocks = gather.blocks;
         finish_blocks(scan);
     }
@@ -228,8 +233,8 @@ static enum tp_status scan_small(struct scan *scan, bool crc)
     status = tp_walk_read(&scan->walk, 0, elements, worker->piece, worker->walk,
                           scan->err);
     if (status == TP_OK && crc)
-        status = judge_crc(scan, libdeflate_crc32(0, worker->piece,
-                                                  elements * scan->size));
+        status = judge_crc(
+            scan, libdeflate_crc32(0, worker->piece, elements * scan->size));
     if (status == TP_OK && narrow)
         status = small_codes(scan, worker);
     else if (status == TP_OK)

@@ -2,6 +2,8 @@
 #ifndef TP_ANALYZE_SCAN_H
 #define TP_ANALYZE_SCAN_H
 
+#include <signal.h>
+
 #include "base/error.h"
 #include "base/pool.h"
 #include "data/number.h"
@@ -28,9 +30,14 @@
 struct tp_scanner;
 
 /* Makes scratch for `pool` (borrowed). Release with tp_scanner_free. */
-enum tp_status tp_scanner_new(struct tp_pool *pool,
-                              struct tp_scanner **scanner,
+enum tp_status tp_scanner_new(struct tp_pool *pool, struct tp_scanner **scanner,
                               struct tp_error *err);
+
+/* From now on a nonzero *stop (which outlives the scanner) ends a scan soon,
+ * with TP_E_INTERRUPTED. */
+void tp_scanner_stop_on(struct tp_scanner *scanner,
+                        const volatile sig_atomic_t *stop);
+
 void tp_scanner_free(struct tp_scanner *scanner);
 
 /* What a scan is asked for. */
@@ -40,12 +47,12 @@ struct tp_scan_request {
     const char *scale_rule;         /* MX: "floor", "ceil", "even", "rceil" */
     unsigned worker;                /* of the calling task                 */
     const struct tp_quant_spec *specs; /* casts to simulate                */
-    size_t spec_count;              /* at most TP_SCAN_SPECS               */
-    int block_axis;                 /* blocks run along the axis that is so
-                                       many before the last one (0: last;
-                                       beyond the first: the first)        */
-    struct tp_quant_error *errors;  /* out: [spec_count]; all-zero where a
-                                       spec does not apply to the dtype    */
+    size_t spec_count;                 /* at most TP_SCAN_SPECS               */
+    int block_axis;                    /* blocks run along the axis that is so
+                                          many before the last one (0: last;
+                                          beyond the first: the first)        */
+    struct tp_quant_error *errors;     /* out: [spec_count]; all-zero where a
+                                          spec does not apply to the dtype    */
 };
 
 /* Casts of one scan, so that a sweep over scales fits. */

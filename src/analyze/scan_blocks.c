@@ -114,9 +114,10 @@ static enum tp_status do_tile(const struct tiles *tiles, int64_t tile,
         int64_t first = (plane * lines->length + row + i) * lines->inner;
         unsigned char *to =
             gather->worker->piece + (size_t)(i * width) * scan->size;
-        enum tp_status status =
-            tp_walk_read(&scan->walk, first + column, (size_t)width, to,
-                         gather->worker->walk, err);
+        enum tp_status status = tp_scan_go_on(scan->scanner, err);
+        if (status == TP_OK)
+            status = tp_walk_read(&scan->walk, first + column, (size_t)width,
+                                  to, gather->worker->walk, err);
         if (status != TP_OK)
             return status;
     }
@@ -129,9 +130,9 @@ static void tiles_task(void *context, size_t index, unsigned worker)
 {
     const struct tiles *tiles = context;
     struct scan *scan = tiles->scan;
-    struct gather gather = {
-        .worker = &scan->scanner->workers[worker],
-        .errors = tiles->errors + index * scan->casts.count};
+    struct gather gather = {.worker = &scan->scanner->workers[worker],
+                            .errors =
+                                tiles->errors + index * scan->casts.count};
     struct tp_error err = {.code = TP_OK};
     int64_t at = (int64_t)index * tiles->share, end = at + tiles->share;
     end = end < tiles->count ? end : tiles->count;

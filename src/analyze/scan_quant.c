@@ -58,8 +58,7 @@ static bool provide_plan(struct scan *scan, size_t i)
     struct worker *worker = &scan->scanner->workers[scan->worker];
     const struct tp_quant_spec *spec = &scan->casts.spec[i];
     bool made = worker->tally_plan[i] != NULL;
-    if (!tp_scan_provide(&worker->tally_plan[i],
-                         sizeof *worker->tally_plan[i]))
+    if (!tp_scan_provide(&worker->tally_plan[i], sizeof *worker->tally_plan[i]))
         return false;
     struct tp_tally_plan *plan = worker->tally_plan[i];
     if (!made || plan->blocks.dtype != scan->real ||
@@ -81,8 +80,7 @@ enum tp_status tp_scan_casts_begin(struct scan *scan, bool totals)
         if (ok && totals)
             ok = tp_scan_provide(&casts->total[i], sizeof *casts->total[i]);
         else if (ok)
-            ok = tp_scan_provide(&worker->tally[i],
-                                 sizeof *worker->tally[i]);
+            ok = tp_scan_provide(&worker->tally[i], sizeof *worker->tally[i]);
     }
     return ok ? TP_OK : tp_fail_memory(scan->err);
 }
@@ -98,8 +96,7 @@ bool tp_scan_casts_prepare(const struct scan *scan, struct worker *worker)
     bool ok = true;
     for (size_t i = 0; i < scan->casts.count && ok; i++)
         if (scan->casts.kind[i] == CAST_TALLY && (scan->work & WORK_TALLY))
-            ok = tp_scan_provide(&worker->tally[i],
-                                 sizeof *worker->tally[i]);
+            ok = tp_scan_provide(&worker->tally[i], sizeof *worker->tally[i]);
     return ok;
 }
 
@@ -128,8 +125,7 @@ void tp_scan_cast_rows(const struct scan *scan, struct gather *gather,
         if (casts->kind[i] == CAST_TALLY && (scan->work & WORK_TALLY))
             tp_tally_rows(casts->plan[i], codes, rows, row_length,
                           gather->worker->tally[i]);
-        if (casts->kind[i] == CAST_BLOCKS &&
-            (scan->work & WORK_QUANT_BLOCKS))
+        if (casts->kind[i] == CAST_BLOCKS && (scan->work & WORK_QUANT_BLOCKS))
             tp_quant_blocks(&casts->spec[i], &values, &gather->errors[i]);
     }
 }
@@ -175,8 +171,8 @@ void tp_scan_cast_columns(const struct scan *scan, struct gather *gather,
         size_t high = rows - i < SIDE ? rows - i : SIDE;
         for (size_t j = 0; j < columns; j += SIDE) {
             size_t wide = columns - j < SIDE ? columns - j : SIDE;
-            struct tile tile = {codes + (i * columns + j) * size, size,
-                                columns, high, wide};
+            struct tile tile = {codes + (i * columns + j) * size, size, columns,
+                                high, wide};
             turn(&tile, turned.bytes);
             tp_scan_cast_rows(scan, gather, turned.bytes, wide, high);
         }
@@ -201,8 +197,7 @@ void tp_scan_cast_values(const struct scan *scan, struct gather *gather,
 
 /* --- results ----------------------------------------------------------- */
 
-void tp_scan_casts_merge(struct scan *scan,
-                         const struct tp_quant_error *errors)
+void tp_scan_casts_merge(struct scan *scan, const struct tp_quant_error *errors)
 {
     for (size_t i = 0; i < scan->casts.count; i++)
         tp_quant_merge(&scan->casts.error[i], &errors[i], scan->walk.repeat);
@@ -219,8 +214,8 @@ void tp_scan_casts_list(struct scan *scan, const struct tp_code_list *list)
         } else if (casts->kind[i] == CAST_TALLY) {
             struct tp_tally *tally =
                 casts->total[i] ? casts->total[i] : worker->tally[i];
-            tp_tally_finish(casts->plan[i], tally, list,
-                            worker->lists->scratch, &error);
+            tp_tally_finish(casts->plan[i], tally, list, worker->lists->scratch,
+                            &error);
         }
         tp_quant_merge(&casts->error[i], &error, scan->walk.repeat);
     }
@@ -237,9 +232,8 @@ enum tp_status tp_scan_casts_direct(struct scan *scan,
     casts->amax = fmax(fabs(extrema->min), fabs(extrema->max));
     if (codes) {
         struct tp_quant_error errors[TP_SCAN_SPECS] = {{0}};
-        struct gather gather = {
-            .worker = &scan->scanner->workers[scan->worker],
-            .errors = errors};
+        struct gather gather = {.worker = &scan->scanner->workers[scan->worker],
+                                .errors = errors};
         scan->work = work;
         tp_scan_cast_values(scan, &gather, codes, (size_t)scan->codes);
         if (work & WORK_QUANT_BLOCKS)
@@ -249,9 +243,8 @@ enum tp_status tp_scan_casts_direct(struct scan *scan,
     }
     if (!(work & WORK_QUANT_BLOCKS) || tp_scan_blocks_fit(scan))
         return tp_scan_read(scan, work);
-    enum tp_status status = work & WORK_QUANT
-                                ? tp_scan_read(scan, WORK_QUANT)
-                                : TP_OK;
+    enum tp_status status =
+        work & WORK_QUANT ? tp_scan_read(scan, WORK_QUANT) : TP_OK;
     return status == TP_OK ? tp_scan_read_tiles(scan, WORK_QUANT_BLOCKS)
                            : status;
 }

@@ -112,7 +112,9 @@ static enum tp_status do_range(struct scan *scan, size_t range,
     enum tp_status status = tp_scan_prepare(scan, gather->worker, err);
     for (; status == TP_OK && at < end; at += step) {
         int64_t stop = at + step < end ? at + step : end;
-        status = do_piece(scan, at, stop, gather, err);
+        status = tp_scan_go_on(scan->scanner, err);
+        if (status == TP_OK)
+            status = do_piece(scan, at, stop, gather, err);
     }
     return status;
 }

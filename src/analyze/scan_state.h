@@ -3,6 +3,7 @@
 #define TP_ANALYZE_SCAN_STATE_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,7 +67,7 @@ struct worker {
     void *walk;           /* TP_CHUNK_BYTES, for strided views            */
     union tables *tables;
     struct lists *lists;
-    uint32_t *bins;       /* [TP_SUMMARY_BINS], all-zero between ranges   */
+    uint32_t *bins; /* [TP_SUMMARY_BINS], all-zero between ranges   */
     struct tp_block_plan *plan; /* the last one made here                 */
     /* one for each MX cast, by its number in the request: all-zero between
      * ranges; and the last plan made here */
@@ -76,9 +77,20 @@ struct worker {
 
 struct tp_scanner {
     struct tp_pool *pool;
+    const volatile sig_atomic_t *stop; /* or NULL                         */
     unsigned size;
     struct worker workers[];
 };
+
+/* TP_E_INTERRUPTED once the user asked to stop; asked for every piece, so
+ * that the largest tensor on the slowest disk does not hold the user up. */
+static inline enum tp_status tp_scan_go_on(const struct tp_scanner *scanner,
+                                           struct tp_error *err)
+{
+    if (scanner->stop && *scanner->stop)
+        return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    return TP_OK;
+}
 
 /* What a range leaves for the merge in order. */
 struct part {
@@ -90,13 +102,13 @@ struct part {
 
 /* What a reading does with the pieces. */
 enum work {
-    WORK_CRC = 1,    /* CRC-32 of the bytes read                          */
-    WORK_CODES = 2,  /* histogram of 8-bit or 16-bit codes into totals    */
-    WORK_VALUES = 4, /* moments and top digits of wider ones              */
-    WORK_SELECT = 8, /* further digits                                    */
+    WORK_CRC = 1,     /* CRC-32 of the bytes read                          */
+    WORK_CODES = 2,   /* histogram of 8-bit or 16-bit codes into totals    */
+    WORK_VALUES = 4,  /* moments and top digits of wider ones              */
+    WORK_SELECT = 8,  /* further digits                                    */
     WORK_BLOCKS = 16, /* block format counts                              */
-    WORK_TALLY = 32, /* MX casts of 8-bit and 16-bit codes                */
-    WORK_QUANT = 64, /* other casts: elementwise                          */
+    WORK_TALLY = 32,  /* MX casts of 8-bit and 16-bit codes                */
+    WORK_QUANT = 64,  /* other casts: elementwise                          */
     WORK_QUANT_BLOCKS = 128, /* and to blocks                             */
     WORK_ANY_BLOCKS = WORK_BLOCKS | WORK_TALLY | WORK_QUANT_BLOCKS
 };
@@ -127,11 +139,11 @@ struct scan {
     struct tp_scanner *scanner;
     struct tp_tensor *tensor;
     struct tp_scan_result *result;
-    unsigned worker;      /* of the calling task                          */
-    enum tp_dtype real;   /* dtype of one real number                     */
-    size_t size;          /* bytes of an element                          */
-    size_t parts;         /* real numbers in an element                   */
-    uint64_t codes;       /* real numbers the walk visits                 */
+    unsigned worker;    /* of the calling task                          */
+    enum tp_dtype real; /* dtype of one real number                     */
+    size_t size;        /* bytes of an element                          */
+    size_t parts;       /* real numbers in an element                   */
+    uint64_t codes;     /* real numbers the walk visits                 */
     const struct tp_number *target;    /* elementwise, or NULL            */
     const struct tp_number *blockwise; /* block format, or NULL           */
     enum tp_scale_rule rule;
@@ -144,14 +156,14 @@ struct scan {
 
     /* of the reading under way */
     unsigned work;
-    size_t first_range;   /* of the wave                                  */
+    size_t first_range; /* of the wave                                  */
     const struct tp_select *select;
-    struct part *wave;    /* [WAVE_RANGES]                                */
+    struct part *wave; /* [WAVE_RANGES]                                */
     struct tp_quant_error *wave_errors; /* of their parts                 */
     pthread_mutex_t lock; /* for what follows                             */
     uint64_t *totals;     /* NULL: counts stay in the worker's tables     */
     struct tp_block_counts blocks;
-    size_t failed;        /* range of *err; SIZE_MAX: none                */
+    size_t failed; /* range of *err; SIZE_MAX: none                */
     enum tp_status status;
     struct tp_error *err;
 
