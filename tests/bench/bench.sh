@@ -4,7 +4,7 @@
 # `make bench`: how fast and how large, as ratios within one run, since
 # absolute times belong to one machine and one hour. Never part of check.
 #
-#   BENCH_PARTS     which parts [large small memory]
+#   BENCH_PARTS     which parts [large casts small memory]
 #   BENCH_MEBIBYTES size of the large tensor [1024]
 #   BENCH_RUNS      runs of which the best counts [3]
 #   BENCH_PYTHON    a python with torch [/usr/bin/python3]
@@ -38,9 +38,30 @@ row()
     printf '%-44s %10s %10s  %-16s %s\n' "$@"
 }
 
+# versus_torch SECONDS WANTED: one row, when torch was measured.
+versus_torch()
+{
+    local ratio
+    [ -n "$torch" ] || return 0
+    ratio=$(calc "$torch / $1")
+    row "" "" "" "$ratio x torch" "$(verdict "$ratio" at_least "$2") (>= $2)"
+}
+
+# large_run NAME OPTION...: one row; leaves the seconds in $taken.
+large_run()
+{
+    local name=$1
+    shift
+    taken=$("$tools/measure" "$runs" "$TPROF" --tensor_dir "$file" \
+        --output_dir "$work/draw" --no_plots --quiet "$@")
+    taken=${taken% *}
+    row "$name" "$taken s" "$(calc "$mebibytes / 1024 / $taken") GiB/s" "" ""
+    rm -rf "$work/draw"
+}
+
 large()
 {
-    local file=$work/large.pt jobs taken rate floor torch wanted ratio
+    local file=$work/large.pt jobs taken floor torch ratio
     "$tools/make_pt" "$file" "$mebibytes"
     torch=
     if "$python" -c 'import torch' 2> /dev/null; then
@@ -56,20 +77,25 @@ large()
         floor=${floor% *}
         row "pread + counting codes, $jobs thread(s)" "$floor s" \
             "$(calc "$mebibytes / 1024 / $floor") GiB/s" "" ""
-        taken=$("$tools/measure" "$runs" "$TPROF" inspect "$file" \
-            --jobs $jobs --quiet)
-        taken=${taken% *}
-        rate=$(calc "$mebibytes / 1024 / $taken")
+        large_run "statistics, --jobs $jobs" --formats none --jobs $jobs
         ratio=$(calc "$floor / $taken")
-        row "tprof-analyze inspect --jobs $jobs" "$taken s" "$rate GiB/s" \
-            "$ratio of counting" "$(verdict "$ratio" at_least 0.5) (>= 0.5)"
-        [ -n "$torch" ] || continue
-        wanted=$((30 * jobs))
-        ratio=$(calc "$torch / $taken")
-        row "" "" "" "$ratio x torch" \
-            "$(verdict "$ratio" at_least $wanted) (>= $wanted)"
+        row "" "" "" "$ratio of counting" \
+            "$(verdict "$ratio" at_least 0.5) (>= 0.5)"
+        versus_torch "$taken" $((30 * jobs))
+        large_run "and all default formats, --jobs $jobs" --jobs $jobs
+        versus_torch "$taken" $((15 * jobs))
     done
     rm "$file"
+}
+
+# Casts alone, in memory, on one core: least with the widest instructions.
+casts()
+{
+    local isa
+    for isa in avx512 avx2 portable; do
+        echo "TPROF_ISA=$isa; wanted of mxfp8_e4m3: 1 GB/s (avx512), 0.6 (avx2)"
+        TPROF_ISA=$isa "$tools/casts" "${BENCH_CASTS:-256}"
+    done
 }
 
 # small_run NAME SECONDS_WANTED OPTION...: one row for the folder of logs.
@@ -105,6 +131,7 @@ small()
         cut -f 1), $(nproc) cores"
     small_run "every figure" 2.5
     small_run "--no_plots" 0.4 --no_plots
+    small_run "--no_plots --formats none" 0.4 --no_plots --formats none
     small_run "--no_plots --jobs 1" 0.8 --no_plots --jobs 1
 }
 
@@ -124,14 +151,14 @@ memory()
     done
 }
 
-for part in ${BENCH_PARTS:-large small memory}; do
+for part in ${BENCH_PARTS:-large casts small memory}; do
     case $part in
-    large | small | memory)
+    large | casts | small | memory)
         echo "== $part"
         $part
         ;;
     *)
-        echo "no part $part; there are: large small memory" >&2
+        echo "no part $part; there are: large casts small memory" >&2
         exit 2
         ;;
     esac
