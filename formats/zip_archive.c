@@ -30,9 +30,10 @@ struct inflated {
 
 struct tp_zip {
     zip_t *archive;
-    struct tp_bytes bytes; /* borrowed                              */
-    uint64_t position;     /* of libzip in the input                */
-    uint64_t last_read;    /* where it read last                    */
+    struct tp_bytes bytes;     /* borrowed                              */
+    struct tp_zip_range range; /* the archive in them             */
+    uint64_t position;         /* of libzip in the archive              */
+    uint64_t last_read;        /* where it read last in the input       */
     zip_error_t source_error;
     struct tp_error input_error; /* of the last read that failed          */
     uint64_t claimed;            /* bytes of the records asked for        */
@@ -45,14 +46,19 @@ struct tp_zip {
 
 /* ---- libzip's view of the input --------------------------------------- */
 
+static uint64_t archive_size(const struct tp_zip *zip)
+{
+    return zip->range.end - zip->range.start;
+}
+
 static zip_int64_t source_read(struct tp_zip *zip, void *data,
                                zip_uint64_t length)
 {
-    uint64_t left = zip->bytes.size - zip->position;
+    uint64_t left = archive_size(zip) - zip->position;
     size_t n = (size_t)(length < left ? length : left);
-    zip->last_read = zip->position;
-    if (tp_bytes_read(&zip->bytes, zip->position, data, n, &zip->input_error) !=
-        TP_OK) {
+    zip->last_read = zip->range.start + zip->position;
+    if (tp_bytes_read(&zip->bytes, zip->last_read, data, n,
+                      &zip->input_error) != TP_OK) {
         zip_error_set(&zip->source_error, ZIP_ER_READ, EIO);
         return -1;
     }
@@ -72,7 +78,7 @@ static zip_int64_t source_call(void *user, void *data, zip_uint64_t length,
     case ZIP_SOURCE_READ:
         return source_read(zip, data, length);
     case ZIP_SOURCE_SEEK:
-        to = zip_source_seek_compute_offset(zip->position, zip->bytes.size,
+        to = zip_source_seek_compute_offset(zip->position, archive_size(zip),
                                             data, length, &zip->source_error);
         if (to < 0)
             return -1;
@@ -82,7 +88,7 @@ static zip_int64_t source_call(void *user, void *data, zip_uint64_t length,
         return (zip_int64_t)zip->position;
     case ZIP_SOURCE_STAT:
         zip_stat_init(data);
-        ((zip_stat_t *)data)->size = zip->bytes.size;
+        ((zip_stat_t *)data)->size = archive_size(zip);
         ((zip_stat_t *)data)->valid = ZIP_STAT_SIZE;
         return sizeof(zip_stat_t);
     case ZIP_SOURCE_ERROR:
@@ -113,7 +119,7 @@ static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
     if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
         return tp_fail_memory(err);
     if (zip_error_code_zip(error) == ZIP_ER_NOZIP)
-        return tp_fail(err, TP_E_DAMAGED, (int64_t)zip->bytes.size,
+        return tp_fail(err, TP_E_DAMAGED, (int64_t)zip->range.end,
                        "%s: there is none at the end of the file; the file "
                        "is cut off or was never finished",
                        what);
@@ -123,13 +129,15 @@ static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
 
 /* ---- opening ---------------------------------------------------------- */
 
-enum tp_status tp_zip_open(const struct tp_bytes *bytes, struct tp_zip **zip,
-                           struct tp_error *err)
+enum tp_status tp_zip_open(const struct tp_bytes *bytes,
+                           const struct tp_zip_range *range,
+                           struct tp_zip **zip, struct tp_error *err)
 {
     struct tp_zip *made = calloc(1, sizeof *made);
     if (!made)
         return tp_fail_memory(err);
     made->bytes = *bytes;
+    made->range = *range;
     made->spill.fd = -1;
     pthread_mutex_init(&made->lock, NULL);
     zip_error_init(&made->source_error);
@@ -201,10 +209,11 @@ static enum tp_status find_start(struct tp_zip *zip, const char *name,
         status = fail_zip(zip, zip_file_get_error(file), name, err);
     zip_fclose(file);
     record->start = record->size ? zip->last_read : 0;
-    if (status == TP_OK && (record->start > zip->bytes.size ||
-                            record->size > zip->bytes.size - record->start))
+    if (status == TP_OK && (record->start > zip->range.end ||
+                            record->size > zip->range.end - record->start))
         status = tp_fail(err, TP_E_DAMAGED, (int64_t)record->start,
-                         "%s: its %" PRIu64 " bytes go beyond the file's end",
+                         "%s: its %" PRIu64 " bytes go beyond the archive's "
+                         "end",
                          name, record->size);
     return status;
 }
@@ -231,7 +240,7 @@ static enum tp_status check_record(struct tp_zip *zip, const char *name,
                        (uint64_t)stat->size, (uint64_t)stat->comp_size);
     /* Records do not overlap, so together they fit into the file: without
      * this, many entries could unpack the same bytes again and again. */
-    if (stat->comp_size > zip->bytes.size - zip->claimed)
+    if (stat->comp_size > archive_size(zip) - zip->claimed)
         return tp_fail(err, TP_E_DAMAGED, -1,
                        "%s: its zip entries claim more bytes than the file "
                        "has",
