@@ -247,6 +247,24 @@ static const char *view_title(struct tp_fig *fig, const struct view *view,
         matrix->values[worst]);
 }
 
+/* An axis on which no deviation, zero, shows, with a little air. */
+static struct tp_axis axis_with_zero(const char *label, const double *table,
+                                     size_t rows)
+{
+    double low = 0, high = 0;
+    for (size_t r = 0; r < rows; r++) {
+        low = fmin(low, table[2 * r + 1]);
+        high = fmax(high, table[2 * r + 1]);
+    }
+    double air = 0.05 * (high - low);
+    return (struct tp_axis){
+        .label = label,
+        .limited = high > low,
+        .min = low < 0 ? low - air : 0,
+        .max = high > 0 ? high + air : 0,
+    };
+}
+
 /* The deviation of the second of two ranks as a curve. */
 static void pair_curve(struct tp_fig *fig, enum tp_key x_key,
                        const struct view *view)
@@ -275,7 +293,8 @@ static void pair_curve(struct tp_fig *fig, enum tp_key x_key,
                              ranks[1], ranks[0]),
         .x = {.label = fig->facts->keys[x_key].axis,
               .scale = TP_SCALE_INTEGER},
-        .y = {.label = tp_fig_text(fig, pair_labels[view->kind], ranks[0])},
+        .y = axis_with_zero(
+            tp_fig_text(fig, pair_labels[view->kind], ranks[0]), table, rows),
         .series = series,
         .series_count = 1,
     };

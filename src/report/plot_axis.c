@@ -244,7 +244,7 @@ static void signed_tics(const struct tp_drawn_axis *drawn, size_t wanted,
     bool both = drawn->hi > 0.5 && drawn->lo < -0.5;
     double reach = fmax(drawn->hi, -drawn->lo);
     size_t a_side = both ? wanted / 2 : wanted;
-    double step = exponent_step(reach, a_side < 2 ? 2 : a_side);
+    double step = exponent_step(reach, a_side < 3 ? 3 : a_side);
     double e = ceil((inner + 0.45 * step) / step) * step;
     for (; e - inner <= reach; e += step) {
         snprintf(text, sizeof text, "-2^%g", e + 0.0);

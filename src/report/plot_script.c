@@ -486,9 +486,13 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
     if (coloured) {
         tp_axis_resolve(panel, TP_AXIS_Z, &z);
         add_axis(out, 'Z', &z, tics_beside(&panel->z, &place));
-        /* room for the scale, whose width follows the panel's */
-        tp_text_add(out, "set cblabel offset %.3g, 0\nset rmargin %.3g\n",
-                    colour_label_shift(&z), 5.2 + 9.2 * place.width);
+        /* room for the scale, whose width follows the panel's, also where
+         * there is none: panels of a figure are of one size */
+        tp_text_add(out,
+                    "set cblabel offset %.3g, 0\n"
+                    "set rmargin at screen %.4g\n",
+                    colour_label_shift(&z),
+                    place.x + 0.94 * place.width - 0.076);
         add_palette(out, panel, &x, &y);
     }
     if (setting->own_key && legend_of(panel, entries) > 0)
