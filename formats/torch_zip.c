@@ -263,7 +263,7 @@ struct parts {
 static enum tp_status find_archives(const struct tp_bytes *bytes,
                                     struct parts *parts, struct tp_error *err)
 {
-    struct tp_zip_range range = {0, bytes->size};
+    struct tp_zip_range range = {0, bytes->size, 0, 0};
     parts->before = parts->end = bytes->size;
     while (parts->before > 0 && parts->count < TP_LIMIT_ARCHIVES) {
         struct tp_error why = {0};

@@ -14,7 +14,11 @@
 #include "base/limits.h"
 #include "formats/torch_storage.h"
 
-enum { COPY_BYTES = 64 << 10 };
+enum {
+    COPY_BYTES = 64 << 10,
+    /* of a directory in memory: 100 bytes for each of 10^5 records */
+    DIRECTORY_MAX = 16 << 20
+};
 
 /* A deflated record that is a storage. */
 struct inflated {
@@ -37,6 +41,7 @@ struct tp_zip {
     zip_error_t source_error;
     struct tp_error input_error; /* of the last read that failed          */
     uint64_t claimed;            /* bytes of the records asked for        */
+    unsigned char *directory;    /* what libzip sees as such; NULL: ours  */
 
     pthread_mutex_t lock; /* guards all that follows, and archive  */
     struct inflated *inflated;
@@ -51,6 +56,17 @@ static uint64_t archive_size(const struct tp_zip *zip)
     return zip->range.end - zip->range.start;
 }
 
+/* Puts the changed directory over n bytes that were read at byte `at`. */
+static void overlay(const struct tp_zip *zip, uint64_t at, unsigned char *data,
+                    size_t n)
+{
+    uint64_t from = zip->range.directory, to = zip->range.directory_end;
+    uint64_t low = at > from ? at : from, high = at + n < to ? at + n : to;
+    if (zip->directory && low < high)
+        memcpy(data + (low - at), zip->directory + (low - from),
+               (size_t)(high - low));
+}
+
 static zip_int64_t source_read(struct tp_zip *zip, void *data,
                                zip_uint64_t length)
 {
@@ -62,6 +78,7 @@ static zip_int64_t source_read(struct tp_zip *zip, void *data,
         zip_error_set(&zip->source_error, ZIP_ER_READ, EIO);
         return -1;
     }
+    overlay(zip, zip->last_read, data, n);
     zip->position += n;
     return (zip_int64_t)n;
 }
@@ -129,6 +146,57 @@ static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
 
 /* ---- opening ---------------------------------------------------------- */
 
+/*
+ * Makes the names of all entries plain: libzip calls an archive inconsistent
+ * when a name holds a control character and is said to be UTF-8, but torch
+ * names the top folder after the file, whatever that is called.
+ */
+static void make_names_plain(unsigned char *p, size_t left)
+{
+    enum { ENTRY_BYTES = 46, LENGTHS = 28 };
+    while (left >= ENTRY_BYTES && memcmp(p, "PK\1\2", 4) == 0) {
+        size_t lengths[3]; /* of name, extra field and comment */
+        for (size_t i = 0; i < 3; i++)
+            lengths[i] =
+                p[LENGTHS + 2 * i] + ((size_t)p[LENGTHS + 2 * i + 1] << 8);
+        size_t step = ENTRY_BYTES + lengths[0] + lengths[1] + lengths[2];
+        if (step > left)
+            return;
+        for (size_t i = ENTRY_BYTES; i < ENTRY_BYTES + lengths[0]; i++) {
+            if (p[i] < ' ' || p[i] > '~')
+                p[i] = '?';
+        }
+        p += step;
+        left -= step;
+    }
+}
+
+/* Makes zip->directory; false: there is none, or it cannot be read. */
+static bool change_directory(struct tp_zip *zip)
+{
+    uint64_t size = zip->range.directory_end - zip->range.directory;
+    if (size == 0 || size > DIRECTORY_MAX)
+        return false;
+    unsigned char *made = malloc((size_t)size);
+    if (!made || tp_bytes_read(&zip->bytes, zip->range.directory, made,
+                               (size_t)size, NULL) != TP_OK) {
+        free(made);
+        return false;
+    }
+    make_names_plain(made, (size_t)size);
+    zip->directory = made;
+    return true;
+}
+
+static void open_archive(struct tp_zip *zip, zip_error_t *error)
+{
+    zip_source_t *source = zip_source_function_create(source_call, zip, error);
+    if (source)
+        zip->archive = zip_open_from_source(source, ZIP_RDONLY, error);
+    if (source && !zip->archive)
+        zip_source_free(source);
+}
+
 enum tp_status tp_zip_open(const struct tp_bytes *bytes,
                            const struct tp_zip_range *range,
                            struct tp_zip **zip, struct tp_error *err)
@@ -145,15 +213,16 @@ enum tp_status tp_zip_open(const struct tp_bytes *bytes,
     zip_error_t error;
     zip_error_init(&error);
     enum tp_status status = TP_OK;
-    zip_source_t *source =
-        zip_source_function_create(source_call, made, &error);
-    if (source)
-        made->archive = zip_open_from_source(source, ZIP_RDONLY, &error);
+    open_archive(made, &error);
+    if (!made->archive && zip_error_code_zip(&error) == ZIP_ER_INCONS &&
+        change_directory(made)) {
+        zip_error_fini(&error);
+        zip_error_init(&error);
+        open_archive(made, &error);
+    }
     if (!made->archive)
         status =
             fail_zip(made, &error, "the zip directory cannot be read", err);
-    if (source && !made->archive)
-        zip_source_free(source);
     zip_error_fini(&error);
     if (status == TP_OK)
         *zip = made;
@@ -170,6 +239,7 @@ void tp_zip_close(struct tp_zip *zip)
         zip_discard(zip->archive);
     for (struct inflated *i = zip->inflated; i; i = i->next)
         free(i->memory);
+    free(zip->directory);
     tp_bytes_close(&zip->spill);
     zip_error_fini(&zip->source_error);
     pthread_mutex_destroy(&zip->lock);

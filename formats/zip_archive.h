@@ -15,9 +15,13 @@
  */
 struct tp_zip;
 
-/* An archive's place in the input: bytes [start, end). */
+/*
+ * An archive's place in the input: bytes [start, end). Its directory is at
+ * [directory, directory_end), an empty range when that is not known.
+ */
 struct tp_zip_range {
     uint64_t start, end;
+    uint64_t directory, directory_end;
 };
 
 /*
@@ -49,7 +53,10 @@ enum tp_status tp_zip_open(const struct tp_bytes *bytes,
                            struct tp_zip **zip, struct tp_error *err);
 void tp_zip_close(struct tp_zip *zip);
 
-/* Number of records, and their names; NULL where there is none. */
+/*
+ * Number of records, and their names; NULL where there is none. In archives
+ * that libzip refuses for their names, what is not ASCII is '?' in them.
+ */
 uint64_t tp_zip_count(const struct tp_zip *zip);
 const char *tp_zip_name(struct tp_zip *zip, uint64_t index);
 

@@ -64,16 +64,19 @@ static size_t find_end(const unsigned char *tail, size_t length)
     return last;
 }
 
-/* Where the archive starts whose end record is `record`, at byte `at`;
- * 0 when the directory is not where it says. */
+/*
+ * Finds where the archive starts whose end record is `record`, at byte `at`:
+ * 0 when the directory is not where it says.
+ */
 static enum tp_status find_start(const struct tp_bytes *bytes, uint64_t at,
-                                 const unsigned char *record, uint64_t *start,
+                                 const unsigned char *record,
+                                 struct tp_zip_range *range,
                                  struct tp_error *err)
 {
     unsigned char extra[END64_BYTES + LOCATOR_BYTES], mark[4];
     uint64_t size = number(record + 12, 4), offset = number(record + 16, 4);
     enum tp_status status = TP_OK;
-    *start = 0;
+    range->start = range->directory = range->directory_end = 0;
     if (at >= sizeof extra) {
         status =
             tp_bytes_read(bytes, at - sizeof extra, extra, sizeof extra, err);
@@ -85,7 +88,11 @@ static enum tp_status find_start(const struct tp_bytes *bytes, uint64_t at,
             offset = number(extra + 48, 8);
         }
     }
-    if (size > at || offset > at - size || at - size - offset == 0)
+    if (size > at || offset > at - size)
+        return TP_OK;
+    range->directory = at - size;
+    range->directory_end = at;
+    if (at - size - offset == 0)
         return TP_OK;
     /* A start that is not the file's is believed when both are there. */
     uint64_t first = at - size - offset;
@@ -95,7 +102,7 @@ static enum tp_status find_start(const struct tp_bytes *bytes, uint64_t at,
     status = tp_bytes_read(bytes, first, mark, sizeof mark, err);
     if (status == TP_OK &&
         (is_mark(mark, RECORD) || (offset == 0 && size == 0)))
-        *start = first;
+        range->start = first;
     return status;
 }
 
@@ -114,8 +121,7 @@ static enum tp_status find_in_tail(const struct tp_bytes *bytes, uint64_t end,
                          "no zip archive ends here");
     if (status == TP_OK) {
         range->end = end - length + at + END_BYTES + number(tail + at + 20, 2);
-        status =
-            find_start(bytes, end - length + at, tail + at, &range->start, err);
+        status = find_start(bytes, end - length + at, tail + at, range, err);
     }
     free(tail);
     return status;

@@ -419,6 +419,12 @@ def good_zip():
                                   for i in range(0, len(pairs), 2))
     put("good-big-endian.pt", archive(swapped))
     expect("good-big-endian.pt", "storages of a big-endian machine", {"": t})
+    # torch names the top folder after the file
+    path = os.path.join(OUT, "good-\x1b[31m\x07name.pt")
+    torch.save({"t": t}, path)
+    os.rename(path, os.path.join(OUT, "good-odd-folder.pt"))
+    expect("good-odd-folder.pt", "a top folder with control characters",
+           {"t": t})
     torch.serialization.set_crc32_options(False)
     put("good-no-crc.pt", save(t))
     torch.serialization.set_crc32_options(True)
