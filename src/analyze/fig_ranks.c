@@ -190,8 +190,9 @@ void tp_fig_statistics_by_rank(struct tp_fig *fig)
     const bool *flagged = outlier_ranks(fig);
     struct tp_ask ask = {.pick = tp_pick_all(), .by = TP_KEY_RANK};
     for (int i = 0; i < 3; i++) {
-        ask.title = tp_fig_text(fig, "%s: median, quartiles, extremes of tensors",
-                                metrics[i]->title);
+        ask.title =
+            tp_fig_text(fig, "%s: median, quartiles, extremes of tensors",
+                        metrics[i]->title);
         ask.metric = metrics[i];
         tp_fig_spread(fig, &ask, flagged);
     }

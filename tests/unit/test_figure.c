@@ -436,7 +436,8 @@ Test(figure, regimes_of_a_format)
     clear_run(&run);
 }
 
-/* Of eight elements: a zero, an underflow, an overflow, an infinity, two NaN. */
+/* Of eight elements: a zero, an underflow, an overflow, an infinity, two
+ * NaN. */
 Test(figure, measured_loss_tells_of_nan)
 {
     struct tp_run run = {0};
