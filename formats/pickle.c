@@ -426,27 +426,29 @@ static enum tp_status push_call(struct tp_machine *m, tp_ref callable,
     return status;
 }
 
-/* REDUCE, NEWOBJ */
+/* REDUCE, and NEWOBJ with the argument 1 */
 static enum tp_status op_call(struct tp_machine *m, unsigned argument)
 {
-    (void)argument;
     tp_ref args, callable;
     enum tp_status status = tp_machine_pop(m, &args);
     if (status == TP_OK)
         status = tp_machine_pop(m, &callable);
-    return status == TP_OK ? push_call(m, callable, args) : status;
+    if (status == TP_OK)
+        status = push_call(m, callable, args);
+    if (status == TP_OK)
+        m->out->values[m->out->count - 1].made = argument != 0;
+    return status;
 }
 
 /* The arguments of the call become the pair (args, kwargs). */
 static enum tp_status op_call_keywords(struct tp_machine *m, unsigned argument)
 {
-    (void)argument;
     if (m->depth - tp_machine_floor(m) < 3)
         return tp_machine_fail(m, TP_E_DAMAGED, "the stack is too short");
     m->depth -= 2;
     enum tp_status status =
         tp_machine_push_items(m, TP_VALUE_TUPLE, m->depth, 2);
-    return status == TP_OK ? op_call(m, 0) : status;
+    return status == TP_OK ? op_call(m, argument) : status;
 }
 
 /* INST: the class is named by two lines, the arguments follow the mark. */
@@ -571,7 +573,7 @@ static const struct opcode opcodes[256] = {
     ['u'] = {"SETITEMS", op_add_many, true},
     ['}'] = {"EMPTY_DICT", op_empty, TP_VALUE_DICT},
     [0x80] = {"PROTO", op_proto, 0},
-    [0x81] = {"NEWOBJ", op_call, 0},
+    [0x81] = {"NEWOBJ", op_call, 1},
     [0x82] = {"EXT1", op_extension, 1},
     [0x83] = {"EXT2", op_extension, 2},
     [0x84] = {"EXT4", op_extension, 4},
@@ -588,7 +590,7 @@ static const struct opcode opcodes[256] = {
     [0x8f] = {"EMPTY_SET", op_empty, TP_VALUE_SET},
     [0x90] = {"ADDITEMS", op_add_many, false},
     [0x91] = {"FROZENSET", op_from_mark, TP_VALUE_SET},
-    [0x92] = {"NEWOBJ_EX", op_call_keywords, 0},
+    [0x92] = {"NEWOBJ_EX", op_call_keywords, 1},
     [0x93] = {"STACK_GLOBAL", op_stack_global, 0},
     [0x94] = {"MEMOIZE", op_memoize, 0},
     [0x95] = {"FRAME", op_frame, 0},

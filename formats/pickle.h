@@ -66,7 +66,7 @@ struct tp_value_call {
 /* One value: 32 bytes. */
 struct tp_value {
     uint8_t kind;          /* enum tp_value_kind                          */
-    uint8_t spare;
+    uint8_t made;          /* a call: of __new__ of the callable, a class */
     uint16_t offset_high;  /* of the opcode that made it, see             */
     uint32_t offset_low;   /* tp_pickle_offset                            */
     union {

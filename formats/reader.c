@@ -6,6 +6,9 @@
 #include "formats/readers.h"
 #include "formats/tensor_saver.h"
 
+/* Longest header that the safetensors library accepts. */
+#define SAFETENSORS_MAX ((uint64_t)100000000)
+
 const struct tp_format *const tp_formats[] = {
     &tp_format_torch_zip,
     &tp_format_torch_legacy,
@@ -29,6 +32,46 @@ const struct tp_format *tp_format_by_content(const unsigned char *head,
     return best;
 }
 
+/* Safetensors: the length of a JSON text, little-endian, and the text. */
+static bool is_safetensors(const unsigned char *head, size_t length)
+{
+    uint64_t text = 0;
+    for (size_t i = 8; length > 9 && i-- > 0;)
+        text = text << 8 | head[i];
+    return text >= 2 && text < SAFETENSORS_MAX && head[8] == '{' &&
+           (head[9] == '"' || head[9] == '}' || head[9] == ' ');
+}
+
+const char *tp_format_foreign(const unsigned char *head, size_t length)
+{
+    static const struct {
+        const char *start, *word;
+    } others[] = {
+        {"\x93NUMPY", "a NumPy array (.npy)"},
+        {"\x89HDF\r\n", "HDF5"},
+        {"version https://git-lfs",
+         "a pointer of Git LFS in place of the file; `git lfs pull` fetches "
+         "it"},
+        {"GGUF", "a GGUF model"},
+        {"\x1f\x8b", "packed by gzip; unpack it first"},
+        {"BZh", "packed by bzip2; unpack it first"},
+        {"\xfd"
+         "7zXZ",
+         "packed by xz; unpack it first"},
+        {"\x28\xb5\x2f\xfd", "packed by zstd; unpack it first"},
+        {"<!DOCTYPE", "a page of HTML"},
+        {"<html", "a page of HTML"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t start = strlen(others[i].start);
+        if (length >= start && memcmp(head, others[i].start, start) == 0)
+            return others[i].word;
+    }
+    return is_safetensors(head, length)
+               ? "safetensors"
+               : "neither zip, legacy stream nor pickle";
+}
+
 /* Opens file->bytes, which are open. */
 static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
                                  struct tp_error *err)
@@ -43,9 +86,8 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
         return tp_fail(err, TP_E_DAMAGED, 0, "the file is empty");
     file->format = tp_format_by_content(head, length);
     if (!file->format)
-        return tp_fail(err, TP_E_UNSUPPORTED, 0,
-                       "not a torch file (neither zip, legacy stream nor "
-                       "pickle)");
+        return tp_fail(err, TP_E_UNSUPPORTED, 0, "not a torch file: %s",
+                       tp_format_foreign(head, length));
     status = file->format->open(file, err);
     if (status != TP_OK)
         return status;

@@ -60,6 +60,12 @@ const struct tp_format *tp_format_by_content(const unsigned char *head,
                                              size_t length);
 
 /*
+ * In words, what a file is for which no format bids, as far as its first
+ * bytes tell.
+ */
+const char *tp_format_foreign(const unsigned char *head, size_t length);
+
+/*
  * Opens a file of any known format. `name` is the path as the user gave it:
  * its last component is parsed for labels. Fails with TP_E_UNSUPPORTED when
  * no format bids, TP_E_IO when it cannot be read, TP_E_DAMAGED when nothing

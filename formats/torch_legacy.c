@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "formats/readers.h"
@@ -30,8 +31,12 @@ static const unsigned char MAGIC[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9,
                                       0x20, 0x6a, 0xa8, 0x50, 0x19};
 enum { PROTOCOL = 1001, COUNT_BYTES = 8 };
 
-/* PROTO 2, LONG1 of ten bytes: how the first pickle starts */
-static const unsigned char HEAD[] = {0x80, 0x02, 0x8a, 0x0a};
+/*
+ * The first pickle starts with PROTO n and LONG1 of ten bytes; from protocol
+ * 4 on a FRAME of nine bytes may stand between them.
+ */
+enum { OP_PROTO = 0x80, OP_FRAME = 0x95, FRAME_BYTES = 9 };
+static const unsigned char LONG1[] = {0x8a, 0x0a};
 
 struct stream {
     struct tp_torch_source source;
@@ -40,6 +45,8 @@ struct stream {
     uint64_t position, end;
     int64_t stop_at;         /* where the storages could not be followed   */
     const char *stop_reason; /* NULL: all were                             */
+    bool doubtful;           /* the length of a storage was               */
+    bool complete;           /* position is behind the last storage        */
 };
 
 static enum tp_status read_number(struct stream *s, struct tp_pickle *pickle,
@@ -108,6 +115,7 @@ static enum tp_status mismatch(struct stream *s, struct tp_torch_entry *entry,
             "%" PRId64,
             count, entry->id.numel);
     entry->failure = why;
+    s->doubtful = true;
     return TP_OK;
 }
 
@@ -168,6 +176,7 @@ static enum tp_status follow_storages(struct stream *s,
         status = next_storage(s, entry, err);
     }
     if (!s->stop_reason) {
+        s->complete = status == TP_OK && !s->doubtful;
         s->stop_reason = "the stream does not hold the storage";
         s->stop_at = (int64_t)s->position;
     }
@@ -224,6 +233,13 @@ static enum tp_status open_file(struct tp_tensor_file *file,
     if (status == TP_OK)
         status =
             tp_label_from_metadata(&s.object, &file->arena, &file->label, err);
+    if (status == TP_OK && s.complete && s.position < s.end) {
+        struct tp_error why = {0};
+        tp_fail(&why, TP_E_UNSUPPORTED, (int64_t)s.position,
+                "%" PRIu64 " bytes follow the stream; they are not read",
+                s.end - s.position);
+        status = tp_torch_skip_file(file, &why, err);
+    }
     tp_pickle_clear(&s.object);
     return status;
 }
@@ -258,11 +274,14 @@ enum tp_status tp_legacy_storage(const struct tp_nested_range *range,
 
 static int bid(const unsigned char *head, size_t length)
 {
-    if (length < sizeof HEAD + sizeof MAGIC ||
-        memcmp(head, HEAD, sizeof HEAD) != 0 ||
-        memcmp(head + sizeof HEAD, MAGIC, sizeof MAGIC) != 0)
+    if (length < 3 || head[0] != OP_PROTO || head[1] < 2 || head[1] > 5)
         return 0;
-    return 8 * (int)(sizeof HEAD + sizeof MAGIC);
+    size_t at = head[1] >= 4 && head[2] == OP_FRAME ? 2 + FRAME_BYTES : 2;
+    size_t need = sizeof LONG1 + sizeof MAGIC;
+    if (length < at + need || memcmp(head + at, LONG1, sizeof LONG1) != 0 ||
+        memcmp(head + at + sizeof LONG1, MAGIC, sizeof MAGIC) != 0)
+        return 0;
+    return 8 * (int)(2 + need);
 }
 
 const struct tp_format tp_format_torch_legacy = {

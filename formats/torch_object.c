@@ -18,7 +18,8 @@
 enum {
     PATH_MAX_BYTES = 1024, /* of a place in the payload; with the tensor
                               itself 2 KiB                                */
-    UNWRAP_MAX = 64        /* wrappers around one tensor                  */
+    UNWRAP_MAX = 64,       /* wrappers around one tensor                  */
+    ATTRIBUTES_MAX = 64    /* of a distributed tensor; torch has two      */
 };
 
 /* What the walk found: a tensor's call, or what stood in the way. */
@@ -237,6 +238,34 @@ struct unwrapped {
     tp_ref state; /* attributes of a tensor subclass, or TP_REF_NONE */
 };
 
+/* Like tp_pickle_lookup, but of the first few pairs: a large dict may be the
+ * attributes of a million tensors. */
+static tp_ref attribute(const struct tp_pickle *pickle, tp_ref dict,
+                        const char *name)
+{
+    tp_ref key, value;
+    for (size_t i = 0; i < ATTRIBUTES_MAX; i++) {
+        if (!tp_pickle_pair(pickle, dict, i, &key, &value))
+            break;
+        if (tp_pickle_is(pickle, key, name))
+            return value;
+    }
+    return TP_REF_NONE;
+}
+
+/*
+ * The part of a distributed tensor that this rank has. The attributes are a
+ * dict, or a pair of the usual ones and those of __slots__.
+ */
+static tp_ref local_tensor(const struct tp_pickle *pickle, tp_ref state)
+{
+    static const char name[] = "_local_tensor";
+    tp_ref found = attribute(pickle, state, name);
+    for (size_t i = 0; found == TP_REF_NONE && i < 2; i++)
+        found = attribute(pickle, tp_pickle_item(pickle, state, i), name);
+    return found;
+}
+
 static struct unwrapped unwrap(const struct tp_pickle *pickle, tp_ref ref)
 {
     struct unwrapped u = {NULL, ref, TP_REF_NONE, TP_REF_NONE};
@@ -254,6 +283,11 @@ static struct unwrapped unwrap(const struct tp_pickle *pickle, tp_ref ref)
             callable = tp_pickle_item(pickle, u.args, 0);
             u.state = tp_pickle_item(pickle, u.args, 3);
             u.args = tp_pickle_item(pickle, u.args, 2);
+        } else if (u.global && u.global->role == TP_TORCH_SHELL &&
+                   local_tensor(pickle, u.state) != TP_REF_NONE) {
+            /* the other attributes tell of the mesh; no data of the user */
+            u.ref = callable = local_tensor(pickle, u.state);
+            u.state = TP_REF_NONE;
         } else {
             return u;
         }
@@ -269,6 +303,7 @@ static enum tp_status visit_call(struct walk *w, tp_ref ref, tp_ref blame)
         return TP_OK;
     enum tp_status status = TP_OK;
     bool tensor = u.global && (u.global->role == TP_TORCH_TENSOR ||
+                               u.global->role == TP_TORCH_SHELL ||
                                u.global->role == TP_TORCH_UNSUPPORTED);
     if (tensor)
         status = note_tensor(w, blame, ref, u.global, u.args);
@@ -312,8 +347,13 @@ static bool call_child(const struct tp_pickle *pickle,
     const struct tp_value_call *call = &pickle->values[frame->ref].u.call;
     size_t pairs = call->items.count / 2;
     if (frame->next == 0) {
-        /* one argument is the content itself: set([...]), dict([...]) */
-        bool one = tp_pickle_length(pickle, call->args) == 1;
+        /* One argument is the content itself: set([...]), dict([...]), but
+         * in a tuple with names the value of the only name. */
+        bool one =
+            tp_pickle_length(pickle, call->args) == 1 &&
+            (!pickle->values[frame->ref].made ||
+             tp_pickle_kind(pickle, tp_pickle_item(pickle, call->args, 0)) ==
+                 TP_VALUE_TUPLE);
         child->ref = one ? tp_pickle_item(pickle, call->args, 0) : call->args;
         child->argument = true;
         child->step = CHILD_SAME;
@@ -376,7 +416,10 @@ static enum tp_status visit_child(struct walk *w, const struct frame *frame,
         return note_limit(w, child->ref, "its path is too long");
     }
     tp_ref blame = frame->blame;
-    if (child->argument && blame == TP_REF_NONE) {
+    /* What a function makes of a tensor is unknown; an object made by its
+     * class holds what it was given, as tuples with names do. */
+    if (child->argument && blame == TP_REF_NONE &&
+        !w->pickle->values[frame->ref].made) {
         const char *name = tp_pickle_callable(w->pickle, frame->ref);
         if (!tp_torch_global_find(name)) {
             blame = frame->ref;
@@ -444,7 +487,7 @@ static enum tp_status use_note(struct tp_torch_builder *builder,
     if (note->name)
         return tp_fail(why, TP_E_UNSUPPORTED, at,
                        "a tensor inside the unknown object %s", note->name);
-    if (note->global->role == TP_TORCH_UNSUPPORTED)
+    if (note->global->role != TP_TORCH_TENSOR)
         return tp_fail(why, TP_E_UNSUPPORTED, at, "%s are not supported",
                        note->global->what);
     enum tp_status status =

@@ -63,7 +63,7 @@ static const struct tp_torch_global globals[] = {
      "tensors saved as numpy arrays", 0, 0},
     {"torch._utils._rebuild_device_tensor_from_numpy", TP_TORCH_UNSUPPORTED,
      "tensors saved as numpy arrays", 0, 0},
-    {"torch._utils._rebuild_wrapper_subclass", TP_TORCH_UNSUPPORTED,
+    {"torch._utils._rebuild_wrapper_subclass", TP_TORCH_SHELL,
      "wrapper subclasses (tensors without a storage of their own)", 0, 0},
     {"torch.nested._internal.nested_tensor._rebuild_njt", TP_TORCH_UNSUPPORTED,
      "nested tensors", 0, 0},
@@ -77,6 +77,12 @@ const struct tp_torch_global *tp_torch_global_find(const char *name)
         if (strcmp(globals[i].name, name) == 0)
             return &globals[i];
     }
+    /* results of torch.max, torch.sort, ...: of a tuple and a dict */
+    static const struct tp_torch_global results = {
+        "torch.return_types", TP_TORCH_WRAPPER, NULL, 0, 0};
+    size_t length = strlen(results.name);
+    if (name && strncmp(name, results.name, length) == 0 && name[length] == '.')
+        return &results;
     return NULL;
 }
 

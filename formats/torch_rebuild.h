@@ -10,6 +10,8 @@ enum tp_torch_role {
     TP_TORCH_WRAPPER,     /* its first argument is the value               */
     TP_TORCH_FROM_TYPE,   /* (function, type, args, state) of a subclass   */
     TP_TORCH_CONTAINER,   /* its arguments and items are its content       */
+    TP_TORCH_SHELL,       /* a tensor without a storage, whose parts are its
+                             attributes; see `what`                        */
     TP_TORCH_UNSUPPORTED  /* a tensor we cannot read, see `what`           */
 };
 
@@ -17,7 +19,7 @@ enum tp_torch_role {
 struct tp_torch_global {
     const char *name;
     enum tp_torch_role role;
-    const char *what;  /* UNSUPPORTED: "sparse tensors"                    */
+    const char *what;  /* SHELL, UNSUPPORTED: "sparse tensors"             */
     int8_t dtype;      /* TENSOR: place of the dtype among the arguments   */
     int8_t metadata;   /* TENSOR: and of the metadata; 0: there is none    */
 };

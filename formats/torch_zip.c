@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -69,6 +70,28 @@ static enum tp_status resolve(struct tp_torch_source *source,
     return TP_OK;
 }
 
+/* What an archive is that has no pickle, told by the ends of names. */
+static const char *kind_of_other(const struct zip_file *z)
+{
+    static const struct {
+        const char *end, *kind;
+    } kinds[] = {
+        {".npy", "a NumPy archive (.npz)"},
+        {"archive_format", "a program of torch.export (.pt2)"},
+    };
+    uint64_t count = tp_zip_count(z->zip);
+    for (uint64_t i = 0; i < count; i++) {
+        const char *name = tp_zip_name(z->zip, i);
+        size_t length = name ? strlen(name) : 0;
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            size_t end = strlen(kinds[k].end);
+            if (length >= end && strcmp(name + length - end, kinds[k].end) == 0)
+                return kinds[k].kind;
+        }
+    }
+    return "a zip archive";
+}
+
 /* Finds the folder of data.pkl; normally that of the first record. */
 static enum tp_status find_top(struct zip_file *z, struct tp_error *err)
 {
@@ -87,7 +110,8 @@ static enum tp_status find_top(struct zip_file *z, struct tp_error *err)
         return z->top ? TP_OK : tp_fail_memory(err);
     }
     return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                   "a zip archive without data.pkl, not one of torch.save");
+                   "%s without data.pkl, not one of torch.save",
+                   kind_of_other(z));
 }
 
 static enum tp_status load(struct zip_file *z, const char *name, uint64_t limit,
@@ -157,19 +181,19 @@ static enum tp_status read_pickle(struct zip_file *z,
                           pickle, err);
 }
 
-/* What stays open with the file. */
+/* What stays open with the file: one for each archive. */
 struct state {
     struct tp_zip *zip;            /* NULL: not needed any more            */
     struct tp_zip_content content; /* memory of a deflated pickle          */
+    struct state *next;
 };
 
 static void close_file(struct tp_tensor_file *file)
 {
-    struct state *state = file->state;
-    if (!state)
-        return;
-    tp_zip_close(state->zip);
-    tp_zip_unload(&state->content);
+    for (struct state *state = file->state; state; state = state->next) {
+        tp_zip_close(state->zip);
+        tp_zip_unload(&state->content);
+    }
     file->state = NULL;
 }
 
@@ -193,8 +217,10 @@ static enum tp_status read_all(struct zip_file *z, struct tp_tensor_file *file,
     return status;
 }
 
-static enum tp_status open_file(struct tp_tensor_file *file,
-                                struct tp_error *err)
+/* Sets file->tensors, skips and label to those of one archive. */
+static enum tp_status open_archive(struct tp_tensor_file *file,
+                                   const struct tp_zip_range *range,
+                                   struct tp_error *err)
 {
     struct zip_file z = {.arena = &file->arena, .top = ""};
     struct tp_pickle pickle = {0};
@@ -202,9 +228,10 @@ static enum tp_status open_file(struct tp_tensor_file *file,
     struct state *state = tp_arena_alloc(&file->arena, sizeof *state);
     if (!state)
         return tp_fail_memory(err);
-    enum tp_status status = tp_zip_open(&file->bytes, &state->zip, err);
+    enum tp_status status = tp_zip_open(&file->bytes, range, &state->zip, err);
     if (status != TP_OK)
         return status;
+    state->next = file->state;
     file->state = state;
     z.zip = state->zip;
     status = read_all(&z, file, &pickle, err);
@@ -213,6 +240,170 @@ static enum tp_status open_file(struct tp_tensor_file *file,
         tp_zip_close(state->zip);
         state->zip = NULL;
     }
+    return status;
+}
+
+/* ---- archives that follow one another --------------------------------- */
+
+/*
+ * A shard of a distributed checkpoint is such a file: each of its tensors
+ * was saved for itself. It reads as the list of what the archives hold.
+ */
+struct parts {
+    struct tp_zip_range *ranges; /* the last archive comes first           */
+    size_t count, room;
+    uint64_t before;           /* bytes in front of the first archive    */
+    uint64_t end;              /* of the last archive                    */
+    struct tp_tensor *tensors; /* of the archives read so far            */
+    size_t tensor_count, tensor_room;
+    struct tp_skip *skips, *last;
+};
+
+/* Finds the archives, from the end of the file to its start. */
+static enum tp_status find_archives(const struct tp_bytes *bytes,
+                                    struct parts *parts, struct tp_error *err)
+{
+    struct tp_zip_range range = {0, bytes->size, 0, 0};
+    parts->before = parts->end = bytes->size;
+    while (parts->before > 0 && parts->count < TP_LIMIT_ARCHIVES) {
+        struct tp_error why = {0};
+        enum tp_status status = tp_zip_last(bytes, parts->before, &range, &why);
+        bool found = status == TP_OK &&
+                     (parts->count == 0 || range.end == parts->before);
+        if (status != TP_OK && status != TP_E_NOT_FOUND) {
+            if (err)
+                *err = why;
+            return status;
+        }
+        if (!found && parts->count > 0)
+            return TP_OK;
+        /* where none is found libzip tells what is wrong with the first */
+        status = tp_grow(&parts->ranges, &parts->room, parts->count + 1,
+                         sizeof range, err);
+        if (status != TP_OK)
+            return status;
+        if (parts->count == 0)
+            parts->end = range.end;
+        parts->ranges[parts->count++] = range;
+        parts->before = range.start;
+    }
+    return TP_OK;
+}
+
+/* The path of a value of archive `index`; NULL: out of memory. */
+static const char *place(struct tp_arena *arena, size_t index, const char *path)
+{
+    char head[32];
+    const char *dot = *path && *path != '[' ? "." : "";
+    int length = snprintf(head, sizeof head, "[%zu]%s", index, dot);
+    size_t rest = strlen(path) + 1;
+    char *whole = tp_arena_alloc(arena, (size_t)length + rest);
+    if (whole) {
+        memcpy(whole, head, (size_t)length);
+        memcpy(whole + length, path, rest);
+    }
+    return whole;
+}
+
+/* Moves what the file holds, archive `index`, to the parts. */
+static enum tp_status take(struct parts *parts, struct tp_tensor_file *file,
+                           size_t index, struct tp_error *err)
+{
+    enum tp_status status = tp_grow(&parts->tensors, &parts->tensor_room,
+                                    parts->tensor_count + file->tensor_count,
+                                    sizeof *parts->tensors, err);
+    if (status != TP_OK)
+        return status;
+    for (size_t i = 0; i < file->tensor_count; i++) {
+        struct tp_tensor *to = &parts->tensors[parts->tensor_count++];
+        *to = file->tensors[i];
+        to->path = place(&file->arena, index, to->path);
+        if (!to->path)
+            return tp_fail_memory(err);
+    }
+    for (struct tp_skip *skip = file->skips; skip; skip = skip->next) {
+        skip->path = place(&file->arena, index, skip->path);
+        if (!skip->path)
+            return tp_fail_memory(err);
+        if (parts->last)
+            parts->last->next = skip;
+        else
+            parts->skips = skip;
+        parts->last = skip;
+    }
+    file->tensors = NULL;
+    file->tensor_count = 0;
+    file->skips = NULL;
+    return TP_OK;
+}
+
+static enum tp_status open_archives(struct tp_tensor_file *file,
+                                    struct parts *parts, struct tp_error *err)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        struct tp_error why = {0};
+        enum tp_status status =
+            open_archive(file, &parts->ranges[parts->count - 1 - i], &why);
+        if (status == TP_E_MEMORY || status == TP_E_IO) {
+            if (err)
+                *err = why;
+            return status;
+        }
+        if (status != TP_OK)
+            status = tp_torch_skip_file(file, &why, err);
+        if (status == TP_OK)
+            status = take(parts, file, i, err);
+        if (status != TP_OK)
+            return status;
+    }
+    size_t bytes = parts->tensor_count * sizeof *file->tensors;
+    file->tensors = tp_arena_alloc(&file->arena, bytes);
+    if (!file->tensors)
+        return tp_fail_memory(err);
+    if (bytes)
+        memcpy(file->tensors, parts->tensors, bytes);
+    file->tensor_count = parts->tensor_count;
+    file->skips = parts->skips;
+    file->label = (struct tp_label)TP_LABEL_NONE;
+    return TP_OK;
+}
+
+/* Bytes of the file that are in none of its archives are reported. */
+static enum tp_status report_rest(struct tp_tensor_file *file,
+                                  const struct parts *parts,
+                                  struct tp_error *err)
+{
+    struct tp_error why = {0};
+    enum tp_status status = TP_OK;
+    if (parts->before > 0) {
+        tp_fail(&why, TP_E_UNSUPPORTED, 0,
+                "%" PRIu64 " bytes stand before the last %zu archives; they "
+                "are not read",
+                parts->before, parts->count);
+        status = tp_torch_skip_file(file, &why, err);
+    }
+    if (status == TP_OK && parts->end < file->bytes.size) {
+        tp_fail(&why, TP_E_DAMAGED, (int64_t)parts->end,
+                "%" PRIu64 " bytes follow the last whole archive; they are "
+                "not read",
+                file->bytes.size - parts->end);
+        status = tp_torch_skip_file(file, &why, err);
+    }
+    return status;
+}
+
+static enum tp_status open_file(struct tp_tensor_file *file,
+                                struct tp_error *err)
+{
+    struct parts parts = {0};
+    enum tp_status status = find_archives(&file->bytes, &parts, err);
+    if (status == TP_OK)
+        status = parts.count == 1 ? open_archive(file, parts.ranges, err)
+                                  : open_archives(file, &parts, err);
+    if (status == TP_OK)
+        status = report_rest(file, &parts, err);
+    free(parts.ranges);
+    free(parts.tensors);
     return status;
 }
 

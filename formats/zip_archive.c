@@ -14,7 +14,11 @@
 #include "base/limits.h"
 #include "formats/torch_storage.h"
 
-enum { COPY_BYTES = 64 << 10 };
+enum {
+    COPY_BYTES = 64 << 10,
+    /* of a directory in memory: 100 bytes for each of 10^5 records */
+    DIRECTORY_MAX = 16 << 20
+};
 
 /* A deflated record that is a storage. */
 struct inflated {
@@ -30,12 +34,14 @@ struct inflated {
 
 struct tp_zip {
     zip_t *archive;
-    struct tp_bytes bytes; /* borrowed                              */
-    uint64_t position;     /* of libzip in the input                */
-    uint64_t last_read;    /* where it read last                    */
+    struct tp_bytes bytes;     /* borrowed                              */
+    struct tp_zip_range range; /* the archive in them             */
+    uint64_t position;         /* of libzip in the archive              */
+    uint64_t last_read;        /* where it read last in the input       */
     zip_error_t source_error;
     struct tp_error input_error; /* of the last read that failed          */
     uint64_t claimed;            /* bytes of the records asked for        */
+    unsigned char *directory;    /* what libzip sees as such; NULL: ours  */
 
     pthread_mutex_t lock; /* guards all that follows, and archive  */
     struct inflated *inflated;
@@ -45,17 +51,34 @@ struct tp_zip {
 
 /* ---- libzip's view of the input --------------------------------------- */
 
+static uint64_t archive_size(const struct tp_zip *zip)
+{
+    return zip->range.end - zip->range.start;
+}
+
+/* Puts the changed directory over n bytes that were read at byte `at`. */
+static void overlay(const struct tp_zip *zip, uint64_t at, unsigned char *data,
+                    size_t n)
+{
+    uint64_t from = zip->range.directory, to = zip->range.directory_end;
+    uint64_t low = at > from ? at : from, high = at + n < to ? at + n : to;
+    if (zip->directory && low < high)
+        memcpy(data + (low - at), zip->directory + (low - from),
+               (size_t)(high - low));
+}
+
 static zip_int64_t source_read(struct tp_zip *zip, void *data,
                                zip_uint64_t length)
 {
-    uint64_t left = zip->bytes.size - zip->position;
+    uint64_t left = archive_size(zip) - zip->position;
     size_t n = (size_t)(length < left ? length : left);
-    zip->last_read = zip->position;
-    if (tp_bytes_read(&zip->bytes, zip->position, data, n, &zip->input_error) !=
-        TP_OK) {
+    zip->last_read = zip->range.start + zip->position;
+    if (tp_bytes_read(&zip->bytes, zip->last_read, data, n,
+                      &zip->input_error) != TP_OK) {
         zip_error_set(&zip->source_error, ZIP_ER_READ, EIO);
         return -1;
     }
+    overlay(zip, zip->last_read, data, n);
     zip->position += n;
     return (zip_int64_t)n;
 }
@@ -72,7 +95,7 @@ static zip_int64_t source_call(void *user, void *data, zip_uint64_t length,
     case ZIP_SOURCE_READ:
         return source_read(zip, data, length);
     case ZIP_SOURCE_SEEK:
-        to = zip_source_seek_compute_offset(zip->position, zip->bytes.size,
+        to = zip_source_seek_compute_offset(zip->position, archive_size(zip),
                                             data, length, &zip->source_error);
         if (to < 0)
             return -1;
@@ -82,7 +105,7 @@ static zip_int64_t source_call(void *user, void *data, zip_uint64_t length,
         return (zip_int64_t)zip->position;
     case ZIP_SOURCE_STAT:
         zip_stat_init(data);
-        ((zip_stat_t *)data)->size = zip->bytes.size;
+        ((zip_stat_t *)data)->size = archive_size(zip);
         ((zip_stat_t *)data)->valid = ZIP_STAT_SIZE;
         return sizeof(zip_stat_t);
     case ZIP_SOURCE_ERROR:
@@ -113,7 +136,7 @@ static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
     if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
         return tp_fail_memory(err);
     if (zip_error_code_zip(error) == ZIP_ER_NOZIP)
-        return tp_fail(err, TP_E_DAMAGED, (int64_t)zip->bytes.size,
+        return tp_fail(err, TP_E_DAMAGED, (int64_t)zip->range.end,
                        "%s: there is none at the end of the file; the file "
                        "is cut off or was never finished",
                        what);
@@ -123,13 +146,66 @@ static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
 
 /* ---- opening ---------------------------------------------------------- */
 
-enum tp_status tp_zip_open(const struct tp_bytes *bytes, struct tp_zip **zip,
-                           struct tp_error *err)
+/*
+ * Makes the names of all entries plain: libzip calls an archive inconsistent
+ * when a name holds a control character and is said to be UTF-8, but torch
+ * names the top folder after the file, whatever that is called.
+ */
+static void make_names_plain(unsigned char *p, size_t left)
+{
+    enum { ENTRY_BYTES = 46, LENGTHS = 28 };
+    while (left >= ENTRY_BYTES && memcmp(p, "PK\1\2", 4) == 0) {
+        size_t lengths[3]; /* of name, extra field and comment */
+        for (size_t i = 0; i < 3; i++)
+            lengths[i] =
+                p[LENGTHS + 2 * i] + ((size_t)p[LENGTHS + 2 * i + 1] << 8);
+        size_t step = ENTRY_BYTES + lengths[0] + lengths[1] + lengths[2];
+        if (step > left)
+            return;
+        for (size_t i = ENTRY_BYTES; i < ENTRY_BYTES + lengths[0]; i++) {
+            if (p[i] < ' ' || p[i] > '~')
+                p[i] = '?';
+        }
+        p += step;
+        left -= step;
+    }
+}
+
+/* Makes zip->directory; false: there is none, or it cannot be read. */
+static bool change_directory(struct tp_zip *zip)
+{
+    uint64_t size = zip->range.directory_end - zip->range.directory;
+    if (size == 0 || size > DIRECTORY_MAX)
+        return false;
+    unsigned char *made = malloc((size_t)size);
+    if (!made || tp_bytes_read(&zip->bytes, zip->range.directory, made,
+                               (size_t)size, NULL) != TP_OK) {
+        free(made);
+        return false;
+    }
+    make_names_plain(made, (size_t)size);
+    zip->directory = made;
+    return true;
+}
+
+static void open_archive(struct tp_zip *zip, zip_error_t *error)
+{
+    zip_source_t *source = zip_source_function_create(source_call, zip, error);
+    if (source)
+        zip->archive = zip_open_from_source(source, ZIP_RDONLY, error);
+    if (source && !zip->archive)
+        zip_source_free(source);
+}
+
+enum tp_status tp_zip_open(const struct tp_bytes *bytes,
+                           const struct tp_zip_range *range,
+                           struct tp_zip **zip, struct tp_error *err)
 {
     struct tp_zip *made = calloc(1, sizeof *made);
     if (!made)
         return tp_fail_memory(err);
     made->bytes = *bytes;
+    made->range = *range;
     made->spill.fd = -1;
     pthread_mutex_init(&made->lock, NULL);
     zip_error_init(&made->source_error);
@@ -137,15 +213,16 @@ enum tp_status tp_zip_open(const struct tp_bytes *bytes, struct tp_zip **zip,
     zip_error_t error;
     zip_error_init(&error);
     enum tp_status status = TP_OK;
-    zip_source_t *source =
-        zip_source_function_create(source_call, made, &error);
-    if (source)
-        made->archive = zip_open_from_source(source, ZIP_RDONLY, &error);
+    open_archive(made, &error);
+    if (!made->archive && zip_error_code_zip(&error) == ZIP_ER_INCONS &&
+        change_directory(made)) {
+        zip_error_fini(&error);
+        zip_error_init(&error);
+        open_archive(made, &error);
+    }
     if (!made->archive)
         status =
             fail_zip(made, &error, "the zip directory cannot be read", err);
-    if (source && !made->archive)
-        zip_source_free(source);
     zip_error_fini(&error);
     if (status == TP_OK)
         *zip = made;
@@ -162,6 +239,7 @@ void tp_zip_close(struct tp_zip *zip)
         zip_discard(zip->archive);
     for (struct inflated *i = zip->inflated; i; i = i->next)
         free(i->memory);
+    free(zip->directory);
     tp_bytes_close(&zip->spill);
     zip_error_fini(&zip->source_error);
     pthread_mutex_destroy(&zip->lock);
@@ -201,10 +279,11 @@ static enum tp_status find_start(struct tp_zip *zip, const char *name,
         status = fail_zip(zip, zip_file_get_error(file), name, err);
     zip_fclose(file);
     record->start = record->size ? zip->last_read : 0;
-    if (status == TP_OK && (record->start > zip->bytes.size ||
-                            record->size > zip->bytes.size - record->start))
+    if (status == TP_OK && (record->start > zip->range.end ||
+                            record->size > zip->range.end - record->start))
         status = tp_fail(err, TP_E_DAMAGED, (int64_t)record->start,
-                         "%s: its %" PRIu64 " bytes go beyond the file's end",
+                         "%s: its %" PRIu64 " bytes go beyond the archive's "
+                         "end",
                          name, record->size);
     return status;
 }
@@ -231,7 +310,7 @@ static enum tp_status check_record(struct tp_zip *zip, const char *name,
                        (uint64_t)stat->size, (uint64_t)stat->comp_size);
     /* Records do not overlap, so together they fit into the file: without
      * this, many entries could unpack the same bytes again and again. */
-    if (stat->comp_size > zip->bytes.size - zip->claimed)
+    if (stat->comp_size > archive_size(zip) - zip->claimed)
         return tp_fail(err, TP_E_DAMAGED, -1,
                        "%s: its zip entries claim more bytes than the file "
                        "has",

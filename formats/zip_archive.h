@@ -15,6 +15,25 @@
  */
 struct tp_zip;
 
+/*
+ * An archive's place in the input: bytes [start, end). Its directory is at
+ * [directory, directory_end), an empty range when that is not known.
+ */
+struct tp_zip_range {
+    uint64_t start, end;
+    uint64_t directory, directory_end;
+};
+
+/*
+ * Finds the last archive in the first `end` bytes of the input: archives may
+ * follow one another in a file, and the directory at the end of each tells
+ * how long it is. Bytes [range->end, end) are behind it and part of none; as
+ * many as an archive's comment may have are searched through. Fails with
+ * TP_E_NOT_FOUND or TP_E_IO.
+ */
+enum tp_status tp_zip_last(const struct tp_bytes *bytes, uint64_t end,
+                           struct tp_zip_range *range, struct tp_error *err);
+
 /* One record, as the central directory tells. */
 struct tp_zip_record {
     uint64_t index;
@@ -29,11 +48,15 @@ struct tp_zip_record {
  * Opens the archive; the input stays open until it is closed. Fails with
  * TP_E_DAMAGED or TP_E_IO. Released with tp_zip_close.
  */
-enum tp_status tp_zip_open(const struct tp_bytes *bytes, struct tp_zip **zip,
-                           struct tp_error *err);
+enum tp_status tp_zip_open(const struct tp_bytes *bytes,
+                           const struct tp_zip_range *range,
+                           struct tp_zip **zip, struct tp_error *err);
 void tp_zip_close(struct tp_zip *zip);
 
-/* Number of records, and their names; NULL where there is none. */
+/*
+ * Number of records, and their names; NULL where there is none. In archives
+ * that libzip refuses for their names, what is not ASCII is '?' in them.
+ */
 uint64_t tp_zip_count(const struct tp_zip *zip);
 const char *tp_zip_name(struct tp_zip *zip, uint64_t index);
 

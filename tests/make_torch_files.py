@@ -8,6 +8,7 @@ unsupported-* are well formed but not for us, bad-* are damaged. What torch
 itself can write is written by torch; the rest is assembled from bytes.
 """
 import collections
+import gzip
 import io
 import json
 import os
@@ -18,6 +19,7 @@ import sys
 import warnings
 import zipfile
 
+import numpy
 import torch
 
 warnings.simplefilter("ignore")
@@ -187,6 +189,11 @@ class Tagged(torch.Tensor):
 
 
 Pair = collections.namedtuple("Pair", "left right")
+One = collections.namedtuple("One", "only")
+
+
+class Twins(tuple):
+    pass
 
 
 class Foreign:
@@ -240,6 +247,9 @@ def good_torch():
             "tagged.scale": tagged.scale, "parameter": parameter})
 
     good_containers()
+    good_objects()
+    good_distributed()
+    good_archives()
     good_script()
 
 
@@ -258,8 +268,8 @@ def good_containers():
     expect("good-containers.pt", "every container, and keys of every kind", {
         "list[0]": t[0], "list[1][0]": t[1], "list[1][1].deep": t[2],
         "default.d[0]": t[3], "deque[0]": t[6], "5": t[7], "-1.5": t[8],
-        "True": t[9], "line\\x0afeed.\\x7f": t[10], "\u4e2d": t[11]},
-        skips={"pair": "Pair"})
+        "True": t[9], "line\\x0afeed.\\x7f": t[10], "\u4e2d": t[11],
+        "pair[0]": t[4], "pair[1]": t[5]})
 
     whole = torch.arange(12.0).reshape(3, 4)
     cycle = {"tensor": whole, "again": whole[1:, ::2]}
@@ -268,6 +278,68 @@ def good_containers():
     put("good-cycle.pt", save(cycle))
     expect("good-cycle.pt", "a dict that contains itself", {
         "tensor": whole, "again": whole[1:, ::2], "list[1]": whole.t()})
+
+
+def good_objects():
+    """What holds tensors among the arguments of its constructor."""
+    t = [torch.full((3,), float(i)) for i in range(3)]
+    packed = torch.nn.utils.rnn.pack_sequence([t[0], t[1][:2]])
+    best = torch.tensor([[1., 5.], [7., 2.]]).max(dim=0)
+    obj = {"packed": packed, "one": One(t[0]), "twins": Twins((t[1], t[2])),
+           "best": best, "nested": Pair([t[0]], {"k": t[1]}),
+           "opaque": Foreign(Pair(t[0], t[1]))}
+    put("good-objects.pt", save(obj))
+    expect("good-objects.pt", "tuples with names and the like", {
+        "packed[0]": packed.data, "packed[1]": packed.batch_sizes,
+        "one[0]": t[0], "twins[0]": t[1], "twins[1]": t[2],
+        "best[0]": best.values, "best[1]": best.indices,
+        "nested[0][0]": t[0], "nested[1].k": t[1]},
+        skips={"opaque": "Foreign"})
+
+
+def good_distributed():
+    """A DTensor of one process, and the two kinds of checkpoint shards."""
+    from torch import distributed
+    from torch.distributed.tensor import DeviceMesh, Shard, distribute_tensor
+    distributed.init_process_group(
+        "gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    t = torch.arange(6.0).reshape(3, 2)
+    mesh = DeviceMesh("cpu", [0])
+    obj = {"w": distribute_tensor(t, mesh, [Shard(0)]),
+           "p": torch.nn.Parameter(distribute_tensor(t + 1, mesh,
+                                                     [Shard(1)])),
+           "b": torch.ones(2)}
+    put("good-dtensor.pt", save(obj))
+    expect("good-dtensor.pt", "distributed tensors: the rank's own part",
+           {"w": t, "p": t + 1, "b": obj["b"]})
+    distributed.destroy_process_group()
+
+
+def good_archives():
+    """Archives that follow one another, as in a distributed checkpoint."""
+    t = [torch.full((3,), float(i)) for i in range(4)]
+    plain, many = save(t[0]), save({"a": t[1], "b": [t[2]]})
+    deflated = archive(records(save(t[3])), zipfile.ZIP_DEFLATED)
+    commented = deflated[:-2] + struct.pack("<H", 2) + b"!?"
+    whole = plain + save(3) + many + deflated + commented
+    found = {"[0]": t[0], "[2].a": t[1], "[2].b[0]": t[2], "[3]": t[3],
+             "[4]": t[3]}
+    put("good-archives.pt", whole)
+    expect("good-archives.pt", "five archives, one after another", found)
+    other = archive({"x/readme.txt": b"no tensors"})
+    put("unsupported-archives.pt", other + plain)
+    expect("unsupported-archives.pt", "an archive of another kind first",
+           {"[1]": t[0]}, skips={"[0]": "without data.pkl"})
+    # the middle one has no end: what is in front of it is not looked for
+    named = save({"t": t[3]})
+    put("bad-archives-front.pt", plain + many[:-30] + named)
+    expect("bad-archives-front.pt", "an archive is cut off before another",
+           {"t": t[3]},
+           skips={"": "%d bytes stand before" % (len(plain + many) - 30)})
+    put("bad-archives-behind.pt", named + many[:-30])
+    expect("bad-archives-behind.pt", "an archive is cut off behind another",
+           {"t": t[3]},
+           skips={"": "%d bytes follow" % (len(many) - 30)})
 
 
 def good_script():
@@ -347,6 +419,12 @@ def good_zip():
                                   for i in range(0, len(pairs), 2))
     put("good-big-endian.pt", archive(swapped))
     expect("good-big-endian.pt", "storages of a big-endian machine", {"": t})
+    # torch names the top folder after the file
+    path = os.path.join(OUT, "good-\x1b[31m\x07name.pt")
+    torch.save({"t": t}, path)
+    os.rename(path, os.path.join(OUT, "good-odd-folder.pt"))
+    expect("good-odd-folder.pt", "a top folder with control characters",
+           {"t": t})
     torch.serialization.set_crc32_options(False)
     put("good-no-crc.pt", save(t))
     torch.serialization.set_crc32_options(True)
@@ -356,6 +434,18 @@ def good_zip():
     put("good-comment.pt", data[:-2] + struct.pack("<H", 5) + b"PK\5\6!")
     expect("good-comment.pt", "an archive comment that looks like an end",
            {"": t})
+
+
+def good_legacy_protocols():
+    obj = {"a": torch.arange(4.0), "b": torch.ones(2, dtype=torch.int8)}
+    for protocol in (3, 4, 5):
+        name = "good-protocol%d.legacy.pt" % protocol
+        put(name, save(obj, _use_new_zipfile_serialization=False,
+                       pickle_protocol=protocol))
+        expect(name, "a legacy stream of pickle protocol %d" % protocol, obj)
+    put("unsupported-two-streams.legacy.pt", legacy(obj) + legacy(obj))
+    expect("unsupported-two-streams.legacy.pt", "a stream after another",
+           obj, skips={"": "bytes follow the stream"})
 
 
 def good_views_legacy():
@@ -409,6 +499,28 @@ def unsupported():
            error="outside the pickle")
     put("unsupported-text.pt", b"not a tensor at all\n")
     expect("unsupported-text.pt", "a text", error="not a torch file")
+
+
+def foreign():
+    """Files of other programs, which are recognised but not read."""
+    t = torch.ones(2)
+    numpy_file, numpy_zip = io.BytesIO(), io.BytesIO()
+    numpy.save(numpy_file, t.numpy())
+    numpy.savez(numpy_zip, t=t.numpy())
+    header = json.dumps({"t": {"dtype": "F32", "shape": [2],
+                               "data_offsets": [0, 8]}}).encode()
+    for name, data, reason in [
+            ("npy", numpy_file.getvalue(), "NumPy array"),
+            ("npz", numpy_zip.getvalue(), "NumPy archive"),
+            ("safetensors", struct.pack("<Q", len(header)) + header +
+             t.numpy().tobytes(), "safetensors"),
+            ("gzip", gzip.compress(save(t), mtime=0), "gzip"),
+            ("lfs", b"version https://git-lfs.github.com/spec/v1\n"
+             b"oid sha256:" + b"0" * 64 + b"\nsize 12345\n", "Git LFS"),
+            ("hdf5", b"\x89HDF\r\n\x1a\n" + bytes(88), "HDF5")]:
+        put("unsupported-%s.pt" % name, data)
+        expect("unsupported-%s.pt" % name, "a file of another program: " +
+               name, error=reason)
 
 
 # ---- bad files --------------------------------------------------------------
@@ -579,8 +691,9 @@ def main():
     for old in os.listdir(OUT):
         if old.startswith(("good-", "bad-", "unsupported-")):
             os.remove(os.path.join(OUT, old))
-    for make in (good_torch, good_plain, good_zip, good_views_legacy,
-                 unsupported, bad_zip, bad_geometry, bad_pickle, bad_legacy):
+    for make in (good_torch, good_plain, good_zip, good_legacy_protocols,
+                 good_views_legacy, unsupported, foreign, bad_zip,
+                 bad_geometry, bad_pickle, bad_legacy):
         make()
     with open(os.path.join(OUT, "expected.json"), "w") as f:
         json.dump(EXPECTED, f, indent=0)

@@ -200,8 +200,8 @@ void tp_fig_histogram(struct tp_fig *fig, const struct tp_ask *ask);
 void tp_fig_cloud(struct tp_fig *fig, const struct tp_ask *ask,
                   const struct tp_metric *y_metric, bool diagonal);
 
-/* Median and quartiles over tensors along `by`; codes that are flagged get a
- * colour of their own. */
+/* Median, quartiles and extremes over tensors along `by`; codes that are
+ * flagged get a colour of their own. */
 void tp_fig_spread(struct tp_fig *fig, const struct tp_ask *ask,
                    const bool *flagged);
 
@@ -227,6 +227,13 @@ struct tp_matrix {
 void tp_fig_matrix(struct tp_fig *fig, const char *title,
                    const struct tp_matrix *matrix, struct tp_axis colour,
                    enum tp_palette palette);
+
+/*
+ * Gives the heat maps from panel `first` on one range of colours, so that
+ * they can be compared. All must have the scale of that panel; ranges that
+ * were given before are widened.
+ */
+void tp_fig_share_colours(struct tp_fig *fig, size_t first);
 
 /* A linear colour scale that reaches as far to both sides of zero. */
 struct tp_axis tp_fig_signed_colour(const struct tp_matrix *matrix,

@@ -6,16 +6,19 @@
 #include "analyze/fig_peers.h"
 #include "data/number.h"
 
-/* What becomes of an element in a format. */
-enum regime { ZERO, UNDERFLOW, SUBNORMAL, NORMAL, OVERFLOW, REGIMES };
+/* What becomes of an element in a format. NaN comes last: it is not among the
+ * elements of a histogram. */
+enum regime { ZERO, UNDERFLOW, SUBNORMAL, NORMAL, OVERFLOW, NOT_A_NUMBER,
+              REGIMES };
 
 static const char *const regime_names[REGIMES] = {
-    "zero already", "underflow", "subnormal", "normal", "overflow"};
+    "zero already", "underflow", "subnormal", "normal", "overflow", "NaN"};
 
 /* Shares of the regimes, one row per tensor name. */
 struct shares {
     struct tp_choice rows;
-    double (*of)[REGIMES]; /* [rows.count] */
+    double (*of)[REGIMES]; /* [rows.count]                 */
+    int regimes;           /* that can occur: the first ones */
 };
 
 enum { NAMES_MAX = 14 };
@@ -27,7 +30,7 @@ static void add_shares(struct tp_fig *fig, const char *title,
 {
     size_t n = shares->rows.count;
     struct tp_series *series = tp_fig_alloc(fig, REGIMES, sizeof *series);
-    for (int g = 0; g < REGIMES && series; g++) {
+    for (int g = 0; g < shares->regimes && series; g++) {
         double *table = tp_fig_alloc(fig, 3 * n + 1, sizeof *table);
         for (size_t r = 0; r < n && table; r++) {
             double from = 0;
@@ -47,7 +50,7 @@ static void add_shares(struct tp_fig *fig, const char *title,
               .limited = true, .min = 0, .max = 1},
         .y = tp_fig_rows(fig, TP_KEY_NAME, &shares->rows),
         .series = series,
-        .series_count = series ? REGIMES : 0,
+        .series_count = series ? (size_t)shares->regimes : 0,
     };
     tp_fig_add(fig, &panel);
 }
@@ -109,6 +112,7 @@ void tp_fig_regimes(struct tp_fig *fig)
     tp_choose(fig->facts, &all, TP_KEY_NAME, NAMES_MAX, &names);
     for (int f = 0; f < FORMATS; f++) {
         shares[f].rows = names;
+        shares[f].regimes = NOT_A_NUMBER;
         shares[f].of =
             tp_fig_alloc(fig, names.count + 1, sizeof *shares[f].of);
     }
@@ -145,9 +149,10 @@ static void measured_shares(const struct tp_facts *facts,
         shares[SUBNORMAL] -= shares[UNDERFLOW];
     shares[OVERFLOW] =
         (double)(counts.upper_overflow + counts.lower_overflow) / n;
+    shares[NOT_A_NUMBER] = (double)counts.nan / n;
     shares[NORMAL] = 1 - shares[ZERO] - shares[UNDERFLOW] -
                      shares[SUBNORMAL] - shares[OVERFLOW] -
-                     (double)counts.nan / n;
+                     shares[NOT_A_NUMBER];
 }
 
 void tp_fig_measured_loss(struct tp_fig *fig)
@@ -159,7 +164,7 @@ void tp_fig_measured_loss(struct tp_fig *fig)
     for (size_t q = 0; q < quants.count; q++) {
         struct tp_pick pick =
             tp_pick_with(all, TP_KEY_QUANT, quants.codes[q]);
-        struct shares shares;
+        struct shares shares = {.regimes = REGIMES};
         tp_choose(facts, &pick, TP_KEY_NAME, NAMES_MAX, &shares.rows);
         shares.of =
             tp_fig_alloc(fig, shares.rows.count + 1, sizeof *shares.of);

@@ -72,6 +72,47 @@ struct tp_axis tp_fig_signed_colour(const struct tp_matrix *matrix,
         .label = label, .limited = true, .min = -reach, .max = reach};
 }
 
+/* The extent of the values that have a colour; zeros of a log axis do not. */
+static void widen(const struct tp_panel *panel, double *low, double *high)
+{
+    bool linear = panel->z.scale == TP_SCALE_LINEAR;
+    if (panel->z.limited) {
+        *low = fmin(*low, panel->z.min);
+        *high = fmax(*high, panel->z.max);
+    }
+    for (size_t i = 2; i < 3 * panel->series->rows; i += 3) {
+        double value = panel->series->values[i];
+        if (linear || value > 0) {
+            *low = fmin(*low, value);
+            *high = fmax(*high, value);
+        }
+    }
+}
+
+void tp_fig_share_colours(struct tp_fig *fig, size_t first)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t p = first; p < fig->count; p++)
+        widen(&fig->panels[p], &low, &high);
+    if (!(low <= high))
+        return; /* all zero: white, on no scale */
+    double base = fig->panels[first].z.scale == TP_SCALE_LOG10 ? 10 : 2;
+    if (fig->panels[first].z.scale != TP_SCALE_LINEAR) {
+        /* whole powers that differ: a range without width has no colours */
+        double bottom = floor(log2(low) / log2(base));
+        double top = fmax(ceil(log2(high) / log2(base)), bottom + 1);
+        low = pow(base, bottom);
+        high = pow(base, top);
+    } else if (low == high) {
+        high = low + fmax(fabs(low), 1);
+    }
+    for (size_t p = first; p < fig->count; p++) {
+        fig->panels[p].z.limited = true;
+        fig->panels[p].z.min = low;
+        fig->panels[p].z.max = high;
+    }
+}
+
 void tp_fig_heat(struct tp_fig *fig, const struct tp_ask *ask)
 {
     const struct tp_key_values *keys = fig->facts->keys;

@@ -2,56 +2,67 @@
 #include "analyze/fig.h"
 #include "analyze/fig_builders.h"
 
-/* One heat map per quant type and pass: activations and gradients differ by
- * many binades and would hide each other. */
-static void by_quant_and_pass(struct tp_fig *fig, struct tp_ask ask)
+/* One heat map per quant type in the order of the codes. */
+static void by_quant(struct tp_fig *fig, struct tp_ask ask, const char *pass,
+                     const struct tp_choice *quants)
 {
-    const struct tp_facts *facts = fig->facts;
-    struct tp_pick all = ask.pick;
-    struct tp_choice quants, passes;
-    tp_choose(facts, &all, TP_KEY_QUANT, 4, &quants);
-    tp_choose(facts, &all, TP_KEY_PASS, 2, &passes);
-    size_t pass_count = passes.count ? passes.count : 1;
-    for (size_t i = 0; i < pass_count * quants.count; i++) {
-        int32_t quant = quants.codes[i % quants.count];
-        const char *name = facts->keys[TP_KEY_QUANT].names[quant];
-        ask.pick = tp_pick_with(all, TP_KEY_QUANT, quant);
-        ask.title = name;
-        if (passes.count) {
-            int32_t pass = passes.codes[passes.count - 1 - i / quants.count];
-            ask.pick = tp_pick_with(ask.pick, TP_KEY_PASS, pass);
-            ask.title = tp_fig_text(fig, "%s, %s", name,
-                                    facts->keys[TP_KEY_PASS].names[pass]);
-        }
+    struct tp_pick pick = ask.pick;
+    for (size_t i = 0; i < quants->count; i++) {
+        const char *name =
+            fig->facts->keys[TP_KEY_QUANT].names[quants->codes[i]];
+        ask.pick = tp_pick_with(pick, TP_KEY_QUANT, quants->codes[i]);
+        ask.title = pass ? tp_fig_text(fig, "%s, %s", name, pass) : name;
         tp_fig_heat(fig, &ask);
     }
 }
 
+/*
+ * One heat map per quant type and pass, of one range of colours or one per
+ * pass: magnitudes of activations and gradients differ by many binades and
+ * would hide each other.
+ */
 static void by_layer_iteration(struct tp_fig *fig,
-                               const struct tp_metric *metric)
+                               const struct tp_metric *metric,
+                               bool range_per_pass)
 {
+    const struct tp_facts *facts = fig->facts;
+    struct tp_pick all = tp_pick_all();
     struct tp_ask ask = {
-        .pick = tp_pick_all(),
+        .pick = all,
         .by = TP_KEY_ITERATION,
         .series = TP_KEY_LAYER,
         .metric = metric,
     };
-    by_quant_and_pass(fig, ask);
+    struct tp_choice quants, passes;
+    tp_choose(facts, &all, TP_KEY_QUANT, 4, &quants);
+    tp_choose(facts, &all, TP_KEY_PASS, 2, &passes);
+    if (passes.count == 0)
+        by_quant(fig, ask, NULL, &quants);
+    for (size_t p = passes.count; p > 0; p--) {
+        size_t first = fig->count;
+        int32_t pass = passes.codes[p - 1];
+        ask.pick = tp_pick_with(all, TP_KEY_PASS, pass);
+        by_quant(fig, ask, facts->keys[TP_KEY_PASS].names[pass], &quants);
+        if (range_per_pass)
+            tp_fig_share_colours(fig, first);
+    }
+    if (!range_per_pass || passes.count == 0)
+        tp_fig_share_colours(fig, 0);
 }
 
 void tp_fig_amax_by_layer_iteration(struct tp_fig *fig)
 {
-    by_layer_iteration(fig, &tp_metric_amax);
+    by_layer_iteration(fig, &tp_metric_amax, true);
 }
 
 void tp_fig_overflow_by_layer_iteration(struct tp_fig *fig)
 {
-    by_layer_iteration(fig, &tp_metric_overflow);
+    by_layer_iteration(fig, &tp_metric_overflow, false);
 }
 
 void tp_fig_underflow_by_layer_iteration(struct tp_fig *fig)
 {
-    by_layer_iteration(fig, &tp_metric_underflow);
+    by_layer_iteration(fig, &tp_metric_underflow, false);
 }
 
 void tp_fig_mean_std_by_layer_sample(struct tp_fig *fig)
@@ -65,14 +76,17 @@ void tp_fig_mean_std_by_layer_sample(struct tp_fig *fig)
     };
     struct tp_pick all = ask.pick;
     tp_choose(facts, &all, TP_KEY_QUANT, 3, &quants);
-    for (size_t i = 0; i < 2 * quants.count; i++) {
-        int32_t quant = quants.codes[i % quants.count];
-        bool mean = i < quants.count;
-        ask.metric = mean ? &tp_metric_mean : &tp_metric_std;
-        ask.pick = tp_pick_with(all, TP_KEY_QUANT, quant);
-        ask.title = tp_fig_text(fig, "%s, %s", ask.metric->title,
-                                facts->keys[TP_KEY_QUANT].names[quant]);
-        tp_fig_heat(fig, &ask);
+    for (int m = 0; m < 2; m++) {
+        size_t first = fig->count;
+        ask.metric = m ? &tp_metric_std : &tp_metric_mean;
+        for (size_t i = 0; i < quants.count; i++) {
+            int32_t quant = quants.codes[i];
+            ask.pick = tp_pick_with(all, TP_KEY_QUANT, quant);
+            ask.title = tp_fig_text(fig, "%s, %s", ask.metric->title,
+                                    facts->keys[TP_KEY_QUANT].names[quant]);
+            tp_fig_heat(fig, &ask);
+        }
+        tp_fig_share_colours(fig, first);
     }
 }
 
@@ -93,4 +107,5 @@ void tp_fig_std_by_layer_tensor_name(struct tp_fig *fig)
         };
         tp_fig_heat(fig, &ask);
     }
+    tp_fig_share_colours(fig, 0);
 }

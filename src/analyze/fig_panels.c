@@ -324,22 +324,24 @@ void tp_fig_spread(struct tp_fig *fig, const struct tp_ask *ask,
     struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
     double *tables[2];
     for (int s = 0; s < 2; s++)
-        tables[s] = tp_fig_alloc(fig, x.count * 4 + 1, sizeof *tables[s]);
+        tables[s] = tp_fig_alloc(fig, x.count * 6 + 1, sizeof *tables[s]);
     tp_fig_sample(fig, ask, &x, &all, &samples);
     for (size_t i = 0; i < samples.count && !fig->failed;) {
         size_t end = tp_samples_end(&samples, i);
         double box[9];
         int which = x.fold == 1 && flagged && flagged[samples.rows[i].cell];
-        double *row = tables[which] + 4 * series[which].rows++;
+        double *row = tables[which] + 6 * series[which].rows++;
         box_row(&samples.rows[i], end - i, 0, box);
         row[0] = tp_slot_number(fig, &x, samples.rows[i].cell);
-        memcpy(row + 1, box + 3, 3 * sizeof *row);
+        row[1] = box[1];
+        memcpy(row + 2, box + 3, 3 * sizeof *row);
+        row[5] = box[7];
         i = end;
     }
     free(samples.rows);
     if (fig->failed)
         return;
-    series[0].name = "median and quartiles over tensors";
+    series[0].name = "median, quartiles and extremes of tensors";
     series[0].values = tables[0];
     series[1].name = "outlier";
     series[1].values = tables[1];
@@ -351,7 +353,7 @@ void tp_fig_spread(struct tp_fig *fig, const struct tp_ask *ask,
         .series = series,
         .series_count = drop_empty(series, 2),
     };
-    cut_signed(&panel.y, &panel, 1, 3);
+    cut_signed(&panel.y, &panel, 1, 5);
     tp_fig_add(fig, &panel);
 }
 

@@ -21,6 +21,20 @@ static const char *const deviation_labels[] = {
     [DEVIATION_MEAN] = "(mean - median rank) / std [1]",
 };
 
+/* %s: the rank that the other one is compared with. */
+static const char *const pair_labels[] = {
+    [DEVIATION_STD] = "log2(std / std of rank %s) [binades]",
+    [DEVIATION_AMAX] = "log2(amax / amax of rank %s) [binades]",
+    [DEVIATION_MEAN] = "(mean - mean of rank %s) / its std [1]",
+};
+
+/* The median of two is their mean, which tells of neither: then the second
+ * one is compared with the first. */
+static bool is_pair(const struct tp_facts *facts)
+{
+    return facts->keys[TP_KEY_RANK].count == 2;
+}
+
 static double median(double *values, size_t n)
 {
     tp_sort_numbers(values, n);
@@ -34,9 +48,9 @@ struct group {
     double *scratch;
 };
 
-/* The median over a group of peers, NaN values left out; sizes are compared
- * as logarithms, so that of two ranks neither is nearer to it. */
-static double group_median(const struct tp_facts *facts,
+/* The median over a group of peers, or of two ranks the first one's value,
+ * NaN values left out; sizes are compared as logarithms. */
+static double group_center(const struct tp_facts *facts,
                            const struct tp_metric *metric,
                            const struct group *group)
 {
@@ -46,7 +60,9 @@ static double group_median(const struct tp_facts *facts,
         double value = tp_metric_of_row(metric, facts, group->rows[i]);
         if (metric != &tp_metric_mean)
             value = log2(value);
-        if (isfinite(value))
+        bool counts =
+            !is_pair(facts) || facts->code[TP_KEY_RANK][group->rows[i]] == 0;
+        if (counts && isfinite(value))
             scratch[kept++] = value;
     }
     return median(scratch, kept);
@@ -59,8 +75,8 @@ static void group_deviation(const struct tp_facts *facts, enum deviation kind,
         kind == DEVIATION_AMAX
             ? &tp_metric_amax
             : kind == DEVIATION_STD ? &tp_metric_std : &tp_metric_mean;
-    double center = group_median(facts, metric, group);
-    double scale = group_median(facts, &tp_metric_std, group);
+    double center = group_center(facts, metric, group);
+    double scale = group_center(facts, &tp_metric_std, group);
     for (size_t i = 0; i < group->count; i++) {
         double value = tp_metric_of_row(metric, facts, group->rows[i]);
         double deviation = kind == DEVIATION_MEAN
@@ -174,8 +190,9 @@ void tp_fig_statistics_by_rank(struct tp_fig *fig)
     const bool *flagged = outlier_ranks(fig);
     struct tp_ask ask = {.pick = tp_pick_all(), .by = TP_KEY_RANK};
     for (int i = 0; i < 3; i++) {
-        ask.title = tp_fig_text(fig, "%s, median and quartiles over tensors",
-                                metrics[i]->title);
+        ask.title =
+            tp_fig_text(fig, "%s: median, quartiles, extremes of tensors",
+                        metrics[i]->title);
         ask.metric = metrics[i];
         tp_fig_spread(fig, &ask, flagged);
     }
@@ -196,6 +213,7 @@ static const struct view {
     {DEVIATION_MEAN, false, "mean, median tensor"},
     {DEVIATION_AMAX, true, "amax, worst tensor"},
 };
+enum { VIEWS = sizeof views / sizeof *views };
 
 /* Names the cell that deviates most; with enough ranks, whether its rank
  * stands out among the ranks of that column. */
@@ -206,8 +224,7 @@ static const char *view_title(struct tp_fig *fig, const struct view *view,
     size_t cells = matrix->columns * matrix->rows, worst = cells;
     double worst_size = -1;
     for (size_t i = 0; i < cells; i++) {
-        /* of two ranks that differ, the larger one is named */
-        double size = matrix->values[i] * (matrix->values[i] < 0 ? -0.999 : 1);
+        double size = fabs(matrix->values[i]);
         if (size > worst_size) {
             worst = i;
             worst_size = size;
@@ -231,17 +248,75 @@ static const char *view_title(struct tp_fig *fig, const struct view *view,
         matrix->values[worst]);
 }
 
+/* An axis on which no deviation, zero, shows, with a little air. */
+static struct tp_axis axis_with_zero(const char *label, const double *table,
+                                     size_t rows)
+{
+    double low = 0, high = 0;
+    for (size_t r = 0; r < rows; r++) {
+        low = fmin(low, table[2 * r + 1]);
+        high = fmax(high, table[2 * r + 1]);
+    }
+    double air = 0.05 * (high - low);
+    return (struct tp_axis){
+        .label = label,
+        .limited = high > low,
+        .min = low < 0 ? low - air : 0,
+        .max = high > 0 ? high + air : 0,
+    };
+}
+
+/* The deviation of the second of two ranks as a curve. */
+static void pair_curve(struct tp_fig *fig, enum tp_key x_key,
+                       const struct view *view)
+{
+    const char *const *ranks = fig->facts->keys[TP_KEY_RANK].names;
+    static const struct tp_choice second = {.codes = {1}, .count = 1};
+    struct tp_metric metric = {.values = find_deviation(fig, view->kind)};
+    struct tp_slots y = tp_slots_chosen(fig, TP_KEY_RANK, &second);
+    struct tp_slots x = tp_slots_folded(fig, x_key, TP_PANEL_ROWS_MAX);
+    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    double *table = tp_fig_alloc(fig, 2 * x.count + 1, sizeof *table);
+    if (fig->failed)
+        return;
+    const double *values = cell_values(fig, &metric, &x, &y, view->worst);
+    size_t rows = 0;
+    for (size_t i = 0; values && i < x.count; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        table[2 * rows] = tp_slot_number(fig, &x, i);
+        table[2 * rows++ + 1] = values[i];
+    }
+    *series = (struct tp_series){.name = "", .values = table, .rows = rows};
+    struct tp_panel panel = {
+        .kind = TP_PANEL_LINES,
+        .title = tp_fig_text(fig, "%s: rank %s against rank %s", view->title,
+                             ranks[1], ranks[0]),
+        .x = {.label = fig->facts->keys[x_key].axis,
+              .scale = TP_SCALE_INTEGER},
+        .y = axis_with_zero(
+            tp_fig_text(fig, pair_labels[view->kind], ranks[0]), table, rows),
+        .series = series,
+        .series_count = 1,
+    };
+    tp_fig_add(fig, &panel);
+}
+
 static void rank_matrix(struct tp_fig *fig, enum tp_key x_key)
 {
     size_t ranks = fig->facts->keys[TP_KEY_RANK].count;
     if (ranks < 2 || fig->facts->keys[x_key].count == 0)
+        return;
+    for (size_t v = 0; v < VIEWS && is_pair(fig->facts); v++)
+        pair_curve(fig, x_key, &views[v]);
+    if (is_pair(fig->facts))
         return;
     struct tp_slots y = tp_slots_folded(fig, TP_KEY_RANK, 64);
     if (fig->failed)
         return;
     struct tp_slots x =
         tp_slots_folded(fig, x_key, TP_PANEL_ROWS_MAX / y.count);
-    for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
+    for (size_t v = 0; v < VIEWS; v++) {
         const struct view *view = &views[v];
         struct tp_metric metric = {.values = find_deviation(fig, view->kind)};
         if (fig->failed)

@@ -16,7 +16,8 @@ const struct tp_figure_info tp_figure_table[] = {
      "a tensor with a finite element", tp_fig_density_by_tensor_name},
 
     {"amax_by_layer_iteration", "heatmaps",
-     "Largest magnitude (amax) by layer and iteration (grey: no data)",
+     "Largest magnitude (amax) by layer and iteration, "
+     "one range of colours per pass (grey: no data)",
      "tensors with layer and iteration", tp_fig_amax_by_layer_iteration},
     {"overflow_by_layer_iteration", "heatmaps",
      "Overflow by layer and iteration (white: none, grey: no data)",
@@ -159,11 +160,13 @@ const struct tp_figure_info tp_figure_table[] = {
      "Mean, std, amax and underflow of the tensors, by rank",
      "tensors of at least two ranks", tp_fig_statistics_by_rank},
     {"rank_layer_deviation", "rank_analysis",
-     "Deviation of each rank from the median rank, by layer",
+     "Deviation of each rank from the median rank, or of two from the first, "
+     "by layer",
      "tensors of at least two ranks with a layer",
      tp_fig_rank_layer_deviation},
     {"rank_iteration_deviation", "rank_analysis",
-     "Deviation of each rank from the median rank, by iteration",
+     "Deviation of each rank from the median rank, or of two from the first, "
+     "by iteration",
      "tensors of at least two ranks with an iteration",
      tp_fig_rank_iteration_deviation},
 

@@ -38,6 +38,10 @@
  * into an unlinked temporary file: one buffer per job. */
 #define TP_LIMIT_INFLATE_MEMORY ((uint64_t)4 << 20)
 
+/* Archives in one file: a shard of a distributed checkpoint has one for each
+ * of its tensors, and models have up to some 10^4. */
+#define TP_LIMIT_ARCHIVES ((size_t)1 << 16)
+
 /* Nesting of containers when tensors are searched in a value: Python's own
  * pickler gives up near 1 000 levels. */
 #define TP_LIMIT_NESTING 10000

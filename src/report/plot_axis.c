@@ -6,7 +6,8 @@
 
 #include "report/plot_script.h"
 
-enum { TIC_TEXT_MAX = 28 };
+/* Of a number: far longer than any. */
+enum { NUMBER_MAX = 28 };
 
 /* Which columns of a kind lie on which axis, as bit masks. */
 static const unsigned axis_columns[TP_PANEL_KINDS][3] = {
@@ -14,7 +15,7 @@ static const unsigned axis_columns[TP_PANEL_KINDS][3] = {
     [TP_PANEL_BANDS] = {1, 0xfe, 0},     [TP_PANEL_BOXES] = {0xfe, 1, 0},
     [TP_PANEL_BARS] = {2, 1, 0},         [TP_PANEL_SHARES] = {6, 1, 0},
     [TP_PANEL_HEAT] = {1, 2, 4},         [TP_PANEL_CLOUD] = {1, 2, 4},
-    [TP_PANEL_SPREAD] = {1, 0xe, 0},
+    [TP_PANEL_SPREAD] = {1, 0x3e, 0},
 };
 
 static bool is_log(enum tp_scale scale)
@@ -172,13 +173,13 @@ void tp_axis_resolve(const struct tp_panel *panel, enum tp_axis_name name,
 }
 
 /* The text of a tic is a format to gnuplot, so each % is doubled. */
-static void add_tic(struct tp_text *out, const char *text, double at,
-                    bool *first)
+static void add_text_tic(struct tp_text *out, const char *text, size_t limit,
+                         double at, bool *first)
 {
     struct tp_text quoted = {0};
     tp_text_add(out, *first ? "" : ", ");
     *first = false;
-    tp_plot_quote(&quoted, text, TIC_TEXT_MAX);
+    tp_plot_quote(&quoted, text, limit, limit);
     for (const char *c = tp_text_get(&quoted); *c; c++) {
         tp_text_bytes(out, c, 1);
         if (*c == '%')
@@ -187,6 +188,12 @@ static void add_tic(struct tp_text *out, const char *text, double at,
     tp_text_add(out, " %.9g", at);
     out->failed |= quoted.failed;
     tp_text_clear(&quoted);
+}
+
+static void add_tic(struct tp_text *out, const char *text, double at,
+                    bool *first)
+{
+    add_text_tic(out, text, NUMBER_MAX, at, first);
 }
 
 /* A step of the kind 1, 2, 5 times a power of ten that gives few tics. */
@@ -237,7 +244,7 @@ static void signed_tics(const struct tp_drawn_axis *drawn, size_t wanted,
     bool both = drawn->hi > 0.5 && drawn->lo < -0.5;
     double reach = fmax(drawn->hi, -drawn->lo);
     size_t a_side = both ? wanted / 2 : wanted;
-    double step = exponent_step(reach, a_side < 2 ? 2 : a_side);
+    double step = exponent_step(reach, a_side < 3 ? 3 : a_side);
     double e = ceil((inner + 0.45 * step) / step) * step;
     for (; e - inner <= reach; e += step) {
         snprintf(text, sizeof text, "-2^%g", e + 0.0);
@@ -265,25 +272,27 @@ static void linear_tics(const struct tp_drawn_axis *drawn, size_t wanted,
     }
 }
 
-static void given_tics(const struct tp_drawn_axis *drawn, size_t wanted,
-                       struct tp_text *out, bool *first)
+static void given_tics(const struct tp_drawn_axis *drawn,
+                       struct tp_tic_limits limits, struct tp_text *out,
+                       bool *first)
 {
     const struct tp_axis *axis = drawn->axis;
     size_t stride = 1;
-    if (axis->tic_count > wanted && wanted > 0)
-        stride = (size_t)nice_step((double)axis->tic_count, wanted);
+    if (axis->tic_count > limits.count && limits.count > 0)
+        stride = (size_t)nice_step((double)axis->tic_count, limits.count);
     for (size_t i = 0; i < axis->tic_count; i += stride)
-        add_tic(out, axis->tics[i].text,
-                tp_axis_position(drawn, axis->tics[i].at), first);
+        add_text_tic(out, axis->tics[i].text, limits.text,
+                     tp_axis_position(drawn, axis->tics[i].at), first);
 }
 
-void tp_axis_tics(const struct tp_drawn_axis *drawn, size_t wanted,
-                  struct tp_text *out)
+void tp_axis_tics(const struct tp_drawn_axis *drawn,
+                  struct tp_tic_limits limits, struct tp_text *out)
 {
+    size_t wanted = limits.count;
     bool first = true;
     tp_text_add(out, "(");
     if (drawn->axis->tics)
-        given_tics(drawn, wanted, out, &first);
+        given_tics(drawn, limits, out, &first);
     else if (is_log(drawn->axis->scale))
         log_tics(drawn, wanted, out, &first);
     else if (drawn->axis->scale == TP_SCALE_SIGNED_LOG2)

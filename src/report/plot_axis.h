@@ -32,11 +32,17 @@ double tp_axis_position(const struct tp_drawn_axis *drawn, double value);
 void tp_axis_function(const struct tp_drawn_axis *drawn, char name,
                       struct tp_text *out);
 
+/* How many tics there is room for, and for how many bytes of each. */
+struct tp_tic_limits {
+    size_t count, text;
+};
+
 /*
- * Appends the tics in parentheses, about `wanted` of them at most: those of
- * the axis, thinned out evenly, or our own.
+ * Appends the tics in parentheses, about as many as there is room for: those
+ * of the axis, thinned out evenly, or our own. Of a long text the end stays:
+ * names of tensors differ there.
  */
-void tp_axis_tics(const struct tp_drawn_axis *drawn, size_t wanted,
-                  struct tp_text *out);
+void tp_axis_tics(const struct tp_drawn_axis *drawn,
+                  struct tp_tic_limits limits, struct tp_text *out);
 
 #endif

@@ -11,6 +11,7 @@ enum {
     TITLE_MAX = 150,
     LABEL_MAX = 90,
     NAME_MAX = 44,
+    TIC_NAME_MAX = 40,
     PALETTE_SIZE = 9,
     GREY = 7 /* among the colours of series */
 };
@@ -50,7 +51,7 @@ static const struct entry band_entries[] = {
 /* As in plots/shares.gp. */
 static const char *const share_colours[TP_PANEL_SERIES_MAX] = {
     "rgb '#d9d9d9'", "rgb '#d55e00'", "rgb '#f0b429'", "rgb '#9ecae1'",
-    "rgb '#5e2a84'", "rgb '#d9d9d9'", "rgb '#d55e00'", "rgb '#f0b429'"};
+    "rgb '#5e2a84'", "rgb '#000000'", "rgb '#d9d9d9'", "rgb '#d55e00'"};
 
 /*
  * Bytes [from, to) of a text, each as what can be shown. A quote is not
@@ -69,19 +70,39 @@ static void quote_part(struct tp_text *out, const char *text, size_t from,
     }
 }
 
-void tp_plot_quote(struct tp_text *out, const char *text, size_t limit)
+/* Bytes that a byte takes when shown. */
+static size_t shown_width(char byte)
 {
-    size_t length = strlen(text);
+    unsigned char c = (unsigned char)byte;
+    return c < 0x20 || c > 0x7e || c == '`' || c == '\'' ? 4 : 1;
+}
+
+void tp_plot_quote(struct tp_text *out, const char *text, size_t limit,
+                   size_t tail)
+{
+    size_t length = strlen(text), width = 0, head = 0, last = length;
+    for (size_t i = 0; i < length; i++)
+        width += shown_width(text[i]);
     tp_text_bytes(out, "'", 1);
-    if (length <= limit) {
+    if (width <= limit) {
         quote_part(out, text, 0, length);
     } else {
-        size_t head = limit * 2 / 3, tail = limit - head;
+        size_t left = limit - tail;
+        while (shown_width(text[head]) <= left)
+            left -= shown_width(text[head++]);
+        while (shown_width(text[last - 1]) <= tail)
+            tail -= shown_width(text[--last]);
         quote_part(out, text, 0, head);
         tp_text_bytes(out, "...", 3);
-        quote_part(out, text, length - tail, length);
+        quote_part(out, text, last, length);
     }
     tp_text_bytes(out, "'", 1);
+}
+
+/* A sentence that is too long loses its middle. */
+static void quote(struct tp_text *out, const char *text, size_t limit)
+{
+    tp_plot_quote(out, text, limit, limit / 3);
 }
 
 /* A text in a comment of the table or the script. */
@@ -279,7 +300,7 @@ static void add_legend(struct tp_text *out, const struct entry *entries,
     for (size_t i = 0; i < count; i++) {
         tp_text_add(out, "%s2 with lines lc %s lw 7 title ",
                     i ? ", \\\n    " : "", entries[i].colour);
-        tp_plot_quote(out, entries[i].name, NAME_MAX);
+        quote(out, entries[i].name, NAME_MAX);
     }
     tp_text_add(out, "\n");
 }
@@ -305,14 +326,14 @@ static struct place place_of(size_t index, size_t count, double bottom)
 }
 
 static void add_axis(struct tp_text *out, char letter,
-                     const struct tp_drawn_axis *drawn, size_t tics)
+                     const struct tp_drawn_axis *drawn,
+                     struct tp_tic_limits tics)
 {
     const char *name = letter == 'X' ? "x" : letter == 'Y' ? "y" : "cb";
     tp_axis_function(drawn, letter, out);
     tp_text_add(out, "set %srange [%.9g:%.9g]\n", name, drawn->lo, drawn->hi);
     tp_text_add(out, "set %slabel ", name);
-    tp_plot_quote(out, drawn->axis->label ? drawn->axis->label : "",
-                  LABEL_MAX);
+    quote(out, drawn->axis->label ? drawn->axis->label : "", LABEL_MAX);
     tp_text_add(out, "\nset %stics ", name);
     tp_axis_tics(drawn, tics, out);
     tp_text_add(out, "\n");
@@ -329,11 +350,27 @@ static void add_marks(struct tp_text *out, const struct tp_panel *panel,
                     "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead "
                     "lc rgb '#777777' dt 3 lw 1.2\nset label ",
                     at, at);
-        tp_plot_quote(out, panel->marks[m].text, NAME_MAX);
+        quote(out, panel->marks[m].text, NAME_MAX);
         tp_text_add(out, " at %.9g, graph 0.985 right rotate by 90 "
                          "offset character 0.7, 0 font ',8' "
                          "textcolor rgb '#555555' front\n", at);
     }
+}
+
+/* Whether a panel has cells with a colour of the scale: zeros of a magnitude
+ * are white. */
+static bool shows_colours(const struct tp_panel *panel)
+{
+    if (panel->palette == TP_PALETTE_DEVIATION)
+        return true;
+    for (size_t s = 0; s < panel->series_count; s++) {
+        const struct tp_series *series = &panel->series[s];
+        for (size_t r = 0; r < series->rows; r++) {
+            if (series->values[3 * r + 2] != 0)
+                return true;
+        }
+    }
+    return false;
 }
 
 /* Colours of heat maps and clouds: viridis, and purple to orange (PuOr). */
@@ -352,7 +389,7 @@ static void add_palette(struct tp_text *out, const struct tp_panel *panel,
     tp_text_add(out, "set palette defined (");
     for (int i = 0; i < PALETTE_SIZE; i++)
         tp_text_add(out, "%s%d '%s'", i ? ", " : "", i, colours[i]);
-    tp_text_add(out, ")\nset colorbox\n");
+    tp_text_add(out, ")\n%sset colorbox\n", shows_colours(panel) ? "" : "un");
     tp_text_add(out, "wide = %.9g\nhigh = %.9g\n", panel->cell_width,
                 panel->cell_height);
     /* half a pixel of overlap: no background shines through between cells */
@@ -383,8 +420,8 @@ static void add_variables(struct tp_text *out, const struct tp_panel *panel,
     tp_text_add(out, "array name[%zu]\n", panel->series_count);
     for (size_t s = 0; s < panel->series_count; s++) {
         tp_text_add(out, "name[%zu] = ", s + 1);
-        tp_plot_quote(out, panel->series[s].name ? panel->series[s].name : "",
-                      NAME_MAX);
+        quote(out, panel->series[s].name ? panel->series[s].name : "",
+              NAME_MAX);
         tp_text_add(out, "\n");
     }
     tp_text_add(out, "array hue[%zu]\n", panel->series_count);
@@ -403,9 +440,21 @@ static double bar_start(const struct tp_drawn_axis *x)
 }
 
 /* Room for tics: names take a line each, numbers may be wide. */
-static size_t tics_beside(const struct tp_axis *axis, double height)
+static struct tp_tic_limits tics_beside(const struct tp_axis *axis,
+                                        const struct place *place)
 {
-    return (size_t)(axis->tics ? 30 * height : 1 + 9 * height);
+    /* a canvas is 170 characters wide; a third of the panel is for names */
+    double width = axis->tics ? 170 * place->width / 3 : 28;
+    return (struct tp_tic_limits){
+        .count = (size_t)(axis->tics ? 30 * place->height
+                                     : 1 + 9 * place->height),
+        .text = (size_t)fmin(width, TIC_NAME_MAX)};
+}
+
+static struct tp_tic_limits tics_below(const struct place *place)
+{
+    return (struct tp_tic_limits){.count = (size_t)(2 + 12 * place->width),
+                                  .text = 28};
 }
 
 /* Long tics push the label of a colour scale outwards; in characters. */
@@ -427,19 +476,23 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
         panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD;
     tp_text_add(out, "\nunset object\nunset label\nunset arrow\n"
                      "unset colorbox\nset grid\nset rmargin -1\nset title ");
-    tp_plot_quote(out, panel->title, (size_t)(TITLE_MAX * place.width));
+    quote(out, panel->title, (size_t)(TITLE_MAX * place.width));
     tp_text_add(out, " font ',11'\nset origin %.4g, %.4g\n", place.x, place.y);
     tp_text_add(out, "set size %.4g, %.4g\n", place.width, place.height);
     tp_axis_resolve(panel, TP_AXIS_X, &x);
     tp_axis_resolve(panel, TP_AXIS_Y, &y);
-    add_axis(out, 'X', &x, (size_t)(2 + 12 * place.width));
-    add_axis(out, 'Y', &y, tics_beside(&panel->y, place.height));
+    add_axis(out, 'X', &x, tics_below(&place));
+    add_axis(out, 'Y', &y, tics_beside(&panel->y, &place));
     if (coloured) {
         tp_axis_resolve(panel, TP_AXIS_Z, &z);
-        add_axis(out, 'Z', &z, tics_beside(&panel->z, place.height));
-        /* room for the scale, whose width follows the panel's */
-        tp_text_add(out, "set cblabel offset %.3g, 0\nset rmargin %.3g\n",
-                    colour_label_shift(&z), 5.2 + 9.2 * place.width);
+        add_axis(out, 'Z', &z, tics_beside(&panel->z, &place));
+        /* room for the scale, whose width follows the panel's, also where
+         * there is none: panels of a figure are of one size */
+        tp_text_add(out,
+                    "set cblabel offset %.3g, 0\n"
+                    "set rmargin at screen %.4g\n",
+                    colour_label_shift(&z),
+                    place.x + 0.94 * place.width - 0.076);
         add_palette(out, panel, &x, &y);
     }
     if (setting->own_key && legend_of(panel, entries) > 0)
@@ -462,7 +515,7 @@ static void add_head(struct tp_text *out, const struct tp_figure *figure,
                 format);
     add_template(out, "style");
     tp_text_add(out, "set output output\nset multiplot title ");
-    tp_plot_quote(out, figure->caption, TP_FIGURE_TEXT_MAX);
+    quote(out, figure->caption, TP_FIGURE_TEXT_MAX);
     tp_text_add(out, " font ',13'");
 }
 

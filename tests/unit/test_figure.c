@@ -361,6 +361,37 @@ Test(figure, heat_map_holds_the_largest_magnitude)
     clear_run(&run);
 }
 
+/* Colours can be compared: within a pass for amax, as its caption says. */
+Test(figure, heat_maps_share_their_colours)
+{
+    struct tp_run run;
+    struct tp_figure_set set;
+    make_run(&run, 3, 2, 2, 1);
+    for (size_t r = 0; r < run.row_count; r++)
+        run.rows[r].target_format = "hif8";
+    build(&run, &set);
+    const struct tp_figure *figure =
+        find_figure(&set, "amax_by_layer_iteration");
+    cr_assert_eq(figure->panel_count, 6);
+    for (size_t p = 0; p < 6; p++) {
+        const struct tp_axis *z = &figure->panels[p].z;
+        const struct tp_axis *first = &figure->panels[p / 3 * 3].z;
+        const struct tp_series *cells = figure->panels[p].series;
+        cr_expect(z->limited);
+        cr_expect_eq(z->min, first->min);
+        cr_expect_eq(z->max, first->max);
+        for (size_t i = 0; i < cells->rows; i++)
+            cr_expect(cells->values[3 * i + 2] >= z->min &&
+                      cells->values[3 * i + 2] <= z->max);
+    }
+    cr_expect(figure->panels[0].z.max > figure->panels[3].z.max);
+    figure = find_figure(&set, "std_by_layer_tensor_name");
+    cr_assert_eq(figure->panel_count, 3);
+    cr_expect_eq(figure->panels[0].z.max, figure->panels[2].z.max);
+    tp_figure_set_clear(&set);
+    clear_run(&run);
+}
+
 Test(figure, same_tensor_pairs_across_quant_types)
 {
     struct tp_run run = {0};
@@ -418,6 +449,46 @@ Test(figure, regimes_of_a_format)
     clear_run(&run);
 }
 
+/* Of eight elements: a zero, an underflow, an overflow, an infinity, two
+ * NaN. */
+Test(figure, measured_loss_tells_of_nan)
+{
+    struct tp_run run = {0};
+    struct tp_figure_set set;
+    struct tp_summary *summary = calloc(1, sizeof *summary);
+    const double finite[] = {0, 0x1p-30, 70000, 1, 2};
+    struct where where = {"hifp8", "linear", "forward", "pre", "input",
+                          0,       0,        0,         0};
+    cr_assert_not_null(summary);
+    summarise(finite, 5, summary);
+    summary->counts.numel = summary->counts.values = 8;
+    summary->counts.judged = 8;
+    summary->counts.nan = 2;
+    summary->counts.pos_inf = 1;
+    summary->counts.upper_overflow = 2;
+    summary->counts.lower_overflow = 0;
+    summary->counts.underflow = 1;
+    summary->counts.subnormal = 1;
+    struct tp_row *row = add_at(&run, &where);
+    row->target_format = "hif8";
+    set_summary(&run, row, summary);
+    build(&run, &set);
+    const struct tp_panel *panel =
+        &find_figure(&set, "measured_loss")->panels[0];
+    static const double wanted[] = {1, 1, 0, 2, 2, 2};
+    cr_assert_eq(panel->series_count, 6);
+    for (int g = 0; g < 6; g++) {
+        const double *bar = panel->series[g].values;
+        cr_expect(fabs(8 * (bar[2] - bar[1]) - wanted[g]) < 1e-12, "%s: %g",
+                  panel->series[g].name, 8 * (bar[2] - bar[1]));
+    }
+    cr_expect_str_eq(panel->series[5].name, "NaN");
+    cr_expect(fabs(panel->series[5].values[2] - 1) < 1e-12);
+    tp_figure_set_clear(&set);
+    clear_run(&run);
+    free(summary);
+}
+
 Test(figure, headroom_in_binades)
 {
     struct tp_run run = {0};
@@ -464,6 +535,56 @@ Test(figure, the_loud_rank_is_named)
     cr_expect_not_null(strstr(figure->panels[0].title, "outlier rank 5"), "%s",
                        figure->panels[0].title);
     cr_expect_not_null(strstr(figure->panels[0].title, "(+3)"));
+    tp_figure_set_clear(&set);
+    clear_run(&run);
+}
+
+/* Rank 1 is eight times rank 0: three binades, not one and a half. */
+Test(figure, of_two_ranks_one_is_compared_with_the_other)
+{
+    struct tp_run run;
+    struct tp_figure_set set;
+    make_run(&run, 2, 2, 3, 1);
+    build(&run, &set);
+    const struct tp_figure *figure =
+        find_figure(&set, "rank_iteration_deviation");
+    cr_assert_eq(figure->panel_count, 4);
+    for (size_t p = 0; p < 4; p++) {
+        const struct tp_panel *panel = &figure->panels[p];
+        cr_expect_not_null(strstr(panel->title, "rank 1 against rank 0"));
+        cr_assert_eq(panel->series_count, 1);
+        cr_assert_eq(panel->series[0].rows, 3);
+        if (strncmp(panel->title, "mean", 4) == 0)
+            continue;
+        for (int i = 0; i < 3; i++) {
+            cr_expect_eq(panel->series[0].values[2 * i], i);
+            cr_expect(fabs(panel->series[0].values[2 * i + 1] - 3) < 1e-9);
+        }
+    }
+    tp_figure_set_clear(&set);
+    clear_run(&run);
+}
+
+/* One loud tensor among many shows beside its rank's quartiles. */
+Test(figure, extremes_show_by_rank)
+{
+    struct tp_run run;
+    struct tp_figure_set set;
+    make_run(&run, 2, 2, 3, -1);
+    struct tp_row *row = &run.rows[run.row_count / 2];
+    const double values[] = {1, -0x1p60};
+    int64_t rank = row->label.rank;
+    set_values(&run, row, values, 2);
+    build(&run, &set);
+    const struct tp_figure *figure = find_figure(&set, "statistics_by_rank");
+    const struct tp_series *amax = figure->panels[2].series;
+    cr_assert_eq(amax->rows, 2);
+    for (int i = 0; i < 2; i++) {
+        const double *box = &amax->values[6 * i];
+        for (int q = 2; q <= 5; q++)
+            cr_expect(box[q] >= box[q - 1]);
+        cr_expect_eq(box[5] == 0x1p60, box[0] == (double)rank);
+    }
     tp_figure_set_clear(&set);
     clear_run(&run);
 }

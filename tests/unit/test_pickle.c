@@ -277,3 +277,20 @@ Test(pickle, errors_name_opcode_and_byte)
     cr_expect_eq(err.offset, 5);
     tp_pickle_clear(&pickle);
 }
+
+/* What a function returns is told from what a class makes. */
+Test(pickle, objects_and_calls)
+{
+    static const char text[] = "\x80\x04(cm\nC\n)Rcm\nC\n)\x81"
+                               "cm\nC\n)}\x92t.";
+    struct tp_pickle pickle = {0};
+    struct tp_error err = {0};
+    cr_assert_eq(read_bytes(text, sizeof text - 1, &pickle, &err), TP_OK, "%s",
+                 err.message);
+    for (size_t i = 0; i < 3; i++) {
+        tp_ref ref = tp_pickle_item(&pickle, pickle.root, i);
+        cr_assert_eq(tp_pickle_kind(&pickle, ref), TP_VALUE_CALL);
+        cr_expect_eq(pickle.values[ref].made, i > 0, "call %zu", i);
+    }
+    tp_pickle_clear(&pickle);
+}

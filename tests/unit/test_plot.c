@@ -24,7 +24,7 @@ static const double boxes[] = {0, 1, 2, 3, 4, 5, 6, 70, 9};
 static const double bars[] = {0, 0.5, 1, 0};
 static const double shares[] = {0, 0, 0.25, 1, 0, 1};
 static const double cells[] = {0, 0, 1, 1, 0, 8, 0, 1, 0};
-static const double spreads[] = {0, 1, 2, 3, 1, 1, 2, 4};
+static const double spreads[] = {0, 0, 1, 2, 3, 9, 1, 0, 1, 2, 4, 8};
 static const struct tp_tic rows[] = {{0, "first"}, {1, "second"}};
 
 static struct tp_panel make_panel(enum tp_panel_kind kind, const char *title,
@@ -219,7 +219,7 @@ Test(plot, quoted_names_are_one_line_of_ascii)
 {
     for (int i = 0; i < HOSTILE; i++) {
         struct tp_text out = {0};
-        tp_plot_quote(&out, hostile[i], 1000);
+        tp_plot_quote(&out, hostile[i], 1000, 300);
         const char *text = tp_text_get(&out);
         cr_expect(text[0] == '\'' && text[out.length - 1] == '\'');
         for (size_t k = 1; k + 1 < out.length; k++)
@@ -236,10 +236,68 @@ Test(plot, long_names_lose_their_middle)
     memset(name, 'a', sizeof name);
     name[10000] = '\0';
     name[9999] = 'z';
-    tp_plot_quote(&out, name, 30);
+    tp_plot_quote(&out, name, 30, 10);
     cr_expect_eq(out.length, 30 + 3 + 2);
     cr_expect_not_null(strstr(tp_text_get(&out), "aaa...aaa"));
     cr_expect_str_eq(tp_text_get(&out) + out.length - 2, "z'");
+    tp_text_clear(&out);
+}
+
+Test(plot, what_is_cut_is_what_is_shown)
+{
+    struct tp_text out = {0};
+    /* 26 shown bytes: of 9, the end; no half of an escape is left */
+    tp_plot_quote(&out, "\xff\xfe\xfd\xfc.query\xfb", 9, 9);
+    cr_expect_str_eq(tp_text_get(&out), "'...query\\xfb'");
+    out.length = 0;
+    tp_plot_quote(&out, "\xff\xfe\xfd\xfc.query\xfb", 26, 9);
+    cr_expect_str_eq(tp_text_get(&out),
+                     "'\\xff\\xfe\\xfd\\xfc.query\\xfb'");
+    out.length = 0;
+    tp_plot_quote(&out, "\xff\xfe\xfd\xfc.query\xfb", 25, 5);
+    cr_expect_str_eq(tp_text_get(&out),
+                     "'\\xff\\xfe\\xfd\\xfc.que...y\\xfb'");
+    tp_text_clear(&out);
+}
+
+/* Whatever the names are, the cells of a heat map keep their room. */
+Test(plot, names_beside_a_small_panel_are_short)
+{
+    char name[201];
+    memset(name, '\x01', sizeof name);
+    strcpy(name + 180, "mlp.up_proj.weight");
+    const struct tp_tic names[] = {{0, name}, {1, name}};
+    const struct tp_series series = {"", cells, 3, 0};
+    struct tp_panel panels[6];
+    for (int p = 0; p < 6; p++) {
+        panels[p] = make_panel(TP_PANEL_HEAT, "std", &series, 1);
+        panels[p].y.tics = names;
+        panels[p].y.tic_count = 2;
+    }
+    struct tp_figure figure = make_figure("tiny", panels, 6);
+    struct tp_text out = {0};
+    tp_plot_script(&figure, "png", &out);
+    const char *tics = strstr(tp_text_get(&out), "set ytics ('...");
+    cr_assert_not_null(tics);
+    size_t length = strcspn(tics + 12, "'");
+    cr_expect(length >= 15 && length <= 22, "%zu", length);
+    cr_expect_eq(strncmp(tics + 12 + length - 14, "up_proj.weight", 14), 0);
+    tp_text_clear(&out);
+}
+
+Test(plot, a_panel_without_colours_has_no_colour_bar)
+{
+    const double zeros[] = {0, 0, 0, 1, 0, 0};
+    struct tp_series series = {"", zeros, 2, 0};
+    struct tp_panel panel = make_panel(TP_PANEL_HEAT, "overflow", &series, 1);
+    struct tp_figure figure = make_figure("tiny", &panel, 1);
+    struct tp_text out = {0};
+    tp_plot_script(&figure, "png", &out);
+    cr_expect_null(strstr(tp_text_get(&out), "\nset colorbox"));
+    series = (struct tp_series){"", cells, 3, 0};
+    out.length = 0;
+    tp_plot_script(&figure, "png", &out);
+    cr_expect_not_null(strstr(tp_text_get(&out), "\nset colorbox"));
     tp_text_clear(&out);
 }
 

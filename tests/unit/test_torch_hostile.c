@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "formats/reader.h"
 
@@ -116,6 +117,40 @@ Test(torch_hostile, pickle_cut_at_every_length)
     cut_everywhere("good-plain-protocol4.pkl", true);
 }
 
+/* Whether p is an archive's end record with that comment. */
+static bool is_end(const unsigned char *p, size_t length, const char *comment)
+{
+    return memcmp(p, "PK\5\6", 4) == 0 && p[20] == length && p[21] == 0 &&
+           memcmp(p + 22, comment, length) == 0;
+}
+
+/* A file of archives that is cut off loses tensors, but never in silence:
+ * only a cut between two archives leaves nothing to report. */
+Test(torch_hostile, archives_cut_at_every_length)
+{
+    size_t size;
+    unsigned char *data = load("good-archives.pt", &size);
+    int silent = 0, reported = 0;
+    for (size_t cut = 1; cut <= size; cut++) {
+        struct tp_tensor_file file = {0};
+        struct tp_error err = {0};
+        enum tp_status status =
+            tp_tensor_file_open_memory("x.pt", data, cut, &file, &err);
+        bool boundary = cut >= 24 && (is_end(data + cut - 22, 0, "") ||
+                                      is_end(data + cut - 24, 2, "!?"));
+        if (status == TP_OK) {
+            silent += !file.skips;
+            reported += file.skips != NULL;
+            cr_expect_eq(boundary, !file.skips, "cut at %zu", cut);
+        }
+        tp_tensor_file_close(&file);
+        tp_arena_clear(&file.arena);
+    }
+    cr_expect_eq(silent, 5);
+    cr_expect_gt(reported, 1000);
+    free(data);
+}
+
 static void change_everywhere(const char *name)
 {
     size_t size;
@@ -135,12 +170,15 @@ static void change_everywhere(const char *name)
 Test(torch_hostile, every_byte_changed)
 {
     change_everywhere("good-no-crc.pt");
+    change_everywhere("unsupported-archives.pt");
     change_everywhere("good-deflated.pt");
     change_everywhere("good-storage-view.legacy.pt");
     change_everywhere("good-plain-f8.pkl");
 }
 
 /* ---- pickles built to hurt -------------------------------------------- */
+
+#define ADD(text, literal) tp_text_bytes(text, literal, sizeof literal - 1)
 
 static enum tp_status open_text(const struct tp_text *text,
                                 struct tp_tensor_file *file,
@@ -211,6 +249,42 @@ Test(torch_hostile, keys_too_long_for_a_path)
     finish(&text, &file);
 }
 
+/* The part of a distributed tensor may be that tensor itself. */
+Test(torch_hostile, distributed_tensor_of_itself)
+{
+    struct tp_text text = {0};
+    struct tp_tensor_file file = {0};
+    struct tp_error err = {0};
+    ADD(&text, "\x80\x02"
+               "ctorch._tensor\n_rebuild_from_type_v2\n("
+               "ctorch._utils\n_rebuild_wrapper_subclass\nN)"
+               "}q\x01tRq\x02"
+               "0h\x01X\x0d\x00\x00\x00_local_tensorh\x02s0h\x02.");
+    cr_assert_eq(open_text(&text, &file, &err), TP_OK, "%s", err.message);
+    cr_expect_eq(file.tensor_count, 0);
+    finish(&text, &file);
+}
+
+/* As many empty archives as the limit, and one more in front of them. */
+Test(torch_hostile, too_many_archives, .timeout = 60)
+{
+    struct tp_text text = {0};
+    struct tp_tensor_file file = {0};
+    struct tp_error err = {0};
+    static const char end[22] = "PK\5\6";
+    for (size_t i = 0; i <= TP_LIMIT_ARCHIVES; i++)
+        tp_text_bytes(&text, end, sizeof end);
+    cr_assert_eq(open_text(&text, &file, &err), TP_OK, "%s", err.message);
+    size_t skips = 0;
+    const struct tp_skip *last = NULL;
+    for (const struct tp_skip *s = file.skips; s; last = s, s = s->next)
+        skips++;
+    cr_assert_eq(skips, TP_LIMIT_ARCHIVES + 1);
+    cr_expect(strstr(last->reason, "22 bytes stand before"), "%s",
+              last->reason);
+    finish(&text, &file);
+}
+
 /* ---- inputs that are not in memory ------------------------------------ */
 
 enum { LARGE = 300 << 10 }; /* bytes; files up to 128 KiB are read whole */
@@ -258,8 +332,6 @@ static void add_number(struct tp_text *text, uint64_t number, int bytes)
     for (int i = 0; i < bytes; i++, number >>= 8)
         tp_text_bytes(text, (const char[]){(char)number}, 1);
 }
-
-#define ADD(text, literal) tp_text_bytes(text, literal, sizeof literal - 1)
 
 /* A tensor over the storage that `storage` pushes. */
 static void add_tensor(struct tp_text *text, const struct tp_text *storage)
