@@ -77,7 +77,8 @@ void tp_counts_merge(struct tp_counts *into, const struct tp_counts *from);
 
 /* Both go to the greater scale, exactly but for what underflows there: less
  * than 2^-200 of the rounding errors of the other. */
-void tp_moments_merge(struct tp_moments *into, const struct tp_moments *from);
+void tp_moments_merge(struct tp_moments *into,
+                      const struct tp_moments *from);
 
 /* The same for extrema of into_n and from_n finite values. */
 void tp_extrema_merge(struct tp_extrema *into, uint64_t into_n,
@@ -86,8 +87,9 @@ void tp_extrema_merge(struct tp_extrema *into, uint64_t into_n,
 /*
  * The numbers users see. Over finite values; NaN, of positive sign, where a
  * number does not exist (n = 0; std, skewness, kurtosis of n = 1; ratios when
- * nothing was judged); infinite where a double cannot hold it. std divides by n - 1, skewness = m3/n / (m2/n)^1.5, kurtosis is
- * excess. Every ratio is over counts.numel (counts.values for complex).
+ * nothing was judged); infinite where a double cannot hold it. std divides
+ * by n - 1, skewness = m3/n / (m2/n)^1.5, kurtosis is excess. Every ratio is
+ * over counts.numel (counts.values for complex).
  */
 struct tp_numbers {
     double min, max, mean, std, abs_max, abs_min_nonzero, l1_norm, l2_norm;
