@@ -229,12 +229,14 @@ static size_t standard_rows(struct tp_fig *fig,
         const struct tp_packed *packed =
             fig->facts->run->rows[samples[i].row].packed;
         double count = (double)packed->moments.n;
-        double std = sqrt(packed->moments.m2 / count);
+        int scale = (int)packed->moments.scale;
+        double mean = ldexp(packed->moments.mean, scale);
+        double std = ldexp(sqrt(packed->moments.m2 / count), scale);
         if (!(std > 0))
             continue;
         memset(one, 0, sizeof *one);
         tp_summary_merge_packed(one, packed);
-        add_linear(one, standard_reach, packed->moments.mean, std, bins);
+        add_linear(one, standard_reach, mean, std, bins);
         all += count;
     }
     free(one);

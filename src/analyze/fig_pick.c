@@ -152,47 +152,9 @@ void tp_tally_add(struct tp_tally *tally, const struct tp_packed *packed)
     tp_moments_merge(&tally->moments, &packed->moments);
 }
 
-static double ratio(uint64_t part, const struct tp_counts *counts)
-{
-    return counts->judged ? (double)part / (double)counts->judged : NAN;
-}
-
-static void tally_ratios(const struct tp_counts *counts,
-                         struct tp_numbers *numbers)
-{
-    numbers->upper_overflow_ratio = ratio(counts->upper_overflow, counts);
-    numbers->lower_overflow_ratio = ratio(counts->lower_overflow, counts);
-    numbers->total_overflow_ratio =
-        ratio(counts->upper_overflow + counts->lower_overflow, counts);
-    numbers->underflow_ratio = ratio(counts->underflow, counts);
-    numbers->subnormal_ratio = ratio(counts->subnormal, counts);
-}
-
 void tp_tally_numbers(const struct tp_tally *tally, struct tp_numbers *numbers)
 {
-    const struct tp_moments *moments = &tally->moments;
-    double n = (double)moments->n, variance = moments->m2 / n;
-    bool any = moments->n > 0, some = moments->n > 1;
-    bool spread = some && variance > 0;
-    *numbers = (struct tp_numbers){
-        .min = any ? tally->extrema.min : NAN,
-        .max = any ? tally->extrema.max : NAN,
-        .mean = any ? moments->mean : NAN,
-        .std = some ? sqrt(moments->m2 / (n - 1)) : NAN,
-        .abs_max =
-            any ? fmax(-tally->extrema.min, tally->extrema.max) : NAN,
-        .abs_min_nonzero = tally->extrema.abs_min_nonzero > 0
-                               ? tally->extrema.abs_min_nonzero
-                               : NAN,
-        .l1_norm = any ? moments->sum_abs : NAN,
-        .l2_norm = any ? sqrt(moments->sum_squares) : NAN,
-        .skewness = spread ? moments->m3 / n / pow(variance, 1.5) : NAN,
-        .kurtosis =
-            spread ? moments->m4 / n / (variance * variance) - 3 : NAN,
-    };
-    for (int q = 0; q < TP_QUANTILES; q++)
-        numbers->quantile[q] = NAN;
-    tally_ratios(&tally->counts, numbers);
+    tp_scalars_of(&tally->counts, &tally->moments, &tally->extrema, numbers);
 }
 
 /* --- sorted numbers --------------------------------------------------- */

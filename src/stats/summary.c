@@ -27,13 +27,32 @@ void tp_counts_merge(struct tp_counts *into, const struct tp_counts *from)
     into->subnormal += from->subnormal;
 }
 
-/* The mean of two means; exact when they are equal. */
-static double merged_mean(double a, double share_a, double b, double share_b)
+int64_t tp_moments_scale(double abs_max)
 {
-    double delta = b - a;
-    if (isfinite(delta))
-        return a + delta * share_b;
-    return a * share_a + b * share_b; /* float64 near its ends */
+    if (abs_max == 0)
+        return 0;
+    return 400 * (int64_t)floor((ilogb(abs_max) + 200) / 400.0);
+}
+
+static void set_scale(struct tp_moments *moments, int64_t scale)
+{
+    int by = (int)(moments->scale - scale); /* of magnitude 2400 at most */
+    moments->mean = ldexp(moments->mean, by);
+    moments->m2 = ldexp(moments->m2, 2 * by);
+    moments->m3 = ldexp(moments->m3, 3 * by);
+    moments->m4 = ldexp(moments->m4, 4 * by);
+    moments->sum_abs = ldexp(moments->sum_abs, by);
+    moments->sum_squares = ldexp(moments->sum_squares, 2 * by);
+    moments->scale = scale;
+}
+
+/* Zeros alone fit every scale, and so do not count. */
+static int64_t common_scale(const struct tp_moments *a,
+                            const struct tp_moments *b)
+{
+    if (a->sum_abs == 0 || b->sum_abs == 0)
+        return a->sum_abs == 0 ? b->scale : a->scale;
+    return a->scale > b->scale ? a->scale : b->scale;
 }
 
 /*
@@ -41,14 +60,9 @@ static double merged_mean(double a, double share_a, double b, double share_b)
  * fourth moment by Pebay: each central sum of the union is that of the parts
  * plus terms in the difference of their means.
  */
-void tp_moments_merge(struct tp_moments *into, const struct tp_moments *from)
+static void merge_scaled(struct tp_moments *into,
+                         const struct tp_moments *from)
 {
-    if (from->n == 0)
-        return;
-    if (into->n == 0) {
-        *into = *from;
-        return;
-    }
     double na = (double)into->n, nb = (double)from->n, n = na + nb;
     double a = na / n, b = nb / n, d = from->mean - into->mean;
     double d2 = d * d * na * b; /* delta^2 * na * nb / n */
@@ -60,10 +74,29 @@ void tp_moments_merge(struct tp_moments *into, const struct tp_moments *from)
     into->m2 = into->m2 + from->m2 + d2;
     into->m3 = m3;
     into->m4 = m4;
-    into->mean = merged_mean(into->mean, a, from->mean, b);
+    into->mean += d * b;
     into->sum_abs += from->sum_abs;
     into->sum_squares += from->sum_squares;
     into->n += from->n;
+}
+
+void tp_moments_merge(struct tp_moments *into, const struct tp_moments *from)
+{
+    if (from->n == 0)
+        return;
+    if (into->n == 0) {
+        *into = *from;
+        return;
+    }
+    if (into->scale == from->scale) {
+        merge_scaled(into, from);
+        return;
+    }
+    struct tp_moments moved = *from;
+    int64_t scale = common_scale(into, from);
+    set_scale(into, scale);
+    set_scale(&moved, scale);
+    merge_scaled(into, &moved);
 }
 
 void tp_extrema_merge(struct tp_extrema *into, uint64_t into_n,
@@ -119,11 +152,10 @@ void tp_summary_bin_edges(unsigned bin, double *inner, double *outer, int *sign)
     *outer = bin_start(index + 1);
 }
 
-static void order_numbers(const struct tp_summary *summary,
+static void order_numbers(const struct tp_extrema *extrema, uint64_t n,
                           struct tp_numbers *numbers)
 {
-    const struct tp_extrema *extrema = &summary->extrema;
-    if (summary->moments.n == 0) {
+    if (n == 0) {
         numbers->min = numbers->max = numbers->abs_max = NAN;
         numbers->abs_min_nonzero = NAN;
         return;
@@ -135,7 +167,7 @@ static void order_numbers(const struct tp_summary *summary,
         extrema->abs_min_nonzero > 0 ? extrema->abs_min_nonzero : NAN;
 }
 
-/* Third and fourth standardised moments, where doubles can hold them. */
+/* Third and fourth standardised moments, which do not depend on the scale. */
 static void shape_numbers(const struct tp_moments *moments,
                           struct tp_numbers *numbers)
 {
@@ -143,9 +175,9 @@ static void shape_numbers(const struct tp_moments *moments,
     double variance = moments->m2 / n;
     double square = variance * variance, fourth = moments->m4 / n;
     numbers->skewness = numbers->kurtosis = NAN;
-    /* Not for constants, and not for float64 values beyond 2^+-250, whose
-     * fourth powers a double cannot hold. */
-    if (moments->n < 2 || !(square >= DBL_MIN) || !isfinite(fourth))
+    /* Not for constants, nor where a spread in the last places of float64
+     * values far below 1 is all there is. */
+    if (moments->n < 2 || !(square >= DBL_MIN))
         return;
     numbers->skewness = moments->m3 / n / (variance * sqrt(variance));
     numbers->kurtosis = fourth / square - 3;
@@ -160,28 +192,34 @@ static void moment_numbers(const struct tp_moments *moments,
         numbers->skewness = numbers->kurtosis = NAN;
         return;
     }
-    numbers->mean = moments->mean;
+    int scale = (int)moments->scale;
+    numbers->mean = ldexp(moments->mean, scale);
     numbers->std = NAN;
     if (moments->n > 1)
-        numbers->std = sqrt(moments->m2 / ((double)moments->n - 1));
-    numbers->l1_norm = moments->sum_abs;
-    numbers->l2_norm = sqrt(moments->sum_squares);
+        numbers->std =
+            ldexp(sqrt(moments->m2 / ((double)moments->n - 1)), scale);
+    numbers->l1_norm = ldexp(moments->sum_abs, scale);
+    numbers->l2_norm = ldexp(sqrt(moments->sum_squares), scale);
     shape_numbers(moments, numbers);
+}
+
+/* judged is values for a float tensor; in a group with integers, which
+ * nothing judges, only the rest counts. */
+static double ratio(double part, const struct tp_counts *counts)
+{
+    return counts->judged ? part / (double)counts->judged : NAN;
 }
 
 static void ratio_numbers(const struct tp_counts *counts,
                           struct tp_numbers *numbers)
 {
-    /* judged is values for a float tensor; in a group with integers, which
-     * nothing judges, only the rest counts */
-    double all = counts->judged ? (double)counts->judged : NAN;
     double upper = (double)counts->upper_overflow;
     double lower = (double)counts->lower_overflow;
-    numbers->upper_overflow_ratio = upper / all;
-    numbers->lower_overflow_ratio = lower / all;
-    numbers->total_overflow_ratio = (upper + lower) / all;
-    numbers->underflow_ratio = (double)counts->underflow / all;
-    numbers->subnormal_ratio = (double)counts->subnormal / all;
+    numbers->upper_overflow_ratio = ratio(upper, counts);
+    numbers->lower_overflow_ratio = ratio(lower, counts);
+    numbers->total_overflow_ratio = ratio(upper + lower, counts);
+    numbers->underflow_ratio = ratio((double)counts->underflow, counts);
+    numbers->subnormal_ratio = ratio((double)counts->subnormal, counts);
 }
 
 /* Walks the bins in the order of their values, with the zeros in between. */
@@ -251,14 +289,23 @@ static void quantile_numbers(const struct tp_summary *summary,
     }
 }
 
+void tp_scalars_of(const struct tp_counts *counts,
+                   const struct tp_moments *moments,
+                   const struct tp_extrema *extrema,
+                   struct tp_numbers *numbers)
+{
+    order_numbers(extrema, moments->n, numbers);
+    moment_numbers(moments, numbers);
+    ratio_numbers(counts, numbers);
+    for (int i = 0; i < TP_QUANTILES; i++)
+        numbers->quantile[i] = NAN;
+}
+
 void tp_summary_scalars(const struct tp_summary *summary,
                         struct tp_numbers *numbers)
 {
-    order_numbers(summary, numbers);
-    moment_numbers(&summary->moments, numbers);
-    ratio_numbers(&summary->counts, numbers);
-    for (int i = 0; i < TP_QUANTILES; i++)
-        numbers->quantile[i] = NAN;
+    tp_scalars_of(&summary->counts, &summary->moments, &summary->extrema,
+                  numbers);
 }
 
 void tp_summary_numbers(const struct tp_summary *summary,

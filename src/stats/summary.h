@@ -38,12 +38,25 @@ struct tp_counts {
     uint64_t upper_overflow, lower_overflow, underflow, subnormal;
 };
 
-/* Over the finite values. Central moments are sums, not divided by n. */
+/*
+ * Over the finite values. Central moments are sums, not divided by n. All
+ * are those of the values times 2^-scale, since the fourth powers of float64
+ * values do not fit a double: tp_scalars_of gives the true numbers.
+ */
 struct tp_moments {
     uint64_t n;
     double mean, m2, m3, m4;
     double sum_abs, sum_squares;
+    int64_t scale; /* tp_moments_scale of the largest magnitude           */
 };
+
+/*
+ * The scale of moments of values up to `abs_max`, finite: a multiple of 400
+ * that brings it into [2^-200, 2^200), so 0 for every dtype but float64 and
+ * for all zeros. Fourth powers of what matters are normal then: they are
+ * below 2^804, and of the last place of abs_max still 2^-1008.
+ */
+int64_t tp_moments_scale(double abs_max);
 
 /* Over the finite values; meaningless while moments.n is 0. */
 struct tp_extrema {
@@ -61,17 +74,22 @@ struct tp_summary {
 /* Adds `from` to `into`. Cannot fail; any two states. */
 void tp_summary_merge(struct tp_summary *into, const struct tp_summary *from);
 void tp_counts_merge(struct tp_counts *into, const struct tp_counts *from);
-void tp_moments_merge(struct tp_moments *into, const struct tp_moments *from);
+
+/* Both go to the greater scale, exactly but for what underflows there: less
+ * than 2^-200 of the rounding errors of the other. */
+void tp_moments_merge(struct tp_moments *into,
+                      const struct tp_moments *from);
 
 /* The same for extrema of into_n and from_n finite values. */
 void tp_extrema_merge(struct tp_extrema *into, uint64_t into_n,
                       const struct tp_extrema *from, uint64_t from_n);
 
 /*
- * The numbers users see. Over finite values; NaN where a number does not
- * exist (n = 0; std, skewness, kurtosis of n = 1; ratios when nothing was
- * judged). std divides by n - 1, skewness = m3/n / (m2/n)^1.5, kurtosis is
- * excess. Every ratio is over counts.numel (counts.values for complex).
+ * The numbers users see. Over finite values; NaN, of positive sign, where a
+ * number does not exist (n = 0; std, skewness, kurtosis of n = 1; ratios when
+ * nothing was judged); infinite where a double cannot hold it. std divides
+ * by n - 1, skewness = m3/n / (m2/n)^1.5, kurtosis is excess. Every ratio is
+ * over counts.numel (counts.values for complex).
  */
 struct tp_numbers {
     double min, max, mean, std, abs_max, abs_min_nonzero, l1_norm, l2_norm;
@@ -92,6 +110,12 @@ void tp_summary_numbers(const struct tp_summary *summary,
  * or needs none. */
 void tp_summary_scalars(const struct tp_summary *summary,
                         struct tp_numbers *numbers);
+
+/* The same for who keeps no histogram. */
+void tp_scalars_of(const struct tp_counts *counts,
+                   const struct tp_moments *moments,
+                   const struct tp_extrema *extrema,
+                   struct tp_numbers *numbers);
 
 /* Bin of a finite nonzero value, and the bin's edges: the values v of a bin
  * satisfy inner <= |v| < outer. sign is +1 or -1. */

@@ -73,13 +73,12 @@ static size_t pad(double *v, size_t n, double value)
     return n;
 }
 
-/* The mean of values whose sum a double cannot hold. */
-static double huge_mean(const double *v, size_t n)
+/* In two steps: scales reach +-1200, beyond any power of two in a double. */
+static void scale_values(double *v, size_t n, int64_t scale)
 {
-    double sum = 0;
+    double half = ldexp(1, (int)(-scale / 2));
     for (size_t i = 0; i < n; i++)
-        sum += v[i] / (double)n;
-    return sum;
+        v[i] = v[i] * half * half;
 }
 
 static void raw_sums(const double *v, size_t padded, size_t n,
@@ -97,8 +96,6 @@ static void raw_sums(const double *v, size_t padded, size_t n,
     moments->sum_abs = fold(&absolute);
     moments->sum_squares = fold(&square);
     moments->mean = fold(&linear) / (double)n;
-    if (!isfinite(moments->mean))
-        moments->mean = huge_mean(v, n);
 }
 
 /*
@@ -107,8 +104,6 @@ static void raw_sums(const double *v, size_t padded, size_t n,
  */
 static void shift_mean(struct tp_moments *moments, double shift)
 {
-    if (!isfinite(shift))
-        return;
     double n = (double)moments->n, s = shift;
     double m2 = moments->m2, m3 = moments->m3;
     moments->m4 += s * (s * (6 * m2 - 3 * n * s * s) - 4 * m3);
@@ -233,9 +228,13 @@ static void add_block(double *v, size_t n, const struct tp_judge *judge,
     count_signs(v, pad(v, n, INFINITY), &block.counts);
     block.extrema = extrema_of(v, pad(v, n, v[n - 1]));
     judge_values(v, n, &block.extrema, judge, &block.counts);
+    block.moments.scale = tp_moments_scale(
+        greater(-block.extrema.min, block.extrema.max));
+    if (block.moments.scale != 0)
+        scale_values(v, n, block.moments.scale);
     raw_sums(v, pad(v, n, 0), n, &block.moments);
     if (block.extrema.min == block.extrema.max)
-        block.moments.mean = block.extrema.min;
+        block.moments.mean = v[0];
     else
         central_sums(v, pad(v, n, block.moments.mean), &block.moments);
     tp_values_merge(values, &block);

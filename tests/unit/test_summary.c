@@ -71,6 +71,7 @@ static void assert_same_set(const struct tp_summary *a,
     cr_assert_eq(memcmp(&a->extrema, &b->extrema, sizeof a->extrema), 0);
     cr_assert_eq(memcmp(a->bins, b->bins, sizeof a->bins), 0);
     cr_assert_eq(a->moments.n, b->moments.n);
+    cr_assert_eq(a->moments.scale, b->moments.scale);
     assert_close(a->moments.mean, b->moments.mean, 1e-12, "mean");
     assert_close(a->moments.m2, b->moments.m2, 1e-13, "m2");
     assert_close(a->moments.m3, b->moments.m3, 1e-10, "m3");
@@ -81,6 +82,18 @@ static void assert_same_set(const struct tp_summary *a,
 }
 
 enum { MANY = 5000 };
+
+/* Runs of float64 values of every size, and of zeros. */
+static void fill_wide(double *values, size_t n, uint64_t seed)
+{
+    fill(values, n, seed);
+    int exponent = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i % 611 == 0)
+            exponent = (int)(noise(&seed) % 2000) - 1000;
+        values[i] = i / 600 % 3 == 2 ? 0 : ldexp(values[i], exponent);
+    }
+}
 
 Test(summary, zero_bytes_are_empty)
 {
@@ -112,14 +125,12 @@ Test(summary, any_cut_merges_to_the_whole)
     }
 }
 
-Test(summary, merging_is_associative)
+static void cut_in_three(const double *values, size_t first)
 {
-    static double values[MANY];
     static struct tp_summary part[3], left, right;
-    fill(values, MANY, 1234);
-    summarize(values, 1000, &part[0]);
-    summarize(values + 1000, 1, &part[1]);
-    summarize(values + 1001, MANY - 1001, &part[2]);
+    summarize(values, first, &part[0]);
+    summarize(values + first, 1, &part[1]);
+    summarize(values + first + 1, MANY - first - 1, &part[2]);
     left = part[0];
     tp_summary_merge(&left, &part[1]);
     tp_summary_merge(&left, &part[2]);
@@ -127,6 +138,30 @@ Test(summary, merging_is_associative)
     tp_summary_merge(&right, &part[2]);
     tp_summary_merge(&part[0], &right);
     assert_same_set(&left, &part[0]);
+}
+
+Test(summary, merging_is_associative)
+{
+    static double values[MANY];
+    fill(values, MANY, 1234);
+    cut_in_three(values, 1000);
+}
+
+Test(summary, merging_is_associative_at_any_scale)
+{
+    static double values[MANY];
+    static struct tp_summary whole, left, right;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        fill_wide(values, MANY, seed);
+        cut_in_three(values, 97 * seed);
+        summarize(values, MANY, &whole);
+        double amax = fmax(-whole.extrema.min, whole.extrema.max);
+        cr_assert_eq(whole.moments.scale, tp_moments_scale(amax));
+        summarize(values, 97 * seed, &left);
+        summarize(values + 97 * seed, MANY - 97 * seed, &right);
+        tp_summary_merge(&left, &right);
+        assert_same_set(&left, &whole);
+    }
 }
 
 /* Two pass formulas of every textbook, in long double. */
@@ -173,6 +208,136 @@ Test(summary, numbers_are_those_of_the_textbook)
     }
 }
 
+Test(summary, numbers_of_float64_of_any_size_are_those_of_the_textbook)
+{
+    static double values[MANY];
+    static struct tp_summary summary;
+    struct tp_numbers got, want;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        fill_wide(values, MANY, seed);
+        summarize(values, MANY, &summary);
+        tp_summary_numbers(&summary, &got);
+        textbook(values, MANY, &want);
+        assert_close(got.mean, want.mean, 1e-12, "mean");
+        assert_close(got.std, want.std, 1e-13, "std");
+        assert_close(got.l1_norm, want.l1_norm, 1e-13, "l1");
+        assert_close(got.l2_norm, want.l2_norm, 1e-13, "l2");
+        assert_close(got.skewness, want.skewness, 1e-9, "skewness");
+        assert_close(got.kurtosis, want.kurtosis, 1e-11, "kurtosis");
+    }
+}
+
+/*
+ * By numpy 2 on x86-64, in its 80 bit longdouble: x.mean(), x.std(ddof=1),
+ * abs(x).sum(), sqrt((x * x).sum()), and with d = x - x.mean(), v =
+ * (d ** 2).mean(): (d ** 3).mean() / v ** 1.5, (d ** 4).mean() / v ** 2 - 3.
+ */
+static const struct extreme {
+    size_t n;
+    double values[8];
+    double mean, std, l1, l2, skewness, kurtosis;
+} extremes[] = {
+    {3, {40959.999999999, 40960, 1e300},
+     3.3333333333333335083e+299, 5.7735026918962579484e+299,
+     1.0000000000000000525e+300, 1.0000000000000000525e+300,
+     0.7071067811865475244, -1.5},
+    {4, {1e308, -1e308, 1e308, 1.7e308},
+     6.7499999999999998745e+307, 1.1644025649805711882e+308,
+     INFINITY, INFINITY, /* 4.7e308 and 2.43e308 are beyond a double */
+     -0.86644460442953298844, -0.8246239605247798418},
+    {2, {5e-324, 1e-310},
+     5.0000000000002317575e-311, 7.0710678118651042843e-311,
+     1.0000000000000463515e-310, 9.999999999999969449e-311, 0, -2},
+    {8, {1e-310, 3e-300, -2e-5, 7, 0, -4e150, 1e300, 2e300},
+     3.750000000000000197e+299, 7.440238091428449909e+299,
+     3.0000000000000001575e+300, 2.2360679774997898138e+300,
+     1.5643042434590071997, 0.8595213319458896988},
+};
+
+static void assert_extreme(const struct tp_summary *summary,
+                           const struct extreme *want)
+{
+    struct tp_numbers got;
+    tp_summary_numbers(summary, &got);
+    assert_close(got.mean, want->mean, 1e-15, "mean");
+    assert_close(got.std, want->std, 1e-15, "std");
+    if (isinf(want->l1)) {
+        cr_assert_eq(got.l1_norm, want->l1);
+        cr_assert_eq(got.l2_norm, want->l2);
+    } else {
+        assert_close(got.l1_norm, want->l1, 1e-15, "l1");
+        assert_close(got.l2_norm, want->l2, 1e-15, "l2");
+    }
+    cr_assert_float_eq(got.skewness, want->skewness, 1e-14);
+    cr_assert_float_eq(got.kurtosis, want->kurtosis, 1e-14);
+}
+
+Test(summary, float64_near_its_ends)
+{
+    static struct tp_summary whole, merged, one;
+    for (size_t i = 0; i < sizeof extremes / sizeof extremes[0]; i++) {
+        const struct extreme *extreme = &extremes[i];
+        summarize(extreme->values, extreme->n, &whole);
+        assert_extreme(&whole, extreme);
+        memset(&merged, 0, sizeof merged);
+        for (size_t k = 0; k < extreme->n; k++) {
+            summarize(&extreme->values[k], 1, &one);
+            tp_summary_merge(&merged, &one);
+        }
+        assert_extreme(&merged, extreme);
+        memset(&merged, 0, sizeof merged);
+        for (size_t k = extreme->n; k > 0; k--) {
+            summarize(&extreme->values[k - 1], 1, &one);
+            tp_summary_merge(&merged, &one);
+        }
+        assert_extreme(&merged, extreme);
+    }
+}
+
+Test(summary, the_scale_is_zero_but_for_float64)
+{
+    cr_assert_eq(tp_moments_scale(0), 0);
+    cr_assert_eq(tp_moments_scale(FLT_MAX), 0);
+    cr_assert_eq(tp_moments_scale(ldexp(1, -149)), 0);
+    cr_assert_eq(tp_moments_scale(18446744073709551615.0), 0);
+    for (int e = -1074; e <= 1023; e++) {
+        double power = ldexp(1, e);
+        int scale = (int)tp_moments_scale(power);
+        double scaled = ldexp(power, -scale);
+        cr_assert(scaled >= 0x1p-200 && scaled < 0x1p200);
+    }
+}
+
+/* "-nan" is what printf makes of a NaN with its sign set. */
+static void assert_positive_nans(const struct tp_summary *summary)
+{
+    struct tp_numbers numbers;
+    tp_summary_numbers(summary, &numbers);
+    for (const struct tp_stat *stat = tp_stats; stat->name; stat++) {
+        double value = tp_stat_real(stat, &summary->counts, &numbers);
+        cr_assert(!isnan(value) || !signbit(value), "%s", stat->name);
+    }
+}
+
+Test(summary, no_nan_is_negative)
+{
+    static struct tp_summary summary;
+    assert_positive_nans(&summary);
+    const double sets[][3] = {{-NAN, -INFINITY, INFINITY},
+                              {-INFINITY, -2.5, -NAN},
+                              {-0.1, -0.1, -0.1},
+                              {-0.0, 0, -0.0},
+                              {-DBL_MAX, DBL_MAX, -DBL_MAX},
+                              {5e-324, -5e-324, 5e-324},
+                              {1, 1 + DBL_EPSILON, 1}};
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        summarize(sets[i], 3, &summary);
+        assert_positive_nans(&summary);
+        summary.counts.judged = 0;
+        assert_positive_nans(&summary);
+    }
+}
+
 Test(summary, what_does_not_exist_is_nan)
 {
     static struct tp_summary summary;
@@ -208,7 +373,9 @@ Test(summary, huge_values_do_not_turn_into_wrong_numbers)
     tp_summary_numbers(&summary, &numbers);
     assert_close(numbers.mean, DBL_MAX * 0.75, 1e-14, "mean");
     cr_assert_eq(numbers.max, DBL_MAX);
-    cr_assert(isnan(numbers.kurtosis), "its fourth moment is beyond double");
+    assert_close(numbers.std, DBL_MAX * 0.25 * sqrt(4.0 / 3), 1e-14, "std");
+    cr_assert_float_eq(numbers.skewness, 0, 1e-14);
+    cr_assert_float_eq(numbers.kurtosis, -2, 1e-14, "two equal values");
     const double apart[2] = {DBL_MAX, -DBL_MAX};
     static struct tp_summary other;
     summarize(apart, 1, &summary);
