@@ -38,6 +38,7 @@ enum tp_status tp_scanner_new(struct tp_pool *pool, struct tp_scanner **scanner,
 void tp_scanner_stop_on(struct tp_scanner *scanner,
                         const volatile sig_atomic_t *stop);
 
+/* Releases a scanner; accepts NULL. */
 void tp_scanner_free(struct tp_scanner *scanner);
 
 /* What a scan is asked for. */
