@@ -10,6 +10,9 @@ enum { LAYERS_MAX = 60, FORMATS_MAX = 24, NAMES_MAX = 16, OPERATIONS_MAX = 4 };
 /* Above this the rounding of the stored values hides all differences. */
 static const double sqnr_shown = 45;
 
+/* Below this nothing is left worth telling apart. */
+static const double sqnr_least = 5;
+
 /* The same where there is no colour to save. */
 static const double sweep_shown = 60;
 
@@ -97,9 +100,19 @@ static const char *shown_name(const struct tp_quant_place *place)
 
 /* --- SQNR by layer and format ------------------------------------------ */
 
+/* 0, a white cell, where finite elements are lost: the SQNR is that of the
+ * others, and would show a destroyed tensor as a good one. */
 static double shown_sqnr(const struct tp_quant_group *group)
 {
-    return fmin(group->metrics.sqnr_db, sqnr_shown);
+    return group->nonfinite_out
+               ? 0
+               : fmax(fmin(group->metrics.sqnr_db, sqnr_shown), sqnr_least);
+}
+
+/* Whether there is something to say of a group. */
+static bool has_sqnr(const struct tp_quant_group *group)
+{
+    return group->nonfinite_out || !isnan(group->metrics.sqnr_db);
 }
 
 static void add_sqnr_cell(const struct tp_quant_group *group,
@@ -108,7 +121,7 @@ static void add_sqnr_cell(const struct tp_quant_group *group,
 {
     double *row = (double *)cells->values + 3 * cells->rows;
     for (size_t f = 0; f < formats; f++) {
-        if (casts[f] != group->cast || isnan(group->metrics.sqnr_db) ||
+        if (casts[f] != group->cast || !has_sqnr(group) ||
             cells->rows == TP_PANEL_ROWS_MAX)
             continue;
         row[0] = (double)group->place.layer_idx;
@@ -157,8 +170,8 @@ static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
         .title = *operation ? operation : "all operations",
         .x = layer_axis(cells),
         .y = name_axis(fig, names, formats, TP_SCALE_ROWS),
-        .z = {.label = "SQNR [dB, 45 and above alike]",
-              .limited = true, .min = 5, .max = sqnr_shown},
+        .z = {.label = "SQNR [dB, all below 5 and above 45 alike]",
+              .limited = true, .min = sqnr_least, .max = sqnr_shown},
         .series = cells,
         .series_count = 1,
         .cell_width = 1,
