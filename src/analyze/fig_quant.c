@@ -51,16 +51,34 @@ static struct words operations_of(const struct tp_quant *quant,
     return operations;
 }
 
-/* The casts that every tensor has, plain ones first. */
-static size_t listed_casts(const struct tp_quant_plan *plan, size_t end,
-                           size_t casts[FORMATS_MAX])
+/* The casts that every tensor has, plain ones first, as far as they fit. */
+struct shown_casts {
+    size_t of[FORMATS_MAX];
+    size_t count, total;
+};
+
+static struct shown_casts listed_casts(const struct tp_quant_plan *plan,
+                                       size_t end, size_t limit)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < end && count < FORMATS_MAX; i++) {
-        if (plan->casts[i].listed)
-            casts[count++] = i;
+    struct shown_casts casts = {.count = 0};
+    for (size_t i = 0; i < end; i++) {
+        if (!plan->casts[i].listed)
+            continue;
+        if (casts.count < limit)
+            casts.of[casts.count++] = i;
+        casts.total++;
     }
-    return count;
+    return casts;
+}
+
+/* For the end of a title: where the others are; else "". */
+static const char *casts_note(struct tp_fig *fig,
+                              const struct shown_casts *casts)
+{
+    return casts->count == casts->total
+               ? ""
+               : tp_fig_text(fig, " (%zu more in /quantization_groups)",
+                             casts->total - casts->count);
 }
 
 static const char *cast_name(struct tp_fig *fig,
@@ -116,12 +134,12 @@ static bool has_sqnr(const struct tp_quant_group *group)
 }
 
 static void add_sqnr_cell(const struct tp_quant_group *group,
-                          const size_t *casts, size_t formats,
+                          const struct shown_casts *casts,
                           struct tp_series *cells)
 {
     double *row = (double *)cells->values + 3 * cells->rows;
-    for (size_t f = 0; f < formats; f++) {
-        if (casts[f] != group->cast || !has_sqnr(group) ||
+    for (size_t f = 0; f < casts->count; f++) {
+        if (casts->of[f] != group->cast || !has_sqnr(group) ||
             cells->rows == TP_PANEL_ROWS_MAX)
             continue;
         row[0] = (double)group->place.layer_idx;
@@ -148,28 +166,30 @@ static struct tp_axis layer_axis(const struct tp_series *cells)
 static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 {
     const struct tp_quant *quant = &fig->facts->run->quant;
-    size_t casts[FORMATS_MAX];
     const char *names[FORMATS_MAX];
-    size_t formats = listed_casts(&quant->plan, quant->plan.count, casts);
+    struct shown_casts casts =
+        listed_casts(&quant->plan, quant->plan.count, FORMATS_MAX);
     struct tp_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
         tp_fig_alloc(fig, 3 * TP_PANEL_ROWS_MAX + 3, sizeof *table);
     if (!cells || !table)
         return;
     *cells = (struct tp_series){.name = "", .values = table};
-    for (size_t f = 0; f < formats; f++)
-        names[f] = cast_name(fig, &quant->plan, casts[f]);
+    for (size_t f = 0; f < casts.count; f++)
+        names[f] = cast_name(fig, &quant->plan, casts.of[f]);
     for (size_t i = 0; i < quant->group_count; i++) {
         const struct tp_quant_group *group = &quant->groups[i];
         if (group->place.grouping == TP_QUANT_BY_LAYER &&
             !strcmp(group->place.operation, operation))
-            add_sqnr_cell(group, casts, formats, cells);
+            add_sqnr_cell(group, &casts, cells);
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_HEAT,
-        .title = *operation ? operation : "all operations",
+        .title = tp_fig_text(fig, "%s%s",
+                             *operation ? operation : "all operations",
+                             casts_note(fig, &casts)),
         .x = layer_axis(cells),
-        .y = name_axis(fig, names, formats, TP_SCALE_ROWS),
+        .y = name_axis(fig, names, casts.count, TP_SCALE_ROWS),
         .z = {.label = "SQNR [dB, all below 5 and above 45 alike]",
               .limited = true, .min = sqnr_least, .max = sqnr_shown},
         .series = cells,
@@ -216,14 +236,13 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
                            const struct loss *loss)
 {
     const struct tp_quant *quant = &fig->facts->run->quant;
-    size_t casts[FORMATS_MAX];
-    size_t formats = listed_casts(&quant->plan, quant->plan.scaled, casts);
+    struct shown_casts casts =
+        listed_casts(&quant->plan, quant->plan.scaled, TP_PANEL_SERIES_MAX);
+    size_t formats = casts.count;
     struct words names = {.count = 0};
-    if (formats > TP_PANEL_SERIES_MAX)
-        formats = TP_PANEL_SERIES_MAX;
     struct tp_series *series = tp_fig_alloc(fig, formats + 1, sizeof *series);
     for (size_t f = 0; f < formats && series; f++) {
-        series[f].name = quant->plan.casts[casts[f]].format;
+        series[f].name = quant->plan.casts[casts.of[f]].format;
         series[f].values =
             tp_fig_alloc(fig, 2 * NAMES_MAX + 2, sizeof(double));
     }
@@ -235,7 +254,7 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
         size_t at = place_word(&names, shown_name(&group->place), NAMES_MAX);
         for (size_t f = 0; f < formats && at < NAMES_MAX; f++) {
             double *row = (double *)series[f].values + 2 * series[f].rows;
-            if (casts[f] != group->cast || isnan(loss_of(group, loss)))
+            if (casts.of[f] != group->cast || isnan(loss_of(group, loss)))
                 continue;
             double lane = 0.8 * ((double)f + 0.5) / (double)formats - 0.4;
             row[0] = (double)at + lane;
@@ -245,8 +264,9 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
-        .title = tp_fig_text(fig, "%s%s%s%s", operation,
+        .title = tp_fig_text(fig, "%s%s%s%s%s", operation,
                              *operation ? ", " : "", loss->title,
+                             casts_note(fig, &casts),
                              names.more ? " (not all names)" : ""),
         .x = {.label = loss->label},
         .y = name_axis(fig, names.of, names.count, TP_SCALE_ROWS),
