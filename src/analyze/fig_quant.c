@@ -71,14 +71,14 @@ static struct shown_casts listed_casts(const struct tp_quant_plan *plan,
     return casts;
 }
 
-/* For the end of a title: where the others are; else "". */
+/* For the end of a title when not all fit, else "". */
 static const char *casts_note(struct tp_fig *fig,
                               const struct shown_casts *casts)
 {
     return casts->count == casts->total
                ? ""
-               : tp_fig_text(fig, " (%zu more in /quantization_groups)",
-                             casts->total - casts->count);
+               : tp_fig_text(fig, " (%zu of %zu formats)", casts->count,
+                             casts->total);
 }
 
 static const char *cast_name(struct tp_fig *fig,
