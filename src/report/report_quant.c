@@ -135,8 +135,8 @@ static void add_names(const struct tp_quant *quant, size_t most,
                     lines - most);
     if (layout.left_out)
         tp_text_add(text,
-                    "  ... and %zu more formats in /quantization_groups\n",
-                    layout.left_out);
+                    "  ... and %zu more format%s in /quantization_groups\n",
+                    layout.left_out, layout.left_out == 1 ? "" : "s");
     tp_text_add(text,
                 "  * some finite elements become infinite or NaN, and are "
                 "left out\n  recommended: the narrowest format with at least "
