@@ -42,9 +42,28 @@ static size_t fp8_types(const struct tp_facts *facts,
     return count;
 }
 
+/* The nth colour from the last that none of the quant types has; 0 where
+ * these have none of their own. */
+static unsigned free_colour(const struct tp_fig *fig,
+                            const int32_t types[QUANTS_MAX], size_t count,
+                            unsigned nth)
+{
+    unsigned colour = TP_PANEL_SERIES_MAX;
+    if (tp_fig_colour(fig, TP_KEY_QUANT, types[0]) == 0)
+        return 0;
+    for (;; colour--) {
+        bool taken = false;
+        for (size_t t = 0; t < count; t++)
+            taken |= tp_fig_colour(fig, TP_KEY_QUANT, types[t]) == colour;
+        if (!taken && nth-- == 0)
+            return colour;
+    }
+}
+
 /* --- densities over the grids ------------------------------------------- */
 
-/* Share of the nonzero elements by eighths of a binade, from 2^low on. */
+/* Density of the nonzero elements in percent per binade, from 2^low on. Bins
+ * are eighths of a binade: equally wide by value, not on a log axis. */
 static double *binade_curve(struct tp_fig *fig,
                             const struct tp_summary *summary, int low,
                             size_t *rows)
@@ -54,10 +73,11 @@ static double *binade_curve(struct tp_fig *fig,
     *rows = 0;
     for (int i = 0; i < 8 * BINADES && table; i++) {
         double at = ldexp(1 + (i % 8 + 0.5) / 8, low + i / 8);
+        double binades = log2((9 + i % 8) / (8.0 + i % 8));
         unsigned bin = tp_summary_bin(at);
         uint64_t count = summary->bins[bin] + summary->bins[bin + HALF];
         table[2 * *rows] = at;
-        table[2 * *rows + 1] = 100 * (double)count / (double)all;
+        table[2 * *rows + 1] = 100 * (double)count / (double)all / binades;
         *rows += 1;
     }
     return table;
@@ -127,6 +147,7 @@ static void add_grid_panel(struct tp_fig *fig, const char *title,
             continue;
         struct tp_series *curve = &series[kept++];
         curve->name = fig->facts->keys[TP_KEY_QUANT].names[types[t]];
+        curve->colour = tp_fig_colour(fig, TP_KEY_QUANT, types[t]);
         curve->values = binade_curve(fig, summary, low, &curve->rows);
         for (size_t i = 0; curve->values && i < curve->rows; i++)
             peak = fmax(peak, curve->values[2 * i + 1]);
@@ -138,6 +159,7 @@ static void add_grid_panel(struct tp_fig *fig, const char *title,
         struct tp_series *teeth = &series[kept++];
         teeth->name = f ? "values of mxfp8_e4m3 (in a block)"
                         : "values of hif8";
+        teeth->colour = free_colour(fig, types, count, (unsigned)f);
         teeth->values = comb(fig, tp_number_by_id(formats[f]), span, reach,
                              &teeth->rows);
     }
@@ -146,7 +168,7 @@ static void add_grid_panel(struct tp_fig *fig, const char *title,
         .title = title,
         .x = {.label = "|value| [tensor units, log2]", .scale = TP_SCALE_LOG2,
               .limited = true, .min = ldexp(1, low), .max = ldexp(1, top)},
-        .y = {.label = "share per eighth of a binade [%]", .limited = true,
+        .y = {.label = "share per binade [%]", .limited = true,
               .min = 0, .max = 1.28 * peak},
         .series = series,
         .series_count = kept,
@@ -375,6 +397,7 @@ static void add_qq_panel(struct tp_fig *fig, const char *title,
         if (!accumulate(z))
             continue;
         series[kept].name = facts->keys[TP_KEY_QUANT].names[types[t]];
+        series[kept].colour = tp_fig_colour(fig, TP_KEY_QUANT, types[t]);
         title = tp_fig_text(fig, "%s%s %s D = %.3f", title, kept ? "," : ":",
                             series[kept].name, distance(z));
         series[kept].values = qq_table(fig, z);
@@ -384,7 +407,10 @@ static void add_qq_panel(struct tp_fig *fig, const char *title,
     free(z);
     if (kept)
         series[kept++] = (struct tp_series){
-            .name = "normal", .values = diagonal, .rows = 2};
+            .name = "normal",
+            .values = diagonal,
+            .rows = 2,
+            .colour = free_colour(fig, types, count, 0)};
     struct tp_panel panel = {
         .kind = TP_PANEL_LINES,
         .title = title,

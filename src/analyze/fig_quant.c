@@ -10,6 +10,9 @@ enum { LAYERS_MAX = 60, FORMATS_MAX = 24, NAMES_MAX = 16, OPERATIONS_MAX = 4 };
 /* Above this the rounding of the stored values hides all differences. */
 static const double sqnr_shown = 45;
 
+/* Below this nothing is left worth telling apart. */
+static const double sqnr_least = 5;
+
 /* The same where there is no colour to save. */
 static const double sweep_shown = 60;
 
@@ -48,16 +51,34 @@ static struct words operations_of(const struct tp_quant *quant,
     return operations;
 }
 
-/* The casts that every tensor has, plain ones first. */
-static size_t listed_casts(const struct tp_quant_plan *plan, size_t end,
-                           size_t casts[FORMATS_MAX])
+/* The casts that every tensor has, plain ones first, as far as they fit. */
+struct shown_casts {
+    size_t of[FORMATS_MAX];
+    size_t count, total;
+};
+
+static struct shown_casts listed_casts(const struct tp_quant_plan *plan,
+                                       size_t end, size_t limit)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < end && count < FORMATS_MAX; i++) {
-        if (plan->casts[i].listed)
-            casts[count++] = i;
+    struct shown_casts casts = {.count = 0};
+    for (size_t i = 0; i < end; i++) {
+        if (!plan->casts[i].listed)
+            continue;
+        if (casts.count < limit)
+            casts.of[casts.count++] = i;
+        casts.total++;
     }
-    return count;
+    return casts;
+}
+
+/* For the end of a title when not all fit, else "". */
+static const char *casts_note(struct tp_fig *fig,
+                              const struct shown_casts *casts)
+{
+    return casts->count == casts->total
+               ? ""
+               : tp_fig_text(fig, " (%zu of %zu formats)", casts->count,
+                             casts->total);
 }
 
 static const char *cast_name(struct tp_fig *fig,
@@ -97,18 +118,28 @@ static const char *shown_name(const struct tp_quant_place *place)
 
 /* --- SQNR by layer and format ------------------------------------------ */
 
+/* 0, a white cell, where finite elements are lost: the SQNR is that of the
+ * others, and would show a destroyed tensor as a good one. */
 static double shown_sqnr(const struct tp_quant_group *group)
 {
-    return fmin(group->metrics.sqnr_db, sqnr_shown);
+    return group->nonfinite_out
+               ? 0
+               : fmax(fmin(group->metrics.sqnr_db, sqnr_shown), sqnr_least);
+}
+
+/* Whether there is something to say of a group. */
+static bool has_sqnr(const struct tp_quant_group *group)
+{
+    return group->nonfinite_out || !isnan(group->metrics.sqnr_db);
 }
 
 static void add_sqnr_cell(const struct tp_quant_group *group,
-                          const size_t *casts, size_t formats,
+                          const struct shown_casts *casts,
                           struct tp_series *cells)
 {
     double *row = (double *)cells->values + 3 * cells->rows;
-    for (size_t f = 0; f < formats; f++) {
-        if (casts[f] != group->cast || isnan(group->metrics.sqnr_db) ||
+    for (size_t f = 0; f < casts->count; f++) {
+        if (casts->of[f] != group->cast || !has_sqnr(group) ||
             cells->rows == TP_PANEL_ROWS_MAX)
             continue;
         row[0] = (double)group->place.layer_idx;
@@ -135,30 +166,32 @@ static struct tp_axis layer_axis(const struct tp_series *cells)
 static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 {
     const struct tp_quant *quant = &fig->facts->run->quant;
-    size_t casts[FORMATS_MAX];
     const char *names[FORMATS_MAX];
-    size_t formats = listed_casts(&quant->plan, quant->plan.count, casts);
+    struct shown_casts casts =
+        listed_casts(&quant->plan, quant->plan.count, FORMATS_MAX);
     struct tp_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
         tp_fig_alloc(fig, 3 * TP_PANEL_ROWS_MAX + 3, sizeof *table);
     if (!cells || !table)
         return;
     *cells = (struct tp_series){.name = "", .values = table};
-    for (size_t f = 0; f < formats; f++)
-        names[f] = cast_name(fig, &quant->plan, casts[f]);
+    for (size_t f = 0; f < casts.count; f++)
+        names[f] = cast_name(fig, &quant->plan, casts.of[f]);
     for (size_t i = 0; i < quant->group_count; i++) {
         const struct tp_quant_group *group = &quant->groups[i];
         if (group->place.grouping == TP_QUANT_BY_LAYER &&
             !strcmp(group->place.operation, operation))
-            add_sqnr_cell(group, casts, formats, cells);
+            add_sqnr_cell(group, &casts, cells);
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_HEAT,
-        .title = *operation ? operation : "all operations",
+        .title = tp_fig_text(fig, "%s%s",
+                             *operation ? operation : "all operations",
+                             casts_note(fig, &casts)),
         .x = layer_axis(cells),
-        .y = name_axis(fig, names, formats, TP_SCALE_ROWS),
-        .z = {.label = "SQNR [dB, 45 and above alike]",
-              .limited = true, .min = 5, .max = sqnr_shown},
+        .y = name_axis(fig, names, casts.count, TP_SCALE_ROWS),
+        .z = {.label = "SQNR [dB, all below 5 and above 45 alike]",
+              .limited = true, .min = sqnr_least, .max = sqnr_shown},
         .series = cells,
         .series_count = 1,
         .cell_width = 1,
@@ -203,14 +236,13 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
                            const struct loss *loss)
 {
     const struct tp_quant *quant = &fig->facts->run->quant;
-    size_t casts[FORMATS_MAX];
-    size_t formats = listed_casts(&quant->plan, quant->plan.scaled, casts);
+    struct shown_casts casts =
+        listed_casts(&quant->plan, quant->plan.scaled, TP_PANEL_SERIES_MAX);
+    size_t formats = casts.count;
     struct words names = {.count = 0};
-    if (formats > TP_PANEL_SERIES_MAX)
-        formats = TP_PANEL_SERIES_MAX;
     struct tp_series *series = tp_fig_alloc(fig, formats + 1, sizeof *series);
     for (size_t f = 0; f < formats && series; f++) {
-        series[f].name = quant->plan.casts[casts[f]].format;
+        series[f].name = quant->plan.casts[casts.of[f]].format;
         series[f].values =
             tp_fig_alloc(fig, 2 * NAMES_MAX + 2, sizeof(double));
     }
@@ -222,7 +254,7 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
         size_t at = place_word(&names, shown_name(&group->place), NAMES_MAX);
         for (size_t f = 0; f < formats && at < NAMES_MAX; f++) {
             double *row = (double *)series[f].values + 2 * series[f].rows;
-            if (casts[f] != group->cast || isnan(loss_of(group, loss)))
+            if (casts.of[f] != group->cast || isnan(loss_of(group, loss)))
                 continue;
             double lane = 0.8 * ((double)f + 0.5) / (double)formats - 0.4;
             row[0] = (double)at + lane;
@@ -232,8 +264,9 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
-        .title = tp_fig_text(fig, "%s%s%s%s", operation,
+        .title = tp_fig_text(fig, "%s%s%s%s%s", operation,
                              *operation ? ", " : "", loss->title,
+                             casts_note(fig, &casts),
                              names.more ? " (not all names)" : ""),
         .x = {.label = loss->label},
         .y = name_axis(fig, names.of, names.count, TP_SCALE_ROWS),

@@ -129,11 +129,13 @@ const struct tp_figure_info tp_figure_table[] = {
      "Magnitudes of each tensor name against the ranges of the formats",
      "a tensor with a nonzero element", tp_fig_range_against_formats},
     {"sqnr_by_layer", "quantization_analysis",
-     "Signal to quantisation noise by layer and format",
+     "Signal to quantisation noise by layer and format (white: some elements "
+     "become infinite or NaN; all: /quantization_groups)",
      "simulated casts (--formats) of tensors with a layer",
      tp_fig_sqnr_by_layer},
     {"loss_by_format", "quantization_analysis",
-     "Underflow and overflow of each tensor name in each format",
+     "Underflow and overflow of each tensor name in each format (all: "
+     "/quantization_groups)",
      "simulated casts (--formats)", tp_fig_loss_by_format},
     {"scale_sweep", "quantization_analysis",
      "Signal to quantisation noise against the scale, worst tensors",

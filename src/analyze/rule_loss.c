@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "analyze/findings.h"
 #include "base/text.h"
@@ -61,6 +62,24 @@ static const char *suggest_scale(const struct tp_rule_input *input,
         precise_up_to(format), format->max);
 }
 
+/* Of the rules of MX scales only floor and even may round amax down. */
+static const char *suggest_block_scale(const struct tp_rule_input *input,
+                                       const struct tp_row *worst)
+{
+    const char *rule = *worst->scale_rule ? worst->scale_rule : "floor";
+    if (strcmp(rule, "floor") != 0 && strcmp(rule, "even") != 0)
+        return tp_finding_text(
+            input,
+            "multiply by a smaller number before the cast: the %s rule rounds "
+            "scales up already, and the largest is %g",
+            rule, tp_number_e8m0.max);
+    return tp_finding_text(
+        input,
+        "use a scale rule that rounds up (--mx_scale rceil): the %s rule lets "
+        "the block's own amax saturate",
+        rule);
+}
+
 static const char *suggest_overflow(const struct tp_rule_input *input,
                                     const struct tp_row *worst)
 {
@@ -69,8 +88,7 @@ static const char *suggest_overflow(const struct tp_rule_input *input,
                "look for the operation that made them";
     const struct tp_number *format = tp_number_by_id(worst->target_format);
     if (format && format->kind == TP_NUMBER_MX)
-        return "use a scale rule that rounds up (--mx_scale rceil): the "
-               "floor rule lets the block's own amax saturate";
+        return suggest_block_scale(input, worst);
     return suggest_scale(input, worst);
 }
 

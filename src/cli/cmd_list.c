@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,14 +26,35 @@ static void list_stats(struct tp_text *text)
                     stat->help);
 }
 
+/* The largest finite value that is stored; of a complex dtype, in one part. */
+static double largest_stored(enum tp_dtype dtype)
+{
+    const struct tp_dtype_info *info = tp_dtype_info(dtype);
+    const struct tp_number *number = tp_number_by_dtype(info->real);
+    if (dtype == TP_FLOAT8_E8M0FNU)
+        number = &tp_number_e8m0;
+    if (number)
+        return number->max;
+    if (dtype == TP_BOOL)
+        return 1;
+    return ldexp(1, 8 * info->size - (info->name[0] != 'u')) - 1;
+}
+
+static void add_number(const struct tp_number *n, struct tp_text *text)
+{
+    tp_text_add(text, "  %-12s %4d %5d %9d %12.6g %12.6g %12.6g  %s\n", n->id,
+                n->bits, n->block, n->precision, n->max, n->min_normal,
+                n->min_subnormal, n->help);
+}
+
 static void list_dtypes(struct tp_text *text)
 {
-    tp_text_add(text, "stored\n  %-18s %6s %12s\n", "dtype", "bytes",
-                "significand");
+    tp_text_add(text, "stored\n  %-18s %6s %12s %12s\n", "dtype", "bytes",
+                "significand", "max");
     for (int i = 0; i < TP_DTYPE_COUNT; i++) {
         const struct tp_dtype_info *info = tp_dtype_info((enum tp_dtype)i);
-        tp_text_add(text, "  %-18s %6u %12u\n", info->name, info->size,
-                    info->significand);
+        tp_text_add(text, "  %-18s %6u %12u %12.6g\n", info->name, info->size,
+                    info->significand, largest_stored((enum tp_dtype)i));
     }
     tp_text_add(text,
                 "\nnumber formats\n  %-12s %4s %5s %9s %12s %12s %12s"
@@ -40,9 +62,8 @@ static void list_dtypes(struct tp_text *text)
                 "id", "bits", "block", "precision", "max", "min normal",
                 "min positive", "");
     for (const struct tp_number *n = tp_numbers; n->id; n++)
-        tp_text_add(text, "  %-12s %4d %5d %9d %12.6g %12.6g %12.6g  %s\n",
-                    n->id, n->bits, n->block, n->precision, n->max,
-                    n->min_normal, n->min_subnormal, n->help);
+        add_number(n, text);
+    add_number(&tp_number_e8m0, text);
 }
 
 static void list_figures(struct tp_text *text)

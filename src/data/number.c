@@ -65,6 +65,12 @@ const struct tp_number tp_numbers[] = {
     {.id = NULL},
 };
 
+/* Codes 0 to 254 are 2^-127 to 2^127; 255 is NaN. */
+const struct tp_number tp_number_e8m0 = {
+    ROW("e8m0", "scale of MX blocks: powers of two, no sign, no zero", 8, 1,
+        -127, 0x1p127, 0x1p-127, 0x1p-127),
+    ALONE("e8m0")};
+
 const struct tp_number *tp_number_by_id(const char *id)
 {
     for (const struct tp_number *row = tp_numbers; row->id; row++) {

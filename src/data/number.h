@@ -41,6 +41,10 @@ struct tp_number {
 /* The rows, ended by a row whose id is NULL. */
 extern const struct tp_number tp_numbers[];
 
+/* What MX blocks store their scale in. Not among the rows: nobody quantises
+ * elements to it. */
+extern const struct tp_number tp_number_e8m0;
+
 /* The row with this id, or NULL. */
 const struct tp_number *tp_number_by_id(const char *id);
 

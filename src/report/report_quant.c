@@ -4,18 +4,53 @@
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 12, NAME_WIDTH = 34 };
+enum {
+    COLUMNS_MAX = 12,
+    NAME_LEAST = 18, /* the table's heading fits above */
+    NAME_MOST = 60   /* longer names push their line   */
+};
 
-/* The casts that are columns: plain ones that every tensor has. */
-static size_t choose_columns(const struct tp_quant_plan *plan,
-                             size_t columns[COLUMNS_MAX])
+/* The layout of a table. */
+struct layout {
+    size_t columns[COLUMNS_MAX]; /* casts                            */
+    size_t count;
+    size_t left_out;             /* casts that would be columns, too */
+    size_t name_width;
+};
+
+/* The columns are plain casts that every tensor has. */
+static void choose_columns(const struct tp_quant_plan *plan,
+                           struct layout *layout)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < plan->scaled && count < COLUMNS_MAX; i++) {
-        if (plan->casts[i].listed)
-            columns[count++] = i;
+    for (size_t i = 0; i < plan->scaled; i++) {
+        if (!plan->casts[i].listed)
+            continue;
+        if (layout->count < COLUMNS_MAX)
+            layout->columns[layout->count++] = i;
+        else
+            layout->left_out++;
     }
-    return count;
+}
+
+/* Makes room for the names of the first `most` places; 0: all. */
+static void measure_names(const struct tp_quant *quant,
+                          enum tp_quant_grouping grouping, size_t most,
+                          struct layout *layout)
+{
+    struct tp_text words = {0};
+    size_t lines = 0;
+    layout->name_width = NAME_LEAST;
+    for (size_t i = 0; i < quant->recommendation_count; i++) {
+        const struct tp_quant_place *place = &quant->recommendations[i].place;
+        if (place->grouping != grouping || (most && lines++ >= most))
+            continue;
+        tp_text_clear(&words);
+        tp_quant_place_words(place, &words);
+        size_t width = words.length < NAME_MOST ? words.length : NAME_MOST;
+        if (width > layout->name_width)
+            layout->name_width = width;
+    }
+    tp_text_clear(&words);
 }
 
 static void add_sqnr(const struct tp_quant_group *group, struct tp_text *text)
@@ -44,22 +79,23 @@ static const struct tp_quant_group *find_group(const struct tp_quant *quant,
     return NULL;
 }
 
-static void add_place(const struct tp_quant_place *place, struct tp_text *text)
+static void add_place(const struct tp_quant_place *place,
+                      const struct layout *layout, struct tp_text *text)
 {
     struct tp_text words = {0};
     tp_quant_place_words(place, &words);
-    tp_text_add(text, "  %-*s", NAME_WIDTH, tp_text_get(&words));
+    tp_text_add(text, "  %-*s", (int)layout->name_width, tp_text_get(&words));
     tp_text_clear(&words);
 }
 
 /* One name: its first group is groups[first]. */
 static void add_line(const struct tp_quant *quant, size_t first,
-                     const size_t *columns, size_t count, struct tp_text *text)
+                     const struct layout *layout, struct tp_text *text)
 {
     const struct tp_quant_place *place = &quant->groups[first].place;
-    add_place(place, text);
-    for (size_t i = 0; i < count; i++)
-        add_sqnr(find_group(quant, first, columns[i]), text);
+    add_place(place, layout, text);
+    for (size_t i = 0; i < layout->count; i++)
+        add_sqnr(find_group(quant, first, layout->columns[i]), text);
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];
         if (tp_quant_same_place(&its->place, place))
@@ -71,12 +107,18 @@ static void add_line(const struct tp_quant *quant, size_t first,
 static void add_names(const struct tp_quant *quant, size_t most,
                       struct tp_text *text)
 {
-    size_t columns[COLUMNS_MAX], lines = 0;
-    size_t count = choose_columns(&quant->plan, columns);
+    struct layout layout = {.count = 0};
+    size_t lines = 0;
     const struct tp_quant_place *last = NULL;
-    tp_text_add(text, "\n%-*s", NAME_WIDTH + 2, "SQNR by format [dB]");
-    for (size_t i = 0; i < count; i++)
-        tp_text_add(text, " %10s ", quant->plan.casts[columns[i]].format);
+    choose_columns(&quant->plan, &layout);
+    if (layout.count == 0)
+        return;
+    measure_names(quant, TP_QUANT_BY_NAME, most, &layout);
+    tp_text_add(text, "\n%-*s", (int)layout.name_width + 2,
+                "SQNR by format [dB]");
+    for (size_t i = 0; i < layout.count; i++)
+        tp_text_add(text, " %10s ",
+                    quant->plan.casts[layout.columns[i]].format);
     tp_text_add(text, " recommended\n");
     for (size_t i = 0; i < quant->group_count; i++) {
         const struct tp_quant_place *place = &quant->groups[i].place;
@@ -85,12 +127,16 @@ static void add_names(const struct tp_quant *quant, size_t most,
             continue;
         last = place;
         if (!most || lines < most)
-            add_line(quant, i, columns, count, text);
+            add_line(quant, i, &layout, text);
         lines++;
     }
     if (most && lines > most)
         tp_text_add(text, "  ... and %zu more in /quantization_groups\n",
                     lines - most);
+    if (layout.left_out)
+        tp_text_add(text,
+                    "  ... and %zu more format%s in /quantization_groups\n",
+                    layout.left_out, layout.left_out == 1 ? "" : "s");
     tp_text_add(text,
                 "  * some finite elements become infinite or NaN, and are "
                 "left out\n  recommended: the narrowest format with at least "
@@ -102,14 +148,16 @@ static void add_names(const struct tp_quant *quant, size_t most,
 static void add_places(const struct tp_quant *quant, size_t most,
                        struct tp_text *text)
 {
+    struct layout layout = {.count = 0};
     size_t lines = 0;
+    measure_names(quant, TP_QUANT_BY_PLACE, most, &layout);
     tp_text_add(text, "\nRecommended for each place\n");
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];
         if (its->place.grouping != TP_QUANT_BY_PLACE ||
             (lines++ >= most && most))
             continue;
-        add_place(&its->place, text);
+        add_place(&its->place, &layout, text);
         tp_text_add(text, " %-18s %s\n", its->advice, its->reason);
     }
     if (most && lines > most)

@@ -142,6 +142,7 @@ TP_LANES_INLINE void add_block(const struct blocks *blocks, const double *x,
     const bool mx = blocks->spec->number->kind == TP_NUMBER_MX;
     const size_t lanes = (size_t)blocks->block / TP_LANES;
     const tp_lane_ints first = {0, 1, 2, 3, 4, 5, 6, 7};
+    const tp_lanes infinite = __builtin_inf() - (tp_lanes){0};
     struct held held;
     struct scale scale;
     struct tp_quant_group g;
@@ -159,8 +160,12 @@ TP_LANES_INLINE void add_block(const struct blocks *blocks, const double *x,
         g.y = g.a;
         g.weight = 1 & (first + (int64_t)(i * TP_LANES) < (int64_t)n);
         g.negative = held.negative[i];
-        if (!mx)
+        if (!mx) {
             multiply_binary32(&held.a[i], scale.factor, &g.y);
+            /* infinity overflows also where the block's scale is 0, and
+             * the product with it NaN */
+            g.y = TP_SELECT(g.a == infinite, g.a, g.y);
+        }
         tp_round_lanes(&scale.rounder, TP_ROUNDER_EVEN, &g.y, &g.q);
         tp_quant_add(sums, &scale.limits, &g, false);
     }

@@ -258,3 +258,16 @@ Test(number, words_of_the_dumps_name_formats)
     cr_assert_null(tp_number_by_quant_type(""));
     cr_assert_null(tp_number_by_id("hifp8"));
 }
+
+/* The limits of E8M0 are those of what torch stores as float8_e8m0fnu. */
+Test(number, e8m0_is_what_is_stored)
+{
+    const unsigned char codes[] = {0, 1, 254, 255};
+    double values[4];
+    tp_dtype_decode(TP_FLOAT8_E8M0FNU, codes, 4, values);
+    cr_assert_eq(tp_number_e8m0.min_subnormal, values[0]);
+    cr_assert_eq(tp_number_e8m0.min_normal, values[0]);
+    cr_assert_eq(values[1] / values[0], 2);
+    cr_assert_eq(tp_number_e8m0.max, values[2]);
+    cr_assert(isnan(values[3]));
+}

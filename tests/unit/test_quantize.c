@@ -334,6 +334,33 @@ Test(quantize, blocks_are_what_the_definitions_say)
     }
 }
 
+/* 1e-30 beside 1e8 has a block scale of 0; infinity times 0 is NaN, but an
+ * infinity in such a block is too large all the same. */
+Test(quantize, infinities_overflow_where_the_scale_of_nvfp4_is_zero)
+{
+    float x[32] = {[0] = 1e8f, [16] = 1e-30f, [17] = INFINITY,
+                   [18] = -INFINITY, [19] = -INFINITY, [20] = NAN};
+    const struct tp_quant_spec spec = {.number = tp_number_by_id("nvfp4"),
+                                       .nonfinite = TP_NONFINITE_ELEMENT};
+    const struct tp_quant_rows rows = {.dtype = TP_FLOAT32,
+                                       .tensor_amax = 1e8f,
+                                       .codes = (unsigned char *)x,
+                                       .rows = 1,
+                                       .row_length = 32};
+    for (int isa = 0; isa < ISAS; isa++) {
+        use_isa(isas[isa]);
+        struct tp_quant_error got = {0};
+        tp_quant_blocks(&spec, &rows, &got);
+        cr_assert_eq(got.upper_overflow, 1);
+        cr_assert_eq(got.lower_overflow, 2);
+        cr_assert_eq(got.saturated_blocks, 1);
+        cr_assert_eq(got.underflow, 1);
+        cr_assert_eq(got.nonfinite_in, 4);
+        cr_assert_eq(got.nonfinite_out, 0);
+        cr_assert_eq(got.summed, 28);
+    }
+}
+
 Test(quantize, elements_are_what_the_definitions_say)
 {
     uint64_t state = 521288629546311u;
