@@ -40,6 +40,13 @@ static double sqnr_of(const struct tp_quant_group *group)
     return isnan(sqnr) ? INFINITY : sqnr;
 }
 
+/* Of the worst tensor: a large one must not hide what a small one loses. */
+static double worst_of(const struct tp_quant_group *group)
+{
+    double worst = group->sqnr_worst_db;
+    return fmin(sqnr_of(group), isnan(worst) ? INFINITY : worst);
+}
+
 /* Ratios of no elements do not exist. */
 static bool is_empty(const struct tp_quant_group *group)
 {
@@ -49,7 +56,7 @@ static bool is_empty(const struct tp_quant_group *group)
 static bool meets(const struct tp_quant_group *group,
                   const struct tp_quant_plan *plan)
 {
-    return sqnr_of(group) >= plan->min_sqnr && !overflows(group, plan) &&
+    return worst_of(group) >= plan->min_sqnr && !overflows(group, plan) &&
            group->metrics.underflow_ratio <= plan->max_underflow;
 }
 
@@ -76,7 +83,7 @@ best_of(const struct tp_recommend_input *input, bool scaled, bool failing)
             meets(group, plan) == failing ||
             number_of(group, plan)->bits >= stored)
             continue;
-        if (!best || (failing ? sqnr_of(group) > sqnr_of(best)
+        if (!best || (failing ? worst_of(group) > worst_of(best)
                               : is_better(group, best, plan)))
             best = group;
     }
@@ -127,6 +134,9 @@ static void add_failure(const struct tp_recommend_input *input,
     if (sqnr_of(group) < plan->min_sqnr)
         tp_text_add(text, "%.1f dB is below %g dB", group->metrics.sqnr_db,
                     plan->min_sqnr);
+    else if (worst_of(group) < plan->min_sqnr)
+        tp_text_add(text, "%.1f dB of the worst tensor is below %g dB",
+                    group->sqnr_worst_db, plan->min_sqnr);
     else if (overflows(group, plan))
         tp_text_add(text, "%" PRIu64 " elements overflow",
                     group->nonfinite_out);

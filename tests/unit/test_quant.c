@@ -295,6 +295,7 @@ static struct tp_quant_group made(const struct tp_quant_plan *plan,
         .cast = cast,
         .format = plan->casts[cast].format,
         .tensors = 1,
+        .sqnr_worst_db = sqnr,
         .metrics = {.sqnr_db = sqnr, .underflow_ratio = underflow},
     };
 }
@@ -328,7 +329,7 @@ Test(recommend, takes_the_narrowest_and_then_the_best)
     cr_assert_eq(advice.bits, 8);
     cr_assert_str_eq(advice.scaled_format, "hif8");
     cr_assert_not_null(strstr(advice.reason, "30.0 dB"));
-    groups[3].metrics.sqnr_db = 20;
+    groups[3].metrics.sqnr_db = groups[3].sqnr_worst_db = 20;
     advice = advise(&plan, groups, 6, &arena);
     cr_assert_str_eq(advice.advice, "mxfp4", "the limit itself will do");
     tp_arena_clear(&arena);
@@ -365,10 +366,26 @@ Test(recommend, keeps_what_is_stored_and_says_why)
     cr_assert_str_eq(advice.advice, "keep bfloat16", "fp16 is as wide");
     cr_assert_not_null(strstr(advice.reason, "hif8: 12.0 dB is below 20 dB"));
     cr_assert_not_null(strstr(advice.reason, "hif8 scaled: 18.0 dB"));
-    groups[0].metrics.sqnr_db = 40;
+    groups[0].metrics.sqnr_db = groups[0].sqnr_worst_db = 40;
     groups[0].metrics.underflow_ratio = 0.02;
     advice = advise(&plan, groups, 3, &arena);
     cr_assert_not_null(strstr(advice.reason, "2 % underflow is above 1 %"));
+    tp_arena_clear(&arena);
+}
+
+Test(recommend, lets_no_large_tensor_hide_a_small_one)
+{
+    struct tp_quant_plan plan = plan_of("hif8,e4m3");
+    struct tp_arena arena = {.blocks = NULL};
+    struct tp_quant_group groups[] = {made(&plan, 0, 31, 0),
+                                      made(&plan, 1, 26, 0)};
+    groups[0].sqnr_worst_db = 7;
+    struct tp_recommendation advice = advise(&plan, groups, 2, &arena);
+    cr_assert_str_eq(advice.advice, "e4m3");
+    advice = advise(&plan, groups, 1, &arena);
+    cr_assert_str_eq(advice.advice, "keep bfloat16");
+    cr_assert_str_eq(advice.reason,
+                     "hif8: 7.0 dB of the worst tensor is below 20 dB");
     tp_arena_clear(&arena);
 }
 
@@ -413,6 +430,8 @@ static int severity_of(const double *sqnr, size_t count)
             least = fmin(least, sqnr[k]);
         cr_assert_float_eq(findings.rows[i].value, least, 1e-9);
         cr_assert_not_null(strstr(findings.rows[i].evidence, "hif8"));
+        cr_assert_null(strstr(findings.rows[i].suggestion, "use hif8:"), "%s",
+                       findings.rows[i].suggestion);
     }
     tp_findings_clear(&findings);
     tp_run_clear(&run);
@@ -433,6 +452,11 @@ Test(rule_sqnr, judges_against_the_limit_and_the_place)
         {{19, 18, 19, 18, 19, 9}, TP_SEVERITY_MEDIUM}, /* lost anywhere */
         {{9, 9, 9, 9, 9, 9}, TP_SEVERITY_MEDIUM},
     };
+    /* all 40 together have 22 dB */
+    double one_bad[40] = {7};
+    for (size_t i = 1; i < 40; i++)
+        one_bad[i] = 31;
+    cr_assert_eq(severity_of(one_bad, 40), TP_SEVERITY_MEDIUM);
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         int level = severity_of(runs[i].sqnr, 6);
         cr_assert_eq(level, runs[i].level, "run %zu: %d", i, level);
