@@ -100,7 +100,7 @@ static int compare_placed(const void *left, const void *right)
 /* What is gathered of a group under one cast. */
 struct gather {
     struct tp_quant_error sum;
-    uint64_t tensors;
+    uint64_t tensors, infinite;
     int32_t scale_min, scale_max;
     double worst;
 };
@@ -134,8 +134,11 @@ static void add_row(const struct maker *maker, const struct tp_row *row)
     size_t cast;
     tp_summary_merge_packed(maker->summary, row->packed);
     for (const uint8_t *at = tp_quant_next(row->quant, &cast, &error); at;
-         at = tp_quant_next(at, &cast, &error))
+         at = tp_quant_next(at, &cast, &error)) {
+        maker->gathers[cast].infinite +=
+            row->counts.pos_inf + row->counts.neg_inf;
         add_error(&maker->gathers[cast], &error);
+    }
 }
 
 /* Shares of the nonzero elements by what HiF8 keeps of them. */
@@ -171,6 +174,9 @@ static void fill_group(const struct maker *maker, size_t which,
     group->sqnr_worst_db =
         isfinite(gather->worst) ? gather->worst : group->metrics.sqnr_db;
     group->nonfinite_out = gather->sum.nonfinite_out;
+    group->finite = gather->sum.values - gather->sum.nonfinite_in;
+    group->summed = gather->sum.summed;
+    group->infinite = gather->infinite;
     for (int i = 0; i < TP_HIF8_REGIMES; i++)
         group->regime[i] = NAN;
     if (!scaled && !strcmp(cast->format, "hif8"))

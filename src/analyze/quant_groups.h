@@ -45,6 +45,9 @@ struct tp_quant_group {
     double sqnr_worst_db;         /* the least of a tensor's               */
     struct tp_quant_metrics metrics;
     uint64_t nonfinite_out;       /* finite elements that became NaN, Inf  */
+    uint64_t finite;              /* elements that are finite as stored    */
+    uint64_t summed;              /* of them those that stay finite        */
+    uint64_t infinite;            /* elements that are +-Inf as stored     */
     double regime[TP_HIF8_REGIMES]; /* shares of the nonzero elements; NaN
                                        for formats other than HiF8         */
 };

@@ -33,6 +33,19 @@ static bool overflows(const struct tp_quant_group *group,
            group->nonfinite_out > 0;
 }
 
+/* An infinity comes out as one where elements have a code for it and no
+ * block makes a NaN of it; otherwise it is lost. */
+static uint64_t lost_infinities(const struct tp_quant_group *group,
+                                const struct tp_quant_plan *plan)
+{
+    const struct tp_number *number = number_of(group, plan);
+    const struct tp_number *element = tp_number_by_id(number->element);
+    bool alone = number->kind == TP_NUMBER_ELEMENT ||
+                 plan->casts[group->cast].spec.nonfinite ==
+                     TP_NONFINITE_ELEMENT;
+    return alone && element && element->has_inf ? 0 : group->infinite;
+}
+
 /* Groups of zeros have no SQNR, and every format holds them. */
 static double sqnr_of(const struct tp_quant_group *group)
 {
@@ -56,7 +69,8 @@ static bool is_empty(const struct tp_quant_group *group)
 static bool meets(const struct tp_quant_group *group,
                   const struct tp_quant_plan *plan)
 {
-    return worst_of(group) >= plan->min_sqnr && !overflows(group, plan) &&
+    return group->summed > 0 && worst_of(group) >= plan->min_sqnr &&
+           !overflows(group, plan) && lost_infinities(group, plan) == 0 &&
            group->metrics.underflow_ratio <= plan->max_underflow;
 }
 
@@ -140,6 +154,11 @@ static void add_failure(const struct tp_recommend_input *input,
     else if (overflows(group, plan))
         tp_text_add(text, "%" PRIu64 " elements overflow",
                     group->nonfinite_out);
+    else if (lost_infinities(group, plan))
+        tp_text_add(text, "%" PRIu64 " infinite elements become NaN or finite",
+                    group->infinite);
+    else if (group->summed == 0)
+        tp_text_add(text, "no element stays finite");
     else
         tp_text_add(text, "%.2g %% underflow is above %g %%",
                     100 * group->metrics.underflow_ratio,
@@ -154,6 +173,10 @@ static void explain_keep(const struct tp_recommend_input *input,
     const struct tp_quant_group *scaled = best_of(input, true, true);
     if (is_empty(&input->groups[0])) {
         tp_text_add(text, "no elements");
+        return;
+    }
+    if (input->groups[0].finite == 0) {
+        tp_text_add(text, "no finite elements");
         return;
     }
     if (!plain && !scaled)

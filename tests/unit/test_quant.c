@@ -295,6 +295,8 @@ static struct tp_quant_group made(const struct tp_quant_plan *plan,
         .cast = cast,
         .format = plan->casts[cast].format,
         .tensors = 1,
+        .finite = 1,
+        .summed = 1,
         .sqnr_worst_db = sqnr,
         .metrics = {.sqnr_db = sqnr, .underflow_ratio = underflow},
     };
@@ -386,6 +388,34 @@ Test(recommend, lets_no_large_tensor_hide_a_small_one)
     cr_assert_str_eq(advice.advice, "keep bfloat16");
     cr_assert_str_eq(advice.reason,
                      "hif8: 7.0 dB of the worst tensor is below 20 dB");
+    tp_arena_clear(&arena);
+}
+
+Test(recommend, needs_finite_elements_and_keeps_infinities)
+{
+    struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e5m2");
+    struct tp_arena arena = {.blocks = NULL};
+    struct tp_quant_group groups[] = {made(&plan, 2, INFINITY, 0),
+                                      made(&plan, 1, INFINITY, 0),
+                                      made(&plan, 0, 30, 0)};
+    for (size_t i = 0; i < 3; i++)
+        groups[i].infinite = 3;
+    struct tp_recommendation advice = advise(&plan, groups, 3, &arena);
+    cr_assert_str_eq(advice.advice, "hif8", "of these it alone has Inf");
+    advice = advise(&plan, groups, 2, &arena);
+    cr_assert_str_eq(advice.advice, "keep bfloat16");
+    cr_assert_not_null(strstr(advice.reason, "3 infinite elements become"),
+                       "%s", advice.reason);
+    plan.casts[2].spec.nonfinite = TP_NONFINITE_ELEMENT;
+    advice = advise(&plan, groups, 2, &arena);
+    cr_assert_str_eq(advice.advice, "mxfp8_e5m2", "E5M2 elements have Inf");
+    for (size_t i = 0; i < 3; i++) {
+        groups[i].infinite = groups[i].finite = groups[i].summed = 0;
+        groups[i].metrics.sqnr_db = groups[i].sqnr_worst_db = NAN;
+    }
+    advice = advise(&plan, groups, 3, &arena);
+    cr_assert_str_eq(advice.advice, "keep bfloat16");
+    cr_assert_str_eq(advice.reason, "no finite elements");
     tp_arena_clear(&arena);
 }
 
