@@ -99,6 +99,47 @@ Test(quant_plan, unknown_words_are_usage_errors)
     }
 }
 
+/* Every torch dtype is there once: float64 and complex128 are too wide for
+ * the hybrid, and MX is not for the three complex dtypes. */
+Test(quant_plan, notes_tell_integers_from_casts_that_do_not_apply)
+{
+    static const struct {
+        const char *formats, *rounding, *words;
+    } runs[] = {
+        {"hif8", "hybrid", "2 tensors have no rows for formats"},
+        {"hif8", "hybrid", "(float64): hif8, rounding hybrid"},
+        {"e5m2,mxfp4", "ta", "3 tensors have no rows for formats"},
+    };
+    const char *srcdir = getenv("srcdir");
+    char file[512];
+    snprintf(file, sizeof file, "%s/testdata/torch/good-dtypes.zip.pt",
+             srcdir ? srcdir : ".");
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        const struct tp_quant_options asked = {.formats = runs[i].formats,
+                                               .rounding = runs[i].rounding};
+        const char *const roots[] = {file};
+        struct tp_quant_plan plan;
+        cr_assert_eq(tp_quant_plan_make(&asked, &plan, NULL), TP_OK);
+        const struct tp_collect_options options = {
+            .roots = roots, .root_count = 1, .quant = &plan};
+        struct tp_run run = {.rows = NULL};
+        struct tp_pool *pool = NULL;
+        cr_assert_eq(tp_pool_new(1, &pool, NULL), TP_OK);
+        cr_assert_eq(tp_collect(pool, &options, &run, NULL), TP_OK);
+        size_t found = 0, integers = 0;
+        for (size_t k = 0; k < run.note_count; k++) {
+            found += strstr(run.notes[k], runs[i].words) != NULL;
+            integers += strstr(run.notes[k], "not floating-point") &&
+                        !strstr(run.notes[k], "(float") &&
+                        !strstr(run.notes[k], "(complex");
+        }
+        cr_assert_eq(found, 1, "%s", runs[i].words);
+        cr_assert_eq(integers, 1);
+        tp_run_clear(&run);
+        tp_pool_free(pool);
+    }
+}
+
 /* --- what is kept --------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state)
