@@ -183,9 +183,22 @@ static void fill_group(const struct maker *maker, size_t which,
         fill_regimes(maker->summary, group);
 }
 
-/* The gathered casts become groups, and groups a recommendation. */
+/* The first of the widest dtypes of n rows. */
+static const char *widest_dtype(const struct placed *rows, size_t n)
+{
+    const char *widest = rows[0].row->dtype;
+    for (size_t i = 1; i < n; i++) {
+        const char *dtype = rows[i].row->dtype;
+        if (dtype != widest &&
+            tp_recommend_bits(dtype) > tp_recommend_bits(widest))
+            widest = dtype;
+    }
+    return widest;
+}
+
+/* The gathered casts of n rows become groups, and groups a recommendation. */
 static enum tp_status finish_place(struct maker *maker,
-                                   const struct placed *rows)
+                                   const struct placed *rows, size_t n)
 {
     struct tp_quant *quant = &maker->run->quant;
     size_t first = quant->group_count;
@@ -207,7 +220,7 @@ static enum tp_status finish_place(struct maker *maker,
         .plan = &quant->plan,
         .groups = quant->groups + first,
         .count = quant->group_count - first,
-        .dtype = rows[0].row->dtype,
+        .dtype = widest_dtype(rows, n),
         .arena = &maker->run->arena,
     };
     if (tp_grow(&quant->recommendations, &quant->recommendation_capacity,
@@ -249,7 +262,7 @@ static enum tp_status group_by(struct maker *maker,
                                                  &placed[end].place);
              end++)
             add_row(maker, placed[end].row);
-        status = finish_place(maker, placed + i);
+        status = finish_place(maker, placed + i, end - i);
     }
     return status;
 }

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "data/dtype.h"
 
@@ -13,15 +12,12 @@ static const struct tp_number *number_of(const struct tp_quant_group *group,
     return plan->casts[group->cast].spec.number;
 }
 
-/* The stored dtype's width in bits; 64 when the name is not known. */
-static int stored_bits(const char *name)
+int tp_recommend_bits(const char *name)
 {
-    for (int i = 0; i < TP_DTYPE_COUNT; i++) {
-        const struct tp_dtype_info *info = tp_dtype_info((enum tp_dtype)i);
-        if (!strcmp(info->name, name))
-            return (int)(8 * info->size / info->parts);
-    }
-    return 64;
+    enum tp_dtype dtype = tp_dtype_by_name(name);
+    if (dtype == TP_DTYPE_COUNT)
+        return 64;
+    return 8 * tp_dtype_info(dtype)->code_size;
 }
 
 /* An infinity or NaN made of a finite value is a loss without bound. What a
@@ -89,7 +85,7 @@ static const struct tp_quant_group *
 best_of(const struct tp_recommend_input *input, bool scaled, bool failing)
 {
     const struct tp_quant_group *best = NULL;
-    int stored = stored_bits(input->dtype);
+    int stored = tp_recommend_bits(input->dtype);
     for (size_t i = 0; i < input->count; i++) {
         const struct tp_quant_group *group = &input->groups[i];
         const struct tp_quant_plan *plan = input->plan;

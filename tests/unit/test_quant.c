@@ -287,6 +287,21 @@ Test(quant_groups, say_which_scales_tensors_got)
     tp_run_clear(&run);
 }
 
+/* BF16 is no gain for a BF16 tensor, but it is for the FP32 one beside it. */
+Test(quant_groups, take_the_widest_dtype)
+{
+    struct tp_run run = {.rows = NULL};
+    run.quant.plan = plan_of("bf16");
+    for (int64_t i = 0; i < 3; i++)
+        add_values(&run, (double[]){1.125}, 1, 1);
+    run.rows[1].dtype = "float32";
+    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
+    cr_assert_eq(run.quant.recommendation_count, 2);
+    cr_assert_str_eq(run.quant.recommendations[0].dtype, "float32");
+    cr_assert_str_eq(run.quant.recommendations[0].advice, "bf16");
+    tp_run_clear(&run);
+}
+
 /* Rows of /quantization, whatever window they are made in. */
 Test(quant_tables, make_the_same_rows_in_any_window)
 {
