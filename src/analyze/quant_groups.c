@@ -176,6 +176,11 @@ static void fill_group(const struct maker *maker, size_t which,
     group->nonfinite_out = gather->sum.nonfinite_out;
     group->finite = gather->sum.values - gather->sum.nonfinite_in;
     group->summed = gather->sum.summed;
+    group->nonfinite_blocks = gather->sum.nonfinite_blocks;
+    group->zero_blocks = gather->sum.zero_blocks;
+    group->mx_nonfinite = cast->spec.number->kind == TP_NUMBER_ELEMENT
+                              ? ""
+                              : tp_nonfinite_name(cast->spec.nonfinite);
     group->infinite = gather->infinite;
     for (int i = 0; i < TP_HIF8_REGIMES; i++)
         group->regime[i] = NAN;

@@ -48,6 +48,9 @@ struct tp_quant_group {
     uint64_t finite;              /* elements that are finite as stored    */
     uint64_t summed;              /* of them those that stay finite        */
     uint64_t infinite;            /* elements that are +-Inf as stored     */
+    uint64_t nonfinite_blocks;    /* of block formats: with a NaN or Inf   */
+    uint64_t zero_blocks;         /* without a finite value but zero       */
+    const char *mx_nonfinite;     /* policy of block formats, else ""      */
     double regime[TP_HIF8_REGIMES]; /* shares of the nonzero elements; NaN
                                        for formats other than HiF8         */
 };

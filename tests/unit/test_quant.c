@@ -6,6 +6,7 @@
 #include "analyze/figures.h"
 #include "analyze/findings.h"
 #include "analyze/quant_sweep.h"
+#include "analyze/quant_tables.h"
 #include "analyze/recommend.h"
 #include "analyze/tables.h"
 #include "run_maker.h"
@@ -83,7 +84,12 @@ Test(quant_plan, unknown_words_are_usage_errors)
         const char *word;
     } mistakes[] = {
         {{.formats = "hif8,fp7"}, "\"fp7\""},
-        {{.formats = "hif8,,e4m3"}, "\"\""},
+        {{.formats = "hif8,,e4m3"}, "empty name in \"hif8,,e4m3\""},
+        {{.formats = "hif8,"}, "empty name"},
+        {{.formats = ",hif8"}, "empty name"},
+        {{.formats = ""}, "empty name"},
+        {{.formats = "none,hif8"}, "\"none\" alone"},
+        {{.formats = "hif8,none"}, "\"none\" alone"},
         {{.formats = "HIF8"}, "mxfp8_e4m3"},
         {{.formats = "hif8", .rounding = "up"}, "\"up\""},
         {{.formats = "hif8", .mx_scale = "round"}, "\"round\""},
@@ -214,6 +220,13 @@ static struct tp_row *add_values(struct tp_run *run, double *values, size_t n,
     return row;
 }
 
+static struct tp_table groups_table(const struct tp_run *run)
+{
+    struct tp_table rows, groups, advice;
+    tp_quant_tables_make(run, &rows, &groups, &advice);
+    return groups;
+}
+
 static const struct tp_quant_group *
 group_of(const struct tp_run *run, enum tp_quant_grouping grouping,
          int64_t layer, const char *format)
@@ -263,6 +276,43 @@ Test(quant_groups, pool_the_errors_of_their_tensors)
     cr_assert_eq(hif8->regime[TP_HIF8_BELOW], 0.5);
     cr_assert_eq(hif8->regime[TP_HIF8_BITS2], 0.5, "40 lies in 2^4 .. 2^8");
     cr_assert_eq(group_of(&run, TP_QUANT_BY_NAME, -1, "bf16")->tensors, 3);
+    tp_run_clear(&run);
+}
+
+/* Five blocks: one of zeros, one with a NaN, one with an infinity, and two
+ * of numbers. */
+Test(quant_groups, count_blocks_without_a_scale)
+{
+    static float codes[5][32];
+    for (int i = 0; i < 32; i++)
+        codes[0][i] = codes[2][i] = codes[3][i] = codes[4][i] = (float)i + 1;
+    codes[2][7] = NAN;
+    codes[3][31] = -INFINITY;
+    struct tp_run run = {.rows = NULL};
+    struct tp_row *row = add_values(&run, (double[]){1}, 1, 1);
+    run.quant.plan = plan_of("mxfp4");
+    static struct tp_quant_choice choice;
+    tp_quant_choose(&run.quant.plan, TP_FLOAT32, NULL, &choice);
+    const struct tp_quant_rows rows = {.dtype = TP_FLOAT32,
+                                       .tensor_amax = 32,
+                                       .codes = codes,
+                                       .rows = 5,
+                                       .row_length = 32};
+    tp_quant_blocks(&choice.specs[0], &rows, &choice.errors[0]);
+    row->quant = tp_quant_pack(&choice, &run.arena);
+    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
+    const struct tp_table table = groups_table(&run);
+    static const struct {
+        const char *column;
+        double count;
+    } known[] = {{"nonfinite_blocks", 2}, {"zero_blocks", 1}};
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_eq(tp_cell_number(&table, 0,
+                                    tp_table_column(&table, known[i].column)),
+                     known[i].count, "%s", known[i].column);
+    cr_assert_str_eq(
+        tp_cell_text(&table, 0, tp_table_column(&table, "mx_nonfinite")),
+        "block");
     tp_run_clear(&run);
 }
 
