@@ -7,10 +7,10 @@
 /*
  * Which number format to take for a group of tensors: the narrowest that
  * reaches plan->min_sqnr in all tensors together and in the worst of them,
- * keeps underflow within plan->max_underflow and makes no infinity or NaN
- * and loses no infinity;
- * among equally wide ones the one with the best SQNR. Only formats narrower than what is stored are looked at; when none
- * will do, the advice is to keep that.
+ * keeps underflow within plan->max_underflow, makes no infinity or NaN and
+ * loses no infinity; among equally wide ones the one with the best SQNR.
+ * Only formats narrower than what is stored are looked at; when none will
+ * do, the advice is to keep that.
  */
 
 struct tp_recommend_input {
