@@ -10,6 +10,7 @@
 #include "analyze/row.h"
 #include "analyze/scan.h"
 #include "base/text.h"
+#include "data/dtype.h"
 #include "formats/reader.h"
 
 /* What one file gave; a slot per file makes the result independent of the
@@ -305,13 +306,14 @@ static void note_conflicts(struct tp_run *run,
                     count, count == 1 ? "" : "s", where, first);
 }
 
-/* Says once that integers and the like have no quantisation rows. */
-static void note_unquantised(struct tp_run *run)
+/* Says once that integers have no quantisation rows. */
+static void note_integers(struct tp_run *run)
 {
     size_t count = 0;
     const struct tp_row *first = NULL;
     for (size_t i = 0; i < run->row_count && run->quant.plan.count; i++) {
-        if (run->rows[i].quant)
+        enum tp_dtype dtype = tp_dtype_by_name(run->rows[i].dtype);
+        if (tp_dtype_info(dtype)->kind != TP_CLASS_INTEGER)
             continue;
         first = count++ ? first : &run->rows[i];
     }
@@ -321,6 +323,47 @@ static void note_unquantised(struct tp_run *run)
                     "/quantization. First: %s (%s)",
                     count, count == 1 ? " is" : "s are",
                     count == 1 ? "has" : "have", first->file, first->dtype);
+}
+
+/* The first cast wanted of a row of numbers that it cannot have, or NULL. */
+static const struct tp_quant_cast *
+missing_cast(const struct tp_quant_plan *plan, const struct tp_row *row)
+{
+    enum tp_dtype dtype = tp_dtype_by_name(row->dtype);
+    if (tp_dtype_info(dtype)->kind == TP_CLASS_INTEGER)
+        return NULL;
+    for (size_t i = 0; i < plan->scaled; i++) {
+        const struct tp_quant_cast *cast = &plan->casts[i];
+        bool wanted = cast->listed || !strcmp(cast->format, row->target_format);
+        if (wanted && !tp_quant_applies(&cast->spec, dtype))
+            return cast;
+    }
+    return NULL;
+}
+
+/* Says once which formats were left out for some dtypes. */
+static void note_missing_casts(struct tp_run *run)
+{
+    size_t count = 0;
+    const struct tp_row *first = NULL;
+    const struct tp_quant_cast *cast = NULL;
+    for (size_t i = 0; i < run->row_count; i++) {
+        const struct tp_quant_cast *missing =
+            missing_cast(&run->quant.plan, &run->rows[i]);
+        if (!missing || count++)
+            continue;
+        first = &run->rows[i];
+        cast = missing;
+    }
+    bool hybrid = cast && cast->spec.rounding == TP_ROUND_HYBRID;
+    if (count)
+        tp_run_note(run,
+                    "%zu tensor%s no rows for formats that do not apply to "
+                    "their dtype. First: %s (%s): %s%s%s",
+                    count, count == 1 ? " has" : "s have", first->file,
+                    first->dtype, cast->format,
+                    hybrid ? ", rounding " : "",
+                    hybrid ? cast->rounding : "");
 }
 
 static void add_totals(struct tp_run *run, const struct file_result *result,
@@ -363,7 +406,8 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     if (c->options->quant)
         run->quant.plan = *c->options->quant;
     note_conflicts(run, results);
-    note_unquantised(run);
+    note_integers(run);
+    note_missing_casts(run);
     tp_row_note_unknown_types(run);
     return tp_run_number(run, err);
 }

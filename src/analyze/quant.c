@@ -61,19 +61,32 @@ static void add_cast(struct tp_quant_plan *plan,
     };
 }
 
+/* A word of the list that is not a format. */
+static enum tp_status fail_word(const char *list, const char *word,
+                                size_t length, struct tp_error *err)
+{
+    if (length == 0)
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--formats has an empty name in \"%s\"", list);
+    if (length == 4 && !memcmp(word, "none", 4))
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--formats takes \"none\" alone, not with others");
+    return fail_unknown(word, length, err);
+}
+
 /* The words of --formats; `named` is set when it is among them. */
 static enum tp_status add_listed(const char *list,
                                  const struct tp_quant_spec *common,
                                  struct tp_quant_plan *plan, bool *named,
                                  struct tp_error *err)
 {
-    for (const char *word = list; *word;) {
+    for (const char *word = list;; word++) {
         size_t length = strcspn(word, ",");
         const struct tp_number *number = number_of(word, length);
         if (length == 5 && !memcmp(word, "named", 5)) {
             *named = true;
         } else if (!number) {
-            return fail_unknown(word, length, err);
+            return fail_word(list, word, length, err);
         } else if (tp_quant_plan_find(plan, number->id) == plan->count) {
             struct tp_quant_spec spec = *common;
             spec.number = number;
@@ -82,11 +95,9 @@ static enum tp_status add_listed(const char *list,
             add_cast(plan, &spec, true);
         }
         word += length;
-        word += *word == ',' && word[1];
-        if (*word == ',')
-            return fail_unknown("", 0, err);
+        if (!*word)
+            return TP_OK;
     }
-    return TP_OK;
 }
 
 /* Formats that no tensor has unless its file names them. */

@@ -100,7 +100,7 @@ static int compare_placed(const void *left, const void *right)
 /* What is gathered of a group under one cast. */
 struct gather {
     struct tp_quant_error sum;
-    uint64_t tensors;
+    uint64_t tensors, infinite;
     int32_t scale_min, scale_max;
     double worst;
 };
@@ -134,8 +134,11 @@ static void add_row(const struct maker *maker, const struct tp_row *row)
     size_t cast;
     tp_summary_merge_packed(maker->summary, row->packed);
     for (const uint8_t *at = tp_quant_next(row->quant, &cast, &error); at;
-         at = tp_quant_next(at, &cast, &error))
+         at = tp_quant_next(at, &cast, &error)) {
+        maker->gathers[cast].infinite +=
+            row->counts.pos_inf + row->counts.neg_inf;
         add_error(&maker->gathers[cast], &error);
+    }
 }
 
 /* Shares of the nonzero elements by what HiF8 keeps of them. */
@@ -171,15 +174,36 @@ static void fill_group(const struct maker *maker, size_t which,
     group->sqnr_worst_db =
         isfinite(gather->worst) ? gather->worst : group->metrics.sqnr_db;
     group->nonfinite_out = gather->sum.nonfinite_out;
+    group->finite = gather->sum.values - gather->sum.nonfinite_in;
+    group->summed = gather->sum.summed;
+    group->nonfinite_blocks = gather->sum.nonfinite_blocks;
+    group->zero_blocks = gather->sum.zero_blocks;
+    group->mx_nonfinite = cast->spec.number->kind == TP_NUMBER_ELEMENT
+                              ? ""
+                              : tp_nonfinite_name(cast->spec.nonfinite);
+    group->infinite = gather->infinite;
     for (int i = 0; i < TP_HIF8_REGIMES; i++)
         group->regime[i] = NAN;
     if (!scaled && !strcmp(cast->format, "hif8"))
         fill_regimes(maker->summary, group);
 }
 
-/* The gathered casts become groups, and groups a recommendation. */
+/* The first of the widest dtypes of n rows. */
+static const char *widest_dtype(const struct placed *rows, size_t n)
+{
+    const char *widest = rows[0].row->dtype;
+    for (size_t i = 1; i < n; i++) {
+        const char *dtype = rows[i].row->dtype;
+        if (dtype != widest &&
+            tp_recommend_bits(dtype) > tp_recommend_bits(widest))
+            widest = dtype;
+    }
+    return widest;
+}
+
+/* The gathered casts of n rows become groups, and groups a recommendation. */
 static enum tp_status finish_place(struct maker *maker,
-                                   const struct placed *rows)
+                                   const struct placed *rows, size_t n)
 {
     struct tp_quant *quant = &maker->run->quant;
     size_t first = quant->group_count;
@@ -201,7 +225,7 @@ static enum tp_status finish_place(struct maker *maker,
         .plan = &quant->plan,
         .groups = quant->groups + first,
         .count = quant->group_count - first,
-        .dtype = rows[0].row->dtype,
+        .dtype = widest_dtype(rows, n),
         .arena = &maker->run->arena,
     };
     if (tp_grow(&quant->recommendations, &quant->recommendation_capacity,
@@ -243,7 +267,7 @@ static enum tp_status group_by(struct maker *maker,
                                                  &placed[end].place);
              end++)
             add_row(maker, placed[end].row);
-        status = finish_place(maker, placed + i);
+        status = finish_place(maker, placed + i, end - i);
     }
     return status;
 }

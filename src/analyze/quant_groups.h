@@ -45,6 +45,12 @@ struct tp_quant_group {
     double sqnr_worst_db;         /* the least of a tensor's               */
     struct tp_quant_metrics metrics;
     uint64_t nonfinite_out;       /* finite elements that became NaN, Inf  */
+    uint64_t finite;              /* elements that are finite as stored    */
+    uint64_t summed;              /* of them those that stay finite        */
+    uint64_t infinite;            /* elements that are +-Inf as stored     */
+    uint64_t nonfinite_blocks;    /* of block formats: with a NaN or Inf   */
+    uint64_t zero_blocks;         /* without a finite value but zero       */
+    const char *mx_nonfinite;     /* policy of block formats, else ""      */
     double regime[TP_HIF8_REGIMES]; /* shares of the nonzero elements; NaN
                                        for formats other than HiF8         */
 };
@@ -53,7 +59,7 @@ struct tp_quant_group {
 struct tp_recommendation {
     struct tp_quant_place place;
     uint64_t tensors;
-    const char *dtype;      /* stored, of its first tensor                 */
+    const char *dtype;      /* stored, the widest of its tensors           */
     const char *format;     /* the narrowest that meets the limits; "": none */
     int64_t bits;           /* of one element of it; -1: none              */
     double sqnr_db, underflow_ratio;

@@ -71,6 +71,9 @@ static const struct tp_column group_columns[] = {
     GROUP("hif8_denormal_ratio", "1", REAL, regime[TP_HIF8_DENORMAL]),
     GROUP("hif8_below_ratio", "1", REAL, regime[TP_HIF8_BELOW]),
     GROUP("hif8_above_ratio", "1", REAL, regime[TP_HIF8_ABOVE]),
+    GROUP("nonfinite_blocks", "1", COUNT, nonfinite_blocks),
+    GROUP("zero_blocks", "1", COUNT, zero_blocks),
+    GROUP("mx_nonfinite", "", TEXT, mx_nonfinite),
 };
 
 #define ADVICE(name, unit, type, member)            \

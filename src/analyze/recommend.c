@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "data/dtype.h"
 
@@ -13,15 +12,12 @@ static const struct tp_number *number_of(const struct tp_quant_group *group,
     return plan->casts[group->cast].spec.number;
 }
 
-/* The stored dtype's width in bits; 64 when the name is not known. */
-static int stored_bits(const char *name)
+int tp_recommend_bits(const char *name)
 {
-    for (int i = 0; i < TP_DTYPE_COUNT; i++) {
-        const struct tp_dtype_info *info = tp_dtype_info((enum tp_dtype)i);
-        if (!strcmp(info->name, name))
-            return (int)(8 * info->size / info->parts);
-    }
-    return 64;
+    enum tp_dtype dtype = tp_dtype_by_name(name);
+    if (dtype == TP_DTYPE_COUNT)
+        return 64;
+    return 8 * tp_dtype_info(dtype)->code_size;
 }
 
 /* An infinity or NaN made of a finite value is a loss without bound. What a
@@ -33,11 +29,31 @@ static bool overflows(const struct tp_quant_group *group,
            group->nonfinite_out > 0;
 }
 
+/* An infinity comes out as one where elements have a code for it and no
+ * block makes a NaN of it; otherwise it is lost. */
+static uint64_t lost_infinities(const struct tp_quant_group *group,
+                                const struct tp_quant_plan *plan)
+{
+    const struct tp_number *number = number_of(group, plan);
+    const struct tp_number *element = tp_number_by_id(number->element);
+    bool alone = number->kind == TP_NUMBER_ELEMENT ||
+                 plan->casts[group->cast].spec.nonfinite ==
+                     TP_NONFINITE_ELEMENT;
+    return alone && element && element->has_inf ? 0 : group->infinite;
+}
+
 /* Groups of zeros have no SQNR, and every format holds them. */
 static double sqnr_of(const struct tp_quant_group *group)
 {
     double sqnr = group->metrics.sqnr_db;
     return isnan(sqnr) ? INFINITY : sqnr;
+}
+
+/* Of the worst tensor: a large one must not hide what a small one loses. */
+static double worst_of(const struct tp_quant_group *group)
+{
+    double worst = group->sqnr_worst_db;
+    return fmin(sqnr_of(group), isnan(worst) ? INFINITY : worst);
 }
 
 /* Ratios of no elements do not exist. */
@@ -49,7 +65,8 @@ static bool is_empty(const struct tp_quant_group *group)
 static bool meets(const struct tp_quant_group *group,
                   const struct tp_quant_plan *plan)
 {
-    return sqnr_of(group) >= plan->min_sqnr && !overflows(group, plan) &&
+    return group->summed > 0 && worst_of(group) >= plan->min_sqnr &&
+           !overflows(group, plan) && lost_infinities(group, plan) == 0 &&
            group->metrics.underflow_ratio <= plan->max_underflow;
 }
 
@@ -68,7 +85,7 @@ static const struct tp_quant_group *
 best_of(const struct tp_recommend_input *input, bool scaled, bool failing)
 {
     const struct tp_quant_group *best = NULL;
-    int stored = stored_bits(input->dtype);
+    int stored = tp_recommend_bits(input->dtype);
     for (size_t i = 0; i < input->count; i++) {
         const struct tp_quant_group *group = &input->groups[i];
         const struct tp_quant_plan *plan = input->plan;
@@ -76,7 +93,7 @@ best_of(const struct tp_recommend_input *input, bool scaled, bool failing)
             meets(group, plan) == failing ||
             number_of(group, plan)->bits >= stored)
             continue;
-        if (!best || (failing ? sqnr_of(group) > sqnr_of(best)
+        if (!best || (failing ? worst_of(group) > worst_of(best)
                               : is_better(group, best, plan)))
             best = group;
     }
@@ -127,9 +144,17 @@ static void add_failure(const struct tp_recommend_input *input,
     if (sqnr_of(group) < plan->min_sqnr)
         tp_text_add(text, "%.1f dB is below %g dB", group->metrics.sqnr_db,
                     plan->min_sqnr);
+    else if (worst_of(group) < plan->min_sqnr)
+        tp_text_add(text, "%.1f dB of the worst tensor is below %g dB",
+                    group->sqnr_worst_db, plan->min_sqnr);
     else if (overflows(group, plan))
         tp_text_add(text, "%" PRIu64 " elements overflow",
                     group->nonfinite_out);
+    else if (lost_infinities(group, plan))
+        tp_text_add(text, "%" PRIu64 " infinite elements become NaN or finite",
+                    group->infinite);
+    else if (group->summed == 0)
+        tp_text_add(text, "no element stays finite");
     else
         tp_text_add(text, "%.2g %% underflow is above %g %%",
                     100 * group->metrics.underflow_ratio,
@@ -144,6 +169,10 @@ static void explain_keep(const struct tp_recommend_input *input,
     const struct tp_quant_group *scaled = best_of(input, true, true);
     if (is_empty(&input->groups[0])) {
         tp_text_add(text, "no elements");
+        return;
+    }
+    if (input->groups[0].finite == 0) {
+        tp_text_add(text, "no finite elements");
         return;
     }
     if (!plain && !scaled)

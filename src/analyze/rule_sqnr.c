@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/findings.h"
 #include "base/text.h"
@@ -85,14 +86,16 @@ static double median_of(const double *sqnr, size_t n, double *sorted,
     return (sorted[(kept - 1) / 2] + sorted[kept / 2]) / 2;
 }
 
-/* What the recommendation of the place says, or "". */
+/* What the recommendation of the place says. It asks of every tensor what
+ * failed here, so it cannot be the same format; were it, it would be wrong. */
 static const char *advice_for(const struct tp_rule_input *input,
                               const struct tp_row *row)
 {
     const struct tp_quant *quant = &input->run->quant;
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];
-        if (tp_quant_place_has(&its->place, row))
+        if (tp_quant_place_has(&its->place, row) &&
+            strcmp(its->advice, row->target_format))
             return tp_finding_text(input, "%s%s: %s",
                                    its->advice[0] == 'k' ? "" : "use ",
                                    its->advice, its->reason);

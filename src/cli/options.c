@@ -138,7 +138,8 @@ static enum tp_status set_count(void *slot, const struct tp_option *row,
 static enum tp_status set_real(void *slot, const struct tp_option *row,
                                const char *value, struct tp_error *err)
 {
-    const double most = 1000; /* dB or percent: beyond any use */
+    /* percent; dB are beyond any use at 1000 */
+    const double most = row->offset == AT(max_underflow) ? 100 : 1000;
     char *end;
     double number = strtod(value, &end);
     bool plain = (*value >= '0' && *value <= '9') || *value == '.';

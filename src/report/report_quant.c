@@ -140,7 +140,8 @@ static void add_names(const struct tp_quant *quant, size_t most,
     tp_text_add(text,
                 "  * some finite elements become infinite or NaN, and are "
                 "left out\n  recommended: the narrowest format with at least "
-                "%g dB and at most %g %% underflow;\n  scaled: with a power "
+                "%g dB in each tensor and at most %g %% underflow;\n"
+                "  scaled: with a power "
                 "of two per tensor\n",
                 quant->plan.min_sqnr, 100 * quant->plan.max_underflow);
 }

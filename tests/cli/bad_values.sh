@@ -4,6 +4,7 @@ mkdir d
 for words in "--jobs 0" "--jobs x" "--jobs -3" "--jobs 99999999999" \
     "--plot_format bmp" "--format yaml" "--fail_on maybe" "--device tpu" \
     "--formats hif8,fp7" "--min_sqnr -1" "--max_underflow x" \
+    "--max_underflow 100.1" "--formats none,hif8" "--formats hif8," \
     "--rounding rne" "--mx_scale round" \
     "--output_dir" "--tensor_dir" "--jobs"; do
     # shellcheck disable=SC2086 # two words

@@ -6,6 +6,7 @@
 #include "analyze/figures.h"
 #include "analyze/findings.h"
 #include "analyze/quant_sweep.h"
+#include "analyze/quant_tables.h"
 #include "analyze/recommend.h"
 #include "analyze/tables.h"
 #include "run_maker.h"
@@ -83,7 +84,12 @@ Test(quant_plan, unknown_words_are_usage_errors)
         const char *word;
     } mistakes[] = {
         {{.formats = "hif8,fp7"}, "\"fp7\""},
-        {{.formats = "hif8,,e4m3"}, "\"\""},
+        {{.formats = "hif8,,e4m3"}, "empty name in \"hif8,,e4m3\""},
+        {{.formats = "hif8,"}, "empty name"},
+        {{.formats = ",hif8"}, "empty name"},
+        {{.formats = ""}, "empty name"},
+        {{.formats = "none,hif8"}, "\"none\" alone"},
+        {{.formats = "hif8,none"}, "\"none\" alone"},
         {{.formats = "HIF8"}, "mxfp8_e4m3"},
         {{.formats = "hif8", .rounding = "up"}, "\"up\""},
         {{.formats = "hif8", .mx_scale = "round"}, "\"round\""},
@@ -96,6 +102,47 @@ Test(quant_plan, unknown_words_are_usage_errors)
                      TP_E_USAGE);
         cr_assert_not_null(strstr(err.message, mistakes[i].word), "%s",
                            err.message);
+    }
+}
+
+/* Every torch dtype is there once: float64 and complex128 are too wide for
+ * the hybrid, and MX is not for the three complex dtypes. */
+Test(quant_plan, notes_tell_integers_from_casts_that_do_not_apply)
+{
+    static const struct {
+        const char *formats, *rounding, *words;
+    } runs[] = {
+        {"hif8", "hybrid", "2 tensors have no rows for formats"},
+        {"hif8", "hybrid", "(float64): hif8, rounding hybrid"},
+        {"e5m2,mxfp4", "ta", "3 tensors have no rows for formats"},
+    };
+    const char *srcdir = getenv("srcdir");
+    char file[512];
+    snprintf(file, sizeof file, "%s/testdata/torch/good-dtypes.zip.pt",
+             srcdir ? srcdir : ".");
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        const struct tp_quant_options asked = {.formats = runs[i].formats,
+                                               .rounding = runs[i].rounding};
+        const char *const roots[] = {file};
+        struct tp_quant_plan plan;
+        cr_assert_eq(tp_quant_plan_make(&asked, &plan, NULL), TP_OK);
+        const struct tp_collect_options options = {
+            .roots = roots, .root_count = 1, .quant = &plan};
+        struct tp_run run = {.rows = NULL};
+        struct tp_pool *pool = NULL;
+        cr_assert_eq(tp_pool_new(1, &pool, NULL), TP_OK);
+        cr_assert_eq(tp_collect(pool, &options, &run, NULL), TP_OK);
+        size_t found = 0, integers = 0;
+        for (size_t k = 0; k < run.note_count; k++) {
+            found += strstr(run.notes[k], runs[i].words) != NULL;
+            integers += strstr(run.notes[k], "not floating-point") &&
+                        !strstr(run.notes[k], "(float") &&
+                        !strstr(run.notes[k], "(complex");
+        }
+        cr_assert_eq(found, 1, "%s", runs[i].words);
+        cr_assert_eq(integers, 1);
+        tp_run_clear(&run);
+        tp_pool_free(pool);
     }
 }
 
@@ -173,6 +220,13 @@ static struct tp_row *add_values(struct tp_run *run, double *values, size_t n,
     return row;
 }
 
+static struct tp_table groups_table(const struct tp_run *run)
+{
+    struct tp_table rows, groups, advice;
+    tp_quant_tables_make(run, &rows, &groups, &advice);
+    return groups;
+}
+
 static const struct tp_quant_group *
 group_of(const struct tp_run *run, enum tp_quant_grouping grouping,
          int64_t layer, const char *format)
@@ -225,6 +279,43 @@ Test(quant_groups, pool_the_errors_of_their_tensors)
     tp_run_clear(&run);
 }
 
+/* Five blocks: one of zeros, one with a NaN, one with an infinity, and two
+ * of numbers. */
+Test(quant_groups, count_blocks_without_a_scale)
+{
+    static float codes[5][32];
+    for (int i = 0; i < 32; i++)
+        codes[0][i] = codes[2][i] = codes[3][i] = codes[4][i] = (float)i + 1;
+    codes[2][7] = NAN;
+    codes[3][31] = -INFINITY;
+    struct tp_run run = {.rows = NULL};
+    struct tp_row *row = add_values(&run, (double[]){1}, 1, 1);
+    run.quant.plan = plan_of("mxfp4");
+    static struct tp_quant_choice choice;
+    tp_quant_choose(&run.quant.plan, TP_FLOAT32, NULL, &choice);
+    const struct tp_quant_rows rows = {.dtype = TP_FLOAT32,
+                                       .tensor_amax = 32,
+                                       .codes = codes,
+                                       .rows = 5,
+                                       .row_length = 32};
+    tp_quant_blocks(&choice.specs[0], &rows, &choice.errors[0]);
+    row->quant = tp_quant_pack(&choice, &run.arena);
+    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
+    const struct tp_table table = groups_table(&run);
+    static const struct {
+        const char *column;
+        double count;
+    } known[] = {{"nonfinite_blocks", 2}, {"zero_blocks", 1}};
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_eq(tp_cell_number(&table, 0,
+                                    tp_table_column(&table, known[i].column)),
+                     known[i].count, "%s", known[i].column);
+    cr_assert_str_eq(
+        tp_cell_text(&table, 0, tp_table_column(&table, "mx_nonfinite")),
+        "block");
+    tp_run_clear(&run);
+}
+
 Test(quant_groups, say_which_scales_tensors_got)
 {
     struct tp_run run = {.rows = NULL};
@@ -243,6 +334,21 @@ Test(quant_groups, say_which_scales_tensors_got)
         scaled++;
     }
     cr_assert_eq(scaled, 1);
+    tp_run_clear(&run);
+}
+
+/* BF16 is no gain for a BF16 tensor, but it is for the FP32 one beside it. */
+Test(quant_groups, take_the_widest_dtype)
+{
+    struct tp_run run = {.rows = NULL};
+    run.quant.plan = plan_of("bf16");
+    for (int64_t i = 0; i < 3; i++)
+        add_values(&run, (double[]){1.125}, 1, 1);
+    run.rows[1].dtype = "float32";
+    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
+    cr_assert_eq(run.quant.recommendation_count, 2);
+    cr_assert_str_eq(run.quant.recommendations[0].dtype, "float32");
+    cr_assert_str_eq(run.quant.recommendations[0].advice, "bf16");
     tp_run_clear(&run);
 }
 
@@ -295,6 +401,9 @@ static struct tp_quant_group made(const struct tp_quant_plan *plan,
         .cast = cast,
         .format = plan->casts[cast].format,
         .tensors = 1,
+        .finite = 1,
+        .summed = 1,
+        .sqnr_worst_db = sqnr,
         .metrics = {.sqnr_db = sqnr, .underflow_ratio = underflow},
     };
 }
@@ -328,7 +437,7 @@ Test(recommend, takes_the_narrowest_and_then_the_best)
     cr_assert_eq(advice.bits, 8);
     cr_assert_str_eq(advice.scaled_format, "hif8");
     cr_assert_not_null(strstr(advice.reason, "30.0 dB"));
-    groups[3].metrics.sqnr_db = 20;
+    groups[3].metrics.sqnr_db = groups[3].sqnr_worst_db = 20;
     advice = advise(&plan, groups, 6, &arena);
     cr_assert_str_eq(advice.advice, "mxfp4", "the limit itself will do");
     tp_arena_clear(&arena);
@@ -365,10 +474,54 @@ Test(recommend, keeps_what_is_stored_and_says_why)
     cr_assert_str_eq(advice.advice, "keep bfloat16", "fp16 is as wide");
     cr_assert_not_null(strstr(advice.reason, "hif8: 12.0 dB is below 20 dB"));
     cr_assert_not_null(strstr(advice.reason, "hif8 scaled: 18.0 dB"));
-    groups[0].metrics.sqnr_db = 40;
+    groups[0].metrics.sqnr_db = groups[0].sqnr_worst_db = 40;
     groups[0].metrics.underflow_ratio = 0.02;
     advice = advise(&plan, groups, 3, &arena);
     cr_assert_not_null(strstr(advice.reason, "2 % underflow is above 1 %"));
+    tp_arena_clear(&arena);
+}
+
+Test(recommend, lets_no_large_tensor_hide_a_small_one)
+{
+    struct tp_quant_plan plan = plan_of("hif8,e4m3");
+    struct tp_arena arena = {.blocks = NULL};
+    struct tp_quant_group groups[] = {made(&plan, 0, 31, 0),
+                                      made(&plan, 1, 26, 0)};
+    groups[0].sqnr_worst_db = 7;
+    struct tp_recommendation advice = advise(&plan, groups, 2, &arena);
+    cr_assert_str_eq(advice.advice, "e4m3");
+    advice = advise(&plan, groups, 1, &arena);
+    cr_assert_str_eq(advice.advice, "keep bfloat16");
+    cr_assert_str_eq(advice.reason,
+                     "hif8: 7.0 dB of the worst tensor is below 20 dB");
+    tp_arena_clear(&arena);
+}
+
+Test(recommend, needs_finite_elements_and_keeps_infinities)
+{
+    struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e5m2");
+    struct tp_arena arena = {.blocks = NULL};
+    struct tp_quant_group groups[] = {made(&plan, 2, INFINITY, 0),
+                                      made(&plan, 1, INFINITY, 0),
+                                      made(&plan, 0, 30, 0)};
+    for (size_t i = 0; i < 3; i++)
+        groups[i].infinite = 3;
+    struct tp_recommendation advice = advise(&plan, groups, 3, &arena);
+    cr_assert_str_eq(advice.advice, "hif8", "of these it alone has Inf");
+    advice = advise(&plan, groups, 2, &arena);
+    cr_assert_str_eq(advice.advice, "keep bfloat16");
+    cr_assert_not_null(strstr(advice.reason, "3 infinite elements become"),
+                       "%s", advice.reason);
+    plan.casts[2].spec.nonfinite = TP_NONFINITE_ELEMENT;
+    advice = advise(&plan, groups, 2, &arena);
+    cr_assert_str_eq(advice.advice, "mxfp8_e5m2", "E5M2 elements have Inf");
+    for (size_t i = 0; i < 3; i++) {
+        groups[i].infinite = groups[i].finite = groups[i].summed = 0;
+        groups[i].metrics.sqnr_db = groups[i].sqnr_worst_db = NAN;
+    }
+    advice = advise(&plan, groups, 3, &arena);
+    cr_assert_str_eq(advice.advice, "keep bfloat16");
+    cr_assert_str_eq(advice.reason, "no finite elements");
     tp_arena_clear(&arena);
 }
 
@@ -413,6 +566,8 @@ static int severity_of(const double *sqnr, size_t count)
             least = fmin(least, sqnr[k]);
         cr_assert_float_eq(findings.rows[i].value, least, 1e-9);
         cr_assert_not_null(strstr(findings.rows[i].evidence, "hif8"));
+        cr_assert_null(strstr(findings.rows[i].suggestion, "use hif8:"), "%s",
+                       findings.rows[i].suggestion);
     }
     tp_findings_clear(&findings);
     tp_run_clear(&run);
@@ -433,6 +588,11 @@ Test(rule_sqnr, judges_against_the_limit_and_the_place)
         {{19, 18, 19, 18, 19, 9}, TP_SEVERITY_MEDIUM}, /* lost anywhere */
         {{9, 9, 9, 9, 9, 9}, TP_SEVERITY_MEDIUM},
     };
+    /* all 40 together have 22 dB */
+    double one_bad[40] = {7};
+    for (size_t i = 1; i < 40; i++)
+        one_bad[i] = 31;
+    cr_assert_eq(severity_of(one_bad, 40), TP_SEVERITY_MEDIUM);
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         int level = severity_of(runs[i].sqnr, 6);
         cr_assert_eq(level, runs[i].level, "run %zu: %d", i, level);
