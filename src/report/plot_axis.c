@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/plot_axis.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -11,10 +12,10 @@ enum { NUMBER_MAX = 28 };
 
 /* Which columns of a kind lie on which axis, as bit masks. */
 static const unsigned axis_columns[TP_PANEL_KINDS][3] = {
-    [TP_PANEL_LINES] = {1, 2, 0},        [TP_PANEL_STEPS] = {1, 2, 0},
-    [TP_PANEL_BANDS] = {1, 0xfe, 0},     [TP_PANEL_BOXES] = {0xfe, 1, 0},
-    [TP_PANEL_BARS] = {2, 1, 0},         [TP_PANEL_SHARES] = {6, 1, 0},
-    [TP_PANEL_HEAT] = {1, 2, 4},         [TP_PANEL_CLOUD] = {1, 2, 4},
+    [TP_PANEL_LINES] = {1, 2, 0},     [TP_PANEL_STEPS] = {1, 2, 0},
+    [TP_PANEL_BANDS] = {1, 0xfe, 0},  [TP_PANEL_BOXES] = {0xfe, 1, 0},
+    [TP_PANEL_BARS] = {2, 1, 0},      [TP_PANEL_SHARES] = {6, 1, 0},
+    [TP_PANEL_HEAT] = {1, 2, 4},      [TP_PANEL_CLOUD] = {1, 2, 4},
     [TP_PANEL_SPREAD] = {1, 0x3e, 0},
 };
 
@@ -80,6 +81,8 @@ static void find_extent(const struct tp_panel *panel, unsigned columns,
                 continue;
             }
             double at = tp_axis_position(drawn, value);
+            if (!isfinite(at))
+                continue;
             drawn->lo = fmin(drawn->lo, at);
             drawn->hi = fmax(drawn->hi, at);
         }
@@ -146,12 +149,23 @@ static void settle_linear(struct tp_drawn_axis *drawn)
     }
 }
 
+/* Float64 values near their ends make a range that no double holds: without
+ * this, tics would be counted off for ever. */
+static void keep_finite(struct tp_drawn_axis *drawn)
+{
+    const double most = DBL_MAX / 8; /* a width and its margins still fit */
+    drawn->lo = fmax(-most, fmin(drawn->lo, most));
+    drawn->hi = fmax(-most, fmin(drawn->hi, most));
+    if (!(drawn->hi > drawn->lo))
+        drawn->hi = drawn->lo + fmax(1, fabs(drawn->lo) * 1e-6);
+}
+
 void tp_axis_resolve(const struct tp_panel *panel, enum tp_axis_name name,
                      struct tp_drawn_axis *drawn)
 {
-    const struct tp_axis *axis =
-        name == TP_AXIS_X ? &panel->x
-                          : name == TP_AXIS_Y ? &panel->y : &panel->z;
+    const struct tp_axis *axis = name == TP_AXIS_X   ? &panel->x
+                                 : name == TP_AXIS_Y ? &panel->y
+                                                     : &panel->z;
     *drawn = (struct tp_drawn_axis){.axis = axis};
     if (axis->scale == TP_SCALE_ROWS) {
         drawn->lo = (double)axis->tic_count - 0.4;
@@ -166,10 +180,11 @@ void tp_axis_resolve(const struct tp_panel *panel, enum tp_axis_name name,
     else
         settle_linear(drawn);
     add_margin(panel, name, drawn);
-    if (axis->limited) {
-        drawn->lo = tp_axis_position(drawn, axis->min);
-        drawn->hi = tp_axis_position(drawn, axis->max);
-    }
+    double lo = axis->limited ? tp_axis_position(drawn, axis->min) : NAN;
+    double hi = axis->limited ? tp_axis_position(drawn, axis->max) : NAN;
+    drawn->lo = isfinite(lo) ? lo : drawn->lo;
+    drawn->hi = isfinite(hi) ? hi : drawn->hi;
+    keep_finite(drawn);
 }
 
 /* The text of a tic is a format to gnuplot, so each % is doubled. */
@@ -210,9 +225,11 @@ static double exponent_step(double width, size_t wanted)
 {
     static const double steps[] = {1, 2, 4, 5, 8, 10, 16, 20, 32, 40, 64};
     size_t last = sizeof steps / sizeof *steps - 1, i = 0;
-    while (i < last && width / steps[i] > (double)wanted)
+    double most = wanted ? (double)wanted : 1;
+    while (i < last && width / steps[i] > most)
         i++;
-    return steps[i];
+    /* float64 spans 2^-1074 .. 2^1024: a multiple of the last step */
+    return steps[i] * fmax(1, ceil(width / steps[i] / most));
 }
 
 static void log_tics(const struct tp_drawn_axis *drawn, size_t wanted,

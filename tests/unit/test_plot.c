@@ -61,8 +61,8 @@ static void make_all(struct tp_panel *panels, struct tp_series *series,
     for (int k = 0; k < TP_PANEL_KINDS; k++) {
         series[k] = all[k];
         panels[k] = make_panel((enum tp_panel_kind)k, name, &series[k], 1);
-        bool lying = k == TP_PANEL_BOXES || k == TP_PANEL_BARS ||
-                     k == TP_PANEL_SHARES;
+        bool lying =
+            k == TP_PANEL_BOXES || k == TP_PANEL_BARS || k == TP_PANEL_SHARES;
         if (lying)
             panels[k].y = (struct tp_axis){
                 .scale = TP_SCALE_ROWS, .tics = rows, .tic_count = 2};
@@ -70,8 +70,7 @@ static void make_all(struct tp_panel *panels, struct tp_series *series,
 }
 
 static struct tp_figure make_figure(const char *id,
-                                    const struct tp_panel *panels,
-                                    size_t count)
+                                    const struct tp_panel *panels, size_t count)
 {
     return (struct tp_figure){.id = id,
                               .category = "statistics",
@@ -115,8 +114,8 @@ static int count_files(const char *path)
     if (!dir)
         return -1;
     for (struct dirent *entry; (entry = readdir(dir));)
-        n += strcmp(entry->d_name, ".") != 0 &&
-             strcmp(entry->d_name, "..") != 0;
+        n +=
+            strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     closedir(dir);
     return n;
 }
@@ -130,8 +129,7 @@ static bool have_gnuplot(void)
 }
 
 static struct tp_plot_result write_all(const struct tp_figure *figures,
-                                       size_t count, const char *dir,
-                                       bool draw)
+                                       size_t count, const char *dir, bool draw)
 {
     struct tp_plot_options options = {
         .output_dir = dir, .format = TP_PLOT_PNG, .jobs = 2, .draw = draw};
@@ -149,37 +147,34 @@ Test(plot, table_of_a_tiny_figure)
     const double second[] = {1, NAN};
     const struct tp_series series[] = {{"bf16", xy, 2, 0},
                                        {"hif\n8", second, 1, 0}};
-    struct tp_panel panel =
-        make_panel(TP_PANEL_LINES, "std", series, 2);
+    struct tp_panel panel = make_panel(TP_PANEL_LINES, "std", series, 2);
     struct tp_figure figure = make_figure("tiny", &panel, 1);
     struct tp_text out = {0};
     tp_plot_table(&figure, &out);
-    cr_expect_str_eq(tp_text_get(&out),
-                     "# statistics/tiny\n"
-                     "# A caption\n"
-                     "# panel 1 (lines): std\n"
-                     "# series: bf16\n"
-                     "# x: x [1]\n"
-                     "# y: y [1]\n"
-                     "# value: z [1]\n"
-                     "# x\ty\n"
-                     "1\t0.5\n"
-                     "2\t0.25\n"
-                     "\n\n"
-                     "# panel 1 (lines): std\n"
-                     "# series: hif\\x0a8\n"
-                     "# x: x [1]\n"
-                     "# y: y [1]\n"
-                     "# value: z [1]\n"
-                     "# x\ty\n"
-                     "1\tNaN\n");
+    cr_expect_str_eq(tp_text_get(&out), "# statistics/tiny\n"
+                                        "# A caption\n"
+                                        "# panel 1 (lines): std\n"
+                                        "# series: bf16\n"
+                                        "# x: x [1]\n"
+                                        "# y: y [1]\n"
+                                        "# value: z [1]\n"
+                                        "# x\ty\n"
+                                        "1\t0.5\n"
+                                        "2\t0.25\n"
+                                        "\n\n"
+                                        "# panel 1 (lines): std\n"
+                                        "# series: hif\\x0a8\n"
+                                        "# x: x [1]\n"
+                                        "# y: y [1]\n"
+                                        "# value: z [1]\n"
+                                        "# x\ty\n"
+                                        "1\tNaN\n");
     tp_text_clear(&out);
 }
 
 Test(plot, script_says_what_it_draws)
 {
-    const struct tp_series series[] = {{"bf16", xy, 3, 0},
-                                       {"hif8", xy, 3, 0}};
+    const struct tp_series series[] = {{"bf16", xy, 3, 0}, {"hif8", xy, 3, 0}};
     struct tp_panel panel = make_panel(TP_PANEL_LINES, "it's", series, 2);
     panel.y = (struct tp_axis){.label = "std [1]", .scale = TP_SCALE_LOG2};
     struct tp_figure figure = make_figure("tiny", &panel, 1);
@@ -208,10 +203,17 @@ static const char *const hostile[] = {
     "`touch broken`",
     "\"; system \"touch broken\" #",
     "line\nsystem('touch broken')\n",
-    "back\\", "\\'; system('touch broken')",
-    "@macro", "%s%n%d %", "{/Bold x}_a^b",
-    "\xe4\xbd\xa0\xe5\xa5\xbd", "\xff\xfe",
-    "", "a\tb", "$1 ${x}", "!touch broken",
+    "back\\",
+    "\\'; system('touch broken')",
+    "@macro",
+    "%s%n%d %",
+    "{/Bold x}_a^b",
+    "\xe4\xbd\xa0\xe5\xa5\xbd",
+    "\xff\xfe",
+    "",
+    "a\tb",
+    "$1 ${x}",
+    "!touch broken",
 };
 enum { HOSTILE = sizeof hostile / sizeof *hostile };
 
@@ -224,7 +226,8 @@ Test(plot, quoted_names_are_one_line_of_ascii)
         cr_expect(text[0] == '\'' && text[out.length - 1] == '\'');
         for (size_t k = 1; k + 1 < out.length; k++)
             cr_expect(text[k] >= 0x20 && text[k] <= 0x7e && text[k] != '`' &&
-                      text[k] != '\'', "%s", text);
+                          text[k] != '\'',
+                      "%s", text);
         tp_text_clear(&out);
     }
 }
@@ -251,12 +254,10 @@ Test(plot, what_is_cut_is_what_is_shown)
     cr_expect_str_eq(tp_text_get(&out), "'...query\\xfb'");
     out.length = 0;
     tp_plot_quote(&out, "\xff\xfe\xfd\xfc.query\xfb", 26, 9);
-    cr_expect_str_eq(tp_text_get(&out),
-                     "'\\xff\\xfe\\xfd\\xfc.query\\xfb'");
+    cr_expect_str_eq(tp_text_get(&out), "'\\xff\\xfe\\xfd\\xfc.query\\xfb'");
     out.length = 0;
     tp_plot_quote(&out, "\xff\xfe\xfd\xfc.query\xfb", 25, 5);
-    cr_expect_str_eq(tp_text_get(&out),
-                     "'\\xff\\xfe\\xfd\\xfc.que...y\\xfb'");
+    cr_expect_str_eq(tp_text_get(&out), "'\\xff\\xfe\\xfd\\xfc.que...y\\xfb'");
     tp_text_clear(&out);
 }
 
@@ -299,6 +300,33 @@ Test(plot, a_panel_without_colours_has_no_colour_bar)
     tp_plot_script(&figure, "png", &out);
     cr_expect_not_null(strstr(tp_text_get(&out), "\nset colorbox"));
     tp_text_clear(&out);
+}
+
+/* float64 spans 2^-1074 .. 2^1024, and an axis may be wider still. */
+Test(plot, the_widest_axis_has_few_tics, .timeout = 10)
+{
+    static const double ends[] = {1e308,  -1e308,  -1e308,   1e308,
+                                  5e-324, 1.7e308, INFINITY, NAN};
+    static const enum tp_scale scales[] = {TP_SCALE_LINEAR, TP_SCALE_INTEGER,
+                                           TP_SCALE_LOG2, TP_SCALE_LOG10,
+                                           TP_SCALE_SIGNED_LOG2};
+    for (size_t i = 0; i < 2 * sizeof scales / sizeof *scales; i++) {
+        const struct tp_series series = {"s", ends, 4, 0};
+        struct tp_panel panel = make_panel(TP_PANEL_LINES, "t", &series, 1);
+        panel.x.scale = panel.y.scale = scales[i / 2];
+        panel.x.inner = panel.y.inner = -1074;
+        if (i % 2) {
+            panel.x.limited = true;
+            panel.x.min = -INFINITY;
+            panel.x.max = INFINITY;
+        }
+        const struct tp_figure figure = make_figure("wide", &panel, 1);
+        struct tp_text script = {0};
+        tp_plot_script(&figure, "png", &script);
+        cr_assert_not(script.failed);
+        cr_assert_lt(script.length, 20000, "scale %zu", i);
+        tp_text_clear(&script);
+    }
 }
 
 Test(plot, every_kind_has_its_template)
@@ -357,8 +385,7 @@ Test(plot_files, svg_and_pdf)
                                           .jobs = 1,
                                           .draw = true};
         struct tp_plot_result result;
-        cr_assert_eq(tp_plot_write(&figure, 1, &options, &result, NULL),
-                     TP_OK);
+        cr_assert_eq(tp_plot_write(&figure, 1, &options, &result, NULL), TP_OK);
         cr_expect_eq(result.drawn, 1, "%s", result.warning);
     }
     /* a picture of the other format would show an earlier run */
@@ -471,8 +498,7 @@ Test(plot_files, a_stop_ends_gnuplot, .timeout = 30)
     /* it has begun a picture, and never ends */
     be_gnuplot("#!/bin/sh\ntouch statistics/.a.$PPID.png begun\n"
                "exec sleep 1000\n");
-    struct sigaction action = {.sa_handler = on_alarm,
-                               .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     sigaction(SIGALRM, &action, NULL);
     alarm(2);
     time_t before = time(NULL);
@@ -514,13 +540,15 @@ Test(plot_files, why_gnuplot_failed_is_said)
     be_gnuplot("#!/bin/sh\necho >&2; printf 'no \\033[1mfonts' >&2; exit 3\n");
     cr_assert_eq(draw_three(options, &result), TP_OK);
     cr_expect_eq(result.failed, 3);
-    cr_expect_eq(strncmp(result.warning, "gnuplot ended with status 3 (its "
-                                         "first words: no ", 49), 0, "%s",
-                 result.warning);
+    cr_expect_eq(strncmp(result.warning,
+                         "gnuplot ended with status 3 (its "
+                         "first words: no ",
+                         49),
+                 0, "%s", result.warning);
     cr_expect_null(strchr(result.warning, 033), "a terminal obeys it");
-    cr_expect_not_null(strstr(result.warning,
-                              "fonts): 3 figures are not drawn"), "%s",
-                       result.warning);
+    cr_expect_not_null(
+        strstr(result.warning, "fonts): 3 figures are not drawn"), "%s",
+        result.warning);
     be_gnuplot("#!/bin/sh\nkill -9 $$\n");
     cr_assert_eq(draw_three(options, &result), TP_OK);
     cr_expect_str_eq(result.warning, "gnuplot was ended by signal 9: 3 "
