@@ -33,6 +33,11 @@ TSAN_OPTIONS=$options${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 LSAN_OPTIONS=log_path=$reports/report${LSAN_OPTIONS:+:$LSAN_OPTIONS}
 export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS LSAN_OPTIONS
 
+# Criterion 2.4.1 loses 48 bytes of its own when two tests with a time limit
+# run at once. make -j runs the programs side by side.
+CRITERION_JOBS=1
+export CRITERION_JOBS
+
 timeout "${TP_TEST_SECONDS:-900}" "$@" < /dev/null
 status=$?
 test $status -eq 124 && echo "guard.sh: stopped after too long" >&2
