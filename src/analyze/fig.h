@@ -77,6 +77,10 @@ struct tp_pick tp_pick_named(const struct tp_facts *facts, struct tp_pick pick,
 bool tp_picked(const struct tp_facts *facts, const struct tp_pick *pick,
                size_t row);
 
+/* The counts of all picked rows together. */
+struct tp_counts tp_picked_counts(const struct tp_facts *facts,
+                                  const struct tp_pick *pick);
+
 enum { TP_CHOICE_MAX = 32 };
 
 /* Values of a label that are shown: all, or the most telling ones. */

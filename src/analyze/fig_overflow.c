@@ -12,14 +12,9 @@ static void loss_bars(struct tp_fig *fig)
     tp_choose(fig->facts, &all, TP_KEY_QUANT, TP_PANEL_SERIES_MAX, &choice);
     double *shares = tp_fig_alloc(fig, 4 * choice.count + 1, sizeof *shares);
     for (size_t i = 0; shares && i < choice.count; i++) {
-        struct tp_counts counts = {0};
         struct tp_pick pick =
             tp_pick_with(all, TP_KEY_QUANT, choice.codes[i]);
-        for (size_t r = 0; r < fig->facts->run->row_count; r++) {
-            if (tp_picked(fig->facts, &pick, r))
-                tp_counts_merge(&counts,
-                                &fig->facts->run->rows[r].packed->counts);
-        }
+        struct tp_counts counts = tp_picked_counts(fig->facts, &pick);
         double n = counts.judged ? (double)counts.judged : NAN;
         shares[4 * i] = (double)counts.upper_overflow / n;
         shares[4 * i + 1] = (double)counts.lower_overflow / n;

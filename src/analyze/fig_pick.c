@@ -81,6 +81,17 @@ bool tp_picked(const struct tp_facts *facts, const struct tp_pick *pick,
     return true;
 }
 
+struct tp_counts tp_picked_counts(const struct tp_facts *facts,
+                                  const struct tp_pick *pick)
+{
+    struct tp_counts counts = {0};
+    for (size_t r = 0; r < facts->run->row_count; r++) {
+        if (tp_picked(facts, pick, r))
+            tp_counts_merge(&counts, &facts->run->rows[r].packed->counts);
+    }
+    return counts;
+}
+
 /* A value of a label and how much there is of it. */
 struct weight {
     int32_t code;
