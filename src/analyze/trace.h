@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_ANALYZE_TRACE_H
+#define TP_ANALYZE_TRACE_H
+
+#include <signal.h>
+
+#include "analyze/findings.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "data/events.h"
+
+/*
+ * Profiler traces: what is known of one trace, and of all of a run.
+ *
+ *   path -> events (formats/trace.h) -> index (nesting, launch links, steps)
+ *        -> rows of numbers (one function per table) -> verdict and findings
+ *
+ * Times are integer nanoseconds while they are computed and microseconds in
+ * rows. The *window* W of a trace reaches from the start of its first to the
+ * end of its last ProfilerStep (without steps: of its host events; without
+ * those: of its device events). Rows that use another window say so.
+ */
+
+/* --- index: trace_index.c, trace_names.c ------------------------------- */
+
+/* What follows from an event's name alone; bits, worked out once per name. */
+enum tp_name_kind {
+    TP_NAME_STEP = 1,           /* ProfilerStep#N                          */
+    TP_NAME_DATALOADER = 2,     /* enumerate(DataLoader)#..., DataPipe     */
+    TP_NAME_OPTIMIZER = 4,      /* Optimizer.step#..., zero_grad           */
+    TP_NAME_DROPPED = 8,        /* bookkeeping that key_averages leaves out*/
+    TP_NAME_DRIVER_ALLOC = 16,  /* cudaMalloc, cudaFree, hipMalloc, ...    */
+    TP_NAME_BLOCKING = 32,      /* calls that wait for the device          */
+    TP_NAME_LAUNCH = 64,        /* calls that start a kernel or graph      */
+    TP_NAME_COPY_CALL = 128,    /* memcpy and memset calls                 */
+    TP_NAME_COMM = 256,         /* communication kernels: nccl, rccl, ...  */
+    TP_NAME_ITEM = 512,         /* aten::item, _local_scalar_dense, ...    */
+    TP_NAME_COPY_OP = 1024,     /* aten::to, _to_copy, copy_               */
+    TP_NAME_EMPTY_OP = 2048,    /* aten::empty*, resize_, new_*            */
+    TP_NAME_SINGLE_TENSOR = 4096 /* optimizer kernels one tensor at a time */
+};
+
+/* One ProfilerStep of the host. */
+struct tp_step {
+    uint32_t event;
+    int64_t number;             /* N of ProfilerStep#N                     */
+    int64_t from, to;           /* ns */
+};
+
+/* All arrays are owned; `count` is tp_events.count. */
+struct tp_trace_index {
+    uint32_t *kinds;       /* [texts.count] enum tp_name_kind bits         */
+    uint32_t *host;        /* CPU_OP, ANNOTATION, RUNTIME, DRIVER events, by
+                              lane, start, longest first, calls after ops  */
+    size_t host_count;
+    uint32_t *parent;      /* [count] of host events: the innermost host
+                              event around it on its lane                  */
+    uint32_t *op;          /* [count] of calls and device events: innermost
+                              CPU_OP (no annotation) around the call       */
+    uint32_t *call;        /* [count] of device events: the runtime or driver
+                              call with its correlation                    */
+    uint32_t *launched;    /* [count] of calls: first device event of it   */
+    uint32_t *device;      /* device events with a stream, by start        */
+    size_t device_count;
+    struct tp_step *steps; /* host steps by start                          */
+    size_t step_count;
+    uint32_t main_lane;    /* lane of the steps, else of most host events  */
+    int64_t from, to;      /* the window W, ns                             */
+    const char *window;    /* what W is, in words                          */
+};
+
+/* Nests, links and finds the steps. Absent links are TP_NO_EVENT. */
+enum tp_status tp_trace_index_make(const struct tp_events *events,
+                                   struct tp_trace_index *index,
+                                   struct tp_error *err);
+void tp_trace_index_clear(struct tp_trace_index *index);
+
+/* --- rows of the tables ------------------------------------------------ */
+
+/* /ops: torch's key_averages. trace_ops.c */
+struct tp_op_row {
+    const char *name;
+    const char *device_type; /* "CPU" or "CUDA" */
+    int64_t count;
+    double cpu_total_us, self_cpu_us, cuda_total_us, self_cuda_us;
+    int64_t cpu_mem_b, self_cpu_mem_b, cuda_mem_b, self_cuda_mem_b;
+};
+
+/* /kernels: device work by name (kernels, copies, sets). trace_kernels.c */
+struct tp_kernel_row {
+    const char *name;
+    const char *kind; /* "compute", "communication", "memory" */
+    int64_t count;
+    double total_us, mean_us, min_us, max_us, std_us, share; /* of all */
+    double mean_blocks_per_sm, mean_occupancy; /* NaN where not recorded */
+};
+
+/* Bins of the kernel duration histogram: the first ends at 1 us, the rest are
+ * half octaves, the last is open. */
+enum { TP_KERNEL_BINS = 40 };
+
+/* /steps. trace_steps.c */
+struct tp_step_row {
+    int64_t step;
+    double start_us;      /* since the first event of the trace            */
+    double host_us;       /* duration of ProfilerStep                      */
+    double window_us;     /* with its own device tail (tensorboard plugin) */
+    double data_wait_us;  /* DataLoader on the main thread                 */
+    double compute_us;    /* window without the data wait                  */
+    /* Each moment of the window once, in this order of priority.          */
+    double kernel_us, memcpy_us, memset_us, communication_us, runtime_us,
+        dataloader_us, cpu_exec_us, other_us;
+    int64_t device_events;
+    double busy;          /* union of device events over host_us           */
+    bool steady;          /* counts for the averages and the rules         */
+};
+
+/* /idle: one row per trace; shares of W. trace_idle.c */
+struct tp_idle_row {
+    double window_us, busy, alloc, dataloader, blocking, launch, cpu_op, none;
+    double blocked, blocked_busy; /* blocking calls; the device busy then  */
+    double refill;                /* idle after a blocking call            */
+    int64_t blocking_calls;
+    double driver_alloc_us;
+};
+
+/* /busy: how device time is spent, by several definitions. trace_busy.c */
+struct tp_busy_row {
+    const char *definition; /* whose: "window", "device span", ...         */
+    double total_us, busy_us, idle_us;
+    double compute_us, communication_us, memory_us; /* unions             */
+    double exposed_communication_us, exposed_memory_us;
+    double overlap_us;      /* communication under computation             */
+    double overlap;         /* overlap_us over communication_us            */
+};
+
+/* /launches: runtime and driver calls that started device work, by name. */
+struct tp_launch_row {
+    const char *name;
+    int64_t count;
+    double call_us, mean_call_us, max_call_us;
+    double mean_device_us, mean_delay_us, max_delay_us;
+    int64_t short_kernels; /* device time below call time, call <= 50 us   */
+};
+
+/* /streams: gaps and queue per device stream. trace_launch.c */
+struct tp_stream_row {
+    int64_t device, stream, device_events;
+    double busy_us, host_wait_us, kernel_wait_us, other_wait_us;
+    double mean_queue, max_queue; /* over change points                    */
+    double full_queue_us;         /* 1 024 and more                        */
+};
+
+/* /copies: by direction and kind of memory. trace_copies.c */
+struct tp_copy_row {
+    const char *kind; /* "Memcpy HtoD (Pageable -> Device)" */
+    int64_t count, bytes;
+    double total_us, bandwidth_gbps; /* sum of bytes over sum of time      */
+    double call_us;   /* the host inside the calls                         */
+};
+
+/* /syncs: calls that wait for the device, by cause. trace_syncs.c */
+struct tp_sync_row {
+    const char *call;
+    const char *cause; /* "item", "copy DtoH", "copy HtoD", "optimizer",
+                          "operator", "explicit", "profiler"               */
+    const char *op;    /* innermost operator, "" outside of all            */
+    int64_t count;
+    double total_us, idle_us; /* time; of it with the device idle          */
+};
+
+/* /memory: one row per device and trace. trace_memory.c */
+struct tp_memory_row {
+    const char *device;
+    int64_t events, allocations, frees;
+    double allocated_b;      /* bytes of all allocations                   */
+    double peak_allocated_b, peak_reserved_b; /* NaN: not recorded         */
+    double allocations_per_step, allocated_per_step_b;
+    double turnover;         /* bytes per step over the peak               */
+    double short_lived;      /* share freed within 1 ms or the same op     */
+    double reserved_swings;  /* falls followed by rises of total reserved  */
+};
+
+/* /collectives, trace_comms.c */
+struct tp_comm_row {
+    const char *collective, *kernel, *group, *dtype;
+    int64_t group_size, count, bytes; /* bytes: in + out as recorded       */
+    double total_us, mean_us, max_us, exposed_us;
+    double algorithm_gbps, bus_gbps;
+};
+
+/* /ranks: one row per trace, trace_ranks.c */
+struct tp_rank_row {
+    int64_t rank, world_size;
+    const char *file;
+    double start_us;         /* of W against the earliest trace, by base   */
+    double step_us, data_wait_us; /* means over steady steps               */
+    double busy, communication, exposed_communication; /* of W             */
+    double late;             /* start of collectives after the first rank,
+                                mean over steps, of the step               */
+    int64_t straggler;       /* 1: a straggler                             */
+};
+
+/* --- one trace --------------------------------------------------------- */
+
+/* Rows in arrays of their own; texts belong to events or the run's arena. */
+#define TP_ROWS(type)                                                        \
+    struct {                                                                 \
+        struct type *rows;                                                   \
+        size_t count, capacity;                                              \
+    }
+
+/* Moments of a curve over time, for figures. */
+struct tp_sample {
+    double at_us, value;
+};
+
+struct tp_trace {
+    const char *path;
+    const char *worker;      /* "" unless the name has one                 */
+    int64_t span;            /* number in the file name; -1                */
+    int64_t rank;            /* of the file, else -1                       */
+    struct tp_events events;
+    struct tp_trace_index index;
+    TP_ROWS(tp_op_row) ops;
+    TP_ROWS(tp_kernel_row) kernels;
+    TP_ROWS(tp_step_row) steps;
+    TP_ROWS(tp_busy_row) busy;
+    TP_ROWS(tp_launch_row) launches;
+    TP_ROWS(tp_stream_row) streams;
+    TP_ROWS(tp_copy_row) copies;
+    TP_ROWS(tp_sync_row) syncs;
+    TP_ROWS(tp_memory_row) memory;
+    TP_ROWS(tp_comm_row) comms;
+    struct tp_idle_row idle;
+    /* Kernels only: how many, and how much time, per bin of duration.     */
+    uint64_t kernel_count[TP_KERNEL_BINS];
+    double kernel_us[TP_KERNEL_BINS];
+    double median_kernel_us; /* NaN without kernels                        */
+    double short_share;      /* of kernel time, in kernels below 10 us     */
+    double mean_queue;       /* of all streams, weighted by time           */
+    TP_ROWS(tp_sample) utilisation; /* of equal pieces of W                */
+    TP_ROWS(tp_sample) queue;
+    TP_ROWS(tp_sample) allocated, reserved; /* bytes of the first device   */
+};
+
+/* --- the run ----------------------------------------------------------- */
+
+/* One finding about a trace. Absent numbers are -1 or NaN, texts "". */
+struct tp_trace_finding {
+    enum tp_severity level;
+    double excess;          /* value over the limit; sorts                 */
+    const char *severity, *rule;
+    int64_t rank;
+    int64_t step;           /* first step it holds for; -1: all            */
+    const char *metric, *window;
+    double value, limit;
+    const char *evidence, *suggestion, *file;
+};
+
+struct tp_trace_skipped {
+    const char *file, *reason;
+    int64_t offset;
+    bool damage;
+};
+
+/* What limits one trace: one row of the table of verdicts. */
+struct tp_trace_verdict {
+    const char *id;         /* "data loading"                              */
+    const char *sentence;   /* with the figures                            */
+    double share;           /* of W                                        */
+};
+
+struct tp_trace_run {
+    struct tp_arena arena;
+    struct tp_found_list files;
+    struct tp_trace *traces;  /* by rank, worker, span, path               */
+    size_t trace_count, trace_capacity;
+    struct tp_trace_verdict *verdicts; /* [trace_count]                    */
+    struct tp_trace_verdict verdict;   /* of the whole run                 */
+    TP_ROWS(tp_rank_row) ranks;
+    TP_ROWS(tp_trace_finding) findings; /* worst first                     */
+    TP_ROWS(tp_trace_skipped) skipped;
+    const char **notes;
+    size_t note_count, note_capacity;
+    uint64_t bytes_read;
+};
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_DATA_EVENTS_H
+#define TP_DATA_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/*
+ * The events of one profiler trace as columns. Texts are interned: equal texts
+ * have equal numbers, so that whatever follows from a name is worked out once
+ * a name and not once an event. Times are integer nanoseconds, as the file has
+ * them (since the epoch, or since `base_ns`), never through a double.
+ *
+ * Rare arguments live in side tables; an event's `detail` is the row there.
+ * Flow events and bookkeeping events ("M") are not kept: names of processes
+ * and threads go to the lanes, and linking uses correlation ids.
+ */
+
+/* What an event is; old and new names of the profiler folded together. */
+enum tp_event_category {
+    TP_EVENT_OTHER,          /* anything not below                         */
+    TP_EVENT_CPU_OP,         /* cpu_op, Operator                           */
+    TP_EVENT_ANNOTATION,     /* user_annotation                            */
+    TP_EVENT_GPU_ANNOTATION, /* gpu_user_annotation, any spelling          */
+    TP_EVENT_RUNTIME,        /* cuda_runtime, Runtime, mtia_runtime, ...   */
+    TP_EVENT_DRIVER,         /* cuda_driver, ...                           */
+    TP_EVENT_KERNEL,         /* kernel, mtia_ccp_events, ...               */
+    TP_EVENT_MEMCPY,         /* gpu_memcpy, Memcpy                         */
+    TP_EVENT_MEMSET,         /* gpu_memset, Memset                         */
+    TP_EVENT_PYTHON,         /* python_function                            */
+    TP_EVENT_MEMORY,         /* instant [memory]                           */
+    TP_EVENT_OUT_OF_MEMORY,  /* instant [OutOfMemory]                      */
+    TP_EVENT_SYNC,           /* cuda_sync                                  */
+    TP_EVENT_OVERHEAD,       /* overhead                                   */
+    TP_EVENT_SPAN,           /* Trace: the window of the profiler          */
+    TP_EVENT_CATEGORIES
+};
+
+/* The name as users know it: "cpu_op", "kernel". */
+const char *tp_event_category_name(enum tp_event_category category);
+
+#define TP_NO_DETAIL UINT32_MAX
+#define TP_NO_EVENT UINT32_MAX
+
+/* Arguments of kernels, copies and memsets. Absent numbers: -1, NaN. */
+struct tp_gpu_detail {
+    int64_t bytes;
+    int32_t device, stream;
+    float bandwidth;     /* GB/s                                           */
+    float occupancy;     /* est. achieved occupancy, percent               */
+    float blocks_per_sm, warps_per_sm;
+    uint32_t grid[3], block[3];   /* 0: absent                             */
+    uint32_t comm;       /* row of tp_events.comms, or TP_NO_DETAIL        */
+};
+
+/* Arguments of [memory] instants. */
+struct tp_memory_detail {
+    int64_t bytes;           /* negative: freed                            */
+    uint64_t address;        /* 0: absent                                  */
+    int64_t total_allocated; /* bytes after it; -1: absent                 */
+    int64_t total_reserved;
+    int32_t device_type;     /* c10::DeviceType; 0: CPU                    */
+    int32_t device_id;
+};
+
+/* Arguments of a collective (record_param_comms and nccl kernels). Texts are
+ * numbers of tp_events.texts; 0 is "". */
+struct tp_comm_detail {
+    uint32_t collective, dtype, group_name, group_ranks;
+    int64_t in_elements, out_elements; /* -1: absent                       */
+    int64_t group_size;
+    int64_t sequence;
+};
+
+/* Arguments of a cuda_sync event. */
+struct tp_sync_detail {
+    uint32_t kind; /* text */
+    int32_t stream, device;
+};
+
+/* A row of events: a thread of the host, a stream of a device. */
+struct tp_lane {
+    uint32_t pid, tid;     /* texts, as in the file, quotes removed        */
+    uint32_t process_name; /* texts of the "M" events; 0: none             */
+    uint32_t process_labels;
+    uint32_t thread_name;
+};
+
+struct tp_text_table {
+    const char **texts;   /* NUL-terminated, in the arena; texts[0] is ""  */
+    uint32_t *lengths;
+    size_t count, capacity;
+    uint32_t *slots;      /* open addressing; 0: empty                     */
+    size_t slot_count;
+};
+
+/* One entry of deviceProperties (computeProperties). -1: absent. */
+struct tp_device_properties {
+    int64_t id;
+    const char *name;
+    int64_t total_memory; /* bytes */
+    int64_t sm_count, compute_major, compute_minor, threads_per_sm;
+};
+
+/* What was put right, or lost, while reading. One row of the table of
+ * repairs, tp_repair_name. */
+enum tp_repair {
+    TP_REPAIR_ESCAPE,          /* backslash that escapes nothing           */
+    TP_REPAIR_CONTROL,         /* raw control character in a string        */
+    TP_REPAIR_NUMBER,          /* N/A, nan, inf as a value                 */
+    TP_REPAIR_COMMA,           /* trailing comma, empty value              */
+    TP_REPAIR_QUOTE,           /* unescaped quote in a string              */
+    TP_REPAIR_UTF8,            /* bytes that are not UTF-8                 */
+    TP_REPAIR_DROPPED,         /* event that could not be read             */
+    TP_REPAIR_TIME,            /* event without ts, or with times out of
+                                  range; dropped                           */
+    TP_REPAIR_NEGATIVE,        /* negative duration, set to 0              */
+    TP_REPAIR_DUPLICATE,       /* object key met twice: the last counts    */
+    TP_REPAIR_TRUNCATED,       /* 1: the file ends too early               */
+    TP_REPAIRS
+};
+
+/* One line for people: "unescaped quotes in strings". */
+const char *tp_repair_name(enum tp_repair repair);
+
+/* All-zero bytes are empty. */
+struct tp_events {
+    struct tp_arena arena;      /* owns texts                              */
+    size_t count;
+    /* Columns of `count`; grown together, capacity in the last.           */
+    int64_t *start, *duration;  /* ns; instants have duration 0            */
+    int64_t *correlation;       /* -1: none                                */
+    uint32_t *name, *lane, *detail;
+    uint8_t *category;          /* enum tp_event_category                  */
+    size_t capacity;
+
+    struct tp_text_table texts;
+    struct tp_lane *lanes;
+    size_t lane_count, lane_capacity;
+    struct tp_gpu_detail *gpu;  /* detail of KERNEL, MEMCPY, MEMSET        */
+    size_t gpu_count, gpu_capacity;
+    struct tp_memory_detail *memory; /* detail of MEMORY                   */
+    size_t memory_count, memory_capacity;
+    struct tp_comm_detail *comms; /* detail of CPU_OP, gpu[].comm          */
+    size_t comm_count, comm_capacity;
+    struct tp_sync_detail *syncs; /* detail of SYNC                        */
+    size_t sync_count, sync_capacity;
+
+    /* What the file says beside its events. */
+    int64_t base_ns;            /* 0 unless has_base                       */
+    bool has_base;
+    int64_t rank, world_size;   /* -1: not said                            */
+    const char *backend;        /* "" when not said                        */
+    const char *trace_name;
+    struct tp_device_properties *devices;
+    size_t device_count, device_capacity;
+    bool record_shapes, profile_memory, with_stack, with_modules, with_flops;
+    uint64_t bytes;             /* of JSON, after inflating                */
+    uint64_t seen;              /* events of every kind in the file        */
+    uint64_t repairs[TP_REPAIRS];
+    int64_t first_repair[TP_REPAIRS]; /* byte in the JSON; -1              */
+    int64_t truncated_at;       /* byte in the JSON; -1: whole             */
+};
+
+/* The number of `text`, which is added if new. TP_NO_DETAIL when memory ran
+ * out. Not for two threads at once. */
+uint32_t tp_events_text(struct tp_events *events, const char *text,
+                        size_t length);
+
+/* The text of a number; borrowed. */
+const char *tp_events_get(const struct tp_events *events, uint32_t text);
+
+/* The number of the lane (pid, tid), made if new; TP_NO_DETAIL when memory
+ * ran out. */
+uint32_t tp_events_lane(struct tp_events *events, uint32_t pid, uint32_t tid);
+
+/* Makes room for `more` events in every column. */
+enum tp_status tp_events_reserve(struct tp_events *events, size_t more,
+                                 struct tp_error *err);
+
+/* Counts a repair at a byte of the JSON. */
+void tp_events_repaired(struct tp_events *events, enum tp_repair repair,
+                        int64_t offset);
+
+/* Releases everything; empty afterwards. */
+void tp_events_clear(struct tp_events *events);
+
+#endif
