@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "analyze/findings.h"
+#include "analyze/trace_limits.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "data/events.h"
@@ -112,7 +113,7 @@ struct tp_step_row {
         dataloader_us, cpu_exec_us, other_us;
     int64_t device_events;
     double busy;          /* union of device events over host_us           */
-    bool steady;          /* counts for the averages and the rules         */
+    int64_t steady;       /* 1: counts for the averages and the rules      */
 };
 
 /* /idle: one row per trace; shares of W. trace_idle.c */
@@ -211,8 +212,31 @@ struct tp_rank_row {
     }
 
 /* Moments of a curve over time, for figures. */
-struct tp_sample {
+struct tp_moment {
     double at_us, value;
+};
+
+/* What verdict and rules ask beside the rows. trace_facts.c */
+struct tp_trace_facts {
+    int64_t from_ns, to_ns;  /* the window W                               */
+    const char *window;      /* what W is, in words                        */
+    int64_t host_events, device_events;
+    int64_t unlinked;        /* device events without a call in the file   */
+    int64_t memory_events, out_of_memory;
+    const char *loader;      /* name of the DataLoader's events, or ""     */
+    int64_t driver_calls;    /* that allocate or free, inside W            */
+    int64_t steady_driver_calls; /* of them inside steady steps            */
+    int64_t first_driver_step;   /* first steady step with one; -1         */
+    const char *driver_call; /* the one with the most time, or ""          */
+    double driver_us;
+    const char *top_op;      /* operator with the most kernels, or ""      */
+    int64_t top_op_kernels;
+    double top_op_kernel_us; /* mean duration of them                      */
+    const char *single_tensor; /* an optimizer without foreach, or ""      */
+    int64_t kernels;
+    double alloc_op_us;      /* self time of operators that allocate       */
+    double pageable_us;      /* the host inside pageable copies            */
+    int64_t pageable, pageable_b;
 };
 
 struct tp_trace {
@@ -239,9 +263,10 @@ struct tp_trace {
     double median_kernel_us; /* NaN without kernels                        */
     double short_share;      /* of kernel time, in kernels below 10 us     */
     double mean_queue;       /* of all streams, weighted by time           */
-    TP_ROWS(tp_sample) utilisation; /* of equal pieces of W                */
-    TP_ROWS(tp_sample) queue;
-    TP_ROWS(tp_sample) allocated, reserved; /* bytes of the first device   */
+    TP_ROWS(tp_moment) utilisation; /* of equal pieces of W                */
+    TP_ROWS(tp_moment) queue;
+    TP_ROWS(tp_moment) allocated, reserved; /* bytes of the first device   */
+    struct tp_trace_facts facts;
 };
 
 /* --- the run ----------------------------------------------------------- */
@@ -267,12 +292,14 @@ struct tp_trace_skipped {
 /* What limits one trace: one row of the table of verdicts. */
 struct tp_trace_verdict {
     const char *id;         /* "data loading"                              */
+    const char *scenario;   /* "dataloader": the short word of the rules   */
     const char *sentence;   /* with the figures                            */
     double share;           /* of W                                        */
 };
 
 struct tp_trace_run {
-    struct tp_arena arena;
+    struct tp_arena arena;    /* owns every text of rows and findings      */
+    struct tp_trace_limits limits;
     struct tp_found_list files;
     struct tp_trace *traces;  /* by rank, worker, span, path               */
     size_t trace_count, trace_capacity;
