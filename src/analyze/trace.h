@@ -211,9 +211,13 @@ struct tp_rank_row {
         size_t count, capacity;                                              \
     }
 
-/* Moments of a curve over time, for figures. */
+/* A curve over time, for figures; at_us counts from the start of W. */
 struct tp_moment {
     double at_us, value;
+};
+struct tp_curve {
+    struct tp_moment *rows;
+    size_t count, capacity;
 };
 
 /* What verdict and rules ask beside the rows. trace_facts.c */
@@ -263,9 +267,9 @@ struct tp_trace {
     double median_kernel_us; /* NaN without kernels                        */
     double short_share;      /* of kernel time, in kernels below 10 us     */
     double mean_queue;       /* of all streams, weighted by time           */
-    TP_ROWS(tp_moment) utilisation; /* of equal pieces of W                */
-    TP_ROWS(tp_moment) queue;
-    TP_ROWS(tp_moment) allocated, reserved; /* bytes of the first device   */
+    struct tp_curve utilisation;    /* 0 to 1, of equal pieces of W        */
+    struct tp_curve queue;
+    struct tp_curve allocated, reserved; /* bytes of the first device      */
     struct tp_trace_facts facts;
 };
 

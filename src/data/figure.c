@@ -13,6 +13,7 @@ static const struct tp_panel_info kinds[TP_PANEL_KINDS] = {
                         "row\tmin\tq05\tq25\tq50\tq75\tq95\tmax\tn"},
     [TP_PANEL_BARS] = {"bars", 2, "row\tvalue"},
     [TP_PANEL_SHARES] = {"shares", 3, "row\tfrom\tto"},
+    [TP_PANEL_STACKS] = {"stacks", 3, "row\tfrom\tto"},
     [TP_PANEL_HEAT] = {"heat", 3, "x\ty\tvalue"},
     [TP_PANEL_CLOUD] = {"cloud", 3, "x\ty\tcount"},
     [TP_PANEL_SPREAD] = {"spread", 6, "x\tmin\tq25\tq50\tq75\tmax"},

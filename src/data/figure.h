@@ -20,7 +20,8 @@ enum tp_panel_kind {
     TP_PANEL_BANDS,  /* x q01 q05 q25 q50 q75 q95 q99: nested bands       */
     TP_PANEL_BOXES,  /* row min q05 q25 q50 q75 q95 max n: lying boxes    */
     TP_PANEL_BARS,   /* row value: lying bars, one colour per block       */
-    TP_PANEL_SHARES, /* row from to: stacked lying bars, one per block    */
+    TP_PANEL_SHARES, /* row from to: stacked lying bars; losses stand out  */
+    TP_PANEL_STACKS, /* row from to: the same in the colours of series     */
     TP_PANEL_HEAT,   /* x y value: one coloured cell each                 */
     TP_PANEL_CLOUD,  /* x y count: cells of a 2-D histogram               */
     TP_PANEL_SPREAD, /* x min q25 q50 q75 max: standing boxes             */

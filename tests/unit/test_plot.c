@@ -54,6 +54,7 @@ static void make_all(struct tp_panel *panels, struct tp_series *series,
         [TP_PANEL_BOXES] = {name, boxes, 1, 0},
         [TP_PANEL_BARS] = {name, bars, 2, 0},
         [TP_PANEL_SHARES] = {name, shares, 2, 0},
+        [TP_PANEL_STACKS] = {name, shares, 2, 0},
         [TP_PANEL_HEAT] = {name, cells, 3, 0},
         [TP_PANEL_CLOUD] = {name, cells, 3, 0},
         [TP_PANEL_SPREAD] = {name, spreads, 2, 0},
@@ -61,8 +62,8 @@ static void make_all(struct tp_panel *panels, struct tp_series *series,
     for (int k = 0; k < TP_PANEL_KINDS; k++) {
         series[k] = all[k];
         panels[k] = make_panel((enum tp_panel_kind)k, name, &series[k], 1);
-        bool lying =
-            k == TP_PANEL_BOXES || k == TP_PANEL_BARS || k == TP_PANEL_SHARES;
+        bool lying = k == TP_PANEL_BOXES || k == TP_PANEL_BARS ||
+                     k == TP_PANEL_SHARES || k == TP_PANEL_STACKS;
         if (lying)
             panels[k].y = (struct tp_axis){
                 .scale = TP_SCALE_ROWS, .tics = rows, .tic_count = 2};
