@@ -349,8 +349,9 @@ Test(plot_files, every_kind_is_drawn)
     struct tp_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figures[3] = {
-        make_figure("all", panels, TP_PANEL_KINDS),
-        make_figure("one", &panels[TP_PANEL_HEAT], 1),
+        make_figure("all", panels, TP_FIGURE_PANELS_MAX),
+        make_figure("rest", &panels[TP_FIGURE_PANELS_MAX],
+                    TP_PANEL_KINDS - TP_FIGURE_PANELS_MAX),
         make_figure("empty", NULL, 0)};
     if (!have_gnuplot())
         return;
@@ -377,7 +378,7 @@ Test(plot_files, svg_and_pdf)
     struct tp_panel panels[TP_PANEL_KINDS];
     struct tp_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
-    struct tp_figure figure = make_figure("all", panels, TP_PANEL_KINDS);
+    struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     if (!have_gnuplot())
         return;
     for (int format = TP_PLOT_SVG; format <= TP_PLOT_PDF; format++) {
@@ -418,7 +419,8 @@ Test(plot_files, names_cannot_give_commands)
                 panel->y.tics = kept[i];
         }
         snprintf(ids[i], sizeof ids[i], "hostile%d", i);
-        figures[i] = make_figure(ids[i], panels[i], TP_PANEL_KINDS);
+        figures[i] = make_figure(ids[i], panels[i],
+                                 TP_FIGURE_PANELS_MAX);
         figures[i].caption = hostile[i];
     }
     struct tp_plot_result result = write_all(figures, HOSTILE, "out", true);
@@ -434,7 +436,7 @@ Test(plot_files, an_output_folder_may_have_any_name)
     struct tp_panel panels[TP_PANEL_KINDS];
     struct tp_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
-    struct tp_figure figure = make_figure("all", panels, TP_PANEL_KINDS);
+    struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     if (!have_gnuplot())
         return;
     struct tp_plot_result result =
@@ -447,7 +449,7 @@ Test(plot_files, without_gnuplot_the_tables_are_there)
     struct tp_panel panels[TP_PANEL_KINDS];
     struct tp_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
-    struct tp_figure figure = make_figure("all", panels, TP_PANEL_KINDS);
+    struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     cr_assert_eq(setenv("PATH", folder, 1), 0);
     struct tp_plot_result result = write_all(&figure, 1, "out", true);
     cr_expect_eq(result.written, 1);
@@ -623,7 +625,7 @@ Test(plot, checks_refuse_what_cannot_be_drawn)
     struct tp_panel panels[TP_PANEL_KINDS];
     struct tp_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
-    struct tp_figure good = make_figure("all", panels, TP_PANEL_KINDS);
+    struct tp_figure good = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     cr_expect_eq(tp_figure_check(&good, NULL), TP_OK);
     struct tp_figure bad = good;
     bad.id = "../evil";
