@@ -18,8 +18,8 @@
  *
  * Times are integer nanoseconds while they are computed and microseconds in
  * rows. The *window* W of a trace reaches from the start of its first to the
- * end of its last ProfilerStep (without steps: of its host events; without
- * those: of its device events). Rows that use another window say so.
+ * end of its last ProfilerStep (without steps: of its device events; without
+ * those: of its host events). Rows that use another window say so.
  */
 
 /* --- index: trace_index.c, trace_names.c ------------------------------- */

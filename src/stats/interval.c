@@ -12,6 +12,12 @@ enum tp_status tp_intervals_add(struct tp_intervals *list, int64_t from,
     if (from >= to) {
         return TP_OK;
     }
+    struct tp_interval *last =
+        list->count > 0 ? &list->items[list->count - 1] : NULL;
+    if (last && from >= last->from && from <= last->to) {
+        last->to = to > last->to ? to : last->to;
+        return TP_OK;
+    }
     if (list->count == list->capacity) {
         const enum tp_status status =
             tp_grow(&list->items, &list->capacity, list->count + 1,

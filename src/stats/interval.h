@@ -23,8 +23,9 @@ struct tp_intervals {
     size_t count, capacity;
 };
 
-/* Adds an interval at the end; empty and reversed ones are left out. The
- * list is a set only after tp_intervals_unite. */
+/* Adds an interval at the end; empty and reversed ones are left out. One that
+ * starts inside the last (as nested calls do) only lengthens it. The list is
+ * a set only after tp_intervals_unite. */
 enum tp_status tp_intervals_add(struct tp_intervals *list, int64_t from,
                                 int64_t to, struct tp_error *err);
 
