@@ -35,10 +35,11 @@ enum tp_status tp_trace_busy(struct tp_trace *trace, struct tp_error *err);
 /* trace->launches: calls that started device work, by name. */
 enum tp_status tp_trace_launches(struct tp_trace *trace, struct tp_error *err);
 
-/* trace->streams and trace->mean_queue. */
+/* trace->streams: gaps and queue of each. */
 enum tp_status tp_trace_streams(struct tp_trace *trace, struct tp_error *err);
 
-/* trace->utilisation and trace->queue, over equal pieces of W. */
+/* trace->utilisation and trace->queue over equal pieces of W, and
+ * trace->mean_queue. */
 enum tp_status tp_trace_curves(struct tp_trace *trace, struct tp_error *err);
 
 /* trace->copies: copies and sets by direction and kind of memory. */
