@@ -238,9 +238,11 @@ struct tp_trace_facts {
     double top_op_kernel_us; /* mean duration of them                      */
     const char *single_tensor; /* an optimizer without foreach, or ""      */
     int64_t kernels;
-    double alloc_op_us;      /* self time of operators that allocate       */
+    double alloc_op_us;      /* the host inside operators that allocate    */
     double pageable_us;      /* the host inside pageable copies            */
     int64_t pageable, pageable_b;
+    double device_memory_b;  /* of the device it ran on; 0: not said       */
+    const char *device_name; /* the same                                   */
 };
 
 struct tp_trace {

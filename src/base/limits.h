@@ -54,6 +54,10 @@
  * width there), so it counts as absent. */
 #define TP_LIMIT_LABEL_BYTES 255
 
+/* Bytes of one name in the tables of traces; longer ones are cut there. Names
+ * of kernels are C++ signatures and reach 2 500 bytes in real traces. */
+#define TP_LIMIT_NAME_BYTES 4096
+
 /* Jobs: more threads than this only cost memory (about 3 MiB each). */
 #define TP_LIMIT_JOBS 1024
 

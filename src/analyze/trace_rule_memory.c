@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules about memory of the device: from the driver, and from the cache. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "analyze/trace_rules.h"
+
+enum tp_status tp_trace_rule_allocation(const struct tp_trace_case *it,
+                                        struct tp_error *err)
+{
+    const struct tp_trace_facts *facts = &it->trace->facts;
+    if (facts->steady_driver_calls == 0)
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = facts->first_driver_step,
+        .metric = "driver allocations in steady steps",
+        .value = (double)facts->steady_driver_calls,
+        .limit = 0,
+        .evidence = tp_trace_text(
+            it->run,
+            "%" PRId64 " calls that take or give back device memory in steady "
+            "steps, from step %" PRId64 " on; %.2f ms in all, most in %s; the "
+            "GPU idles behind them %.1f %% of the window",
+            facts->steady_driver_calls, facts->first_driver_step,
+            facts->driver_us / 1e3, facts->driver_call,
+            100 * it->trace->idle.alloc),
+        .suggestion = "the allocator's cache does not hold: keep shapes "
+                      "constant, drop torch.cuda.empty_cache() from the loop, "
+                      "try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, "
+                      "or use less memory"};
+    return tp_trace_finding_add(it, "allocation", finding, err);
+}
+
+enum tp_status tp_trace_rule_cold_start(const struct tp_trace_case *it,
+                                        struct tp_error *err)
+{
+    const struct tp_trace_facts *facts = &it->trace->facts;
+    const bool verdict = tp_trace_verdict_is(it->verdict, "cold_start");
+    const double share = 100 * facts->driver_us / it->trace->idle.window_us;
+    /* one percent: below it a few first allocations are not worth a line */
+    if (facts->steady_driver_calls || (!verdict && !(share >= 1)))
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_LOW,
+        .step = -1,
+        .metric = "GPU idle behind driver allocations, % of window",
+        .value = 100 * it->trace->idle.alloc,
+        .limit = it->limits[TP_TRACE_ALLOC],
+        .evidence = tp_trace_text(
+            it->run,
+            "%" PRId64 " calls that take or give back device memory, %.2f ms, "
+            "most in %s, none of them in a steady step",
+            facts->driver_calls, facts->driver_us / 1e3, facts->driver_call),
+        .suggestion = "record after some steps of warm-up: "
+                      "schedule(wait=1, warmup=3, active=...)"};
+    return tp_trace_finding_add(it, "cold_start", finding, err);
+}
+
+/* The row of the first device that is not the host, or NULL. */
+static const struct tp_memory_row *device_memory(const struct tp_trace *trace)
+{
+    for (size_t i = 0; i < trace->memory.count; i++) {
+        if (strncmp(trace->memory.rows[i].device, "CPU", 3) &&
+            strncmp(trace->memory.rows[i].device, "cpu", 3))
+            return &trace->memory.rows[i];
+    }
+    return NULL;
+}
+
+enum tp_status tp_trace_rule_churn(const struct tp_trace_case *it,
+                                   struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const struct tp_memory_row *memory = device_memory(trace);
+    const double host =
+        100 * trace->facts.alloc_op_us / trace->idle.window_us;
+    const double rate = memory && trace->facts.kernels
+                            ? 100 * (double)memory->allocations /
+                                  (double)trace->facts.kernels
+                            : 0;
+    /* both: allocating often is healthy where it costs nothing */
+    if (!(rate >= it->limits[TP_TRACE_CHURN_RATE]) ||
+        !(host >= it->limits[TP_TRACE_CHURN]))
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "device allocations, % of kernels",
+        .value = rate,
+        .limit = it->limits[TP_TRACE_CHURN_RATE],
+        .evidence = tp_trace_text(
+            it->run,
+            "%" PRId64 " allocations for %" PRId64 " kernels, %.2f GB a step "
+            "(%.1f times the peak), %.0f %% of them given back within 1 ms; "
+            "the host spends %.1f %% of the window in operators that "
+            "allocate; %s",
+            memory->allocations, trace->facts.kernels,
+            memory->allocated_per_step_b / 1e9, memory->turnover,
+            100 * memory->short_lived, host,
+            trace->facts.steady_driver_calls
+                ? "the driver is asked in steady steps, too"
+                : "all from the allocator's cache"),
+        .suggestion = "reuse buffers: out= arguments, in-place operators, "
+                      "tensors made once before the loop"};
+    return tp_trace_finding_add(it, "", finding, err);
+}
+
+enum tp_status tp_trace_rule_memory_full(const struct tp_trace_case *it,
+                                         struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const struct tp_memory_row *memory = device_memory(trace);
+    const double capacity = trace->facts.device_memory_b;
+    const double peak = memory ? memory->peak_reserved_b : NAN;
+    const double share = capacity > 0 && peak > 0 ? 100 * peak / capacity : 0;
+    const int64_t failed = trace->facts.out_of_memory;
+    if (share < it->limits[TP_TRACE_MEMORY_FULL] && !failed)
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = failed ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW,
+        .step = -1,
+        .metric = "reserved memory, % of the device's",
+        .value = share,
+        .limit = it->limits[TP_TRACE_MEMORY_FULL],
+        .evidence = tp_trace_text(it->run,
+                                  "reserved at its peak: %.2f GB of %.2f GB "
+                                  "(%.1f %%); out of memory: %" PRId64
+                                  " times",
+                                  peak / 1e9, capacity / 1e9, share, failed),
+        .suggestion = "leave some memory: a smaller batch, activation "
+                      "checkpointing; the allocator asks the driver again "
+                      "when its cache is full"};
+    return tp_trace_finding_add(it, "", finding, err);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_ANALYZE_TRACE_VERDICT_H
+#define TP_ANALYZE_TRACE_VERDICT_H
+
+#include "analyze/trace.h"
+
+/*
+ * What limits a trace, by the first of these that holds over its window W;
+ * limits in capitals are thresholds of analyze/trace_limits.h:
+ *
+ *   1. no device events: CPU only
+ *   2. the device is busy for GPU_BUSY of W: GPU-bound, which is healthy
+ *   3. of the causes that reach their threshold, the one with most of W: the
+ *      device idles behind driver allocations (ALLOC; a cold start when no
+ *      steady step has any), behind the DataLoader (DATALOADER), behind
+ *      blocking calls (SYNC), or communication is exposed (COMMUNICATION)
+ *   4. it idles behind launches, operators and nothing recorded for HOST of
+ *      W: launch-bound when kernels below 10 us have TINY_KERNELS of the
+ *      kernels' time, else host-bound
+ *   5. no single limit; the largest share is named
+ */
+
+/* A row of the table of verdicts. */
+struct tp_trace_verdict_info {
+    const char *id;       /* "data loading"                                */
+    const char *scenario; /* one word for programs: "dataloader"           */
+    const char *help;
+};
+
+/* The rows, ended by one whose id is NULL. */
+extern const struct tp_trace_verdict_info tp_trace_verdict_table[];
+
+/*
+ * Judges each trace and the run: fills verdicts and verdict. The run's is
+ * the one of most of its traces, of the slowest where that is a tie. Texts
+ * are the run's. TP_E_MEMORY only.
+ */
+enum tp_status tp_trace_judge(struct tp_trace_run *run, struct tp_error *err);
+
+/* Whether a verdict is the one with this scenario. */
+bool tp_trace_verdict_is(const struct tp_trace_verdict *verdict,
+                         const char *scenario);
+
+#endif
