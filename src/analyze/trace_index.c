@@ -25,8 +25,7 @@
 #include "analyze/trace_order.h"
 
 enum {
-    NAMED_ANNOTATIONS =
-        TP_NAME_STEP | TP_NAME_DATALOADER | TP_NAME_OPTIMIZER
+    NAMED_ANNOTATIONS = TP_NAME_STEP | TP_NAME_DATALOADER | TP_NAME_OPTIMIZER
 };
 
 /* What is being made, and the room to sort in. */
@@ -304,9 +303,8 @@ static enum tp_status find_steps(struct making *making, struct tp_error *err)
             continue;
         }
         tp_name_step(tp_events_get(events, events->name[event]), &step.number);
-        const enum tp_status status =
-            tp_grow(&index->steps, &capacity, index->step_count + 1,
-                    sizeof step, err);
+        const enum tp_status status = tp_grow(
+            &index->steps, &capacity, index->step_count + 1, sizeof step, err);
         if (status) {
             return status;
         }
