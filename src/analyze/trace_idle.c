@@ -11,9 +11,11 @@
  * idle throughout: the shares then tell how the host spends W.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "analyze/trace_rows.h"
 #include "analyze/trace_sets.h"
+#include "base/memory.h"
 
 /* In order of priority. */
 enum cause {
@@ -29,7 +31,9 @@ struct causes {
     struct tp_interval window;
     struct tp_intervals sets[CAUSES]; /* moments of W, busy or idle */
     struct tp_intervals busy, idle;
-    int64_t blocking_calls;
+    int64_t *ends; /* of the blocking calls, sorted; calls may be short of
+                      the clock's resolution, so that no set holds them */
+    size_t end_count, end_capacity;
 };
 
 static void clear(struct causes *causes)
@@ -39,6 +43,7 @@ static void clear(struct causes *causes)
     }
     tp_intervals_clear(&causes->busy);
     tp_intervals_clear(&causes->idle);
+    free(causes->ends);
 }
 
 static enum cause cause_of_call(const struct tp_trace *trace, uint32_t event)
@@ -82,6 +87,25 @@ static bool is_inside(const struct tp_trace *trace, uint32_t event,
            from + trace->events.duration[event] > window.from;
 }
 
+static enum tp_status add_end(struct causes *causes, int64_t end,
+                              struct tp_error *err)
+{
+    const enum tp_status status =
+        tp_grow(&causes->ends, &causes->end_capacity, causes->end_count + 1,
+                sizeof *causes->ends, err);
+    if (!status) {
+        causes->ends[causes->end_count++] = end;
+    }
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a;
+    const int64_t y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
 static enum tp_status collect_causes(const struct tp_trace *trace,
                                      struct causes *causes,
                                      struct tp_error *err)
@@ -94,12 +118,20 @@ static enum tp_status collect_causes(const struct tp_trace *trace,
         if (cause == CAUSES || !is_inside(trace, event, causes->window)) {
             continue;
         }
-        causes->blocking_calls += cause == CAUSE_BLOCKING;
         status = tp_trace_add_event(trace, event, causes->window,
                                     &causes->sets[cause], err);
+        if (!status && cause == CAUSE_BLOCKING) {
+            status = add_end(causes,
+                             trace->events.start[event] +
+                                 trace->events.duration[event],
+                             err);
+        }
     }
     for (int i = 0; i < CAUSES; i++) {
         tp_intervals_unite(&causes->sets[i]);
+    }
+    if (causes->end_count > 1) {
+        qsort(causes->ends, causes->end_count, sizeof *causes->ends, by_value);
     }
     return status;
 }
@@ -143,25 +175,24 @@ static enum tp_status charge(const struct tp_intervals *cause,
  * next launch arrives: from the end of the last blocking call that ends in a
  * stretch of idle time to the end of that stretch.
  */
-static int64_t refill_length(const struct tp_intervals *blocking,
-                             const struct tp_intervals *idle)
+static int64_t refill_length(const struct causes *causes)
 {
+    const struct tp_intervals *idle = &causes->idle;
     int64_t length = 0;
     size_t next = 0; /* the first blocking call that ends after the stretch */
     for (size_t i = 0; i < idle->count; i++) {
         const struct tp_interval stretch = idle->items[i];
-        while (next < blocking->count &&
-               blocking->items[next].to <= stretch.to) {
+        while (next < causes->end_count && causes->ends[next] <= stretch.to) {
             next++;
         }
-        if (next > 0 && blocking->items[next - 1].to >= stretch.from) {
-            length += stretch.to - blocking->items[next - 1].to;
+        if (next > 0 && causes->ends[next - 1] >= stretch.from) {
+            length += stretch.to - causes->ends[next - 1];
         }
     }
     return length;
 }
 
-static void fill_row(struct causes *causes, const int64_t *lengths,
+static void fill_row(const struct causes *causes, const int64_t *lengths,
                      struct tp_idle_row *row)
 {
     const int64_t window = causes->window.to - causes->window.from;
@@ -184,8 +215,8 @@ static void fill_row(struct causes *causes, const int64_t *lengths,
         .none = (double)lengths[CAUSES] * unit,
         .blocked = (double)tp_intervals_length(blocking) * unit,
         .blocked_busy = (double)blocked_busy * unit,
-        .refill = (double)refill_length(blocking, &causes->idle) * unit,
-        .blocking_calls = causes->blocking_calls,
+        .refill = (double)refill_length(causes) * unit,
+        .blocking_calls = (int64_t)causes->end_count,
         .driver_alloc_us = (double)tp_intervals_length(alloc) / 1e3,
     };
 }
