@@ -58,6 +58,14 @@
  * of kernels are C++ signatures and reach 2 500 bytes in real traces. */
 #define TP_LIMIT_NAME_BYTES 4096
 
+/* One event of a trace. Call stacks and shapes make real ones some 10 KB; a
+ * trace whose events cannot be told apart ends here. */
+#define TP_LIMIT_TRACE_EVENT ((size_t)64 << 20)
+
+/* What a trace says beside its events: properties of devices, the job's
+ * environment, log lines. Real ones stay below 100 KB. */
+#define TP_LIMIT_TRACE_FACTS ((size_t)16 << 20)
+
 /* Jobs: more threads than this only cost memory (about 3 MiB each). */
 #define TP_LIMIT_JOBS 1024
 

@@ -71,6 +71,7 @@ struct tp_memory_detail {
  * numbers of tp_events.texts; 0 is "". */
 struct tp_comm_detail {
     uint32_t collective, dtype, group_name, group_ranks;
+    uint32_t comms_id;   /* digits as in the file: may exceed 2^63         */
     int64_t in_elements, out_elements; /* -1: absent                       */
     int64_t group_size;
     int64_t sequence;
@@ -92,7 +93,7 @@ struct tp_lane {
 
 struct tp_text_table {
     const char **texts;   /* NUL-terminated, in the arena; texts[0] is ""  */
-    uint32_t *lengths;
+    uint32_t *lengths, *hashes;
     size_t count, capacity;
     uint32_t *slots;      /* open addressing; 0: empty                     */
     size_t slot_count;
@@ -141,6 +142,8 @@ struct tp_events {
     struct tp_text_table texts;
     struct tp_lane *lanes;
     size_t lane_count, lane_capacity;
+    uint32_t *lane_slots;       /* open addressing; 0: empty               */
+    size_t lane_slot_count;
     struct tp_gpu_detail *gpu;  /* detail of KERNEL, MEMCPY, MEMSET        */
     size_t gpu_count, gpu_capacity;
     struct tp_memory_detail *memory; /* detail of MEMORY                   */
@@ -166,8 +169,8 @@ struct tp_events {
     int64_t truncated_at;       /* byte in the JSON; -1: whole             */
 };
 
-/* The number of `text`, which is added if new. TP_NO_DETAIL when memory ran
- * out. Not for two threads at once. */
+/* The number of `text`, which is added if new; "" is 0. TP_NO_DETAIL when
+ * memory ran out. Not for two threads at once. */
 uint32_t tp_events_text(struct tp_events *events, const char *text,
                         size_t length);
 
@@ -185,6 +188,20 @@ enum tp_status tp_events_reserve(struct tp_events *events, size_t more,
 /* Counts a repair at a byte of the JSON. */
 void tp_events_repaired(struct tp_events *events, enum tp_repair repair,
                         int64_t offset);
+
+/* Appends the events, lanes and repairs of `from`, with its texts, lanes and
+ * details renumbered; what the file says beside its events stays as it is. */
+enum tp_status tp_events_merge(struct tp_events *into,
+                               const struct tp_events *from,
+                               struct tp_error *err);
+
+/* To be called after the last event: drops lanes without events, gives every
+ * lane the names of its process, returns memory that is not needed. */
+enum tp_status tp_events_finish(struct tp_events *events,
+                                struct tp_error *err);
+
+/* Empties, but keeps the memory for the next use. */
+void tp_events_reset(struct tp_events *events);
 
 /* Releases everything; empty afterwards. */
 void tp_events_clear(struct tp_events *events);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/trace_piece.h"
+
+/* A walk over the events of a damaged piece. */
+struct walk {
+    struct tp_trace_reader *reader;
+    const struct tp_trace_piece *piece;
+    struct tp_events *events;
+    bool last;
+    size_t at;
+    struct tp_trace_cut next; /* first place to cut after `at`; next 0: none */
+    size_t patience; /* bytes that may still be read in vain */
+};
+
+/* How often the bytes of a piece may be walked over to find the ends of
+ * events that turn out to have none. Beyond it an event that does not end
+ * before the next place to cut is taken for broken. */
+enum { PATIENCE = 8 };
+
+static int64_t offset_of(const struct walk *walk)
+{
+    return walk->piece->offset + (int64_t)walk->at;
+}
+
+/* Parses text[at, end) as one element. */
+static enum tp_trace_end parse_one(struct walk *walk, size_t end)
+{
+    struct tp_trace_piece one = {.text = walk->piece->text + walk->at,
+                                 .length = end - walk->at,
+                                 .offset = offset_of(walk)};
+    size_t at;
+    return tp_trace_parse(walk->reader->parser, &one, walk->events, &at);
+}
+
+static void find_next(struct walk *walk)
+{
+    if (walk->next.next > walk->at)
+        return;
+    walk->next = tp_trace_cut_next(walk->piece->text, walk->at + 1,
+                                   walk->piece->length, &walk->reader->key);
+    /* A cut whose '}' is before us belongs to what was read already. */
+    while (walk->next.next && walk->next.end <= walk->at)
+        walk->next = tp_trace_cut_next(walk->piece->text, walk->next.next + 1,
+                                       walk->piece->length,
+                                       &walk->reader->key);
+}
+
+/* The end of the element at `at`; 0 when it has none. */
+static size_t find_end(struct walk *walk)
+{
+    const char *text = walk->piece->text;
+    size_t limit = walk->piece->length;
+    find_next(walk);
+    if (walk->next.next) {
+        size_t end = tp_trace_value_end(text, walk->at, walk->next.end);
+        if (end || walk->patience == 0)
+            return end;
+    }
+    size_t end = tp_trace_value_end(text, walk->at, limit);
+    size_t cost = (end ? end : limit) - walk->at;
+    if (walk->next.next) /* perhaps in vain */
+        walk->patience -= cost < walk->patience ? cost : walk->patience;
+    return end;
+}
+
+/* Reads the element at `at` and moves behind it. */
+static enum tp_trace_end read_one(struct walk *walk)
+{
+    size_t end = find_end(walk);
+    if (end) {
+        enum tp_trace_end parsed = parse_one(walk, end);
+        if (parsed == TP_TRACE_MEMORY)
+            return parsed;
+        if (parsed == TP_TRACE_WHOLE) {
+            walk->at = end;
+            return parsed;
+        }
+    }
+    if (!end && !walk->next.next && walk->last) { /* cut off */
+        walk->at = walk->piece->length;
+        return TP_TRACE_WHOLE;
+    }
+    tp_events_repaired(walk->events, TP_REPAIR_DROPPED, offset_of(walk));
+    if (walk->next.next)
+        walk->at = walk->next.comma;
+    else
+        walk->at = end ? end : walk->piece->length;
+    return TP_TRACE_WHOLE;
+}
+
+static enum tp_trace_end walk_events(struct walk *walk)
+{
+    const char *text = walk->piece->text;
+    size_t length = walk->piece->length;
+    enum tp_trace_end end = TP_TRACE_WHOLE;
+    while (end == TP_TRACE_WHOLE) {
+        int64_t comma = -1;
+        while (walk->at < length && (text[walk->at] == ',' ||
+                                     tp_trace_is_blank(text[walk->at]))) {
+            if (text[walk->at] == ',' && comma >= 0)
+                tp_events_repaired(walk->events, TP_REPAIR_COMMA, comma);
+            if (text[walk->at] == ',')
+                comma = offset_of(walk);
+            walk->at++;
+        }
+        if (walk->at == length)
+            break;
+        if (text[walk->at] == ']') {
+            if (comma >= 0)
+                tp_events_repaired(walk->events, TP_REPAIR_COMMA, comma);
+            walk->at++;
+            return TP_TRACE_ENDED;
+        }
+        end = read_one(walk);
+    }
+    return end;
+}
+
+enum tp_trace_end tp_trace_read_piece(struct tp_trace_reader *reader,
+                                      const struct tp_trace_piece *piece,
+                                      bool last, struct tp_events *events,
+                                      size_t *at)
+{
+    enum tp_trace_end end = tp_trace_parse(reader->parser, piece, events, at);
+    if (end != TP_TRACE_BROKEN)
+        return end;
+    /* With the comma before it: commas are judged, too. */
+    while (*at > 0 && tp_trace_is_blank(piece->text[*at - 1]))
+        --*at;
+    if (*at > 0 && piece->text[*at - 1] == ',')
+        --*at;
+    struct walk walk = {.reader = reader,
+                        .piece = piece,
+                        .events = events,
+                        .last = last,
+                        .at = *at,
+                        .patience = PATIENCE * piece->length};
+    end = walk_events(&walk);
+    *at = walk.at;
+    return end;
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+#include "data/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SLOTS = 256 };
+
+const char *tp_event_category_name(enum tp_event_category category)
+{
+    static const char *const names[TP_EVENT_CATEGORIES] = {
+        [TP_EVENT_OTHER] = "other",
+        [TP_EVENT_CPU_OP] = "cpu_op",
+        [TP_EVENT_ANNOTATION] = "user_annotation",
+        [TP_EVENT_GPU_ANNOTATION] = "gpu_user_annotation",
+        [TP_EVENT_RUNTIME] = "cuda_runtime",
+        [TP_EVENT_DRIVER] = "cuda_driver",
+        [TP_EVENT_KERNEL] = "kernel",
+        [TP_EVENT_MEMCPY] = "gpu_memcpy",
+        [TP_EVENT_MEMSET] = "gpu_memset",
+        [TP_EVENT_PYTHON] = "python_function",
+        [TP_EVENT_MEMORY] = "[memory]",
+        [TP_EVENT_OUT_OF_MEMORY] = "[OutOfMemory]",
+        [TP_EVENT_SYNC] = "cuda_sync",
+        [TP_EVENT_OVERHEAD] = "overhead",
+        [TP_EVENT_SPAN] = "Trace",
+    };
+    return category < TP_EVENT_CATEGORIES ? names[category] : "unknown";
+}
+
+const char *tp_repair_name(enum tp_repair repair)
+{
+    static const char *const names[TP_REPAIRS] = {
+        [TP_REPAIR_ESCAPE] = "backslashes that escape nothing",
+        [TP_REPAIR_CONTROL] = "raw control characters in strings",
+        [TP_REPAIR_NUMBER] = "values such as N/A, nan or inf",
+        [TP_REPAIR_COMMA] = "trailing commas and empty values",
+        [TP_REPAIR_QUOTE] = "unescaped quotes in strings",
+        [TP_REPAIR_UTF8] = "bytes that are not UTF-8",
+        [TP_REPAIR_DROPPED] = "events that could not be read",
+        [TP_REPAIR_TIME] = "events dropped for a time that cannot be",
+        [TP_REPAIR_NEGATIVE] = "negative durations, set to 0",
+        [TP_REPAIR_DUPLICATE] = "keys met twice in one event",
+        [TP_REPAIR_TRUNCATED] = "end of the file too early",
+    };
+    return repair < TP_REPAIRS ? names[repair] : "unknown";
+}
+
+/* --- texts -------------------------------------------------------------- */
+
+/* Multiply and fold, eight bytes at a time; the factor is 2^64 over the
+ * golden ratio. */
+static uint32_t hash_text(const char *text, size_t length)
+{
+    uint64_t hash = length, word;
+    for (; length >= 8; text += 8, length -= 8) {
+        memcpy(&word, text, 8);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    word = 0;
+    memcpy(&word, text, length);
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+/* Doubles a table of slots and empties it. */
+static bool grow_slots(uint32_t **slots, size_t *count)
+{
+    size_t wanted = *count ? *count * 2 : FIRST_SLOTS;
+    uint32_t *grown = calloc(wanted, sizeof *grown);
+    if (!grown)
+        return false;
+    free(*slots);
+    *slots = grown;
+    *count = wanted;
+    return true;
+}
+
+static void put_slot(uint32_t *slots, size_t count, uint32_t hash,
+                     uint32_t number)
+{
+    size_t at = hash & (count - 1);
+    while (slots[at])
+        at = (at + 1) & (count - 1);
+    slots[at] = number;
+}
+
+static bool grow_texts(struct tp_text_table *table)
+{
+    size_t need = table->count + 1, rooms[3];
+    for (int i = 0; i < 3; i++)
+        rooms[i] = table->capacity;
+    if (tp_grow(&table->texts, &rooms[0], need, sizeof *table->texts, NULL) ||
+        tp_grow(&table->lengths, &rooms[1], need, sizeof *table->lengths,
+                NULL) ||
+        tp_grow(&table->hashes, &rooms[2], need, sizeof *table->hashes, NULL))
+        return false;
+    table->capacity = rooms[0];
+    if (table->count * 2 < table->slot_count)
+        return true;
+    if (!grow_slots(&table->slots, &table->slot_count))
+        return false;
+    for (uint32_t i = 1; i < table->count; i++)
+        put_slot(table->slots, table->slot_count, table->hashes[i], i);
+    return true;
+}
+
+/* As tp_events_text, with the hash known. */
+static uint32_t intern(struct tp_events *events, const char *text,
+                       size_t length, uint32_t hash)
+{
+    struct tp_text_table *table = &events->texts;
+    if (length == 0)
+        return 0;
+    size_t mask = table->slot_count - 1;
+    for (size_t at = hash & mask; table->slot_count && table->slots[at];
+         at = (at + 1) & mask) {
+        uint32_t i = table->slots[at];
+        if (table->hashes[i] == hash && table->lengths[i] == length &&
+            memcmp(table->texts[i], text, length) == 0)
+            return i;
+    }
+    if (table->count == 0) { /* number 0 is "" */
+        if (!grow_texts(table))
+            return TP_NO_DETAIL;
+        table->texts[0] = "";
+        table->count = 1;
+    }
+    if (length > UINT32_MAX || table->count >= TP_NO_DETAIL ||
+        !grow_texts(table))
+        return TP_NO_DETAIL;
+    const char *copy = tp_arena_text(&events->arena, text, length);
+    if (!copy)
+        return TP_NO_DETAIL;
+    uint32_t number = (uint32_t)table->count++;
+    table->texts[number] = copy;
+    table->lengths[number] = (uint32_t)length;
+    table->hashes[number] = hash;
+    put_slot(table->slots, table->slot_count, hash, number);
+    return number;
+}
+
+uint32_t tp_events_text(struct tp_events *events, const char *text,
+                        size_t length)
+{
+    return intern(events, text, length, hash_text(text, length));
+}
+
+const char *tp_events_get(const struct tp_events *events, uint32_t text)
+{
+    return text < events->texts.count ? events->texts.texts[text] : "";
+}
+
+/* --- lanes -------------------------------------------------------------- */
+
+static uint32_t hash_lane(uint32_t pid, uint32_t tid)
+{
+    uint64_t both = (uint64_t)pid << 32 | tid;
+    both *= UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(both >> 32);
+}
+
+static bool grow_lanes(struct tp_events *events)
+{
+    if (tp_grow(&events->lanes, &events->lane_capacity, events->lane_count + 1,
+                sizeof *events->lanes, NULL) != TP_OK)
+        return false;
+    if (events->lane_count * 2 + 2 < events->lane_slot_count)
+        return true;
+    do { /* more than once only after tp_events_finish */
+        if (!grow_slots(&events->lane_slots, &events->lane_slot_count))
+            return false;
+    } while (events->lane_count * 2 + 2 >= events->lane_slot_count);
+    for (uint32_t i = 0; i < events->lane_count; i++)
+        put_slot(events->lane_slots, events->lane_slot_count,
+                 hash_lane(events->lanes[i].pid, events->lanes[i].tid), i + 1);
+    return true;
+}
+
+uint32_t tp_events_lane(struct tp_events *events, uint32_t pid, uint32_t tid)
+{
+    uint32_t hash = hash_lane(pid, tid);
+    size_t mask = events->lane_slot_count - 1;
+    for (size_t at = hash & mask;
+         events->lane_slot_count && events->lane_slots[at];
+         at = (at + 1) & mask) {
+        uint32_t i = events->lane_slots[at] - 1;
+        if (events->lanes[i].pid == pid && events->lanes[i].tid == tid)
+            return i;
+    }
+    if (events->lane_count >= TP_NO_DETAIL - 1 || !grow_lanes(events))
+        return TP_NO_DETAIL;
+    uint32_t number = (uint32_t)events->lane_count++;
+    events->lanes[number] = (struct tp_lane){.pid = pid, .tid = tid};
+    put_slot(events->lane_slots, events->lane_slot_count, hash, number + 1);
+    return number;
+}
+
+/* --- columns ------------------------------------------------------------ */
+
+/* The columns as a table: where the pointer is, and the size of an element. */
+struct column {
+    void *array;
+    size_t size;
+};
+
+enum { COLUMNS = 7 };
+
+static void list_columns(struct tp_events *events, struct column *columns)
+{
+    columns[0] = (struct column){&events->start, sizeof *events->start};
+    columns[1] = (struct column){&events->duration, sizeof *events->duration};
+    columns[2] =
+        (struct column){&events->correlation, sizeof *events->correlation};
+    columns[3] = (struct column){&events->name, sizeof *events->name};
+    columns[4] = (struct column){&events->lane, sizeof *events->lane};
+    columns[5] = (struct column){&events->detail, sizeof *events->detail};
+    columns[6] = (struct column){&events->category, sizeof *events->category};
+}
+
+enum tp_status tp_events_reserve(struct tp_events *events, size_t more,
+                                 struct tp_error *err)
+{
+    struct column columns[COLUMNS];
+    if (more > TP_NO_EVENT - events->count)
+        return tp_fail(err, TP_E_LIMIT, -1, "more than 2^32 - 1 events");
+    if (events->count + more <= events->capacity)
+        return TP_OK;
+    list_columns(events, columns);
+    size_t room = 0;
+    for (int i = 0; i < COLUMNS; i++) {
+        room = events->capacity;
+        enum tp_status status = tp_grow(columns[i].array, &room,
+                                        events->count + more, columns[i].size,
+                                        err);
+        if (status != TP_OK)
+            return status;
+    }
+    events->capacity = room;
+    return TP_OK;
+}
+
+void tp_events_repaired(struct tp_events *events, enum tp_repair repair,
+                        int64_t offset)
+{
+    if (events->repairs[repair]++ == 0 || offset < events->first_repair[repair])
+        events->first_repair[repair] = offset;
+}
+
+/* --- merging ------------------------------------------------------------ */
+
+/* How numbers of `from` are called in `into`. */
+struct renumbering {
+    struct tp_events *into;
+    const struct tp_events *from;
+    uint32_t *texts, *lanes;
+};
+
+static bool renumber_texts(struct renumbering *map)
+{
+    const struct tp_text_table *table = &map->from->texts;
+    map->texts = calloc(table->count + 1, sizeof *map->texts);
+    if (!map->texts)
+        return false;
+    for (size_t i = 1; i < table->count; i++) {
+        map->texts[i] = intern(map->into, table->texts[i], table->lengths[i],
+                               table->hashes[i]);
+        if (map->texts[i] == TP_NO_DETAIL)
+            return false;
+    }
+    return true;
+}
+
+static bool renumber_lanes(struct renumbering *map)
+{
+    const struct tp_events *from = map->from;
+    map->lanes = calloc(from->lane_count + 1, sizeof *map->lanes);
+    if (!map->lanes)
+        return false;
+    for (size_t i = 0; i < from->lane_count; i++) {
+        const struct tp_lane *lane = &from->lanes[i];
+        uint32_t to = tp_events_lane(map->into, map->texts[lane->pid],
+                                     map->texts[lane->tid]);
+        if (to == TP_NO_DETAIL)
+            return false;
+        map->lanes[i] = to;
+        struct tp_lane *merged = &map->into->lanes[to];
+        if (lane->process_name)
+            merged->process_name = map->texts[lane->process_name];
+        if (lane->process_labels)
+            merged->process_labels = map->texts[lane->process_labels];
+        if (lane->thread_name)
+            merged->thread_name = map->texts[lane->thread_name];
+    }
+    return true;
+}
+
+static enum tp_status reserve_details(struct renumbering *map,
+                                      struct tp_error *err)
+{
+    struct tp_events *into = map->into;
+    const struct tp_events *from = map->from;
+    enum tp_status status =
+        tp_grow(&into->gpu, &into->gpu_capacity,
+                into->gpu_count + from->gpu_count, sizeof *into->gpu, err);
+    if (status == TP_OK)
+        status = tp_grow(&into->memory, &into->memory_capacity,
+                         into->memory_count + from->memory_count,
+                         sizeof *into->memory, err);
+    if (status == TP_OK)
+        status = tp_grow(&into->comms, &into->comm_capacity,
+                         into->comm_count + from->comm_count,
+                         sizeof *into->comms, err);
+    if (status == TP_OK)
+        status = tp_grow(&into->syncs, &into->sync_capacity,
+                         into->sync_count + from->sync_count,
+                         sizeof *into->syncs, err);
+    return status;
+}
+
+static void append_comm(struct renumbering *map, const struct tp_comm_detail *c)
+{
+    struct tp_comm_detail *to = &map->into->comms[map->into->comm_count++];
+    *to = *c;
+    to->collective = map->texts[c->collective];
+    to->dtype = map->texts[c->dtype];
+    to->group_name = map->texts[c->group_name];
+    to->group_ranks = map->texts[c->group_ranks];
+    to->comms_id = map->texts[c->comms_id];
+}
+
+static void append_details(struct renumbering *map)
+{
+    struct tp_events *into = map->into;
+    const struct tp_events *from = map->from;
+    for (size_t i = 0; i < from->gpu_count; i++) {
+        struct tp_gpu_detail *to = &into->gpu[into->gpu_count + i];
+        *to = from->gpu[i];
+        if (to->comm != TP_NO_DETAIL)
+            to->comm += (uint32_t)into->comm_count;
+    }
+    for (size_t i = 0; i < from->memory_count; i++)
+        into->memory[into->memory_count + i] = from->memory[i];
+    for (size_t i = 0; i < from->sync_count; i++) {
+        struct tp_sync_detail *to = &into->syncs[into->sync_count + i];
+        *to = from->syncs[i];
+        to->kind = map->texts[to->kind];
+    }
+    for (size_t i = 0; i < from->comm_count; i++)
+        append_comm(map, &from->comms[i]);
+    into->gpu_count += from->gpu_count;
+    into->memory_count += from->memory_count;
+    into->sync_count += from->sync_count;
+}
+
+/* Where the detail rows of a category that come next will start. */
+static uint32_t detail_base(const struct tp_events *events, uint8_t category)
+{
+    switch (category) {
+    case TP_EVENT_KERNEL:
+    case TP_EVENT_MEMCPY:
+    case TP_EVENT_MEMSET:
+        return (uint32_t)events->gpu_count;
+    case TP_EVENT_MEMORY:
+        return (uint32_t)events->memory_count;
+    case TP_EVENT_SYNC:
+        return (uint32_t)events->sync_count;
+    default:
+        return (uint32_t)events->comm_count;
+    }
+}
+
+/* Before the details are appended. */
+static void append_columns(struct renumbering *map)
+{
+    struct tp_events *into = map->into;
+    const struct tp_events *from = map->from;
+    uint32_t bases[TP_EVENT_CATEGORIES];
+    for (uint8_t i = 0; i < TP_EVENT_CATEGORIES; i++)
+        bases[i] = detail_base(into, i);
+    size_t at = into->count, count = from->count;
+    if (count == 0)
+        return;
+    memcpy(into->start + at, from->start, count * sizeof *into->start);
+    memcpy(into->duration + at, from->duration, count * sizeof *into->duration);
+    memcpy(into->correlation + at, from->correlation,
+           count * sizeof *into->correlation);
+    memcpy(into->category + at, from->category, count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t detail = from->detail[i];
+        into->name[at + i] = map->texts[from->name[i]];
+        into->lane[at + i] = map->lanes[from->lane[i]];
+        into->detail[at + i] = detail == TP_NO_DETAIL
+                                   ? TP_NO_DETAIL
+                                   : detail + bases[from->category[i]];
+    }
+    into->count += count;
+}
+
+static void merge_repairs(struct tp_events *into, const struct tp_events *from)
+{
+    for (int i = 0; i < TP_REPAIRS; i++) {
+        if (from->repairs[i] == 0)
+            continue;
+        tp_events_repaired(into, (enum tp_repair)i, from->first_repair[i]);
+        into->repairs[i] += from->repairs[i] - 1;
+    }
+    into->seen += from->seen;
+}
+
+enum tp_status tp_events_merge(struct tp_events *into,
+                               const struct tp_events *from,
+                               struct tp_error *err)
+{
+    struct renumbering map = {.into = into, .from = from};
+    enum tp_status status = tp_events_reserve(into, from->count, err);
+    if (status == TP_OK)
+        status = reserve_details(&map, err);
+    if (status == TP_OK && (!renumber_texts(&map) || !renumber_lanes(&map)))
+        status = tp_fail_memory(err);
+    if (status == TP_OK) {
+        append_columns(&map);
+        append_details(&map);
+        merge_repairs(into, from);
+    }
+    free(map.texts);
+    free(map.lanes);
+    return status;
+}
+
+/* --- the end ------------------------------------------------------------ */
+
+/* Names of a process are said once, on any of its lanes. */
+static bool share_process_names(struct tp_events *events)
+{
+    struct tp_lane *said = calloc(events->texts.count + 1, sizeof *said);
+    if (!said)
+        return false;
+    for (size_t i = 0; i < events->lane_count; i++) {
+        const struct tp_lane *lane = &events->lanes[i];
+        if (lane->process_name)
+            said[lane->pid].process_name = lane->process_name;
+        if (lane->process_labels)
+            said[lane->pid].process_labels = lane->process_labels;
+    }
+    for (size_t i = 0; i < events->lane_count; i++) {
+        struct tp_lane *lane = &events->lanes[i];
+        lane->process_name = said[lane->pid].process_name;
+        lane->process_labels = said[lane->pid].process_labels;
+    }
+    free(said);
+    return true;
+}
+
+static bool drop_empty_lanes(struct tp_events *events)
+{
+    uint32_t *number = calloc(events->lane_count + 1, sizeof *number);
+    if (!number)
+        return false;
+    for (size_t i = 0; i < events->count; i++)
+        number[events->lane[i]] = 1;
+    size_t kept = 0;
+    for (size_t i = 0; i < events->lane_count; i++) {
+        if (!number[i])
+            continue;
+        events->lanes[kept] = events->lanes[i];
+        number[i] = (uint32_t)kept++;
+    }
+    for (size_t i = 0; i < events->count; i++)
+        events->lane[i] = number[events->lane[i]];
+    free(number);
+    events->lane_count = kept;
+    free(events->lane_slots); /* numbers changed; rebuilt by the next lane */
+    events->lane_slots = NULL;
+    events->lane_slot_count = 0;
+    return true;
+}
+
+/* Columns grow by doubling; up to half of them is unused at the end. */
+static void return_memory(struct tp_events *events)
+{
+    struct column columns[COLUMNS];
+    if (events->count == 0 || events->count == events->capacity)
+        return;
+    list_columns(events, columns);
+    for (int i = 0; i < COLUMNS; i++) {
+        void *old, *smaller;
+        memcpy(&old, columns[i].array, sizeof old);
+        smaller = realloc(old, events->count * columns[i].size);
+        if (smaller)
+            memcpy(columns[i].array, &smaller, sizeof smaller);
+    }
+    events->capacity = events->count;
+}
+
+enum tp_status tp_events_finish(struct tp_events *events, struct tp_error *err)
+{
+    if (!share_process_names(events) || !drop_empty_lanes(events))
+        return tp_fail_memory(err);
+    return_memory(events);
+    return TP_OK;
+}
+
+void tp_events_reset(struct tp_events *events)
+{
+    struct tp_events old = *events;
+    memset(events, 0, sizeof *events);
+    tp_arena_reset(&old.arena);
+    events->arena = old.arena;
+    struct column to[COLUMNS], from[COLUMNS];
+    list_columns(events, to);
+    list_columns(&old, from);
+    for (int i = 0; i < COLUMNS; i++)
+        memcpy(to[i].array, from[i].array, sizeof(void *));
+    events->capacity = old.capacity;
+    events->texts = old.texts;
+    events->texts.count = 0;
+    if (events->texts.slots)
+        memset(events->texts.slots, 0,
+               events->texts.slot_count * sizeof *events->texts.slots);
+    events->lanes = old.lanes;
+    events->lane_capacity = old.lane_capacity;
+    events->lane_slots = old.lane_slots;
+    events->lane_slot_count = old.lane_slot_count;
+    if (events->lane_slots)
+        memset(events->lane_slots, 0,
+               events->lane_slot_count * sizeof *events->lane_slots);
+    events->gpu = old.gpu;
+    events->gpu_capacity = old.gpu_capacity;
+    events->memory = old.memory;
+    events->memory_capacity = old.memory_capacity;
+    events->comms = old.comms;
+    events->comm_capacity = old.comm_capacity;
+    events->syncs = old.syncs;
+    events->sync_capacity = old.sync_capacity;
+    events->devices = old.devices;
+    events->device_capacity = old.device_capacity;
+}
+
+void tp_events_clear(struct tp_events *events)
+{
+    struct column columns[COLUMNS];
+    list_columns(events, columns);
+    for (int i = 0; i < COLUMNS; i++) {
+        void *array;
+        memcpy(&array, columns[i].array, sizeof array);
+        free(array);
+    }
+    free(events->texts.texts);
+    free(events->texts.lengths);
+    free(events->texts.hashes);
+    free(events->texts.slots);
+    free(events->lanes);
+    free(events->lane_slots);
+    free(events->gpu);
+    free(events->memory);
+    free(events->comms);
+    free(events->syncs);
+    free(events->devices);
+    tp_arena_clear(&events->arena);
+    memset(events, 0, sizeof *events);
+}
