@@ -59,8 +59,7 @@ static enum tp_status collect(const struct tp_trace *trace,
     struct tp_intervals *const parts[] = {&sets->any, &sets->compute,
                                           &sets->communication, &sets->copies};
     static const unsigned classes[] = {TP_DEVICE_ANY, TP_DEVICE_COMPUTE,
-                                       TP_DEVICE_COMMUNICATION,
-                                       TP_DEVICE_COPY};
+                                       TP_DEVICE_COMMUNICATION, TP_DEVICE_COPY};
     enum tp_status status = TP_OK;
     for (int i = 0; i < 4 && !status; i++) {
         query.classes = classes[i];
@@ -75,8 +74,8 @@ static enum tp_status expose(struct device_sets *sets, struct tp_busy_row *row,
 {
     struct tp_intervals *alone = &sets->scratch[0];
     struct tp_intervals *rest = &sets->scratch[1];
-    enum tp_status status = tp_intervals_subtract(
-        &sets->communication, &sets->compute, alone, err);
+    enum tp_status status =
+        tp_intervals_subtract(&sets->communication, &sets->compute, alone, err);
     if (status) {
         return status;
     }
@@ -88,8 +87,7 @@ static enum tp_status expose(struct device_sets *sets, struct tp_busy_row *row,
 
     status = tp_intervals_subtract(&sets->copies, &sets->compute, rest, err);
     if (!status) {
-        status =
-            tp_intervals_subtract(rest, &sets->communication, alone, err);
+        status = tp_intervals_subtract(rest, &sets->communication, alone, err);
         row->exposed_memory_us = (double)tp_intervals_length(alone) / 1e3;
     }
     return status;

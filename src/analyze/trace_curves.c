@@ -18,10 +18,10 @@ enum { PIECES = 500 };
 
 struct pieces {
     struct tp_interval window;
-    int64_t width;              /* ns; the last piece may be shorter       */
+    int64_t width; /* ns; the last piece may be shorter */
     size_t count;
-    double partial[PIECES];     /* ns of intervals that begin or end in it */
-    int64_t whole[PIECES + 1];  /* change of the number that span it all   */
+    double partial[PIECES];    /* ns of intervals that begin or end in it */
+    int64_t whole[PIECES + 1]; /* change of the number that span it all   */
 };
 
 static void cut(struct pieces *pieces, struct tp_interval window)
@@ -47,8 +47,7 @@ static int64_t add(struct pieces *pieces, int64_t from, int64_t to)
     if (from >= to) {
         return 0;
     }
-    const size_t first =
-        (size_t)((from - pieces->window.from) / pieces->width);
+    const size_t first = (size_t)((from - pieces->window.from) / pieces->width);
     const size_t last =
         (size_t)((to - 1 - pieces->window.from) / pieces->width);
     if (first == last) {

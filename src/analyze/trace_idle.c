@@ -55,8 +55,7 @@ static enum cause cause_of_call(const struct tp_trace *trace, uint32_t event)
     if (tp_trace_blocks(trace, event)) {
         return CAUSE_BLOCKING;
     }
-    return kinds & (TP_NAME_LAUNCH | TP_NAME_COPY_CALL) ? CAUSE_LAUNCH
-                                                        : CAUSES;
+    return kinds & (TP_NAME_LAUNCH | TP_NAME_COPY_CALL) ? CAUSE_LAUNCH : CAUSES;
 }
 
 /* What a host event stands for; CAUSES: nothing, as a step or other calls. */
@@ -74,9 +73,8 @@ static enum cause cause_of(const struct tp_trace *trace, uint32_t event)
         return CAUSE_DATALOADER;
     }
     /* Old traces have steps as operators. */
-    return category == TP_EVENT_CPU_OP && !(kinds & TP_NAME_STEP)
-               ? CAUSE_CPU_OP
-               : CAUSES;
+    return category == TP_EVENT_CPU_OP && !(kinds & TP_NAME_STEP) ? CAUSE_CPU_OP
+                                                                  : CAUSES;
 }
 
 static bool is_inside(const struct tp_trace *trace, uint32_t event,
@@ -221,8 +219,8 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
     };
 }
 
-static enum tp_status split_idle(struct causes *causes,
-                                 struct tp_idle_row *row, struct tp_error *err)
+static enum tp_status split_idle(struct causes *causes, struct tp_idle_row *row,
+                                 struct tp_error *err)
 {
     int64_t lengths[CAUSES + 1] = {0};
     struct tp_intervals rest = {0};

@@ -34,14 +34,12 @@ static void sum_device_work(const struct tp_trace *trace,
 /* The row of a call's name, made if new. */
 static enum tp_status find_row(struct tp_trace *trace,
                                struct launch_state *state, uint32_t name,
-                               struct tp_launch_row **row,
-                               struct tp_error *err)
+                               struct tp_launch_row **row, struct tp_error *err)
 {
     if (state->row[name] == TP_NO_EVENT) {
-        const enum tp_status status =
-            tp_grow(&trace->launches.rows, &trace->launches.capacity,
-                    trace->launches.count + 1, sizeof *trace->launches.rows,
-                    err);
+        const enum tp_status status = tp_grow(
+            &trace->launches.rows, &trace->launches.capacity,
+            trace->launches.count + 1, sizeof *trace->launches.rows, err);
         if (status) {
             return status;
         }

@@ -51,8 +51,7 @@ enum tp_status tp_trace_device_set(const struct tp_trace *trace,
     for (size_t i = 0; i < index->device_count && !status; i++) {
         const uint32_t event = index->device[i];
         if (tp_trace_device_is(trace, event, query)) {
-            status =
-                tp_trace_add_event(trace, event, query->within, out, err);
+            status = tp_trace_add_event(trace, event, query->within, out, err);
         }
     }
     tp_intervals_unite(out);

@@ -61,8 +61,7 @@ static int by_value(const void *a, const void *b)
 static struct entry *sort_streams(const struct tp_trace *trace)
 {
     const struct tp_trace_index *index = &trace->index;
-    struct entry *entries =
-        malloc((index->device_count + 1) * sizeof *entries);
+    struct entry *entries = malloc((index->device_count + 1) * sizeof *entries);
     if (!entries) {
         return NULL;
     }
@@ -87,8 +86,8 @@ static void add_gap(const struct tp_trace *trace, uint32_t event,
 {
     const int64_t gap = trace->events.start[event] - previous_end;
     const uint32_t call = trace->index.call[event];
-    double *wait = gap < KERNEL_WAIT_NS ? &row->kernel_wait_us
-                                        : &row->other_wait_us;
+    double *wait =
+        gap < KERNEL_WAIT_NS ? &row->kernel_wait_us : &row->other_wait_us;
     if (call != TP_NO_EVENT && trace->events.start[call] > previous_end) {
         wait = &row->host_wait_us;
     }
@@ -212,10 +211,9 @@ enum tp_status tp_trace_streams(struct tp_trace *trace, struct tp_error *err)
     const size_t room = (trace->index.device_count + 1) * sizeof(int64_t);
     struct queue queue = {.launched = malloc(room), .started = malloc(room)};
     struct entry *entries = sort_streams(trace);
-    const enum tp_status status =
-        entries && queue.launched && queue.started
-            ? add_streams(trace, entries, &queue, err)
-            : tp_fail_memory(err);
+    const enum tp_status status = entries && queue.launched && queue.started
+                                      ? add_streams(trace, entries, &queue, err)
+                                      : tp_fail_memory(err);
     free(entries);
     free(queue.launched);
     free(queue.started);

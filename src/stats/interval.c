@@ -175,8 +175,8 @@ int64_t tp_intervals_within(const struct tp_intervals *set, int64_t from,
     int64_t length = 0;
     for (size_t i = first_after(set, from);
          i < set->count && set->items[i].from < to; i++) {
-        const int64_t cut = earlier(set->items[i].to, to) -
-                            later(set->items[i].from, from);
+        const int64_t cut =
+            earlier(set->items[i].to, to) - later(set->items[i].from, from);
         length += cut > 0 ? cut : 0;
     }
     return length;

@@ -107,8 +107,7 @@ static int by_start(const void *a, const void *b)
 struct hta hta_open(const struct tp_trace *trace, bool include_last)
 {
     const struct tp_events *events = &trace->events;
-    struct hta hta = {
-        .rows = malloc((events->count + 1) * sizeof *hta.rows)};
+    struct hta hta = {.rows = malloc((events->count + 1) * sizeof *hta.rows)};
     cr_assert_not_null(hta.rows);
     for (size_t i = 0; i < trace->index.device_count; i++) {
         const struct hta_row row = row_of(trace, trace->index.device[i]);
@@ -328,8 +327,7 @@ static void read_section(struct hta_line *line)
 bool hta_next(struct hta_line *line)
 {
     while (fgets(line->text, sizeof line->text, line->file)) {
-        if (begins(line->text, "=====") ||
-            begins(line->text, "include_last")) {
+        if (begins(line->text, "=====") || begins(line->text, "include_last")) {
             read_section(line);
             continue;
         }

@@ -25,10 +25,10 @@ struct hta_row {
     uint32_t event;
     int kind;
     int stream;
-    bool linked;      /* the call is known                     */
-    bool queued;      /* linked, by a call that HTA counts     */
-    bool dated;       /* launch is known, or what HTA takes    */
-    bool is_work;     /* kernel, copy or set; not a sync event */
+    bool linked;  /* the call is known                     */
+    bool queued;  /* linked, by a call that HTA counts     */
+    bool dated;   /* launch is known, or what HTA takes    */
+    bool is_work; /* kernel, copy or set; not a sync event */
 };
 
 /* The device rows HTA keeps of a trace, by start. */
@@ -78,7 +78,7 @@ struct hta_line {
     char text[512];
     char section[256]; /* "hta/.../x.json.gz"; "" before the first */
     bool include_last;
-    char block[32];    /* "temporal", "idle", ...                  */
+    char block[32]; /* "temporal", "idle", ...                  */
     char *words[HTA_WORDS];
     int count;
 };

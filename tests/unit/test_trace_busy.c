@@ -96,8 +96,7 @@ Test(trace_busy, tracelens, .timeout = 120)
 
 /* --- Holistic Trace Analysis ---------------------------------------------- */
 
-static void compare_temporal(const struct hta_line *line,
-                             const struct hta *hta)
+static void compare_temporal(const struct hta_line *line, const struct hta *hta)
 {
     const struct hta_temporal ours = hta_temporal(hta);
     const int64_t idle = (int64_t)atof(line->words[2]);
@@ -117,9 +116,8 @@ static int kinds_of(const struct hta_line *line)
 {
     int kinds = 0;
     for (int i = 1; i < line->count - 2; i++) {
-        kinds |= strcmp(line->words[i], "COMPUTATION") == 0
-                     ? HTA_COMPUTATION
-                     : 0;
+        kinds |=
+            strcmp(line->words[i], "COMPUTATION") == 0 ? HTA_COMPUTATION : 0;
         kinds |= strcmp(line->words[i], "COMMUNICATION") == 0
                      ? HTA_COMMUNICATION
                      : 0;
@@ -132,8 +130,7 @@ static void compare_kinds(const struct hta_line *line, int64_t ours)
 {
     const int64_t theirs = atoll(line->words[line->count - 2]);
     cr_expect_eq(ours, theirs, "%s %d kinds %d: %ld, not %ld", line->section,
-                 line->include_last, kinds_of(line), (long)ours,
-                 (long)theirs);
+                 line->include_last, kinds_of(line), (long)ours, (long)theirs);
 }
 
 static void compare_overlap(const struct hta_line *line, double ours)
@@ -228,9 +225,10 @@ Test(trace_busy, hta_ranks, .timeout = 120)
 
 /* --- by hand -------------------------------------------------------------- */
 
-#define DEVICE(cat, name, stream, ts, dur)                                   \
-    ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name                    \
-    "\",\"pid\":0,\"tid\":" #stream ",\"ts\":" #ts ",\"dur\":" #dur           \
+/* clang-format off: an event a line */
+#define DEVICE(cat, name, stream, ts, dur)                          \
+    ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name           \
+    "\",\"pid\":0,\"tid\":" #stream ",\"ts\":" #ts ",\"dur\":" #dur \
     ",\"args\":{\"device\":0,\"stream\":" #stream "}}"
 
 /* Computation 0 .. 100, communication 50 .. 200, a copy 150 .. 250; nothing
@@ -239,12 +237,11 @@ Test(trace_busy, by_hand)
 {
     struct tp_trace trace;
     trace_text_read(
-        "{\"traceEvents\":[{\"ph\":\"M\"}"
-        DEVICE("kernel", "k", 7, 0, 60)
-        DEVICE("gpu_memset", "Memset (Device)", 7, 60, 40)
-        DEVICE("kernel", "ncclKernel_AllReduce", 8, 50, 150)
-        DEVICE("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 9, 150, 100)
-        DEVICE("kernel", "k", 7, 300, 100) "]}",
+        "{\"traceEvents\":[{\"ph\":\"M\"}" DEVICE("kernel", "k", 7, 0, 60)
+            DEVICE("gpu_memset", "Memset (Device)", 7, 60, 40)
+                DEVICE("kernel", "ncclKernel_AllReduce", 8, 50, 150)
+                    DEVICE("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 9,
+                           150, 100) DEVICE("kernel", "k", 7, 300, 100) "]}",
         &trace);
     cr_assert_eq(tp_trace_busy(&trace, NULL), TP_OK);
     const struct tp_busy_row *row = find_row(&trace, "device span");

@@ -90,8 +90,8 @@ static void compare(const char *name, const struct tp_idle_row *row,
             none = corrected[i].none;
         }
     }
-    cr_expect_leq(fabs(row->window_us - line->window), 1, "%s: W is %.3f",
-                  name, row->window_us);
+    cr_expect_leq(fabs(row->window_us - line->window), 1, "%s: W is %.3f", name,
+                  row->window_us);
     near(name, "busy", row->busy, line->busy);
     near(name, "alloc", row->alloc, line->alloc);
     near(name, "dataloader", row->dataloader, line->dataloader);
@@ -134,16 +134,17 @@ Test(trace_idle, calibration, .timeout = 300)
 }
 
 /* X events of one thread (1, 1) or of stream 7; us. */
-#define HOST(cat, name, ts, dur)                                             \
-    ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name                    \
+/* clang-format off: an event a line */
+#define HOST(cat, name, ts, dur)                          \
+    ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name \
     "\",\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"dur\":" #dur "}"
-#define CALL(name, ts, dur, id)                                              \
-    ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name               \
-    "\",\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"dur\":" #dur                    \
+#define CALL(name, ts, dur, id)                                \
+    ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name \
+    "\",\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"dur\":" #dur      \
     ",\"args\":{\"correlation\":" #id "}}"
-#define DEVICE(cat, name, ts, dur, id)                                       \
-    ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name                    \
-    "\",\"pid\":0,\"tid\":7,\"ts\":" #ts ",\"dur\":" #dur                    \
+#define DEVICE(cat, name, ts, dur, id)                    \
+    ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name \
+    "\",\"pid\":0,\"tid\":7,\"ts\":" #ts ",\"dur\":" #dur \
     ",\"args\":{\"device\":0,\"stream\":7,\"correlation\":" #id "}}"
 #define TRACE(events) "{\"traceEvents\":[{\"ph\":\"M\"}" events "]}"
 
@@ -162,16 +163,15 @@ static struct tp_idle_row idle_of(const char *json)
 Test(trace_idle, priority)
 {
     const struct tp_idle_row row = idle_of(TRACE(
-        HOST("user_annotation", "ProfilerStep#1", 0, 1000)
-        HOST("cpu_op", "aten::x", 0, 900)
-        CALL("cudaLaunchKernel", 40, 20, 1)
-        DEVICE("kernel", "k", 100, 200, 1)
-        CALL("cudaStreamSynchronize", 200, 150, 2)
-        CALL("cudaMalloc", 400, 100, 3)
-        HOST("user_annotation",
-             "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-             450, 150)
-        CALL("cudaMemcpyAsync", 700, 30, 4)));
+        HOST("user_annotation", "ProfilerStep#1", 0, 1000) HOST(
+            "cpu_op", "aten::x", 0,
+            900) CALL("cudaLaunchKernel", 40, 20,
+                      1) DEVICE("kernel", "k", 100, 200,
+                                1) CALL("cudaStreamSynchronize", 200, 150, 2)
+            CALL("cudaMalloc", 400, 100, 3) HOST(
+                "user_annotation",
+                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                450, 150) CALL("cudaMemcpyAsync", 700, 30, 4)));
     cr_expect_float_eq(row.window_us, 1000, 1e-9);
     cr_expect_float_eq(row.busy, 0.2, 1e-12);
     cr_expect_float_eq(row.alloc, 0.1, 1e-12);
@@ -192,13 +192,14 @@ Test(trace_idle, priority)
 Test(trace_idle, asynchronous_copies)
 {
     const struct tp_idle_row row = idle_of(TRACE(
-        HOST("user_annotation", "ProfilerStep#1", 0, 100)
-        CALL("cudaMemcpyAsync", 0, 10, 1)
-        DEVICE("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 20, 10, 1)
-        CALL("cudaMemcpyAsync", 30, 10, 2)
-        DEVICE("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 40, 10, 2)
-        CALL("cudaMemcpyAsync", 60, 10, 3)
-        DEVICE("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 80, 10, 3)));
+        HOST("user_annotation", "ProfilerStep#1", 0,
+             100) CALL("cudaMemcpyAsync", 0, 10, 1)
+            DEVICE("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 20, 10, 1)
+                CALL("cudaMemcpyAsync", 30, 10, 2)
+                    DEVICE("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 40,
+                           10, 2) CALL("cudaMemcpyAsync", 60, 10, 3)
+                        DEVICE("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)",
+                               80, 10, 3)));
     cr_expect_float_eq(row.blocking, 0.2, 1e-12);
     cr_expect_float_eq(row.launch, 0.1, 1e-12);
     cr_expect_eq(row.blocking_calls, 2);
@@ -208,13 +209,13 @@ Test(trace_idle, asynchronous_copies)
  * and what a worker thread loads is waited for by nobody. */
 Test(trace_idle, outside)
 {
-    const struct tp_idle_row row = idle_of(TRACE(
-        HOST("user_annotation", "ProfilerStep#1", 0, 100)
-        ",{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":"
-        "\"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__\","
-        "\"pid\":1,\"tid\":2,\"ts\":10,\"dur\":50}"
-        DEVICE("kernel", "k", 90, 5, 1)
-        CALL("cudaDeviceSynchronize", 100, 500, 2)));
+    const struct tp_idle_row row = idle_of(TRACE(HOST(
+        "user_annotation", "ProfilerStep#1", 0,
+        100) ",{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":"
+             "\"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__\","
+             "\"pid\":1,\"tid\":2,\"ts\":10,\"dur\":50}" DEVICE(
+                 "kernel", "k", 90, 5, 1) CALL("cudaDeviceSynchronize", 100,
+                                               500, 2)));
     cr_expect_float_eq(row.window_us, 100, 1e-9);
     cr_expect_float_eq(row.blocked, 0, 1e-12);
     cr_expect_float_eq(row.dataloader, 0, 1e-12);
@@ -224,9 +225,9 @@ Test(trace_idle, outside)
 
 Test(trace_idle, host_only)
 {
-    const struct tp_idle_row row = idle_of(
-        TRACE(HOST("user_annotation", "ProfilerStep#1", 0, 100)
-                  HOST("cpu_op", "aten::x", 0, 60)));
+    const struct tp_idle_row row =
+        idle_of(TRACE(HOST("user_annotation", "ProfilerStep#1", 0, 100)
+                          HOST("cpu_op", "aten::x", 0, 60)));
     cr_expect_float_eq(row.busy, 0, 1e-12);
     cr_expect_float_eq(row.cpu_op, 0.6, 1e-12);
     cr_expect_float_eq(row.none, 0.4, 1e-12);
@@ -234,8 +235,8 @@ Test(trace_idle, host_only)
 
 Test(trace_idle, no_window)
 {
-    const struct tp_idle_row row = idle_of(
-        TRACE(HOST("cpu_op", "aten::x", 5, 0)));
+    const struct tp_idle_row row =
+        idle_of(TRACE(HOST("cpu_op", "aten::x", 5, 0)));
     cr_expect_float_eq(row.window_us, 0, 1e-12);
     cr_expect(isnan(row.busy));
     cr_expect(isnan(row.none));

@@ -82,8 +82,8 @@ Test(trace_launch, hta_queues, .timeout = 600)
         struct hta_line line = {.file = trace_file_open(files[i])};
         int rank = 0;
         while (hta_next(&line)) {
-            if (strcmp(line.block, "queue") != 0 ||
-                !is_number(line.words[0]) || line.count < 9) {
+            if (strcmp(line.block, "queue") != 0 || !is_number(line.words[0]) ||
+                line.count < 9) {
                 continue;
             }
             rank = line.count == 10 ? atoi(line.words[0]) : rank;
@@ -200,11 +200,9 @@ Test(trace_launch, hta_launches, .timeout = 300)
                    ".json.gz",
                    0);
     check_launches("num_workers_0",
-                   "01_resnet50_nw0/worker0.1623143089861.pt.trace.json.gz",
-                   0);
+                   "01_resnet50_nw0/worker0.1623143089861.pt.trace.json.gz", 0);
     check_launches("num_workers_4",
-                   "02_resnet50_nw4/worker0.1623212756351.pt.trace.json.gz",
-                   0);
+                   "02_resnet50_nw4/worker0.1623212756351.pt.trace.json.gz", 0);
     check_launches("gaunernst_bert",
                    "15_bert_h100/gaunernst_bert-small-uncased__1016001.json"
                    ".gz",
@@ -253,9 +251,9 @@ static int compare_streams(const char *file, const char *section, int rank,
             atoi(line.words[1]) == rank) {
             const struct tp_stream_row *row =
                 find_stream(trace, atoi(line.words[2]));
-            cr_expect_float_eq(gap_of(row, line.words[3]),
-                               atof(line.words[4]), 1e-6, "%s %d: %s %s",
-                               section, rank, line.words[2], line.words[3]);
+            cr_expect_float_eq(gap_of(row, line.words[3]), atof(line.words[4]),
+                               1e-6, "%s %d: %s %s", section, rank,
+                               line.words[2], line.words[3]);
             rows++;
         } else if (strcmp(line.block, "queue") == 0 && line.count >= 9) {
             char *const *words = line.words + line.count - 9;
@@ -354,8 +352,7 @@ Test(trace_launch, negative_queue, .timeout = 120)
     int64_t changes = 0;
     for (size_t i = 0; i < trace.streams.count; i++) {
         const struct tp_stream_row *row = &trace.streams.rows[i];
-        const struct hta_queue queue =
-            hta_queue(&hta, (int)row->stream, 1024);
+        const struct hta_queue queue = hta_queue(&hta, (int)row->stream, 1024);
         cr_expect_geq(queue.min, 0);
         cr_expect_geq(row->mean_queue, 0);
         changes += queue.count;
@@ -367,17 +364,18 @@ Test(trace_launch, negative_queue, .timeout = 120)
 
 /* --- by hand -------------------------------------------------------------- */
 
-#define CALL(name, ts, dur, id)                                              \
-    ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name               \
-    "\",\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"dur\":" #dur                    \
+#define CALL(name, ts, dur, id)                                \
+    ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name \
+    "\",\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"dur\":" #dur      \
     ",\"args\":{\"correlation\":" #id "}}"
-#define DEVICE(ts, dur, id)                                                  \
-    ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,"  \
-    "\"ts\":" #ts ",\"dur\":" #dur                                           \
+#define DEVICE(ts, dur, id)                                                 \
+    ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7," \
+    "\"ts\":" #ts ",\"dur\":" #dur                                          \
     ",\"args\":{\"device\":0,\"stream\":7,\"correlation\":" #id "}}"
 
 /* Two kernels queue up, the third waits for the host, the fourth was launched
  * in time but comes late, the fifth was launched before the file begins. */
+/* clang-format off */
 static const char by_hand[] =
     "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"user_annotation\","
     "\"name\":\"ProfilerStep#1\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":1000}"
@@ -385,6 +383,7 @@ static const char by_hand[] =
     CALL("cudaLaunchKernel", 200, 60, 3) CALL("cudaLaunchKernel", 261, 9, 4)
     DEVICE(20, 50, 1) DEVICE(75, 25, 2) DEVICE(240, 40, 3) DEVICE(400, 5, 4)
     DEVICE(500, 1, 99) "]}";
+/* clang-format on */
 
 Test(trace_launch, launches_by_hand)
 {
@@ -483,8 +482,7 @@ Test(trace_launch, full_queue)
     cr_assert_eq(tp_trace_streams(&trace, NULL), TP_OK);
     cr_assert_eq(trace.streams.count, 1);
     cr_expect_float_eq(trace.streams.rows[0].max_queue, LAUNCHES, 1e-12);
-    cr_expect_float_eq(trace.streams.rows[0].full_queue_us, 2006 - 1023,
-                       1e-9);
+    cr_expect_float_eq(trace.streams.rows[0].full_queue_us, 2006 - 1023, 1e-9);
     trace_file_close(&trace);
     free(json);
 }

@@ -66,9 +66,9 @@ static inline void trace_text_read(const char *json, struct tp_trace *trace)
     struct tp_pool *pool = NULL;
     *trace = (struct tp_trace){.path = "", .worker = "", .rank = -1};
     cr_assert_eq(tp_pool_new(1, &pool, &err), TP_OK, "%s", err.message);
-    cr_assert_eq(tp_trace_read_memory(json, strlen(json), pool, &trace->events,
-                                      &err),
-                 TP_OK, "%s", err.message);
+    cr_assert_eq(
+        tp_trace_read_memory(json, strlen(json), pool, &trace->events, &err),
+        TP_OK, "%s", err.message);
     tp_pool_free(pool);
     cr_assert_eq(tp_trace_index_make(&trace->events, &trace->index, &err),
                  TP_OK, "%s", err.message);
