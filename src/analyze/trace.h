@@ -38,7 +38,9 @@ enum tp_name_kind {
     TP_NAME_ITEM = 512,         /* aten::item, _local_scalar_dense, ...    */
     TP_NAME_COPY_OP = 1024,     /* aten::to, _to_copy, copy_               */
     TP_NAME_EMPTY_OP = 2048,    /* aten::empty*, resize_, new_*            */
-    TP_NAME_SINGLE_TENSOR = 4096 /* optimizer kernels one tensor at a time */
+    TP_NAME_SINGLE_TENSOR = 4096, /* optimizer kernels one tensor at a time*/
+    TP_NAME_MOVES = 8192,       /* kernels that only move memory: dma_request*/
+    TP_NAME_COLLECTIVE = 16384  /* host ranges nccl:all_reduce, gloo:...   */
 };
 
 /* One ProfilerStep of the host. */

@@ -106,6 +106,18 @@ static const struct pattern {
     {CONTAINS, "one_shot_all_reduce", TP_NAME_COMM},
     {CONTAINS, "two_shot_all_reduce", TP_NAME_COMM},
 
+    /* The ranges the tensorboard plugin takes for communication. */
+    {EXACT, "nccl:broadcast", TP_NAME_COLLECTIVE},
+    {EXACT, "nccl:reduce", TP_NAME_COLLECTIVE},
+    {EXACT, "nccl:all_reduce", TP_NAME_COLLECTIVE},
+    {EXACT, "nccl:all_gather", TP_NAME_COLLECTIVE},
+    {EXACT, "nccl:reduce_scatter", TP_NAME_COLLECTIVE},
+    {EXACT, "gloo:broadcast", TP_NAME_COLLECTIVE},
+    {EXACT, "gloo:reduce", TP_NAME_COLLECTIVE},
+    {EXACT, "gloo:all_reduce", TP_NAME_COLLECTIVE},
+    {EXACT, "gloo:all_gather", TP_NAME_COLLECTIVE},
+    {EXACT, "gloo:reduce_scatter", TP_NAME_COLLECTIVE},
+
     {EXACT, "aten::item", TP_NAME_ITEM},
     {EXACT, "aten::_local_scalar_dense", TP_NAME_ITEM},
     {EXACT, "aten::is_nonzero", TP_NAME_ITEM},
@@ -119,6 +131,8 @@ static const struct pattern {
     {EXACT, "aten::resize_", TP_NAME_EMPTY_OP},
 
     {CONTAINS, "_single_tensor_", TP_NAME_SINGLE_TENSOR},
+
+    {PREFIX, "dma", TP_NAME_MOVES}, /* MTIA; HTA's class MEMORY */
 };
 
 static bool fits(const struct pattern *pattern, const char *name)

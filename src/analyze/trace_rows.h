@@ -16,7 +16,7 @@
  */
 
 /* trace->steps: every ProfilerStep, its costs, and whether it is steady; one
- * row -1 for the whole host time without steps. */
+ * row -1 from the first to the last operator in a trace without steps. */
 enum tp_status tp_trace_steps(struct tp_trace *trace, struct tp_error *err);
 
 /* trace->ops: torch's key_averages, longest self device time first. */
