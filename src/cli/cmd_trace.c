@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tprof-analyze trace PATH...: from profiler traces to trace.h5,
+ * trace_report.txt, trace_findings.json and figures, with the verdict on
+ * stdout.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/trace_figures.h"
+#include "analyze/trace_rules.h"
+#include "analyze/trace_run.h"
+#include "analyze/trace_tables.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "config.h"
+#include "report/hdf5.h"
+#include "report/plot.h"
+#include "report/report_trace.h"
+
+enum {
+    MOST_ON_STDOUT = 10, /* steps, ranks and traces; the report holds all   */
+    TOP_IN_REPORT = 100  /* operators, as key_averages().table() has        */
+};
+
+/* Everything one run of the command holds. */
+struct session {
+    const struct tp_options *options;
+    struct tp_text command_line;
+    struct tp_pool *pool;
+    struct tp_trace_limits limits;
+    const char *sort; /* NULL: by device time, if there is any */
+    struct tp_trace_run run;
+    struct tp_figure_set figures;
+    struct tp_report_figure *figure_lines;
+    size_t figure_count;
+};
+
+/* What the options mean; words that are not known are usage errors. */
+static enum tp_status check(struct session *s, struct tp_error *err)
+{
+    const struct tp_options *options = s->options;
+    if (options->input_count == 0)
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "nothing to read: name a trace, or a directory with "
+                       "traces");
+    s->limits = tp_trace_limits_default();
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < options->threshold_count && status == TP_OK; i++)
+        status = tp_trace_limits_set(&s->limits, options->thresholds[i], err);
+    if (status != TP_OK || !options->sort)
+        return status;
+    s->sort = tp_trace_sort_column(options->sort);
+    if (s->sort)
+        return TP_OK;
+    struct tp_text names = {0};
+    for (const char *const *name = tp_trace_sort_columns; *name; name++)
+        tp_text_add(&names, " %s", *name);
+    status = tp_fail(err, TP_E_USAGE, -1, "--sort: no column \"%s\"; there "
+                     "are:%s", options->sort, tp_text_get(&names));
+    tp_text_clear(&names);
+    return status;
+}
+
+static enum tp_status collect(struct session *s, const char *const *roots,
+                              size_t count, struct tp_trace_run *run,
+                              struct tp_error *err)
+{
+    struct tp_progress progress;
+    tp_progress_start(&progress, s->options);
+    const struct tp_trace_options how = {.roots = roots,
+                                         .root_count = count,
+                                         .limits = s->limits,
+                                         .progress = tp_progress_update,
+                                         .progress_context = &progress,
+                                         .stop = &tp_interrupted};
+    enum tp_status status = tp_trace_collect(s->pool, &how, run, err);
+    tp_progress_end(&progress);
+    return status;
+}
+
+static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
+{
+    struct tp_trace_tables tables;
+    tp_trace_tables_make(&s->run, &tables);
+    const struct tp_hdf5_header header = {
+        PACKAGE_VERSION, tp_text_get(&s->command_line), s->run.trace_count,
+        s->run.bytes_read};
+    char *path = tp_file_join(s->options->output_dir, "trace.h5");
+    if (!path)
+        return tp_fail_memory(err);
+    enum tp_status status =
+        tp_hdf5_write(path, &header, tables.tables, TP_TRACE_TABLES, err);
+    free(path);
+    return status;
+}
+
+/* Without device times, operators are ordered by what the host spent. */
+static const char *sort_of(const struct session *s)
+{
+    if (s->sort)
+        return s->sort;
+    for (size_t i = 0; i < s->run.trace_count; i++) {
+        if (s->run.traces[i].facts.device_events)
+            return tp_trace_sort_column("self_cuda_time_total");
+    }
+    return tp_trace_sort_column("self_cpu_time_total");
+}
+
+static struct tp_trace_report report_of(const struct session *s, size_t top)
+{
+    return (struct tp_trace_report){.run = &s->run,
+                                    .figures = s->figure_lines,
+                                    .figure_count = s->figure_count,
+                                    .tool_version = PACKAGE_VERSION,
+                                    .output_dir = s->options->output_dir,
+                                    .inputs = s->options->inputs,
+                                    .input_count = s->options->input_count,
+                                    .top = top,
+                                    .sort = sort_of(s)};
+}
+
+static enum tp_status write_reports(const struct session *s,
+                                    struct tp_error *err)
+{
+    const size_t top = s->options->top > TOP_IN_REPORT ? s->options->top
+                                                       : TOP_IN_REPORT;
+    const struct tp_trace_report full = report_of(s, top);
+    const struct tp_trace_report report = report_of(s, s->options->top);
+    struct tp_text text = {0}, findings = {0}, json = {0};
+    tp_trace_report_text(&full, 0, false, &text);
+    tp_trace_findings_json(&s->run, &findings);
+    enum tp_status status =
+        tp_output_write(s->options, "trace_report.txt", &text, err);
+    if (status == TP_OK)
+        status = tp_output_write(s->options, "trace_findings.json", &findings,
+                                 err);
+    if (status == TP_OK && s->options->output_json) {
+        tp_trace_report_json(&report, &json);
+        status = json.failed ? tp_fail_memory(err)
+                             : tp_file_write(s->options->output_json,
+                                             tp_text_get(&json), json.length,
+                                             err);
+    }
+    tp_text_clear(&text);
+    tp_text_clear(&findings);
+    tp_text_clear(&json);
+    return status;
+}
+
+static enum tp_status draw(struct session *s, struct tp_error *err)
+{
+    const struct tp_options *options = s->options;
+    if (options->no_plots)
+        return TP_OK;
+    enum tp_status status = tp_trace_figures_build(&s->run, &s->figures, err);
+    if (status != TP_OK)
+        return status;
+    const struct tp_plot_options how = {.output_dir = options->output_dir,
+                                        .format =
+                                            tp_output_plot_format(options),
+                                        .jobs = tp_options_jobs(options),
+                                        .draw = true,
+                                        .stop = &tp_interrupted};
+    struct tp_plot_result result;
+    status =
+        tp_plot_write(s->figures.figures, s->figures.count, &how, &result, err);
+    if (status == TP_OK && result.warning[0]) {
+        tp_print_warning(options, "%s", result.warning);
+        tp_trace_note(&s->run, "%s", result.warning);
+    }
+    if (status == TP_OK)
+        status = tp_output_figures(options, s->figures.figures,
+                                   s->figures.count, &s->run.arena,
+                                   &s->figure_lines, err);
+    s->figure_count = status == TP_OK ? s->figures.count : 0;
+    return status;
+}
+
+/* Results of an earlier run in this folder go first, so that what is there
+ * after an interruption is of one run. */
+static void remove_old_results(const struct session *s)
+{
+    tp_output_remove(s->options, "trace.h5");
+    tp_output_remove(s->options, "trace_report.txt");
+    tp_output_remove(s->options, "trace_findings.json");
+    for (const struct tp_trace_figure_info *row = tp_trace_figure_table;
+         row->id; row++)
+        tp_output_remove_figure(s->options, TP_TRACE_FIGURE_CATEGORY, row->id);
+}
+
+/* The run is there: everything that follows from it. */
+static enum tp_status write_results(struct session *s, struct tp_error *err)
+{
+    remove_old_results(s);
+    enum tp_status status = write_hdf5(s, err);
+    if (status == TP_OK && !tp_interrupted)
+        status = draw(s, err);
+    if (status == TP_OK && tp_interrupted)
+        status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    return status == TP_OK ? write_reports(s, err) : status;
+}
+
+/* Says what was looked for and what was there instead. */
+static enum tp_status nothing_found(const struct session *s,
+                                    struct tp_error *err)
+{
+    const struct tp_trace_run *run = &s->run;
+    for (size_t i = 0; i < run->skipped.count && i < MOST_ON_STDOUT; i++) {
+        const struct tp_trace_skipped *skipped = &run->skipped.rows[i];
+        struct tp_text text = {0};
+        tp_text_printable(&text, skipped->file);
+        tp_text_add(&text, "%s", *skipped->file ? ": " : "");
+        tp_text_printable(&text, skipped->reason);
+        tp_print_warning(s->options, "%s", tp_text_get(&text));
+        tp_text_clear(&text);
+    }
+    return tp_fail(err, TP_E_NOT_FOUND, -1,
+                   "no trace found in %s%s: looked for files that end in "
+                   ".json, .json.gz or .json.tmp and hold traceEvents, as "
+                   "tensorboard_trace_handler writes them (%zu files seen, "
+                   "%zu could not be used)",
+                   s->options->inputs[0],
+                   s->options->input_count > 1 ? " and others" : "",
+                   run->files.count, run->skipped.count);
+}
+
+static enum tp_status analyse(struct session *s, struct tp_error *err)
+{
+    const struct tp_options *options = s->options;
+    bool existed;
+    enum tp_status status = tp_output_prepare(options, &existed, err);
+    if (status == TP_OK)
+        status = tp_pool_new(tp_options_jobs(options), &s->pool, err);
+    if (status == TP_OK)
+        status =
+            collect(s, options->inputs, options->input_count, &s->run, err);
+    if (status == TP_OK && s->run.trace_count == 0)
+        status = nothing_found(s, err);
+    else if (status == TP_OK)
+        return write_results(s, err);
+    if (!existed)
+        rmdir(options->output_dir); /* ours, and empty */
+    return status;
+}
+
+static bool print_result(const struct session *s)
+{
+    const struct tp_trace_report report = report_of(s, s->options->top);
+    struct tp_text text = {0};
+    if (!strcmp(s->options->format, "json"))
+        tp_trace_report_json(&report, &text);
+    else if (!s->options->quiet)
+        tp_trace_report_text(&report, s->options->verbose ? 0 : MOST_ON_STDOUT,
+                             tp_wants_color(), &text);
+    bool printed = tp_print(&text);
+    tp_text_clear(&text);
+    return printed;
+}
+
+static int exit_status(const struct session *s)
+{
+    for (size_t i = 0; i < s->run.skipped.count; i++) {
+        if (s->run.skipped.rows[i].damage)
+            return TP_EXIT_DAMAGED;
+    }
+    return tp_reaches_fail_on(s->options, tp_trace_findings_worst(&s->run))
+               ? TP_EXIT_FINDINGS
+               : TP_EXIT_OK;
+}
+
+static void session_clear(struct session *s)
+{
+    tp_text_clear(&s->command_line);
+    tp_figure_set_clear(&s->figures);
+    free(s->figure_lines);
+    tp_trace_run_clear(&s->run);
+    tp_pool_free(s->pool);
+}
+
+int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
+{
+    struct session s = {.options = options};
+    struct tp_error err = {0};
+    tp_note_command_line(argc, argv, &s.command_line);
+    enum tp_status status = check(&s, &err);
+    if (status == TP_OK)
+        status = analyse(&s, &err);
+    int result;
+    if (status != TP_OK) {
+        tp_print_error(&err);
+        result = tp_exit_of(status);
+    } else {
+        result = print_result(&s) ? exit_status(&s) : TP_EXIT_FAILED;
+    }
+    session_clear(&s);
+    return result;
+}

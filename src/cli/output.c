@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+void tp_note_command_line(int argc, char **argv, struct tp_text *text)
+{
+    for (int i = 0; i < argc; i++) {
+        tp_text_add(text, i ? " " : "");
+        tp_text_printable(text, argv[i]);
+    }
+}
+
+enum tp_status tp_output_prepare(const struct tp_options *options,
+                                 bool *existed, struct tp_error *err)
+{
+    const char *output_dir = options->output_dir;
+    *existed = access(output_dir, F_OK) == 0;
+    enum tp_status status = tp_file_make_directories(output_dir, err);
+    if (status == TP_OK && access(output_dir, W_OK | X_OK) != 0)
+        status = tp_fail_errno(err, "cannot write into %s", output_dir);
+    return status;
+}
+
+enum tp_status tp_output_write(const struct tp_options *options,
+                               const char *name, const struct tp_text *text,
+                               struct tp_error *err)
+{
+    char *path = tp_file_join(options->output_dir, name);
+    enum tp_status status = path && !text->failed ? TP_OK : tp_fail_memory(err);
+    if (status == TP_OK)
+        status = tp_file_write(path, tp_text_get(text), text->length, err);
+    free(path);
+    return status;
+}
+
+void tp_output_remove(const struct tp_options *options, const char *name)
+{
+    char *path = tp_file_join(options->output_dir, name);
+    if (path)
+        unlink(path);
+    free(path);
+}
+
+void tp_output_remove_figure(const struct tp_options *options,
+                             const char *category, const char *id)
+{
+    static const char *const endings[] = {"png", "svg", "pdf", "gp", "tsv"};
+    struct tp_text name = {0};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        name.length = 0;
+        tp_text_add(&name, "%s/%s.%s", category, id, endings[i]);
+        tp_output_remove(options, tp_text_get(&name));
+    }
+    tp_text_clear(&name);
+}
+
+enum tp_plot_format tp_output_plot_format(const struct tp_options *options)
+{
+    enum tp_plot_format format = TP_PLOT_PNG;
+    while (strcmp(tp_plot_format_name(format), options->plot_format))
+        format++;
+    return format;
+}
+
+/* Why there is no picture, "" when there is one. */
+static const char *why_not_drawn(const struct tp_options *options,
+                                 const struct tp_figure *figure,
+                                 const char *path)
+{
+    if (figure->panel_count == 0)
+        return figure->empty_reason;
+    char *whole = tp_file_join(options->output_dir, path);
+    bool there = whole && access(whole, F_OK) == 0;
+    free(whole);
+    return there ? "" : "gnuplot did not draw it; its script is there";
+}
+
+enum tp_status tp_output_figures(const struct tp_options *options,
+                                 const struct tp_figure *figures, size_t count,
+                                 struct tp_arena *arena,
+                                 struct tp_report_figure **lines,
+                                 struct tp_error *err)
+{
+    *lines = calloc(count + 1, sizeof **lines);
+    if (!*lines)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        struct tp_report_figure *line = &(*lines)[i];
+        struct tp_text path = {0};
+        tp_text_add(&path, "%s/%s.%s", figures[i].category, figures[i].id,
+                    options->plot_format);
+        line->path = tp_arena_text(arena, tp_text_get(&path), path.length);
+        tp_text_clear(&path);
+        if (!line->path)
+            return tp_fail_memory(err);
+        line->reason = why_not_drawn(options, &figures[i], line->path);
+    }
+    return TP_OK;
+}
+
+bool tp_reaches_fail_on(const struct tp_options *options, int worst)
+{
+    static const char *const levels[] = {"none", "low", "medium", "high"};
+    int limit = 0;
+    while (strcmp(levels[limit], options->fail_on))
+        limit++;
+    return limit && worst >= limit;
+}

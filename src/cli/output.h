@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_CLI_OUTPUT_H
+#define TP_CLI_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/options.h"
+#include "data/figure.h"
+#include "report/plot.h"
+#include "report/report.h"
+
+/* The output directory, as the analysing commands share it. */
+
+/* The command line in one text, for the header of a summary. */
+void tp_note_command_line(int argc, char **argv, struct tp_text *text);
+
+/*
+ * Makes the directory and checks that it can be written, before the work, so
+ * that this is not learned after an hour. *existed tells whether it was there.
+ */
+enum tp_status tp_output_prepare(const struct tp_options *options,
+                                 bool *existed, struct tp_error *err);
+
+/* Writes a text as a file of the directory, aside and renamed. */
+enum tp_status tp_output_write(const struct tp_options *options,
+                               const char *name, const struct tp_text *text,
+                               struct tp_error *err);
+
+/* Removes a file of the directory, if it is there; `name` may have folders. */
+void tp_output_remove(const struct tp_options *options, const char *name);
+
+/* Removes every form of a figure of an earlier run. */
+void tp_output_remove_figure(const struct tp_options *options,
+                             const char *category, const char *id);
+
+/* The row of --plot_format. */
+enum tp_plot_format tp_output_plot_format(const struct tp_options *options);
+
+/*
+ * What the report says of each figure: its path, and why it was not drawn.
+ * *lines is released with free(), its paths are the arena's.
+ */
+enum tp_status tp_output_figures(const struct tp_options *options,
+                                 const struct tp_figure *figures, size_t count,
+                                 struct tp_arena *arena,
+                                 struct tp_report_figure **lines,
+                                 struct tp_error *err);
+
+/* Whether a finding of this severity reaches --fail_on. */
+bool tp_reaches_fail_on(const struct tp_options *options, int worst);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/trace_facts.h"
+#include "analyze/trace_tables.h"
+#include "report/hdf5.h"
+#include "report/report_table.h"
+#include "report/report_trace.h"
+
+/* "name": "text", with what follows. */
+static void add_text(struct tp_text *text, const char *name, const char *value,
+                     const char *after)
+{
+    tp_text_add(text, "\"%s\": ", name);
+    if (*value)
+        tp_text_json(text, value);
+    else
+        tp_text_add(text, "null");
+    tp_text_add(text, "%s", after);
+}
+
+static void add_number(struct tp_text *text, const char *name, double value,
+                       const char *after)
+{
+    tp_text_add(text, "\"%s\": ", name);
+    tp_text_json_number(text, value);
+    tp_text_add(text, "%s", after);
+}
+
+static void add_integer(struct tp_text *text, const char *name, int64_t value,
+                        const char *after)
+{
+    if (value < 0)
+        tp_text_add(text, "\"%s\": null%s", name, after);
+    else
+        tp_text_add(text, "\"%s\": %" PRId64 "%s", name, value, after);
+}
+
+/* What is said of a run and of each of its traces alike. */
+static void add_metrics(const struct tp_trace_verdict *verdict,
+                        const struct tp_trace *traces, size_t count,
+                        struct tp_text *text)
+{
+    const struct tp_trace_means means = tp_trace_step_means(traces, count);
+    add_text(text, "scenario", verdict->scenario, ", ");
+    add_text(text, "verdict", verdict->id, ",\n ");
+    add_text(text, "explanation", verdict->sentence, ",\n ");
+    add_number(text, "share", verdict->share, ", ");
+    add_integer(text, "steps", means.all_steps, ", ");
+    add_integer(text, "steady_steps", means.steps, ",\n ");
+    add_number(text, "avg_step_time_s", means.step_s, ", ");
+    add_number(text, "avg_dataloader_wait_s", means.data_wait_s, ", ");
+    add_number(text, "avg_profiler_step_s", means.profiler_step_s, ",\n ");
+}
+
+static int by_self_cuda(const void *left, const void *right)
+{
+    const struct tp_op_row *a = left, *b = right;
+    if (a->self_cuda_us != b->self_cuda_us)
+        return a->self_cuda_us < b->self_cuda_us ? 1 : -1;
+    if (a->self_cpu_us != b->self_cpu_us)
+        return a->self_cpu_us < b->self_cpu_us ? 1 : -1;
+    const int result = strcmp(a->name, b->name);
+    return result ? result : strcmp(a->device_type, b->device_type);
+}
+
+/* The operators with most self CUDA time, then self CPU time: the columns of
+ * /ops without the number of the trace. */
+static void add_ops(const struct tp_trace *traces, size_t count, size_t top,
+                    struct tp_text *text)
+{
+    struct tp_trace_sums sums;
+    struct tp_trace_tables tables;
+    if (tp_trace_sum_ops(traces, count, &sums, NULL) != TP_OK) {
+        text->failed = true;
+        return;
+    }
+    if (sums.count)
+        qsort(sums.rows, sums.count, sizeof *sums.rows, by_self_cuda);
+    struct tp_trace sum = {
+        .ops = {sums.rows, sums.count < top ? sums.count : top, sums.count}};
+    const struct tp_trace_run run = {.traces = &sum, .trace_count = 1};
+    tp_trace_tables_make(&run, &tables);
+    struct tp_table *ops = &tables.tables[TP_TRACE_OPS];
+    ops->columns++;
+    ops->column_count--;
+    tp_report_table_json(ops, "top_ops", 0, top, text);
+    free(sums.rows);
+}
+
+static void add_trace(const struct tp_trace_report *report,
+                      const struct tp_trace_tables *tables, size_t i,
+                      struct tp_text *text)
+{
+    const struct tp_trace_run *run = report->run;
+    const struct tp_trace *trace = &run->traces[i];
+    tp_text_add(text, "{");
+    add_integer(text, "rank", trace->rank, ", ");
+    add_integer(text, "world_size", trace->events.world_size, ",\n ");
+    add_text(text, "trace_path", trace->path, ",\n ");
+    add_text(text, "device", trace->facts.device_name, ", ");
+    add_text(text, "window", trace->facts.window, ",\n ");
+    add_integer(text, "truncated_at_byte", trace->events.truncated_at, ",\n ");
+    add_metrics(&run->verdicts[i], trace, 1, text);
+    tp_report_table_json(&tables->tables[TP_TRACE_IDLE], "idle", i, 1, text);
+    tp_text_add(text, ",\n ");
+    add_ops(trace, 1, report->top, text);
+    tp_text_add(text, "}");
+}
+
+static void add_paths(const struct tp_trace_run *run, struct tp_text *text)
+{
+    tp_text_add(text, "\"trace_paths\": [");
+    for (size_t i = 0; i < run->trace_count; i++) {
+        tp_text_add(text, i ? ", " : "");
+        tp_text_json(text, run->traces[i].path);
+    }
+    tp_text_add(text, "],\n ");
+}
+
+static void add_notes(const struct tp_trace_run *run, struct tp_text *text)
+{
+    tp_text_add(text, "\"notes\": [");
+    for (size_t i = 0; i < run->note_count; i++) {
+        tp_text_add(text, i ? ",\n  " : "\n  ");
+        tp_text_json(text, run->notes[i]);
+    }
+    tp_text_add(text, "]");
+}
+
+void tp_trace_report_json(const struct tp_trace_report *report,
+                          struct tp_text *text)
+{
+    const struct tp_trace_run *run = report->run;
+    struct tp_trace_tables tables;
+    tp_trace_tables_make(run, &tables);
+    tp_text_add(text,
+                "{\"schema_version\": %d, \"tool_version\": ", TP_SCHEMA_VERSION);
+    tp_text_json(text, report->tool_version);
+    tp_text_add(text, ",\n ");
+    add_metrics(&run->verdict, run->traces, run->trace_count, text);
+    add_paths(run, text);
+    add_ops(run->traces, run->trace_count, report->top, text);
+    tp_text_add(text, ",\n \"ranks\": [");
+    for (size_t i = 0; i < run->trace_count; i++) {
+        tp_text_add(text, i ? ",\n" : "\n");
+        add_trace(report, &tables, i, text);
+    }
+    tp_text_add(text, "],\n ");
+    tp_report_table_json(&tables.tables[TP_TRACE_FINDINGS], "findings", 0,
+                         SIZE_MAX, text);
+    tp_text_add(text, ",\n ");
+    tp_report_table_json(&tables.tables[TP_TRACE_SKIPPED], "skipped", 0,
+                         SIZE_MAX, text);
+    tp_text_add(text, ",\n ");
+    add_notes(run, text);
+    tp_text_add(text, "}\n");
+}
+
+void tp_trace_findings_json(const struct tp_trace_run *run,
+                            struct tp_text *text)
+{
+    struct tp_trace_tables tables;
+    tp_trace_tables_make(run, &tables);
+    tp_text_add(text, "{\"schema_version\": %d,\n ", TP_SCHEMA_VERSION);
+    add_text(text, "scenario", run->verdict.scenario, ", ");
+    add_text(text, "verdict", run->verdict.id, ",\n ");
+    add_text(text, "explanation", run->verdict.sentence, ",\n ");
+    tp_report_table_json(&tables.tables[TP_TRACE_FINDINGS], "findings", 0,
+                         SIZE_MAX, text);
+    tp_text_add(text, ",\n ");
+    add_notes(run, text);
+    tp_text_add(text, "}\n");
+}
