@@ -236,14 +236,14 @@ static bool add_detail(struct tp_events *events, uint8_t category,
 static const int64_t longest_ns = INT64_C(7) * 24 * 3600 * 1000000000;
 
 /* False when the event has no times that can be. Starts keep clear of the
- * ends of int64, so that start + duration and differences of neighbours do
- * not overflow. */
+ * ends of int64, so that neither start + duration nor the difference of any
+ * two of them overflows: 2^62 + 2^61 + a week < 2^63. */
 static bool get_times(const struct tp_trace_event *event, int64_t *start,
                       int64_t *duration)
 {
     *duration = 0;
     if (!tp_trace_ns(event->start.data, event->start.size, start) ||
-        *start > INT64_MAX / 2 || *start < INT64_MIN / 2)
+        *start > INT64_MAX / 2 || *start < INT64_MIN / 4)
         return false;
     if (event->phase != 'X')
         return true;

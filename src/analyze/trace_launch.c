@@ -14,8 +14,8 @@
 enum { SHORT_CALL_NS = 50000 };
 
 struct launch_state {
-    int64_t *device_ns; /* [events.count] of calls: all their device work */
-    uint32_t *row;      /* [texts.count] rows, TP_NO_EVENT: none yet      */
+    double *device_ns; /* [events.count] of calls: all their device work */
+    uint32_t *row;     /* [texts.count] rows, TP_NO_EVENT: none yet      */
 };
 
 static void sum_device_work(const struct tp_trace *trace,
@@ -26,7 +26,7 @@ static void sum_device_work(const struct tp_trace *trace,
         const uint32_t event = index->device[i];
         if (index->call[event] != TP_NO_EVENT) {
             state->device_ns[index->call[event]] +=
-                trace->events.duration[event];
+                (double)trace->events.duration[event];
         }
     }
 }
@@ -53,7 +53,7 @@ static enum tp_status find_row(struct tp_trace *trace,
 
 /* Adds one call; means hold sums until finish_rows. */
 static void add_call(const struct tp_trace *trace, uint32_t call,
-                     int64_t device_ns, struct tp_launch_row *row)
+                     double device_ns, struct tp_launch_row *row)
 {
     const struct tp_events *events = &trace->events;
     const int64_t ns = events->duration[call];
@@ -64,12 +64,12 @@ static void add_call(const struct tp_trace *trace, uint32_t call,
     row->count++;
     row->call_us += call_us;
     row->max_call_us = call_us > row->max_call_us ? call_us : row->max_call_us;
-    row->mean_device_us += (double)device_ns / 1e3;
+    row->mean_device_us += device_ns / 1e3;
     row->mean_delay_us += delay_us;
     if (delay_us > row->max_delay_us) {
         row->max_delay_us = delay_us;
     }
-    row->short_kernels += device_ns < ns && ns <= SHORT_CALL_NS;
+    row->short_kernels += device_ns < (double)ns && ns <= SHORT_CALL_NS;
 }
 
 static int by_time(const void *a, const void *b)
@@ -123,7 +123,7 @@ enum tp_status tp_trace_launches(struct tp_trace *trace, struct tp_error *err)
 {
     const size_t texts = trace->events.texts.count;
     struct launch_state state = {
-        .device_ns = calloc(trace->events.count + 1, sizeof(int64_t)),
+        .device_ns = calloc(trace->events.count + 1, sizeof(double)),
         .row = malloc((texts + 1) * sizeof(uint32_t)),
     };
     enum tp_status status = TP_OK;

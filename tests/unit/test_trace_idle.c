@@ -242,3 +242,15 @@ Test(trace_idle, no_window)
     cr_expect(isnan(row.none));
     cr_expect(isnan(row.refill));
 }
+
+/* Times as far apart as the reader lets them be. */
+Test(trace_idle, far_apart)
+{
+    const struct tp_idle_row row = idle_of(TRACE(
+        DEVICE("kernel", "k", -2305843009213693.9, 1, 1)
+            CALL("cudaStreamSynchronize", 0, 604800000000, 2)
+                DEVICE("kernel", "k", 4611686018427387.9, 604800000000, 3)));
+    cr_expect_float_eq(row.window_us, 6918133827641081.8, 1e3);
+    cr_expect_float_eq(row.blocked, row.blocking, 1e-12);
+    cr_expect_float_eq(row.busy + row.blocking + row.none, 1, 1e-9);
+}

@@ -503,3 +503,32 @@ Test(trace_launch, no_device)
     cr_expect(isnan(trace.mean_queue));
     trace_file_close(&trace);
 }
+
+/* Times as far apart as the reader lets them be, and a device event that
+ * starts before its launch does: it was in no queue. */
+Test(trace_launch, far_apart)
+{
+    struct tp_trace trace;
+    /* clang-format off */
+    trace_text_read("{\"traceEvents\":[{\"ph\":\"M\"}"
+                    DEVICE(-1152921504606846.0, 10, 1)
+                    CALL("cudaLaunchKernel", 0, 604800000000, 1)
+                    DEVICE(4611686018427387.9, 604800000000, 2)
+                    CALL("cudaLaunchKernel", 1, 604800000000, 2) "]}",
+                    &trace);
+    /* clang-format on */
+    cr_assert_eq(tp_trace_launches(&trace, NULL), TP_OK);
+    cr_assert_eq(tp_trace_streams(&trace, NULL), TP_OK);
+    cr_assert_eq(tp_trace_curves(&trace, NULL), TP_OK);
+    cr_assert_eq(trace.launches.count, 1);
+    cr_expect_eq(trace.launches.rows[0].count, 2);
+    cr_expect_float_eq(trace.launches.rows[0].max_delay_us,
+                       4611686018427386.9 - 604800000000, 1e3);
+    cr_assert_eq(trace.streams.count, 1);
+    cr_expect_float_eq(trace.streams.rows[0].max_queue, 1, 1e-12);
+    cr_expect_float_eq(trace.streams.rows[0].host_wait_us,
+                       4611686018427387.9 + 1152921504606836.0, 1e3);
+    cr_assert_eq(trace.queue.count, 500);
+    cr_expect_float_eq(trace.queue.rows[498].value, 1, 1e-9);
+    trace_file_close(&trace);
+}
