@@ -9,7 +9,6 @@
 
 #include "analyze/intern.h"
 #include "analyze/trace_facts.h"
-#include "analyze/trace_ranks.h"
 #include "analyze/trace_rows.h"
 #include "analyze/trace_rules.h"
 #include "analyze/trace_tables.h"
@@ -28,9 +27,8 @@ enum { GZIP_RATIO = 20 };
 /* Rows of one trace: all makers of trace_rows.h, in this order. */
 static enum tp_status (*const makers[])(struct tp_trace *trace,
                                         struct tp_error *err) = {
-    tp_trace_steps,  tp_trace_ops,   tp_trace_kernels, tp_trace_idle,
-    tp_trace_busy,   tp_trace_launches, tp_trace_copies, tp_trace_syncs,
-    tp_trace_memory, tp_trace_comms, tp_trace_facts,
+    tp_trace_steps, tp_trace_ops,      tp_trace_kernels, tp_trace_idle,
+    tp_trace_busy,  tp_trace_launches, tp_trace_facts,
 };
 
 const char *tp_trace_text(struct tp_trace_run *run, const char *format, ...)
@@ -386,9 +384,7 @@ enum tp_status tp_trace_run_finish(struct tp_trace_run *run,
     if (run->trace_count)
         qsort(run->traces, run->trace_count, sizeof *run->traces,
               compare_traces);
-    enum tp_status status = tp_trace_ranks(run, err);
-    if (status == TP_OK)
-        status = tp_trace_judge(run, err);
+    enum tp_status status = tp_trace_judge(run, err);
     return status == TP_OK ? tp_trace_find(run, err) : status;
 }
 

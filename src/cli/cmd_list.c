@@ -5,6 +5,9 @@
 
 #include "analyze/figures.h"
 #include "analyze/findings.h"
+#include "analyze/trace_figures.h"
+#include "analyze/trace_rules.h"
+#include "analyze/trace_verdict.h"
 #include "cli/cli.h"
 #include "cuda/device.h"
 #include "data/dtype.h"
@@ -73,12 +76,30 @@ static void list_figures(struct tp_text *text)
         snprintf(path, sizeof path, "%s/%s", row->category, row->id);
         tp_text_add(text, "  %-46s %s\n", path, row->caption);
     }
+    for (const struct tp_trace_figure_info *row = tp_trace_figure_table;
+         row->id; row++) {
+        snprintf(path, sizeof path, "%s/%s", TP_TRACE_FIGURE_CATEGORY, row->id);
+        tp_text_add(text, "  %-46s %s\n", path, row->caption);
+    }
 }
 
 static void list_rules(struct tp_text *text)
 {
     for (const struct tp_rule *rule = tp_rules; rule->id; rule++)
         tp_text_add(text, "  %-14s %s\n", rule->id, rule->help);
+    tp_text_add(text, "\nrules about traces\n");
+    for (const struct tp_trace_rule *r = tp_trace_rules; r->id; r++)
+        tp_text_add(text, "  %-14s %s\n", r->id, r->help);
+    tp_text_add(text, "\nverdicts about traces, the first that holds\n");
+    for (const struct tp_trace_verdict_info *v = tp_trace_verdict_table; v->id;
+         v++)
+        tp_text_add(text, "  %-16s %s\n", v->id, v->help);
+    tp_text_add(text, "\nthresholds about traces, --threshold NAME=VALUE\n");
+    for (int i = 0; i < TP_TRACE_LIMITS; i++) {
+        const struct tp_trace_limit_info *limit = &tp_trace_limit_table[i];
+        tp_text_add(text, "  %-16s %5g %-2s  %s [%s]\n", limit->name,
+                    limit->value, limit->unit, limit->help, limit->source);
+    }
 }
 
 static void list_commands(struct tp_text *text)

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "config.h"
 #include "report/hdf5.h"
 #include "report/plot.h"
@@ -36,16 +37,7 @@ struct session {
     struct tp_figure_set figures;
     struct tp_report_figure *figure_lines;
     size_t figure_count;
-    struct tp_text warning;
 };
-
-static void note_command_line(struct session *s, int argc, char **argv)
-{
-    for (int i = 0; i < argc; i++) {
-        tp_text_add(&s->command_line, i ? " " : "");
-        tp_text_printable(&s->command_line, argv[i]);
-    }
-}
 
 /* Which casts to simulate; words that are not known are usage errors. */
 static enum tp_status plan_quant(struct session *s, struct tp_error *err)
@@ -101,18 +93,6 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     return status;
 }
 
-static enum tp_status write_text(const struct session *s, const char *name,
-                                 const struct tp_text *text,
-                                 struct tp_error *err)
-{
-    char *path = tp_file_join(s->options->output_dir, name);
-    enum tp_status status = path && !text->failed ? TP_OK : tp_fail_memory(err);
-    if (status == TP_OK)
-        status = tp_file_write(path, tp_text_get(text), text->length, err);
-    free(path);
-    return status;
-}
-
 static struct tp_report report_of(const struct session *s)
 {
     return (struct tp_report){.run = &s->run,
@@ -133,57 +113,12 @@ static enum tp_status write_reports(const struct session *s,
     struct tp_text text = {0}, json = {0};
     tp_report_text(&report, 0, false, &text);
     tp_report_findings_json(&s->findings, &json);
-    enum tp_status status = write_text(s, "report.txt", &text, err);
+    enum tp_status status = tp_output_write(s->options, "report.txt", &text, err);
     if (status == TP_OK)
-        status = write_text(s, "findings.json", &json, err);
+        status = tp_output_write(s->options, "findings.json", &json, err);
     tp_text_clear(&text);
     tp_text_clear(&json);
     return status;
-}
-
-/* Why there is no picture, "" when there is one. */
-static const char *why_not_drawn(const struct session *s,
-                                 const struct tp_figure *figure,
-                                 const char *path)
-{
-    if (figure->panel_count == 0)
-        return figure->empty_reason;
-    char *whole = tp_file_join(s->options->output_dir, path);
-    bool there = whole && access(whole, F_OK) == 0;
-    free(whole);
-    return there ? "" : "gnuplot did not draw it; its script is there";
-}
-
-/* One line for the report from each figure of the table. */
-static enum tp_status list_figures(struct session *s, struct tp_error *err)
-{
-    size_t count = s->figures.count;
-    s->figure_lines = calloc(count + 1, sizeof *s->figure_lines);
-    if (!s->figure_lines)
-        return tp_fail_memory(err);
-    for (size_t i = 0; i < count; i++) {
-        const struct tp_figure *figure = &s->figures.figures[i];
-        struct tp_text path = {0};
-        tp_text_add(&path, "%s/%s.%s", figure->category, figure->id,
-                    s->options->plot_format);
-        s->figure_lines[i].path =
-            tp_arena_text(&s->run.arena, tp_text_get(&path), path.length);
-        tp_text_clear(&path);
-        if (!s->figure_lines[i].path)
-            return tp_fail_memory(err);
-        s->figure_lines[i].reason =
-            why_not_drawn(s, figure, s->figure_lines[i].path);
-    }
-    s->figure_count = count;
-    return TP_OK;
-}
-
-static enum tp_plot_format plot_format(const struct tp_options *options)
-{
-    enum tp_plot_format format = TP_PLOT_PNG;
-    while (strcmp(tp_plot_format_name(format), options->plot_format))
-        format++;
-    return format;
 }
 
 static enum tp_status draw(struct session *s, struct tp_error *err)
@@ -198,7 +133,8 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
     if (status != TP_OK)
         return status;
     const struct tp_plot_options how = {.output_dir = s->options->output_dir,
-                                        .format = plot_format(s->options),
+                                        .format =
+                                            tp_output_plot_format(s->options),
                                         .jobs = tp_options_jobs(s->options),
                                         .draw = true,
                                         .stop = &tp_interrupted};
@@ -209,7 +145,12 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
         tp_print_warning(s->options, "%s", result.warning);
         tp_run_note(&s->run, "%s", result.warning);
     }
-    return status == TP_OK ? list_figures(s, err) : status;
+    if (status == TP_OK)
+        status = tp_output_figures(s->options, s->figures.figures,
+                                   s->figures.count, &s->run.arena,
+                                   &s->figure_lines, err);
+    s->figure_count = status == TP_OK ? s->figures.count : 0;
+    return status;
 }
 
 /* Results of an earlier run in this folder go first, so that what is there
@@ -218,23 +159,10 @@ static void remove_old_results(const struct session *s)
 {
     static const char *const names[] = {"summary.h5", "report.txt",
                                         "findings.json"};
-    static const char *const endings[] = {"png", "svg", "pdf", "gp", "tsv"};
-    struct tp_text path = {0};
-    const char *dir = s->options->output_dir;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        path.length = 0;
-        tp_text_add(&path, "%s/%s", dir, names[i]);
-        unlink(tp_text_get(&path));
-    }
-    for (const struct tp_figure_info *row = tp_figure_table; row->id; row++) {
-        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-            path.length = 0;
-            tp_text_add(&path, "%s/%s/%s.%s", dir, row->category, row->id,
-                        endings[i]);
-            unlink(tp_text_get(&path));
-        }
-    }
-    tp_text_clear(&path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        tp_output_remove(s->options, names[i]);
+    for (const struct tp_figure_info *row = tp_figure_table; row->id; row++)
+        tp_output_remove_figure(s->options, row->category, row->id);
 }
 
 /* The run is there: everything that follows from it. */
@@ -272,16 +200,13 @@ static bool print_result(const struct session *s)
 
 static int exit_status(const struct session *s)
 {
-    static const char *const levels[] = {"none", "low", "medium", "high"};
-    int limit = 0;
     for (size_t i = 0; i < s->run.skipped_count; i++) {
         if (s->run.skipped[i].damage)
             return TP_EXIT_DAMAGED;
     }
-    while (strcmp(levels[limit], s->options->fail_on))
-        limit++;
-    return limit && tp_findings_worst(&s->findings) >= limit ? TP_EXIT_FINDINGS
-                                                             : TP_EXIT_OK;
+    return tp_reaches_fail_on(s->options, tp_findings_worst(&s->findings))
+               ? TP_EXIT_FINDINGS
+               : TP_EXIT_OK;
 }
 
 /* Says what was looked for and what was there instead. */
@@ -305,18 +230,13 @@ static enum tp_status nothing_found(const struct session *s,
 
 static enum tp_status analyse(struct session *s, struct tp_error *err)
 {
-    const char *output_dir = s->options->output_dir;
     enum tp_status status = tp_check_options(s->options, "DIR", err);
     if (status == TP_OK)
         status = plan_quant(s, err);
     if (status != TP_OK)
         return status;
-    /* Before the work, so that an output that cannot be written is not
-     * learned after an hour. */
-    bool existed = access(output_dir, F_OK) == 0;
-    status = tp_file_make_directories(output_dir, err);
-    if (status == TP_OK && access(output_dir, W_OK | X_OK) != 0)
-        status = tp_fail_errno(err, "cannot write into %s", output_dir);
+    bool existed;
+    status = tp_output_prepare(s->options, &existed, err);
     if (status == TP_OK)
         status = collect(s, err);
     if (status == TP_OK && s->run.row_count == 0)
@@ -324,7 +244,7 @@ static enum tp_status analyse(struct session *s, struct tp_error *err)
     else if (status == TP_OK)
         return write_results(s, err);
     if (!existed)
-        rmdir(output_dir); /* ours, and empty */
+        rmdir(s->options->output_dir); /* ours, and empty */
     return status;
 }
 
@@ -343,7 +263,7 @@ int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv)
 {
     struct session s = {.options = options};
     struct tp_error err = {0};
-    note_command_line(&s, argc, argv);
+    tp_note_command_line(argc, argv, &s.command_line);
     enum tp_status status = analyse(&s, &err);
     int result;
     if (status != TP_OK) {

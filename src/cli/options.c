@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,20 +21,24 @@ const struct tp_option tp_option_table[] = {
     {"block_axis", NULL, "0|1|2|3", "0",
      "axis of blocks, counted from the last", TP_OPTION_CHOICE,
      TP_FOR_TENSORS | TP_FOR_INSPECT, AT(block_axis)},
+    {"compare", NULL, NULL, NULL,
+     "compare two traces, or directories of traces: before and after",
+     TP_OPTION_FLAG, TP_FOR_TRACE, AT(compare)},
     {"device", NULL, "auto|cpu|cuda", "auto", "where to compute",
      TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT, AT(device)},
     {"fail_on", NULL, "none|low|medium|high", "none",
      "exit 1 when a finding is at least this severe", TP_OPTION_CHOICE,
-     TP_FOR_TENSORS, AT(fail_on)},
+     TP_FOR_TENSORS | TP_FOR_TRACE, AT(fail_on)},
     {"format", NULL, "text|json", "text", "form of the result on stdout",
-     TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT, AT(format)},
+     TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT | TP_FOR_TRACE,
+     AT(format)},
     {"formats", "LIST", NULL, "the common ones",
      "number formats to simulate, or none", TP_OPTION_TEXT, TP_FOR_TENSORS,
      AT(formats)},
     {"help", NULL, NULL, NULL, "show this help", TP_OPTION_FLAG, TP_FOR_ALL,
      AT(help)},
     {"jobs", "N", NULL, "one per processor", "threads to use", TP_OPTION_COUNT,
-     TP_FOR_TENSORS | TP_FOR_INSPECT, AT(jobs)},
+     TP_FOR_TENSORS | TP_FOR_INSPECT | TP_FOR_TRACE, AT(jobs)},
     {"max_underflow", "PERCENT", NULL, "1",
      "underflow that a recommended format may have", TP_OPTION_REAL,
      TP_FOR_TENSORS, AT(max_underflow)},
@@ -47,18 +52,29 @@ const struct tp_option tp_option_table[] = {
      "rule for MX block scales", TP_OPTION_CHOICE,
      TP_FOR_TENSORS | TP_FOR_INSPECT, AT(mx_scale)},
     {"no_plots", NULL, NULL, NULL, "make no figures", TP_OPTION_FLAG,
-     TP_FOR_TENSORS, AT(no_plots)},
+     TP_FOR_TENSORS | TP_FOR_TRACE, AT(no_plots)},
     {"output_dir", "DIR", NULL, "./draw", "where results are written",
-     TP_OPTION_TEXT, TP_FOR_TENSORS, AT(output_dir)},
+     TP_OPTION_TEXT, TP_FOR_TENSORS | TP_FOR_TRACE, AT(output_dir)},
+    {"output_json", "FILE", NULL, NULL,
+     "write the metrics of the run as JSON, too", TP_OPTION_TEXT, TP_FOR_TRACE,
+     AT(output_json)},
     {"plot_format", NULL, "png|svg|pdf", "png", "kind of picture",
-     TP_OPTION_CHOICE, TP_FOR_TENSORS, AT(plot_format)},
+     TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_TRACE, AT(plot_format)},
     {"quiet", NULL, NULL, NULL, "no summary, no progress, no warnings",
      TP_OPTION_FLAG, TP_FOR_ALL, AT(quiet)},
     {"rounding", NULL, "ta|ta_sat|te|hybrid", "ta", "how HiF8 rounds",
      TP_OPTION_CHOICE, TP_FOR_TENSORS, AT(rounding)},
+    {"sort", "COLUMN", NULL, "self_cuda_time_total",
+     "column that orders the operators", TP_OPTION_TEXT, TP_FOR_TRACE,
+     AT(sort)},
     {"tensor_dir", "DIR", NULL, NULL,
      "directory with dumped tensors; may be repeated", TP_OPTION_TEXT,
      TP_FOR_TENSORS, AT(tensor_dir)},
+    {"threshold", "NAME=VALUE", NULL, NULL,
+     "change a threshold of 'list rules'; may be repeated", TP_OPTION_TEXT,
+     TP_FOR_TRACE, AT(thresholds)},
+    {"top", "N", NULL, "10", "operators and kernels to list", TP_OPTION_COUNT,
+     TP_FOR_TRACE, AT(top)},
     {"verbose", NULL, NULL, NULL, "list everything, not only the worst",
      TP_OPTION_FLAG, TP_FOR_ALL, AT(verbose)},
     {"version", NULL, NULL, NULL, "show the version", TP_OPTION_FLAG,
@@ -119,17 +135,31 @@ static enum tp_status add_input(struct tp_options *options, const char *path,
     return status;
 }
 
+static enum tp_status add_threshold(struct tp_options *options,
+                                    const char *setting, struct tp_error *err)
+{
+    enum tp_status status =
+        tp_grow(&options->thresholds, &options->threshold_capacity,
+                options->threshold_count + 1, sizeof *options->thresholds, err);
+    if (status == TP_OK)
+        options->thresholds[options->threshold_count++] = setting;
+    return status;
+}
+
 static enum tp_status set_count(void *slot, const struct tp_option *row,
                                 const char *value, struct tp_error *err)
 {
+    /* rows: as many as a table may have names */
+    const uint64_t most = row->offset == AT(jobs) ? TP_LIMIT_JOBS : 1000000;
     char *end;
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     if (*value < '0' || *value > '9' || *end || errno || number < 1 ||
-        number > TP_LIMIT_JOBS)
+        number > most)
         return tp_fail(err, TP_E_USAGE, -1,
-                       "--%s takes a number from 1 to %d, not \"%s\"",
-                       row->name, TP_LIMIT_JOBS, value);
+                       "--%s takes a number from 1 to %" PRIu64
+                       ", not \"%s\"",
+                       row->name, most, value);
     uint64_t count = number;
     memcpy(slot, &count, sizeof count);
     return TP_OK;
@@ -165,6 +195,8 @@ static enum tp_status set_value(struct tp_options *options,
                        row->name, row->values, value);
     if (row->offset == AT(tensor_dir))
         return add_input(options, value, err);
+    if (row->offset == AT(thresholds))
+        return add_threshold(options, value, err);
     if (!*value)
         return tp_fail(err, TP_E_USAGE, -1, "--%s is empty", row->name);
     memcpy(slot, &value, sizeof value);
@@ -213,6 +245,7 @@ enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
                                    .block_axis = "0",
                                    .formats = TP_QUANT_FORMATS,
                                    .rounding = "ta",
+                                   .top = 10,
                                    .min_sqnr = 20,
                                    .max_underflow = 1};
     enum tp_status status = TP_OK;
@@ -232,6 +265,7 @@ enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
 void tp_options_clear(struct tp_options *options)
 {
     free(options->inputs);
+    free(options->thresholds);
     memset(options, 0, sizeof *options);
 }
 

@@ -27,7 +27,8 @@ enum {
     TP_FOR_TENSORS = 1,
     TP_FOR_INSPECT = 2,
     TP_FOR_LIST = 4,
-    TP_FOR_ALL = 7
+    TP_FOR_TRACE = 8,
+    TP_FOR_ALL = 15
 };
 
 struct tp_option {
@@ -49,6 +50,11 @@ struct tp_options {
     const char **inputs; /* --tensor_dir and positionals, in order      */
     size_t input_count, input_capacity;
     const char *tensor_dir; /* the last one given; see inputs             */
+    const char **thresholds; /* --threshold NAME=VALUE, in order          */
+    size_t threshold_count, threshold_capacity;
+    const char *output_json, *sort; /* of traces; NULL when not given     */
+    uint64_t top;
+    bool compare;
     const char *output_dir, *device, *format, *plot_format, *fail_on;
     const char *mx_scale, *mx_nonfinite, *block_axis, *backward_format;
     const char *formats, *rounding; /* see struct tp_quant_options        */
