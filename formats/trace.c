@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "formats/trace_facts.h"
 #include "formats/trace_head.h"
 #include "formats/trace_input.h"
 #include "formats/trace_number.h"
@@ -28,6 +29,7 @@ struct reading {
     struct tp_trace_input input;
     struct tp_events *events;
     const volatile sig_atomic_t *stop;
+    size_t piece; /* bytes of a piece, about */
     struct tp_trace_key key;
     struct tp_trace_head head;
     struct tp_text head_text; /* of an object: the text before the array */
@@ -121,7 +123,7 @@ static enum tp_status fill_to_cut(struct worker *worker, struct tp_error *err)
     struct reading *reading = worker->reading;
     struct tp_text *buffer = &worker->buffer;
     size_t searched = 1; /* not the separator */
-    for (size_t wanted = PIECE_BYTES;; wanted *= 2) {
+    for (size_t wanted = reading->piece;; wanted *= 2) {
         enum tp_status status = read_more(reading, buffer, wanted, err);
         worker->length = buffer->length;
         worker->last = reading->input.ended || wanted > TP_LIMIT_TRACE_EVENT;
@@ -301,7 +303,7 @@ static enum tp_status open_array(struct reading *reading, struct tp_error *err)
 {
     struct tp_text *carry = &reading->carry;
     enum tp_status status = TP_OK;
-    for (size_t wanted = PIECE_BYTES; status == TP_OK; wanted *= 2) {
+    for (size_t wanted = reading->piece; status == TP_OK; wanted *= 2) {
         status = read_more(reading, carry, wanted, err);
         bool all = reading->input.ended || wanted >= TP_LIMIT_TRACE_FACTS;
         reading->head = tp_trace_find_array(carry->data, carry->length, all);
@@ -325,78 +327,75 @@ static enum tp_status open_array(struct reading *reading, struct tp_error *err)
 
 /* --- around the array --------------------------------------------------- */
 
-static enum tp_status read_facts(struct reading *reading, struct tp_text *text,
-                                 int64_t offset, struct tp_error *err)
+static void count_cut(struct tp_events *events)
 {
-    struct tp_trace_parser *parser = tp_trace_parser_new();
-    tp_text_bytes(text, "}", 1);
-    size_t length = text->length;
-    for (int i = 0; i < TP_TRACE_PADDING; i++)
-        tp_text_bytes(text, " ", 1);
-    if (!parser || text->failed) {
-        tp_trace_parser_free(parser);
-        return tp_fail_memory(err);
-    }
-    struct tp_trace_piece piece = {
-        .text = text->data, .length = length, .offset = offset};
-    if (!tp_trace_parse_facts(parser, &piece, reading->events))
-        tp_events_repaired(reading->events, TP_REPAIR_DROPPED, offset);
-    tp_trace_parser_free(parser);
-    return TP_OK;
+    tp_events_repaired(events, TP_REPAIR_TRUNCATED, (int64_t)events->bytes);
+    events->truncated_at = (int64_t)events->bytes;
 }
 
-/* Cuts white space and `c` off the end of a text. */
-static bool cut_off(struct tp_text *text, char c)
-{
-    size_t length = text->length;
-    while (length > 0 && tp_trace_is_blank(text->data[length - 1]))
-        length--;
-    if (length == 0 || text->data[length - 1] != c)
-        return false;
-    text->length = length - 1;
-    return true;
-}
-
-/* "{" facts ",": the comma goes. */
+/* "{" facts ",": the brace is put back by tp_trace_read_facts. */
 static enum tp_status read_head(struct reading *reading, struct tp_error *err)
 {
-    struct tp_text *text = &reading->head_text;
-    cut_off(text, ',');
-    return read_facts(reading, text, (int64_t)reading->head.start, err);
+    struct tp_trace_facts facts = {.text = &reading->head_text,
+                                   .offset = (int64_t)reading->head.start};
+    return tp_trace_read_facts(&facts, reading->events, err);
 }
 
-/* "," facts "}": the comma becomes "{". */
+/* "," facts "}": the comma becomes the brace. */
 static enum tp_status read_tail(struct reading *reading, struct tp_error *err)
 {
     struct tp_text *tail = &reading->tail;
-    bool closed = cut_off(tail, '}');
-    if (!closed) {
-        tp_events_repaired(reading->events, TP_REPAIR_TRUNCATED,
-                           (int64_t)reading->events->bytes);
-        reading->events->truncated_at = (int64_t)reading->events->bytes;
-    }
-    size_t at = tp_trace_skip(tail->data ? tail->data : "", 0, tail->length);
+    struct tp_trace_facts facts = {.text = tail,
+                                   .offset = reading->tail_offset};
+    size_t length = tail->length;
+    while (length > 0 && tp_trace_is_blank(tail->data[length - 1]))
+        length--;
+    facts.cut = length == 0 || tail->data[length - 1] != '}';
+    tail->length = facts.cut ? length : length - 1;
+    if (facts.cut)
+        count_cut(reading->events);
+    size_t at = 0;
+    while (at < tail->length && tp_trace_is_blank(tail->data[at]))
+        at++;
     if (at == tail->length || tail->data[at] != ',')
         return TP_OK;
+    memset(tail->data, ' ', at);
     tail->data[at] = '{';
-    for (size_t i = 0; i < at; i++)
-        tail->data[i] = ' ';
-    return read_facts(reading, tail, reading->tail_offset, err);
+    return tp_trace_read_facts(&facts, reading->events, err);
 }
 
 static enum tp_status read_around(struct reading *reading, struct tp_error *err)
 {
-    struct tp_events *events = reading->events;
-    enum tp_status status = TP_OK;
-    if (reading->head.root == TP_TRACE_ROOT_OBJECT)
-        status = read_head(reading, err);
-    if (!reading->ended || reading->input.cut) {
-        tp_events_repaired(events, TP_REPAIR_TRUNCATED, (int64_t)events->bytes);
-        events->truncated_at = (int64_t)events->bytes;
-    } else if (status == TP_OK && reading->head.root == TP_TRACE_ROOT_OBJECT) {
+    bool object = reading->head.root == TP_TRACE_ROOT_OBJECT;
+    enum tp_status status = object ? read_head(reading, err) : TP_OK;
+    if (!reading->ended || reading->input.cut)
+        count_cut(reading->events);
+    else if (status == TP_OK && object)
         status = read_tail(reading, err);
-    }
     return status;
+}
+
+/* Whether these are events of a profiler that we know. */
+static enum tp_status check_kind(const struct tp_events *events,
+                                 struct tp_error *err)
+{
+    if (events->seen == 0 && events->repairs[TP_REPAIR_DROPPED] > 0)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "JSON, but no trace of the PyTorch profiler: the %" PRIu64
+                       " elements of its list are no events (none has \"ph\")",
+                       events->repairs[TP_REPAIR_DROPPED]);
+    if (events->gpu_count > 0)
+        return TP_OK;
+    for (size_t i = 1; i < events->texts.count; i++) {
+        const char *text = events->texts.texts[i];
+        if (strcmp(text, "Ascend Hardware") == 0 ||
+            strncmp(text, "AscendCL@", 9) == 0)
+            return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                           "a trace of an Ascend NPU (\"%.40s\"), as torch_npu "
+                           "writes it; only traces of Kineto can be analysed",
+                           text);
+    }
+    return TP_OK;
 }
 
 /* --- the whole ---------------------------------------------------------- */
@@ -436,6 +435,8 @@ static enum tp_status read_input(struct reading *reading, struct tp_pool *pool,
     if (status == TP_OK)
         status = read_around(reading, err);
     if (status == TP_OK)
+        status = check_kind(reading->events, err);
+    if (status == TP_OK)
         status = tp_events_finish(reading->events, err);
     tp_text_clear(&reading->carry);
     tp_text_clear(&reading->head_text);
@@ -448,7 +449,8 @@ enum tp_status tp_trace_read(const char *path, struct tp_pool *pool,
                              const volatile sig_atomic_t *stop,
                              struct tp_events *events, struct tp_error *err)
 {
-    struct reading reading = {.events = events, .stop = stop};
+    struct reading reading = {
+        .events = events, .stop = stop, .piece = PIECE_BYTES};
     enum tp_status status = tp_trace_input_open(&reading.input, path, err);
     if (status == TP_OK)
         status = read_input(&reading, pool, err);
@@ -459,18 +461,26 @@ enum tp_status tp_trace_read(const char *path, struct tp_pool *pool,
     return status;
 }
 
-enum tp_status tp_trace_read_memory(const char *data, size_t size,
-                                    struct tp_pool *pool,
+enum tp_status tp_trace_read_pieces(const char *data, size_t size,
+                                    size_t piece, struct tp_pool *pool,
                                     struct tp_events *events,
                                     struct tp_error *err)
 {
-    struct reading reading = {.events = events};
+    struct reading reading = {.events = events, .piece = piece};
     enum tp_status status =
         tp_trace_input_view(&reading.input, data, size, err);
     if (status == TP_OK)
         return read_input(&reading, pool, err);
     tp_trace_input_close(&reading.input);
     return status;
+}
+
+enum tp_status tp_trace_read_memory(const char *data, size_t size,
+                                    struct tp_pool *pool,
+                                    struct tp_events *events,
+                                    struct tp_error *err)
+{
+    return tp_trace_read_pieces(data, size, PIECE_BYTES, pool, events, err);
 }
 
 /* --- names of files ----------------------------------------------------- */

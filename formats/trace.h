@@ -4,6 +4,8 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/pool.h"
@@ -45,6 +47,13 @@ enum tp_status tp_trace_read(const char *path, struct tp_pool *pool,
 /* As tp_trace_read, from memory; for tests and fuzzing. */
 enum tp_status tp_trace_read_memory(const char *data, size_t size,
                                     struct tp_pool *pool,
+                                    struct tp_events *events,
+                                    struct tp_error *err);
+
+/* As tp_trace_read_memory, cut into pieces of about `piece` bytes. Of JSON
+ * without damage the events do not depend on it. */
+enum tp_status tp_trace_read_pieces(const char *data, size_t size,
+                                    size_t piece, struct tp_pool *pool,
                                     struct tp_events *events,
                                     struct tp_error *err);
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/trace_piece.h"
 
+#include <string.h>
+
+#include "formats/trace_repair.h"
+
 /* A walk over the events of a damaged piece. */
 struct walk {
     struct tp_trace_reader *reader;
@@ -9,7 +13,8 @@ struct walk {
     bool last;
     size_t at;
     struct tp_trace_cut next; /* first place to cut after `at`; next 0: none */
-    size_t patience; /* bytes that may still be read in vain */
+    bool no_next;             /* there is none up to the end */
+    size_t patience;          /* bytes that may still be read in vain */
 };
 
 /* How often the bytes of a piece may be walked over to find the ends of
@@ -32,17 +37,23 @@ static enum tp_trace_end parse_one(struct walk *walk, size_t end)
     return tp_trace_parse(walk->reader->parser, &one, walk->events, &at);
 }
 
+static void spend(struct walk *walk, size_t bytes)
+{
+    walk->patience -= bytes < walk->patience ? bytes : walk->patience;
+}
+
+/* A cut whose '}' is before `at` belongs to what was read already. */
 static void find_next(struct walk *walk)
 {
-    if (walk->next.next > walk->at)
-        return;
-    walk->next = tp_trace_cut_next(walk->piece->text, walk->at + 1,
-                                   walk->piece->length, &walk->reader->key);
-    /* A cut whose '}' is before us belongs to what was read already. */
-    while (walk->next.next && walk->next.end <= walk->at)
-        walk->next = tp_trace_cut_next(walk->piece->text, walk->next.next + 1,
+    size_t from = walk->at + 1;
+    while (!walk->no_next &&
+           (walk->next.next <= walk->at || walk->next.end <= walk->at)) {
+        walk->next = tp_trace_cut_next(walk->piece->text, from,
                                        walk->piece->length,
                                        &walk->reader->key);
+        walk->no_next = walk->next.next == 0;
+        from = walk->next.next + 1;
+    }
 }
 
 /* The end of the element at `at`; 0 when it has none. */
@@ -59,8 +70,41 @@ static size_t find_end(struct walk *walk)
     size_t end = tp_trace_value_end(text, walk->at, limit);
     size_t cost = (end ? end : limit) - walk->at;
     if (walk->next.next) /* perhaps in vain */
-        walk->patience -= cost < walk->patience ? cost : walk->patience;
+        spend(walk, cost);
     return end;
+}
+
+/* Parses the element as tp_trace_repair writes it; false when it cannot. */
+static bool parse_repaired(struct walk *walk, enum tp_trace_end *parsed)
+{
+    const char *text = walk->piece->text + walk->at;
+    struct tp_text *out = &walk->reader->repaired;
+    struct tp_trace_repairs repairs;
+    bool bounded = walk->next.next != 0;
+    size_t limit = (bounded ? walk->next.end : walk->piece->length) - walk->at;
+    if (!bounded && walk->patience == 0)
+        return false;
+    size_t end = tp_trace_repair(text, limit, offset_of(walk), out, &repairs);
+    if (!bounded)
+        spend(walk, end ? end : limit);
+    size_t length = out->length, at;
+    if (out->failed || tp_grow(&out->data, &out->capacity,
+                               length + TP_TRACE_PADDING + 2, 1, NULL)) {
+        *parsed = TP_TRACE_MEMORY;
+        return true;
+    }
+    if (end == 0)
+        return false;
+    memmove(out->data + 1, out->data, length);
+    struct tp_trace_piece one = {.text = out->data + 1,
+                                 .length = length,
+                                 .offset = offset_of(walk)};
+    *parsed = tp_trace_parse(walk->reader->parser, &one, walk->events, &at);
+    if (*parsed != TP_TRACE_WHOLE)
+        return *parsed == TP_TRACE_MEMORY;
+    tp_trace_repairs_count(&repairs, walk->events);
+    walk->at += end;
+    return true;
 }
 
 /* Reads the element at `at` and moves behind it. */
@@ -76,6 +120,9 @@ static enum tp_trace_end read_one(struct walk *walk)
             return parsed;
         }
     }
+    enum tp_trace_end parsed;
+    if (walk->piece->text[walk->at] == '{' && parse_repaired(walk, &parsed))
+        return parsed;
     if (!end && !walk->next.next && walk->last) { /* cut off */
         walk->at = walk->piece->length;
         return TP_TRACE_WHOLE;
