@@ -154,17 +154,19 @@ static enum tp_status collect_idle(const struct tp_trace *trace,
     return status;
 }
 
-/* Charges what of `rest` a cause covers, and takes it away. */
+/* Charges what of `rest` a cause covers, and takes it away. `scratch` keeps
+ * its memory from cause to cause. */
 static enum tp_status charge(const struct tp_intervals *cause,
-                             struct tp_intervals *rest, int64_t *length,
+                             struct tp_intervals *rest,
+                             struct tp_intervals *scratch, int64_t *length,
                              struct tp_error *err)
 {
-    struct tp_intervals left = {0};
+    const struct tp_intervals before = *rest;
     const enum tp_status status =
-        tp_intervals_subtract(rest, cause, &left, err);
-    *length = tp_intervals_length(rest) - tp_intervals_length(&left);
-    tp_intervals_clear(rest);
-    *rest = left;
+        tp_intervals_subtract(&before, cause, scratch, err);
+    *length = tp_intervals_length(&before) - tp_intervals_length(scratch);
+    *rest = *scratch;
+    *scratch = before;
     return status;
 }
 
@@ -224,17 +226,22 @@ static enum tp_status split_idle(struct causes *causes, struct tp_idle_row *row,
 {
     int64_t lengths[CAUSES + 1] = {0};
     struct tp_intervals rest = {0};
+    struct tp_intervals scratch = {0};
     const struct tp_intervals nothing = {0};
     enum tp_status status =
         tp_intervals_subtract(&causes->idle, &nothing, &rest, err);
     for (int i = 0; i < CAUSES && !status; i++) {
-        status = charge(&causes->sets[i], &rest, &lengths[i], err);
+        if (causes->sets[i].count > 0) {
+            status =
+                charge(&causes->sets[i], &rest, &scratch, &lengths[i], err);
+        }
     }
     if (!status) {
         lengths[CAUSES] = tp_intervals_length(&rest);
         fill_row(causes, lengths, row);
     }
     tp_intervals_clear(&rest);
+    tp_intervals_clear(&scratch);
     return status;
 }
 
