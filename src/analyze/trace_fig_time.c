@@ -116,7 +116,7 @@ void tp_trace_fig_step_cost(struct tp_fig *fig, const struct tp_trace_run *run)
 
 static bool has_device(const struct tp_trace *trace)
 {
-    return trace->index.device_count > 0 && trace->idle.window_us > 0;
+    return trace->facts.device_events > 0 && trace->idle.window_us > 0;
 }
 
 void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)

@@ -105,7 +105,7 @@ enum tp_status tp_trace_rule_copies(const struct tp_trace_case *it,
         .evidence = tp_trace_text(
             it->run,
             "copies that neither computation nor communication hides take "
-            "%.1f %% of the window; %" PRId64 " copies (%.1f MB) go through "
+            "%.1f %% of the window; %" PRId64 " copies (%.3g MB) go through "
             "pageable memory and hold the host for %.1f %% of it",
             exposed, facts->pageable, (double)facts->pageable_b / 1e6, host),
         .suggestion = pageable

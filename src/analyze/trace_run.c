@@ -27,8 +27,9 @@ enum { GZIP_RATIO = 20 };
 /* Rows of one trace: all makers of trace_rows.h, in this order. */
 static enum tp_status (*const makers[])(struct tp_trace *trace,
                                         struct tp_error *err) = {
-    tp_trace_steps, tp_trace_ops,      tp_trace_kernels, tp_trace_idle,
-    tp_trace_busy,  tp_trace_launches, tp_trace_facts,
+    tp_trace_steps,    tp_trace_ops,     tp_trace_kernels, tp_trace_idle,
+    tp_trace_busy,     tp_trace_launches, tp_trace_streams, tp_trace_curves,
+    tp_trace_facts,
 };
 
 const char *tp_trace_text(struct tp_trace_run *run, const char *format, ...)

@@ -267,14 +267,18 @@ static void judge_run(struct tp_trace_run *run)
     if (run->trace_count < 2)
         return;
     struct tp_text text = {0};
-    const char *file = run->traces[votes[best].worst].path;
+    const struct tp_trace *worst = &run->traces[votes[best].worst];
     tp_text_add(&text, "%zu of %zu traces", votes[best].traces,
                 run->trace_count);
     if (best != CPU_ONLY && best != NO_LIMIT)
         tp_text_add(&text, " (%.1f to %.1f %% of their windows)",
                     100 * votes[best].low, 100 * votes[best].high);
     add_stragglers(run, &text);
-    tp_text_add(&text, "; the longest, %s: %s", file, run->verdict.sentence);
+    if (worst->rank >= 0)
+        tp_text_add(&text, "; the longest, rank %" PRId64 ": ", worst->rank);
+    else
+        tp_text_add(&text, "; the longest, %s: ", worst->path);
+    tp_text_add(&text, "%s", run->verdict.sentence);
     run->verdict.sentence = tp_trace_text(run, "%s", tp_text_get(&text));
     tp_text_clear(&text);
 }

@@ -33,11 +33,13 @@ static void add_label(const struct tp_trace_run *run, size_t i, int width,
         (i + 1 < run->trace_count && run->traces[i + 1].rank == trace->rank);
     if (trace->rank >= 0 && !same_rank)
         tp_text_add(&label, "rank %" PRId64, trace->rank);
+    else if (!same_rank && *trace->worker)
+        tp_text_printable(&label, trace->worker);
     else
         tp_text_printable(&label, slash ? slash + 1 : trace->path);
     const char *shown = tp_text_get(&label);
     const size_t length = strlen(shown);
-    if (length > (size_t)width) /* the end tells files apart */
+    if (width && length > (size_t)width) /* the end tells files apart */
         tp_text_add(text, "..%s", shown + length - (size_t)width + 2);
     else
         tp_text_add(text, "%-*s", width, shown);
