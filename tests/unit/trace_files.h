@@ -74,9 +74,12 @@ static inline void trace_text_read(const char *json, struct tp_trace *trace)
                  TP_OK, "%s", err.message);
 }
 
-/* Releases what the tests of times make. */
+/* Releases what the tests make. */
 static inline void trace_file_close(struct tp_trace *trace)
 {
+    free(trace->ops.rows);
+    free(trace->kernels.rows);
+    free(trace->steps.rows);
     free(trace->busy.rows);
     free(trace->launches.rows);
     free(trace->streams.rows);
