@@ -532,3 +532,24 @@ Test(trace_launch, far_apart)
     cr_expect_float_eq(trace.queue.rows[498].value, 1, 1e-9);
     trace_file_close(&trace);
 }
+
+/* A gap of exactly 30 us is no longer the device's own, a call of exactly
+ * 50 us still counts, and who starts with the launch has been in the queue. */
+Test(trace_launch, limits)
+{
+    struct tp_trace trace;
+    /* clang-format off */
+    trace_text_read("{\"traceEvents\":[{\"ph\":\"M\"}"
+                    CALL("cudaLaunchKernel", 0, 50, 1) DEVICE(0, 10, 1)
+                    CALL("cudaLaunchKernel", 5, 60, 2) DEVICE(40, 10, 2) "]}",
+                    &trace);
+    /* clang-format on */
+    cr_assert_eq(tp_trace_launches(&trace, NULL), TP_OK);
+    cr_assert_eq(tp_trace_streams(&trace, NULL), TP_OK);
+    cr_expect_eq(trace.launches.rows[0].short_kernels, 1);
+    cr_expect_float_eq(trace.streams.rows[0].other_wait_us, 30, 1e-9);
+    cr_expect_float_eq(trace.streams.rows[0].kernel_wait_us, 0, 1e-9);
+    cr_expect_float_eq(trace.streams.rows[0].max_queue, 1, 1e-12);
+    cr_expect_float_eq(trace.streams.rows[0].mean_queue, 0.5, 1e-12);
+    trace_file_close(&trace);
+}
