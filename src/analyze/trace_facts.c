@@ -7,9 +7,9 @@
 
 /* What is counted per name; [texts.count]. */
 struct by_name {
-    int64_t kernels;    /* launched inside operators of this name */
+    int64_t kernels; /* launched inside operators of this name */
     int64_t kernel_ns;
-    int64_t driver_ns;  /* in calls of this name                  */
+    int64_t driver_ns; /* in calls of this name                  */
 };
 
 struct counting {
@@ -151,9 +151,9 @@ enum tp_status tp_trace_facts(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_events *events = &trace->events;
     const struct tp_trace_index *index = &trace->index;
-    struct counting c = {
-        trace, calloc(events->texts.count + 1, sizeof *c.names),
-        calloc(index->step_count + 1, sizeof *c.steady)};
+    struct counting c = {trace,
+                         calloc(events->texts.count + 1, sizeof *c.names),
+                         calloc(index->step_count + 1, sizeof *c.steady)};
     if (!c.names || !c.steady) {
         free(c.names);
         free(c.steady);

@@ -10,11 +10,11 @@ enum tp_status tp_trace_facts(struct tp_trace *trace, struct tp_error *err);
 
 /* Means over steps: the seconds users ask for first. NaN without steps. */
 struct tp_trace_means {
-    int64_t steps;           /* steps in the means                         */
-    int64_t all_steps;       /* steps recorded                             */
-    double step_s;           /* without the data wait, with the device tail*/
-    double data_wait_s;      /* the DataLoader on the main thread          */
-    double profiler_step_s;  /* ProfilerStep itself                        */
+    int64_t steps;          /* steps in the means                         */
+    int64_t all_steps;      /* steps recorded                             */
+    double step_s;          /* without the data wait, with the device tail*/
+    double data_wait_s;     /* the DataLoader on the main thread          */
+    double profiler_step_s; /* ProfilerStep itself                        */
 };
 
 /* Over the steady steps of `count` traces together; over all steps when none

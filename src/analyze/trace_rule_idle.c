@@ -108,8 +108,9 @@ static const struct {
      "constants on the device"},
     {"optimizer", "the optimizer",
      "use fused=True or capturable=True, and clip gradients without .item()"},
-    {"operator", "operators whose result has a shape that depends on data "
-                 "(nonzero, masked_select, unique) or that read values",
+    {"operator",
+     "operators whose result has a shape that depends on data "
+     "(nonzero, masked_select, unique) or that read values",
      "avoid shapes that depend on data: torch.where or masks instead of "
      "boolean indexing"},
     {"explicit", "synchronisation in the program itself",

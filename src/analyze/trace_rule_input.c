@@ -10,19 +10,20 @@ enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
 {
     const struct tp_trace *trace = it->trace;
     const struct tp_trace_facts *facts = &trace->facts;
-    const double unlinked = facts->device_events
-                                ? 100 * (double)facts->unlinked /
-                                      (double)facts->device_events
-                                : 0;
+    const double unlinked =
+        facts->device_events
+            ? 100 * (double)facts->unlinked / (double)facts->device_events
+            : 0;
     struct tp_trace_finding finding = {.level = TP_SEVERITY_LOW, .step = -1};
     if (trace->events.truncated_at >= 0) {
         finding.level = TP_SEVERITY_MEDIUM;
         finding.metric = "byte at which the trace ends";
         finding.value = (double)trace->events.truncated_at;
-        finding.evidence = tp_trace_text(
-            it->run, "the trace is cut off at byte %" PRId64 "; all figures "
-            "are of what is before",
-            trace->events.truncated_at);
+        finding.evidence = tp_trace_text(it->run,
+                                         "the trace is cut off at byte %" PRId64
+                                         "; all figures "
+                                         "are of what is before",
+                                         trace->events.truncated_at);
         finding.suggestion = "record fewer steps, or wait for the profiler "
                              "to end before the process does";
         enum tp_status status = tp_trace_finding_add(it, "", finding, err);
@@ -38,7 +39,8 @@ enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
     finding.value = unlinked;
     finding.limit = 50;
     finding.evidence = tp_trace_text(
-        it->run, "%" PRId64 " of %" PRId64 " device events have no launch in "
+        it->run,
+        "%" PRId64 " of %" PRId64 " device events have no launch in "
         "the trace, so operators are shown with too little GPU time",
         facts->unlinked, facts->device_events);
     finding.suggestion = "let the profiler warm up for a step, and keep the "

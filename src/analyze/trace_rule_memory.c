@@ -74,12 +74,11 @@ enum tp_status tp_trace_rule_churn(const struct tp_trace_case *it,
 {
     const struct tp_trace *trace = it->trace;
     const struct tp_memory_row *memory = device_memory(trace);
-    const double host =
-        100 * trace->facts.alloc_op_us / trace->idle.window_us;
-    const double rate = memory && trace->facts.kernels
-                            ? 100 * (double)memory->allocations /
-                                  (double)trace->facts.kernels
-                            : 0;
+    const double host = 100 * trace->facts.alloc_op_us / trace->idle.window_us;
+    const double rate =
+        memory && trace->facts.kernels
+            ? 100 * (double)memory->allocations / (double)trace->facts.kernels
+            : 0;
     /* both: allocating often is healthy where it costs nothing */
     if (!(rate >= it->limits[TP_TRACE_CHURN_RATE]) ||
         !(host >= it->limits[TP_TRACE_CHURN]))
@@ -126,8 +125,7 @@ enum tp_status tp_trace_rule_memory_full(const struct tp_trace_case *it,
         .limit = it->limits[TP_TRACE_MEMORY_FULL],
         .evidence = tp_trace_text(it->run,
                                   "reserved at its peak: %.2f GB of %.2f GB "
-                                  "(%.1f %%); out of memory: %" PRId64
-                                  " times",
+                                  "(%.1f %%); out of memory: %" PRId64 " times",
                                   peak / 1e9, capacity / 1e9, share, failed),
         .suggestion = "leave some memory: a smaller batch, activation "
                       "checkpointing; the allocator asks the driver again "

@@ -27,9 +27,9 @@ enum { GZIP_RATIO = 20 };
 /* Rows of one trace: all makers of trace_rows.h, in this order. */
 static enum tp_status (*const makers[])(struct tp_trace *trace,
                                         struct tp_error *err) = {
-    tp_trace_steps,    tp_trace_ops,     tp_trace_kernels, tp_trace_idle,
-    tp_trace_busy,     tp_trace_launches, tp_trace_streams, tp_trace_curves,
-    tp_trace_facts,
+    tp_trace_steps,   tp_trace_ops,    tp_trace_kernels,
+    tp_trace_idle,    tp_trace_busy,   tp_trace_launches,
+    tp_trace_streams, tp_trace_curves, tp_trace_facts,
 };
 
 const char *tp_trace_text(struct tp_trace_run *run, const char *format, ...)
@@ -207,11 +207,11 @@ static enum tp_status say_repairs(struct tp_trace_run *run,
             run, "%" PRIu64 " x %s, the first at byte %" PRId64,
             events->repairs[r], tp_repair_name(r), events->first_repair[r]);
         if (r == TP_REPAIR_DROPPED)
-            status = add_skipped(run,
-                                 (struct tp_trace_skipped){
-                                     trace->path, text,
-                                     events->first_repair[r], true},
-                                 err);
+            status = add_skipped(
+                run,
+                (struct tp_trace_skipped){trace->path, text,
+                                          events->first_repair[r], true},
+                err);
         else
             tp_trace_note(run, "%s: repaired: %s", trace->path, text);
     }
@@ -246,10 +246,9 @@ static enum tp_status refuse(struct collector *c, const struct slot *slot,
                        !strstr(path, ".pt.trace.json") &&
                        !is_named(c->options, path);
     const char *reason = tp_trace_text(c->run, "%s", slot->err.message);
-    return add_skipped(c->run,
-                       (struct tp_trace_skipped){path, reason,
-                                                 slot->err.offset, !other},
-                       err);
+    return add_skipped(
+        c->run,
+        (struct tp_trace_skipped){path, reason, slot->err.offset, !other}, err);
 }
 
 static bool ends_the_run(enum tp_status status)
@@ -273,9 +272,9 @@ static enum tp_status take(struct collector *c, struct slot *slot,
     enum tp_status status = say_repairs(run, trace, err);
     if (status == TP_OK && trace->events.count == 0)
         return add_skipped(run,
-                           (struct tp_trace_skipped){
-                               trace->path, "a trace without events", -1,
-                               false},
+                           (struct tp_trace_skipped){trace->path,
+                                                     "a trace without events",
+                                                     -1, false},
                            err);
     if (status == TP_OK)
         status = name_trace(run, trace, err);
@@ -338,10 +337,10 @@ static enum tp_status say_problems(struct tp_trace_run *run,
 {
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < run->files.problem_count && status == TP_OK; i++)
-        status = add_skipped(run,
-                             (struct tp_trace_skipped){
-                                 "", run->files.problems[i], -1, true},
-                             err);
+        status = add_skipped(
+            run,
+            (struct tp_trace_skipped){"", run->files.problems[i], -1, true},
+            err);
     return status;
 }
 

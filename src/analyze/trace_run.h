@@ -31,8 +31,7 @@ struct tp_trace_options {
  */
 enum tp_status tp_trace_collect(struct tp_pool *pool,
                                 const struct tp_trace_options *options,
-                                struct tp_trace_run *run,
-                                struct tp_error *err);
+                                struct tp_trace_run *run, struct tp_error *err);
 
 /*
  * The part of tp_trace_collect that follows reading: indexes trace->events,
@@ -47,6 +46,7 @@ enum tp_status tp_trace_analyse(struct tp_trace *trace, struct tp_arena *arena,
 enum tp_status tp_trace_run_finish(struct tp_trace_run *run,
                                    struct tp_error *err);
 
+/* Release everything; empty afterwards. Rows' texts are the run's. */
 void tp_trace_clear(struct tp_trace *trace);
 void tp_trace_run_clear(struct tp_trace_run *run);
 

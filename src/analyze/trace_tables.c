@@ -11,9 +11,12 @@
 /* A row of a joined table: the number of the trace, then the trace's row. */
 enum { JOINED = sizeof(int64_t) };
 
-#define TRACE_COLUMN {"trace", "1", TP_COLUMN_INTEGER, 0}
-#define CELL(row, name, unit, type, member)                             \
-    {                                                                   \
+#define TRACE_COLUMN                       \
+    {                                      \
+        "trace", "1", TP_COLUMN_INTEGER, 0 \
+    }
+#define CELL(row, name, unit, type, member)                                 \
+    {                                                                       \
         name, unit, TP_COLUMN_##type, JOINED + offsetof(struct row, member) \
     }
 #define TEXT(row, member) CELL(row, #member, "", TEXT, member)
@@ -185,9 +188,9 @@ static const struct tp_column comm_columns[] = {
 };
 
 /* The rest have rows of their own, not joined. */
-#define PLAIN(row, member, unit, type)                                 \
-    {                                                                  \
-        #member, unit, TP_COLUMN_##type, offsetof(struct row, member) \
+#define PLAIN(row, member, unit, type)                                \
+    {                                                                 \
+#member, unit, TP_COLUMN_##type, offsetof(struct row, member) \
     }
 
 static const struct tp_column rank_columns[] = {
@@ -239,10 +242,10 @@ struct list_info {
     bool single; /* one row, not a list */
 };
 
-#define LIST(name, columns, member)                                    \
-    {                                                                  \
+#define LIST(name, columns, member)                                          \
+    {                                                                        \
         name, columns, COUNT_OF(columns), offsetof(struct tp_trace, member), \
-            sizeof *((struct tp_trace *)0)->member.rows, false         \
+            sizeof *((struct tp_trace *)0)->member.rows, false               \
     }
 
 static const struct list_info lists[TP_TRACE_LISTS] = {
@@ -262,8 +265,8 @@ static const struct list_info lists[TP_TRACE_LISTS] = {
 };
 
 /* The rows of a list, and how many. */
-static char *list_rows(const struct tp_trace *trace, const struct list_info *info,
-                       size_t *count)
+static char *list_rows(const struct tp_trace *trace,
+                       const struct list_info *info, size_t *count)
 {
     const char *at = (const char *)trace + info->offset;
     TP_ROWS(tp_op_row) any; /* every list begins as this one does */
@@ -298,13 +301,9 @@ static void make_joined(const void *rows, size_t first, size_t count,
 static struct tp_table joined_table(struct tp_trace_join *join)
 {
     const struct list_info *info = &lists[join->list];
-    struct tp_table table = {info->name,
-                             info->columns,
-                             info->column_count,
-                             join,
-                             0,
-                             JOINED + info->row_size,
-                             make_joined};
+    struct tp_table table = {
+        info->name, info->columns,           info->column_count, join,
+        0,          JOINED + info->row_size, make_joined};
     for (size_t i = 0; i < join->run->trace_count; i++) {
         size_t count;
         list_rows(&join->run->traces[i], info, &count);
@@ -313,9 +312,11 @@ static struct tp_table joined_table(struct tp_trace_join *join)
     return table;
 }
 
-#define PLAIN_TABLE(name, columns, rows, count)                         \
-    (struct tp_table){name, columns, COUNT_OF(columns), rows, count,    \
-                      sizeof *(rows), NULL}
+#define PLAIN_TABLE(name, columns, rows, count)                             \
+    (struct tp_table)                                                       \
+    {                                                                       \
+        name, columns, COUNT_OF(columns), rows, count, sizeof *(rows), NULL \
+    }
 
 void tp_trace_tables_make(const struct tp_trace_run *run,
                           struct tp_trace_tables *tables)
@@ -324,8 +325,8 @@ void tp_trace_tables_make(const struct tp_trace_run *run,
         tables->joins[i] = (struct tp_trace_join){run, i};
         tables->tables[i] = joined_table(&tables->joins[i]);
     }
-    tables->tables[TP_TRACE_RANKS] = PLAIN_TABLE(
-        "ranks", rank_columns, run->ranks.rows, run->ranks.count);
+    tables->tables[TP_TRACE_RANKS] =
+        PLAIN_TABLE("ranks", rank_columns, run->ranks.rows, run->ranks.count);
     tables->tables[TP_TRACE_VERDICTS] =
         PLAIN_TABLE("verdicts", verdict_columns, run->verdicts,
                     run->verdicts ? run->trace_count : 0);
@@ -380,10 +381,10 @@ enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
                                    struct tp_arena *arena, struct tp_error *err)
 {
     struct tp_trace_facts *facts = &trace->facts;
-    const char **texts[] = {&facts->window, &facts->loader, &facts->driver_call,
-                            &facts->top_op, &facts->single_tensor,
-                            &facts->device_name, &trace->events.backend,
-                            &trace->events.trace_name};
+    const char **texts[] = {&facts->window,         &facts->loader,
+                            &facts->driver_call,    &facts->top_op,
+                            &facts->single_tensor,  &facts->device_name,
+                            &trace->events.backend, &trace->events.trace_name};
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         if (!keep_list(trace, &lists[i], set, arena))
             return tp_fail_memory(err);

@@ -46,6 +46,7 @@ struct tp_trace_tables {
     struct tp_trace_join joins[TP_TRACE_LISTS];
 };
 
+/* Sets up every table of the run as it is now. */
 void tp_trace_tables_make(const struct tp_trace_run *run,
                           struct tp_trace_tables *tables);
 

@@ -42,8 +42,7 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[VERDICTS + 1] = {
                       "as the GPU runs them"},
     [HOST_BOUND] = {"host-bound", "host_bound",
                     "the GPU waits for operators and Python"},
-    [NO_LIMIT] = {"no single limit", "none",
-                  "nothing reaches its threshold"},
+    [NO_LIMIT] = {"no single limit", "none", "nothing reaches its threshold"},
     [VERDICTS] = {NULL, NULL, NULL},
 };
 
@@ -208,9 +207,8 @@ static struct tp_trace_verdict judge(struct tp_trace_run *run,
     double share;
     const enum verdict verdict = pick(trace, &run->limits, &share);
     const struct tp_trace_verdict_info *info = &tp_trace_verdict_table[verdict];
-    return (struct tp_trace_verdict){info->id, info->scenario,
-                                     describe(run, trace, verdict, share),
-                                     share};
+    return (struct tp_trace_verdict){
+        info->id, info->scenario, describe(run, trace, verdict, share), share};
 }
 
 /* How much of the run a verdict holds for. */
@@ -232,8 +230,7 @@ static void vote(const struct tp_trace_run *run, size_t i, struct votes *votes)
 }
 
 /* "; stragglers: ranks 2 7" */
-static void add_stragglers(const struct tp_trace_run *run,
-                           struct tp_text *text)
+static void add_stragglers(const struct tp_trace_run *run, struct tp_text *text)
 {
     size_t count = 0;
     for (size_t i = 0; i < run->ranks.count; i++)

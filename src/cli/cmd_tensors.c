@@ -58,17 +58,16 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
     const struct tp_options *options = s->options;
     struct tp_progress progress;
     tp_progress_start(&progress, options);
-    const struct tp_collect_options how = {.roots = options->inputs,
-                                           .root_count = options->input_count,
-                                           .mx_scale = options->mx_scale,
-                                           .block_axis =
-                                               atoi(options->block_axis),
-                                           .backward_format =
-                                               options->backward_format,
-                                           .quant = &s->quant,
-                                           .progress = tp_progress_update,
-                                           .progress_context = &progress,
-                                           .stop = &tp_interrupted};
+    const struct tp_collect_options how = {
+        .roots = options->inputs,
+        .root_count = options->input_count,
+        .mx_scale = options->mx_scale,
+        .block_axis = atoi(options->block_axis),
+        .backward_format = options->backward_format,
+        .quant = &s->quant,
+        .progress = tp_progress_update,
+        .progress_context = &progress,
+        .stop = &tp_interrupted};
     enum tp_status status =
         tp_pool_new(tp_options_jobs(options), &s->pool, err);
     if (status == TP_OK)
@@ -113,7 +112,8 @@ static enum tp_status write_reports(const struct session *s,
     struct tp_text text = {0}, json = {0};
     tp_report_text(&report, 0, false, &text);
     tp_report_findings_json(&s->findings, &json);
-    enum tp_status status = tp_output_write(s->options, "report.txt", &text, err);
+    enum tp_status status =
+        tp_output_write(s->options, "report.txt", &text, err);
     if (status == TP_OK)
         status = tp_output_write(s->options, "findings.json", &json, err);
     tp_text_clear(&text);
@@ -146,9 +146,9 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
         tp_run_note(&s->run, "%s", result.warning);
     }
     if (status == TP_OK)
-        status = tp_output_figures(s->options, s->figures.figures,
-                                   s->figures.count, &s->run.arena,
-                                   &s->figure_lines, err);
+        status =
+            tp_output_figures(s->options, s->figures.figures, s->figures.count,
+                              &s->run.arena, &s->figure_lines, err);
     s->figure_count = status == TP_OK ? s->figures.count : 0;
     return status;
 }

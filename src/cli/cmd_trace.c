@@ -59,8 +59,10 @@ static enum tp_status check(struct session *s, struct tp_error *err)
     struct tp_text names = {0};
     for (const char *const *name = tp_trace_sort_columns; *name; name++)
         tp_text_add(&names, " %s", *name);
-    status = tp_fail(err, TP_E_USAGE, -1, "--sort: no column \"%s\"; there "
-                     "are:%s", options->sort, tp_text_get(&names));
+    status = tp_fail(err, TP_E_USAGE, -1,
+                     "--sort: no column \"%s\"; there "
+                     "are:%s",
+                     options->sort, tp_text_get(&names));
     tp_text_clear(&names);
     return status;
 }
@@ -126,8 +128,8 @@ static struct tp_trace_report report_of(const struct session *s, size_t top)
 static enum tp_status write_reports(const struct session *s,
                                     struct tp_error *err)
 {
-    const size_t top = s->options->top > TOP_IN_REPORT ? s->options->top
-                                                       : TOP_IN_REPORT;
+    const size_t top =
+        s->options->top > TOP_IN_REPORT ? s->options->top : TOP_IN_REPORT;
     const struct tp_trace_report full = report_of(s, top);
     const struct tp_trace_report report = report_of(s, s->options->top);
     struct tp_text text = {0}, findings = {0}, json = {0};
@@ -136,14 +138,14 @@ static enum tp_status write_reports(const struct session *s,
     enum tp_status status =
         tp_output_write(s->options, "trace_report.txt", &text, err);
     if (status == TP_OK)
-        status = tp_output_write(s->options, "trace_findings.json", &findings,
-                                 err);
+        status =
+            tp_output_write(s->options, "trace_findings.json", &findings, err);
     if (status == TP_OK && s->options->output_json) {
         tp_trace_report_json(&report, &json);
-        status = json.failed ? tp_fail_memory(err)
-                             : tp_file_write(s->options->output_json,
-                                             tp_text_get(&json), json.length,
-                                             err);
+        status = json.failed
+                     ? tp_fail_memory(err)
+                     : tp_file_write(s->options->output_json,
+                                     tp_text_get(&json), json.length, err);
     }
     tp_text_clear(&text);
     tp_text_clear(&findings);
@@ -173,9 +175,9 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
         tp_trace_note(&s->run, "%s", result.warning);
     }
     if (status == TP_OK)
-        status = tp_output_figures(options, s->figures.figures,
-                                   s->figures.count, &s->run.arena,
-                                   &s->figure_lines, err);
+        status =
+            tp_output_figures(options, s->figures.figures, s->figures.count,
+                              &s->run.arena, &s->figure_lines, err);
     s->figure_count = status == TP_OK ? s->figures.count : 0;
     return status;
 }

@@ -42,9 +42,8 @@ const struct tp_option tp_option_table[] = {
     {"max_underflow", "PERCENT", NULL, "1",
      "underflow that a recommended format may have", TP_OPTION_REAL,
      TP_FOR_TENSORS, AT(max_underflow)},
-    {"min_sqnr", "DB", NULL, "20",
-     "SQNR that a recommended format must reach", TP_OPTION_REAL,
-     TP_FOR_TENSORS, AT(min_sqnr)},
+    {"min_sqnr", "DB", NULL, "20", "SQNR that a recommended format must reach",
+     TP_OPTION_REAL, TP_FOR_TENSORS, AT(min_sqnr)},
     {"mx_nonfinite", NULL, "block|elem", "block",
      "what a NaN or Inf makes of its block", TP_OPTION_CHOICE, TP_FOR_TENSORS,
      AT(mx_nonfinite)},
@@ -157,8 +156,7 @@ static enum tp_status set_count(void *slot, const struct tp_option *row,
     if (*value < '0' || *value > '9' || *end || errno || number < 1 ||
         number > most)
         return tp_fail(err, TP_E_USAGE, -1,
-                       "--%s takes a number from 1 to %" PRIu64
-                       ", not \"%s\"",
+                       "--%s takes a number from 1 to %" PRIu64 ", not \"%s\"",
                        row->name, most, value);
     uint64_t count = number;
     memcpy(slot, &count, sizeof count);

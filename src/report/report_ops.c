@@ -21,11 +21,16 @@ enum {
     SPACING = 2
 };
 
-const char *const tp_trace_sort_columns[] = {
-    "self_cuda_time_total", "cuda_time_total",       "self_cpu_time_total",
-    "cpu_time_total",       "self_cuda_memory_usage", "cuda_memory_usage",
-    "self_cpu_memory_usage", "cpu_memory_usage",      "count",
-    NULL};
+const char *const tp_trace_sort_columns[] = {"self_cuda_time_total",
+                                             "cuda_time_total",
+                                             "self_cpu_time_total",
+                                             "cpu_time_total",
+                                             "self_cuda_memory_usage",
+                                             "cuda_memory_usage",
+                                             "self_cpu_memory_usage",
+                                             "cpu_memory_usage",
+                                             "count",
+                                             NULL};
 
 /* Later versions of torch write "device" for "cuda". */
 static bool same_column(const char *known, const char *given)
@@ -62,12 +67,15 @@ const char *tp_trace_sort_column(const char *name)
 
 static double sort_value(const struct tp_op_row *row, const char *sort)
 {
-    const double values[] = {
-        row->self_cuda_us,          row->cuda_total_us,
-        row->self_cpu_us,           row->cpu_total_us,
-        (double)row->self_cuda_mem_b, (double)row->cuda_mem_b,
-        (double)row->self_cpu_mem_b, (double)row->cpu_mem_b,
-        (double)row->count};
+    const double values[] = {row->self_cuda_us,
+                             row->cuda_total_us,
+                             row->self_cpu_us,
+                             row->cpu_total_us,
+                             (double)row->self_cuda_mem_b,
+                             (double)row->cuda_mem_b,
+                             (double)row->self_cpu_mem_b,
+                             (double)row->cpu_mem_b,
+                             (double)row->count};
     size_t i = 0;
     while (strcmp(tp_trace_sort_columns[i], sort))
         i++;
@@ -278,8 +286,8 @@ static void add_total(const char *what, double us, struct tp_text *text)
     add_time(&time, us);
     const char *value = tp_text_get(&time);
     value += strspn(value, " ");
-    tp_text_add(text, "%s time total: %.*s\n", what,
-                (int)strcspn(value, " "), value);
+    tp_text_add(text, "%s time total: %.*s\n", what, (int)strcspn(value, " "),
+                value);
     tp_text_clear(&time);
 }
 

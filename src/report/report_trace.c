@@ -135,8 +135,7 @@ static const char *color_of(enum tp_severity level)
 
 /* How often a rule spoke, up to a finding and in all: the first, worst, one
  * stands for the others. */
-static size_t same_before(const struct tp_trace_run *run, size_t i,
-                          size_t *all)
+static size_t same_before(const struct tp_trace_run *run, size_t i, size_t *all)
 {
     size_t before = 0;
     const struct tp_trace_finding *rows = run->findings.rows;
@@ -196,13 +195,13 @@ enum { LABEL = 24 };
 static void add_idle(const struct tp_trace_run *run, size_t most,
                      struct tp_text *text)
 {
-    tp_text_add(text,
-                "\nGPU busy and idle, %% of the window; each idle moment counts "
-                "once, for the first cause from the left\n"
-                "  %-*s %9s %6s %6s %6s %6s %6s %6s %6s | %7s %8s %6s\n",
-                LABEL, "trace", "window ms", "busy", "alloc", "loader",
-                "block", "launch", "op", "none", "blocked", "GPU busy",
-                "refill");
+    tp_text_add(
+        text,
+        "\nGPU busy and idle, %% of the window; each idle moment counts "
+        "once, for the first cause from the left\n"
+        "  %-*s %9s %6s %6s %6s %6s %6s %6s %6s | %7s %8s %6s\n",
+        LABEL, "trace", "window ms", "busy", "alloc", "loader", "block",
+        "launch", "op", "none", "blocked", "GPU busy", "refill");
     for (size_t i = 0; i < run->trace_count; i++) {
         const struct tp_idle_row *row = &run->traces[i].idle;
         if (most && i == most)
@@ -291,9 +290,9 @@ static void add_steps(const struct tp_trace_run *run, size_t most,
                 "\nSteps, ms; costs of a step's window, each moment once, in "
                 "this order: kernel .. other\n"
                 "  %-*s %8s %9s %9s %9s | %8s %8s %8s %8s %8s %8s %8s %8s\n",
-                LABEL, "trace", "step", "Profiler", "data", "without",
-                "kernel", "memcpy", "memset", "comm", "runtime", "loader",
-                "cpu", "other");
+                LABEL, "trace", "step", "Profiler", "data", "without", "kernel",
+                "memcpy", "memset", "comm", "runtime", "loader", "cpu",
+                "other");
     for (size_t i = 0; i < run->trace_count; i++) {
         for (size_t j = 0; j < run->traces[i].steps.count; j++) {
             if (most && shown == most) {
@@ -326,13 +325,12 @@ static void add_ranks(const struct tp_trace_run *run, size_t most,
         }
         tp_text_add(text, "  ");
         add_label(run, i, LABEL, text);
-        tp_text_add(text,
-                    " %10.3f %10.3f %10.3f %6.1f %6.1f %8.1f %6.1f  %s%s\n",
-                    row->start_us / 1e3, row->step_us / 1e3,
-                    row->data_wait_us / 1e3, 100 * row->busy,
-                    100 * row->communication, 100 * row->exposed_communication,
-                    100 * row->late, run->verdicts[i].id,
-                    row->straggler ? ", straggler" : "");
+        tp_text_add(
+            text, " %10.3f %10.3f %10.3f %6.1f %6.1f %8.1f %6.1f  %s%s\n",
+            row->start_us / 1e3, row->step_us / 1e3, row->data_wait_us / 1e3,
+            100 * row->busy, 100 * row->communication,
+            100 * row->exposed_communication, 100 * row->late,
+            run->verdicts[i].id, row->straggler ? ", straggler" : "");
     }
     tp_text_add(text, "  late: start of collectives after the first rank, %% "
                       "of a step\n");
@@ -356,8 +354,9 @@ static void add_kernels(const struct tp_trace_run *run, size_t top,
             continue;
         tp_text_add(text, "\nDevice work of ");
         add_label(run, i, 0, text);
-        tp_text_add(text, ", by total time; us\n  %10s %8s %10s %10s %10s "
-                          "%7s  name\n",
+        tp_text_add(text,
+                    ", by total time; us\n  %10s %8s %10s %10s %10s "
+                    "%7s  name\n",
                     "total", "count", "mean", "min", "max", "share");
         for (size_t j = 0; j < trace->kernels.count && j < top; j++) {
             const struct tp_kernel_row *row = &trace->kernels.rows[j];
@@ -409,8 +408,8 @@ static void add_syncs(const struct tp_trace_run *run, struct tp_text *text)
             any = true;
             tp_text_add(text, "  ");
             add_label(run, i, LABEL, text);
-            tp_text_add(text, " %8" PRId64 " %12.1f %12.1f  %-10s ",
-                        row->count, row->total_us, row->idle_us, row->cause);
+            tp_text_add(text, " %8" PRId64 " %12.1f %12.1f  %-10s ", row->count,
+                        row->total_us, row->idle_us, row->cause);
             tp_text_printable(text, row->call);
             tp_text_add(text, "%s", *row->op ? ", " : "");
             tp_text_printable(text, row->op);
@@ -435,15 +434,13 @@ static void add_memory(const struct tp_trace_run *run, struct tp_text *text)
             any = true;
             tp_text_add(text, "  ");
             add_label(run, i, LABEL, text);
-            tp_text_add(text,
-                        " %-8s %10" PRId64
-                        " %12.1f %12.4f %12.4f %12.4f %8.1f %8.1f\n",
-                        row->device, row->allocations,
-                        row->allocations_per_step,
-                        row->allocated_per_step_b / 1e9,
-                        row->peak_allocated_b / 1e9,
-                        row->peak_reserved_b / 1e9, row->turnover,
-                        100 * row->short_lived);
+            tp_text_add(
+                text,
+                " %-8s %10" PRId64 " %12.1f %12.4f %12.4f %12.4f %8.1f %8.1f\n",
+                row->device, row->allocations, row->allocations_per_step,
+                row->allocated_per_step_b / 1e9, row->peak_allocated_b / 1e9,
+                row->peak_reserved_b / 1e9, row->turnover,
+                100 * row->short_lived);
         }
     }
     if (any)

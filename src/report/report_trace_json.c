@@ -155,8 +155,8 @@ void tp_trace_report_json(const struct tp_trace_report *report,
     const struct tp_trace_run *run = report->run;
     struct tp_trace_tables tables;
     tp_trace_tables_make(run, &tables);
-    tp_text_add(text,
-                "{\"schema_version\": %d, \"tool_version\": ", TP_SCHEMA_VERSION);
+    tp_text_add(
+        text, "{\"schema_version\": %d, \"tool_version\": ", TP_SCHEMA_VERSION);
     tp_text_json(text, report->tool_version);
     tp_text_add(text, ",\n ");
     add_metrics(&run->verdict, run->traces, run->trace_count, text);
