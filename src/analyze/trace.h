@@ -109,7 +109,8 @@ struct tp_step_row {
     double host_us;       /* duration of ProfilerStep                      */
     double window_us;     /* with its own device tail (tensorboard plugin) */
     double data_wait_us;  /* DataLoader on the main thread                 */
-    double compute_us;    /* window without the data wait                  */
+    double compute_us;    /* window without its own data wait: the tail of
+                             the device counts while the next one loads   */
     /* Each moment of the window once, in this order of priority.          */
     double kernel_us, memcpy_us, memset_us, communication_us, runtime_us,
         dataloader_us, cpu_exec_us, other_us;

@@ -321,7 +321,7 @@ static struct tp_step_row make_row(const struct steps_state *state,
         .window_us = window_us,
         .data_wait_us = within_us(&state->waits, host->from, host->to),
         .compute_us =
-            window_us - within_us(&state->waits, span->from, span->to),
+            window_us - within_us(&state->waits, span->from, host->to),
         .kernel_us = us[COST_KERNEL],
         .memcpy_us = us[COST_MEMCPY],
         .memset_us = us[COST_MEMSET],
