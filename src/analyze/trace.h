@@ -193,11 +193,19 @@ struct tp_comm_row {
     double algorithm_gbps, bus_gbps;
 };
 
+/* The last start of a communication kernel in a step. trace_arrivals.c */
+struct tp_arrival_row {
+    const char *kernel;
+    int64_t stream, step;
+    int64_t start_ns, ns; /* as the file has it: since base_ns, if any      */
+};
+
 /* /ranks: one row per trace, trace_ranks.c */
 struct tp_rank_row {
     int64_t rank, world_size;
     const char *file;
-    double start_us;         /* of W against the earliest trace, by base   */
+    double start_us;         /* of W against the earliest trace; NaN: their
+                                clocks have no common zero                 */
     double step_us, data_wait_us; /* means over steady steps               */
     double busy, communication, exposed_communication; /* of W             */
     double late;             /* start of collectives after the first rank,
@@ -265,6 +273,7 @@ struct tp_trace {
     TP_ROWS(tp_sync_row) syncs;
     TP_ROWS(tp_memory_row) memory;
     TP_ROWS(tp_comm_row) comms;
+    TP_ROWS(tp_arrival_row) arrivals;
     struct tp_idle_row idle;
     /* Kernels only: how many, and how much time, per bin of duration.     */
     uint64_t kernel_count[TP_KERNEL_BINS];

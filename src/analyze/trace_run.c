@@ -27,9 +27,10 @@ enum { GZIP_RATIO = 20 };
 /* Rows of one trace: all makers of trace_rows.h, in this order. */
 static enum tp_status (*const makers[])(struct tp_trace *trace,
                                         struct tp_error *err) = {
-    tp_trace_steps,   tp_trace_ops,    tp_trace_kernels,
-    tp_trace_idle,    tp_trace_busy,   tp_trace_launches,
-    tp_trace_streams, tp_trace_curves, tp_trace_facts,
+    tp_trace_steps,   tp_trace_ops,    tp_trace_kernels,  tp_trace_idle,
+    tp_trace_busy,    tp_trace_curves, tp_trace_launches, tp_trace_streams,
+    tp_trace_copies,  tp_trace_syncs,  tp_trace_memory,   tp_trace_comms,
+    tp_trace_arrivals, tp_trace_facts,
 };
 
 const char *tp_trace_text(struct tp_trace_run *run, const char *format, ...)
@@ -402,6 +403,7 @@ void tp_trace_clear(struct tp_trace *trace)
     free(trace->syncs.rows);
     free(trace->memory.rows);
     free(trace->comms.rows);
+    free(trace->arrivals.rows);
     free(trace->utilisation.rows);
     free(trace->queue.rows);
     free(trace->allocated.rows);

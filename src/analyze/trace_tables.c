@@ -389,6 +389,11 @@ enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
         if (!keep_list(trace, &lists[i], set, arena))
             return tp_fail_memory(err);
     }
+    for (size_t i = 0; i < trace->arrivals.count; i++) {
+        const char **kernel = &trace->arrivals.rows[i].kernel;
+        if (!(*kernel = keep(set, arena, *kernel)))
+            return tp_fail_memory(err);
+    }
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         if (!(*texts[i] = keep(set, arena, *texts[i])))
             return tp_fail_memory(err);
