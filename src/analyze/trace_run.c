@@ -9,6 +9,7 @@
 
 #include "analyze/intern.h"
 #include "analyze/trace_facts.h"
+#include "analyze/trace_ranks.h"
 #include "analyze/trace_rows.h"
 #include "analyze/trace_rules.h"
 #include "analyze/trace_tables.h"
@@ -385,7 +386,9 @@ enum tp_status tp_trace_run_finish(struct tp_trace_run *run,
     if (run->trace_count)
         qsort(run->traces, run->trace_count, sizeof *run->traces,
               compare_traces);
-    enum tp_status status = tp_trace_judge(run, err);
+    enum tp_status status = tp_trace_ranks(run, err);
+    if (status == TP_OK)
+        status = tp_trace_judge(run, err);
     return status == TP_OK ? tp_trace_find(run, err) : status;
 }
 
