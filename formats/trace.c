@@ -77,24 +77,20 @@ static enum tp_status append(struct tp_text *text, const char *bytes,
     return text->failed ? tp_fail_memory(err) : TP_OK;
 }
 
-/* Reads until `text` has `wanted` bytes or the input ends. */
+/* Reads until `text` has `wanted` bytes or the input ends; leaves room for
+ * the padding. */
 static enum tp_status read_more(struct reading *reading, struct tp_text *text,
                                 size_t wanted, struct tp_error *err)
 {
-    size_t got;
-    if (text->length >= wanted)
-        return TP_OK;
-    enum tp_status status =
-        tp_grow(&text->data, &text->capacity, wanted + TP_TRACE_PADDING + 1, 1,
-                err);
-    if (status == TP_OK)
+    size_t got = 0, room = text->length > wanted ? text->length : wanted;
+    enum tp_status status = tp_grow(&text->data, &text->capacity,
+                                    room + TP_TRACE_PADDING + 1, 1, err);
+    if (status == TP_OK && text->length < wanted)
         status = tp_trace_input_read(&reading->input, text->data + text->length,
                                      wanted - text->length, &got, err);
-    if (status != TP_OK)
-        return status;
     text->length += got;
     reading->events->bytes += got;
-    return TP_OK;
+    return status;
 }
 
 /* --- pieces ------------------------------------------------------------- */

@@ -139,6 +139,8 @@ static bool quick_ns(const char *text, size_t length, int64_t *ns)
 bool tp_trace_ns(const char *text, size_t length, int64_t *ns)
 {
     struct decimal number;
+    if (length == 0)
+        return false;
     if (quick_ns(text, length, ns))
         return true;
     return read_decimal(text, length, &number) &&

@@ -263,7 +263,7 @@ bool read_argument(const char *key, ondemand::value &value, tp_trace_arguments &
             return get_real(value, args.gpu.warps_per_sm);
         break;
     default:
-        if (key[0] >= 'A' && key[0] <= 'S')
+        if (key[0] >= 'A' && key[0] <= 'Z')
             return read_host_argument(key, value, args);
     }
     return is_value(token_of(value));
@@ -583,15 +583,17 @@ extern "C" enum tp_trace_end tp_trace_parse(struct tp_trace_parser *parser,
 {
     char *text = piece->text - 1;
     size_t length = piece->length + 2;
-    char before = text[0], behind = text[length - 1];
+    char before = text[0], behind[2] = {text[length - 1], text[length]};
     reading reading = {parser, events, piece->text, piece->offset};
     const char *stop = piece->text;
     parser->lane.known = false;
     text[0] = '[';
     text[length - 1] = ']';
+    text[length] = ' '; // a token for nobody, should the brackets not match
     tp_trace_end end = read_array(reading, text, length, &stop);
     text[0] = before;
-    text[length - 1] = behind;
+    text[length - 1] = behind[0];
+    text[length] = behind[1];
     *at = stop < piece->text ? 0 : size_t(stop - piece->text);
     return end;
 }

@@ -24,8 +24,9 @@ void tp_trace_parser_free(struct tp_trace_parser *parser);
 
 /*
  * A part of the array of events: elements with commas between, and perhaps
- * what follows the array. The bytes text[-1] and text[length] are written to
- * and put back; TP_TRACE_PADDING more can be read.
+ * what follows the array. The bytes text[-1], text[length] and the one behind
+ * it are written to and put back; TP_TRACE_PADDING bytes behind text[length]
+ * can be read.
  */
 struct tp_trace_piece {
     char *text;

@@ -14,12 +14,14 @@ struct walk {
     size_t at;
     struct tp_trace_cut next; /* first place to cut after `at`; next 0: none */
     bool no_next;             /* there is none up to the end */
-    size_t patience;          /* bytes that may still be read in vain */
+    /* Bytes that may still be read in vain, to find the end of an event and
+     * to repair one that no place to cut bounds. */
+    size_t search_left, repair_left;
 };
 
-/* How often the bytes of a piece may be walked over to find the ends of
- * events that turn out to have none. Beyond it an event that does not end
- * before the next place to cut is taken for broken. */
+/* How often the bytes of a piece may be walked over in vain. Beyond it an
+ * event that does not end before the next place to cut is taken for broken,
+ * so that time stays in proportion to the size of the file. */
 enum { PATIENCE = 8 };
 
 static int64_t offset_of(const struct walk *walk)
@@ -37,9 +39,9 @@ static enum tp_trace_end parse_one(struct walk *walk, size_t end)
     return tp_trace_parse(walk->reader->parser, &one, walk->events, &at);
 }
 
-static void spend(struct walk *walk, size_t bytes)
+static void spend(size_t *left, size_t bytes)
 {
-    walk->patience -= bytes < walk->patience ? bytes : walk->patience;
+    *left -= bytes < *left ? bytes : *left;
 }
 
 /* A cut whose '}' is before `at` belongs to what was read already. */
@@ -64,13 +66,13 @@ static size_t find_end(struct walk *walk)
     find_next(walk);
     if (walk->next.next) {
         size_t end = tp_trace_value_end(text, walk->at, walk->next.end);
-        if (end || walk->patience == 0)
+        if (end || walk->search_left == 0)
             return end;
     }
     size_t end = tp_trace_value_end(text, walk->at, limit);
     size_t cost = (end ? end : limit) - walk->at;
     if (walk->next.next) /* perhaps in vain */
-        spend(walk, cost);
+        spend(&walk->search_left, cost);
     return end;
 }
 
@@ -82,11 +84,11 @@ static bool parse_repaired(struct walk *walk, enum tp_trace_end *parsed)
     struct tp_trace_repairs repairs;
     bool bounded = walk->next.next != 0;
     size_t limit = (bounded ? walk->next.end : walk->piece->length) - walk->at;
-    if (!bounded && walk->patience == 0)
+    if (!bounded && walk->repair_left == 0)
         return false;
     size_t end = tp_trace_repair(text, limit, offset_of(walk), out, &repairs);
     if (!bounded)
-        spend(walk, end ? end : limit);
+        spend(&walk->repair_left, end ? end : limit);
     size_t length = out->length, at;
     if (out->failed || tp_grow(&out->data, &out->capacity,
                                length + TP_TRACE_PADDING + 2, 1, NULL)) {
@@ -121,14 +123,15 @@ static enum tp_trace_end read_one(struct walk *walk)
         }
     }
     enum tp_trace_end parsed;
-    if (walk->piece->text[walk->at] == '{' && parse_repaired(walk, &parsed))
+    bool object = walk->piece->text[walk->at] == '{';
+    if (object && parse_repaired(walk, &parsed))
         return parsed;
     if (!end && !walk->next.next && walk->last) { /* cut off */
         walk->at = walk->piece->length;
         return TP_TRACE_WHOLE;
     }
     tp_events_repaired(walk->events, TP_REPAIR_DROPPED, offset_of(walk));
-    if (walk->next.next)
+    if (walk->next.next && (object || !end))
         walk->at = walk->next.comma;
     else
         walk->at = end ? end : walk->piece->length;
@@ -181,7 +184,8 @@ enum tp_trace_end tp_trace_read_piece(struct tp_trace_reader *reader,
                         .events = events,
                         .last = last,
                         .at = *at,
-                        .patience = PATIENCE * piece->length};
+                        .search_left = PATIENCE * piece->length,
+                        .repair_left = PATIENCE * piece->length};
     end = walk_events(&walk);
     *at = walk.at;
     return end;
