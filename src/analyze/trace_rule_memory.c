@@ -69,6 +69,23 @@ static const struct tp_memory_row *device_memory(const struct tp_trace *trace)
     return NULL;
 }
 
+/* ", 0.21 GB a step (13.4 times the peak), 99 % given back within 1 ms" */
+static const char *describe_turnover(const struct tp_trace_case *it,
+                                     const struct tp_memory_row *memory)
+{
+    const char *text = "";
+    if (!isnan(memory->allocated_per_step_b))
+        text = tp_trace_text(it->run, ", %.2f GB a step",
+                             memory->allocated_per_step_b / 1e9);
+    if (!isnan(memory->turnover))
+        text = tp_trace_text(it->run, "%s (%.1f times the peak)", text,
+                             memory->turnover);
+    if (!isnan(memory->short_lived))
+        text = tp_trace_text(it->run, "%s, %.0f %% given back within 1 ms",
+                             text, 100 * memory->short_lived);
+    return text;
+}
+
 enum tp_status tp_trace_rule_churn(const struct tp_trace_case *it,
                                    struct tp_error *err)
 {
@@ -91,13 +108,10 @@ enum tp_status tp_trace_rule_churn(const struct tp_trace_case *it,
         .limit = it->limits[TP_TRACE_CHURN_RATE],
         .evidence = tp_trace_text(
             it->run,
-            "%" PRId64 " allocations for %" PRId64 " kernels, %.2f GB a step "
-            "(%.1f times the peak), %.0f %% of them given back within 1 ms; "
-            "the host spends %.1f %% of the window in operators that "
-            "allocate; %s",
+            "%" PRId64 " allocations for %" PRId64 " kernels%s; the host "
+            "spends %.1f %% of the window in operators that allocate; %s",
             memory->allocations, trace->facts.kernels,
-            memory->allocated_per_step_b / 1e9, memory->turnover,
-            100 * memory->short_lived, host,
+            describe_turnover(it, memory), host,
             trace->facts.steady_driver_calls
                 ? "the driver is asked in steady steps, too"
                 : "all from the allocator's cache"),
@@ -123,10 +137,15 @@ enum tp_status tp_trace_rule_memory_full(const struct tp_trace_case *it,
         .metric = "reserved memory, % of the device's",
         .value = share,
         .limit = it->limits[TP_TRACE_MEMORY_FULL],
-        .evidence = tp_trace_text(it->run,
-                                  "reserved at its peak: %.2f GB of %.2f GB "
-                                  "(%.1f %%); out of memory: %" PRId64 " times",
-                                  peak / 1e9, capacity / 1e9, share, failed),
+        .evidence =
+            failed ? tp_trace_text(it->run,
+                                   "the allocator ran out of memory %" PRId64
+                                   " times",
+                                   failed)
+                   : tp_trace_text(it->run,
+                                   "reserved at its peak: %.2f GB of %.2f GB, "
+                                   "%.1f %%",
+                                   peak / 1e9, capacity / 1e9, share),
         .suggestion = "leave some memory: a smaller batch, activation "
                       "checkpointing; the allocator asks the driver again "
                       "when its cache is full"};
