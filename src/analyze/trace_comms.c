@@ -289,6 +289,15 @@ static int by_time(const void *a, const void *b)
     return order ? order : by_number(x->group_size, y->group_size);
 }
 
+/* Of `sum`, -1 is nothing yet; stays at the most a number can hold. */
+static int64_t add_bytes(int64_t sum, int64_t bytes)
+{
+    if (sum < 0) {
+        return bytes;
+    }
+    return bytes > INT64_MAX - sum ? INT64_MAX : sum + bytes;
+}
+
 /* Adds up communications of one key. */
 static struct tp_comm_row make_row(const struct tp_events *events,
                                    const struct comm *comms, size_t count)
@@ -301,26 +310,25 @@ static struct tp_comm_row make_row(const struct tp_events *events,
         .group_size = comms->group_size,
         .count = (int64_t)count,
         .bytes = -1};
-    int64_t ns = 0, exposed_ns = 0, longest = 0;
-    double larger = 0, sized_ns = 0;
+    int64_t longest = 0;
+    double ns = 0, exposed_ns = 0, larger = 0, sized_ns = 0;
     for (size_t i = 0; i < count; i++) {
         const struct comm *comm = &comms[i];
-        ns += comm->ns;
-        exposed_ns += comm->exposed_ns;
+        ns += (double)comm->ns;
+        exposed_ns += (double)comm->exposed_ns;
         longest = comm->ns > longest ? comm->ns : longest;
         if (comm->in_bytes < 0 || comm->out_bytes < 0) {
             continue;
         }
-        row.bytes = (row.bytes < 0 ? 0 : row.bytes) + comm->in_bytes +
-                    comm->out_bytes;
+        row.bytes = add_bytes(row.bytes, comm->in_bytes + comm->out_bytes);
         larger += (double)(comm->in_bytes > comm->out_bytes ? comm->in_bytes
                                                             : comm->out_bytes);
         sized_ns += (double)comm->ns;
     }
-    row.total_us = (double)ns / 1e3;
+    row.total_us = ns / 1e3;
     row.mean_us = row.total_us / (double)count;
     row.max_us = (double)longest / 1e3;
-    row.exposed_us = (double)exposed_ns / 1e3;
+    row.exposed_us = exposed_ns / 1e3;
     /* bytes per ns are GB/s */
     row.algorithm_gbps = sized_ns > 0 ? larger / sized_ns : NAN;
     row.bus_gbps = row.algorithm_gbps *

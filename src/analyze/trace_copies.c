@@ -10,10 +10,10 @@
 #include "analyze/trace_rows.h"
 #include "base/memory.h"
 
-/* Sums of one row, ns and bytes. */
+/* Sums of one row, ns: integers, exact up to 104 days together. */
 struct sums {
-    int64_t ns, call_ns;
-    int64_t sized_ns; /* of the copies whose bytes are recorded */
+    double ns, call_ns;
+    double sized_ns; /* of the copies whose bytes are recorded */
 };
 
 struct copies_state {
@@ -45,7 +45,7 @@ static uint32_t find_row(struct copies_state *state, uint32_t event)
 
 /* What the host spent inside the copying call, told by its first event. A
  * graph's launch is no copying call: it starts other work as well. */
-static int64_t call_length(const struct tp_trace *trace, uint32_t event)
+static double call_length(const struct tp_trace *trace, uint32_t event)
 {
     const struct tp_trace_index *index = &trace->index;
     const uint32_t call = index->call[event];
@@ -53,7 +53,7 @@ static int64_t call_length(const struct tp_trace *trace, uint32_t event)
         !(index->kinds[trace->events.name[call]] & TP_NAME_COPY_CALL)) {
         return 0;
     }
-    return trace->events.duration[call];
+    return (double)trace->events.duration[call];
 }
 
 static enum tp_status add_events(struct copies_state *state,
@@ -74,12 +74,15 @@ static enum tp_status add_events(struct copies_state *state,
         struct tp_copy_row *copy = &trace->copies.rows[row - 1];
         struct sums *sums = &state->sums[row - 1];
         const int64_t bytes = events->gpu[events->detail[event]].bytes;
+        const double ns = (double)events->duration[event];
         copy->count++;
-        sums->ns += events->duration[event];
+        sums->ns += ns;
         sums->call_ns += call_length(trace, event);
         if (bytes >= 0) {
-            copy->bytes += bytes;
-            sums->sized_ns += events->duration[event];
+            copy->bytes = bytes > INT64_MAX - copy->bytes
+                              ? INT64_MAX
+                              : copy->bytes + bytes;
+            sums->sized_ns += ns;
         }
     }
     return TP_OK;
@@ -101,11 +104,11 @@ static void finish_rows(const struct copies_state *state)
     for (size_t i = 0; i < trace->copies.count; i++) {
         struct tp_copy_row *copy = &trace->copies.rows[i];
         const struct sums *sums = &state->sums[i];
-        copy->total_us = (double)sums->ns / 1e3;
-        copy->call_us = (double)sums->call_ns / 1e3;
+        copy->total_us = sums->ns / 1e3;
+        copy->call_us = sums->call_ns / 1e3;
         /* bytes per ns are GB/s */
         copy->bandwidth_gbps =
-            sums->sized_ns > 0 ? (double)copy->bytes / (double)sums->sized_ns
+            sums->sized_ns > 0 ? (double)copy->bytes / sums->sized_ns
                                : NAN;
     }
     if (trace->copies.count > 1) {

@@ -42,7 +42,7 @@ static const struct tp_memory_detail *detail_of(
 /* c10::DeviceType 0 is the host and comes last. */
 static uint64_t device_key(const struct tp_memory_detail *detail)
 {
-    return (uint64_t)(uint32_t)(detail->device_type - 1) << 32 |
+    return (uint64_t)((uint32_t)detail->device_type - 1) << 32 |
            (uint32_t)detail->device_id;
 }
 

@@ -232,10 +232,10 @@ static enum tp_status add_row(struct syncs_state *state, size_t first,
 {
     struct tp_trace *trace = state->trace;
     const struct wait *wait = &state->waits[first];
-    int64_t ns = 0, idle_ns = 0;
+    double ns = 0, idle_ns = 0; /* integers, exact up to 104 days */
     for (size_t i = first; i < end; i++) {
-        ns += state->waits[i].ns;
-        idle_ns += state->waits[i].idle_ns;
+        ns += (double)state->waits[i].ns;
+        idle_ns += (double)state->waits[i].idle_ns;
     }
     const enum tp_status status =
         tp_grow(&trace->syncs.rows, &trace->syncs.capacity,
@@ -246,8 +246,8 @@ static enum tp_status add_row(struct syncs_state *state, size_t first,
             .cause = cause_names[wait->cause],
             .op = tp_events_get(&trace->events, wait->op),
             .count = (int64_t)(end - first),
-            .total_us = (double)ns / 1e3,
-            .idle_us = (double)idle_ns / 1e3};
+            .total_us = ns / 1e3,
+            .idle_us = idle_ns / 1e3};
     }
     return status;
 }
