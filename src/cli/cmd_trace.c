@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/trace_compare.h"
 #include "analyze/trace_figures.h"
 #include "analyze/trace_rules.h"
 #include "analyze/trace_run.h"
@@ -19,6 +20,7 @@
 #include "config.h"
 #include "report/hdf5.h"
 #include "report/plot.h"
+#include "report/report_compare.h"
 #include "report/report_trace.h"
 
 enum {
@@ -34,6 +36,8 @@ struct session {
     struct tp_trace_limits limits;
     const char *sort; /* NULL: by device time, if there is any */
     struct tp_trace_run run;
+    struct tp_trace_run after; /* --compare: `run` is before */
+    struct tp_trace_comparison comparison;
     struct tp_figure_set figures;
     struct tp_report_figure *figure_lines;
     size_t figure_count;
@@ -47,6 +51,10 @@ static enum tp_status check(struct session *s, struct tp_error *err)
         return tp_fail(err, TP_E_USAGE, -1,
                        "nothing to read: name a trace, or a directory with "
                        "traces");
+    if (options->compare && options->input_count != 2)
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--compare takes two paths, before and after, not %zu",
+                       options->input_count);
     s->limits = tp_trace_limits_default();
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < options->threshold_count && status == TP_OK; i++)
@@ -208,9 +216,9 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
 
 /* Says what was looked for and what was there instead. */
 static enum tp_status nothing_found(const struct session *s,
-                                    struct tp_error *err)
+                                    const struct tp_trace_run *run,
+                                    const char *where, struct tp_error *err)
 {
-    const struct tp_trace_run *run = &s->run;
     for (size_t i = 0; i < run->skipped.count && i < MOST_ON_STDOUT; i++) {
         const struct tp_trace_skipped *skipped = &run->skipped.rows[i];
         struct tp_text text = {0};
@@ -221,13 +229,11 @@ static enum tp_status nothing_found(const struct session *s,
         tp_text_clear(&text);
     }
     return tp_fail(err, TP_E_NOT_FOUND, -1,
-                   "no trace found in %s%s: looked for files that end in "
+                   "no trace found in %s: looked for files that end in "
                    ".json, .json.gz or .json.tmp and hold traceEvents, as "
                    "tensorboard_trace_handler writes them (%zu files seen, "
                    "%zu could not be used)",
-                   s->options->inputs[0],
-                   s->options->input_count > 1 ? " and others" : "",
-                   run->files.count, run->skipped.count);
+                   where, run->files.count, run->skipped.count);
 }
 
 static enum tp_status analyse(struct session *s, struct tp_error *err)
@@ -241,12 +247,48 @@ static enum tp_status analyse(struct session *s, struct tp_error *err)
         status =
             collect(s, options->inputs, options->input_count, &s->run, err);
     if (status == TP_OK && s->run.trace_count == 0)
-        status = nothing_found(s, err);
+        status = nothing_found(s, &s->run, options->inputs[0], err);
     else if (status == TP_OK)
         return write_results(s, err);
     if (!existed)
         rmdir(options->output_dir); /* ours, and empty */
     return status;
+}
+
+/* Reads both sides and holds them against each other. */
+static enum tp_status compare(struct session *s, struct tp_error *err)
+{
+    const struct tp_options *options = s->options;
+    struct tp_trace_run *const runs[] = {&s->run, &s->after};
+    enum tp_status status =
+        tp_pool_new(tp_options_jobs(options), &s->pool, err);
+    for (size_t i = 0; i < 2 && status == TP_OK; i++) {
+        status = collect(s, &options->inputs[i], 1, runs[i], err);
+        if (status == TP_OK && runs[i]->trace_count == 0)
+            status = nothing_found(s, runs[i], options->inputs[i], err);
+    }
+    return status == TP_OK
+               ? tp_trace_compare(&s->run, &s->after, &s->comparison, err)
+               : status;
+}
+
+static bool print_comparison(const struct session *s)
+{
+    const struct tp_compare_report report = {
+        .comparison = &s->comparison,
+        .base = &s->run,
+        .test = &s->after,
+        .base_path = s->options->inputs[0],
+        .test_path = s->options->inputs[1],
+        .top = s->options->verbose ? 0 : (size_t)s->options->top};
+    struct tp_text text = {0};
+    if (!strcmp(s->options->format, "json"))
+        tp_compare_report_json(&report, &text);
+    else if (!s->options->quiet)
+        tp_compare_report_text(&report, &text);
+    bool printed = tp_print(&text);
+    tp_text_clear(&text);
+    return printed;
 }
 
 static bool print_result(const struct session *s)
@@ -263,12 +305,21 @@ static bool print_result(const struct session *s)
     return printed;
 }
 
+static bool is_damaged(const struct tp_trace_run *run)
+{
+    for (size_t i = 0; i < run->skipped.count; i++) {
+        if (run->skipped.rows[i].damage)
+            return true;
+    }
+    return false;
+}
+
 static int exit_status(const struct session *s)
 {
-    for (size_t i = 0; i < s->run.skipped.count; i++) {
-        if (s->run.skipped.rows[i].damage)
-            return TP_EXIT_DAMAGED;
-    }
+    if (is_damaged(&s->run) || is_damaged(&s->after))
+        return TP_EXIT_DAMAGED;
+    if (s->options->compare)
+        return TP_EXIT_OK;
     return tp_reaches_fail_on(s->options, tp_trace_findings_worst(&s->run))
                ? TP_EXIT_FINDINGS
                : TP_EXIT_OK;
@@ -279,7 +330,9 @@ static void session_clear(struct session *s)
     tp_text_clear(&s->command_line);
     tp_figure_set_clear(&s->figures);
     free(s->figure_lines);
+    tp_trace_comparison_clear(&s->comparison);
     tp_trace_run_clear(&s->run);
+    tp_trace_run_clear(&s->after);
     tp_pool_free(s->pool);
 }
 
@@ -290,13 +343,15 @@ int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
     tp_note_command_line(argc, argv, &s.command_line);
     enum tp_status status = check(&s, &err);
     if (status == TP_OK)
-        status = analyse(&s, &err);
+        status = options->compare ? compare(&s, &err) : analyse(&s, &err);
     int result;
     if (status != TP_OK) {
         tp_print_error(&err);
         result = tp_exit_of(status);
     } else {
-        result = print_result(&s) ? exit_status(&s) : TP_EXIT_FAILED;
+        bool printed =
+            options->compare ? print_comparison(&s) : print_result(&s);
+        result = printed ? exit_status(&s) : TP_EXIT_FAILED;
     }
     session_clear(&s);
     return result;

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report_compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/hdf5.h"
+#include "report/report_table.h"
+
+static void add_side(const char *what, const char *path,
+                     const struct tp_trace_run *run, int64_t steps,
+                     struct tp_text *text)
+{
+    tp_text_add(text, "%s: ", what);
+    tp_text_printable(text, path);
+    tp_text_add(text,
+                " (%zu trace%s, %" PRId64 " steps): %s: ", run->trace_count,
+                run->trace_count == 1 ? "" : "s", steps, run->verdict.id);
+    tp_text_printable(text, run->verdict.sentence);
+    tp_text_add(text, "\n");
+}
+
+static void add_steps(const struct tp_trace_comparison *comparison,
+                      struct tp_text *text)
+{
+    tp_text_add(text, "\n%-26s %14s %14s %14s %10s\n", "Means of steps",
+                "before", "after", "change", "after/before");
+    for (size_t i = 0; i < comparison->steps.count; i++) {
+        const struct tp_compare_step_row *row = &comparison->steps.rows[i];
+        tp_text_add(text, "  %-18s %-5s %14.3f %14.3f %+14.3f", row->metric,
+                    row->unit, row->base, row->test, row->change);
+        if (isnan(row->ratio))
+            tp_text_add(text, " %10s\n", "-");
+        else
+            tp_text_add(text, " %10.3f\n", row->ratio);
+    }
+}
+
+/* Operators have a CPU and a GPU time, kernels one. */
+static void add_row(const struct tp_compare_row *row, bool is_op,
+                    struct tp_text *text)
+{
+    tp_text_add(text, "  %+12.1f %12.1f %12.1f", row->change_us, row->base_us,
+                row->test_us);
+    if (is_op)
+        tp_text_add(text, " %+12.1f %12.1f %12.1f", row->change_device_us,
+                    row->base_device_us, row->test_device_us);
+    tp_text_add(text, " %9.1f %9.1f  %-9s  ", row->base_per_step,
+                row->test_per_step, row->change);
+    tp_text_printable(text, row->name);
+    tp_text_add(text, "\n");
+}
+
+static void add_operators(const struct tp_compare_report *report,
+                          struct tp_text *text)
+{
+    const struct tp_trace_comparison *comparison = report->comparison;
+    const size_t count = comparison->ops.count;
+    tp_text_add(text,
+                "\nOperators, us a %s; largest change first\n"
+                "  %12s %12s %12s %12s %12s %12s %9s %9s  %-9s  name\n",
+                comparison->per, "self CPU +-", "before", "after",
+                "self CUDA +-", "before", "after", "calls", "after", "calls");
+    for (size_t i = 0; i < count && !(report->top && i == report->top); i++)
+        add_row(&comparison->ops.rows[i], true, text);
+    if (report->top && count > report->top)
+        tp_text_add(text, "  ... and %zu more: --top N\n", count - report->top);
+}
+
+static void add_kernels(const struct tp_compare_report *report,
+                        struct tp_text *text)
+{
+    const struct tp_trace_comparison *comparison = report->comparison;
+    const size_t count = comparison->kernels.count;
+    if (count == 0)
+        return;
+    tp_text_add(text,
+                "\nDevice work, us a %s; largest change first\n"
+                "  %12s %12s %12s %9s %9s  %-9s  name\n",
+                comparison->per, "time +-", "before", "after", "runs", "after",
+                "runs");
+    for (size_t i = 0; i < count && !(report->top && i == report->top); i++)
+        add_row(&comparison->kernels.rows[i], false, text);
+    if (report->top && count > report->top)
+        tp_text_add(text, "  ... and %zu more: --top N\n", count - report->top);
+}
+
+void tp_compare_report_text(const struct tp_compare_report *report,
+                            struct tp_text *text)
+{
+    const struct tp_trace_comparison *comparison = report->comparison;
+    add_side("Before", report->base_path, report->base, comparison->base_steps,
+             text);
+    add_side("After ", report->test_path, report->test, comparison->test_steps,
+             text);
+    add_steps(comparison, text);
+    add_operators(report, text);
+    add_kernels(report, text);
+}
+
+static void add_side_json(const char *name, const char *path,
+                          const struct tp_trace_run *run, struct tp_text *text)
+{
+    tp_text_add(text, " \"%s\": {\"path\": ", name);
+    tp_text_json(text, path);
+    tp_text_add(text,
+                ", \"traces\": %zu, \"scenario\": \"%s\", \"verdict\": "
+                "\"%s\"},\n",
+                run->trace_count, run->verdict.scenario, run->verdict.id);
+}
+
+void tp_compare_report_json(const struct tp_compare_report *report,
+                            struct tp_text *text)
+{
+    struct tp_table tables[TP_COMPARE_TABLES];
+    tp_trace_compare_tables(report->comparison, tables);
+    tp_text_add(text, "{\"schema_version\": %d,\n", TP_SCHEMA_VERSION);
+    add_side_json("base", report->base_path, report->base, text);
+    add_side_json("test", report->test_path, report->test, text);
+    tp_text_add(text, " \"per\": \"%s\",\n ", report->comparison->per);
+    tp_report_table_json(&tables[TP_COMPARE_STEPS], "steps", 0, SIZE_MAX, text);
+    tp_text_add(text, ",\n ");
+    tp_report_table_json(&tables[TP_COMPARE_OPS], "ops", 0, SIZE_MAX, text);
+    tp_text_add(text, ",\n ");
+    tp_report_table_json(&tables[TP_COMPARE_KERNELS], "kernels", 0, SIZE_MAX,
+                         text);
+    tp_text_add(text, "}\n");
+}

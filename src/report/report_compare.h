@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_REPORT_COMPARE_H
+#define TP_REPORT_REPORT_COMPARE_H
+
+#include "analyze/trace_compare.h"
+#include "base/text.h"
+
+/* A comparison of two runs of traces in words. Everything is borrowed. */
+struct tp_compare_report {
+    const struct tp_trace_comparison *comparison;
+    const struct tp_trace_run *base, *test;
+    const char *base_path, *test_path; /* as the user named them           */
+    size_t top;                        /* rows of each list; 0: all        */
+};
+
+/* As text: verdicts, steps, then what changed most. */
+void tp_compare_report_text(const struct tp_compare_report *report,
+                            struct tp_text *text);
+
+/* As one JSON object: base, test, per, steps, ops, kernels. */
+void tp_compare_report_json(const struct tp_compare_report *report,
+                            struct tp_text *text);
+
+#endif
