@@ -4,7 +4,7 @@
 # `make bench`: how fast and how large, as ratios within one run, since
 # absolute times belong to one machine and one hour. Never part of check.
 #
-#   BENCH_PARTS     which parts [large casts small memory]
+#   BENCH_PARTS     which parts [large casts small memory traces]
 #   BENCH_MEBIBYTES size of the large tensor [1024]
 #   BENCH_RUNS      runs of which the best counts [3]
 #   BENCH_PYTHON    a python with torch [/usr/bin/python3]
@@ -151,14 +151,47 @@ memory()
     done
 }
 
-for part in ${BENCH_PARTS:-large casts small memory}; do
+# trace_row FILE: the reader against simdjson alone, per core, and its memory;
+# of gzip, with two jobs, against the slower of inflating and parsing.
+trace_row()
+{
+    local json=$work/trace.json floor taken size peak inflate ratio
+    gzip -dc "$1" > "$json"
+    floor=$("$tools/trace_walk" "$json" "$runs" 2> "$work/walk")
+    read -r taken size peak <<< "$("$tools/trace_rate" read "$json" 1 "$runs")"
+    ratio=$(calc "$floor / $taken")
+    row "${1##*/traces/}" "$taken s" "$(calc "$size / $taken") MB/s" \
+        "$ratio of simdjson" "$(verdict "$ratio" at_least 0.5) (>= 0.5)"
+    row "" "" "$peak MB" "$(calc "($peak - 50) / $size") of JSON + 50 MB" \
+        "$(verdict "$peak" at_most "0.6 * $size + 50") (<= 0.6)"
+    read -r inflate size peak <<< "$("$tools/trace_rate" inflate "$1" 1 \
+        "$runs")"
+    read -r floor size peak <<< "$("$tools/trace_rate" read "$1" 2 "$runs")"
+    ratio=$(calc "$floor / ($inflate > $taken ? $inflate : $taken)")
+    row "  gzip, 2 jobs" "$floor s" "$(calc "$size / $floor") MB/s" \
+        "$ratio of slower" "$(verdict "$ratio" at_most 1.3) (<= 1.3)"
+    rm "$json"
+}
+
+traces()
+{
+    local trace found=
+    for trace in "${TP_SHARED:-nowhere}"/traces/{01,09,14,16,19}_*/*.gz; do
+        [ -f "$trace" ] || continue
+        found=1
+        trace_row "$trace"
+    done
+    [ -n "$found" ] || echo "skipped: traces (TP_SHARED has none)"
+}
+
+for part in ${BENCH_PARTS:-large casts small memory traces}; do
     case $part in
-    large | casts | small | memory)
+    large | casts | small | memory | traces)
         echo "== $part"
         $part
         ;;
     *)
-        echo "no part $part; there are: large casts small memory" >&2
+        echo "no part $part; there are: large casts small memory traces" >&2
         exit 2
         ;;
     esac
