@@ -24,11 +24,11 @@ static void add_side(const char *what, const char *path,
 static void add_steps(const struct tp_trace_comparison *comparison,
                       struct tp_text *text)
 {
-    tp_text_add(text, "\n%-26s %14s %14s %14s %10s\n", "Means of steps",
+    tp_text_add(text, "\n%-34s %14s %14s %14s %10s\n", "Means of steps",
                 "before", "after", "change", "after/before");
     for (size_t i = 0; i < comparison->steps.count; i++) {
         const struct tp_compare_step_row *row = &comparison->steps.rows[i];
-        tp_text_add(text, "  %-18s %-5s %14.3f %14.3f %+14.3f", row->metric,
+        tp_text_add(text, "  %-28s %-3s %14.3f %14.3f %+14.3f", row->metric,
                     row->unit, row->base, row->test, row->change);
         if (isnan(row->ratio))
             tp_text_add(text, " %10s\n", "-");

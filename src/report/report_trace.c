@@ -150,21 +150,44 @@ static size_t same_before(const struct tp_trace_run *run, size_t i, size_t *all)
     return before;
 }
 
+/* Of which traces a finding is: its own, or all of its kind. */
+static void add_ranks_of(const struct tp_trace_run *run, size_t i, size_t also,
+                         struct tp_text *text)
+{
+    enum { RANKS_SHOWN = 12 };
+    const struct tp_trace_finding *rows = run->findings.rows;
+    size_t shown = 0;
+    if (rows[i].rank < 0) {
+        tp_text_add(text, " ");
+        tp_text_printable(text, rows[i].file);
+        if (also)
+            tp_text_add(text, " and %zu more", also);
+        return;
+    }
+    tp_text_add(text, also ? " ranks" : " rank");
+    for (size_t j = i; j < run->findings.count && shown <= also; j++) {
+        if (strcmp(rows[j].rule, rows[i].rule) ||
+            rows[j].level != rows[i].level)
+            continue;
+        if (shown++ == RANKS_SHOWN) {
+            tp_text_add(text, " ...");
+            break;
+        }
+        tp_text_add(text, " %" PRId64, rows[j].rank);
+    }
+    if (also)
+        tp_text_add(text, "; of the first:");
+}
+
 static void add_finding(const struct tp_trace_run *run, size_t i, size_t also,
                         bool color, struct tp_text *text)
 {
     const struct tp_trace_finding *finding = &run->findings.rows[i];
-    tp_text_add(text, "  %s%-6s%s %-13s", color ? color_of(finding->level) : "",
-                finding->severity, color ? "\x1b[0m" : "", finding->rule);
-    if (run->trace_count > 1 && finding->rank >= 0)
-        tp_text_add(text, " rank %" PRId64, finding->rank);
-    else if (run->trace_count > 1) {
-        tp_text_add(text, " ");
-        tp_text_printable(text, finding->file);
-    }
-    if (also)
-        tp_text_add(text, " (and %zu more trace%s)", also,
-                    also == 1 ? "" : "s");
+    tp_text_add(text, "  %s%-6s%s %s%s", color ? color_of(finding->level) : "",
+                finding->severity, color ? "\x1b[0m" : "", finding->rule,
+                run->trace_count > 1 ? "," : "");
+    if (run->trace_count > 1)
+        add_ranks_of(run, i, also, text);
     tp_text_add(text, "\n         ");
     tp_text_printable(text, finding->evidence);
     tp_text_add(text, "\n         -> ");

@@ -45,24 +45,36 @@ rows()
         sed -n 's/.*DATASPACE *SIMPLE *{ ( \([0-9]*\).*/\1/p' | head -n 1
 }
 
+# trace_event CATEGORY NAME PID:TID START LENGTH [CORRELATION]: one line.
+trace_event()
+{
+    printf '{"ph": "X", "cat": "%s", "name": "%s", "pid": %s, "tid": %s, ' \
+        "$1" "$2" "${3%:*}" "${3#*:}"
+    printf '"ts": %s, "dur": %s, "args": {"device": 0, "stream": 7' "$4" "$5"
+    printf ', "correlation": %s}},\n' "${6--1}"
+}
+
 # make_trace FILE [LOADER_US]: a trace of three steps with one kernel each; the
 # GPU works 4 ms a step, the DataLoader takes LOADER_US of it before.
 make_trace()
 {
     local loader=${2:-100} step=0 at=1000 call
+    local iterator='enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__'
     {
-        printf '{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Test GPU"}],\n"traceEvents": [\n'
+        echo '{"schemaVersion": 1, "traceEvents": ['
         while [ $step -lt 3 ]; do
             call=$((at + loader + 10))
-            printf '{"ph": "X", "cat": "user_annotation", "name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "pid": 1, "tid": 1, "ts": %d, "dur": %d},\n' $at "$loader"
-            printf '{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": %d, "dur": 30},\n' $((call - 5))
-            printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": %d, "dur": 10, "args": {"correlation": %d}},\n' $call $((step + 7))
-            printf '{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": %d, "dur": 4000, "args": {"device": 0, "stream": 7, "correlation": %d}},\n' $((call + 5)) $((step + 7))
-            printf '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d", "pid": 1, "tid": 1, "ts": %d, "dur": %d},\n' $step $at $((loader + 4100))
+            trace_event user_annotation "$iterator" 1:1 $at "$loader"
+            trace_event cpu_op aten::mm 1:1 $((call - 5)) 30
+            trace_event cuda_runtime cudaLaunchKernel 1:1 $call 10 $step
+            trace_event kernel gemm 0:7 $((call + 5)) 4000 $step
+            trace_event user_annotation "ProfilerStep#$step" 1:1 $at \
+                $((loader + 4100))
             at=$((at + loader + 4110))
             step=$((step + 1))
         done
-        printf '{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "ts": 0, "args": {"name": "python"}}\n]}\n'
+        echo '{"ph": "M", "name": "process_name", "pid": 1, "tid": 0}'
+        echo ']}'
     } > "$1"
 }
 
