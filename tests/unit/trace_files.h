@@ -83,8 +83,15 @@ static inline void trace_file_close(struct tp_trace *trace)
     free(trace->busy.rows);
     free(trace->launches.rows);
     free(trace->streams.rows);
+    free(trace->copies.rows);
+    free(trace->syncs.rows);
+    free(trace->memory.rows);
+    free(trace->comms.rows);
+    free(trace->arrivals.rows);
     free(trace->utilisation.rows);
     free(trace->queue.rows);
+    free(trace->allocated.rows);
+    free(trace->reserved.rows);
     tp_trace_index_clear(&trace->index);
     tp_events_clear(&trace->events);
 }
