@@ -156,6 +156,24 @@ static const char *describe_sync(const struct tp_trace_case *it,
                          row->total_us / 1e3, row->idle_us / 1e3);
 }
 
+/*
+ * What the GPU idles after blocking calls until work reaches it again, %: the
+ * cost of waits that the program did not ask for as such, if each step has
+ * one. What the DataLoader or the driver may have taken of it is left out.
+ */
+static double refill_cost(const struct tp_trace *trace)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    const double cost = idle->refill - idle->dataloader - idle->alloc;
+    int64_t implicit = 0;
+    for (size_t i = 0; i < trace->syncs.count; i++) {
+        const struct tp_sync_row *row = &trace->syncs.rows[i];
+        if (strcmp(row->cause, "explicit") && strcmp(row->cause, "profiler"))
+            implicit += row->count;
+    }
+    return (double)implicit >= steps_of(trace) && cost > 0 ? 100 * cost : 0;
+}
+
 enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
                                   struct tp_error *err)
 {
@@ -163,13 +181,20 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
     const struct tp_idle_row *idle = &trace->idle;
     const double limit = it->limits[TP_TRACE_SYNC_SEEN];
     const struct tp_sync_row *row = worst_sync(trace);
-    if (trace->facts.device_events == 0 || 100 * idle->blocked < limit)
+    const double with_refill = 100 * idle->blocking + refill_cost(trace);
+    if (trace->facts.device_events == 0 ||
+        (100 * idle->blocked < limit && with_refill < limit))
         return TP_OK;
     struct tp_trace_finding finding = {
         .step = -1,
         .metric = "GPU idle behind blocking calls, % of window",
         .value = 100 * idle->blocking,
         .limit = limit};
+    if (finding.value < limit && with_refill >= limit) {
+        finding.metric = "GPU idle behind and after blocking calls, % of "
+                         "window";
+        finding.value = with_refill;
+    }
     if (finding.value < limit) {
         finding.level = TP_SEVERITY_LOW;
         finding.evidence = tp_trace_text(
@@ -186,7 +211,7 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
         it->run,
         "%" PRId64 " blocking calls; the GPU idles behind them %.1f %% of the "
         "window, and %.1f %% more until work reaches it again%s",
-        idle->blocking_calls, finding.value, 100 * idle->refill,
+        idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
         describe_sync(it, row));
     finding.suggestion = sync_causes[sync_cause(row ? row->cause : "")].advice;
     return tp_trace_finding_add(it, "sync", finding, err);

@@ -173,7 +173,10 @@ static void add_ranks_of(const struct tp_trace_run *run, size_t i, size_t also,
             tp_text_add(text, " ...");
             break;
         }
-        tp_text_add(text, " %" PRId64, rows[j].rank);
+        if (rows[j].rank < 0)
+            tp_text_add(text, " ?");
+        else
+            tp_text_add(text, " %" PRId64, rows[j].rank);
     }
     if (also)
         tp_text_add(text, "; of the first:");

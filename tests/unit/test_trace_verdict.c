@@ -74,6 +74,7 @@ struct recipe {
     bool workers, pageable;
     int items;
     double item_latency_us;
+    double item_python_us;  /* after each, before it a kernel of 100 us    */
     int tiny_ops;
     int temporaries;        /* from the allocator's cache                  */
     double temporary_us;    /* the host in each                            */
@@ -102,8 +103,12 @@ static void make_step(struct trace_maker *maker, const struct recipe *how,
     for (int i = 0; i < 10; i++)
         trace_maker_op(maker, "aten::mm", 20,
                        how->kernel_us > 0 ? how->kernel_us : 400);
-    for (int i = 0; i < how->items; i++)
+    for (int i = 0; i < how->items; i++) {
+        if (how->item_python_us > 0)
+            trace_maker_op(maker, "aten::mul", 20, 100);
         trace_maker_item(maker, how->item_latency_us);
+        trace_maker_python(maker, how->item_python_us);
+    }
     for (int i = 0; i < how->tiny_ops; i++)
         trace_maker_op(maker, "aten::sin", 15, 2);
     for (int i = 0; i < how->temporaries; i++) {
@@ -215,6 +220,24 @@ Test(trace_verdict, sync)
     cr_expect_float_eq(run.traces[0].idle.blocking,
                        20 * 100.0 * STEPS / run.traces[0].idle.window_us,
                        0.03, "%g", run.traces[0].idle.blocking);
+    tp_trace_run_clear(&run);
+}
+
+/* The wait itself is short, but after it the GPU has nothing to do: no limit
+ * by the verdict's rule, yet a finding. */
+Test(trace_verdict, sync_and_refill)
+{
+    struct tp_trace_run run = {0};
+    const struct recipe how = {.items = 20,
+                               .item_latency_us = 4,
+                               .item_python_us = 30,
+                               .kernel_us = 100};
+    make(&run, &how);
+    expect(&run, "no single limit", "sync");
+    const struct tp_trace_finding *finding = find(&run, "sync");
+    cr_expect_eq(finding->level, TP_SEVERITY_MEDIUM);
+    cr_expect(finding->value > 20, "%g", finding->value);
+    cr_expect(strstr(finding->suggestion, "every N steps"));
     tp_trace_run_clear(&run);
 }
 
