@@ -251,9 +251,10 @@ static const char *device_name(struct tp_arena *arena,
                                const struct tp_memory_detail *detail)
 {
     static const char *const types[] = {
-        "cpu",    "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
-        "fpga",   "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
-        "meta",   "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone"};
+        "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
+        "fpga", "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
+        "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",
+        "privateuseone"};
     const int32_t type = detail->device_type;
     char text[64];
     const bool named =
