@@ -377,8 +377,9 @@ static enum tp_status check_kind(const struct tp_events *events,
 {
     if (events->seen == 0 && events->repairs[TP_REPAIR_DROPPED] > 0)
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "JSON, but no trace of the PyTorch profiler: the %" PRIu64
-                       " elements of its list are no events (none has \"ph\")",
+                       "JSON, but no trace of the PyTorch profiler: none of "
+                       "the %" PRIu64 " elements of its list has a \"ph\", so "
+                       "they are no events",
                        events->repairs[TP_REPAIR_DROPPED]);
     if (events->gpu_count > 0)
         return TP_OK;

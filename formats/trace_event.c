@@ -29,6 +29,16 @@ void tp_trace_arguments_init(struct tp_trace_arguments *args)
     *args = absent;
 }
 
+void tp_trace_event_init(struct tp_trace_event *event)
+{
+    static const struct tp_trace_text absent;
+    event->phase = '\0';
+    event->category = event->name = event->pid = event->tid = absent;
+    event->start = event->duration = absent;
+    if (event->args.used)
+        tp_trace_arguments_init(&event->args);
+}
+
 /* --- categories --------------------------------------------------------- */
 
 struct category_name {
@@ -64,7 +74,7 @@ static const struct category_name categories[] = {
     {"trace", TP_EVENT_SPAN},
 };
 
-static uint8_t category_of(struct tp_trace_text name)
+static uint8_t find_category(struct tp_trace_text name)
 {
     char lower[24];
     if (name.size >= sizeof lower)
@@ -101,12 +111,27 @@ static bool is_kept(struct tp_trace_text text, const char *kept, size_t size)
     return text.size == size && (size == 0 || !memcmp(text.data, kept, size));
 }
 
+static uint8_t category_of(struct tp_trace_memory *memory,
+                           struct tp_trace_text name)
+{
+    if (is_kept(name, memory->category, memory->category_size) && name.size)
+        return memory->category_number;
+    uint8_t category = find_category(name);
+    if (name.size && name.size <= sizeof memory->category) {
+        memcpy(memory->category, name.data, name.size);
+        memory->category_size = name.size;
+        memory->category_number = category;
+    }
+    return category;
+}
+
 static bool lane_of(struct tp_events *events,
-                    struct tp_trace_lane_memory *memory,
+                    struct tp_trace_memory *memory,
                     const struct tp_trace_event *event, uint32_t *lane)
 {
     uint32_t pid, tid;
-    if (memory->known && is_kept(event->pid, memory->pid, memory->pid_size) &&
+    if (memory->lane_known &&
+        is_kept(event->pid, memory->pid, memory->pid_size) &&
         is_kept(event->tid, memory->tid, memory->tid_size)) {
         *lane = memory->lane;
         return true;
@@ -116,10 +141,10 @@ static bool lane_of(struct tp_events *events,
     *lane = tp_events_lane(events, pid, tid);
     if (*lane == TP_NO_DETAIL)
         return false;
-    memory->known = event->pid.size > 0 && event->tid.size > 0 &&
+    memory->lane_known = event->pid.size > 0 && event->tid.size > 0 &&
                     event->pid.size <= sizeof memory->pid &&
                     event->tid.size <= sizeof memory->tid;
-    if (memory->known) {
+    if (memory->lane_known) {
         memory->lane = *lane;
         memory->pid_size = event->pid.size;
         memory->tid_size = event->tid.size;
@@ -252,7 +277,7 @@ static bool get_times(const struct tp_trace_event *event, int64_t *start,
 }
 
 static bool add_event(struct tp_events *events,
-                      struct tp_trace_lane_memory *memory,
+                      struct tp_trace_memory *memory,
                       struct tp_trace_event *event, uint8_t category,
                       int64_t offset)
 {
@@ -282,11 +307,11 @@ static bool add_event(struct tp_events *events,
 
 /* "M" events: what processes and threads are called. */
 static bool name_lane(struct tp_events *events,
-                      struct tp_trace_lane_memory *memory,
+                      struct tp_trace_memory *memory,
                       const struct tp_trace_event *event)
 {
     bool process = is(event->name, "process_name");
-    bool labels = is(event->name, "process_labels");
+    bool labels = !process && is(event->name, "process_labels");
     uint32_t text, number;
     if (!process && !labels && !is(event->name, "thread_name"))
         return true;
@@ -305,14 +330,14 @@ static bool name_lane(struct tp_events *events,
 }
 
 bool tp_trace_keep(struct tp_events *events,
-                   struct tp_trace_lane_memory *memory,
+                   struct tp_trace_memory *memory,
                    struct tp_trace_event *event, int64_t offset)
 {
     events->seen += event->phase != 0;
     switch (event->phase) {
     case 'X':
-        return add_event(events, memory, event, category_of(event->category),
-                         offset);
+        return add_event(events, memory, event,
+                         category_of(memory, event->category), offset);
     case 'M':
         return name_lane(events, memory, event);
     case 'i':

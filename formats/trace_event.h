@@ -26,6 +26,7 @@ struct tp_trace_arguments {
     struct tp_trace_text collective, dtype, group_name, group_ranks, comms_id;
     struct tp_trace_text sync_kind, name, labels;
     bool comm; /* some key of a collective was there */
+    bool used; /* something differs from tp_trace_arguments_init */
 };
 
 /* Times are the text of the file: decimal microseconds. */
@@ -35,16 +36,22 @@ struct tp_trace_event {
     struct tp_trace_arguments args;
 };
 
-/* The lane of the event before: most events share it. All-zero is none. */
-struct tp_trace_lane_memory {
-    char pid[32], tid[32];
-    size_t pid_size, tid_size;
+/* What the event before had: most often the next one has the same. All-zero
+ * is nothing. */
+struct tp_trace_memory {
+    char pid[32], tid[32], category[24];
+    size_t pid_size, tid_size, category_size;
     uint32_t lane;
-    bool known;
+    bool lane_known;
+    uint8_t category_number;
 };
 
 /* Everything absent. */
 void tp_trace_arguments_init(struct tp_trace_arguments *args);
+
+/* Makes an event that was used before absent again; its arguments must have
+ * been initialised once. */
+void tp_trace_event_init(struct tp_trace_event *event);
 
 /*
  * Adds to `events` what is kept of one event: complete events, instants about
@@ -52,7 +59,7 @@ void tp_trace_arguments_init(struct tp_trace_arguments *args);
  * forgotten when `events` is reset. False when memory ran out.
  */
 bool tp_trace_keep(struct tp_events *events,
-                   struct tp_trace_lane_memory *memory,
+                   struct tp_trace_memory *memory,
                    struct tp_trace_event *event, int64_t offset);
 
 #endif

@@ -111,26 +111,26 @@ static bool scale_decimal(const struct decimal *number, int scale,
     return true;
 }
 
-/* The usual form: up to 15 digits, then exactly three decimals or none. */
+/* The usual form: up to 15 digits and up to three decimals. */
 static bool quick_ns(const char *text, size_t length, int64_t *ns)
 {
-    size_t whole = length;
-    if (length > 4 && text[length - 4] == '.')
-        whole = length - 4;
-    if (whole == 0 || whole > 15)
+    size_t at = 0;
+    int64_t sum = 0, unit = 1000;
+    for (; at < length && at < 16 && is_digit(text[at]); at++)
+        sum = sum * 10 + (text[at] - '0');
+    if (at == 0 || at > 15)
         return false;
-    int64_t sum = 0;
-    for (size_t i = 0; i < whole; i++) {
-        if (!is_digit(text[i]))
-            return false;
-        sum = sum * 10 + (text[i] - '0');
-    }
     sum *= 1000;
-    if (whole < length) {
-        const char *f = text + whole + 1;
-        if (!is_digit(f[0]) || !is_digit(f[1]) || !is_digit(f[2]))
+    if (at < length) {
+        size_t decimals = length - at - 1;
+        if (text[at] != '.' || decimals < 1 || decimals > NS_DECIMALS)
             return false;
-        sum += (f[0] - '0') * 100 + (f[1] - '0') * 10 + (f[2] - '0');
+        for (at++; at < length; at++) {
+            if (!is_digit(text[at]))
+                return false;
+            unit /= 10;
+            sum += (text[at] - '0') * unit;
+        }
     }
     *ns = sum;
     return true;

@@ -16,7 +16,8 @@ using text = tp_trace_text;
 
 struct tp_trace_parser {
     ondemand::parser json;
-    tp_trace_lane_memory lane;
+    tp_trace_memory memory;
+    tp_trace_event event; // once for all: most of it stays absent
 };
 
 namespace {
@@ -29,6 +30,9 @@ struct reading {
 
     int64_t where(const char *at) const { return offset + (at - base); }
 };
+
+// simdjson's fields and values are used where they are: a copy is a wide load
+// behind narrow stores, which stalls, and took half of the time.
 
 // --- values ----------------------------------------------------------------
 
@@ -54,7 +58,7 @@ bool is_word(text token, const char *word)
            std::memcmp(token.data, word, token.size) == 0;
 }
 
-// Whether a value that nobody reads begins as JSON does.
+// Whether a value begins as JSON does.
 bool is_value(text token)
 {
     if (token.size == 0)
@@ -66,6 +70,14 @@ bool is_value(text token)
         return token.size > 1 && token.data[1] >= '0' && token.data[1] <= '9';
     return is_word(token, "null") || is_word(token, "true") ||
            is_word(token, "false");
+}
+
+// A value that nobody reads.
+bool skip(ondemand::value &value)
+{
+    char c = *value.raw_json_token().data();
+    return c == '"' || c == '{' || c == '[' || (c >= '0' && c <= '9') ||
+           is_value(token_of(value));
 }
 
 // A string, unescaped; numbers and words as they stand; else nothing.
@@ -173,7 +185,7 @@ bool get_comm(ondemand::value &value, tp_trace_arguments &args, int64_t &out)
 
 // Keys of arguments that begin with a capital letter: host and memory.
 bool read_host_argument(const char *key, ondemand::value &value,
-                        tp_trace_arguments &args)
+                        tp_trace_arguments &args, bool &known)
 {
     int64_t address;
     if (is(key, "Bytes"))
@@ -208,10 +220,12 @@ bool read_host_argument(const char *key, ondemand::value &value,
         return get_comm(value, args, args.sequence);
     if (is(key, "Comms Id"))
         return get_comm(value, args, args.comms_id);
-    return is_value(token_of(value));
+    known = false;
+    return true;
 }
 
-bool read_argument(const char *key, ondemand::value &value, tp_trace_arguments &args)
+bool read_device_argument(const char *key, ondemand::value &value,
+                          tp_trace_arguments &args, bool &known)
 {
     switch (key[0]) {
     case 'b':
@@ -263,11 +277,22 @@ bool read_argument(const char *key, ondemand::value &value, tp_trace_arguments &
             return get_real(value, args.gpu.warps_per_sm);
         break;
     default:
-        if (key[0] >= 'A' && key[0] <= 'Z')
-            return read_host_argument(key, value, args);
+        break;
     }
-    return is_value(token_of(value));
+    known = false;
+    return true;
 }
+
+bool read_argument(const char *key, ondemand::value &value,
+                   tp_trace_arguments &args)
+{
+    bool known = true;
+    bool good = key[0] <= 'Z' ? read_host_argument(key, value, args, known)
+                              : read_device_argument(key, value, args, known);
+    args.used |= known;
+    return known ? good : skip(value);
+}
+
 
 bool read_arguments(ondemand::value &value, tp_trace_arguments &args)
 {
@@ -278,10 +303,10 @@ bool read_arguments(ondemand::value &value, tp_trace_arguments &args)
     if (value.get_object().get(object))
         return false;
     for (auto item : object) {
-        ondemand::field field;
-        if (std::move(item).get(field))
+        if (item.error())
             return false;
-        ondemand::value member = field.value();
+        ondemand::field &&field = std::move(item).value_unsafe();
+        ondemand::value &member = field.value();
         if (!read_argument(field.key().raw(), member, args))
             return false;
     }
@@ -326,6 +351,10 @@ bool read_field(uint32_t bit, ondemand::value &value, tp_trace_event &event)
     text phase;
     switch (bit) {
     case PH:
+        if (value.raw_json_token().data()[2] == '"') { // of one character
+            event.phase = value.raw_json_token().data()[1];
+            return value.raw_json_token().data()[0] == '"';
+        }
         if (!get_text(value, phase))
             return false;
         event.phase = phase.size == 1 ? phase.data[0] : 0;
@@ -343,10 +372,11 @@ bool read_field(uint32_t bit, ondemand::value &value, tp_trace_event &event)
     case DUR:
         return get_text(value, event.duration);
     case ARGS:
-        tp_trace_arguments_init(&event.args);
+        if (event.args.used) // args twice
+            tp_trace_arguments_init(&event.args);
         return read_arguments(value, event.args);
     default:
-        return is_value(token_of(value));
+        return skip(value);
     }
 }
 
@@ -357,12 +387,12 @@ bool read_event(reading &reading, ondemand::object &object,
     uint32_t keys = 0; // those met
     const char *twice = nullptr;
     for (auto item : object) {
-        ondemand::field field;
-        if (std::move(item).get(field))
+        if (item.error())
             return false;
+        ondemand::field &&field = std::move(item).value_unsafe();
         const char *key = field.key().raw();
         uint32_t bit = key_bit(key);
-        ondemand::value value = field.value();
+        ondemand::value &value = field.value();
         if (bit & keys)
             twice = key;
         keys |= bit;
@@ -423,10 +453,10 @@ bool read_device(ondemand::object object, tp_events *events)
 {
     tp_device_properties device = {-1, "", -1, -1, -1, -1, -1};
     for (auto item : object) {
-        ondemand::field field;
-        if (std::move(item).get(field))
+        if (item.error())
             return false;
-        ondemand::value value = field.value();
+        ondemand::field &&field = std::move(item).value_unsafe();
+        ondemand::value &value = field.value();
         if (!read_device_key(field.key().raw(), value, events, device))
             return false;
     }
@@ -461,11 +491,11 @@ bool read_distributed(ondemand::value &value, tp_events *events)
     if (value.get_object().get(object))
         return false;
     for (auto item : object) {
-        ondemand::field field;
-        if (std::move(item).get(field))
+        if (item.error())
             return false;
+        ondemand::field &&field = std::move(item).value_unsafe();
         const char *key = field.key().raw();
-        ondemand::value member = field.value();
+        ondemand::value &member = field.value();
         bool good = is(key, "rank") ? get_integer(member, events->rank)
                     : is(key, "world_size")
                         ? get_integer(member, events->world_size)
@@ -519,11 +549,11 @@ step read_element(reading &reading, ondemand::value &value, const char *at)
     ondemand::object object;
     if (*at != '{' || value.get_object().get(object))
         return STEP_BAD;
-    tp_trace_event event = {};
-    tp_trace_arguments_init(&event.args);
+    tp_trace_event &event = reading.parser->event;
+    tp_trace_event_init(&event);
     if (!read_event(reading, object, event))
         return STEP_BAD;
-    return tp_trace_keep(reading.events, &reading.parser->lane, &event,
+    return tp_trace_keep(reading.events, &reading.parser->memory, &event,
                          reading.where(at))
                ? STEP_GOOD
                : STEP_MEMORY;
@@ -542,15 +572,15 @@ tp_trace_end read_array(reading &reading, char *text, size_t length,
         return error == MEMALLOC ? TP_TRACE_MEMORY : TP_TRACE_BROKEN;
     const char *last = nullptr;
     for (auto element : array) {
-        ondemand::value value;
-        if (element.get(value)) {
+        if (element.error()) {
             // Between two elements: the one before was good, find its end.
             size_t from = last ? size_t(last - text) : 0;
             size_t end = last ? tp_trace_value_end(text, from, length) : 1;
             *at = text + (end ? end : from);
             return TP_TRACE_BROKEN;
         }
-        *at = last = std::string_view(value.raw_json_token()).data();
+        ondemand::value &&value = std::move(element).value_unsafe();
+        *at = last = value.raw_json_token().data();
         step step = read_element(reading, value, last);
         if (step != STEP_GOOD)
             return step == STEP_BAD ? TP_TRACE_BROKEN : TP_TRACE_MEMORY;
@@ -568,7 +598,10 @@ tp_trace_end read_array(reading &reading, char *text, size_t length,
 
 extern "C" struct tp_trace_parser *tp_trace_parser_new(void)
 {
-    return new (std::nothrow) tp_trace_parser();
+    tp_trace_parser *parser = new (std::nothrow) tp_trace_parser();
+    if (parser)
+        tp_trace_arguments_init(&parser->event.args);
+    return parser;
 }
 
 extern "C" void tp_trace_parser_free(struct tp_trace_parser *parser)
@@ -586,7 +619,7 @@ extern "C" enum tp_trace_end tp_trace_parse(struct tp_trace_parser *parser,
     char before = text[0], behind[2] = {text[length - 1], text[length]};
     reading reading = {parser, events, piece->text, piece->offset};
     const char *stop = piece->text;
-    parser->lane.known = false;
+    parser->memory = {};
     text[0] = '[';
     text[length - 1] = ']';
     text[length] = ' '; // a token for nobody, should the brackets not match
@@ -611,11 +644,11 @@ extern "C" bool tp_trace_parse_facts(struct tp_trace_parser *parser,
         document.get_object().get(object))
         return false;
     for (auto item : object) {
-        ondemand::field field;
-        if (std::move(item).get(field))
+        if (item.error())
             return false;
+        ondemand::field &&field = std::move(item).value_unsafe();
         const char *key = field.key().raw();
-        ondemand::value value = field.value();
+        ondemand::value &value = field.value();
         if (is(key, "traceEvents")) // one array was read already
             tp_events_repaired(events, TP_REPAIR_DUPLICATE,
                                piece->offset + (key - piece->text));

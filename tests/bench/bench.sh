@@ -155,13 +155,15 @@ memory()
 # of gzip, with two jobs, against the slower of inflating and parsing.
 trace_row()
 {
-    local json=$work/trace.json floor taken size peak inflate ratio
+    local json=$work/trace.json floor walk taken size peak inflate ratio
     gzip -dc "$1" > "$json"
-    floor=$("$tools/trace_walk" "$json" "$runs" 2> "$work/walk")
+    read -r floor walk <<< "$("$tools/trace_walk" "$json" "$runs" \
+        2> "$work/walk")"
     read -r taken size peak <<< "$("$tools/trace_rate" read "$json" 1 "$runs")"
     ratio=$(calc "$floor / $taken")
     row "${1##*/traces/}" "$taken s" "$(calc "$size / $taken") MB/s" \
         "$ratio of simdjson" "$(verdict "$ratio" at_least 0.5) (>= 0.5)"
+    row "" "" "" "$(calc "$walk / $taken") of it" "without loading the file"
     row "" "" "$peak MB" "$(calc "($peak - 50) / $size") of JSON + 50 MB" \
         "$(verdict "$peak" at_most "0.6 * $size + 50") (<= 0.6)"
     read -r inflate size peak <<< "$("$tools/trace_rate" inflate "$1" 1 \

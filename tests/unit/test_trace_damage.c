@@ -354,7 +354,8 @@ Test(trace_damage, kinds_of_events_that_are_kept)
         "\"Device Id\": 0, \"Addr\": 77, \"Total Allocated\": 9}},"
         "{\"ph\": \"i\", \"name\": \"[OutOfMemory]\", \"ts\": 6, \"pid\": 1, "
         "\"tid\": 2}, {\"ph\": \"i\", \"name\": \"Record Window End\"},"
-        "{\"ph\": \"s\", \"id\": 1}, {\"ph\": \"f\", \"id\": 1}, {\"ph\": \"C\"},"
+        "{\"ph\": \"s\", \"id\": 1}, {\"ph\": \"f\", \"id\": 1},"
+        "{\"ph\": \"C\"},"
         "{\"ph\": \"X\", \"cat\": \"Kernel\", \"name\": \"k\", \"pid\": 0, "
         "\"tid\": \"stream 7 \"" TIMES "},"
         "{\"name\": \"s\", \"cat\": \"cuda_sync\", \"args\": {\"stream\": "
@@ -396,7 +397,8 @@ Test(trace_damage, deep_nesting, .timeout = 20)
     static const char *const places[][2] = {
         {"{\"x\": ", ", \"traceEvents\": [" EVENT("a", TIMES) "]}"},
         {"[" EVENT("a", TIMES) ",", "]"},
-        {"[{\"ph\": \"X\", \"args\": {\"x\": ", "}, \"name\": \"a\"" TIMES "}]"},
+        {"[{\"ph\": \"X\", \"args\": {\"x\": ",
+         "}, \"name\": \"a\"" TIMES "}]"},
         {"{\"traceEvents\": [" EVENT("a", TIMES) "], \"x\": ", "}"}};
 
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
@@ -416,8 +418,9 @@ Test(trace_damage, deep_nesting, .timeout = 20)
 Test(trace_damage, no_quadratic_time, .timeout = 60)
 {
     static const char *const patterns[] = {
-        "{\"ph\"", "{},", "1,", "{\"},", "\"", "{\"ph\": \"X\" \"},", "}, {\"ph\"",
-        "},{\"ph\": [", "\\\"", "{\"a\": \"b\" c\"},", "{\"ph\":\"", "[{\"ph\":",
+        "{\"ph\"", "{},", "1,", "{\"},", "\"", "{\"ph\": \"X\" \"},",
+        "}, {\"ph\"", "},{\"ph\": [", "\\\"", "{\"a\": \"b\" c\"},",
+        "{\"ph\":\"", "[{\"ph\":",
         "{ ", ", ", "{\"ph\": \"X\", \"x\": [}, ", "{\"args\": {\"b\": \"",
         "{\"ph\": \"\"X\"},", "{\"ph\":1}}, ", "[1,2,]x", "{\"p\x01\"},"};
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {

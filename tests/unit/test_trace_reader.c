@@ -328,6 +328,37 @@ Test(trace_reader, first_kernel_of_15)
     tp_events_clear(&events);
 }
 
+/* Sums by Python's json over the args of the [memory] and memcpy events. */
+Test(trace_reader, arguments_of_16)
+{
+    struct tp_events events = read_file(
+        "16_owlv2_h100/google_owlv2-large-patch14-ensemble__1016001.json.gz",
+        2);
+    int64_t bytes = 0, allocated = 0, reserved = 0, types = 0, ids = 0;
+    int64_t copied = 0;
+    uint64_t addresses = 0;
+    for (size_t i = 0; i < events.memory_count; i++) {
+        const struct tp_memory_detail *memory = &events.memory[i];
+        bytes += memory->bytes;
+        allocated += memory->total_allocated;
+        reserved += memory->total_reserved;
+        addresses += memory->address;
+        types += memory->device_type;
+        ids += memory->device_id;
+    }
+    for (size_t i = 0; i < events.count; i++) {
+        if (events.category[i] == TP_EVENT_MEMCPY)
+            copied += events.gpu[events.detail[i]].bytes;
+    }
+    cr_assert_eq(events.memory_count, 13474);
+    cr_assert(bytes == 0 && types == 12270 && ids == -1204);
+    cr_assert_eq(allocated, INT64_C(13419647677888));
+    cr_assert_eq(reserved, INT64_C(44181938503680));
+    cr_assert_eq(addresses, UINT64_C(1684254227212593280));
+    cr_assert_eq(copied, 177315930);
+    tp_events_clear(&events);
+}
+
 Test(trace_reader, lanes_have_the_names_of_their_process)
 {
     struct tp_events events = read_file(
