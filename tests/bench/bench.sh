@@ -164,8 +164,9 @@ trace_row()
     row "${1##*/traces/}" "$taken s" "$(calc "$size / $taken") MB/s" \
         "$ratio of simdjson" "$(verdict "$ratio" at_least 0.5) (>= 0.5)"
     row "" "" "" "$(calc "$walk / $taken") of it" "without loading the file"
-    row "" "" "$peak MB" "$(calc "($peak - 50) / $size") of JSON + 50 MB" \
-        "$(verdict "$peak" at_most "0.6 * $size + 50") (<= 0.6)"
+    ratio=$(calc "$peak / (0.6 * $size + 50)")
+    row "" "" "$peak MB" "$ratio of the limit" \
+        "$(verdict "$ratio" at_most 1) (<= 0.6 x JSON + 50 MB)"
     read -r inflate size peak <<< "$("$tools/trace_rate" inflate "$1" 1 \
         "$runs")"
     read -r floor size peak <<< "$("$tools/trace_rate" read "$1" 2 "$runs")"
