@@ -291,7 +291,12 @@ void tp_trace_fig_ranks(struct tp_fig *fig, const struct tp_trace_run *run)
     const struct tp_panel panel = {
         .kind = TP_PANEL_HEAT,
         .title = "duration of ProfilerStep on the host",
-        .x = {.label = "step", .tics = tics, .tic_count = steps.count},
+        .x = {.label = "step",
+              .limited = true,
+              .min = -0.5,
+              .max = (double)steps.count - 0.5,
+              .tics = tics,
+              .tic_count = steps.count},
         .y = tp_trace_rows_axis(fig, names, choice.count),
         .z = {.label = "time [ms]"},
         .series = kept,

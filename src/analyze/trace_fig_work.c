@@ -8,7 +8,7 @@
 
 #include "analyze/trace_fig.h"
 
-enum { BARS_MAX = 20, CURVES_MAX = TP_PANEL_SERIES_MAX };
+enum { BARS_MAX = 20 };
 
 /* --- names and their time ---------------------------------------------- */
 
@@ -101,17 +101,47 @@ static struct named_list kernel_times(struct tp_fig *fig,
     return list;
 }
 
-/* Template arguments and parameters make names long and alike; what comes
- * before them tells kernels apart at a glance. */
+/* Length of a qualifier at the start of a text: "at::", "(anonymous
+ * namespace)::"; 0: there is none. */
+static size_t qualifier(const char *text)
+{
+    static const char hidden[] = "(anonymous namespace)::";
+    if (!strncmp(text, hidden, sizeof hidden - 1))
+        return sizeof hidden - 1;
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz"
+                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return n > 0 && text[n] == ':' && text[n + 1] == ':' ? n + 2 : 0;
+}
+
+/* A kernel's name without what makes them long and alike: the type, name
+ * spaces, and whatever does not fit at the end. */
 static const char *short_name(struct tp_fig *fig, const char *name)
 {
-    enum { SHOWN_MAX = 44 };
+    enum { SHOWN_MAX = 38 };
+    char shown[SHOWN_MAX + 1];
+    size_t n = 0;
+    bool whole = true;
+    if (strlen(name) <= SHOWN_MAX)
+        return name;
     if (!strncmp(name, "void ", 5))
         name += 5;
-    size_t length = strlen(name);
-    if (length <= SHOWN_MAX)
-        return name;
-    return tp_fig_text(fig, "%.*s...", SHOWN_MAX - 3, name);
+    while (*name) {
+        size_t skipped = qualifier(name);
+        size_t word = strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        size_t take = skipped ? 0 : word ? word : 1;
+        whole = n + take <= SHOWN_MAX;
+        if (!whole)
+            take = SHOWN_MAX - n;
+        memcpy(shown + n, name, take);
+        n += take;
+        if (!whole)
+            break;
+        name += skipped + take;
+    }
+    if (!whole)
+        memcpy(shown + SHOWN_MAX - 3, "...", 3);
+    return tp_fig_text(fig, "%.*s", (int)n, shown);
 }
 
 static void add_bars(struct tp_fig *fig, const char *title,
@@ -144,21 +174,26 @@ static void add_bars(struct tp_fig *fig, const char *title,
     tp_fig_add(fig, &panel);
 }
 
+static const char *of_all(const struct tp_trace_run *run)
+{
+    return run->trace_count > 1 ? ", all traces together" : "";
+}
+
 void tp_trace_fig_operators(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    const char *all = run->trace_count > 1 ? ", all traces" : "";
     struct named_list cuda = op_times(fig, run, SELF_CUDA);
     struct named_list cpu = op_times(fig, run, SELF_CPU);
+    add_bars(fig, tp_fig_text(fig, "self CUDA time%s", of_all(run)), &cuda,
+             1);
+    add_bars(fig, tp_fig_text(fig, "self CPU time%s", of_all(run)), &cpu, 3);
+}
+
+void tp_trace_fig_top_kernels(struct tp_fig *fig,
+                              const struct tp_trace_run *run)
+{
     struct named_list kernels = kernel_times(fig, run);
-    if (cuda.count > 0)
-        add_bars(fig, tp_fig_text(fig, "operators, self CUDA time%s", all),
-                 &cuda, 1);
-    if (kernels.count > 0)
-        add_bars(fig, tp_fig_text(fig, "kernels and copies%s", all), &kernels,
-                 2);
-    else
-        add_bars(fig, tp_fig_text(fig, "operators, self CPU time%s", all),
-                 &cpu, 3);
+    add_bars(fig, tp_fig_text(fig, "kernels, copies and sets%s", of_all(run)),
+             &kernels, 2);
 }
 
 /* --- durations of kernels ---------------------------------------------- */
@@ -221,13 +256,14 @@ void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
 
 /* --- over time --------------------------------------------------------- */
 
-/* A curve as a series: seconds against scaled values. */
+/* A curve as a series: time in units of `us` against scaled values. */
 static struct tp_series curve(struct tp_fig *fig,
-                              const struct tp_curve *points, double scale)
+                              const struct tp_curve *points, double us,
+                              double scale)
 {
     double *values = tp_fig_alloc(fig, 2 * points->count + 1, sizeof *values);
     for (size_t i = 0; values && i < points->count; i++) {
-        values[2 * i] = points->rows[i].at_us / 1e6;
+        values[2 * i] = points->rows[i].at_us / us;
         values[2 * i + 1] = points->rows[i].value * scale;
     }
     return (struct tp_series){.values = values,
@@ -239,50 +275,131 @@ static bool has_utilisation(const struct tp_trace *trace)
     return trace->utilisation.count > 0;
 }
 
-/* Points of a panel are limited, so many traces get few curves. */
-static size_t curves_for(const struct tp_trace_run *run)
+/* The time axis of curves; milliseconds where seconds would be fractions. */
+struct clock {
+    const char *label;
+    double us; /* of a unit */
+};
+
+static struct clock clock_for(const struct tp_trace_run *run,
+                              const struct tp_trace_choice *choice)
 {
-    size_t longest = 1;
-    for (size_t i = 0; i < run->trace_count; i++) {
-        const struct tp_trace *t = &run->traces[i];
-        size_t n = t->utilisation.count > t->queue.count ? t->utilisation.count
-                                                         : t->queue.count;
-        longest = n > longest ? n : longest;
-    }
-    size_t fit = TP_PANEL_ROWS_MAX / longest;
-    return fit < 1 ? 1 : fit < CURVES_MAX ? fit : CURVES_MAX;
+    double longest = 0;
+    for (size_t i = 0; i < choice->count; i++)
+        longest = fmax(longest,
+                       run->traces[choice->traces[i]].idle.window_us);
+    return longest < 1e6
+               ? (struct clock){"time since the window began [ms]", 1e3}
+               : (struct clock){"time since the window began [s]", 1e6};
 }
 
-void tp_trace_fig_utilisation(struct tp_fig *fig,
-                              const struct tp_trace_run *run)
+/* Few traces are curves. */
+static void busy_curves(struct tp_fig *fig, const struct tp_trace_run *run,
+                        const struct tp_trace_choice *choice)
 {
-    struct tp_trace_choice choice;
-    tp_trace_choose(run, has_utilisation, curves_for(run), &choice);
-    struct tp_series *busy = tp_fig_alloc(fig, choice.count + 1, sizeof *busy);
+    struct clock clock = clock_for(run, choice);
+    struct tp_series *busy =
+        tp_fig_alloc(fig, choice->count + 1, sizeof *busy);
     struct tp_series *queue =
-        tp_fig_alloc(fig, choice.count + 1, sizeof *queue);
-    if (!busy || !queue || choice.count == 0)
+        tp_fig_alloc(fig, choice->count + 1, sizeof *queue);
+    if (!busy || !queue)
         return;
-    for (size_t i = 0; i < choice.count; i++) {
-        const struct tp_trace *trace = &run->traces[choice.traces[i]];
-        busy[i] = curve(fig, &trace->utilisation, 100);
-        queue[i] = curve(fig, &trace->queue, 1);
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct tp_trace *trace = &run->traces[choice->traces[i]];
+        busy[i] = curve(fig, &trace->utilisation, clock.us, 100);
+        queue[i] = curve(fig, &trace->queue, clock.us, 1);
         busy[i].name = queue[i].name =
-            tp_trace_label(fig, run, choice.traces[i]);
+            tp_trace_label(fig, run, choice->traces[i]);
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_LINES,
         .title = "device busy (kernels, copies, sets) in equal pieces of time",
-        .x = {.label = "time since the window began [s]"},
+        .x = {.label = clock.label},
         .y = {.label = "busy [%]", .limited = true, .min = 0, .max = 100},
         .series = busy,
-        .series_count = choice.count,
+        .series_count = choice->count,
     };
     tp_fig_add(fig, &panel);
     panel.title = "launched and not yet started (all streams)";
     panel.y = (struct tp_axis){.label = "queue length [launches]"};
     panel.series = queue;
     tp_fig_add(fig, &panel);
+}
+
+/* Means of a curve in `columns` equal pieces of `length` us; NaN: none. */
+static void fold_curve(const struct tp_curve *points, double length,
+                       size_t columns, double *means)
+{
+    for (size_t c = 0; c < columns; c++) {
+        double sum = 0, n = 0;
+        for (size_t i = 0; i < points->count; i++) {
+            double at = points->rows[i].at_us / length * (double)columns;
+            if (at >= (double)c && at < (double)c + 1) {
+                sum += points->rows[i].value;
+                n++;
+            }
+        }
+        means[c] = n > 0 ? sum / n : NAN;
+    }
+}
+
+/* Many traces are rows of a map. */
+static void busy_map(struct tp_fig *fig, const struct tp_trace_run *run,
+                     const struct tp_trace_choice *choice)
+{
+    enum { COLUMNS = 80 };
+    struct clock clock = clock_for(run, choice);
+    double means[COLUMNS], length = 0;
+    const char *names[TP_TRACE_ROWS_MAX];
+    double *cells =
+        tp_fig_alloc(fig, 3 * choice->count * COLUMNS, sizeof *cells);
+    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    for (size_t i = 0; i < choice->count; i++)
+        length =
+            fmax(length, run->traces[choice->traces[i]].idle.window_us);
+    size_t n = 0;
+    for (size_t r = 0; cells && series && r < choice->count; r++) {
+        const struct tp_trace *trace = &run->traces[choice->traces[r]];
+        names[r] = tp_trace_label(fig, run, choice->traces[r]);
+        fold_curve(&trace->utilisation, length * 1.0001, COLUMNS, means);
+        for (size_t c = 0; c < COLUMNS; c++) {
+            if (isnan(means[c]))
+                continue;
+            cells[3 * n] = ((double)c + 0.5) * length / COLUMNS / clock.us;
+            cells[3 * n + 1] = (double)r;
+            cells[3 * n++ + 2] = 100 * means[c];
+        }
+    }
+    if (fig->failed)
+        return;
+    *series = (struct tp_series){.name = "", .values = cells, .rows = n};
+    const struct tp_panel panel = {
+        .kind = TP_PANEL_HEAT,
+        .title = "device busy (kernels, copies, sets); grey: not recorded",
+        .x = {.label = clock.label,
+              .limited = true,
+              .min = 0,
+              .max = length / clock.us},
+        .y = tp_trace_rows_axis(fig, names, choice->count),
+        .z = {.label = "busy [%]", .limited = true, .min = 0, .max = 100},
+        .series = series,
+        .series_count = 1,
+        .cell_width = length / COLUMNS / clock.us,
+        .cell_height = 1,
+    };
+    tp_fig_add(fig, &panel);
+}
+
+void tp_trace_fig_utilisation(struct tp_fig *fig,
+                              const struct tp_trace_run *run)
+{
+    enum { CURVES_MAX = 2 };
+    struct tp_trace_choice choice;
+    tp_trace_choose(run, has_utilisation, TP_TRACE_ROWS_MAX, &choice);
+    if (choice.count > CURVES_MAX)
+        busy_map(fig, run, &choice);
+    else if (choice.count > 0)
+        busy_curves(fig, run, &choice);
 }
 
 static bool has_memory(const struct tp_trace *trace)
@@ -296,13 +413,14 @@ void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run)
     struct tp_trace_choice choice;
     const double gib = 1.0 / (1 << 30);
     tp_trace_choose(run, has_memory, PANELS, &choice);
+    struct clock clock = clock_for(run, &choice);
     for (size_t i = 0; i < choice.count; i++) {
         const struct tp_trace *trace = &run->traces[choice.traces[i]];
         struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
         if (!series)
             return;
-        series[0] = curve(fig, &trace->allocated, gib);
-        series[1] = curve(fig, &trace->reserved, gib);
+        series[0] = curve(fig, &trace->allocated, clock.us, gib);
+        series[1] = curve(fig, &trace->reserved, clock.us, gib);
         series[0].name = "allocated";
         series[1].name = "reserved";
         const struct tp_panel panel = {
@@ -310,7 +428,7 @@ void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run)
             .title = tp_fig_text(
                 fig, "%s: %s", tp_trace_label(fig, run, choice.traces[i]),
                 trace->memory.count ? trace->memory.rows[0].device : ""),
-            .x = {.label = "time since the window began [s]"},
+            .x = {.label = clock.label},
             .y = {.label = "memory [GiB]"},
             .series = series,
             .series_count = series[1].rows > 0 ? 2 : 1,

@@ -14,8 +14,10 @@ const struct tp_trace_figure_info tp_trace_figure_table[] = {
     {"idle_causes", "What the device waits for: the window of all steps, by "
                     "what the host does meanwhile",
      "device events", tp_trace_fig_idle},
-    {"top_operators", "Operators and kernels that take most time",
-     "an operator", tp_trace_fig_operators},
+    {"top_operators", "Operators that take most time", "an operator",
+     tp_trace_fig_operators},
+    {"top_kernels", "Device work that takes most time", "device events",
+     tp_trace_fig_top_kernels},
     {"kernel_durations", "How long kernels last: by number and by time",
      "kernels", tp_trace_fig_kernels},
     {"utilisation", "Device busy and launch queue over time",
