@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/monitor.h"
 #include "analyze/quant_groups.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -54,6 +55,7 @@ struct tp_run {
     struct tp_skipped *skipped;
     size_t skipped_count;
     struct tp_quant quant;      /* what number formats do to the rows      */
+    struct tp_monitor monitor;  /* what they are over the iterations       */
     const char **notes; /* warnings, one sentence each             */
     size_t note_count;
     size_t note_capacity;
