@@ -10,29 +10,34 @@
  * into incidents with one origin each.
  */
 
-/* The worst change of one series, over its metrics. */
+/* No alarm, no incident. */
+#define TP_NONE SIZE_MAX
+
+/* The first change of one series, in the metric that shows it best. */
 struct tp_alarm {
     size_t series, metric;
     size_t point;       /* the first bad one, index in the series          */
     int64_t iteration;  /* of that point                                  */
-    int64_t last;       /* iteration of the last bad point                */
+    int64_t after;      /* it began later than at this one                 */
+    int64_t last;       /* iteration of the last bad point                 */
     double value, center, spread, deviation;
     enum tp_change kind;
     bool weak;          /* too few points for a firm statement             */
+    bool nonfinite;     /* NaN, or Inf where there was none                */
     size_t metrics;     /* how many metrics of the series changed          */
-    size_t incident;    /* it belongs to; TP_NO_INCIDENT: none             */
+    size_t incident;    /* it belongs to                                  */
 };
 
-#define TP_NO_INCIDENT SIZE_MAX
-
-/* What has one cause. */
+/* What has one cause. One that nothing follows is a change. */
 struct tp_incident {
     size_t origin;      /* alarm                                          */
     int64_t from, to;   /* iterations: the first and the last bad one      */
-    size_t consequences;/* other series that it changed                   */
+    size_t members;     /* alarms, the origin's too                        */
+    size_t consequences;/* of them those of other tensors                  */
     size_t ranks;       /* where the origin's place changed at once        */
-    size_t ranks_all;   /* ranks of that run                              */
     size_t ranks_hit;   /* ranks with any alarm of the incident            */
+    size_t ranks_all;   /* ranks of that run                               */
+    bool firm;          /* else the statement is a weak one                */
 };
 
 struct tp_monitor {
@@ -41,11 +46,15 @@ struct tp_monitor {
     struct tp_baseline *baselines; /* by series, then its metrics          */
     size_t *first;                 /* [series]: its first baseline         */
     size_t baseline_count;
+    size_t *with_values;           /* numbers of baselines with any value  */
+    size_t with_value_count;
+    size_t *value_row;             /* [baselines + 1]: values before each,
+                                      without those of none                */
     struct tp_alarm *alarms;       /* in the order of the data's flow       */
     size_t alarm_count;
-    size_t *alarm_of;              /* [series]: its alarm, or SIZE_MAX      */
+    size_t *alarm_of;              /* [series]: its alarm, or TP_NONE       */
     struct tp_incident *incidents; /* by first iteration                   */
-    size_t incident_count;
+    size_t incident_count, incident_capacity;
     uint8_t *excused;              /* [row of the run]: 1: changed by an
                                       incident, so no finding of its own   */
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/findings.h"
+#include "analyze/incident.h"
 #include "base/text.h"
 
 /* Below the median of its place by more than this (dB): a loss that the
@@ -146,7 +147,9 @@ static enum tp_status judge(const struct tp_rule_input *input,
     double limit = input->run->quant.plan.min_sqnr;
     struct verdict verdict = {.worst = NULL};
     for (size_t i = 0; i < n; i++)
-        scratch[i] = sqnr_of(input, rows[i]);
+        scratch[i] = tp_row_excused(input->run, rows[i])
+                         ? NAN
+                         : sqnr_of(input, rows[i]);
     verdict.median = median_of(scratch, n, scratch + n, &verdict.all);
     enum tp_severity level = TP_SEVERITY_MEDIUM;
     find_worst(rows, scratch, n, medium_limit(limit, verdict.median),

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "data/label.h"
 #include "stats/baseline.h"
+#include "stats/quantize.h"
+#include "stats/summary.h"
 
 /*
  * Series: what became of a number over the iterations of a run.
@@ -29,8 +31,16 @@ enum tp_series_kind {
     TP_SERIES_KINDS
 };
 
-struct tp_series;
+struct tp_run_series;
 struct tp_series_set;
+
+/* What a point of a tensor's series is: its rows taken together. */
+struct tp_series_point {
+    struct tp_counts counts;
+    struct tp_numbers numbers;
+    struct tp_quant_error error; /* of the cast to the target format; all
+                                    zero when it was not simulated         */
+};
 
 /* A number that has series: one row of the table in series.c. */
 struct tp_series_metric {
@@ -39,11 +49,11 @@ struct tp_series_metric {
     enum tp_series_kind kind;
     enum tp_baseline_scale scale;
     bool only_more;   /* less than the baseline is no fault               */
-    /* Of one point, from its rows; NULL: filled in by its maker. */
-    double (*value)(const struct tp_row *const *rows, size_t count);
+    /* Of a tensor's point; NULL: filled in otherwise. */
+    double (*value)(const struct tp_series_point *point);
     /* The smallest spread that means anything at a point; see baseline.h. */
     double (*floor)(const struct tp_series_set *set,
-                    const struct tp_series *series, size_t metric,
+                    const struct tp_run_series *series, size_t metric,
                     size_t point);
 };
 
@@ -53,14 +63,15 @@ enum { TP_SERIES_METRICS = 13 };
 extern const struct tp_series_metric tp_series_metrics[TP_SERIES_METRICS];
 
 /* One series. */
-struct tp_series {
+struct tp_run_series {
     enum tp_series_kind kind;
     struct tp_label label; /* iteration and sample absent; counter of its
                               first row                                   */
     const char *path;      /* inside the file                             */
     int64_t ordinal;
     const struct tp_row *row; /* the first one; NULL: made without rows   */
-    int precision;   /* significand bits of the stored dtype, hidden one too */
+    const char *dtype;     /* stored                                      */
+    int precision;         /* its significand bits, the hidden one too    */
     uint64_t numel;  /* elements of its smallest point                    */
     size_t first;    /* its points are [first, first + count) of the set  */
     size_t count;
@@ -71,14 +82,13 @@ struct tp_series {
 /* All series of a run: tensors by place, ordinal and rank, then layers, then
  * the model. All-zero bytes are an empty set. */
 struct tp_series_set {
-    struct tp_series *series;
+    struct tp_run_series *series;
     size_t count;
     int64_t *at;           /* [points]: iterations, ascending in a series  */
     size_t point_count;
     double *values;
-    const struct tp_row **rows; /* those of tensors, by series and point   */
-    size_t *row;  /* [points of tensors + 1]: first of a point in `rows`   */
-    size_t tensor_points;
+    const struct tp_row **rows; /* all of the run, see tp_series_sort      */
+    size_t *row, *row_end; /* [points]: of tensors, [row, row_end) of `rows` */
 };
 
 /* Makes the series of a run; the rows are borrowed. Release with
@@ -90,19 +100,32 @@ void tp_series_clear(struct tp_series_set *set);
 
 /* The series' iterations, [series->count]. */
 const int64_t *tp_series_at(const struct tp_series_set *set,
-                            const struct tp_series *series);
+                            const struct tp_run_series *series);
 
 /* The series' values of a metric of its own, [series->count]: NaN where there
  * is none. Writable for who makes them. */
 double *tp_series_values(const struct tp_series_set *set,
-                         const struct tp_series *series, size_t metric);
+                         const struct tp_run_series *series, size_t metric);
 
 /* The metric's number in the table; it must be there. */
 size_t tp_series_metric_by_name(const char *name);
 
-/* The rows of a tensor's point: sets *count. */
+/* The rows of a tensor's point: sets *count. None for other kinds. */
 const struct tp_row *const *
-tp_series_rows(const struct tp_series_set *set, const struct tp_series *series,
+tp_series_rows(const struct tp_series_set *set, const struct tp_run_series *series,
                size_t point, size_t *count);
+
+/*
+ * All rows of a run by place, rank, ordinal, iteration and sample: freed by
+ * the caller; NULL when out of memory. Rows of one place and counter are the
+ * same tensor saved twice, and have one ordinal here. `ordinals` receives
+ * those, [row of the result]; it may be NULL.
+ */
+const struct tp_row **tp_series_sort(const struct tp_run *run,
+                                     int64_t *ordinals);
+
+/* Whether two rows differ only in rank, ordinal, iteration, sample and
+ * group. */
+bool tp_same_place(const struct tp_row *a, const struct tp_row *b);
 
 #endif

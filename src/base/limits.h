@@ -54,6 +54,10 @@
  * width there), so it counts as absent. */
 #define TP_LIMIT_LABEL_BYTES 255
 
+/* Iterations that an option may name: beyond any run, and sums of two of
+ * them fit 64 bits. */
+#define TP_LIMIT_ITERATIONS 1000000000
+
 /* Jobs: more threads than this only cost memory (about 3 MiB each). */
 #define TP_LIMIT_JOBS 1024
 

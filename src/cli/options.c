@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +15,23 @@
 #define AT(member) offsetof(struct tp_options, member)
 
 const struct tp_option tp_option_table[] = {
+    {"alert_window", "N", NULL, "50",
+     "alarms within so many iterations are one", TP_OPTION_COUNT,
+     TP_FOR_TENSORS, AT(alert_window)},
     {"backward_format", "ID", NULL, NULL,
      "number format of backward tensors in MX runs", TP_OPTION_TEXT,
      TP_FOR_TENSORS | TP_FOR_INSPECT, AT(backward_format)},
+    {"baseline", NULL, "online|retro", "retro",
+     "how the usual level of a number is found", TP_OPTION_CHOICE,
+     TP_FOR_TENSORS, AT(baseline)},
     {"block_axis", NULL, "0|1|2|3", "0",
      "axis of blocks, counted from the last", TP_OPTION_CHOICE,
      TP_FOR_TENSORS | TP_FOR_INSPECT, AT(block_axis)},
     {"device", NULL, "auto|cpu|cuda", "auto", "where to compute",
      TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT, AT(device)},
+    {"dims", NULL, "worst|all|none", "worst",
+     "statistics by index that are kept", TP_OPTION_CHOICE, TP_FOR_TENSORS,
+     AT(dims)},
     {"fail_on", NULL, "none|low|medium|high", "none",
      "exit 1 when a finding is at least this severe", TP_OPTION_CHOICE,
      TP_FOR_TENSORS, AT(fail_on)},
@@ -56,6 +66,9 @@ const struct tp_option tp_option_table[] = {
      TP_OPTION_FLAG, TP_FOR_ALL, AT(quiet)},
     {"rounding", NULL, "ta|ta_sat|te|hybrid", "ta", "how HiF8 rounds",
      TP_OPTION_CHOICE, TP_FOR_TENSORS, AT(rounding)},
+    {"sigma", "N", NULL, "3",
+     "spreads that a value may be off its baseline", TP_OPTION_REAL,
+     TP_FOR_TENSORS, AT(sigma)},
     {"tensor_dir", "DIR", NULL, NULL,
      "directory with dumped tensors; may be repeated", TP_OPTION_TEXT,
      TP_FOR_TENSORS, AT(tensor_dir)},
@@ -63,6 +76,9 @@ const struct tp_option tp_option_table[] = {
      TP_OPTION_FLAG, TP_FOR_ALL, AT(verbose)},
     {"version", NULL, NULL, NULL, "show the version", TP_OPTION_FLAG,
      TP_FOR_ALL, AT(version)},
+    {"warmup_steps", "N", NULL, "100",
+     "iterations of an online baseline, at most half of all",
+     TP_OPTION_COUNT, TP_FOR_TENSORS, AT(warmup_steps)},
     {NULL, NULL, NULL, NULL, NULL, TP_OPTION_FLAG, 0, 0},
 };
 
@@ -122,14 +138,18 @@ static enum tp_status add_input(struct tp_options *options, const char *path,
 static enum tp_status set_count(void *slot, const struct tp_option *row,
                                 const char *value, struct tp_error *err)
 {
+    /* iterations: what any run has */
+    const uint64_t most =
+        row->offset == AT(jobs) ? TP_LIMIT_JOBS : TP_LIMIT_ITERATIONS;
     char *end;
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     if (*value < '0' || *value > '9' || *end || errno || number < 1 ||
-        number > TP_LIMIT_JOBS)
+        number > most)
         return tp_fail(err, TP_E_USAGE, -1,
-                       "--%s takes a number from 1 to %d, not \"%s\"",
-                       row->name, TP_LIMIT_JOBS, value);
+                       "--%s takes a number from 1 to %" PRIu64
+                       ", not \"%s\"",
+                       row->name, most, value);
     uint64_t count = number;
     memcpy(slot, &count, sizeof count);
     return TP_OK;
@@ -212,9 +232,14 @@ enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
                                    .mx_nonfinite = "block",
                                    .block_axis = "0",
                                    .formats = TP_QUANT_FORMATS,
+                                   .dims = "worst",
                                    .rounding = "ta",
                                    .min_sqnr = 20,
-                                   .max_underflow = 1};
+                                   .max_underflow = 1,
+                                   .baseline = "retro",
+                                   .warmup_steps = 100,
+                                   .alert_window = 50,
+                                   .sigma = 3};
     enum tp_status status = TP_OK;
     bool only_inputs = false;
     for (int i = 0; i < count && status == TP_OK; i++) {

@@ -4,7 +4,7 @@
 # `make bench`: how fast and how large, as ratios within one run, since
 # absolute times belong to one machine and one hour. Never part of check.
 #
-#   BENCH_PARTS     which parts [large casts small memory]
+#   BENCH_PARTS     which parts [large casts small memory series]
 #   BENCH_MEBIBYTES size of the large tensor [1024]
 #   BENCH_RUNS      runs of which the best counts [3]
 #   BENCH_PYTHON    a python with torch [/usr/bin/python3]
@@ -151,14 +151,30 @@ memory()
     done
 }
 
-for part in ${BENCH_PARTS:-large casts small memory}; do
+# Baselines of 10^4 series of 1000 iterations and 8 metrics. The peak includes
+# the making of the values, the time does not.
+series()
+{
+    local baseline measured peak taken
+    for baseline in retro online; do
+        measured=$("$tools/measure" 1 "$tools/series" 10000 1000 2 $baseline)
+        peak=$(calc "${measured#* } / 1024")
+        taken=$("$tools/series" 10000 1000 2 $baseline)
+        taken=$(calc "${taken%% *}")
+        row "10000 series x 1000 x 8, $baseline, 2 jobs" "$taken s" \
+            "$peak MiB" "" "$(verdict "$taken" at_most 10) (<= 10 s) \
+$(verdict "$peak" at_most 1024) (<= 1 GiB)"
+    done
+}
+
+for part in ${BENCH_PARTS:-large casts small memory series}; do
     case $part in
-    large | casts | small | memory)
+    large | casts | small | memory | series)
         echo "== $part"
         $part
         ;;
     *)
-        echo "no part $part; there are: large casts small memory" >&2
+        echo "no part $part; there are: large casts small memory series" >&2
         exit 2
         ;;
     esac
