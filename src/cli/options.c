@@ -160,13 +160,15 @@ static enum tp_status set_real(void *slot, const struct tp_option *row,
 {
     /* percent; dB are beyond any use at 1000 */
     const double most = row->offset == AT(max_underflow) ? 100 : 1000;
+    /* within one spread is where values belong */
+    const double least = row->offset == AT(sigma) ? 1 : 0;
     char *end;
     double number = strtod(value, &end);
     bool plain = (*value >= '0' && *value <= '9') || *value == '.';
-    if (!plain || *end || !(number >= 0 && number <= most))
+    if (!plain || *end || !(number >= least && number <= most))
         return tp_fail(err, TP_E_USAGE, -1,
-                       "--%s takes a number from 0 to %g, not \"%s\"",
-                       row->name, most, value);
+                       "--%s takes a number from %g to %g, not \"%s\"",
+                       row->name, least, most, value);
     memcpy(slot, &number, sizeof number);
     return TP_OK;
 }
