@@ -206,9 +206,8 @@ static int compare_flow(const struct tp_run_series *a, const struct tp_run_serie
     bool back = !strcmp(a->label.operation, "backward");
     int result = back - !strcmp(b->label.operation, "backward");
     if (!result)
-        result = order(a->label.layer_idx, b->label.layer_idx);
-    if (back)
-        result = -result;
+        result = back ? order(b->label.layer_idx, a->label.layer_idx)
+                      : order(a->label.layer_idx, b->label.layer_idx);
     if (!result)
         result = strcmp(a->label.layer_type, b->label.layer_type);
     if (!result)
