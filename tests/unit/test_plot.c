@@ -25,6 +25,7 @@ static const double bars[] = {0, 0.5, 1, 0};
 static const double shares[] = {0, 0, 0.25, 1, 0, 1};
 static const double cells[] = {0, 0, 1, 1, 0, 8, 0, 1, 0};
 static const double spreads[] = {0, 0, 1, 2, 3, 9, 1, 0, 1, 2, 4, 8};
+static const double watch[] = {0, 1, 1, 0.5, 2, 0, 1, 8, 1, 0.5, 2, 1};
 static const struct tp_tic rows[] = {{0, "first"}, {1, "second"}};
 
 static struct tp_panel make_panel(enum tp_panel_kind kind, const char *title,
@@ -57,6 +58,7 @@ static void make_all(struct tp_panel *panels, struct tp_series *series,
         [TP_PANEL_HEAT] = {name, cells, 3, 0},
         [TP_PANEL_CLOUD] = {name, cells, 3, 0},
         [TP_PANEL_SPREAD] = {name, spreads, 2, 0},
+        [TP_PANEL_WATCH] = {name, watch, 2, 0},
     };
     for (int k = 0; k < TP_PANEL_KINDS; k++) {
         series[k] = all[k];
@@ -348,8 +350,9 @@ Test(plot_files, every_kind_is_drawn)
     struct tp_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figures[3] = {
-        make_figure("all", panels, TP_PANEL_KINDS),
-        make_figure("one", &panels[TP_PANEL_HEAT], 1),
+        make_figure("all", panels, TP_FIGURE_PANELS_MAX),
+        make_figure("rest", &panels[TP_FIGURE_PANELS_MAX],
+                    TP_PANEL_KINDS - TP_FIGURE_PANELS_MAX),
         make_figure("empty", NULL, 0)};
     if (!have_gnuplot())
         return;
@@ -376,7 +379,7 @@ Test(plot_files, svg_and_pdf)
     struct tp_panel panels[TP_PANEL_KINDS];
     struct tp_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
-    struct tp_figure figure = make_figure("all", panels, TP_PANEL_KINDS);
+    struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     if (!have_gnuplot())
         return;
     for (int format = TP_PLOT_SVG; format <= TP_PLOT_PDF; format++) {
@@ -417,7 +420,8 @@ Test(plot_files, names_cannot_give_commands)
                 panel->y.tics = kept[i];
         }
         snprintf(ids[i], sizeof ids[i], "hostile%d", i);
-        figures[i] = make_figure(ids[i], panels[i], TP_PANEL_KINDS);
+        figures[i] = make_figure(ids[i], panels[i],
+                                 TP_FIGURE_PANELS_MAX);
         figures[i].caption = hostile[i];
     }
     struct tp_plot_result result = write_all(figures, HOSTILE, "out", true);
@@ -433,7 +437,7 @@ Test(plot_files, an_output_folder_may_have_any_name)
     struct tp_panel panels[TP_PANEL_KINDS];
     struct tp_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
-    struct tp_figure figure = make_figure("all", panels, TP_PANEL_KINDS);
+    struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     if (!have_gnuplot())
         return;
     struct tp_plot_result result =
@@ -446,7 +450,7 @@ Test(plot_files, without_gnuplot_the_tables_are_there)
     struct tp_panel panels[TP_PANEL_KINDS];
     struct tp_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
-    struct tp_figure figure = make_figure("all", panels, TP_PANEL_KINDS);
+    struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     cr_assert_eq(setenv("PATH", folder, 1), 0);
     struct tp_plot_result result = write_all(&figure, 1, "out", true);
     cr_expect_eq(result.written, 1);
@@ -622,7 +626,7 @@ Test(plot, checks_refuse_what_cannot_be_drawn)
     struct tp_panel panels[TP_PANEL_KINDS];
     struct tp_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
-    struct tp_figure good = make_figure("all", panels, TP_PANEL_KINDS);
+    struct tp_figure good = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     cr_expect_eq(tp_figure_check(&good, NULL), TP_OK);
     struct tp_figure bad = good;
     bad.id = "../evil";
