@@ -498,7 +498,7 @@ static enum tp_status count_all_ranks(struct tp_monitor *monitor,
 
 /* The rows of a changed series while its incident lasts, unless that is a
  * weak statement. */
-static void excuse(struct tp_run *run, const struct tp_alarm *alarm)
+static void excuse_series(struct tp_run *run, const struct tp_alarm *alarm)
 {
     const struct tp_monitor *monitor = &run->monitor;
     const struct tp_series_set *set = &monitor->series;
@@ -516,6 +516,91 @@ static void excuse(struct tp_run *run, const struct tp_alarm *alarm)
     }
 }
 
+/* A rank of a run while an incident spreads there: what begins then follows
+ * from it, though the change was too small for an alarm. */
+struct reach {
+    const char *quant_type;
+    int64_t rank, from, to;
+};
+
+static int compare_reach(const void *left, const void *right)
+{
+    const struct reach *a = left, *b = right;
+    int result = strcmp(a->quant_type, b->quant_type);
+    if (!result)
+        result = order(a->rank, b->rank);
+    return result ? result : order(a->from, b->from);
+}
+
+/* One reach for each alarm of an incident that has several: from its start to
+ * one window after the alarm. Sorted, and joined where they overlap. */
+static size_t find_reaches(const struct tp_monitor *monitor,
+                           struct reach *reaches)
+{
+    size_t n = 0, joined = 0;
+    for (size_t i = 0; i < monitor->alarm_count; i++) {
+        const struct tp_alarm *alarm = &monitor->alarms[i];
+        const struct tp_incident *incident =
+            &monitor->incidents[alarm->incident];
+        const struct tp_label *label = &series_of(monitor, i)->label;
+        if (incident->members > 1 && incident->firm)
+            reaches[n++] = (struct reach){
+                label->quant_type, label->rank, incident->from,
+                alarm->iteration + (int64_t)monitor->options.alert_window};
+    }
+    if (n)
+        qsort(reaches, n, sizeof *reaches, compare_reach);
+    for (size_t i = 0; i < n; i++) {
+        struct reach *last = joined ? &reaches[joined - 1] : NULL;
+        if (last && !strcmp(last->quant_type, reaches[i].quant_type) &&
+            last->rank == reaches[i].rank && reaches[i].from <= last->to)
+            last->to = reaches[i].to > last->to ? reaches[i].to : last->to;
+        else
+            reaches[joined++] = reaches[i];
+    }
+    return joined;
+}
+
+/* Whether some reach holds this row: the last one that begins before it. */
+static bool is_reached(const struct reach *reaches, size_t count,
+                       const struct tp_label *label)
+{
+    const struct reach wanted = {label->quant_type, label->rank,
+                                 label->iteration, 0};
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_reach(&reaches[middle], &wanted) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return false;
+    const struct reach *last = &reaches[low - 1];
+    return last->rank == label->rank && label->iteration <= last->to &&
+           !strcmp(last->quant_type, label->quant_type);
+}
+
+static enum tp_status excuse(struct tp_run *run, struct tp_error *err)
+{
+    struct tp_monitor *monitor = &run->monitor;
+    struct reach *reaches = calloc(monitor->alarm_count + 1, sizeof *reaches);
+    monitor->excused = calloc(run->row_count + 1, 1);
+    if (!reaches || !monitor->excused) {
+        free(reaches);
+        return tp_fail_memory(err);
+    }
+    for (size_t i = 0; i < monitor->alarm_count; i++)
+        excuse_series(run, &monitor->alarms[i]);
+    size_t count = find_reaches(monitor, reaches);
+    for (size_t i = 0; i < run->row_count && count; i++)
+        monitor->excused[i] |=
+            is_reached(reaches, count, &run->rows[i].label);
+    free(reaches);
+    return TP_OK;
+}
+
 bool tp_row_excused(const struct tp_run *run, const struct tp_row *row)
 {
     return run->monitor.excused && run->monitor.excused[row - run->rows];
@@ -531,12 +616,5 @@ enum tp_status tp_incidents_make(struct tp_run *run, struct tp_error *err)
         status = group_alarms(monitor, err);
     if (status == TP_OK)
         status = count_all_ranks(monitor, err);
-    if (status != TP_OK)
-        return status;
-    monitor->excused = calloc(run->row_count + 1, 1);
-    if (!monitor->excused)
-        return tp_fail_memory(err);
-    for (size_t i = 0; i < monitor->alarm_count; i++)
-        excuse(run, &monitor->alarms[i]);
-    return TP_OK;
+    return status == TP_OK ? excuse(run, err) : status;
 }
