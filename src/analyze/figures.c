@@ -89,6 +89,11 @@ const struct tp_figure_info tp_figure_table[] = {
     {"by_batch_size", "layer_analysis",
      "Batch sizes against each other, forward pass",
      "tensors of at least two batch sizes", tp_fig_by_batch_size},
+    {"index_amax", "layer_analysis",
+     "Axes whose indices (channels, tokens, heads) lie furthest apart: "
+     "largest and smallest abs_max",
+     "tensors with an outlying index (--dims worst or all)",
+     tp_fig_index_amax},
     {"by_sample", "layer_analysis",
      "Samples against each other, forward pass",
      "tensors of at least two samples", tp_fig_by_sample},
