@@ -231,3 +231,77 @@ Test(series, tables_have_a_row_for_each_value)
     }
     tp_run_clear(&run);
 }
+
+static bool has_note(const struct tp_run *run, const char *words)
+{
+    for (size_t i = 0; i < run->note_count; i++) {
+        if (strstr(run->notes[i], words))
+            return true;
+    }
+    return false;
+}
+
+Test(series, what_is_missing_is_said)
+{
+    struct tp_run run = {0};
+    for (int64_t i = 0; i < 9; i++) {
+        if (i != 5)
+            add(&run, i, 1, 2);
+        if (i < 4)
+            add(&run, i, 1, 2)->label.rank = 1;
+    }
+    add(&run, 5, 1, 2)->label.rank = 2;
+    add(&run, 8, 1, 2)->label.rank = 2;
+    add(&run, -1, 1, 2);
+    add(&run, 3, 1, 2)->label.quant_type = "mxfp8";
+    cr_assert_eq(tp_monitor_make(&run, &retro, NULL, NULL), TP_OK);
+    cr_assert(has_note(&run, "1 tensor has no iteration"));
+    cr_assert(has_note(&run, "rank 0 of hifp8 has no tensor in 1 iteration "
+                             "that other ranks have, the first 5"));
+    cr_assert(has_note(&run, "rank 1 of hifp8 ends with iteration 3, the run "
+                             "with 8"));
+    cr_assert(has_note(&run, "rank 2 of hifp8 has no tensor in 7 iterations "
+                             "that other ranks have, the first 0"));
+    cr_assert(has_note(&run, "mxfp8 has one iteration only"));
+    cr_assert_eq(run.note_count, 5);
+    tp_run_clear(&run);
+}
+
+/* None of these may crash or be called a change. */
+Test(series, short_constant_and_empty_ones_are_no_alarms)
+{
+    struct tp_run run = {0};
+    struct tp_baseline_options options = retro;
+    for (int online = 0; online < 2; online++) {
+        options.online = online == 1;
+        add(&run, 0, 1, 2)->label.layer_idx = 1; /* one iteration */
+        for (int64_t i = 0; i < 20; i++) {
+            add(&run, i, 3, 4)->label.layer_idx = 2;
+            struct tp_row *row = add(&run, i, 1, 2);
+            struct tp_summary nothing = {.counts = {.numel = 2, .values = 2}};
+            row->label.layer_idx = 3;
+            set_summary(&run, row, &nothing);
+        }
+        cr_assert_eq(tp_monitor_make(&run, &options, NULL, NULL), TP_OK);
+        cr_assert_eq(run.monitor.series.count, 3);
+        cr_assert_eq(run.monitor.alarm_count, 0);
+        tp_run_clear(&run);
+    }
+}
+
+/* NaN in every element from the first iteration on: said once. */
+Test(series, all_nan_from_the_start_is_one_incident)
+{
+    struct tp_run run = {0};
+    for (int64_t i = 0; i < 20; i++) {
+        struct tp_row *row = add(&run, i, 3, 4);
+        struct tp_summary nothing = {
+            .counts = {.numel = 2, .values = 2, .nan = 2}};
+        set_summary(&run, row, &nothing);
+    }
+    cr_assert_eq(tp_monitor_make(&run, &retro, NULL, NULL), TP_OK);
+    cr_assert_eq(run.monitor.incident_count, 1);
+    cr_assert_eq(run.monitor.incidents[0].from, 0);
+    cr_assert_eq(run.monitor.incidents[0].consequences, 0);
+    tp_run_clear(&run);
+}
