@@ -36,8 +36,7 @@ static int compare(const void *left, const void *right)
 }
 
 /* Sorted, without repetitions; NULL when out of memory. */
-static struct presence *find_presences(const struct tp_run *run,
-                                       size_t *count)
+static struct presence *find_presences(const struct tp_run *run, size_t *count)
 {
     struct presence *list = calloc(run->row_count + 1, sizeof *list);
     size_t n = 0;
@@ -86,16 +85,15 @@ static size_t count_lacking(const struct rank *rank, const int64_t *all,
     return found;
 }
 
-static void note_rank(struct tp_run *run, struct rank *rank,
-                      const int64_t *all, size_t count, size_t *notes)
+static void note_rank(struct tp_run *run, struct rank *rank, const int64_t *all,
+                      size_t count, size_t *notes)
 {
     int64_t last = rank->first[rank->count - 1].iteration, lacking = -1;
     size_t gaps = count_lacking(rank, all, count, &lacking);
     name_rank(rank);
     if (last < all[count - 1] && (*notes)++ < NOTES_MAX)
         tp_run_note(run,
-                    "%s ends with iteration %" PRId64
-                    ", the run with %" PRId64,
+                    "%s ends with iteration %" PRId64 ", the run with %" PRId64,
                     rank->name, last, all[count - 1]);
     if (gaps && (*notes)++ < NOTES_MAX)
         tp_run_note(run,

@@ -148,8 +148,8 @@ static enum tp_status find_last(const struct tp_monitor *monitor,
     }
     const struct tp_baseline_trace trace = {.alarm = flags};
     memset(flags, 0, series->count);
-    enum tp_status status = tp_monitor_trace(monitor, alarm->series,
-                                             alarm->metric, &trace, err);
+    enum tp_status status =
+        tp_monitor_trace(monitor, alarm->series, alarm->metric, &trace, err);
     for (size_t i = alarm->point; i < series->count; i++) {
         if (flags[i])
             alarm->last = at[i];
@@ -195,13 +195,15 @@ static int order(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-static int compare_runs(const struct tp_run_series *a, const struct tp_run_series *b)
+static int compare_runs(const struct tp_run_series *a,
+                        const struct tp_run_series *b)
 {
     return strcmp(a->label.quant_type, b->label.quant_type);
 }
 
 /* Forward along the layers, then backward against them. */
-static int compare_flow(const struct tp_run_series *a, const struct tp_run_series *b)
+static int compare_flow(const struct tp_run_series *a,
+                        const struct tp_run_series *b)
 {
     bool back = !strcmp(a->label.operation, "backward");
     int result = back - !strcmp(b->label.operation, "backward");
@@ -214,8 +216,7 @@ static int compare_flow(const struct tp_run_series *a, const struct tp_run_serie
         result = order(a->ordinal, b->ordinal);
     if (!result)
         result = -strcmp(a->label.phase, b->label.phase);
-    return result ? result
-                  : strcmp(a->label.tensor_name, b->label.tensor_name);
+    return result ? result : strcmp(a->label.tensor_name, b->label.tensor_name);
 }
 
 static int compare_alarms(const void *left, const void *right)
@@ -241,8 +242,8 @@ static int64_t counter_of(const struct tp_series_set *set,
                           const struct tp_alarm *alarm)
 {
     size_t count;
-    const struct tp_row *const *rows = tp_series_rows(
-        set, &set->series[alarm->series], alarm->point, &count);
+    const struct tp_row *const *rows =
+        tp_series_rows(set, &set->series[alarm->series], alarm->point, &count);
     return count ? rows[0]->label.counter : -1;
 }
 
@@ -259,8 +260,8 @@ static enum tp_status sort_alarms(struct tp_monitor *monitor,
         const struct tp_alarm *alarm = &monitor->alarms[i];
         const struct tp_run_series *series = &set->series[alarm->series];
         ordered[i] = (struct ordered){*alarm, series, counter_of(set, alarm)};
-        counted = counted && (ordered[i].counter >= 0 ||
-                              series->kind != TP_SERIES_TENSOR);
+        counted = counted &&
+                  (ordered[i].counter >= 0 || series->kind != TP_SERIES_TENSOR);
     }
     for (size_t i = 0; i < count && !counted; i++)
         ordered[i].counter = -1;
@@ -280,7 +281,7 @@ static enum tp_status sort_alarms(struct tp_monitor *monitor,
 /* --- incidents ----------------------------------------------- */
 
 static const struct tp_run_series *series_of(const struct tp_monitor *monitor,
-                                         size_t alarm)
+                                             size_t alarm)
 {
     return &monitor->series.series[monitor->alarms[alarm].series];
 }
@@ -431,10 +432,11 @@ static size_t distinct(int64_t *numbers, size_t count)
     return found;
 }
 
-static bool same_place(const struct tp_run_series *a, const struct tp_run_series *b)
+static bool same_place(const struct tp_run_series *a,
+                       const struct tp_run_series *b)
 {
-    return a->kind == b->kind && a->ordinal == b->ordinal &&
-           a->row && b->row && tp_same_place(a->row, b->row);
+    return a->kind == b->kind && a->ordinal == b->ordinal && a->row && b->row &&
+           tp_same_place(a->row, b->row);
 }
 
 /* The ranks of the run that a series belongs to. `ranks` has room for one
@@ -481,7 +483,8 @@ static enum tp_status count_all_ranks(struct tp_monitor *monitor,
         return tp_fail_memory(err);
     for (size_t i = 0; i < monitor->incident_count; i++) {
         struct tp_incident *incident = &monitor->incidents[i];
-        const struct tp_run_series *origin = series_of(monitor, incident->origin);
+        const struct tp_run_series *origin =
+            series_of(monitor, incident->origin);
         if (!known || compare_runs(known, origin) != 0)
             all = ranks_of_run(&monitor->series, origin, ranks);
         known = origin;
@@ -595,8 +598,7 @@ static enum tp_status excuse(struct tp_run *run, struct tp_error *err)
         excuse_series(run, &monitor->alarms[i]);
     size_t count = find_reaches(monitor, reaches);
     for (size_t i = 0; i < run->row_count && count; i++)
-        monitor->excused[i] |=
-            is_reached(reaches, count, &run->rows[i].label);
+        monitor->excused[i] |= is_reached(reaches, count, &run->rows[i].label);
     free(reaches);
     return TP_OK;
 }

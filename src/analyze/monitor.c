@@ -80,11 +80,12 @@ static struct tp_baseline *baseline_of(const struct tp_monitor *monitor,
     return &monitor->baselines[at + metric - series->metric];
 }
 
-static void fit(const struct tp_monitor *monitor,
-                const struct tp_run_series *series, size_t metric,
-                struct scratch *scratch, struct tp_baseline *baseline,
-                const struct tp_baseline_trace *trace)
+static struct tp_baseline fit(const struct tp_monitor *monitor,
+                              const struct tp_run_series *series, size_t metric,
+                              struct scratch *scratch,
+                              const struct tp_baseline_trace *trace)
 {
+    struct tp_baseline baseline;
     const struct tp_series_set *set = &monitor->series;
     const struct tp_series_metric *its = &tp_series_metrics[metric];
     for (size_t i = 0; i < series->count; i++)
@@ -95,7 +96,8 @@ static void fit(const struct tp_monitor *monitor,
         .value = tp_series_values(set, series, metric),
         .floor = scratch->floor,
         .scale = its->scale};
-    tp_baseline_fit(&values, &monitor->options, scratch->fit, baseline, trace);
+    tp_baseline_fit(&values, &monitor->options, scratch->fit, &baseline, trace);
+    return baseline;
 }
 
 /* Which points a tensor's baseline is made from: online those of the
@@ -114,7 +116,7 @@ static void find_healthy(const struct tp_monitor *monitor,
             for (size_t i = known.warmup; i < series->count; i++)
                 bad[i] = 1;
         } else if (known.kind != TP_CHANGE_NONE) {
-            fit(monitor, series, metric, scratch, &known, &trace);
+            fit(monitor, series, metric, scratch, &trace);
             for (size_t i = 0; i < series->count; i++)
                 bad[i] |= scratch->alarm[i];
         }
@@ -157,8 +159,8 @@ static void fit_one(void *context, size_t index, unsigned worker)
         size_t metric = series->metric + k;
         if (metric == drift && series->row)
             measure_drift(monitor, series, metric, scratch);
-        fit(monitor, series, metric, scratch,
-            baseline_of(monitor, series, metric), NULL);
+        *baseline_of(monitor, series, metric) =
+            fit(monitor, series, metric, scratch, NULL);
     }
 }
 
@@ -180,9 +182,9 @@ static double count_tests(const struct tp_series_set *set)
         const struct tp_run_series *series = &set->series[i];
         for (size_t k = 0; k < series->metric_count; k++) {
             size_t metric = series->metric + k;
-            tests += metric == drift ||
-                     has_value(tp_series_values(set, series, metric),
-                               series->count);
+            tests +=
+                metric == drift ||
+                has_value(tp_series_values(set, series, metric), series->count);
         }
     }
     return tests ? (double)tests : 1;
@@ -249,8 +251,8 @@ static struct scratch *scratch_new(const struct tp_series_set *set,
     return scratch;
 }
 
-enum tp_status tp_monitor_fit(struct tp_monitor *monitor,
-                              struct tp_pool *pool, struct tp_error *err)
+enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
+                              struct tp_error *err)
 {
     const struct tp_series_set *set = &monitor->series;
     size_t workers = pool ? tp_pool_size(pool) : 1;
@@ -258,8 +260,7 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor,
     if (!monitor->first)
         return tp_fail_memory(err);
     for (size_t i = 0; i < set->count; i++)
-        monitor->first[i + 1] =
-            monitor->first[i] + set->series[i].metric_count;
+        monitor->first[i + 1] = monitor->first[i] + set->series[i].metric_count;
     monitor->baseline_count = monitor->first[set->count];
     monitor->baselines =
         calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
@@ -286,17 +287,15 @@ const struct tp_baseline *tp_monitor_baseline(const struct tp_monitor *monitor,
     return baseline_of(monitor, its, metric);
 }
 
-enum tp_status tp_monitor_trace(const struct tp_monitor *monitor,
-                                size_t series, size_t metric,
+enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
+                                size_t metric,
                                 const struct tp_baseline_trace *trace,
                                 struct tp_error *err)
 {
-    struct tp_baseline baseline;
     struct scratch *scratch = scratch_new(&monitor->series, 1);
     if (!scratch)
         return tp_fail_memory(err);
-    fit(monitor, &monitor->series.series[series], metric, scratch, &baseline,
-        trace);
+    fit(monitor, &monitor->series.series[series], metric, scratch, trace);
     scratch_clear(scratch, 1);
     return TP_OK;
 }

@@ -51,8 +51,8 @@ static bool is_earlier(const struct tp_row *a, const struct tp_row *b)
  * makes a new one. */
 static enum tp_status add_onset(const struct tp_rule_input *input,
                                 const struct tp_rule *rule,
-                                const struct tp_row *row,
-                                size_t first, const struct tp_row **origins,
+                                const struct tp_row *row, size_t first,
+                                const struct tp_row **origins,
                                 struct tp_error *err)
 {
     struct tp_findings *list = input->findings;

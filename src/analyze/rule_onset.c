@@ -53,7 +53,8 @@ static bool has_followers(const struct tp_incident *incident)
 
 static enum tp_severity level_of(const struct story *s)
 {
-    if (s->alarm->nonfinite || (has_followers(s->incident) && s->incident->firm))
+    if (s->alarm->nonfinite ||
+        (has_followers(s->incident) && s->incident->firm))
         return TP_SEVERITY_HIGH;
     return s->incident->firm ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
 }
@@ -76,8 +77,8 @@ static void add_change(const struct story *s, const struct tp_row *row,
                     tp_change_name(alarm->kind));
     }
     if (alarm->metrics > 1)
-        tp_text_add(text, ", and %zu other number%s of it",
-                    alarm->metrics - 1, alarm->metrics == 2 ? "" : "s");
+        tp_text_add(text, ", and %zu other number%s of it", alarm->metrics - 1,
+                    alarm->metrics == 2 ? "" : "s");
 }
 
 static void add_ranks(const struct story *s, struct tp_text *text)
@@ -99,8 +100,8 @@ static void add_followers(const struct story *s, struct tp_text *text)
     const struct tp_incident *incident = s->incident;
     if (incident->consequences == 0)
         return;
-    tp_text_add(text, "; %zu other tensor%s follow%s",
-                incident->consequences, incident->consequences == 1 ? "" : "s",
+    tp_text_add(text, "; %zu other tensor%s follow%s", incident->consequences,
+                incident->consequences == 1 ? "" : "s",
                 incident->consequences == 1 ? "s" : "");
     if (incident->ranks_all > 1)
         tp_text_add(text, ", on %zu rank%s", incident->ranks_hit,
@@ -134,14 +135,12 @@ static const char *evidence_of(const struct story *s, const struct tp_row *row)
     struct tp_text text = {0};
     add_change(s, row, &text);
     if (s->alarm->iteration - s->alarm->after > 1 && s->alarm->point > 0)
-        tp_text_add(&text, "; began after iteration %" PRId64,
-                    s->alarm->after);
+        tp_text_add(&text, "; began after iteration %" PRId64, s->alarm->after);
     add_ranks(s, &text);
     add_followers(s, &text);
     if (has_followers(s->incident))
         add_first_nonfinite(s, &text);
-    const char *evidence =
-        tp_finding_text(s->input, "%s", tp_text_get(&text));
+    const char *evidence = tp_finding_text(s->input, "%s", tp_text_get(&text));
     tp_text_clear(&text);
     return evidence;
 }
@@ -200,8 +199,8 @@ static enum tp_status tell(const struct story *s, const struct tp_rule *rule,
     finding->baseline = alarm->center;
     finding->spread = alarm->spread;
     finding->deviation = alarm->deviation;
-    finding->excess = isnan(alarm->deviation) ? alarm->value
-                                              : alarm->deviation / sigma;
+    finding->excess =
+        isnan(alarm->deviation) ? alarm->value : alarm->deviation / sigma;
     finding->consequences = (int64_t)incident->consequences;
     finding->evidence = evidence_of(s, &row);
     finding->suggestion = suggestion_of(s);
@@ -217,9 +216,9 @@ enum tp_status tp_rule_incidents(const struct tp_rule_input *input,
     for (size_t i = 0; i < monitor->incident_count && status == TP_OK; i++) {
         const struct tp_incident *incident = &monitor->incidents[i];
         const struct tp_alarm *alarm = &monitor->alarms[incident->origin];
-        const struct story story = {
-            input, incident, alarm, &monitor->series.series[alarm->series],
-            &tp_series_metrics[alarm->metric]};
+        const struct story story = {input, incident, alarm,
+                                    &monitor->series.series[alarm->series],
+                                    &tp_series_metrics[alarm->metric]};
         if (alarm->nonfinite == nonfinite)
             status = tell(&story, rule, err);
     }

@@ -10,10 +10,10 @@
 
 /* --- the metrics ----------------------------------------------- */
 
-#define NUMBER(metric, member)                                   \
-    static double metric(const struct tp_series_point *point)    \
-    {                                                            \
-        return point->numbers.member;                            \
+#define NUMBER(metric, member)                                \
+    static double metric(const struct tp_series_point *point) \
+    {                                                         \
+        return point->numbers.member;                         \
     }
 
 NUMBER(l2_norm, l2_norm)
@@ -32,8 +32,7 @@ static double nonfinite(const struct tp_series_point *point)
 static double zeros(const struct tp_series_point *point)
 {
     const struct tp_counts *counts = &point->counts;
-    return counts->values ? (double)counts->zero / (double)counts->values
-                          : NAN;
+    return counts->values ? (double)counts->zero / (double)counts->values : NAN;
 }
 
 /* Noise over signal: what the target format makes of the tensor. */
@@ -52,7 +51,8 @@ static double value_at(const struct tp_series_set *set,
 
 /* One unit in the last place of the stored dtype. */
 static double ulp(const struct tp_series_set *set,
-                  const struct tp_run_series *series, size_t metric, size_t point)
+                  const struct tp_run_series *series, size_t metric,
+                  size_t point)
 {
     double value = value_at(set, series, metric, point);
     if (!isfinite(value) || value == 0)
@@ -66,8 +66,7 @@ static double of_mean(const struct tp_series_set *set,
                       size_t point)
 {
     (void)metric;
-    double std =
-        value_at(set, series, tp_series_metric_by_name("std"), point);
+    double std = value_at(set, series, tp_series_metric_by_name("std"), point);
     return isfinite(std) ? std / sqrt((double)series->numel) : 0;
 }
 
@@ -155,9 +154,9 @@ double *tp_series_values(const struct tp_series_set *set,
            (metric - series->metric) * series->count;
 }
 
-const struct tp_row *const *
-tp_series_rows(const struct tp_series_set *set, const struct tp_run_series *series,
-               size_t point, size_t *count)
+const struct tp_row *const *tp_series_rows(const struct tp_series_set *set,
+                                           const struct tp_run_series *series,
+                                           size_t point, size_t *count)
 {
     *count = 0;
     if (series->kind != TP_SERIES_TENSOR || !set->row)

@@ -48,7 +48,7 @@ struct tp_series_metric {
     const char *unit;
     enum tp_series_kind kind;
     enum tp_baseline_scale scale;
-    bool only_more;   /* less than the baseline is no fault               */
+    bool only_more; /* less than the baseline is no fault               */
     /* Of a tensor's point; NULL: filled in otherwise. */
     double (*value)(const struct tp_series_point *point);
     /* The smallest spread that means anything at a point; see baseline.h. */
@@ -70,13 +70,13 @@ struct tp_run_series {
     const char *path;      /* inside the file                             */
     int64_t ordinal;
     const struct tp_row *row; /* the first one; NULL: made without rows   */
-    const char *dtype;     /* stored                                      */
-    int precision;         /* its significand bits, the hidden one too    */
-    uint64_t numel;  /* elements of its smallest point                    */
-    size_t first;    /* its points are [first, first + count) of the set  */
+    const char *dtype;        /* stored                                      */
+    int precision;            /* its significand bits, the hidden one too    */
+    uint64_t numel; /* elements of its smallest point                    */
+    size_t first;   /* its points are [first, first + count) of the set  */
     size_t count;
     size_t metric, metric_count; /* its metrics of the table              */
-    size_t value;    /* where its values begin, see tp_series_values       */
+    size_t value; /* where its values begin, see tp_series_values       */
 };
 
 /* All series of a run: tensors by place, ordinal and rank, then layers, then
@@ -84,7 +84,7 @@ struct tp_run_series {
 struct tp_series_set {
     struct tp_run_series *series;
     size_t count;
-    int64_t *at;           /* [points]: iterations, ascending in a series  */
+    int64_t *at; /* [points]: iterations, ascending in a series  */
     size_t point_count;
     double *values;
     const struct tp_row **rows; /* all of the run, see tp_series_sort      */
@@ -94,8 +94,7 @@ struct tp_series_set {
 /* Makes the series of a run; the rows are borrowed. Release with
  * tp_series_clear, also after a failure (TP_E_MEMORY). */
 enum tp_status tp_series_make(const struct tp_run *run,
-                              struct tp_series_set *set,
-                              struct tp_error *err);
+                              struct tp_series_set *set, struct tp_error *err);
 void tp_series_clear(struct tp_series_set *set);
 
 /* The series' iterations, [series->count]. */
@@ -111,9 +110,9 @@ double *tp_series_values(const struct tp_series_set *set,
 size_t tp_series_metric_by_name(const char *name);
 
 /* The rows of a tensor's point: sets *count. None for other kinds. */
-const struct tp_row *const *
-tp_series_rows(const struct tp_series_set *set, const struct tp_run_series *series,
-               size_t point, size_t *count);
+const struct tp_row *const *tp_series_rows(const struct tp_series_set *set,
+                                           const struct tp_run_series *series,
+                                           size_t point, size_t *count);
 
 /*
  * All rows of a run by place, rank, ordinal, iteration and sample: freed by

@@ -12,8 +12,8 @@
 struct maker {
     const struct tp_run *run;
     struct tp_series_set *set;
-    size_t capacity;                 /* of set->series                     */
-    size_t at, row, row_end;         /* capacities of the arrays           */
+    size_t capacity;         /* of set->series                     */
+    size_t at, row, row_end; /* capacities of the arrays           */
     const struct tp_row **gradients[TP_SERIES_KINDS]; /* sorted; owned     */
     size_t gradient_count;
     size_t value_count;
@@ -29,10 +29,10 @@ static void describe(const struct tp_row *row, struct tp_run_series *series)
     series->path = row->path;
     series->dtype = row->dtype;
     /* Integers change by one at least; 53 bits leave that to the data. */
-    series->precision = dtype < TP_DTYPE_COUNT &&
-                                tp_dtype_info(dtype)->significand
-                            ? tp_dtype_info(dtype)->significand
-                            : 53;
+    series->precision =
+        dtype < TP_DTYPE_COUNT && tp_dtype_info(dtype)->significand
+            ? tp_dtype_info(dtype)->significand
+            : 53;
     series->label = row->label;
     series->label.iteration = series->label.sample_idx = -1;
     series->label.counter = series->label.batch_size = -1;
@@ -49,8 +49,8 @@ static enum tp_status begin_series(struct maker *m, enum tp_series_kind kind,
                                    const struct tp_row *row, int64_t ordinal)
 {
     struct tp_series_set *set = m->set;
-    if (tp_grow(&set->series, &m->capacity, set->count + 1,
-                sizeof *set->series, m->err) != TP_OK)
+    if (tp_grow(&set->series, &m->capacity, set->count + 1, sizeof *set->series,
+                m->err) != TP_OK)
         return TP_E_MEMORY;
     struct tp_run_series *series = &set->series[set->count++];
     *series = (struct tp_run_series){.kind = kind, .ordinal = ordinal};
@@ -225,8 +225,8 @@ static enum tp_status sort_gradients(struct maker *m)
 
 /* --- values ----------------------------------------------- */
 
-static void measure(const struct tp_row *const *rows, size_t count,
-                    size_t cast, struct tp_series_point *point)
+static void measure(const struct tp_row *const *rows, size_t count, size_t cast,
+                    struct tp_series_point *point)
 {
     struct tp_quant_error error;
     memset(&point->error, 0, sizeof point->error);
@@ -242,8 +242,7 @@ static void measure(const struct tp_row *const *rows, size_t count,
     struct tp_extrema extrema = rows[0]->packed->extrema;
     for (size_t i = 1; i < count; i++) {
         const struct tp_packed *next = rows[i]->packed;
-        tp_extrema_merge(&extrema, moments.n, &next->extrema,
-                         next->moments.n);
+        tp_extrema_merge(&extrema, moments.n, &next->extrema, next->moments.n);
         tp_moments_merge(&moments, &next->moments);
         tp_counts_merge(&point->counts, &next->counts);
     }
@@ -300,14 +299,15 @@ static int compare_sizes(const void *left, const void *right)
 
 /* How many tensors a point has usually. */
 static enum tp_status usual_size(const struct maker *m,
-                                 const struct tp_run_series *series, size_t *usual)
+                                 const struct tp_run_series *series,
+                                 size_t *usual)
 {
     size_t *sizes = calloc(series->count, sizeof *sizes);
     if (!sizes)
         return tp_fail_memory(m->err);
     for (size_t i = 0; i < series->count; i++)
-        sizes[i] = m->set->row_end[series->first + i] -
-                   m->set->row[series->first + i];
+        sizes[i] =
+            m->set->row_end[series->first + i] - m->set->row[series->first + i];
     qsort(sizes, series->count, sizeof *sizes, compare_sizes);
     *usual = sizes[series->count / 2];
     free(sizes);
@@ -323,15 +323,13 @@ static enum tp_status fill_norms(struct maker *m, struct tp_run_series *series)
     size_t usual = 0;
     if (usual_size(m, series, &usual) != TP_OK)
         return TP_E_MEMORY;
-    series->numel = series->row->counts.values ? series->row->counts.values
-                                               : 1;
+    series->numel = series->row->counts.values ? series->row->counts.values : 1;
     for (size_t i = 0; i < series->count; i++) {
         size_t at = series->first + i;
         size_t rows = set->row_end[at] - set->row[at];
         values[i] = rows != usual
                         ? NAN
-                        : norm(m->gradients[series->kind] + set->row[at],
-                               rows);
+                        : norm(m->gradients[series->kind] + set->row[at], rows);
     }
     return TP_OK;
 }
@@ -359,7 +357,8 @@ static void fill_ratios(const struct tp_series_set *set,
     }
 }
 
-static bool same_model(const struct tp_run_series *a, const struct tp_run_series *b)
+static bool same_model(const struct tp_run_series *a,
+                       const struct tp_run_series *b)
 {
     return a->kind == b->kind && a->label.rank == b->label.rank &&
            !strcmp(a->label.quant_type, b->label.quant_type);
@@ -379,7 +378,8 @@ static enum tp_status fill(struct maker *m)
             status = fill_norms(m, &set->series[i]);
     }
     for (size_t i = 0; i < set->count; i++) {
-        const struct tp_run_series *series = &set->series[i], *next = series + 1;
+        const struct tp_run_series *series = &set->series[i],
+                                   *next = series + 1;
         if (series->kind == TP_SERIES_LAYER)
             fill_ratios(set, series,
                         i + 1 < set->count && same_model(series, next) ? next

@@ -33,18 +33,18 @@ struct baseline_row {
         name, unit, TP_COLUMN_##type, offsetof(structure, member) \
     }
 
-#define PLACE(structure)                                                    \
-    COLUMN("path", "", TEXT, structure, place.path),                        \
-    COLUMN("layer_type", "", TEXT, structure, place.label.layer_type),      \
-    COLUMN("layer_idx", "1", INTEGER, structure, place.label.layer_idx),    \
-    COLUMN("operation", "", TEXT, structure, place.label.operation),        \
-    COLUMN("phase", "", TEXT, structure, place.label.phase),                \
-    COLUMN("component", "", TEXT, structure, place.label.component),        \
-    COLUMN("quant_type", "", TEXT, structure, place.label.quant_type),      \
-    COLUMN("tensor_name", "", TEXT, structure, place.label.tensor_name),    \
-    COLUMN("ordinal", "1", INTEGER, structure, place.ordinal),              \
-    COLUMN("rank", "1", INTEGER, structure, place.label.rank),              \
-    COLUMN("group_idx", "1", INTEGER, structure, place.label.group_idx)
+#define PLACE(structure)                                                     \
+    COLUMN("path", "", TEXT, structure, place.path),                         \
+        COLUMN("layer_type", "", TEXT, structure, place.label.layer_type),   \
+        COLUMN("layer_idx", "1", INTEGER, structure, place.label.layer_idx), \
+        COLUMN("operation", "", TEXT, structure, place.label.operation),     \
+        COLUMN("phase", "", TEXT, structure, place.label.phase),             \
+        COLUMN("component", "", TEXT, structure, place.label.component),     \
+        COLUMN("quant_type", "", TEXT, structure, place.label.quant_type),   \
+        COLUMN("tensor_name", "", TEXT, structure, place.label.tensor_name), \
+        COLUMN("ordinal", "1", INTEGER, structure, place.ordinal),           \
+        COLUMN("rank", "1", INTEGER, structure, place.label.rank),           \
+        COLUMN("group_idx", "1", INTEGER, structure, place.label.group_idx)
 
 static const struct tp_column series_columns[] = {
     PLACE(struct value_row),
@@ -102,8 +102,8 @@ static void make_values(const void *from, size_t first, size_t count,
     const struct tp_series_set *set = &monitor->series;
     struct value_row *rows = made;
     for (size_t done = 0; done < count;) {
-        size_t baseline = find(monitor->value_row, monitor->baseline_count,
-                               first + done);
+        size_t baseline =
+            find(monitor->value_row, monitor->baseline_count, first + done);
         size_t index = find(monitor->first, set->count, baseline);
         const struct tp_run_series *series = &set->series[index];
         size_t metric = series->metric + baseline - monitor->first[index];
@@ -112,8 +112,7 @@ static void make_values(const void *from, size_t first, size_t count,
         struct place place = place_of(series, metric);
         for (; point < series->count && done < count; point++, done++) {
             rows[done] = (struct value_row){place, values[point]};
-            rows[done].place.label.iteration =
-                tp_series_at(set, series)[point];
+            rows[done].place.label.iteration = tp_series_at(set, series)[point];
         }
     }
 }
@@ -153,8 +152,7 @@ static void make_baselines(const void *from, size_t first, size_t count,
 }
 
 void tp_series_tables_make(const struct tp_monitor *monitor,
-                           struct tp_table *series,
-                           struct tp_table *baselines)
+                           struct tp_table *series, struct tp_table *baselines)
 {
     size_t count = monitor->baseline_count;
     *series = (struct tp_table){

@@ -11,7 +11,6 @@
  * made when they are needed. Borrows the monitor.
  */
 void tp_series_tables_make(const struct tp_monitor *monitor,
-                           struct tp_table *series,
-                           struct tp_table *baselines);
+                           struct tp_table *series, struct tp_table *baselines);
 
 #endif

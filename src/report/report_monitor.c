@@ -9,14 +9,14 @@
 #include "report/report.h"
 
 enum {
-    EVERY = 100,           /* iterations between lines that all is well    */
+    EVERY = 100,            /* iterations between lines that all is well    */
     LINES_PER_INCIDENT = 20 /* the rest is in /baselines                   */
 };
 
 /* A line that is to be written. */
 struct line {
     int64_t iteration;
-    size_t number;  /* of the alarm; TP_NONE: a line on the gradient        */
+    size_t number; /* of the alarm; TP_NONE: a line on the gradient        */
     size_t series;
     size_t metric;
     size_t point;
@@ -53,8 +53,7 @@ static void add_line(struct lines *l, struct line line)
 
 /* --- the words ----------------------------------------------- */
 
-static void add_series(const struct tp_run_series *series,
-                       struct tp_text *text)
+static void add_series(const struct tp_run_series *series, struct tp_text *text)
 {
     const struct tp_label *label = &series->label;
     const char *const words[] = {label->quant_type, label->layer_type,
@@ -147,8 +146,7 @@ static void write_alarm(struct lines *l, const struct line *line)
     if (!isnan(alarm->deviation))
         tp_text_add(l->text, " | Deviation: %.3g sigma", alarm->deviation);
     if (incident->origin == line->number && incident->members > 1)
-        tp_text_add(l->text, " | origin of %zu others",
-                    incident->members - 1);
+        tp_text_add(l->text, " | origin of %zu others", incident->members - 1);
     tp_text_add(l->text, alarm->weak ? " | few iterations\n" : "\n");
 }
 
@@ -180,8 +178,8 @@ static void add_gradient_lines(struct lines *l, size_t index)
     const int64_t *at = tp_series_at(&l->monitor->series, series);
     for (size_t i = 0; i < series->count; i++) {
         if (i == 0 || i + 1 == series->count || at[i] % EVERY == 0)
-            add_line(l, (struct line){at[i], TP_NONE, index, series->metric,
-                                      i});
+            add_line(l,
+                     (struct line){at[i], TP_NONE, index, series->metric, i});
     }
 }
 
@@ -295,8 +293,9 @@ void tp_report_monitor(const struct tp_run *run, struct tp_text *text)
         left_out = add_alarm_lines(&l);
     write_lines(&l);
     if (left_out)
-        tp_text_add(text, "... and %zu more alarms of these incidents in "
-                          "/baselines\n",
+        tp_text_add(text,
+                    "... and %zu more alarms of these incidents in "
+                    "/baselines\n",
                     left_out);
     free(l.lines);
 }

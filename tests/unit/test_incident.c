@@ -46,8 +46,8 @@ static void begin(struct tp_run *run)
     for (size_t i = 0; i < count; i++)
         monitor->first[i + 1] =
             monitor->first[i] + monitor->series.series[i].metric_count;
-    monitor->baselines = calloc(monitor->first[count] + 1,
-                                sizeof *monitor->baselines);
+    monitor->baselines =
+        calloc(monitor->first[count] + 1, sizeof *monitor->baselines);
 }
 
 static size_t series_of(const struct tp_run *run, const struct tensor *tensor)
@@ -186,8 +186,8 @@ Test(incident, improvements_are_no_alarms)
     struct tp_monitor *monitor = &run.monitor;
     size_t overflow = tp_series_metric_by_name("overflow_ratio");
     struct tp_baseline *better =
-        &monitor->baselines[monitor->first[series_of(&run, &plain[0])] +
-                            overflow];
+        &monitor
+             ->baselines[monitor->first[series_of(&run, &plain[0])] + overflow];
     *better = (struct tp_baseline){.center = 0.5,
                                    .spread = 0.01,
                                    .kind = TP_CHANGE_SHIFT,
@@ -364,8 +364,8 @@ Test(incident, runs_are_told_apart)
     begin(&run);
     struct tp_monitor *monitor = &run.monitor;
     for (size_t i = 0; i < monitor->series.count; i++) {
-        bool other = strcmp(monitor->series.series[i].label.quant_type,
-                            "mxfp8") != 0;
+        bool other =
+            strcmp(monitor->series.series[i].label.quant_type, "mxfp8") != 0;
         monitor->baselines[monitor->first[i]] =
             (struct tp_baseline){.center = 1,
                                  .spread = 0.1,

@@ -208,8 +208,8 @@ Test(series, tables_have_a_row_for_each_value)
     cr_assert_eq(table->row_count, 2 * 7 * 6);
     cr_assert_eq(tables.tables[TP_TABLE_BASELINES].row_count, 2 * 7);
     for (size_t first = 0; first < table->row_count; first += 5) {
-        size_t count = table->row_count - first < 5 ? table->row_count - first
-                                                    : 5;
+        size_t count =
+            table->row_count - first < 5 ? table->row_count - first : 5;
         void *room = calloc(count, table->row_size);
         struct tp_table window = tp_table_window(table, first, count, room);
         for (size_t i = 0; i < count; i++) {
