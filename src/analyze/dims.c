@@ -13,9 +13,15 @@ const char *tp_dim_risk_name(enum tp_dim_risk risk)
     return names[risk];
 }
 
+/* Of a part of a complex one; 0: integers. */
+static int significand(enum tp_dtype dtype)
+{
+    return tp_dtype_info(tp_dtype_info(dtype)->real)->significand;
+}
+
 enum tp_dim_risk tp_dim_risk_of(enum tp_dtype dtype, double ratio)
 {
-    int p = tp_dtype_info(tp_dtype_info(dtype)->real)->significand;
+    int p = significand(dtype);
     if (p == 0)
         return TP_DIM_LOW;
     return ratio > ldexp(1, p + 1)   ? TP_DIM_HIGH
@@ -52,6 +58,27 @@ void tp_dims_clear(struct tp_dims_room *room)
     free(room->dims.axes);
     free(room->indices);
     memset(room, 0, sizeof *room);
+}
+
+bool tp_dim_is_dead(const struct tp_dim_axis *axis,
+                    const struct tp_dim_index *index)
+{
+    return index->count == axis->values && tp_dim_abs_max(index) == 0;
+}
+
+bool tp_dim_is_outlier(const struct tp_dim_axis *axis,
+                       const struct tp_dim_index *index)
+{
+    return tp_dim_abs_max(index) >= axis->limit;
+}
+
+double tp_dim_excess(enum tp_dtype dtype, const struct tp_dim_axis *axis)
+{
+    int p = significand(dtype);
+    if (p == 0 || !(axis->ratio > 0))
+        return 0;
+    double chance = pow((double)axis->length, 1 / (double)axis->values);
+    return axis->ratio / chance / ldexp(1, p + 1);
 }
 
 bool tp_dim_is_notable(const struct tp_dim_axis *axis)
@@ -169,13 +196,20 @@ static bool wants(const struct list *list, double its, int sign)
            sign * its > sign * height(&list->items[TP_DIM_KEPT - 1]);
 }
 
+static bool is_dead(const struct tp_dim_ranker *ranker,
+                    const struct tp_dim_cell *cell, double abs_max)
+{
+    return abs_max == 0 && (uint64_t)cell->n == ranker->units.values;
+}
+
 /* Puts a cell into the lists, where it may belong. */
 static void place(struct tp_dim_ranker *ranker, const struct tp_dim_cell *cell,
                   double abs_max)
 {
     bool high = wants(&ranker->high, abs_max, 1);
     bool low = abs_max > 0 && wants(&ranker->low, abs_max, -1);
-    bool zero = abs_max == 0 && ranker->zero.count < TP_DIM_KEPT;
+    bool zero = is_dead(ranker, cell, abs_max) &&
+                ranker->zero.count < TP_DIM_KEPT;
     if (!high && !low && !zero)
         return;
     struct tp_dim_index item = numbers_of(cell, &ranker->units, ranker->next);
@@ -187,11 +221,12 @@ static void place(struct tp_dim_ranker *ranker, const struct tp_dim_cell *cell,
         ranker->zero.items[ranker->zero.count++] = item;
 }
 
-/* Counts `count` indices of this height. */
-static void count_height(struct tp_dim_ranker *ranker, double abs_max,
-                         uint64_t count)
+/* Counts `count` such cells. */
+static void count_cell(struct tp_dim_ranker *ranker,
+                       const struct tp_dim_cell *cell, double abs_max,
+                       uint64_t count)
 {
-    if (abs_max == 0)
+    if (is_dead(ranker, cell, abs_max))
         ranker->dead += count;
     if (!(abs_max > 0))
         return;
@@ -214,7 +249,7 @@ void tp_dim_ranker_add(struct tp_dim_ranker *ranker,
     for (size_t i = 0; i < cells->length; i++, ranker->next++) {
         const struct tp_dim_cell cell = tp_dim_cells_get(cells, i);
         double abs_max = height_of(&cell);
-        count_height(ranker, abs_max, 1);
+        count_cell(ranker, &cell, abs_max, 1);
         place(ranker, &cell, abs_max);
     }
 }
@@ -224,7 +259,7 @@ void tp_dim_ranker_add_same(struct tp_dim_ranker *ranker,
 {
     double abs_max = height_of(cell);
     uint64_t shown = count < TP_DIM_KEPT ? count : TP_DIM_KEPT;
-    count_height(ranker, abs_max, count);
+    count_cell(ranker, cell, abs_max, count);
     for (uint64_t i = 0; i < shown; i++, ranker->next++)
         place(ranker, cell, abs_max);
     ranker->next += (int64_t)(count - shown);
@@ -324,6 +359,7 @@ size_t tp_dim_ranker_finish(const struct tp_dim_ranker *ranker, size_t keep,
     size_t dead = (keep + 7) / 8;
     dead = ranker->zero.count < dead ? ranker->zero.count : dead;
     axis->length = ranker->next;
+    axis->values = ranker->units.values * ranker->units.repeat;
     axis->ratio = ranker->live ? ranker->largest / ranker->smallest : NAN;
     axis->dead = ranker->dead;
     axis->outliers = 0;

@@ -51,7 +51,7 @@ double tp_dim_abs_max(const struct tp_dim_index *index);
 double tp_dim_l2_norm(const struct tp_dim_index *index);
 
 /*
- * One axis. An index is dead when all its elements are zero. It is an outlier
+ * One axis. An index is dead when all its values are zero. It is an outlier
  * when its abs_max exceeds the median index by more than 3 binades (what is
  * scaled along with it loses as many bits, all of the fraction of E4M3) and
  * by more than 5 robust standard deviations, in log2 (what a heavy-tailed
@@ -62,6 +62,7 @@ struct tp_dim_axis {
     int axis;
     enum tp_dim_risk risk;
     int64_t length;
+    uint64_t values; /* of an index, finite or not                         */
     double ratio;
     double median; /* of the abs_max that are not 0: begin of its bin; NaN  */
     double limit;  /* what outliers reach; infinite: there can be none      */
@@ -102,9 +103,31 @@ const struct tp_dims *tp_dims_pack(const struct tp_dims *dims,
                                    enum tp_dims_mode mode,
                                    struct tp_arena *arena);
 
+/* Whether an index of the axis is dead, or an outlier. */
+bool tp_dim_is_dead(const struct tp_dim_axis *axis,
+                    const struct tp_dim_index *index);
+bool tp_dim_is_outlier(const struct tp_dim_axis *axis,
+                       const struct tp_dim_index *index);
+
+/*
+ * How far the ratio exceeds what is HIGH and what chance gives: above 1 the
+ * indices themselves differ. Where N indices have n values each, all drawn
+ * alike from a density that does not vanish at zero, the least abs_max of an
+ * index is about N^(1/n) times below the usual one, so the limit of HIGH is
+ * raised as much. 0 for integers and for all zeros.
+ */
+double tp_dim_excess(enum tp_dtype dtype, const struct tp_dim_axis *axis);
+
 /* Whether something is to be said of an axis: a risk above LOW, outliers or
  * dead indices. */
 bool tp_dim_is_notable(const struct tp_dim_axis *axis);
+
+/*
+ * What to do about an axis, in plain words; "none needed" of one that is not
+ * notable. Replaces what is in `text`. `dtype` is the name of the stored one.
+ */
+void tp_dim_advice(const struct tp_dim_axis *axis, const char *dtype,
+                   struct tp_text *text);
 
 /* --- ranking -------------------------------------------------------------- */
 
@@ -117,7 +140,8 @@ struct tp_dim_ranker *tp_dim_ranker_new(void);
 /* How cells become numbers. */
 struct tp_dim_units {
     int64_t scale;   /* of the cells, see stats/dims.h                     */
-    uint64_t repeat; /* each element stands for so many                    */
+    uint64_t repeat; /* each value stands for so many                      */
+    uint64_t values; /* of an index, finite or not, before they are repeated */
 };
 
 /* Forgets everything, for an axis whose cells are in these units. */

@@ -96,8 +96,8 @@ static void describe_index(const struct tp_dim_axis *axis, size_t kept,
     made->l2_norm = tp_dim_l2_norm(&made->index);
     made->ratio = NAN;
     made->risk = "";
-    made->outliers = made->abs_max >= axis->limit;
-    made->dead = made->abs_max == 0;
+    made->outliers = tp_dim_is_outlier(axis, &made->index);
+    made->dead = tp_dim_is_dead(axis, &made->index);
 }
 
 static void make_rows(const void *from, size_t first, size_t count, void *made)

@@ -31,6 +31,10 @@ const struct tp_rule tp_rules[] = {
      "low, or medium when it is also below 10 dB, or more than 10 dB below "
      "the median of its place",
      tp_rule_sqnr},
+    {"dims",
+     "most tensors of a place have an axis of HIGH risk, more so than chance "
+     "gives: medium; outlier channels or dead ones: low",
+     tp_rule_dims},
     {NULL, NULL, NULL},
 };
 

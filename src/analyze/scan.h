@@ -18,9 +18,9 @@
  * CRC-32 is verified and codes (and MX blocks) are counted. Wider values are
  * read two or three times, because exact quantiles take digits of the values
  * one after another; NVFP4, MX blocks wider than a piece, and statistics by
- * index cost one more reading each. A storage shown only in part, or swapped, is read once more for
- * its checksum. Large tensors are split over the pool in fixed ranges, so
- * that the result does not depend on the number of jobs.
+ * index cost one more reading each. A storage shown only in part, or swapped,
+ * is read once more for its checksum. Large tensors are split over the pool
+ * in fixed ranges, so that the result does not depend on the number of jobs.
  *
  * Block formats judge real floating tensors only, in blocks along the last
  * axis; elementwise ones judge complex tensors too, each part as a value.

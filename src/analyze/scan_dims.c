@@ -27,7 +27,10 @@
 enum {
     /* The longest axis whose cells (40 bytes each) are kept as a whole where
      * another axis can be cut. */
-    LONG = 1 << 16
+    LONG = 1 << 16,
+    /* Rows of which the columns are added up at once. Merging them into the
+     * cells costs as much as adding three rows. */
+    TILE_ROWS = 16
 };
 
 struct axis {
@@ -50,7 +53,7 @@ struct dims {
     int inner; /* the first that is among the columns                      */
     int cut;   /* the one that is cut                                      */
     int64_t share; /* of it in a slab                                       */
-    struct tp_dim_units units;
+    int64_t scale; /* of the cells                                         */
     bool finite;
     struct slab whole; /* not the axis that is cut                         */
     struct tp_dim_cell all; /* everything, if `same`                        */
@@ -225,20 +228,20 @@ static struct tp_dim_matrix matrix_of(const struct reading *r,
 {
     const struct dims *dims = r->dims;
     return (struct tp_dim_matrix){.dtype = dims->scan->real,
-                                  .scale = dims->units.scale,
+                                  .scale = dims->scale,
                                   .finite = dims->finite,
                                   .codes = codes,
                                   .rows = rows,
                                   .columns = columns};
 }
 
-/* Rows that fit a piece: several at a time. */
+/* Rows of which many fit a piece, or that are in memory. */
 static enum tp_status read_rows(struct reading *r, int64_t rows)
 {
     const struct scan *scan = r->dims->scan;
     int64_t elements = r->columns / (int64_t)scan->parts;
     size_t bytes = (size_t)elements * scan->size;
-    int64_t step = (int64_t)(PIECE_BYTES / bytes);
+    int64_t step = r->dims->codes ? rows : (int64_t)(PIECE_BYTES / bytes);
     for (int64_t at = 0; at < rows; at += step) {
         const unsigned char *codes;
         int64_t n = rows - at < step ? rows - at : step;
@@ -259,27 +262,44 @@ static enum tp_status read_rows(struct reading *r, int64_t rows)
     return TP_OK;
 }
 
-/* Rows that do not: one after the other, in pieces. */
+/* Reads columns [at, at + n) of some rows into one piece; in elements. */
+static enum tp_status fetch_tile(struct reading *r, int64_t row, int64_t rows,
+                                 int64_t at, int64_t n)
+{
+    const struct scan *scan = r->dims->scan;
+    int64_t elements = r->columns / (int64_t)scan->parts;
+    unsigned char *to = r->worker->piece;
+    enum tp_status status = tp_scan_go_on(scan->scanner, r->err);
+    for (int64_t i = 0; i < rows && status == TP_OK; i++) {
+        status = tp_walk_read(&r->walk, (row + i) * elements + at, (size_t)n,
+                              to, r->worker->walk, r->err);
+        to += (size_t)n * scan->size;
+    }
+    return status;
+}
+
+/* Wide rows: some of them side by side, in tiles that fit a piece. */
 static enum tp_status read_wide_rows(struct reading *r, int64_t rows)
 {
     const struct scan *scan = r->dims->scan;
     int64_t elements = r->columns / (int64_t)scan->parts;
-    int64_t step = (int64_t)(PIECE_BYTES / scan->size);
-    for (int64_t row = 0; row < rows; row++) {
-        struct tp_dim_cell cell = {0};
+    int64_t step = (int64_t)(PIECE_BYTES / TILE_ROWS / scan->size);
+    for (int64_t row = 0; row < rows; row += TILE_ROWS) {
+        struct tp_dim_cell cells[TILE_ROWS] = {{0}};
+        int64_t some = rows - row < TILE_ROWS ? rows - row : TILE_ROWS;
         for (int64_t at = 0; at < elements; at += step) {
-            const unsigned char *codes;
             int64_t n = elements - at < step ? elements - at : step;
-            enum tp_status status =
-                fetch(r, row * elements + at, n, &codes);
+            enum tp_status status = fetch_tile(r, row, some, at, n);
             if (status != TP_OK)
                 return status;
             const struct tp_dim_matrix matrix =
-                matrix_of(r, codes, 1, (size_t)n * scan->parts);
+                matrix_of(r, r->worker->piece, (size_t)some,
+                          (size_t)n * scan->parts);
             tp_dims_add(&matrix, &r->slab->columns,
-                        (size_t)at * scan->parts, &cell);
+                        (size_t)at * scan->parts, cells);
         }
-        add_row(r->dims, r->slab, &r->rows, cell);
+        for (int64_t i = 0; i < some; i++)
+            add_row(r->dims, r->slab, &r->rows, cells[i]);
     }
     return TP_OK;
 }
@@ -323,8 +343,9 @@ static enum tp_status read_slab(const struct dims *dims, size_t number,
         (!r.walk.dense && !tp_scan_provide(&r.worker->walk, TP_CHUNK_BYTES)))
         return tp_fail_memory(err);
     size_t bytes = (size_t)r.columns / scan->parts * scan->size;
-    enum tp_status status = bytes <= PIECE_BYTES ? read_rows(&r, rows)
-                                                 : read_wide_rows(&r, rows);
+    bool wide = !dims->codes && bytes > PIECE_BYTES / TILE_ROWS;
+    enum tp_status status =
+        wide ? read_wide_rows(&r, rows) : read_rows(&r, rows);
     if (status == TP_OK && !columns_are_an_axis(dims))
         part_columns(dims, slab);
     return status;
@@ -416,6 +437,18 @@ static bool is_analysed(const struct tp_tensor *tensor, int axis)
            tensor->numel / tensor->shape[axis] > 1;
 }
 
+/* Of the cells of a walked axis, or of all there is. */
+static struct tp_dim_units units_of(const struct dims *dims, int axis)
+{
+    const struct scan *scan = dims->scan;
+    uint64_t length =
+        axis < dims->count && dims->axes[axis].number >= 0
+            ? (uint64_t)dims->axes[axis].length : 1;
+    return (struct tp_dim_units){.scale = dims->scale,
+                                 .repeat = scan->walk.repeat,
+                                 .values = scan->codes / length};
+}
+
 /* Ranks the indices of an axis of the tensor. */
 static void finish_axis(struct dims *dims, size_t keep,
                         struct tp_dim_axis *axis, struct tp_dim_index *worst)
@@ -423,7 +456,7 @@ static void finish_axis(struct dims *dims, size_t keep,
     const struct tp_tensor *tensor = dims->scan->tensor;
     int at = find_axis(dims, axis->axis);
     struct tp_dim_ranker *ranker = dims->ranker[at == dims->cut ? 0 : 1];
-    struct tp_dim_units units = dims->units;
+    struct tp_dim_units units = units_of(dims, at);
     uint64_t length = (uint64_t)tensor->shape[axis->axis];
     if (at == dims->count) {
         units.repeat /= length;
@@ -457,13 +490,13 @@ static void set_up(struct dims *dims)
     const struct scan *scan = dims->scan;
     const struct tp_counts *counts = &scan->result->summary.counts;
     dims->finite = counts->nan + counts->pos_inf + counts->neg_inf == 0;
-    dims->units = (struct tp_dim_units){scan->result->summary.moments.scale,
-                                        scan->walk.repeat};
+    dims->scale = scan->result->summary.moments.scale;
     dims->same = scan->walk.repeat > 1;
     take_axes(dims);
     choose_cut(dims);
     choose_columns(dims);
-    tp_dim_ranker_begin(dims->ranker[0], &dims->units);
+    const struct tp_dim_units units = units_of(dims, dims->cut);
+    tp_dim_ranker_begin(dims->ranker[0], &units);
     for (int i = 0; i < dims->count; i++)
         dims->whole.length[i] = i == dims->cut ? 0 : dims->axes[i].length;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/report_dims.h"
 #include "report/report_monitor.h"
 #include "report/report_quant.h"
 #include "stats/stats.h"
@@ -383,4 +384,5 @@ void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text)
             tp_text_add(text, "%.9g\n",
                         tp_stat_real(stat, &row->counts, &row->numbers));
     }
+    tp_report_dims_text(row, text);
 }

@@ -90,16 +90,15 @@ def axis_of(x, axis, dtype):
     first = outlier_bin(live)
     outliers = 0 if first is None else int((bins_of(live) >= first).sum())
     return {"dim_ratio": ratio, "risk": risk, "outliers": outliers,
-            "dead": int((heights == 0).sum())}, heights, s, first
+            "dead": int((s == 0).all(axis=1).sum())}, heights, s, first
 
 
-def wanted_indices(heights, kept):
+def wanted_indices(heights, dead, kept):
     """The indices a choice of `kept` holds, worst first."""
     order = sorted(range(len(heights)), key=lambda i: (-heights[i], i))
     if len(heights) <= kept:
         return order
     chosen = order[:(kept + 1) // 2]
-    dead = [i for i in range(len(heights)) if heights[i] == 0]
     low = sorted((i for i in range(len(heights)) if heights[i] > 0),
                  key=lambda i: (heights[i], i))
     room = kept - min(len(dead), (kept + 7) // 8)
@@ -144,7 +143,8 @@ def check_axis(rows, x, dtype, where, every, result):
     if not every and not notable:
         result.compare(where, "indices", len(rows), 0)
         return
-    want = wanted_indices(heights, max(len(rows), min(4, len(heights))))
+    dead = list(np.flatnonzero((slices == 0).all(axis=1)))
+    want = wanted_indices(heights, dead, max(len(rows), min(4, len(heights))))
     result.compare(where, "indices", list(map(int, rows["index"])) == want, 1)
     for row in rows:
         check_index(row, slices[int(row["index"])], heights, first,
@@ -162,7 +162,7 @@ def check_index(row, values, heights, first, where, result):
     outlier = height > 0 and first is not None and \
         bins_of(np.array([height]))[0] >= first
     result.compare(where, "outliers", int(row["outliers"]), int(outlier))
-    result.compare(where, "dead", int(row["dead"]), int(height == 0))
+    result.compare(where, "dead", int(row["dead"]), int((values == 0).all()))
 
 
 def main():
