@@ -10,7 +10,11 @@
  * saved, begins an incident. Its origin is the first change of that iteration
  * in the data's flow, a weak one too: what follows bears it out. Whatever
  * changes in the same run until --alert_window iterations pass without a
- * further one is a consequence. All other alarms stand alone.
+ * further one is a consequence.
+ *
+ * Of what is left, weak changes bear each other out when three of a rank come
+ * in one iteration, and drifts that begin within a window of each other are
+ * told as one. All other alarms stand alone.
  */
 #include "analyze/incident.h"
 
@@ -303,26 +307,27 @@ static bool is_firm(const struct tp_monitor *monitor, size_t alarm)
            its->kind != TP_CHANGE_DRIFT;
 }
 
-/* Whether another tensor of the rank changes when this one does, or in the
- * next iteration that has alarms at all. */
-static bool is_followed(const struct tp_monitor *monitor, size_t alarm)
+/* How many other tensors of the rank change when this one does, or up to
+ * `later` iterations after it. Stops counting at `enough`. */
+static size_t count_followers(const struct tp_monitor *monitor, size_t alarm,
+                              int64_t later, size_t enough)
 {
     const struct tp_alarm *its = &monitor->alarms[alarm];
-    size_t first = alarm;
+    size_t first = alarm, count = 0;
     while (first > 0 && same_run(monitor, first - 1, alarm) &&
            monitor->alarms[first - 1].iteration == its->iteration)
         first--;
-    for (size_t i = first; i < monitor->alarm_count; i++) {
+    for (size_t i = first; i < monitor->alarm_count && count < enough; i++) {
         const struct tp_alarm *next = &monitor->alarms[i];
         if (!same_run(monitor, i, alarm) ||
-            next->iteration > its->iteration + 1)
-            return false;
-        if (i != alarm && is_tensor(monitor, i) && next->incident == TP_NONE &&
-            series_of(monitor, i)->label.rank ==
-                series_of(monitor, alarm)->label.rank)
-            return true;
+            next->iteration > its->iteration + later)
+            break;
+        count += i != alarm && is_tensor(monitor, i) &&
+                 next->incident == TP_NONE &&
+                 series_of(monitor, i)->label.rank ==
+                     series_of(monitor, alarm)->label.rank;
     }
-    return false;
+    return count;
 }
 
 /* The first alarm of the firm one's time in the data's flow. */
@@ -372,11 +377,18 @@ static void join(struct tp_monitor *monitor, size_t alarm)
     incident->consequences += is_tensor(monitor, alarm);
 }
 
-/* Everything from the origin on until the window passes without an alarm. */
+static bool is_drift(const struct tp_alarm *alarm)
+{
+    return alarm->kind == TP_CHANGE_DRIFT;
+}
+
+/* Everything from the origin on until the window passes without an alarm; of
+ * a drift, only drifts. */
 static void spread(struct tp_monitor *monitor, size_t origin)
 {
     int64_t window = (int64_t)monitor->options.alert_window;
     int64_t newest = monitor->alarms[origin].iteration;
+    bool drifts = is_drift(&monitor->alarms[origin]);
     size_t i = origin + 1;
     while (i > 0 && same_run(monitor, i - 1, origin) &&
            monitor->alarms[i - 1].iteration == newest)
@@ -385,29 +397,60 @@ static void spread(struct tp_monitor *monitor, size_t origin)
         const struct tp_alarm *alarm = &monitor->alarms[i];
         if (alarm->iteration - newest > window)
             break;
-        if (alarm->incident != TP_NONE)
+        if (alarm->incident != TP_NONE || (drifts && !is_drift(alarm)))
             continue;
         newest = alarm->iteration;
         join(monitor, i);
     }
 }
 
-static enum tp_status group_alarms(struct tp_monitor *monitor,
-                                   struct tp_error *err)
+/* Which alarms begin an incident, in the order in which this is asked. */
+static bool begins_firmly(const struct tp_monitor *monitor, size_t alarm)
+{
+    return is_firm(monitor, alarm) &&
+           (monitor->alarms[alarm].nonfinite ||
+            count_followers(monitor, alarm, 1, 1) > 0);
+}
+
+static bool begins_weakly(const struct tp_monitor *monitor, size_t alarm)
+{
+    return is_tensor(monitor, alarm) && monitor->alarms[alarm].weak &&
+           !is_drift(&monitor->alarms[alarm]) &&
+           count_followers(monitor, alarm, 0, 2) == 2;
+}
+
+static bool begins_drifting(const struct tp_monitor *monitor, size_t alarm)
+{
+    return is_drift(&monitor->alarms[alarm]);
+}
+
+static enum tp_status group_by(struct tp_monitor *monitor,
+                               bool (*begins)(const struct tp_monitor *monitor,
+                                              size_t alarm),
+                               struct tp_error *err)
 {
     enum tp_status status = TP_OK;
     size_t count = monitor->alarm_count;
     for (size_t i = 0; i < count && status == TP_OK; i++) {
-        const struct tp_alarm *alarm = &monitor->alarms[i];
-        if (alarm->incident != TP_NONE || !is_firm(monitor, i) ||
-            !(alarm->nonfinite || is_followed(monitor, i)))
+        if (monitor->alarms[i].incident != TP_NONE || !begins(monitor, i))
             continue;
-        size_t origin = find_origin(monitor, i);
+        size_t origin = begins == begins_firmly ? find_origin(monitor, i) : i;
         status = begin_incident(monitor, origin, err);
         if (status == TP_OK)
             spread(monitor, origin);
     }
-    for (size_t i = 0; i < count && status == TP_OK; i++) {
+    return status;
+}
+
+static enum tp_status group_alarms(struct tp_monitor *monitor,
+                                   struct tp_error *err)
+{
+    enum tp_status status = group_by(monitor, begins_firmly, err);
+    if (status == TP_OK)
+        status = group_by(monitor, begins_weakly, err);
+    if (status == TP_OK)
+        status = group_by(monitor, begins_drifting, err);
+    for (size_t i = 0; i < monitor->alarm_count && status == TP_OK; i++) {
         if (monitor->alarms[i].incident == TP_NONE)
             status = begin_incident(monitor, i, err);
     }
@@ -499,8 +542,16 @@ static enum tp_status count_all_ranks(struct tp_monitor *monitor,
 
 /* --- what is excused ----------------------------------------------- */
 
-/* The rows of a changed series while its incident lasts, unless that is a
- * weak statement. */
+/* Whether an incident explains the losses of what it changed: a drift may be
+ * one, and a single weak statement is too little. */
+static bool explains(const struct tp_monitor *monitor,
+                     const struct tp_incident *incident)
+{
+    return !is_drift(&monitor->alarms[incident->origin]) &&
+           (incident->firm || incident->members > 1);
+}
+
+/* The rows of a changed series while its incident lasts. */
 static void excuse_series(struct tp_run *run, const struct tp_alarm *alarm)
 {
     const struct tp_monitor *monitor = &run->monitor;
@@ -508,7 +559,9 @@ static void excuse_series(struct tp_run *run, const struct tp_alarm *alarm)
     const struct tp_run_series *series = &set->series[alarm->series];
     const struct tp_incident *incident = &monitor->incidents[alarm->incident];
     const int64_t *at = tp_series_at(set, series);
-    for (size_t i = 0; i < series->count && incident->firm; i++) {
+    if (!explains(monitor, incident))
+        return;
+    for (size_t i = 0; i < series->count; i++) {
         size_t count;
         const struct tp_row *const *rows =
             tp_series_rows(set, series, i, &count);
@@ -546,7 +599,7 @@ static size_t find_reaches(const struct tp_monitor *monitor,
         const struct tp_incident *incident =
             &monitor->incidents[alarm->incident];
         const struct tp_label *label = &series_of(monitor, i)->label;
-        if (incident->members > 1 && incident->firm)
+        if (incident->members > 1 && explains(monitor, incident))
             reaches[n++] = (struct reach){
                 label->quant_type, label->rank, incident->from,
                 alarm->iteration + (int64_t)monitor->options.alert_window};

@@ -51,12 +51,18 @@ static bool has_followers(const struct tp_incident *incident)
     return incident->members > 1;
 }
 
+static bool is_drift(const struct story *s)
+{
+    return s->alarm->kind == TP_CHANGE_DRIFT;
+}
+
 static enum tp_severity level_of(const struct story *s)
 {
-    if (s->alarm->nonfinite ||
-        (has_followers(s->incident) && s->incident->firm))
+    bool firm = s->incident->firm, followed = has_followers(s->incident);
+    if (s->alarm->nonfinite || (followed && firm && !is_drift(s)))
         return TP_SEVERITY_HIGH;
-    return s->incident->firm ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
+    return firm || (followed && !is_drift(s)) ? TP_SEVERITY_MEDIUM
+                                              : TP_SEVERITY_LOW;
 }
 
 static void add_change(const struct story *s, const struct tp_row *row,
@@ -161,7 +167,7 @@ static const char *suggestion_of(const struct story *s)
 {
     const struct tp_label *label = &s->series->label;
     const char *ranks = where_to_look(s);
-    if (s->alarm->kind == TP_CHANGE_DRIFT)
+    if (is_drift(s))
         return "it moves slowly, beyond its trend: watch it, and look at what "
                "changed when it began";
     if (s->series->kind != TP_SERIES_TENSOR)
@@ -191,7 +197,7 @@ static enum tp_status tell(const struct story *s, const struct tp_rule *rule,
     const struct tp_alarm *alarm = s->alarm;
     double sigma = s->input->run->monitor.options.sigma;
     finding->level = level_of(s);
-    finding->origin = has_followers(incident);
+    finding->origin = has_followers(incident) && !is_drift(s);
     if (incident->ranks > 1 && incident->ranks == incident->ranks_all)
         finding->rank = -1;
     finding->metric = s->metric->name;

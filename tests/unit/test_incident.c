@@ -380,3 +380,43 @@ Test(incident, runs_are_told_apart)
     cr_assert_eq(incident[1].consequences, 1);
     tp_run_clear(&run);
 }
+
+/* Three weak changes at once bear each other out; two do not. */
+Test(incident, weak_changes_bear_each_other_out)
+{
+    struct tp_run run = {0};
+    struct tp_findings findings = {0};
+    add_tensors(&run, plain, 4);
+    begin(&run);
+    for (size_t i = 0; i < 4; i++)
+        change(&run, &plain[i], i < 3 ? 20 : 90, TP_CHANGE_SHIFT)->weak = true;
+    group(&run);
+    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    cr_assert_eq(findings.count, 2);
+    cr_assert_eq(findings.rows[0].level, TP_SEVERITY_MEDIUM);
+    cr_assert_eq(findings.rows[0].consequences, 2);
+    cr_assert_eq(findings.rows[1].level, TP_SEVERITY_LOW);
+    tp_findings_clear(&findings);
+    tp_run_clear(&run);
+}
+
+Test(incident, drifts_are_told_as_one)
+{
+    struct tp_run run = {0};
+    struct tp_findings findings = {0};
+    add_tensors(&run, plain, 4);
+    begin(&run);
+    for (size_t i = 0; i < 3; i++)
+        change(&run, &plain[i], 20 + 9 * i, TP_CHANGE_DRIFT);
+    change(&run, &plain[3], 30, TP_CHANGE_SPIKE);
+    group(&run);
+    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    cr_assert_eq(findings.count, 2);
+    cr_assert_eq(findings.rows[0].iteration, 20);
+    cr_assert_eq(findings.rows[0].consequences, 2);
+    cr_assert_eq(findings.rows[1].iteration, 30);
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_eq(findings.rows[i].level, TP_SEVERITY_MEDIUM);
+    tp_findings_clear(&findings);
+    tp_run_clear(&run);
+}
