@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats/bins.h"
 #include "stats/summary.h"
 
 const char *tp_dim_risk_name(enum tp_dim_risk risk)
@@ -121,10 +122,12 @@ enum { BINS = TP_SUMMARY_BINS / 2, BINS_PER_BINADE = 8 };
 /* Fewer live indices than this have no outliers: no majority to leave. */
 enum { LEAST_LIVE = 8 };
 
-/* The first of a list are its best. */
+/* The best indices, sorted by sign * height, falling. */
 struct list {
     struct tp_dim_index items[TP_DIM_KEPT];
     size_t count;
+    int sign;
+    double gate; /* sign * height of what is taken is above this          */
 };
 
 struct tp_dim_ranker {
@@ -146,6 +149,10 @@ void tp_dim_ranker_begin(struct tp_dim_ranker *ranker,
 {
     memset(ranker, 0, sizeof *ranker);
     ranker->units = *units;
+    ranker->high.sign = ranker->zero.sign = 1;
+    ranker->low.sign = -1;
+    ranker->high.gate = ranker->low.gate = ranker->zero.gate = -INFINITY;
+    ranker->smallest = INFINITY;
 }
 
 static struct tp_dim_index numbers_of(const struct tp_dim_cell *cell,
@@ -173,74 +180,57 @@ static double height(const struct tp_dim_index *index)
     return index->count ? tp_dim_abs_max(index) : -1;
 }
 
-/* Inserts into a list sorted by sign * height, falling; later ones lose ties,
- * and so do they against a full list. */
-static void insert(struct list *list, const struct tp_dim_index *item, int sign)
+/* Inserts what passes the gate; later ones lose ties. */
+static void insert(struct list *list, const struct tp_dim_index *item)
 {
-    size_t at = list->count;
-    while (at > 0 && sign * height(item) > sign * height(&list->items[at - 1]))
-        at--;
-    if (at == TP_DIM_KEPT)
+    double its = list->sign * height(item);
+    if (!(its > list->gate))
         return;
+    size_t at = list->count;
+    while (at > 0 && its > list->sign * height(&list->items[at - 1]))
+        at--;
     size_t kept = list->count < TP_DIM_KEPT ? list->count : TP_DIM_KEPT - 1;
     memmove(&list->items[at + 1], &list->items[at],
             (kept - at) * sizeof *list->items);
     list->items[at] = *item;
     list->count = kept + 1;
+    if (list->count == TP_DIM_KEPT)
+        list->gate = list->sign * height(&list->items[TP_DIM_KEPT - 1]);
 }
 
-/* Whether a list would take what has this height; later ones lose ties. */
-static bool wants(const struct list *list, double its, int sign)
-{
-    return list->count < TP_DIM_KEPT ||
-           sign * its > sign * height(&list->items[TP_DIM_KEPT - 1]);
-}
-
-static bool is_dead(const struct tp_dim_ranker *ranker,
-                    const struct tp_dim_cell *cell, double abs_max)
-{
-    return abs_max == 0 && (uint64_t)cell->n == ranker->units.values;
-}
-
-/* Puts a cell into the lists, where it may belong. */
+/* Puts a cell into the lists where it belongs. */
 static void place(struct tp_dim_ranker *ranker, const struct tp_dim_cell *cell,
-                  double abs_max)
+                  bool dead)
 {
-    bool high = wants(&ranker->high, abs_max, 1);
-    bool low = abs_max > 0 && wants(&ranker->low, abs_max, -1);
-    bool zero = is_dead(ranker, cell, abs_max) &&
-                ranker->zero.count < TP_DIM_KEPT;
-    if (!high && !low && !zero)
-        return;
     struct tp_dim_index item = numbers_of(cell, &ranker->units, ranker->next);
-    if (high)
-        insert(&ranker->high, &item, 1);
-    if (low)
-        insert(&ranker->low, &item, -1);
-    if (zero)
-        ranker->zero.items[ranker->zero.count++] = item;
-}
-
-/* Counts `count` such cells. */
-static void count_cell(struct tp_dim_ranker *ranker,
-                       const struct tp_dim_cell *cell, double abs_max,
-                       uint64_t count)
-{
-    if (is_dead(ranker, cell, abs_max))
-        ranker->dead += count;
-    if (!(abs_max > 0))
-        return;
-    if (ranker->live == 0)
-        ranker->largest = ranker->smallest = abs_max;
-    ranker->largest = fmax(ranker->largest, abs_max);
-    ranker->smallest = fmin(ranker->smallest, abs_max);
-    ranker->live += count;
-    ranker->bins[tp_summary_bin(abs_max)] += count;
+    insert(&ranker->high, &item);
+    if (height(&item) > 0)
+        insert(&ranker->low, &item);
+    if (dead)
+        insert(&ranker->zero, &item);
 }
 
 static double height_of(const struct tp_dim_cell *cell)
 {
-    return cell->n > 0 ? fmax(fabs(cell->min), fabs(cell->max)) : -1;
+    double low = fabs(cell->min), high = fabs(cell->max);
+    return cell->n > 0 ? (low > high ? low : high) : -1;
+}
+
+/* Counts `count` such cells; true: the lists may want them, too. */
+static inline bool count_cell(struct tp_dim_ranker *ranker,
+                              const struct tp_dim_cell *cell, uint64_t count)
+{
+    double its = height_of(cell);
+    if (!(its > 0)) {
+        bool dead = its == 0 && (uint64_t)cell->n == ranker->units.values;
+        ranker->dead += dead ? count : 0;
+        return its > ranker->high.gate || dead;
+    }
+    ranker->largest = its > ranker->largest ? its : ranker->largest;
+    ranker->smallest = its < ranker->smallest ? its : ranker->smallest;
+    ranker->live += count;
+    ranker->bins[tp_bin_of(its)] += count;
+    return its > ranker->high.gate || -its > ranker->low.gate;
 }
 
 void tp_dim_ranker_add(struct tp_dim_ranker *ranker,
@@ -248,20 +238,19 @@ void tp_dim_ranker_add(struct tp_dim_ranker *ranker,
 {
     for (size_t i = 0; i < cells->length; i++, ranker->next++) {
         const struct tp_dim_cell cell = tp_dim_cells_get(cells, i);
-        double abs_max = height_of(&cell);
-        count_cell(ranker, &cell, abs_max, 1);
-        place(ranker, &cell, abs_max);
+        uint64_t dead = ranker->dead;
+        if (count_cell(ranker, &cell, 1))
+            place(ranker, &cell, ranker->dead > dead);
     }
 }
 
 void tp_dim_ranker_add_same(struct tp_dim_ranker *ranker,
                             const struct tp_dim_cell *cell, uint64_t count)
 {
-    double abs_max = height_of(cell);
     uint64_t shown = count < TP_DIM_KEPT ? count : TP_DIM_KEPT;
-    count_cell(ranker, cell, abs_max, count);
+    count_cell(ranker, cell, count);
     for (uint64_t i = 0; i < shown; i++, ranker->next++)
-        place(ranker, cell, abs_max);
+        place(ranker, cell, ranker->dead > 0);
     ranker->next += (int64_t)(count - shown);
 }
 

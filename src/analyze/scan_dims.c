@@ -148,7 +148,8 @@ static bool columns_are_an_axis(const struct dims *dims)
     return dims->inner == dims->count - 1;
 }
 
-/* Lays out the cells of a slab, all zero. */
+/* Lays out the cells of a slab, all zero; in the memory it has, if any, since
+ * no slab is larger than the first. */
 static bool lay_out(const struct dims *dims, struct slab *slab)
 {
     size_t room = 0;
@@ -157,7 +158,10 @@ static bool lay_out(const struct dims *dims, struct slab *slab)
     bool joined = !columns_are_an_axis(dims);
     size_t columns = (size_t)columns_of(dims, slab);
     room += joined ? tp_dim_cells_room(columns) : 0;
-    slab->memory = calloc(room, sizeof *slab->memory);
+    if (slab->memory)
+        memset(slab->memory, 0, room * sizeof *slab->memory);
+    else
+        slab->memory = calloc(room, sizeof *slab->memory);
     double *at = slab->memory;
     if (!at)
         return false;
@@ -178,11 +182,12 @@ struct rows {
     struct tp_dim_cell sum[TP_LIMIT_DIMS]; /* of the index of the axis before */
 };
 
-/* Adds a row to its axes, and what it completes to theirs. */
-static void add_row(const struct dims *dims, struct slab *slab,
-                    struct rows *rows, struct tp_dim_cell row)
+/* Adds a row, or rows of all indices beyond `axis`, to this axis, and what
+ * that completes to those before it. */
+static void add_row(struct slab *slab, int axis, struct rows *rows,
+                    struct tp_dim_cell row)
 {
-    for (int i = dims->inner - 1; i >= 0; i--) {
+    for (int i = axis; i >= 0; i--) {
         tp_dim_cells_add(&slab->cells[i], (size_t)rows->index[i], &row);
         if (i > 0)
             tp_dim_cell_merge(&rows->sum[i], &row);
@@ -256,8 +261,41 @@ static enum tp_status read_rows(struct reading *r, int64_t rows)
                           (size_t)r->columns);
             tp_dims_add(&matrix, &r->slab->columns, 0, cells);
             for (int64_t j = 0; j < some; j++)
-                add_row(r->dims, r->slab, &r->rows, cells[j]);
+                add_row(r->slab, r->dims->inner - 1, &r->rows, cells[j]);
         }
+    }
+    return TP_OK;
+}
+
+/* Short rows: those of one index of the axis before the last of them are seen
+ * as columns, and the columns as rows. */
+static enum tp_status read_short_rows(struct reading *r, int64_t rows)
+{
+    const struct scan *scan = r->dims->scan;
+    int before = r->dims->inner - 1;
+    int64_t length = r->slab->length[before];
+    int64_t elements = r->columns / (int64_t)scan->parts;
+    int64_t step = (int64_t)(PIECE_BYTES / scan->size) / elements;
+    for (int64_t row = 0; row < rows; row += length) {
+        struct tp_dim_cell all = {0};
+        for (int64_t at = 0; at < length; at += step) {
+            struct tp_dim_cell cells[TP_DIM_ACROSS] = {{0}};
+            const unsigned char *codes;
+            int64_t n = length - at < step ? length - at : step;
+            enum tp_status status =
+                fetch(r, (row + at) * elements, n * elements, &codes);
+            if (status != TP_OK)
+                return status;
+            struct tp_dim_matrix matrix =
+                matrix_of(r, codes, (size_t)r->columns, (size_t)n);
+            matrix.across = true;
+            tp_dims_add(&matrix, &r->slab->cells[before], (size_t)at, cells);
+            for (int64_t i = 0; i < r->columns; i++) {
+                tp_dim_cells_add(&r->slab->columns, (size_t)i, &cells[i]);
+                tp_dim_cell_merge(&all, &cells[i]);
+            }
+        }
+        add_row(r->slab, before - 1, &r->rows, all);
     }
     return TP_OK;
 }
@@ -299,7 +337,7 @@ static enum tp_status read_wide_rows(struct reading *r, int64_t rows)
                         (size_t)at * scan->parts, cells);
         }
         for (int64_t i = 0; i < some; i++)
-            add_row(r->dims, r->slab, &r->rows, cells[i]);
+            add_row(r->slab, r->dims->inner - 1, &r->rows, cells[i]);
     }
     return TP_OK;
 }
@@ -344,8 +382,10 @@ static enum tp_status read_slab(const struct dims *dims, size_t number,
         return tp_fail_memory(err);
     size_t bytes = (size_t)r.columns / scan->parts * scan->size;
     bool wide = !dims->codes && bytes > PIECE_BYTES / TILE_ROWS;
-    enum tp_status status =
-        wide ? read_wide_rows(&r, rows) : read_rows(&r, rows);
+    bool narrow = dims->inner > 0 && r.columns <= TP_DIM_ACROSS;
+    enum tp_status status = wide     ? read_wide_rows(&r, rows)
+                            : narrow ? read_short_rows(&r, rows)
+                                     : read_rows(&r, rows);
     if (status == TP_OK && !columns_are_an_axis(dims))
         part_columns(dims, slab);
     return status;
@@ -411,11 +451,11 @@ static enum tp_status read_slabs(struct dims *dims)
         for (size_t i = 0; i < count; i++) {
             if (scan->status == TP_OK)
                 merge_slab(dims, &dims->wave[i]);
-            free(dims->wave[i].memory);
-            dims->wave[i].memory = NULL;
         }
         done += count;
     }
+    for (size_t i = 0; i < room; i++)
+        free(dims->wave[i].memory);
     free(dims->wave);
     return scan->status;
 }

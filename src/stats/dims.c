@@ -184,13 +184,18 @@ TP_LANES_INLINE void decode(enum tp_dtype dtype, const unsigned char *codes,
 
 /* --- strips --------------------------------------------------------------- */
 
-/* A strip of columns under way; `cells` are laid out in what is below. */
+/* Values of a strip whose rows lie across: at least half as many columns as
+ * usual. */
+enum { ACROSS_ROOM = TP_DIM_STRIP * TP_DIM_ACROSS / 2 };
+
+/* A strip of columns under way. */
 struct strip {
     double x[TP_DIM_STRIP];     /* the row                                  */
     double shift[TP_DIM_STRIP]; /* the first value of each column           */
     double n[TP_DIM_STRIP];
     double sum[TP_DIM_STRIP], square[TP_DIM_STRIP]; /* of the distances    */
     double min[TP_DIM_STRIP], max[TP_DIM_STRIP];
+    double across[ACROSS_ROOM]; /* values of all rows, column by column     */
 };
 
 /* Lanes of a row, or of columns. */
@@ -366,14 +371,27 @@ struct job {
     struct tp_dim_cell *rows;
 };
 
-/* Decodes n values of a row, from column `at` on, and fills up the lanes. */
+/* Puts n values of a row, from column `at` on, into strip->x. */
 TP_LANES_INLINE void read_row(const struct tp_dim_matrix *matrix, size_t row,
-                              size_t at, size_t n, const struct mode *mode,
-                              double *x)
+                              size_t at, size_t n, struct strip *strip)
 {
     const unsigned char *codes = matrix->codes;
     const size_t size = tp_dtype_info(matrix->dtype)->size;
-    decode(matrix->dtype, codes + (row * matrix->columns + at) * size, n, x);
+    if (!matrix->across) {
+        codes += (row * matrix->columns + at) * size;
+        decode(matrix->dtype, codes, n, strip->x);
+        return;
+    }
+    if (row == 0)
+        decode(matrix->dtype, codes + at * matrix->rows * size,
+               n * matrix->rows, strip->across);
+    for (size_t i = 0; i < n; i++)
+        strip->x[i] = strip->across[i * matrix->rows + row];
+}
+
+/* Fills up the lanes of a row. */
+TP_LANES_INLINE void pad_row(double *x, size_t n, const struct mode *mode)
+{
     const double fill = mode->all ? x[0] : __builtin_nan("");
     for (; n % TP_LANES; n++)
         x[n] = fill;
@@ -391,7 +409,8 @@ TP_LANES_INLINE void add_strip(const struct job *job, size_t first_row,
     clear_strip(&strip, padded);
     for (size_t r = first_row; r < end; r++) {
         struct sums row = {.shift = {0}};
-        read_row(matrix, r, at, n, mode, strip.x);
+        read_row(matrix, r, at, n, &strip);
+        pad_row(strip.x, n, mode);
         if (mode->all && r == first_row)
             open_columns(&strip, padded);
         if (mode->all)
@@ -415,10 +434,13 @@ TP_LANES_INLINE void add_any(const struct job *job)
     const struct mode full = {.all = true};
     const struct mode gaps = {.factor = ldexp(1, (int)(-matrix->scale / 2))};
     const bool all = matrix->finite && matrix->scale == 0;
+    size_t width = TP_DIM_STRIP;
+    if (matrix->across && width * matrix->rows > ACROSS_ROOM)
+        width = ACROSS_ROOM / matrix->rows;
     for (size_t r = 0; r < matrix->rows; r += TP_DIM_ROWS) {
-        for (size_t at = 0; at < matrix->columns; at += TP_DIM_STRIP) {
+        for (size_t at = 0; at < matrix->columns; at += width) {
             size_t n = matrix->columns - at;
-            n = n < TP_DIM_STRIP ? n : TP_DIM_STRIP;
+            n = n < width ? n : width;
             if (all)
                 add_strip(job, r, at, n, &full);
             else

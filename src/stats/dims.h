@@ -59,6 +59,9 @@ void tp_dim_cells_add(struct tp_dim_cells *into, size_t index,
 void tp_dim_cells_merge(struct tp_dim_cells *into, size_t first,
                         const struct tp_dim_cells *from);
 
+/* So many rows may lie across the codes. */
+enum { TP_DIM_ACROSS = 16 };
+
 /* A matrix under way: rows of `columns` real numbers, one after the other. */
 struct tp_dim_matrix {
     enum tp_dtype dtype; /* of one real number                             */
@@ -66,6 +69,8 @@ struct tp_dim_matrix {
     bool finite;         /* no NaN and no infinity is among the codes      */
     const void *codes;   /* native byte order, any alignment               */
     size_t rows, columns;
+    bool across; /* columns of `rows` numbers (at most TP_DIM_ACROSS), one
+                    after the other: many short rows, seen as columns       */
 };
 
 /*
