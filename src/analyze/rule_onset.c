@@ -76,11 +76,13 @@ static void add_change(const struct story *s, const struct tp_row *row,
                     row->counts.nan, bad_elements(row) - row->counts.nan,
                     row->counts.numel);
     } else {
-        tp_text_add(text, "%s %.4g against %.4g, %.3g times its spread of %.2g",
-                    s->metric->name, alarm->value, alarm->center,
-                    alarm->deviation, alarm->spread);
-        tp_text_add(text, " (%s%s)", alarm->weak ? "few iterations, " : "",
-                    tp_change_name(alarm->kind));
+        bool log = s->metric->scale == TP_BASELINE_LOG;
+        tp_text_add(text,
+                    "%s %.4g against %.4g, spread %.2g: ", s->metric->name,
+                    alarm->value, alarm->center, alarm->spread);
+        tp_text_add(text, "a %s by %.3g sigma%s%s", tp_change_name(alarm->kind),
+                    alarm->deviation, log ? " of its logarithm" : "",
+                    alarm->weak ? ", from few iterations" : "");
     }
     if (alarm->metrics > 1)
         tp_text_add(text, ", and %zu other number%s of it", alarm->metrics - 1,
