@@ -254,7 +254,7 @@ void tp_dim_ranker_add_same(struct tp_dim_ranker *ranker,
     ranker->next += (int64_t)(count - shown);
 }
 
-/* --- from ranks to the axis ------------------------------------------------ */
+/* --- from ranks to the axis ----------------------------------------------- */
 
 /* The bin of the median (the upper one of an even number). */
 static int median_bin(const struct tp_dim_ranker *ranker)

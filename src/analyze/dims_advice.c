@@ -29,7 +29,7 @@ static void advise_reduction(const struct tp_dim_axis *axis, const char *dtype,
         return;
     begin(text);
     tp_text_add(text,
-                "index %" PRId64 " is %.3g times smaller than index %" PRId64
+                "index %" PRId64 " is %.4g times smaller than index %" PRId64
                 ": a sum over axis %d in %s %s it; ",
                 axis->worst[least - 1].index, axis->ratio,
                 axis->worst[0].index, axis->axis, dtype,
@@ -40,6 +40,12 @@ static void advise_reduction(const struct tp_dim_axis *axis, const char *dtype,
                     type);
     else
         tp_text_add(text, "scale each index on its own before a sum");
+    if (!(tp_dim_excess(tp_dtype_by_name(dtype), axis) > 1) &&
+        axis->risk == TP_DIM_HIGH)
+        tp_text_add(text,
+                    " (with %" PRIu64 " values an index, chance alone may "
+                    "make such a ratio)",
+                    axis->values);
 }
 
 void tp_dim_advice(const struct tp_dim_axis *axis, const char *dtype,
