@@ -224,6 +224,8 @@ static double *expected_norms(const struct tp_monitor *monitor)
 {
     const struct tp_series_set *set = &monitor->series;
     double *expected = calloc(set->point_count + 1, sizeof *expected);
+    for (size_t i = 0; expected && i < set->point_count; i++)
+        expected[i] = NAN;
     for (size_t i = 0; expected && i < set->count; i++) {
         const struct tp_run_series *series = &set->series[i];
         struct tp_baseline_trace trace = {.expected = expected + series->first};
