@@ -4,7 +4,7 @@
 # `make bench`: how fast and how large, as ratios within one run, since
 # absolute times belong to one machine and one hour. Never part of check.
 #
-#   BENCH_PARTS     which parts [large casts small memory series]
+#   BENCH_PARTS     which parts [large dims casts small memory series]
 #   BENCH_MEBIBYTES size of the large tensor [1024]
 #   BENCH_RUNS      runs of which the best counts [3]
 #   BENCH_PYTHON    a python with torch [/usr/bin/python3]
@@ -88,6 +88,27 @@ large()
     rm "$file"
 }
 
+# Statistics by index of all axes: what they take beyond the plain statistics,
+# which are read and checked at least at three times that rate.
+dims()
+{
+    local file=$work/dims.pt shape jobs plain ratio
+    for shape in "1024 4096" "4096 256" "16 65536"; do
+        # shellcheck disable=SC2086 # two arguments
+        "$tools/make_pt" "$file" "$mebibytes" $shape
+        for jobs in 1 2; do
+            large_run "statistics, n x ${shape/ / x }, --jobs $jobs" \
+                --formats none --dims none --jobs $jobs
+            plain=$taken
+            large_run "and of all axes" --formats none --jobs $jobs
+            ratio=$(calc "$plain / ($taken - $plain)")
+            row "" "" "" "$ratio of plain" \
+                "$(verdict "$ratio" at_least 0.333) (>= 1/3)"
+        done
+    done
+    rm "$file"
+}
+
 # Casts alone, in memory, on one core: least with the widest instructions.
 casts()
 {
@@ -167,14 +188,14 @@ $(verdict "$peak" at_most 1024) (<= 1 GiB)"
     done
 }
 
-for part in ${BENCH_PARTS:-large casts small memory series}; do
+for part in ${BENCH_PARTS:-large dims casts small memory series}; do
     case $part in
-    large | casts | small | memory | series)
+    large | dims | casts | small | memory | series)
         echo "== $part"
         $part
         ;;
     *)
-        echo "no part $part; there are: large casts small memory series" >&2
+        echo "no part $part; there are: large dims casts small memory series" >&2
         exit 2
         ;;
     esac
