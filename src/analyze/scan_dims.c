@@ -28,6 +28,9 @@ enum {
     /* The longest axis whose cells (40 bytes each) are kept as a whole where
      * another axis can be cut. */
     LONG = 1 << 16,
+    /* Slabs under way take no more than this together, but for a single one:
+     * their cells grow with the root of the number of elements. */
+    WAVE_BYTES = 64 << 20,
     /* Rows of which the columns are added up at once. Merging them into the
      * cells costs as much as adding three rows. */
     TILE_ROWS = 16
@@ -148,16 +151,22 @@ static bool columns_are_an_axis(const struct dims *dims)
     return dims->inner == dims->count - 1;
 }
 
-/* Lays out the cells of a slab, all zero; in the memory it has, if any, since
- * no slab is larger than the first. */
-static bool lay_out(const struct dims *dims, struct slab *slab)
+/* Doubles of all cells of a slab. */
+static size_t cells_of(const struct dims *dims, const struct slab *slab)
 {
     size_t room = 0;
     for (int i = 0; i < dims->count; i++)
         room += tp_dim_cells_room((size_t)slab->length[i]);
-    bool joined = !columns_are_an_axis(dims);
-    size_t columns = (size_t)columns_of(dims, slab);
-    room += joined ? tp_dim_cells_room(columns) : 0;
+    if (!columns_are_an_axis(dims))
+        room += tp_dim_cells_room((size_t)columns_of(dims, slab));
+    return room;
+}
+
+/* Lays out the cells of a slab, all zero; in the memory it has, if any, since
+ * no slab is larger than the first. */
+static bool lay_out(const struct dims *dims, struct slab *slab)
+{
+    size_t room = cells_of(dims, slab);
     if (slab->memory)
         memset(slab->memory, 0, room * sizeof *slab->memory);
     else
@@ -169,10 +178,10 @@ static bool lay_out(const struct dims *dims, struct slab *slab)
         tp_dim_cells_place(&slab->cells[i], (size_t)slab->length[i], at);
         at += tp_dim_cells_room((size_t)slab->length[i]);
     }
-    if (joined)
-        tp_dim_cells_place(&slab->columns, columns, at);
-    else
+    if (columns_are_an_axis(dims))
         slab->columns = slab->cells[dims->inner];
+    else
+        tp_dim_cells_place(&slab->columns, (size_t)columns_of(dims, slab), at);
     return true;
 }
 
@@ -391,16 +400,15 @@ static enum tp_status read_slab(const struct dims *dims, size_t number,
     return status;
 }
 
-/* Sets the lengths of slab `number` and lays it out. */
-static bool open_slab(const struct dims *dims, size_t number,
-                      struct slab *slab)
+/* Sets the lengths of slab `number`. */
+static void measure_slab(const struct dims *dims, size_t number,
+                         struct slab *slab)
 {
     for (int i = 0; i < dims->count; i++)
         slab->length[i] = dims->axes[i].length;
     int64_t left = dims->axes[dims->cut].length -
                    (int64_t)number * dims->share;
     slab->length[dims->cut] = left < dims->share ? left : dims->share;
-    return lay_out(dims, slab);
 }
 
 static void slab_task(void *context, size_t index, unsigned worker)
@@ -409,7 +417,8 @@ static void slab_task(void *context, size_t index, unsigned worker)
     struct slab *slab = &dims->wave[index];
     struct tp_error err = {.code = TP_OK};
     size_t number = dims->first_slab + index;
-    enum tp_status status = open_slab(dims, number, slab)
+    measure_slab(dims, number, slab);
+    enum tp_status status = lay_out(dims, slab)
                                 ? read_slab(dims, number, slab, worker, &err)
                                 : tp_fail_memory(&err);
     if (status != TP_OK)
@@ -431,13 +440,24 @@ static void merge_slab(struct dims *dims, const struct slab *slab)
     }
 }
 
+/* Slabs between two merges: enough to keep all workers busy. */
+static size_t slabs_of_wave(const struct dims *dims, size_t slabs)
+{
+    struct slab first;
+    measure_slab(dims, 0, &first);
+    size_t fit = WAVE_BYTES / (cells_of(dims, &first) * sizeof(double));
+    size_t room = 2 * (size_t)dims->scan->scanner->size;
+    room = fit < room ? fit : room;
+    room = slabs < room ? slabs : room;
+    return room ? room : 1;
+}
+
 static enum tp_status read_slabs(struct dims *dims)
 {
     struct scan *scan = dims->scan;
     int64_t length = dims->axes[dims->cut].length;
     size_t slabs = (size_t)((length + dims->share - 1) / dims->share);
-    size_t room = 2 * (size_t)scan->scanner->size;
-    room = slabs < room ? slabs : room;
+    size_t room = slabs_of_wave(dims, slabs);
     dims->wave = calloc(room, sizeof *dims->wave);
     if (!dims->wave)
         return tp_fail_memory(scan->err);

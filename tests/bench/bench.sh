@@ -195,7 +195,8 @@ for part in ${BENCH_PARTS:-large dims casts small memory series}; do
         $part
         ;;
     *)
-        echo "no part $part; there are: large dims casts small memory series" >&2
+        echo "no part $part; there are: large dims casts small memory" \
+            "series" >&2
         exit 2
         ;;
     esac
