@@ -50,7 +50,7 @@ struct slab {
 
 struct dims {
     struct scan *scan;
-    const unsigned char *codes; /* all of the walk, or NULL                 */
+    const unsigned char *codes; /* all of the walk, one slab; or NULL       */
     struct axis axes[TP_LIMIT_DIMS + 1];
     int count; /* of the axes                                              */
     int inner; /* the first that is among the columns                      */
@@ -105,7 +105,7 @@ static void choose_cut(struct dims *dims)
     dims->cut = lengthy || first < 0 ? longest : first;
     const struct axis *cut = &dims->axes[dims->cut];
     dims->share = cut->length;
-    if (cut->number < 0) /* a single number */
+    if (cut->number < 0 || dims->codes) /* a single number, or in memory */
         return;
     uint64_t bytes = bytes_of_index(dims, dims->cut);
     int64_t share = bytes < RANGE_BYTES ? (int64_t)(RANGE_BYTES / bytes) : 1;
