@@ -7,9 +7,9 @@
  *
  * Where that says nonsense, the sensible thing is done: values that are not
  * there are not counted; twice and half are asked of values that were never
- * negative only, because of negative numbers the double is less; and a
- * deviation of nothing, as of constant values, is at least the smallest that
- * means anything.
+ * negative only, because of negative numbers the double is less; and where
+ * all values are the same, the smallest deviation that means anything is taken
+ * for theirs.
  */
 #include <math.h>
 
@@ -93,7 +93,9 @@ void tp_baseline_online(const struct tp_baseline_series *series,
     double floor = series->floor ? series->floor[last] : 0, low, high;
     b->warmup = last + 1;
     b->center = normal.mean;
-    b->spread = fmax(normal.std, floor > 0 ? floor : 1e-300);
+    /* rounding leaves some of a constant's mean in its deviations */
+    bool constant = normal.std <= 1e-12 * fabs(normal.mean);
+    b->spread = constant ? fmax(floor, 1e-300) : normal.std;
     b->weak = steps < 3;
     find_band(&normal, b->spread, options->sigma, &low, &high);
     for (size_t i = 0; i < series->count; i++) {

@@ -334,9 +334,9 @@ static size_t find_special(const struct tp_baseline_series *series,
     return n;
 }
 
-/* With fewer than FIRM + 1 points only a change by factors is worth a word:
- * three binades, a third of a share's range, or ten spreads, and nothing like
- * it before. */
+/* With fewer than 2 * FIRM points, of which a fault may be nearly half, only a
+ * change by factors is worth a word: three binades, a third of a share's
+ * range, or ten spreads, and nothing like it before. */
 static size_t find_weak(const struct points *p, enum tp_baseline_scale scale,
                         double *center, double *spread)
 {
@@ -550,7 +550,7 @@ static void conclude_special(const struct tp_baseline_series *series,
     b->onset_to = series->at[first];
     b->onset_from = first > 0 ? series->at[first - 1] : b->onset_to;
     b->deviation = b->worst = INFINITY;
-    b->weak = series->count < FIRM + 1;
+    b->weak = series->count < 2 * FIRM;
 }
 
 /* Looks at medians of 4, then of 16 points; returns how many points a change
@@ -585,7 +585,7 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
     double limit = log(FALSE_ALARMS / tried);
     limit = fmin(limit, log_tail(options->sigma));
     size_t fold = 1;
-    b->weak = p.count < FIRM + 1;
+    b->weak = p.count < 2 * FIRM;
     memset(p.bad, 0, p.count * sizeof *p.bad);
     if (p.count == 0) {
         b->center = b->spread = NAN;
