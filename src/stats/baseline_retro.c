@@ -96,11 +96,39 @@ struct spreads {
 struct line {
     size_t used;           /* healthy points                              */
     double at, level, slope, reach;
-    double local;          /* spread around it                            */
+    double local;          /* spread around it, 0: not asked for          */
 };
+
+static void exchange(double *a, double *b)
+{
+    double low = *a < *b ? *a : *b, high = *a < *b ? *b : *a;
+    *a = low;
+    *b = high;
+}
+
+/* Of eight, half a window, without a branch: nearly all medians are of
+ * these. The exchanges are a sorting network in six layers. */
+static double median_of_eight(const double *values)
+{
+    double v[8];
+    for (size_t i = 0; i < 8; i++)
+        v[i] = values[i];
+    exchange(v, v + 2), exchange(v + 1, v + 3);
+    exchange(v + 4, v + 6), exchange(v + 5, v + 7);
+    exchange(v, v + 4), exchange(v + 1, v + 5);
+    exchange(v + 2, v + 6), exchange(v + 3, v + 7);
+    exchange(v, v + 1), exchange(v + 2, v + 3);
+    exchange(v + 4, v + 5), exchange(v + 6, v + 7);
+    exchange(v + 2, v + 4), exchange(v + 3, v + 5);
+    exchange(v + 1, v + 4), exchange(v + 3, v + 6);
+    exchange(v + 1, v + 2), exchange(v + 3, v + 4), exchange(v + 5, v + 6);
+    return (v[3] + v[4]) / 2;
+}
 
 static double median_of(double *values, size_t n)
 {
+    if (n == 8)
+        return median_of_eight(values);
     for (size_t i = 1; i < n; i++) {
         double moved = values[i];
         size_t k = i;
@@ -133,11 +161,18 @@ static struct line fit_line(const struct points *p, const size_t *of, size_t n)
         line.slope = (line.level - older) / (line.at - old_at);
         line.reach = 2 * (line.at - old_at);
     }
-    for (size_t i = 0; i < n; i++)
-        values[i] = fabs(p->y[of[i]] - line.level -
-                         line.slope * (p->at[of[i]] - line.at));
-    line.local = TO_SIGMA * median_of(values, n);
     return line;
+}
+
+/* The spread of the points around their line. */
+static double local_spread(const struct points *p, const size_t *of, size_t n,
+                           const struct line *line)
+{
+    double values[WINDOW];
+    for (size_t i = 0; i < n; i++)
+        values[i] = fabs(p->y[of[i]] - line->level -
+                         line->slope * (p->at[of[i]] - line->at));
+    return TO_SIGMA * median_of(values, n);
 }
 
 static double predict(const struct line *line, double at)
@@ -251,6 +286,23 @@ static double near_limit(const struct trial *trial)
     return fmin(tail_limit(trial->limit), 3);
 }
 
+/* Whether a change begins at the point; fits the line before it. The local
+ * spread only makes chances greater, so it is asked for when they are small
+ * without. */
+static bool is_unlikely(const struct trial *trial,
+                        const struct history *history, size_t point,
+                        struct line *line)
+{
+    if (history->count < FIRM)
+        return false;
+    *line = fit_line(trial->p, history->of, history->count);
+    if (log_chance(trial, line, point) > trial->limit)
+        return false;
+    line->local =
+        local_spread(trial->p, history->of, history->count, line);
+    return log_chance(trial, line, point) <= trial->limit;
+}
+
 /* Goes through the points and marks those beyond the limit. */
 static void mark(const struct trial *trial, double *bad)
 {
@@ -260,10 +312,7 @@ static void mark(const struct trial *trial, double *bad)
     for (size_t i = 0; i < p->count;) {
         struct line line = {0};
         bad[i] = 0;
-        if (history.count >= FIRM)
-            line = fit_line(p, history.of, history.count);
-        if (history.count < FIRM ||
-            log_chance(trial, &line, i) > trial->limit) {
+        if (!is_unlikely(trial, &history, i, &line)) {
             remember(&history, i++);
             continue;
         }
@@ -426,7 +475,9 @@ static struct line line_before(const struct points *p, size_t point)
         if (p->bad[i] == 0)
             remember(&history, i);
     }
-    return fit_line(p, history.of, history.count);
+    struct line line = fit_line(p, history.of, history.count);
+    line.local = local_spread(p, history.of, history.count, &line);
+    return line;
 }
 
 /* The split between [low, high] that parts two levels best. */
@@ -490,6 +541,8 @@ static void fill_trace(const struct tp_baseline_series *series,
         bool valid = k < p->count && (size_t)p->index[k] == i;
         if (valid && history.count >= 2) {
             struct line line = fit_line(p, history.of, history.count);
+            line.local =
+                local_spread(p, history.of, history.count, &line);
             level = predict(&line, p->at[k]);
             spread = spread_at(&trial, &line, k, 0);
         }
