@@ -9,6 +9,6 @@ grep -c '^Monitor' short
 for text in long out/report.txt; do
     grep '^Monitor' "$text"
     grep '^\[Monitor\] Step [07] | mxfp8 rank 0' "$text"
-    grep '^\[ALERT\] Step 5 | Layer 2 mxfp8 linear forward pre weight rank 1 |' \
-        "$text" | grep abs_max
+    grep '^\[ALERT\] Step 5 | Layer 2 mxfp8 linear forward pre weight' \
+        "$text" | grep 'rank 1 | abs_max'
 done
