@@ -124,7 +124,9 @@ static bool find_alarm(const struct tp_monitor *monitor, size_t index,
         if (!is_change(set, series, metric, baseline))
             continue;
         alarm->metrics++;
-        if (best && !is_better(baseline, best))
+        /* A divergence is never negative and so has no clear beginning. */
+        bool vague = metric == tp_series_metric_by_name("drift");
+        if (best && (vague || !is_better(baseline, best)))
             continue;
         best = baseline;
         alarm->metric = metric;
