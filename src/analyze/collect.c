@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/dims_table.h"
 #include "analyze/intern.h"
 #include "analyze/row.h"
 #include "analyze/scan.h"
@@ -28,6 +29,7 @@ struct worker {
     struct tp_tensor_file file;
     struct tp_scan_result scan; /* 32 KiB: too large for a stack */
     struct tp_quant_choice quant;
+    struct tp_dims_room dims;
 };
 
 struct collector {
@@ -151,8 +153,28 @@ static bool keep_texts(struct collector *c, struct tp_row *row,
     if (worker->quant.count)
         row->quant = tp_quant_pack(&worker->quant, &c->run->arena);
     kept = kept && (row->quant || !worker->quant.count);
+    if (c->options->dims != TP_DIMS_NONE) {
+        row->dims = tp_dims_pack(&worker->dims.dims, c->options->dims,
+                                 &c->run->arena);
+        kept = kept && row->dims;
+    }
     pthread_mutex_unlock(&c->lock);
     return kept;
+}
+
+/*
+ * Indices to keep of an axis: a run of up to 1 000 tensors keeps all it may,
+ * a larger one less of each, so that it keeps some 10^5 in all (48 bytes each,
+ * and a row of a table); but two of the largest and two of the smallest.
+ */
+static size_t dims_keep(const struct collector *c, const struct worker *worker)
+{
+    double files = (double)c->run->files.count;
+    double tensors = files * (double)worker->file.tensor_count;
+    if (c->options->dims == TP_DIMS_ALL || tensors <= 1000)
+        return TP_DIM_KEPT;
+    double share = 1000 * TP_DIM_KEPT / tensors;
+    return share < 4 ? 4 : (size_t)share;
 }
 
 static void scan_tensor(struct collector *c, struct file_result *result,
@@ -179,6 +201,8 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         .specs = worker->quant.specs,
         .spec_count = worker->quant.count,
         .errors = worker->quant.errors,
+        .dims = c->options->dims == TP_DIMS_NONE ? NULL : &worker->dims,
+        .dims_keep = dims_keep(c, worker),
     };
     row.file = path;
     if (tp_scan(c->scanner, tensor, &request, &worker->scan, &err) != TP_OK) {
@@ -409,6 +433,9 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     note_integers(run);
     note_missing_casts(run);
     tp_row_note_unknown_types(run);
+    if (c->options->dims != TP_DIMS_NONE &&
+        tp_dims_number(run, err) != TP_OK)
+        return TP_E_MEMORY;
     return tp_run_number(run, err);
 }
 
@@ -418,8 +445,10 @@ static void collector_clear(struct collector *c, unsigned jobs)
         free(c->results[i].rows);
         free(c->results[i].skipped);
     }
-    for (unsigned i = 0; c->workers && i < jobs; i++)
+    for (unsigned i = 0; c->workers && i < jobs; i++) {
         tp_arena_clear(&c->workers[i].file.arena);
+        tp_dims_clear(&c->workers[i].dims);
+    }
     free(c->results);
     free(c->workers);
     tp_scanner_free(c->scanner);

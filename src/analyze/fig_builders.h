@@ -79,4 +79,13 @@ void tp_fig_loss_by_format(struct tp_fig *fig);
 void tp_fig_scale_sweep(struct tp_fig *fig);
 void tp_fig_recommendation_map(struct tp_fig *fig);
 
+/* fig_dims.c */
+void tp_fig_index_amax(struct tp_fig *fig);
+
+/* fig_series.c */
+void tp_fig_baselines(struct tp_fig *fig);
+void tp_fig_onset_map(struct tp_fig *fig);
+void tp_fig_gradient_norm(struct tp_fig *fig);
+void tp_fig_healthy_against_sick(struct tp_fig *fig);
+
 #endif

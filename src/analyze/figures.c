@@ -34,6 +34,15 @@ const struct tp_figure_info tp_figure_table[] = {
      "Std by layer and tensor name (grey: no data)", "tensors with a layer",
      tp_fig_std_by_layer_tensor_name},
 
+    {"onset_by_layer_iteration", "heatmaps",
+     "Where changes began: first bad iteration of each series, by layer "
+     "(white: none, grey: no data)",
+     "a tensor that left its baseline, with layer and iteration",
+     tp_fig_onset_map},
+
+    {"healthy_against_sick", "comparisons",
+     "The origin of an incident before and after",
+     "an incident (findings of the rule onset)", tp_fig_healthy_against_sick},
     {"same_tensor_density", "comparisons",
      "The same tensors in different quant types: distribution",
      "the same tensor under two quant types", tp_fig_same_tensor_density},
@@ -54,6 +63,10 @@ const struct tp_figure_info tp_figure_table[] = {
     {"statistics_by_iteration", "statistics",
      "Mean, std, amax and underflow of all elements, over iterations",
      "tensors of at least two iterations", tp_fig_statistics_by_iteration},
+
+    {"baselines", "statistics",
+     "Baselines of the series that left them furthest",
+     "tensors of at least three iterations", tp_fig_baselines},
 
     {"attention_density", "attention_analysis",
      "Attention tensors: distribution of elements, by layer",
@@ -76,6 +89,11 @@ const struct tp_figure_info tp_figure_table[] = {
     {"by_batch_size", "layer_analysis",
      "Batch sizes against each other, forward pass",
      "tensors of at least two batch sizes", tp_fig_by_batch_size},
+    {"index_amax", "layer_analysis",
+     "Axes whose indices (channels, tokens, heads) lie furthest apart: "
+     "largest and smallest abs_max",
+     "tensors with an outlying index (--dims worst or all)",
+     tp_fig_index_amax},
     {"by_sample", "layer_analysis",
      "Samples against each other, forward pass",
      "tensors of at least two samples", tp_fig_by_sample},
@@ -157,6 +175,11 @@ const struct tp_figure_info tp_figure_table[] = {
     {"gradients", "backward_analysis",
      "Gradients (grad_output, grad_input) over iterations",
      "gradients of at least two iterations", tp_fig_gradients},
+    {"gradient_norm", "backward_analysis",
+     "Gradient norm of each layer, and its ratio to the next layer, over "
+     "iterations",
+     "gradients of at least two iterations with a layer",
+     tp_fig_gradient_norm},
 
     {"statistics_by_rank", "rank_analysis",
      "Mean, std, amax and underflow of the tensors, by rank",

@@ -8,6 +8,11 @@
 #include <string.h>
 
 const struct tp_rule tp_rules[] = {
+    {"onset",
+     "a tensor that leaves the baseline of its own iterations: high where "
+     "others follow, which are counted in it; medium alone or by drifting; one "
+     "less when there are too few iterations to be sure",
+     tp_rule_onset},
     {"nonfinite",
      "NaN, or Inf in a series that had none: high; the first place in a rank "
      "is the origin, later ones are its consequences",
@@ -26,6 +31,10 @@ const struct tp_rule tp_rules[] = {
      "low, or medium when it is also below 10 dB, or more than 10 dB below "
      "the median of its place",
      tp_rule_sqnr},
+    {"dims",
+     "most tensors of a place have an axis of HIGH risk, more so than chance "
+     "gives: medium; outlier channels or dead ones: low",
+     tp_rule_dims},
     {NULL, NULL, NULL},
 };
 
@@ -46,51 +55,14 @@ static int order_text(const char *a, const char *b)
     return a == b ? 0 : strcmp(a, b);
 }
 
-static int compare_place(const struct tp_row *a, const struct tp_row *b)
-{
-    int result = order_text(a->label.quant_type, b->label.quant_type);
-    if (!result)
-        result = order(a->label.layer_idx, b->label.layer_idx);
-    if (!result)
-        result = order_text(a->label.layer_type, b->label.layer_type);
-    if (!result)
-        result = order_text(a->label.operation, b->label.operation);
-    if (!result)
-        result = order_text(a->label.phase, b->label.phase);
-    if (!result)
-        result = order_text(a->label.component, b->label.component);
-    if (!result)
-        result = order_text(a->label.tensor_name, b->label.tensor_name);
-    return result ? result : order_text(a->path, b->path);
-}
-
-bool tp_same_place(const struct tp_row *a, const struct tp_row *b)
-{
-    return compare_place(a, b) == 0;
-}
-
-static int compare_series(const void *left, const void *right)
-{
-    const struct tp_row *a = *(const struct tp_row *const *)left;
-    const struct tp_row *b = *(const struct tp_row *const *)right;
-    int result = compare_place(a, b);
-    if (!result)
-        result = order(a->label.rank, b->label.rank);
-    if (!result)
-        result = order(a->ordinal, b->ordinal);
-    if (!result)
-        result = order(a->label.iteration, b->label.iteration);
-    if (!result)
-        result = order(a->label.sample_idx, b->label.sample_idx);
-    return result ? result : (a > b) - (a < b);
-}
-
 /* The order of findings.h, then a fixed one. */
 static int compare_findings(const void *left, const void *right)
 {
     const struct tp_finding *a = left, *b = right;
     if (a->level != b->level)
         return a->level < b->level ? 1 : -1;
+    if (a->origin != b->origin)
+        return a->origin ? -1 : 1;
     if (a->iteration != b->iteration)
         return order(a->iteration, b->iteration);
     if (a->excess != b->excess)
@@ -147,12 +119,11 @@ enum tp_status tp_findings_make(struct tp_run *run,
                                 struct tp_findings *findings,
                                 struct tp_error *err)
 {
-    const struct tp_row **rows = calloc(run->row_count + 1, sizeof *rows);
+    const struct tp_row **made = NULL, *const *rows = run->monitor.series.rows;
+    if (!rows)
+        rows = made = tp_series_sort(run, NULL);
     if (!rows)
         return tp_fail_memory(err);
-    for (size_t i = 0; i < run->row_count; i++)
-        rows[i] = &run->rows[i];
-    qsort(rows, run->row_count, sizeof *rows, compare_series);
     struct tp_rule_input input = {run, rows, findings};
     enum tp_status status = TP_OK;
     for (const struct tp_rule *r = tp_rules; r->id && status == TP_OK; r++)
@@ -162,7 +133,7 @@ enum tp_status tp_findings_make(struct tp_run *run,
     if (findings->count)
         qsort(findings->rows, findings->count, sizeof *findings->rows,
               compare_findings);
-    free(rows);
+    free(made);
     return status;
 }
 

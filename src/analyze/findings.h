@@ -9,7 +9,8 @@
  * rules. Severities: high = NaN or Inf where there was none, or the origin
  * of an incident; medium = a change against the tensor's own past, or a loss
  * beyond 10 % underflow or 1 % overflow; low = every other static property.
- * Order: severity, first iteration, excess over the limit.
+ * What an incident changed is counted in its origin and is no finding of its
+ * own. Order: severity, origins first, first iteration, excess over the limit.
  */
 
 enum tp_severity { TP_SEVERITY_LOW = 1, TP_SEVERITY_MEDIUM, TP_SEVERITY_HIGH };
@@ -21,6 +22,7 @@ const char *tp_severity_name(enum tp_severity severity);
  * Texts are owned by the run's arena. */
 struct tp_finding {
     enum tp_severity level;
+    bool origin;          /* of an incident; sorts first              */
     double excess;        /* value over the limit of its rule; sorts  */
     const char *severity; /* name of level                            */
     const char *rule;
@@ -44,8 +46,7 @@ struct tp_findings {
 /* What the rules work on; made by tp_findings_make. */
 struct tp_rule_input {
     struct tp_run *run;
-    const struct tp_row **rows; /* by place, rank, ordinal, iteration,
-                                   sample: a series is a run of rows       */
+    const struct tp_row *const *rows; /* [run->row_count], tp_series_sort  */
     struct tp_findings *findings;
 };
 
@@ -84,14 +85,20 @@ enum tp_status tp_finding_add(const struct tp_rule_input *input,
 const char *tp_finding_text(const struct tp_rule_input *input,
                             const char *format, ...) TP_PRINTF(2, 3);
 
-/* For the rules: whether two rows differ only in rank, ordinal, iteration,
- * sample and group. */
-bool tp_same_place(const struct tp_row *a, const struct tp_row *b);
+/* For the rules: adds a finding for each incident whose origin is, or is not,
+ * a NaN or an Inf. */
+enum tp_status tp_rule_incidents(const struct tp_rule_input *input,
+                                 const struct tp_rule *rule, bool nonfinite,
+                                 struct tp_error *err);
 
 /* The rules, as struct tp_rule describes them; rows of its table. */
+enum tp_status tp_rule_dims(const struct tp_rule_input *input,
+                            const struct tp_rule *rule, struct tp_error *err);
 enum tp_status tp_rule_nonfinite(const struct tp_rule_input *input,
                                  const struct tp_rule *rule,
                                  struct tp_error *err);
+enum tp_status tp_rule_onset(const struct tp_rule_input *input,
+                             const struct tp_rule *rule, struct tp_error *err);
 enum tp_status tp_rule_overflow(const struct tp_rule_input *input,
                                 const struct tp_rule *rule,
                                 struct tp_error *err);

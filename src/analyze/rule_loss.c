@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/findings.h"
+#include "analyze/incident.h"
 #include "base/text.h"
 #include "data/number.h"
 
@@ -124,7 +125,7 @@ static struct losers find_losers(const struct tp_rule_input *input,
     for (size_t i = span[0]; i < span[1]; i++) {
         const struct tp_row *row = input->rows[i];
         double ratio = loss->ratio(row);
-        if (!(ratio > limit))
+        if (!(ratio > limit) || tp_row_excused(input->run, row))
             continue;
         found.count++;
         if (!found.worst || ratio > loss->ratio(found.worst))

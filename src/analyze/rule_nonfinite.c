@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NaN and Inf. A NaN is never a value a healthy tensor holds; an Inf may be
+ * NaN and Inf: those of incidents, and those of tensors without an iteration.
+ * A NaN is never a value a healthy tensor holds; an Inf may be
  * (a mask), so it counts only in a series that had none before. In each rank
  * the first one, by iteration and then by the saver's counter, is the origin;
  * whatever follows is counted, not listed.
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 
 #include "analyze/findings.h"
+#include "analyze/incident.h"
 
 static uint64_t infinities(const struct tp_row *row)
 {
@@ -45,17 +47,18 @@ static bool is_earlier(const struct tp_row *a, const struct tp_row *b)
     return a < b;
 }
 
-/* Adds to the finding of the same run and rank, or makes a new one. */
+/* Adds to the finding of the same run and rank, from number `first` on, or
+ * makes a new one. */
 static enum tp_status add_onset(const struct tp_rule_input *input,
                                 const struct tp_rule *rule,
-                                const struct tp_row *row,
+                                const struct tp_row *row, size_t first,
                                 const struct tp_row **origins,
                                 struct tp_error *err)
 {
     struct tp_findings *list = input->findings;
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = first; i < list->count; i++) {
         struct tp_finding *known = &list->rows[i];
-        if (known->rule != rule->id || known->rank != row->label.rank ||
+        if (known->rank != row->label.rank ||
             known->quant_type != row->label.quant_type)
             continue;
         if (is_earlier(row, origins[i])) {
@@ -98,21 +101,22 @@ enum tp_status tp_rule_nonfinite(const struct tp_rule_input *input,
                                  struct tp_error *err)
 {
     const struct tp_row *const *rows = input->rows;
-    size_t count = input->run->row_count, before = input->findings->count;
+    size_t count = input->run->row_count;
     /* one slot per finding there can be: runs times ranks, few */
     const struct tp_row **origins = NULL;
     size_t capacity = 0;
-    enum tp_status status = TP_OK;
+    enum tp_status status = tp_rule_incidents(input, rule, true, err);
+    size_t before = input->findings->count;
     for (size_t i = 0, end; i < count && status == TP_OK; i = end) {
         for (end = i + 1; end < count && same_series(rows[i], rows[end]);)
             end++;
         const struct tp_row *row = onset(rows + i, rows + end);
-        if (!row)
+        if (!row || tp_row_excused(input->run, row))
             continue;
         status = tp_grow(&origins, &capacity, input->findings->count + 1,
                          sizeof *origins, err);
         if (status == TP_OK)
-            status = add_onset(input, rule, row, origins, err);
+            status = add_onset(input, rule, row, before, origins, err);
     }
     for (size_t i = before; i < input->findings->count && status == TP_OK; i++)
         describe(input, &input->findings->rows[i], origins[i]);

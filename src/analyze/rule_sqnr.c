@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/findings.h"
+#include "analyze/incident.h"
 #include "base/text.h"
 
 /* Below the median of its place by more than this (dB): a loss that the
@@ -104,8 +105,7 @@ static const char *advice_for(const struct tp_rule_input *input,
 }
 
 static void describe(const struct tp_rule_input *input,
-                     const struct verdict *verdict,
-                     struct tp_finding *finding)
+                     const struct verdict *verdict, struct tp_finding *finding)
 {
     const struct tp_row *worst = verdict->worst;
     double limit = input->run->quant.plan.min_sqnr;
@@ -121,9 +121,9 @@ static void describe(const struct tp_rule_input *input,
     finding->baseline = verdict->median;
     finding->iteration = verdict->earliest->label.iteration;
     finding->excess =
-        1 + ((far ? medium_limit(limit, verdict->median) : limit) -
-             verdict->sqnr) /
-                far_below;
+        1 +
+        ((far ? medium_limit(limit, verdict->median) : limit) - verdict->sqnr) /
+            far_below;
     finding->evidence = tp_finding_text(
         input,
         "%" PRIu64 " of %" PRIu64 " tensors below %.1f dB in %s; worst "
@@ -146,11 +146,11 @@ static enum tp_status judge(const struct tp_rule_input *input,
     double limit = input->run->quant.plan.min_sqnr;
     struct verdict verdict = {.worst = NULL};
     for (size_t i = 0; i < n; i++)
-        scratch[i] = sqnr_of(input, rows[i]);
+        scratch[i] =
+            tp_row_excused(input->run, rows[i]) ? NAN : sqnr_of(input, rows[i]);
     verdict.median = median_of(scratch, n, scratch + n, &verdict.all);
     enum tp_severity level = TP_SEVERITY_MEDIUM;
-    find_worst(rows, scratch, n, medium_limit(limit, verdict.median),
-               &verdict);
+    find_worst(rows, scratch, n, medium_limit(limit, verdict.median), &verdict);
     if (!verdict.worst) {
         level = TP_SEVERITY_LOW;
         find_worst(rows, scratch, n, limit, &verdict);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/dims.h"
+#include "analyze/monitor.h"
 #include "analyze/quant_groups.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -37,6 +39,7 @@ struct tp_row {
     struct tp_numbers numbers; /* exact, the quantiles too                */
     const struct tp_packed *packed;
     const uint8_t *quant; /* tp_quant_next; NULL: no cast was simulated   */
+    const struct tp_dims *dims; /* NULL: not asked for                    */
 };
 
 /* One thing that could not be analysed. */
@@ -54,6 +57,9 @@ struct tp_run {
     struct tp_skipped *skipped;
     size_t skipped_count;
     struct tp_quant quant;      /* what number formats do to the rows      */
+    size_t *dims_first; /* [rows + 1]: rows of /dims before each row; NULL:
+                           there are none                                  */
+    struct tp_monitor monitor;  /* what they are over the iterations       */
     const char **notes; /* warnings, one sentence each             */
     size_t note_count;
     size_t note_capacity;

@@ -45,6 +45,8 @@ void tp_scanner_free(struct tp_scanner *scanner)
             free(worker->tally[j]);
             free(worker->tally_plan[j]);
         }
+        free(worker->ranker[0]);
+        free(worker->ranker[1]);
     }
     free(scanner);
 }
@@ -406,7 +408,7 @@ enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
     if (tensor->numel == 0) {
         for (int i = 0; i < TP_QUANTILES; i++)
             result->quantile[i] = NAN;
-        return TP_OK;
+        return request->dims ? tp_scan_dims(&scan, request, NULL) : TP_OK;
     }
     bool crc = must_check(tensor->storage);
     bool crc_apart = crc && !covers_storage(&scan);
@@ -418,6 +420,11 @@ enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
         status = scan_small(&scan, crc && !crc_apart);
     else if (status == TP_OK)
         status = scan_large(&scan, crc && !crc_apart);
+    if (status == TP_OK && request->dims)
+        status = tp_scan_dims(&scan, request,
+                              scan.codes <= SMALL_CODES
+                                  ? scanner->workers[scan.worker].piece
+                                  : NULL);
     pthread_mutex_destroy(&scan.lock);
     tp_scan_casts_clear(&scan);
     result->summary.counts.numel = (uint64_t)tensor->numel;

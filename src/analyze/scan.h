@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include "analyze/dims.h"
 #include "base/error.h"
 #include "base/pool.h"
 #include "data/number.h"
@@ -16,10 +17,10 @@
  * are read once, in pieces that stay in the cache while the container's
  * CRC-32 is verified and codes (and MX blocks) are counted. Wider values are
  * read two or three times, because exact quantiles take digits of the values
- * one after another; NVFP4, and MX blocks wider than a piece, cost one more
- * reading. A storage shown only in part, or swapped, is read once more for
- * its checksum. Large tensors are split over the pool in fixed ranges, so
- * that the result does not depend on the number of jobs.
+ * one after another; NVFP4, MX blocks wider than a piece, and statistics by
+ * index cost one more reading each. A storage shown only in part, or swapped,
+ * is read once more for its checksum. Large tensors are split over the pool
+ * in fixed ranges, so that the result does not depend on the number of jobs.
  *
  * Block formats judge real floating tensors only, in blocks along the last
  * axis; elementwise ones judge complex tensors too, each part as a value.
@@ -54,6 +55,8 @@ struct tp_scan_request {
                                           beyond the first: the first)        */
     struct tp_quant_error *errors;     /* out: [spec_count]; all-zero where a
                                           spec does not apply to the dtype    */
+    struct tp_dims_room *dims; /* out: statistics by index; NULL: none     */
+    size_t dims_keep;     /* indices to keep of an axis, up to TP_DIM_KEPT */
 };
 
 /* Casts of one scan, so that a sweep over scales fits. */

@@ -19,7 +19,7 @@
 /*
  * What the files of the scan share: scan.c (the kinds of tensors, results),
  * scan_read.c (one reading, in parallel), scan_blocks.c (block formats),
- * scan_quant.c (casts).
+ * scan_quant.c (casts), scan_dims.c (statistics by index).
  *
  * A scan is one or more readings of the tensor in storage order. A reading is
  * a loop over ranges on the pool, a range a loop over pieces that stay in the
@@ -73,6 +73,7 @@ struct worker {
      * ranges; and the last plan made here */
     struct tp_tally *tally[TP_SCAN_SPECS];
     struct tp_tally_plan *tally_plan[TP_SCAN_SPECS];
+    struct tp_dim_ranker *ranker[2]; /* not used by tasks inside a scan    */
 };
 
 struct tp_scanner {
@@ -268,5 +269,13 @@ void tp_scan_casts_list(struct scan *scan, const struct tp_code_list *list);
  * further reading, or of `codes`, which then hold all of the walk. */
 enum tp_status tp_scan_casts_direct(struct scan *scan,
                                     const unsigned char *codes);
+
+/* --- scan_dims.c ---------------------------------------------------------- */
+
+/* Fills asked->dims, once the result is there: by a further reading, or from
+ * `codes`, which then hold all of the walk. */
+enum tp_status tp_scan_dims(struct scan *scan,
+                            const struct tp_scan_request *asked,
+                            const unsigned char *codes);
 
 #endif

@@ -3,7 +3,9 @@
 
 #include <assert.h>
 
+#include "analyze/dims_table.h"
 #include "analyze/quant_tables.h"
+#include "analyze/series_tables.h"
 #include "stats/stats.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
@@ -149,4 +151,7 @@ void tp_run_tables_make(const struct tp_run *run,
     tp_quant_tables_make(run, &tables->tables[TP_TABLE_QUANTIZATION],
                          &tables->tables[TP_TABLE_QUANT_GROUPS],
                          &tables->tables[TP_TABLE_RECOMMENDATIONS]);
+    tp_dims_table_make(run, &tables->tables[TP_TABLE_DIMS]);
+    tp_series_tables_make(&run->monitor, &tables->tables[TP_TABLE_SERIES],
+                          &tables->tables[TP_TABLE_BASELINES]);
 }

@@ -66,6 +66,10 @@
  * environment, log lines. Real ones stay below 100 KB. */
 #define TP_LIMIT_TRACE_FACTS ((size_t)16 << 20)
 
+/* Iterations that an option may name: beyond any run, and sums of two of
+ * them fit 64 bits. */
+#define TP_LIMIT_ITERATIONS 1000000000
+
 /* Jobs: more threads than this only cost memory (about 3 MiB each). */
 #define TP_LIMIT_JOBS 1024
 

@@ -81,6 +81,7 @@ static enum tp_status read_files(const struct tp_options *options,
                                                atoi(options->block_axis),
                                            .backward_format =
                                                options->backward_format,
+                                           .dims = TP_DIMS_ALL,
                                            .stop = &tp_interrupted};
     enum tp_status status = tp_check_options(options, "FILE", err);
     if (status == TP_OK)

@@ -39,6 +39,13 @@ struct session {
     size_t figure_count;
 };
 
+static enum tp_dims_mode dims_mode(const struct tp_options *options)
+{
+    return !strcmp(options->dims, "none")  ? TP_DIMS_NONE
+           : !strcmp(options->dims, "all") ? TP_DIMS_ALL
+                                           : TP_DIMS_WORST;
+}
+
 /* Which casts to simulate; words that are not known are usage errors. */
 static enum tp_status plan_quant(struct session *s, struct tp_error *err)
 {
@@ -65,6 +72,7 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
         .block_axis = atoi(options->block_axis),
         .backward_format = options->backward_format,
         .quant = &s->quant,
+        .dims = dims_mode(options),
         .progress = tp_progress_update,
         .progress_context = &progress,
         .stop = &tp_interrupted};
@@ -165,12 +173,26 @@ static void remove_old_results(const struct session *s)
         tp_output_remove_figure(s->options, row->category, row->id);
 }
 
+/* What the numbers are over the iterations. */
+static enum tp_status monitor(struct session *s, struct tp_error *err)
+{
+    const struct tp_baseline_options how = {
+        .online = !strcmp(s->options->baseline, "online"),
+        .warmup_steps = (size_t)s->options->warmup_steps,
+        .alert_window = (size_t)s->options->alert_window,
+        .sigma = s->options->sigma,
+    };
+    return tp_monitor_make(&s->run, &how, s->pool, err);
+}
+
 /* The run is there: everything that follows from it. */
 static enum tp_status write_results(struct session *s, struct tp_error *err)
 {
     enum tp_status status = tp_groups_make(&s->run, &s->groups, err);
     if (status == TP_OK)
         status = tp_quant_groups_make(&s->run, err);
+    if (status == TP_OK)
+        status = monitor(s, err);
     if (status == TP_OK)
         status = tp_findings_make(&s->run, &s->findings, err);
     if (status == TP_OK) {

@@ -15,9 +15,15 @@
 #define AT(member) offsetof(struct tp_options, member)
 
 const struct tp_option tp_option_table[] = {
+    {"alert_window", "N", NULL, "50",
+     "alarms within so many iterations are one", TP_OPTION_COUNT,
+     TP_FOR_TENSORS, AT(alert_window)},
     {"backward_format", "ID", NULL, NULL,
      "number format of backward tensors in MX runs", TP_OPTION_TEXT,
      TP_FOR_TENSORS | TP_FOR_INSPECT, AT(backward_format)},
+    {"baseline", NULL, "online|retro", "retro",
+     "how the usual level of a number is found", TP_OPTION_CHOICE,
+     TP_FOR_TENSORS, AT(baseline)},
     {"block_axis", NULL, "0|1|2|3", "0",
      "axis of blocks, counted from the last", TP_OPTION_CHOICE,
      TP_FOR_TENSORS | TP_FOR_INSPECT, AT(block_axis)},
@@ -25,6 +31,9 @@ const struct tp_option tp_option_table[] = {
      TP_OPTION_FLAG, TP_FOR_TRACE, AT(compare)},
     {"device", NULL, "auto|cpu|cuda", "auto", "where to compute",
      TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT, AT(device)},
+    {"dims", NULL, "worst|all|none", "worst",
+     "statistics by index that are kept", TP_OPTION_CHOICE, TP_FOR_TENSORS,
+     AT(dims)},
     {"fail_on", NULL, "none|low|medium|high", "none",
      "exit 1 when a finding is at least this severe", TP_OPTION_CHOICE,
      TP_FOR_TENSORS | TP_FOR_TRACE, AT(fail_on)},
@@ -62,6 +71,9 @@ const struct tp_option tp_option_table[] = {
      TP_OPTION_FLAG, TP_FOR_ALL, AT(quiet)},
     {"rounding", NULL, "ta|ta_sat|te|hybrid", "ta", "how HiF8 rounds",
      TP_OPTION_CHOICE, TP_FOR_TENSORS, AT(rounding)},
+    {"sigma", "N", NULL, "3",
+     "spreads that a value may be off its baseline", TP_OPTION_REAL,
+     TP_FOR_TENSORS, AT(sigma)},
     {"sort", "COLUMN", NULL, "self CUDA time",
      "column that orders the operators", TP_OPTION_TEXT, TP_FOR_TRACE,
      AT(sort)},
@@ -77,6 +89,9 @@ const struct tp_option tp_option_table[] = {
      TP_OPTION_FLAG, TP_FOR_ALL, AT(verbose)},
     {"version", NULL, NULL, NULL, "show the version", TP_OPTION_FLAG,
      TP_FOR_ALL, AT(version)},
+    {"warmup_steps", "N", NULL, "100",
+     "iterations of an online baseline, at most half of all",
+     TP_OPTION_COUNT, TP_FOR_TENSORS, AT(warmup_steps)},
     {NULL, NULL, NULL, NULL, NULL, TP_OPTION_FLAG, 0, 0},
 };
 
@@ -147,8 +162,10 @@ static enum tp_status add_threshold(struct tp_options *options,
 static enum tp_status set_count(void *slot, const struct tp_option *row,
                                 const char *value, struct tp_error *err)
 {
-    /* rows: as many as a table may have names */
-    const uint64_t most = row->offset == AT(jobs) ? TP_LIMIT_JOBS : 1000000;
+    /* iterations: what any run has; rows: as many as a table may have names */
+    const uint64_t most = row->offset == AT(jobs)  ? TP_LIMIT_JOBS
+                          : row->offset == AT(top) ? 1000000
+                                                   : TP_LIMIT_ITERATIONS;
     char *end;
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
@@ -167,13 +184,15 @@ static enum tp_status set_real(void *slot, const struct tp_option *row,
 {
     /* percent; dB are beyond any use at 1000 */
     const double most = row->offset == AT(max_underflow) ? 100 : 1000;
+    /* within one spread is where values belong */
+    const double least = row->offset == AT(sigma) ? 1 : 0;
     char *end;
     double number = strtod(value, &end);
     bool plain = (*value >= '0' && *value <= '9') || *value == '.';
-    if (!plain || *end || !(number >= 0 && number <= most))
+    if (!plain || *end || !(number >= least && number <= most))
         return tp_fail(err, TP_E_USAGE, -1,
-                       "--%s takes a number from 0 to %g, not \"%s\"",
-                       row->name, most, value);
+                       "--%s takes a number from %g to %g, not \"%s\"",
+                       row->name, least, most, value);
     memcpy(slot, &number, sizeof number);
     return TP_OK;
 }
@@ -241,10 +260,15 @@ enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
                                    .mx_nonfinite = "block",
                                    .block_axis = "0",
                                    .formats = TP_QUANT_FORMATS,
+                                   .dims = "worst",
                                    .rounding = "ta",
                                    .top = 10,
                                    .min_sqnr = 20,
-                                   .max_underflow = 1};
+                                   .max_underflow = 1,
+                                   .baseline = "retro",
+                                   .warmup_steps = 100,
+                                   .alert_window = 50,
+                                   .sigma = 3};
     enum tp_status status = TP_OK;
     bool only_inputs = false;
     for (int i = 0; i < count && status == TP_OK; i++) {

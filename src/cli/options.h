@@ -58,8 +58,12 @@ struct tp_options {
     const char *output_dir, *device, *format, *plot_format, *fail_on;
     const char *mx_scale, *mx_nonfinite, *block_axis, *backward_format;
     const char *formats, *rounding; /* see struct tp_quant_options        */
+    const char *dims;               /* "worst", "all", "none"             */
     double min_sqnr;                /* dB                                 */
     double max_underflow;           /* percent                            */
+    const char *baseline;           /* "online", "retro"                  */
+    uint64_t warmup_steps, alert_window; /* iterations                    */
+    double sigma;                   /* spreads                            */
     uint64_t jobs; /* 0: as many as processors                    */
     bool quiet, verbose, no_plots, help, version, dump_options;
 };

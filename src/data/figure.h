@@ -25,6 +25,7 @@ enum tp_panel_kind {
     TP_PANEL_HEAT,   /* x y value: one coloured cell each                 */
     TP_PANEL_CLOUD,  /* x y count: cells of a 2-D histogram               */
     TP_PANEL_SPREAD, /* x min q25 q50 q75 max: standing boxes             */
+    TP_PANEL_WATCH,  /* x value expected low high alarm: a baseline       */
     TP_PANEL_KINDS
 };
 

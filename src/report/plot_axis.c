@@ -17,6 +17,7 @@ static const unsigned axis_columns[TP_PANEL_KINDS][3] = {
     [TP_PANEL_BARS] = {2, 1, 0},      [TP_PANEL_SHARES] = {6, 1, 0},
     [TP_PANEL_STACKS] = {6, 1, 0},    [TP_PANEL_HEAT] = {1, 2, 4},
     [TP_PANEL_CLOUD] = {1, 2, 4},     [TP_PANEL_SPREAD] = {1, 0x3e, 0},
+    [TP_PANEL_WATCH] = {1, 0x1e, 0},
 };
 
 static bool is_log(enum tp_scale scale)

@@ -48,6 +48,14 @@ static const struct entry band_entries[] = {
     {"rgb '#08306b'", "median"},
 };
 
+/* As in plots/watch.gp. */
+static const struct entry watch_entries[] = {
+    {"rgb '#d6e6f4'", "normal"},
+    {"rgb '#4292c6'", "baseline"},
+    {"rgb '#222222'", "measured"},
+    {"rgb '#d55e00'", "beyond the limit"},
+};
+
 /* As in plots/shares.gp. */
 static const char *const share_colours[TP_PANEL_SERIES_MAX] = {
     "rgb '#d9d9d9'", "rgb '#d55e00'", "rgb '#f0b429'", "rgb '#9ecae1'",
@@ -209,6 +217,10 @@ static size_t legend_of(const struct tp_panel *panel, struct entry *entries)
     if (panel->kind == TP_PANEL_BANDS) {
         memcpy(entries, band_entries, sizeof band_entries);
         return sizeof band_entries / sizeof *band_entries;
+    }
+    if (panel->kind == TP_PANEL_WATCH) {
+        memcpy(entries, watch_entries, sizeof watch_entries);
+        return sizeof watch_entries / sizeof *watch_entries;
     }
     if (panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD ||
         panel->series_count < 2)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/report_dims.h"
+#include "report/report_monitor.h"
 #include "report/report_quant.h"
 #include "stats/stats.h"
 
@@ -347,6 +349,8 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
     add_group_table(report, "tensor_name", most, text);
     tp_report_quant(report->run, most, most == 0, text);
     add_findings(report, most, color, text);
+    if (most == 0)
+        tp_report_monitor(report->run, text);
     add_worst(report, most, text);
     add_skipped(report, most, text);
     add_notes(report->run, text);
@@ -380,4 +384,5 @@ void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text)
             tp_text_add(text, "%.9g\n",
                         tp_stat_real(stat, &row->counts, &row->numbers));
     }
+    tp_report_dims_text(row, text);
 }

@@ -45,10 +45,10 @@ void tp_report_json(const struct tp_report *report, struct tp_text *text);
 void tp_report_findings_json(const struct tp_findings *findings,
                              struct tp_text *text);
 
-/* One tensor, every statistic with its unit, as text. */
+/* One tensor, every statistic and what its axes are like, as text. */
 void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text);
 
-/* The same as a JSON object with the columns of /tensors. */
+/* The same as a JSON object with the columns of /tensors, and "dims". */
 void tp_report_tensor_json(const struct tp_row *row, struct tp_text *text);
 
 /* "mxfp8 linear L2 forward pre input #2 rank 1 iteration 32": the labels

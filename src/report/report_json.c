@@ -6,6 +6,7 @@
 #include "analyze/tables.h"
 #include "report/hdf5.h"
 #include "report/report.h"
+#include "report/report_dims.h"
 
 /* A cell as JSON: absent texts, absent integers (-1) and NaN are null. */
 static void add_cell(const struct tp_table *table, size_t row,
@@ -28,13 +29,21 @@ static void add_cell(const struct tp_table *table, size_t row,
         tp_text_add(text, "%.0f", value);
 }
 
+/* "column": cell, ... */
+static void add_members(const struct tp_table *table, size_t row,
+                        struct tp_text *text)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        tp_text_add(text, "%s\"%s\": ", i ? ", " : "", table->columns[i].name);
+        add_cell(table, row, &table->columns[i], text);
+    }
+}
+
 static void add_object(const struct tp_table *table, size_t row,
                        struct tp_text *text)
 {
-    for (size_t i = 0; i < table->column_count; i++) {
-        tp_text_add(text, "%s\"%s\": ", i ? ", " : "{", table->columns[i].name);
-        add_cell(table, row, &table->columns[i], text);
-    }
+    tp_text_add(text, "{");
+    add_members(table, row, text);
     tp_text_add(text, "}");
 }
 
@@ -148,5 +157,9 @@ void tp_report_tensor_json(const struct tp_row *row, struct tp_text *text)
     const struct tp_findings findings = {0};
     struct tp_run_tables tables;
     tp_run_tables_make(&run, &groups, &findings, &tables);
-    add_object(&tables.tables[TP_TABLE_TENSORS], 0, text);
+    tp_text_add(text, "{");
+    add_members(&tables.tables[TP_TABLE_TENSORS], 0, text);
+    tp_text_add(text, ", \"dims\": ");
+    tp_report_dims_json(row, text);
+    tp_text_add(text, "}");
 }

@@ -4,7 +4,8 @@
 # `make bench`: how fast and how large, as ratios within one run, since
 # absolute times belong to one machine and one hour. Never part of check.
 #
-#   BENCH_PARTS     which parts [large casts small memory traces]
+#   BENCH_PARTS     which parts
+#                   [large dims casts small memory series traces]
 #   BENCH_MEBIBYTES size of the large tensor [1024]
 #   BENCH_RUNS      runs of which the best counts [3]
 #   BENCH_PYTHON    a python with torch [/usr/bin/python3]
@@ -88,6 +89,27 @@ large()
     rm "$file"
 }
 
+# Statistics by index of all axes: what they take beyond the plain statistics,
+# which are read and checked at least at three times that rate.
+dims()
+{
+    local file=$work/dims.pt shape jobs plain ratio
+    for shape in "1024 4096" "4096 256" "16 65536"; do
+        # shellcheck disable=SC2086 # two arguments
+        "$tools/make_pt" "$file" "$mebibytes" $shape
+        for jobs in 1 2; do
+            large_run "statistics, n x ${shape/ / x }, --jobs $jobs" \
+                --formats none --dims none --jobs $jobs
+            plain=$taken
+            large_run "and of all axes" --formats none --jobs $jobs
+            ratio=$(calc "$plain / ($taken - $plain)")
+            row "" "" "" "$ratio of plain" \
+                "$(verdict "$ratio" at_least 0.333) (>= 1/3)"
+        done
+    done
+    rm "$file"
+}
+
 # Casts alone, in memory, on one core: least with the widest instructions.
 casts()
 {
@@ -151,6 +173,22 @@ memory()
     done
 }
 
+# Baselines of 10^4 series of 1000 iterations and 8 metrics. The peak includes
+# the making of the values, the time does not.
+series()
+{
+    local baseline measured peak taken
+    for baseline in retro online; do
+        measured=$("$tools/measure" 1 "$tools/series" 10000 1000 2 $baseline)
+        peak=$(calc "${measured#* } / 1024")
+        taken=$("$tools/series" 10000 1000 2 $baseline)
+        taken=$(calc "${taken%% *}")
+        row "10000 series x 1000 x 8, $baseline, 2 jobs" "$taken s" \
+            "$peak MiB" "" "$(verdict "$taken" at_most 10) (<= 10 s) \
+$(verdict "$peak" at_most 1024) (<= 1 GiB)"
+    done
+}
+
 # trace_row FILE: the reader against simdjson alone, per core, and its memory;
 # of gzip, with two jobs, against the slower of inflating and parsing.
 trace_row()
@@ -187,14 +225,15 @@ traces()
     [ -n "$found" ] || echo "skipped: traces (TP_SHARED has none)"
 }
 
-for part in ${BENCH_PARTS:-large casts small memory traces}; do
+parts='large dims casts small memory series traces'
+for part in ${BENCH_PARTS:-$parts}; do
     case $part in
-    large | casts | small | memory | traces)
+    large | dims | casts | small | memory | series | traces)
         echo "== $part"
         $part
         ;;
     *)
-        echo "no part $part; there are: large casts small memory traces" >&2
+        echo "no part $part; there are: $parts" >&2
         exit 2
         ;;
     esac

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make_pt FILE MEBIBYTES: writes the file torch.save writes for one bfloat16
- * vector of that size with normally distributed elements, by libzip and
- * without torch. Reproducible.
+ * make_pt FILE MEBIBYTES [ROWS COLUMNS]: writes the file torch.save writes for
+ * one bfloat16 vector of that size with normally distributed elements, or for
+ * as many whole matrices of ROWS x COLUMNS as fit; by libzip and without
+ * torch. Reproducible.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,9 +114,11 @@ static void put_int(struct pickle *pickle, uint64_t value)
 
 #define PUT(pickle, literal) put(pickle, literal, sizeof literal - 1)
 
-/* _rebuild_tensor_v2(storage, 0, (n,), (1,), False, OrderedDict()) */
-static void describe(struct pickle *pickle, uint64_t n)
+/* _rebuild_tensor_v2(storage, 0, shape, strides, False, OrderedDict()); the
+ * shape has three axes. */
+static void describe(struct pickle *pickle, const uint64_t *shape)
 {
+    uint64_t n = shape[0] * shape[1] * shape[2];
     PUT(pickle, "\x80\x02" "ctorch._utils\n_rebuild_tensor_v2\n((");
     put_text(pickle, "storage");
     PUT(pickle, "ctorch\nBFloat16Storage\n");
@@ -122,8 +126,18 @@ static void describe(struct pickle *pickle, uint64_t n)
     put_text(pickle, "cpu");
     put_int(pickle, n);
     PUT(pickle, "tQK\0");
-    put_int(pickle, n);
-    PUT(pickle, "\x85K\x01\x85\x89" "ccollections\nOrderedDict\n)RtR.");
+    if (shape[1] * shape[2] == 1) {
+        put_int(pickle, n);
+        PUT(pickle, "\x85K\x01\x85");
+    } else {
+        for (int i = 0; i < 3; i++)
+            put_int(pickle, shape[i]);
+        PUT(pickle, "\x87");
+        put_int(pickle, shape[1] * shape[2]);
+        put_int(pickle, shape[2]);
+        PUT(pickle, "K\x01\x87");
+    }
+    PUT(pickle, "\x89" "ccollections\nOrderedDict\n)RtR.");
 }
 
 static int add(zip_t *zip, const char *name, zip_source_t *source)
@@ -137,13 +151,18 @@ int main(int argc, char **argv)
 {
     static struct stream stream = { .random = 88172645463325252u };
     static struct pickle pickle;
-    long long mebibytes = argc == 3 ? atoll(argv[2]) : 0;
-    if (mebibytes <= 0) {
-        fprintf(stderr, "usage: make_pt FILE MEBIBYTES\n");
+    bool cube = argc == 5;
+    long long mebibytes = argc == 3 || cube ? atoll(argv[2]) : 0;
+    long long rows = cube ? atoll(argv[3]) : 1;
+    long long columns = cube ? atoll(argv[4]) : 1;
+    if (mebibytes <= 0 || rows <= 0 || columns <= 0) {
+        fprintf(stderr, "usage: make_pt FILE MEBIBYTES [ROWS COLUMNS]\n");
         return 2;
     }
-    stream.size = (uint64_t)mebibytes << 20;
-    describe(&pickle, stream.size / 2);
+    uint64_t shape[3] = { 0, (uint64_t)rows, (uint64_t)columns };
+    shape[0] = ((uint64_t)mebibytes << 19) / shape[1] / shape[2];
+    stream.size = 2 * shape[0] * shape[1] * shape[2];
+    describe(&pickle, shape);
     zip_t *zip = zip_open(argv[1], ZIP_CREATE | ZIP_TRUNCATE, NULL);
     if (!zip || add(zip, "archive/data.pkl",
                     zip_source_buffer(zip, pickle.bytes, pickle.length, 0)) ||

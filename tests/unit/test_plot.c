@@ -25,6 +25,7 @@ static const double bars[] = {0, 0.5, 1, 0};
 static const double shares[] = {0, 0, 0.25, 1, 0, 1};
 static const double cells[] = {0, 0, 1, 1, 0, 8, 0, 1, 0};
 static const double spreads[] = {0, 0, 1, 2, 3, 9, 1, 0, 1, 2, 4, 8};
+static const double watch[] = {0, 1, 1, 0.5, 2, 0, 1, 8, 1, 0.5, 2, 1};
 static const struct tp_tic rows[] = {{0, "first"}, {1, "second"}};
 
 static struct tp_panel make_panel(enum tp_panel_kind kind, const char *title,
@@ -58,6 +59,7 @@ static void make_all(struct tp_panel *panels, struct tp_series *series,
         [TP_PANEL_HEAT] = {name, cells, 3, 0},
         [TP_PANEL_CLOUD] = {name, cells, 3, 0},
         [TP_PANEL_SPREAD] = {name, spreads, 2, 0},
+        [TP_PANEL_WATCH] = {name, watch, 2, 0},
     };
     for (int k = 0; k < TP_PANEL_KINDS; k++) {
         series[k] = all[k];

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/coverage.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOTES_MAX = 8 }; /* of one kind; more ranks are alike */
+
+/* That a rank of a run was there in an iteration. */
+struct presence {
+    const char *quant_type;
+    int64_t rank, iteration;
+};
+
+static int order(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_runs(const struct presence *a, const struct presence *b)
+{
+    return a->quant_type == b->quant_type
+               ? 0
+               : strcmp(a->quant_type, b->quant_type);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct presence *a = left, *b = right;
+    int result = compare_runs(a, b);
+    if (!result)
+        result = order(a->rank, b->rank);
+    return result ? result : order(a->iteration, b->iteration);
+}
+
+/* Sorted, without repetitions; NULL when out of memory. */
+static struct presence *find_presences(const struct tp_run *run, size_t *count)
+{
+    struct presence *list = calloc(run->row_count + 1, sizeof *list);
+    size_t n = 0;
+    *count = 0;
+    for (size_t i = 0; list && i < run->row_count; i++) {
+        const struct tp_label *label = &run->rows[i].label;
+        if (label->iteration >= 0)
+            list[n++] = (struct presence){label->quant_type, label->rank,
+                                          label->iteration};
+    }
+    if (n)
+        qsort(list, n, sizeof *list, compare);
+    for (size_t i = 0; i < n; i++) {
+        if (*count == 0 || compare(&list[*count - 1], &list[i]))
+            list[(*count)++] = list[i];
+    }
+    return list;
+}
+
+/* One rank's part of the list, with its run's name in words. */
+struct rank {
+    const struct presence *first;
+    size_t count;
+    char name[64];
+};
+
+static void name_rank(struct rank *rank)
+{
+    const char *type = rank->first->quant_type;
+    snprintf(rank->name, sizeof rank->name, "rank %" PRId64 "%s%.40s",
+             rank->first->rank, *type ? " of " : "", type);
+}
+
+/* How many of the iterations of `all` a rank lacks before its own last one;
+ * the first of them in *lacking. */
+static size_t count_lacking(const struct rank *rank, const int64_t *all,
+                            size_t count, int64_t *lacking)
+{
+    size_t found = 0, i = 0;
+    for (size_t k = 0; k < count && i < rank->count; k++) {
+        if (rank->first[i].iteration == all[k])
+            i++;
+        else if (found++ == 0)
+            *lacking = all[k];
+    }
+    return found;
+}
+
+static void note_rank(struct tp_run *run, struct rank *rank, const int64_t *all,
+                      size_t count, size_t *notes)
+{
+    int64_t last = rank->first[rank->count - 1].iteration, lacking = -1;
+    size_t gaps = count_lacking(rank, all, count, &lacking);
+    name_rank(rank);
+    if (last < all[count - 1] && (*notes)++ < NOTES_MAX)
+        tp_run_note(run,
+                    "%s ends with iteration %" PRId64 ", the run with %" PRId64,
+                    rank->name, last, all[count - 1]);
+    if (gaps && (*notes)++ < NOTES_MAX)
+        tp_run_note(run,
+                    "%s has no tensor in %zu iteration%s that other ranks "
+                    "have, the first %" PRId64,
+                    rank->name, gaps, gaps == 1 ? "" : "s", lacking);
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    return order(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+/* The iterations of one run, over all its ranks, into `all`. */
+static size_t union_of(const struct presence *list, size_t count, int64_t *all)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        all[i] = list[i].iteration;
+    qsort(all, count, sizeof *all, compare_numbers);
+    for (size_t i = 0; i < count; i++) {
+        if (n == 0 || all[n - 1] != all[i])
+            all[n++] = all[i];
+    }
+    return n;
+}
+
+static void note_run(struct tp_run *run, const struct presence *list,
+                     size_t count, int64_t *all, size_t *notes)
+{
+    size_t iterations = union_of(list, count, all);
+    if (iterations == 1 && (*notes)++ < NOTES_MAX)
+        tp_run_note(run,
+                    "%s has one iteration only, so there is nothing to "
+                    "compare with over time",
+                    list->quant_type[0] ? list->quant_type : "the run");
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && list[end].rank == list[i].rank;)
+            end++;
+        struct rank rank = {.first = &list[i], .count = end - i};
+        note_rank(run, &rank, all, iterations, notes);
+    }
+}
+
+enum tp_status tp_coverage_note(struct tp_run *run, struct tp_error *err)
+{
+    size_t count, without = 0, notes = 0;
+    struct presence *list = find_presences(run, &count);
+    int64_t *all = calloc(count + 1, sizeof *all);
+    for (size_t i = 0; i < run->row_count; i++)
+        without += run->rows[i].label.iteration < 0;
+    if (list && all && count && without)
+        tp_run_note(run, "%zu tensor%s no iteration and %s in no series",
+                    without, without == 1 ? " has" : "s have",
+                    without == 1 ? "is" : "are");
+    for (size_t i = 0, end; list && all && i < count; i = end) {
+        for (end = i + 1; end < count && !compare_runs(&list[i], &list[end]);)
+            end++;
+        note_run(run, list + i, end - i, all, &notes);
+    }
+    if (notes > NOTES_MAX)
+        tp_run_note(run, "... and %zu more notes of this kind",
+                    notes - NOTES_MAX);
+    enum tp_status status = list && all ? TP_OK : tp_fail_memory(err);
+    free(list);
+    free(all);
+    return status;
+}

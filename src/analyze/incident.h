@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_ANALYZE_INCIDENT_H
+#define TP_ANALYZE_INCIDENT_H
+
+#include "analyze/run.h"
+
+/*
+ * From baselines to causes. Series that left their baselines are alarms; an
+ * incident is an alarm that others follow. See incident.c for how its origin
+ * is chosen.
+ */
+
+/* Makes alarms and incidents of run->monitor, whose baselines are there.
+ * TP_E_MEMORY only. */
+enum tp_status tp_incidents_make(struct tp_run *run, struct tp_error *err);
+
+/* Whether a row is a consequence of an incident (its origin included), and
+ * so says nothing about the tensor itself. */
+bool tp_row_excused(const struct tp_run *run, const struct tp_row *row);
+
+#endif

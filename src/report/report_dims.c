@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report_dims.h"
+
+#include <inttypes.h>
+
+/* A number of an index, as columns and members show it. */
+struct number {
+    const char *name;
+    double value;
+};
+
+enum { NUMBERS = 6 };
+
+/* Indices shown from each end of the list. */
+enum { ENDS = 8 };
+
+static void list_numbers(const struct tp_dim_index *index,
+                         struct number numbers[NUMBERS])
+{
+    const struct number its[NUMBERS] = {
+        {"min", index->min},   {"max", index->max},
+        {"mean", index->mean}, {"std", index->std},
+        {"abs_max", tp_dim_abs_max(index)},
+        {"l2_norm", tp_dim_l2_norm(index)}};
+    for (int i = 0; i < NUMBERS; i++)
+        numbers[i] = its[i];
+}
+
+static void add_index_line(const struct tp_dim_axis *axis,
+                           const struct tp_dim_index *index,
+                           struct tp_text *text)
+{
+    struct number numbers[NUMBERS];
+    list_numbers(index, numbers);
+    tp_text_add(text, "    %10" PRId64 " %10" PRIu64, index->index,
+                index->count);
+    for (int i = 0; i < NUMBERS; i++)
+        tp_text_add(text, " %13.6g", numbers[i].value);
+    tp_text_add(text, "%s\n", tp_dim_is_outlier(axis, index) ? "  outlier"
+                              : tp_dim_is_dead(axis, index)  ? "  dead"
+                                                             : "");
+}
+
+static void add_axis(const struct tp_row *row, const struct tp_dim_axis *axis,
+                     struct tp_text *text)
+{
+    struct tp_text advice = {0};
+    struct number numbers[NUMBERS];
+    const struct tp_dim_index none = {0};
+    tp_dim_advice(axis, row->dtype, &advice);
+    tp_text_add(text,
+                "  axis %d, %" PRId64 " indices: dim_ratio %.9g, risk_level "
+                "%s, outliers %" PRIu64 ", dead %" PRIu64
+                "\n    suggestion: %s\n",
+                axis->axis, axis->length, axis->ratio,
+                tp_dim_risk_name(axis->risk), axis->outliers, axis->dead,
+                tp_text_get(&advice));
+    tp_text_clear(&advice);
+    list_numbers(&none, numbers);
+    tp_text_add(text, "    %10s %10s", "index", "count");
+    for (int i = 0; i < NUMBERS; i++)
+        tp_text_add(text, " %13s", numbers[i].name);
+    tp_text_add(text, "\n");
+    for (size_t i = 0; i < axis->kept; i++) {
+        if (axis->kept <= 2 * ENDS || i < ENDS || i >= axis->kept - ENDS)
+            add_index_line(axis, &axis->worst[i], text);
+        else if (i == ENDS)
+            tp_text_add(text, "    %10s\n", "...");
+    }
+}
+
+void tp_report_dims_text(const struct tp_row *row, struct tp_text *text)
+{
+    for (size_t i = 0; row->dims && i < row->dims->count; i++)
+        add_axis(row, &row->dims->axes[i], text);
+}
+
+static void add_index_json(const struct tp_dim_index *index,
+                           struct tp_text *text)
+{
+    struct number numbers[NUMBERS];
+    list_numbers(index, numbers);
+    tp_text_add(text, "\"%" PRId64 "\": {\"count\": %" PRIu64, index->index,
+                index->count);
+    for (int i = 0; i < NUMBERS; i++) {
+        tp_text_add(text, ", \"%s\": ", numbers[i].name);
+        tp_text_json_number(text, numbers[i].value);
+    }
+    tp_text_add(text, "}");
+}
+
+static void add_axis_json(const struct tp_row *row,
+                          const struct tp_dim_axis *axis, struct tp_text *text)
+{
+    struct tp_text advice = {0};
+    tp_dim_advice(axis, row->dtype, &advice);
+    tp_text_add(text,
+                "{\"axis\": %d, \"indices\": %" PRId64 ", \"dim_ratio\": ",
+                axis->axis, axis->length);
+    tp_text_json_number(text, axis->ratio);
+    tp_text_add(text,
+                ", \"risk_level\": \"%s\", \"outliers\": %" PRIu64
+                ", \"dead\": %" PRIu64 ", \"suggestion\": ",
+                tp_dim_risk_name(axis->risk), axis->outliers, axis->dead);
+    tp_text_json(text, tp_text_get(&advice));
+    tp_text_clear(&advice);
+    tp_text_add(text, ", \"dim_stats\": {");
+    for (size_t i = 0; i < axis->kept; i++) {
+        tp_text_add(text, i ? ", " : "");
+        add_index_json(&axis->worst[i], text);
+    }
+    tp_text_add(text, "}}");
+}
+
+void tp_report_dims_json(const struct tp_row *row, struct tp_text *text)
+{
+    tp_text_add(text, "[");
+    for (size_t i = 0; row->dims && i < row->dims->count; i++) {
+        tp_text_add(text, i ? ",\n    " : "");
+        add_axis_json(row, &row->dims->axes[i], text);
+    }
+    tp_text_add(text, "]");
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report_monitor.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+
+enum {
+    EVERY = 100,            /* iterations between lines that all is well    */
+    LINES_PER_INCIDENT = 20 /* the rest is in /baselines                   */
+};
+
+/* A line that is to be written. */
+struct line {
+    int64_t iteration;
+    size_t number; /* of the alarm; TP_NONE: a line on the gradient        */
+    size_t series;
+    size_t metric;
+    size_t point;
+};
+
+/* The lines of a run. */
+struct lines {
+    const struct tp_monitor *monitor;
+    struct line *lines;
+    size_t count, capacity;
+    struct tp_text *text;
+};
+
+static int compare_lines(const void *left, const void *right)
+{
+    const struct line *a = left, *b = right;
+    if (a->iteration != b->iteration)
+        return a->iteration < b->iteration ? -1 : 1;
+    if (a->number != b->number) /* TP_NONE is the largest */
+        return a->number < b->number ? -1 : 1;
+    if (a->series != b->series)
+        return a->series < b->series ? -1 : 1;
+    return (a->metric > b->metric) - (a->metric < b->metric);
+}
+
+static void add_line(struct lines *l, struct line line)
+{
+    if (tp_grow(&l->lines, &l->capacity, l->count + 1, sizeof *l->lines,
+                NULL) == TP_OK)
+        l->lines[l->count++] = line;
+    else
+        l->text->failed = true;
+}
+
+/* --- the words ----------------------------------------------- */
+
+static void add_series(const struct tp_run_series *series, struct tp_text *text)
+{
+    const struct tp_label *label = &series->label;
+    const char *const words[] = {label->quant_type, label->layer_type,
+                                 label->operation, label->phase,
+                                 label->tensor_name};
+    bool first = label->layer_idx < 0;
+    if (!first)
+        tp_text_add(text, "Layer %" PRId64, label->layer_idx);
+    size_t from = series->kind == TP_SERIES_TENSOR ? 0 : 4;
+    if (from && label->quant_type[0]) {
+        tp_text_add(text, first ? "" : " ");
+        tp_text_printable(text, label->quant_type);
+        first = false;
+    }
+    for (size_t i = from; i < (from ? 4 : 5); i++) {
+        if (!words[i][0])
+            continue;
+        tp_text_add(text, first ? "" : " ");
+        tp_text_printable(text, words[i]);
+        first = false;
+    }
+    if (series->ordinal > 0)
+        tp_text_add(text, " #%" PRId64, series->ordinal);
+    if (label->rank >= 0)
+        tp_text_add(text, "%srank %" PRId64, first ? "" : " ", label->rank);
+}
+
+static void add_value(const char *metric, double value, double center,
+                      double spread, struct tp_text *text)
+{
+    tp_text_add(text, "%s: %.4g (baseline: ", metric, value);
+    if (isnan(center))
+        tp_text_add(text, "none)");
+    else if (isnan(spread))
+        tp_text_add(text, "%.4g)", center);
+    else
+        tp_text_add(text, "%.4g\u00b1%.2g)", center, spread);
+}
+
+/* Firm alarms of the same run and rank that last at this iteration. */
+static size_t count_active(const struct tp_monitor *monitor,
+                           const struct tp_run_series *model, int64_t at)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < monitor->alarm_count; i++) {
+        const struct tp_alarm *alarm = &monitor->alarms[i];
+        const struct tp_run_series *series =
+            &monitor->series.series[alarm->series];
+        count += alarm->iteration <= at && at <= alarm->last &&
+                 monitor->incidents[alarm->incident].firm &&
+                 series->label.rank == model->label.rank &&
+                 !strcmp(series->label.quant_type, model->label.quant_type);
+    }
+    return count;
+}
+
+static void write_gradient(struct lines *l, const struct line *line,
+                           double expected)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    const struct tp_run_series *series = &monitor->series.series[line->series];
+    const struct tp_baseline *baseline =
+        tp_monitor_baseline(monitor, line->series, line->metric);
+    double value =
+        tp_series_values(&monitor->series, series, line->metric)[line->point];
+    double spread = baseline->spread * (expected / baseline->center);
+    size_t active = count_active(monitor, series, line->iteration);
+    tp_text_add(l->text, "[Monitor] Step %" PRId64 " | ", line->iteration);
+    size_t length = l->text->length;
+    add_series(series, l->text);
+    tp_text_add(l->text, l->text->length > length ? " | " : "");
+    add_value(tp_series_metrics[line->metric].name, value, expected, spread,
+              l->text);
+    if (active)
+        tp_text_add(l->text, " | Status: ALERT (%zu series)\n", active);
+    else
+        tp_text_add(l->text, " | Status: OK\n");
+}
+
+static void write_alarm(struct lines *l, const struct line *line)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    const struct tp_alarm *alarm = &monitor->alarms[line->number];
+    const struct tp_incident *incident = &monitor->incidents[alarm->incident];
+    tp_text_add(l->text, "[ALERT] Step %" PRId64 " | ", alarm->iteration);
+    add_series(&monitor->series.series[alarm->series], l->text);
+    tp_text_add(l->text, " | ");
+    add_value(tp_series_metrics[alarm->metric].name, alarm->value,
+              alarm->center, alarm->spread, l->text);
+    if (!isnan(alarm->deviation))
+        tp_text_add(l->text, " | Deviation: %.3g sigma", alarm->deviation);
+    if (incident->origin == line->number && incident->members > 1)
+        tp_text_add(l->text, " | origin of %zu others", incident->members - 1);
+    tp_text_add(l->text, alarm->weak ? " | few iterations\n" : "\n");
+}
+
+/* An alarm of a live monitor, which knows neither causes nor the future. */
+static void write_online(struct lines *l, const struct line *line)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    const struct tp_run_series *series = &monitor->series.series[line->series];
+    const struct tp_baseline *baseline =
+        tp_monitor_baseline(monitor, line->series, line->metric);
+    double value =
+        tp_series_values(&monitor->series, series, line->metric)[line->point];
+    tp_text_add(l->text, "[ALERT] Step %" PRId64 " | ", line->iteration);
+    add_series(series, l->text);
+    tp_text_add(l->text, " | ");
+    add_value(tp_series_metrics[line->metric].name, value, baseline->center,
+              baseline->spread, l->text);
+    tp_text_add(l->text, " | Deviation: %.3g sigma", baseline->deviation);
+    if (baseline->alarms > 1)
+        tp_text_add(l->text, " | %zu alarms", baseline->alarms);
+    tp_text_add(l->text, "\n");
+}
+
+/* --- which lines ----------------------------------------------- */
+
+static void add_gradient_lines(struct lines *l, size_t index)
+{
+    const struct tp_run_series *series = &l->monitor->series.series[index];
+    const int64_t *at = tp_series_at(&l->monitor->series, series);
+    for (size_t i = 0; i < series->count; i++) {
+        if (i == 0 || i + 1 == series->count || at[i] % EVERY == 0)
+            add_line(l,
+                     (struct line){at[i], TP_NONE, index, series->metric, i});
+    }
+}
+
+/* The first alarms of each incident; returns how many are left out. */
+static size_t add_alarm_lines(struct lines *l)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    size_t *shown = calloc(monitor->incident_count + 1, sizeof *shown);
+    size_t left_out = 0;
+    l->text->failed = l->text->failed || !shown;
+    for (size_t i = 0; shown && i < monitor->alarm_count; i++) {
+        const struct tp_alarm *alarm = &monitor->alarms[i];
+        if (shown[alarm->incident]++ < LINES_PER_INCIDENT)
+            add_line(l, (struct line){alarm->iteration, i, alarm->series,
+                                      alarm->metric, alarm->point});
+        else
+            left_out++;
+    }
+    free(shown);
+    return left_out;
+}
+
+static void add_online_lines(struct lines *l)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    for (size_t i = 0; i < monitor->series.count; i++) {
+        const struct tp_run_series *series = &monitor->series.series[i];
+        for (size_t k = 0; k < series->metric_count; k++) {
+            size_t metric = series->metric + k;
+            const struct tp_baseline *baseline =
+                tp_monitor_baseline(monitor, i, metric);
+            if (baseline->kind != TP_CHANGE_NONE)
+                add_line(l, (struct line){tp_series_at(&monitor->series,
+                                                       series)[baseline->first],
+                                          0, i, metric, baseline->first});
+        }
+    }
+}
+
+/* The band of the gradient's norm: [points of the set], where it has one. */
+static double *expected_norms(const struct tp_monitor *monitor)
+{
+    const struct tp_series_set *set = &monitor->series;
+    double *expected = calloc(set->point_count + 1, sizeof *expected);
+    for (size_t i = 0; expected && i < set->point_count; i++)
+        expected[i] = NAN;
+    for (size_t i = 0; expected && i < set->count; i++) {
+        const struct tp_run_series *series = &set->series[i];
+        struct tp_baseline_trace trace = {.expected = expected + series->first};
+        if (series->kind == TP_SERIES_MODEL &&
+            tp_monitor_trace(monitor, i, series->metric, &trace, NULL)) {
+            free(expected);
+            return NULL;
+        }
+    }
+    return expected;
+}
+
+static void write_lines(struct lines *l)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    double *expected = expected_norms(monitor);
+    l->text->failed = l->text->failed || !expected;
+    if (l->count)
+        qsort(l->lines, l->count, sizeof *l->lines, compare_lines);
+    for (size_t i = 0; expected && i < l->count; i++) {
+        const struct line *line = &l->lines[i];
+        if (line->number == TP_NONE)
+            write_gradient(l, line,
+                           expected[monitor->series.series[line->series].first +
+                                    line->point]);
+        else if (monitor->options.online)
+            write_online(l, line);
+        else
+            write_alarm(l, line);
+    }
+    free(expected);
+}
+
+static void write_heading(struct lines *l)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    size_t warmup = 0;
+    for (size_t i = 0; i < monitor->baseline_count; i++)
+        warmup = monitor->baselines[i].warmup > warmup
+                     ? monitor->baselines[i].warmup
+                     : warmup;
+    tp_text_add(l->text, "\nMonitor: %zu series, %zu baselines",
+                monitor->series.count, monitor->with_value_count);
+    if (monitor->options.online)
+        tp_text_add(l->text,
+                    " of a live monitor: mean and standard deviation of a "
+                    "warm-up of %zu iterations (of %zu wanted, at most half)\n",
+                    warmup, monitor->options.warmup_steps);
+    else
+        tp_text_add(l->text, " fitted to the whole run\n");
+}
+
+void tp_report_monitor(const struct tp_run *run, struct tp_text *text)
+{
+    struct lines l = {.monitor = &run->monitor, .text = text};
+    size_t left_out = 0;
+    if (run->monitor.with_value_count == 0)
+        return;
+    write_heading(&l);
+    for (size_t i = 0; i < run->monitor.series.count; i++) {
+        if (run->monitor.series.series[i].kind == TP_SERIES_MODEL)
+            add_gradient_lines(&l, i);
+    }
+    if (run->monitor.options.online)
+        add_online_lines(&l);
+    else
+        left_out = add_alarm_lines(&l);
+    write_lines(&l);
+    if (left_out)
+        tp_text_add(text,
+                    "... and %zu more alarms of these incidents in "
+                    "/baselines\n",
+                    left_out);
+    free(l.lines);
+}

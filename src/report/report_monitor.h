@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_REPORT_MONITOR_H
+#define TP_REPORT_REPORT_MONITOR_H
+
+#include "analyze/run.h"
+#include "base/text.h"
+
+/*
+ * What a monitor would have said during the run: a line on the gradient's
+ * norm every 100 iterations, a line for each alarm. Nothing when no series
+ * has a baseline.
+ */
+void tp_report_monitor(const struct tp_run *run, struct tp_text *text);
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/dims.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "data/round.h"
+#include "stats/blocks.h"
+
+/* --- cells --------------------------------------------------------------- */
+
+size_t tp_dim_cells_room(size_t length)
+{
+    return 5 * length;
+}
+
+void tp_dim_cells_place(struct tp_dim_cells *cells, size_t length,
+                        double *memory)
+{
+    *cells = (struct tp_dim_cells){.length = length,
+                                   .n = memory,
+                                   .mean = memory + length,
+                                   .m2 = memory + 2 * length,
+                                   .min = memory + 3 * length,
+                                   .max = memory + 4 * length};
+}
+
+struct tp_dim_cell tp_dim_cells_get(const struct tp_dim_cells *cells,
+                                    size_t index)
+{
+    return (struct tp_dim_cell){.n = cells->n[index],
+                                .mean = cells->mean[index],
+                                .m2 = cells->m2[index],
+                                .min = cells->min[index],
+                                .max = cells->max[index]};
+}
+
+void tp_dim_cell_merge(struct tp_dim_cell *into,
+                       const struct tp_dim_cell *from)
+{
+    if (from->n == 0)
+        return;
+    if (into->n == 0) {
+        *into = *from;
+        return;
+    }
+    double share = from->n / (into->n + from->n);
+    double d = from->mean - into->mean;
+    into->m2 += from->m2 + d * d * (into->n * share);
+    into->mean += d * share;
+    into->min = from->min < into->min ? from->min : into->min;
+    into->max = from->max > into->max ? from->max : into->max;
+    into->n += from->n;
+}
+
+void tp_dim_cells_add(struct tp_dim_cells *into, size_t index,
+                      const struct tp_dim_cell *from)
+{
+    struct tp_dim_cell cell = tp_dim_cells_get(into, index);
+    tp_dim_cell_merge(&cell, from);
+    into->n[index] = cell.n;
+    into->mean[index] = cell.mean;
+    into->m2[index] = cell.m2;
+    into->min[index] = cell.min;
+    into->max[index] = cell.max;
+}
+
+TP_LANES_INLINE void load(const double *from, tp_lanes *to)
+{
+    memcpy(to, from, sizeof *to);
+}
+
+TP_LANES_INLINE void store(const tp_lanes *from, double *to)
+{
+    memcpy(to, from, sizeof *from);
+}
+
+/* As tp_dim_cell_merge, for the cells of a group of lanes. */
+TP_LANES_INLINE void merge_lanes(struct tp_dim_cells *into, size_t at,
+                                 const struct tp_dim_cells *from, size_t i)
+{
+    tp_lanes na, nb, a, b, m2, sum;
+    load(into->n + at, &na);
+    load(from->n + i, &nb);
+    const tp_lane_ints some = nb > 0, fresh = some & (na == 0);
+    const tp_lanes n = na + nb, one = (tp_lanes){0} + 1;
+    const tp_lanes share = nb / TP_SELECT(n > 0, n, one);
+    load(into->mean + at, &a);
+    load(from->mean + i, &b);
+    const tp_lanes d = TP_SELECT(some, b - a, (tp_lanes){0});
+    load(into->m2 + at, &m2);
+    load(from->m2 + i, &sum);
+    sum = m2 + (sum + d * d * (na * share));
+    m2 = TP_SELECT(some, sum, m2);
+    store(&m2, into->m2 + at);
+    a = TP_SELECT(fresh, b, a + d * share);
+    store(&a, into->mean + at);
+    store(&n, into->n + at);
+    load(into->min + at, &a);
+    load(from->min + i, &b);
+    a = TP_SELECT(fresh | (some & (b < a)), b, a);
+    store(&a, into->min + at);
+    load(into->max + at, &a);
+    load(from->max + i, &b);
+    a = TP_SELECT(fresh | (some & (b > a)), b, a);
+    store(&a, into->max + at);
+}
+
+TP_LANES_INLINE void merge_cells(struct tp_dim_cells *into, size_t first,
+                                 const struct tp_dim_cells *from)
+{
+    size_t i = 0;
+    for (; i + TP_LANES <= from->length; i += TP_LANES)
+        merge_lanes(into, first + i, from, i);
+    for (; i < from->length; i++) {
+        const struct tp_dim_cell cell = tp_dim_cells_get(from, i);
+        tp_dim_cells_add(into, first + i, &cell);
+    }
+}
+
+void tp_dim_cells_merge(struct tp_dim_cells *into, size_t first,
+                        const struct tp_dim_cells *from)
+{
+    merge_cells(into, first, from);
+}
+
+/* --- decoding ------------------------------------------------------------- */
+
+typedef uint16_t halves __attribute__((vector_size(TP_LANES * 2)));
+typedef uint32_t words __attribute__((vector_size(TP_LANES * 4)));
+typedef float floats __attribute__((vector_size(TP_LANES * 4)));
+
+/* The exponent of binary16 is moved to where binary32 has it, and its bias
+ * made up for by a product, which is exact for subnormals too. */
+TP_LANES_INLINE void decode_binary16(const words *code, floats *value)
+{
+    const words magnitude = (*code & 0x7fff) << 13;
+    const words special = (words)(magnitude >= 0x0f800000) & 0x7f800000;
+    const floats scaled = (floats)magnitude * 0x1p112f;
+    *value = (floats)((words)scaled | special | (*code & 0x8000) << 16);
+}
+
+TP_LANES_INLINE void decode_16(enum tp_dtype dtype, const unsigned char *codes,
+                               double *x)
+{
+    halves code;
+    floats value;
+    memcpy(&code, codes, sizeof code);
+    const words wide = __builtin_convertvector(code, words);
+    if (dtype == TP_BFLOAT16)
+        value = (floats)(wide << 16);
+    else
+        decode_binary16(&wide, &value);
+    const tp_lanes lanes = __builtin_convertvector(value, tp_lanes);
+    store(&lanes, x);
+}
+
+TP_LANES_INLINE void decode_32(const unsigned char *codes, double *x)
+{
+    floats value;
+    memcpy(&value, codes, sizeof value);
+    const tp_lanes lanes = __builtin_convertvector(value, tp_lanes);
+    store(&lanes, x);
+}
+
+/* Decodes n numbers; the dtypes of nearly all dumps by lanes. */
+TP_LANES_INLINE void decode(enum tp_dtype dtype, const unsigned char *codes,
+                            size_t n, double *x)
+{
+    const size_t size = tp_dtype_info(dtype)->size;
+    size_t i = 0;
+    if (dtype == TP_BFLOAT16)
+        for (; i + TP_LANES <= n; i += TP_LANES)
+            decode_16(TP_BFLOAT16, codes + 2 * i, x + i);
+    else if (dtype == TP_FLOAT16)
+        for (; i + TP_LANES <= n; i += TP_LANES)
+            decode_16(TP_FLOAT16, codes + 2 * i, x + i);
+    else if (dtype == TP_FLOAT32)
+        for (; i + TP_LANES <= n; i += TP_LANES)
+            decode_32(codes + 4 * i, x + i);
+    if (i < n)
+        tp_dtype_decode(dtype, codes + i * size, n - i, x + i);
+}
+
+/* --- strips --------------------------------------------------------------- */
+
+/* Values of a strip whose rows lie across: at least half as many columns as
+ * usual. */
+enum { ACROSS_ROOM = TP_DIM_STRIP * TP_DIM_ACROSS / 2 };
+
+/* A strip of columns under way. */
+struct strip {
+    double x[TP_DIM_STRIP];     /* the row                                  */
+    double shift[TP_DIM_STRIP]; /* the first value of each column           */
+    double n[TP_DIM_STRIP];
+    double sum[TP_DIM_STRIP], square[TP_DIM_STRIP]; /* of the distances    */
+    double min[TP_DIM_STRIP], max[TP_DIM_STRIP];
+    double across[ACROSS_ROOM]; /* values of all rows, column by column     */
+};
+
+/* Lanes of a row, or of columns. */
+struct sums {
+    tp_lanes n, shift, sum, square, min, max;
+};
+
+/* Adds lanes x, of which `finite` are. The first value is the shift. */
+TP_LANES_INLINE void add_lanes(struct sums *s, const tp_lanes *x,
+                               const tp_lanes *scaled,
+                               const tp_lane_ints *finite, bool all)
+{
+    if (all) {
+        const tp_lanes d = *scaled - s->shift;
+        s->sum += d;
+        s->square += d * d;
+        s->min = TP_SELECT(*x < s->min, *x, s->min);
+        s->max = TP_SELECT(*x > s->max, *x, s->max);
+        return;
+    }
+    const tp_lane_ints fresh = *finite & (s->n == 0);
+    const tp_lanes zero = {0};
+    s->shift = TP_SELECT(fresh, *scaled, s->shift);
+    const tp_lanes d = TP_SELECT(*finite, *scaled - s->shift, zero);
+    s->n += TP_SELECT(*finite, zero + 1, zero);
+    s->sum += d;
+    s->square += d * d;
+    s->min = TP_SELECT(fresh | (*finite & (*x < s->min)), *x, s->min);
+    s->max = TP_SELECT(fresh | (*finite & (*x > s->max)), *x, s->max);
+}
+
+TP_LANES_INLINE void load_sums(const struct strip *strip, size_t i,
+                               struct sums *s)
+{
+    load(strip->n + i, &s->n);
+    load(strip->shift + i, &s->shift);
+    load(strip->sum + i, &s->sum);
+    load(strip->square + i, &s->square);
+    load(strip->min + i, &s->min);
+    load(strip->max + i, &s->max);
+}
+
+TP_LANES_INLINE void store_sums(const struct sums *s, size_t i, bool all,
+                                struct strip *strip)
+{
+    if (!all) {
+        store(&s->n, strip->n + i);
+        store(&s->shift, strip->shift + i);
+    }
+    store(&s->sum, strip->sum + i);
+    store(&s->square, strip->square + i);
+    store(&s->min, strip->min + i);
+    store(&s->max, strip->max + i);
+}
+
+/* How a matrix is added; constants where the loops are inlined. */
+struct mode {
+    bool all;      /* everything is finite and no scale is needed          */
+    double factor; /* twice applied: 2^-scale                              */
+};
+
+/* Adds the row in strip->x, `padded` values, to its columns and to `row`. */
+TP_LANES_INLINE void add_row(struct strip *strip, size_t padded,
+                             const struct mode *mode, struct sums *row)
+{
+    const tp_lanes infinity = (tp_lanes){0} + __builtin_inf();
+    for (size_t i = 0; i < padded; i += TP_LANES) {
+        struct sums column;
+        tp_lanes x, scaled;
+        tp_lane_ints finite = {0};
+        load(strip->x + i, &x);
+        scaled = x;
+        if (!mode->all) {
+            finite = (x < infinity) & (x > -infinity);
+            scaled = x * mode->factor * mode->factor;
+        }
+        load_sums(strip, i, &column);
+        add_lanes(&column, &x, &scaled, &finite, mode->all);
+        store_sums(&column, i, mode->all, strip);
+        add_lanes(row, &x, &scaled, &finite, mode->all);
+    }
+}
+
+/* Turns sums of distances into a cell. */
+static struct tp_dim_cell close_cell(double n, double shift, double sum,
+                                     double square)
+{
+    double mean = sum / n, m2 = square - sum * mean;
+    return (struct tp_dim_cell){
+        .n = n, .mean = shift + mean, .m2 = m2 > 0 ? m2 : 0};
+}
+
+/* The row's lanes, in a fixed order: each lane has a shift of its own. */
+static void close_row(const struct sums *s, struct tp_dim_cell *row)
+{
+    for (int i = 0; i < TP_LANES; i++) {
+        if (s->n[i] == 0)
+            continue;
+        struct tp_dim_cell lane =
+            close_cell(s->n[i], s->shift[i], s->sum[i], s->square[i]);
+        lane.min = s->min[i];
+        lane.max = s->max[i];
+        tp_dim_cell_merge(row, &lane);
+    }
+}
+
+/* A row without gaps: its lanes share a shift, and the last `pads` hold it. */
+static void close_full_row(const struct sums *s, size_t n,
+                           struct tp_dim_cell *row)
+{
+    const double *a = (const double *)&s->sum, *b = (const double *)&s->square;
+    double sum = ((a[0] + a[4]) + (a[2] + a[6])) +
+                 ((a[1] + a[5]) + (a[3] + a[7]));
+    double square = ((b[0] + b[4]) + (b[2] + b[6])) +
+                    ((b[1] + b[5]) + (b[3] + b[7]));
+    struct tp_dim_cell cell =
+        close_cell((double)n, s->shift[0], sum, square);
+    cell.min = s->min[0];
+    cell.max = s->max[0];
+    for (int i = 1; i < TP_LANES; i++) {
+        cell.min = s->min[i] < cell.min ? s->min[i] : cell.min;
+        cell.max = s->max[i] > cell.max ? s->max[i] : cell.max;
+    }
+    tp_dim_cell_merge(row, &cell);
+}
+
+/* Adds the columns of the strip to cells [first, first + n). */
+TP_LANES_INLINE void close_columns(struct strip *strip, size_t n,
+                                   struct tp_dim_cells *columns, size_t first)
+{
+    const tp_lanes zero = {0}, one = zero + 1;
+    for (size_t i = 0; i < n; i += TP_LANES) {
+        struct sums s;
+        load_sums(strip, i, &s);
+        const tp_lanes mean = s.sum / TP_SELECT(s.n > 0, s.n, one);
+        tp_lanes m2 = s.square - s.sum * mean;
+        m2 = TP_SELECT(m2 > 0, m2, zero);
+        s.shift += mean;
+        store(&s.shift, strip->shift + i);
+        store(&m2, strip->square + i);
+    }
+    const struct tp_dim_cells cells = {.length = n,
+                                       .n = strip->n,
+                                       .mean = strip->shift,
+                                       .m2 = strip->square,
+                                       .min = strip->min,
+                                       .max = strip->max};
+    merge_cells(columns, first, &cells);
+}
+
+static void clear_strip(struct strip *strip, size_t padded)
+{
+    double *const arrays[] = {strip->shift,  strip->n,   strip->sum,
+                              strip->square, strip->min, strip->max};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        memset(arrays[i], 0, padded * sizeof *arrays[i]);
+}
+
+/* The first row of a strip without gaps is the shift of all columns. */
+static void open_columns(struct strip *strip, size_t padded)
+{
+    const size_t bytes = padded * sizeof *strip->x;
+    memcpy(strip->shift, strip->x, bytes);
+    memcpy(strip->min, strip->x, bytes);
+    memcpy(strip->max, strip->x, bytes);
+}
+
+/* What is added to what. */
+struct job {
+    const struct tp_dim_matrix *matrix;
+    struct tp_dim_cells *columns;
+    size_t first; /* of `columns`                                           */
+    struct tp_dim_cell *rows;
+};
+
+/* Puts n values of a row, from column `at` on, into strip->x. */
+TP_LANES_INLINE void read_row(const struct tp_dim_matrix *matrix, size_t row,
+                              size_t at, size_t n, struct strip *strip)
+{
+    const unsigned char *codes = matrix->codes;
+    const size_t size = tp_dtype_info(matrix->dtype)->size;
+    if (!matrix->across) {
+        codes += (row * matrix->columns + at) * size;
+        decode(matrix->dtype, codes, n, strip->x);
+        return;
+    }
+    if (row == 0)
+        decode(matrix->dtype, codes + at * matrix->rows * size,
+               n * matrix->rows, strip->across);
+    for (size_t i = 0; i < n; i++)
+        strip->x[i] = strip->across[i * matrix->rows + row];
+}
+
+/* Fills up the lanes of a row. */
+TP_LANES_INLINE void pad_row(double *x, size_t n, const struct mode *mode)
+{
+    const double fill = mode->all ? x[0] : __builtin_nan("");
+    for (; n % TP_LANES; n++)
+        x[n] = fill;
+}
+
+/* Adds a strip of n columns, from column `at` on, of up to TP_DIM_ROWS rows. */
+TP_LANES_INLINE void add_strip(const struct job *job, size_t first_row,
+                               size_t at, size_t n, const struct mode *mode)
+{
+    const struct tp_dim_matrix *matrix = job->matrix;
+    const size_t padded = (n + TP_LANES - 1) / TP_LANES * TP_LANES;
+    const size_t left = matrix->rows - first_row;
+    const size_t end = first_row + (left < TP_DIM_ROWS ? left : TP_DIM_ROWS);
+    struct strip strip;
+    clear_strip(&strip, padded);
+    for (size_t r = first_row; r < end; r++) {
+        struct sums row = {.shift = {0}};
+        read_row(matrix, r, at, n, &strip);
+        pad_row(strip.x, n, mode);
+        if (mode->all && r == first_row)
+            open_columns(&strip, padded);
+        if (mode->all)
+            row.shift = row.min = row.max = (tp_lanes){0} + strip.x[0];
+        add_row(&strip, padded, mode, &row);
+        if (mode->all)
+            close_full_row(&row, n, &job->rows[r]);
+        else
+            close_row(&row, &job->rows[r]);
+    }
+    if (mode->all)
+        for (size_t i = 0; i < padded; i++)
+            strip.n[i] = (double)(end - first_row);
+    close_columns(&strip, n, job->columns, job->first + at);
+}
+
+/* Inlined once per instruction set. */
+TP_LANES_INLINE void add_any(const struct job *job)
+{
+    const struct tp_dim_matrix *matrix = job->matrix;
+    const struct mode full = {.all = true};
+    const struct mode gaps = {.factor = ldexp(1, (int)(-matrix->scale / 2))};
+    const bool all = matrix->finite && matrix->scale == 0;
+    size_t width = TP_DIM_STRIP;
+    if (matrix->across && width * matrix->rows > ACROSS_ROOM)
+        width = ACROSS_ROOM / matrix->rows;
+    for (size_t r = 0; r < matrix->rows; r += TP_DIM_ROWS) {
+        for (size_t at = 0; at < matrix->columns; at += width) {
+            size_t n = matrix->columns - at;
+            n = n < width ? n : width;
+            if (all)
+                add_strip(job, r, at, n, &full);
+            else
+                add_strip(job, r, at, n, &gaps);
+        }
+    }
+}
+
+static void add_portable(const struct job *job)
+{
+    add_any(job);
+}
+
+#if defined(__x86_64__)
+TP_TARGET_AVX2 static void add_avx2(const struct job *job)
+{
+    add_any(job);
+}
+
+TP_TARGET_AVX512 static void add_avx512(const struct job *job)
+{
+    add_any(job);
+}
+#endif
+
+void tp_dims_add(const struct tp_dim_matrix *matrix,
+                 struct tp_dim_cells *columns, size_t first_column,
+                 struct tp_dim_cell *rows)
+{
+    const struct job job = {matrix, columns, first_column, rows};
+    const char *isa = tp_blocks_isa();
+#if defined(__x86_64__)
+    if (strcmp(isa, "avx512") == 0) {
+        add_avx512(&job);
+        return;
+    }
+    if (strcmp(isa, "avx2") == 0) {
+        add_avx2(&job);
+        return;
+    }
+#endif
+    (void)isa;
+    add_portable(&job);
+}
