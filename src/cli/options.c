@@ -90,7 +90,7 @@ const struct tp_option tp_option_table[] = {
     {"version", NULL, NULL, NULL, "show the version", TP_OPTION_FLAG,
      TP_FOR_ALL, AT(version)},
     {"warmup_steps", "N", NULL, "100",
-     "iterations of an online baseline, at most half of all",
+     "iterations an online baseline is made from",
      TP_OPTION_COUNT, TP_FOR_TENSORS, AT(warmup_steps)},
     {NULL, NULL, NULL, NULL, NULL, TP_OPTION_FLAG, 0, 0},
 };

@@ -143,8 +143,39 @@ static void make_run(struct tp_run *run, int layers, int ranks, int iterations,
     }
 }
 
+/* From iteration 10 on, what rank 1 computes from layer 2's linear input on
+ * is a million times too large; the axes of one tensor differ, too. */
+static void break_run(struct tp_run *run)
+{
+    static const struct tp_dim_index worst[] = {
+        {.index = 3, .count = 8, .min = -900, .max = 100},
+        {.index = 0, .count = 8, .min = -1, .max = 0.5}};
+    static struct tp_dim_axis axis = {.axis = 1,
+                                      .risk = TP_DIM_HIGH,
+                                      .length = 16,
+                                      .ratio = 900,
+                                      .median = 1,
+                                      .outliers = 1,
+                                      .worst = worst,
+                                      .kept = 2};
+    static const struct tp_dims dims = {&axis, 1};
+    const struct tp_baseline_options how = {
+        .warmup_steps = 100, .alert_window = 50, .sigma = 3};
+    for (size_t i = 0; i < run->row_count; i++) {
+        struct tp_row *row = &run->rows[i];
+        bool bad = row->label.rank == 1 && row->label.layer_idx == 2 &&
+                   row->label.iteration >= 10 &&
+                   strcmp(row->label.layer_type, "linear") == 0;
+        if (bad)
+            set_normal(run, row, 0x1p20);
+    }
+    run->rows[0].dims = &dims;
+    cr_assert_eq(tp_monitor_make(run, &how, NULL, NULL), TP_OK);
+}
+
 static void clear_run(struct tp_run *run)
 {
+    tp_monitor_clear(&run->monitor);
     free(run->rows);
     tp_arena_clear(&run->arena);
 }
@@ -182,7 +213,8 @@ Test(figure, every_row_builds_from_a_rich_run)
 {
     struct tp_run run;
     struct tp_figure_set set;
-    make_run(&run, 3, 3, 6, -1);
+    make_run(&run, 3, 3, 14, -1);
+    break_run(&run);
     build(&run, &set);
     for (size_t i = 0; i < set.count; i++) {
         /* no casts were simulated here; test_quant draws those */
