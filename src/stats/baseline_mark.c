@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "stats/baseline_mark.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "stats/baseline_parts.h"
+
+enum {
+    MEASURED = TP_MARK_MEASURED,
+    AHEAD = TP_MARK_AHEAD,
+    ROUNDS = 4,  /* of leaving out and fitting again                    */
+    RETURN = 2,  /* points in the band that end a change                */
+    LONG = 500,  /* points that show their own tails                    */
+    ENOUGH = 256 /* errors for a quantile                               */
+};
+
+static const double HALF_PI = 1.57079632679489662;
+
+/* Turns the 30 % quantile of absolute errors into a standard deviation: of 40
+ * errors of which a fault spoils 16, it is the median of the others. */
+static const double LOW_QUANTILE = 0.3, LOW_TO_SIGMA = 2.5955;
+
+/* Part of the variance of an error that all points ahead share: that of the
+ * prediction itself, for the medians of eight (1.57 / 8 each) at their
+ * distance of 4.5 and 8 points. */
+static const double SHARED = 0.35;
+
+/* --- the spread of a run ----------------------------------------------- */
+
+/* Lines before every point, from the healthy ones. */
+static void draw_lines(const struct tp_points *p)
+{
+    struct tp_history history = {.count = 0};
+    for (size_t i = 0; i < p->count; i++) {
+        struct tp_line line = {.level = NAN};
+        if (history.count >= 2)
+            line = tp_line_fit(p, &history);
+        p->level[i] = line.level;
+        p->slope[i] = line.slope;
+        p->mid[i] = line.mid;
+        if (p->bad[i] == 0)
+            tp_line_remember(p, &history, i);
+    }
+}
+
+/* Which of the measured distances a point `ahead` (from 0) is judged by: the
+ * next one that is not nearer. */
+static size_t distance_of(size_t ahead)
+{
+    return ahead == 0 ? 0 : ahead == 1 ? 1 : ahead < 4 ? 2 : 3;
+}
+
+/* Absolute errors `ahead` points after each line, or further ahead, where
+ * their overlap leaves less to learn, of so many; returns their number. */
+static size_t list_errors(const struct tp_points *p, size_t ahead)
+{
+    size_t n = 0, step = ahead == 0 ? 1 : p->count / ENOUGH + 1;
+    for (size_t i = 0; i + ahead < p->count; i += step) {
+        size_t k = i + ahead;
+        double error =
+            p->y[k] - p->level[i] - p->slope[i] * (p->at[k] - p->mid[i]);
+        if (error == error && p->bad[i] == 0 && p->bad[k] == 0)
+            p->room[n++] = fabs(error);
+    }
+    return n;
+}
+
+/*
+ * Signs of neighbouring errors: of a normal AR(1) process a share of
+ * 1/2 + asin(rho) / pi is equal. What chance gives (a deviation of half over
+ * the root of the number) is taken off.
+ */
+static double neighbours(const struct tp_points *p, double spread)
+{
+    size_t pairs = 0, same = 0;
+    int before = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        double error =
+            p->y[i] - p->level[i] - p->slope[i] * (p->at[i] - p->mid[i]);
+        bool usual = p->bad[i] == 0 && fabs(error) < 3 * spread;
+        int now = usual ? (error > 0) - (error < 0) : 0;
+        pairs += now != 0 && before != 0;
+        same += now != 0 && now == before;
+        before = now;
+    }
+    double n = fmax((double)pairs, 1), share = (double)same / n;
+    double sure = fmax(share - 0.5 / sqrt(n) - 0.5, 0);
+    return fmax(SHARED, sin(fmin(2 * sure, 1) * HALF_PI));
+}
+
+/*
+ * How heavy the tails of n errors are, from the ratio of their 99.5 % and
+ * 50 % quantiles: 4.2 of normal noise, 5.1 and 6.6 of Student's t with 10 and
+ * 5 degrees of freedom, give or take 0.3 of a thousand. Fewer errors cannot
+ * tell, and gradients have heavy ones.
+ */
+static enum tp_tails find_tails(double *errors, size_t n)
+{
+    if (n < LONG)
+        return TP_TAILS_HEAVY;
+    double middle = tp_baseline_select(errors, n, n / 2);
+    double rank = 0.995 * (double)(n - 1);
+    double far = tp_baseline_select(errors, n, (size_t)ceil(rank));
+    double ratio = far / middle;
+    return ratio < 4.6   ? TP_TAILS_LIGHT
+           : ratio < 5.6 ? TP_TAILS_MIDDLE
+                         : TP_TAILS_HEAVY;
+}
+
+static struct tp_spreads measure(const struct tp_points *p)
+{
+    struct tp_spreads spreads = {.tails = TP_TAILS_HEAVY};
+    draw_lines(p);
+    for (size_t h = 0; h < MEASURED; h++) {
+        size_t n = list_errors(p, ((size_t)1 << h) - 1);
+        size_t rank = (size_t)(LOW_QUANTILE * (double)n);
+        double s = n ? LOW_TO_SIGMA * tp_baseline_select(p->room, n, rank) : 0;
+        spreads.ahead[h] = h ? fmax(s, spreads.ahead[h - 1]) : s;
+        if (h == 0)
+            spreads.tails = find_tails(p->room, n);
+    }
+    spreads.hang = neighbours(p, spreads.ahead[0]);
+    return spreads;
+}
+
+/* --- marking ----------------------------------------------------------- */
+
+/* The first point's logarithm is so much of the mean at least. */
+static const double BEGINS = 0.5;
+
+/* What is asked of points. */
+struct trial {
+    const struct tp_points *p;
+    const struct tp_spreads *spreads;
+    const struct tp_mark_rules *rules;
+};
+
+/* A line through few points is less sure of itself. */
+static double spread_ahead(const struct tp_points *p,
+                           const struct tp_spreads *spreads,
+                           const struct tp_line *line, size_t point,
+                           size_t ahead)
+{
+    double s = spreads->ahead[distance_of(ahead)];
+    if (line->used < TP_LINE_WINDOW)
+        s *=
+            sqrt((1 + 1.57 / (double)line->used) / (1 + 1.57 / TP_LINE_WINDOW));
+    return fmax(s, fmax(p->floor[point], 1e-12));
+}
+
+double tp_mark_spread(const struct tp_points *p,
+                      const struct tp_spreads *spreads,
+                      const struct tp_line *line, size_t point)
+{
+    return spread_ahead(p, spreads, line, point, 0);
+}
+
+static double spread_at(const struct trial *trial, const struct tp_line *line,
+                        size_t point, size_t ahead)
+{
+    return spread_ahead(trial->p, trial->spreads, line, point, ahead);
+}
+
+/* The line before a point, as draw_lines left it; `used` points of it. */
+static struct tp_line line_at(const struct tp_points *p, size_t point,
+                              size_t used)
+{
+    return (struct tp_line){.used = used,
+                            .mid = p->mid[point],
+                            .level = p->level[point],
+                            .slope = p->slope[point],
+                            .reach = INFINITY};
+}
+
+/*
+ * log of the probability that a healthy run deviates as much from here on.
+ * Points that differ by less than what matters say nothing: a weight whose
+ * amax creeps up by 2 % in a run without noise is no fault. A point that is
+ * far less unlikely than those after it is not where the change begins.
+ */
+static double log_chance(const struct trial *trial, const struct tp_line *line,
+                         double local, size_t from)
+{
+    const struct tp_points *p = trial->p;
+    double sum = 0, best = 0, most = 0, first = 0;
+    int side = 0;
+    size_t m = 1;
+    for (; m <= AHEAD && from + m <= p->count; m++) {
+        size_t k = from + m - 1;
+        double error = p->y[k] - tp_line_predict(line, p->at[k]);
+        if (m == 1)
+            side = error > 0 ? 1 : -1;
+        double s = fmax(spread_at(trial, line, k, m - 1), local);
+        if (error * side < trial->rules->outside * s)
+            break;
+        double one = tp_chance_log(trial->spreads->tails, fabs(error) / s);
+        sum += one;
+        first = m == 1 ? one : first;
+        most = fmax(most, fabs(error));
+        double real = 1 + (double)(m - 1) * (1 - trial->spreads->hang);
+        if (most >= p->matters)
+            best = fmin(best, tp_chance_combined(sum * real / (double)m, m));
+    }
+    bool begins = m > 1 && first <= BEGINS * sum / (double)(m - 1);
+    return begins ? best : 0;
+}
+
+/* Marks a change that begins at a point; returns where it has ended. */
+static size_t mark_change(const struct trial *trial, const struct tp_line *line,
+                          double local, size_t from)
+{
+    const struct tp_points *p = trial->p;
+    size_t inside = 0, i = from;
+    for (; i < p->count && inside < RETURN; i++) {
+        double s = fmax(spread_at(trial, line, i, AHEAD - 1), local);
+        double z = fabs(p->y[i] - tp_line_predict(line, p->at[i])) / s;
+        p->marks[i] = i == from || z > trial->rules->outside;
+        inside = p->marks[i] != 0 ? 0 : inside + 1;
+    }
+    return i;
+}
+
+/* The history of a point: the last ones before it that are not marked. */
+struct tp_history tp_mark_history(const struct tp_points *p,
+                                  const double *marks, size_t point)
+{
+    struct tp_history history = {.count = 0};
+    size_t found = 0, of[TP_LINE_WINDOW];
+    for (size_t i = point; i > 0 && found < TP_LINE_WINDOW; i--) {
+        if (marks[i - 1] == 0)
+            of[found++] = i - 1;
+    }
+    while (found > 0)
+        tp_line_remember(p, &history, of[--found]);
+    return history;
+}
+
+/* Goes through the points and marks those beyond the limit. The lines that
+ * were drawn hold as long as the marks are those they were drawn with. */
+static void mark(const struct trial *trial)
+{
+    const struct tp_points *p = trial->p;
+    size_t healthy = 0;
+    bool as_drawn = true;
+    memset(p->marks, 0, p->count * sizeof *p->marks);
+    for (size_t i = 0; i < p->count;) {
+        struct tp_history history;
+        struct tp_line line =
+            line_at(p, i, healthy < TP_LINE_WINDOW ? healthy : TP_LINE_WINDOW);
+        if (!as_drawn && healthy >= trial->rules->firm) {
+            history = tp_mark_history(p, p->marks, i);
+            line = tp_line_fit(p, &history);
+        }
+        /* The local spread only makes chances greater: it is asked for when
+         * they are small without. */
+        if (healthy >= trial->rules->firm &&
+            log_chance(trial, &line, 0, i) <= trial->rules->limit) {
+            history = tp_mark_history(p, p->marks, i);
+            line = tp_line_fit(p, &history);
+            double local = tp_line_spread(p, &history, &line);
+            if (log_chance(trial, &line, local, i) <= trial->rules->limit) {
+                i = mark_change(trial, &line, local, i);
+                as_drawn = false;
+                healthy = 0;
+                for (size_t k = 0; k < i; k++)
+                    healthy += p->marks[k] == 0;
+                continue;
+            }
+        }
+        as_drawn &= p->bad[i] == 0;
+        healthy++;
+        i++;
+    }
+}
+
+struct tp_spreads tp_mark_settle(struct tp_points *p,
+                                 const struct tp_mark_rules *rules)
+{
+    memset(p->bad, 0, p->count * sizeof *p->bad);
+    struct tp_spreads spreads = measure(p);
+    for (int round = 0; round < ROUNDS; round++) {
+        const struct trial trial = {p, &spreads, rules};
+        mark(&trial);
+        bool moved = memcmp(p->marks, p->bad, p->count * sizeof *p->bad) != 0;
+        memcpy(p->bad, p->marks, p->count * sizeof *p->bad);
+        if (!moved)
+            break;
+        spreads = measure(p);
+    }
+    return spreads;
+}
