@@ -111,14 +111,15 @@ static bool scale_decimal(const struct decimal *number, int scale,
     return true;
 }
 
-/* The usual form: up to 15 digits and up to three decimals. */
+/* The usual form: microseconds since the epoch, 16 digits, with up to three
+ * decimals; whatever does not fit 63 bits with those is not quick. */
 static bool quick_ns(const char *text, size_t length, int64_t *ns)
 {
     size_t at = 0;
     int64_t sum = 0, unit = 1000;
-    for (; at < length && at < 16 && is_digit(text[at]); at++)
+    for (; at < length && at < 17 && is_digit(text[at]); at++)
         sum = sum * 10 + (text[at] - '0');
-    if (at == 0 || at > 15)
+    if (at == 0 || sum > INT64_MAX / 1000 - 1)
         return false;
     sum *= 1000;
     if (at < length) {
