@@ -345,12 +345,12 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
 {
     tp_text_add(text, "tprof-analyze %s\n\n", report->tool_version);
     add_input(report, text);
+    add_findings(report, most, color, text); /* first what is asked for */
+    if (most == 0)
+        tp_report_monitor(report->run, text);
     add_group_table(report, "quant_type", most, text);
     add_group_table(report, "tensor_name", most, text);
     tp_report_quant(report->run, most, most == 0, text);
-    add_findings(report, most, color, text);
-    if (most == 0)
-        tp_report_monitor(report->run, text);
     add_worst(report, most, text);
     add_skipped(report, most, text);
     add_notes(report->run, text);
