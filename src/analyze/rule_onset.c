@@ -76,17 +76,78 @@ static void add_change(const struct story *s, const struct tp_row *row,
                     row->counts.nan, bad_elements(row) - row->counts.nan,
                     row->counts.numel);
     } else {
-        bool log = s->metric->scale == TP_BASELINE_LOG;
-        tp_text_add(text,
-                    "%s %.4g against %.4g, spread %.2g: ", s->metric->name,
-                    alarm->value, alarm->center, alarm->spread);
-        tp_text_add(text, "a %s by %.3g sigma%s%s", tp_change_name(alarm->kind),
-                    alarm->deviation, log ? " of its logarithm" : "",
-                    alarm->weak ? ", from few iterations" : "");
+        bool log = s->metric->scale == TP_BASELINE_LOG &&
+                   !s->input->run->monitor.options.online;
+        tp_text_add(text, "%s %.4g against %.4g", s->metric->name,
+                    alarm->value, alarm->center);
+        if (alarm->kind == TP_CHANGE_VANISH)
+            tp_text_add(text, ": it vanished");
+        else if (isfinite(alarm->deviation))
+            tp_text_add(text, ", spread %.2g: a %s by %.3g sigma%s",
+                        alarm->spread, tp_change_name(alarm->kind),
+                        alarm->deviation, log ? " of its logarithm" : "");
+        if (alarm->weak)
+            tp_text_add(text, ", from few iterations");
     }
     if (alarm->metrics > 1)
-        tp_text_add(text, ", and %zu other number%s of it", alarm->metrics - 1,
+        tp_text_add(text, ", and %zu other metric%s of it", alarm->metrics - 1,
                     alarm->metrics == 2 ? "" : "s");
+}
+
+/* The same tensor on another rank. */
+static bool is_peer(const struct tp_run_series *a,
+                    const struct tp_run_series *b)
+{
+    const struct tp_label *x = &a->label, *y = &b->label;
+    return a->kind == b->kind && a->ordinal == b->ordinal &&
+           x->rank != y->rank && x->layer_idx == y->layer_idx &&
+           !strcmp(a->path, b->path) &&
+           !strcmp(x->quant_type, y->quant_type) &&
+           !strcmp(x->layer_type, y->layer_type) &&
+           !strcmp(x->operation, y->operation) &&
+           !strcmp(x->phase, y->phase) &&
+           !strcmp(x->component, y->component) &&
+           !strcmp(x->tensor_name, y->tensor_name);
+}
+
+/* How far a series moves, straightened, from the last point before an
+ * iteration to the one there or the next; the larger in the direction. */
+static double step_at(const struct story *s, const struct tp_run_series *peer,
+                      double direction)
+{
+    const struct tp_series_set *set = &s->input->run->monitor.series;
+    const int64_t *at = tp_series_at(set, peer);
+    const double *value = tp_series_values(set, peer, s->alarm->metric);
+    bool log = s->metric->scale == TP_BASELINE_LOG;
+    size_t i = 0;
+    while (i < peer->count && at[i] < s->alarm->iteration)
+        i++;
+    double most = 0;
+    for (size_t k = i; i > 0 && k < peer->count && k < i + 2; k++) {
+        double step = log ? log2(value[k] / value[i - 1])
+                          : value[k] - value[i - 1];
+        most = fmax(most, step * direction);
+    }
+    return most;
+}
+
+/* Whether another rank moved half as far at the same time, though perhaps not
+ * beyond its own limit. */
+static bool peers_moved(const struct story *s)
+{
+    const struct tp_series_set *set = &s->input->run->monitor.series;
+    bool log = s->metric->scale == TP_BASELINE_LOG;
+    double own = log ? log2(s->alarm->value / s->alarm->center)
+                     : s->alarm->value - s->alarm->center;
+    double direction = own < 0 ? -1 : 1;
+    if (s->alarm->nonfinite || !isfinite(own))
+        return false;
+    for (size_t i = 0; i < set->count; i++) {
+        if (is_peer(&set->series[i], s->series) &&
+            step_at(s, &set->series[i], direction) >= 0.5 * fabs(own))
+            return true;
+    }
+    return false;
 }
 
 static void add_ranks(const struct story *s, struct tp_text *text)
@@ -99,6 +160,8 @@ static void add_ranks(const struct story *s, struct tp_text *text)
     else if (incident->ranks > 1)
         tp_text_add(text, "; on %zu of %zu ranks at once", incident->ranks,
                     incident->ranks_all);
+    else if (peers_moved(s))
+        tp_text_add(text, "; other ranks moved at the same time, too");
     else
         tp_text_add(text, "; on this rank only, of %zu", incident->ranks_all);
 }
@@ -158,9 +221,9 @@ static const char *where_to_look(const struct story *s)
     const struct tp_incident *incident = s->incident;
     if (incident->ranks_all < 2)
         return "";
-    if (incident->ranks == incident->ranks_all)
-        return "; all ranks have it, so look at the data, the learning rate "
-               "and the code before the hardware";
+    if (incident->ranks == incident->ranks_all || peers_moved(s))
+        return "; it is not one rank's alone, so look at the data, the learning "
+               "rate and the code before the hardware";
     return "; the other ranks were healthy then, so compare this tensor with "
            "theirs: hardware, memory and this rank's data come first";
 }
@@ -183,8 +246,8 @@ static const char *suggestion_of(const struct story *s)
             ranks);
     return tp_finding_text(
         s->input,
-        "what was saved before it is as usual: look at the operation that "
-        "makes this tensor%s",
+        "nothing saved before it changed as clearly: look at the operation "
+        "that makes this tensor%s",
         ranks);
 }
 

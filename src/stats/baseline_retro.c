@@ -74,7 +74,7 @@ static size_t find_special(const struct tp_baseline_series *series,
     size_t before = 0;
     for (size_t i = 0; last_alive != n && i < last_alive; i++)
         before += series->value[i] == 0;
-    if (series->scale == TP_BASELINE_LOG && zeros > 0 && before == 0 &&
+    if (series->scale == TP_BASELINE_LOG && zeros > 1 && before == 0 &&
         alive >= 3) {
         *kind = TP_CHANGE_VANISH;
         return last_alive + 1;
@@ -118,22 +118,30 @@ static double least_change(enum tp_baseline_scale scale)
                                         : 0;
 }
 
+/* Room for n points: ten numbers each. */
+static struct tp_points points_in(double *room, size_t n)
+{
+    return (struct tp_points){.count = n,
+                              .at = room,
+                              .y = room + n,
+                              .floor = room + 2 * n,
+                              .index = room + 3 * n,
+                              .bad = room + 4 * n,
+                              .level = room + 5 * n,
+                              .slope = room + 6 * n,
+                              .mid = room + 7 * n,
+                              .room = room + 8 * n,
+                              .marks = room + 9 * n};
+}
+
 /* Lays the valid points out in scratch memory. */
 static struct tp_points lay_out(const struct tp_baseline_series *series,
                                 double *scratch)
 {
     size_t n = series->count;
-    struct tp_points p = {.matters = least_change(series->scale),
-                          .at = scratch,
-                          .y = scratch + n,
-                          .floor = scratch + 2 * n,
-                          .index = scratch + 3 * n,
-                          .bad = scratch + 4 * n,
-                          .level = scratch + 5 * n,
-                          .slope = scratch + 6 * n,
-                          .mid = scratch + 7 * n,
-                          .room = scratch + 8 * n,
-                          .marks = scratch + 9 * n};
+    struct tp_points p = points_in(scratch, n);
+    p.count = 0;
+    p.matters = least_change(series->scale);
     for (size_t i = 0; i < n; i++) {
         double y = tp_baseline_straight(series->scale, series->value[i]);
         if (!isfinite(y))
@@ -151,18 +159,8 @@ static struct tp_points fold_points(const struct tp_points *from, size_t fold,
                                     double *scratch)
 {
     size_t n = from->count / fold;
-    struct tp_points p = {.count = n,
-                          .matters = from->matters,
-                          .at = scratch,
-                          .y = scratch + n,
-                          .floor = scratch + 2 * n,
-                          .index = scratch + 3 * n,
-                          .bad = scratch + 4 * n,
-                          .level = scratch + 5 * n,
-                          .slope = scratch + 6 * n,
-                          .mid = scratch + 7 * n,
-                          .room = scratch + 8 * n,
-                          .marks = scratch + 9 * n};
+    struct tp_points p = points_in(scratch, n);
+    p.matters = from->matters;
     for (size_t i = 0; i < n; i++) {
         double values[WINDOW];
         for (size_t k = 0; k < fold; k++)
@@ -183,12 +181,26 @@ static size_t first_bad(const struct tp_points *p)
     return i;
 }
 
-/* The line through the healthy points before one, and their spread. */
+/*
+ * The line through the healthy points before one, and their spread; at the
+ * start of a series their level after it.
+ */
 static struct tp_line line_before(const struct tp_points *p, size_t point,
                                   double *local)
 {
     struct tp_history history = tp_mark_history(p, p->bad, point);
+    bool none = history.count < 2;
+    if (none)
+        history.count = 0;
+    for (size_t i = 0; none && i < p->count && history.count < WINDOW; i++) {
+        if (p->bad[i] == 0 || p->count < 2)
+            tp_line_remember(p, &history, i);
+    }
+    if (history.count == 0)
+        tp_line_remember(p, &history, 0);
     struct tp_line line = tp_line_fit(p, &history);
+    if (none)
+        line.slope = 0;
     *local = tp_line_spread(p, &history, &line);
     return line;
 }
@@ -342,6 +354,42 @@ static size_t look_coarser(struct tp_points *p, struct tp_mark_rules rules,
     return 1;
 }
 
+static size_t count_bad(const struct tp_points *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->count; i++)
+        n += p->bad[i] != 0;
+    return n;
+}
+
+/*
+ * Where a change seems to last for more than half of a run, the points before
+ * may be what was wrong: then the series is looked at from its end. They were
+ * if what came before them is like what came after, or if they are few (an
+ * eighth); otherwise what lasts is the change.
+ */
+static void look_back(struct tp_points *p, const struct tp_mark_rules *rules,
+                      double *room)
+{
+    size_t n = p->count;
+    if (2 * count_bad(p) <= n)
+        return;
+    struct tp_points back = points_in(room, n);
+    back.matters = p->matters;
+    for (size_t i = 0; i < n; i++) {
+        back.at[i] = -p->at[n - 1 - i];
+        back.y[i] = p->y[n - 1 - i];
+        back.floor[i] = p->floor[n - 1 - i];
+    }
+    tp_mark_settle(&back, rules);
+    size_t bad = count_bad(&back);
+    bool had_begun_well = back.bad[n - 1] == 0;
+    if (bad == 0 || 2 * bad > n || !(had_begun_well || 8 * bad <= n))
+        return;
+    for (size_t i = 0; i < n; i++)
+        p->bad[i] = back.bad[n - 1 - i];
+}
+
 static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
                                       size_t points)
 {
@@ -381,6 +429,7 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
     } else {
         spreads = tp_mark_settle(&p, &rules);
         fold = first_bad(&p) < p.count ? 1 : look_coarser(&p, rules, room);
+        look_back(&p, &rules, room);
         conclude(series, &p, &spreads, fold, b);
     }
     if (special != TP_CHANGE_NONE &&
