@@ -125,6 +125,16 @@ static uint8_t category_of(struct tp_trace_memory *memory,
     return category;
 }
 
+/* torch without Kineto writes no categories: its host events are those of one
+ * process of this name. */
+static uint8_t category_by_process(struct tp_trace_memory *memory,
+                                   const struct tp_trace_event *event)
+{
+    if (event->category.size == 0 && is(event->pid, "CPU functions"))
+        return TP_EVENT_CPU_OP;
+    return category_of(memory, event->category);
+}
+
 static bool lane_of(struct tp_events *events,
                     struct tp_trace_memory *memory,
                     const struct tp_trace_event *event, uint32_t *lane)
@@ -337,7 +347,7 @@ bool tp_trace_keep(struct tp_events *events,
     switch (event->phase) {
     case 'X':
         return add_event(events, memory, event,
-                         category_of(memory, event->category), offset);
+                         category_by_process(memory, event), offset);
     case 'M':
         return name_lane(events, memory, event);
     case 'i':

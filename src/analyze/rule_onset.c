@@ -222,8 +222,8 @@ static const char *where_to_look(const struct story *s)
     if (incident->ranks_all < 2)
         return "";
     if (incident->ranks == incident->ranks_all || peers_moved(s))
-        return "; it is not one rank's alone, so look at the data, the learning "
-               "rate and the code before the hardware";
+        return "; it is not one rank's alone, so look at the data, the "
+               "learning rate and the code before the hardware";
     return "; the other ranks were healthy then, so compare this tensor with "
            "theirs: hardware, memory and this rank's data come first";
 }

@@ -98,6 +98,8 @@ static void add_device_event(struct counting *c, uint32_t event)
         c->names[events->name[op]].kernels++;
         c->names[events->name[op]].kernel_ns += events->duration[event];
     } else if (events->category[event] == TP_EVENT_MEMCPY &&
+               events->start[event] >= trace->index.from &&
+               events->start[event] < trace->index.to &&
                strstr(tp_events_get(events, events->name[event]), "ageable")) {
         facts->pageable++;
         if (events->detail[event] != TP_NO_DETAIL &&
@@ -212,7 +214,10 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
     }
     const double us = 1e6 * (double)means.steps;
     means.step_s = means.steps ? step / us : NAN;
-    means.data_wait_s = means.steps ? wait / us : NAN;
+    bool loaded = false; /* a DataLoader was recorded */
+    for (size_t i = 0; i < count; i++)
+        loaded |= traces[i].facts.loader[0] != '\0';
+    means.data_wait_s = means.steps && loaded ? wait / us : NAN;
     means.profiler_step_s = means.steps ? whole / us : NAN;
     return means;
 }

@@ -81,8 +81,11 @@ static enum verdict pick(const struct tp_trace *trace,
     *share = 1;
     if (trace->facts.device_events == 0)
         return CPU_ONLY;
+    /* A GPU that only waits for others is busy, too. */
+    bool computes = 100 * tp_trace_exposed_communication(trace) <
+                    limit[TP_TRACE_COMM];
     *share = idle->busy;
-    if (100 * idle->busy >= limit[TP_TRACE_BUSY])
+    if (100 * idle->busy >= limit[TP_TRACE_BUSY] && computes)
         return GPU_BOUND;
     *share = 0;
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
@@ -207,8 +210,14 @@ static struct tp_trace_verdict judge(struct tp_trace_run *run,
     double share;
     const enum verdict verdict = pick(trace, &run->limits, &share);
     const struct tp_trace_verdict_info *info = &tp_trace_verdict_table[verdict];
-    return (struct tp_trace_verdict){
-        info->id, info->scenario, describe(run, trace, verdict, share), share};
+    const char *sentence = describe(run, trace, verdict, share);
+    if (trace->events.truncated_at >= 0)
+        sentence = tp_trace_text(run,
+                                 "%s (of what is left: the trace is cut off at "
+                                 "byte %" PRId64 ")",
+                                 sentence, trace->events.truncated_at);
+    return (struct tp_trace_verdict){info->id, info->scenario, sentence,
+                                     share};
 }
 
 /* How much of the run a verdict holds for. */

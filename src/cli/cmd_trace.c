@@ -55,6 +55,12 @@ static enum tp_status check(struct session *s, struct tp_error *err)
         return tp_fail(err, TP_E_USAGE, -1,
                        "--compare takes two paths, before and after, not %zu",
                        options->input_count);
+    if (options->compare &&
+        (options->output_json || strcmp(options->fail_on, "none") != 0))
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--compare writes no file and has no findings: use "
+                       "--format json instead of --output_json, and no "
+                       "--fail_on");
     s->limits = tp_trace_limits_default();
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < options->threshold_count && status == TP_OK; i++)

@@ -12,7 +12,7 @@ enum {
     AHEAD = TP_MARK_AHEAD,
     ROUNDS = 4,  /* of leaving out and fitting again                    */
     RETURN = 2,  /* points in the band that end a change                */
-    LONG = 500,  /* points that show their own tails                    */
+    LONG = 900,  /* points that show their own tails                    */
     ENOUGH = 256 /* errors for a quantile                               */
 };
 
@@ -91,21 +91,22 @@ static double neighbours(const struct tp_points *p, double spread)
 }
 
 /*
- * How heavy the tails of n errors are, from the ratio of their 99.5 % and
- * 50 % quantiles: 4.2 of normal noise, 5.1 and 6.6 of Student's t with 10 and
- * 5 degrees of freedom, give or take 0.3 of a thousand. Fewer errors cannot
- * tell, and gradients have heavy ones.
+ * How heavy the tails of n errors are, from the ratio of their 98 % and 50 %
+ * quantiles: 3.45 of normal noise, 3.95 and 4.63 of Student's t with 10 and 5
+ * degrees of freedom, give or take 0.13 to 0.28 of a thousand. The limits keep
+ * t with 5 degrees three and a half of that away from the lightest tails.
+ * Fewer errors cannot tell, and gradients have heavy ones.
  */
 static enum tp_tails find_tails(double *errors, size_t n)
 {
     if (n < LONG)
         return TP_TAILS_HEAVY;
     double middle = tp_baseline_select(errors, n, n / 2);
-    double rank = 0.995 * (double)(n - 1);
+    double rank = 0.98 * (double)(n - 1);
     double far = tp_baseline_select(errors, n, (size_t)ceil(rank));
     double ratio = far / middle;
-    return ratio < 4.6   ? TP_TAILS_LIGHT
-           : ratio < 5.6 ? TP_TAILS_MIDDLE
+    return ratio < 3.6   ? TP_TAILS_LIGHT
+           : ratio < 3.95 ? TP_TAILS_MIDDLE
                          : TP_TAILS_HEAVY;
 }
 

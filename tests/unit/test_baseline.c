@@ -167,7 +167,7 @@ Test(baseline, tails_are_those_of_the_tables)
  * chance of 2 in 10^4. */
 Test(baseline, healthy_series_are_quiet, .timeout = 300)
 {
-    static const size_t lengths[] = {12, 20, 40, 100, 300};
+    static const size_t lengths[] = {12, 40, 100, 300, 1000};
     static const double sizes[] = {0.02, 0.2, 1};
     struct dice dice = {88172645463325252u};
     struct sample *sample = malloc(sizeof *sample);
