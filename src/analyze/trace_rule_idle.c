@@ -272,7 +272,8 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
     const struct tp_trace *trace = it->trace;
     const struct tp_idle_row *idle = &trace->idle;
     const double host = 100 * host_share(idle);
-    if (trace->facts.device_events == 0 || host < it->limits[TP_TRACE_HOST] ||
+    if (trace->facts.device_events == 0 || trace->facts.host_events == 0 ||
+        host < it->limits[TP_TRACE_HOST] ||
         100 * trace->short_share >= it->limits[TP_TRACE_TINY])
         return TP_OK;
     const struct tp_trace_finding finding = {

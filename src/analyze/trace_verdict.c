@@ -98,6 +98,8 @@ static enum verdict pick(const struct tp_trace *trace,
     if (best != NO_LIMIT)
         return best;
     *share = host_share(idle);
+    if (trace->facts.host_events == 0) /* nobody knows what it waits for */
+        return NO_LIMIT;
     if (100 * *share >= limit[TP_TRACE_HOST])
         return 100 * trace->short_share >= limit[TP_TRACE_TINY] ? LAUNCH_BOUND
                                                                 : HOST_BOUND;
