@@ -99,9 +99,9 @@ size_t tp_baseline_joined(const struct tp_baseline_series *series,
 
 size_t tp_baseline_scratch(size_t count)
 {
-    /* Ten numbers a point, as many again for the series seen backwards or at
-     * a coarser scale, and the alarms. */
-    return 20 * count + count / 8 + 16;
+    /* Eleven numbers a point, as many again for the series seen backwards or
+     * at a coarser scale, and the alarms. */
+    return 22 * count + count / 8 + 16;
 }
 
 void tp_baseline_fit(const struct tp_baseline_series *series,
@@ -110,7 +110,7 @@ void tp_baseline_fit(const struct tp_baseline_series *series,
                      const struct tp_baseline_trace *trace)
 {
     *baseline = (struct tp_baseline){.center = NAN, .spread = NAN};
-    uint8_t *alarm = (uint8_t *)(scratch + 20 * series->count);
+    uint8_t *alarm = (uint8_t *)(scratch + 22 * series->count);
     struct tp_baseline_trace all = trace ? *trace
                                          : (struct tp_baseline_trace){0};
     if (!all.alarm)

@@ -93,7 +93,10 @@ struct tp_line tp_line_fit(const struct tp_points *p,
         line.level = tp_line_median(values, rest);
     }
     line.mid = mean_time(p, h->of + half, rest);
-    if (half > 0) {
+    line.even = half > 0 ? (older + line.level) / 2 : line.level;
+    if (p->flat) {
+        line.level = line.even;
+    } else if (half > 0) {
         double apart = line.mid - mean_time(p, h->of, half);
         line.slope = (line.level - older) / apart;
         line.reach = 2 * apart;

@@ -2,6 +2,7 @@
 #ifndef TP_STATS_BASELINE_LINE_H
 #define TP_STATS_BASELINE_LINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Robust predictions of the next points of a series from the last ones. */
@@ -19,14 +20,17 @@ struct tp_points {
     double *index;               /* in the series                         */
     double *bad;                 /* 1: beyond the limit                   */
     double *level, *slope, *mid; /* of the line before each point         */
+    double *even;                /* of the level before each point        */
     double *room, *marks;
     double matters;              /* smaller differences are none          */
+    bool flat;                   /* predicted by levels, not by lines     */
 };
 
 /* A prediction: level + slope * (at - mid), for at - mid <= reach. */
 struct tp_line {
     size_t used;      /* healthy points                                   */
     double mid, level, slope, reach;
+    double even; /* the level of all of them                              */
 };
 
 /* The last healthy points before one, and the order of their values. All
@@ -42,8 +46,9 @@ struct tp_history {
 void tp_line_remember(const struct tp_points *p, struct tp_history *history,
                       size_t point);
 
-/* The line through the medians of the older and the newer half of a history;
- * flat when it has fewer than TP_LINE_FIRM points. It may not be empty. */
+/* The line through the medians of the older and the newer half of a history,
+ * or its level, the mean of both, where p->flat or of fewer than TP_LINE_FIRM
+ * points. The history may not be empty. */
 struct tp_line tp_line_fit(const struct tp_points *p,
                            const struct tp_history *history);
 

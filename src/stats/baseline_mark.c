@@ -23,9 +23,12 @@ static const double HALF_PI = 1.57079632679489662;
 static const double LOW_QUANTILE = 0.3, LOW_TO_SIGMA = 2.5955;
 
 /* Part of the variance of an error that all points ahead share: that of the
- * prediction itself, for the medians of eight (1.57 / 8 each) at their
- * distance of 4.5 and 8 points. */
-static const double SHARED = 0.35;
+ * prediction itself, for a line through the medians of eight (1.57 / 8 each)
+ * at their distance of 4.5 and 8 points, and for the mean of both. */
+static const double SHARED_LINE = 0.35, SHARED_LEVEL = 0.09;
+
+/* Levels are better when their errors are so much smaller. */
+static const double CLEARLY = 0.8;
 
 /* --- the spread of a run ----------------------------------------------- */
 
@@ -34,12 +37,13 @@ static void draw_lines(const struct tp_points *p)
 {
     struct tp_history history = {.count = 0};
     for (size_t i = 0; i < p->count; i++) {
-        struct tp_line line = {.level = NAN};
+        struct tp_line line = {.level = NAN, .even = NAN};
         if (history.count >= 2)
             line = tp_line_fit(p, &history);
         p->level[i] = line.level;
         p->slope[i] = line.slope;
         p->mid[i] = line.mid;
+        p->even[i] = line.even;
         if (p->bad[i] == 0)
             tp_line_remember(p, &history, i);
     }
@@ -52,6 +56,15 @@ static size_t distance_of(size_t ahead)
     return ahead == 0 ? 0 : ahead == 1 ? 1 : ahead < 4 ? 2 : 3;
 }
 
+/* Of the level or the line before a point, for another. */
+static double error_of(const struct tp_points *p, size_t before, size_t point)
+{
+    if (p->flat)
+        return p->y[point] - p->even[before];
+    return p->y[point] - p->level[before] -
+           p->slope[before] * (p->at[point] - p->mid[before]);
+}
+
 /* Absolute errors `ahead` points after each line, or further ahead, where
  * their overlap leaves less to learn, of so many; returns their number. */
 static size_t list_errors(const struct tp_points *p, size_t ahead)
@@ -59,12 +72,31 @@ static size_t list_errors(const struct tp_points *p, size_t ahead)
     size_t n = 0, step = ahead == 0 ? 1 : p->count / ENOUGH + 1;
     for (size_t i = 0; i + ahead < p->count; i += step) {
         size_t k = i + ahead;
-        double error =
-            p->y[k] - p->level[i] - p->slope[i] * (p->at[k] - p->mid[i]);
+        double error = error_of(p, i, k);
         if (error == error && p->bad[i] == 0 && p->bad[k] == 0)
             p->room[n++] = fabs(error);
     }
     return n;
+}
+
+/* Their low quantile as a standard deviation. */
+static double low_spread(const struct tp_points *p, size_t n)
+{
+    size_t rank = (size_t)(LOW_QUANTILE * (double)n);
+    return n ? LOW_TO_SIGMA * tp_baseline_select(p->room, n, rank) : 0;
+}
+
+/* Whether a series is clearly better predicted by levels than by lines, at
+ * the greatest distance: lines follow a trend, and pay for it with 1.6 times
+ * the error where there is none. */
+static bool is_flat(struct tp_points *p)
+{
+    double spread[2];
+    for (int flat = 0; flat < 2; flat++) {
+        p->flat = flat;
+        spread[flat] = low_spread(p, list_errors(p, AHEAD - 1));
+    }
+    return spread[1] <= CLEARLY * spread[0];
 }
 
 /*
@@ -77,8 +109,7 @@ static double neighbours(const struct tp_points *p, double spread)
     size_t pairs = 0, same = 0;
     int before = 0;
     for (size_t i = 0; i < p->count; i++) {
-        double error =
-            p->y[i] - p->level[i] - p->slope[i] * (p->at[i] - p->mid[i]);
+        double error = error_of(p, i, i);
         bool usual = p->bad[i] == 0 && fabs(error) < 3 * spread;
         int now = usual ? (error > 0) - (error < 0) : 0;
         pairs += now != 0 && before != 0;
@@ -87,7 +118,8 @@ static double neighbours(const struct tp_points *p, double spread)
     }
     double n = fmax((double)pairs, 1), share = (double)same / n;
     double sure = fmax(share - 0.5 / sqrt(n) - 0.5, 0);
-    return fmax(SHARED, sin(fmin(2 * sure, 1) * HALF_PI));
+    return fmax(p->flat ? SHARED_LEVEL : SHARED_LINE,
+                sin(fmin(2 * sure, 1) * HALF_PI));
 }
 
 /*
@@ -113,11 +145,9 @@ static enum tp_tails find_tails(double *errors, size_t n)
 static struct tp_spreads measure(const struct tp_points *p)
 {
     struct tp_spreads spreads = {.tails = TP_TAILS_HEAVY};
-    draw_lines(p);
     for (size_t h = 0; h < MEASURED; h++) {
         size_t n = list_errors(p, ((size_t)1 << h) - 1);
-        size_t rank = (size_t)(LOW_QUANTILE * (double)n);
-        double s = n ? LOW_TO_SIGMA * tp_baseline_select(p->room, n, rank) : 0;
+        double s = low_spread(p, n);
         spreads.ahead[h] = h ? fmax(s, spreads.ahead[h - 1]) : s;
         if (h == 0)
             spreads.tails = find_tails(p->room, n);
@@ -170,8 +200,8 @@ static struct tp_line line_at(const struct tp_points *p, size_t point,
 {
     return (struct tp_line){.used = used,
                             .mid = p->mid[point],
-                            .level = p->level[point],
-                            .slope = p->slope[point],
+                            .level = p->flat ? p->even[point] : p->level[point],
+                            .slope = p->flat ? 0 : p->slope[point],
                             .reach = INFINITY};
 }
 
@@ -238,15 +268,19 @@ struct tp_history tp_mark_history(const struct tp_points *p,
     return history;
 }
 
-/* Goes through the points and marks those beyond the limit. The lines that
- * were drawn hold as long as the marks are those they were drawn with. */
-static void mark(const struct trial *trial)
+/* Goes through the points and marks those beyond the limit, but for `kept`
+ * ones that are known. The lines that were drawn hold as long as the marks
+ * are those they were drawn with. */
+static void mark(const struct trial *trial, size_t kept)
 {
     const struct tp_points *p = trial->p;
     size_t healthy = 0;
     bool as_drawn = true;
     memset(p->marks, 0, p->count * sizeof *p->marks);
-    for (size_t i = 0; i < p->count;) {
+    memcpy(p->marks, p->bad, kept * sizeof *p->marks);
+    for (size_t i = 0; i < kept; i++)
+        healthy += p->marks[i] == 0;
+    for (size_t i = kept; i < p->count;) {
         struct tp_history history;
         struct tp_line line =
             line_at(p, i, healthy < TP_LINE_WINDOW ? healthy : TP_LINE_WINDOW);
@@ -277,17 +311,22 @@ static void mark(const struct trial *trial)
 }
 
 struct tp_spreads tp_mark_settle(struct tp_points *p,
-                                 const struct tp_mark_rules *rules)
+                                 const struct tp_mark_rules *rules,
+                                 size_t kept)
 {
-    memset(p->bad, 0, p->count * sizeof *p->bad);
+    memset(p->bad + kept, 0, (p->count - kept) * sizeof *p->bad);
+    p->flat = false;
+    draw_lines(p);
+    p->flat = rules->flat || is_flat(p);
     struct tp_spreads spreads = measure(p);
     for (int round = 0; round < ROUNDS; round++) {
         const struct trial trial = {p, &spreads, rules};
-        mark(&trial);
+        mark(&trial, kept);
         bool moved = memcmp(p->marks, p->bad, p->count * sizeof *p->bad) != 0;
         memcpy(p->bad, p->marks, p->count * sizeof *p->bad);
         if (!moved)
             break;
+        draw_lines(p);
         spreads = measure(p);
     }
     return spreads;

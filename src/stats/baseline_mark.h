@@ -2,6 +2,8 @@
 #ifndef TP_STATS_BASELINE_MARK_H
 #define TP_STATS_BASELINE_MARK_H
 
+#include <stdbool.h>
+
 #include "stats/baseline_chance.h"
 #include "stats/baseline_line.h"
 
@@ -26,12 +28,14 @@ struct tp_mark_rules {
                        least: else it would seem to begin with ordinary
                        points before it                                   */
     size_t firm;    /* healthy points that a line needs                   */
+    bool flat;      /* predict by levels only                             */
 };
 
 /* Marks points in p->bad and measures the spread of the others, until nothing
- * moves. p->count > 0. */
+ * moves. The first `kept` points keep the marks they have. p->count > 0. */
 struct tp_spreads tp_mark_settle(struct tp_points *p,
-                                 const struct tp_mark_rules *rules);
+                                 const struct tp_mark_rules *rules,
+                                 size_t kept);
 
 /* The spread of a point around its line, the next one after it. */
 double tp_mark_spread(const struct tp_points *p,

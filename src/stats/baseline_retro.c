@@ -40,6 +40,7 @@ enum {
     FIRM = TP_LINE_FIRM,
     FIRM_COARSE = 12, /* medians need more: curves bend more there        */
     WINDOW = TP_LINE_WINDOW,
+    START = 4 * WINDOW, /* points that the first ones are judged by        */
     SCALES = 3 /* 1, 4 and 16 points                               */
 };
 
@@ -49,6 +50,12 @@ static const double FALSE_ALARMS = 0.02;
 /* Spreads that every point of a change is away from its baseline, unless
  * --sigma asks for more. */
 static const double OUTSIDE = 3;
+
+/* What is at most this part of the points is few. */
+enum { FEW = 8 };
+
+/* A jump is so many times the range before it. */
+static const double STEP = 4;
 
 /* --- zeros, infinities, few points ------------------------------------- */
 
@@ -122,7 +129,7 @@ static double least_change(enum tp_baseline_scale scale)
                                         : 0;
 }
 
-/* Room for n points: ten numbers each. */
+/* Room for n points: eleven numbers each. */
 static struct tp_points points_in(double *room, size_t n)
 {
     return (struct tp_points){.count = n,
@@ -135,7 +142,8 @@ static struct tp_points points_in(double *room, size_t n)
                               .slope = room + 6 * n,
                               .mid = room + 7 * n,
                               .room = room + 8 * n,
-                              .marks = room + 9 * n};
+                              .marks = room + 9 * n,
+                              .even = room + 10 * n};
 }
 
 /* Lays the valid points out in scratch memory. */
@@ -349,7 +357,7 @@ static size_t look_coarser(struct tp_points *p, struct tp_mark_rules rules,
         if (coarse.count <= FIRM_COARSE)
             break;
         rules.firm = FIRM_COARSE;
-        tp_mark_settle(&coarse, &rules);
+        tp_mark_settle(&coarse, &rules, 0);
         if (first_bad(&coarse) < coarse.count) {
             refine(p, &coarse, fold);
             return fold;
@@ -366,18 +374,10 @@ static size_t count_bad(const struct tp_points *p)
     return n;
 }
 
-/*
- * Where a change seems to last for more than half of a run, the points before
- * may be what was wrong: then the series is looked at from its end. They were
- * if what came before them is like what came after, or if they are few (an
- * eighth); otherwise what lasts is the change.
- */
-static void look_back(struct tp_points *p, const struct tp_mark_rules *rules,
-                      double *room)
+/* The first n points, seen from the last of them. */
+static struct tp_points seen_back(const struct tp_points *p, size_t n,
+                                  double *room)
 {
-    size_t n = p->count;
-    if (2 * count_bad(p) <= n)
-        return;
     struct tp_points back = points_in(room, n);
     back.matters = p->matters;
     for (size_t i = 0; i < n; i++) {
@@ -385,10 +385,73 @@ static void look_back(struct tp_points *p, const struct tp_mark_rules *rules,
         back.y[i] = p->y[n - 1 - i];
         back.floor[i] = p->floor[n - 1 - i];
     }
-    tp_mark_settle(&back, rules);
+    return back;
+}
+
+/*
+ * Whether points [0, end) lie together on a level of their own, from which the
+ * series jumps to the one it keeps. A run that only settles after its start
+ * leaves it the faster the farther away it is, and does not jump at last.
+ */
+static bool is_step(const struct tp_points *p, size_t end)
+{
+    double after[TP_LINE_HALF], low = p->y[0], high = p->y[0];
+    size_t n = 0;
+    for (size_t i = end; i < p->count && n < TP_LINE_HALF; i++)
+        after[n++] = p->y[i];
+    double level = tp_line_median(after, n), jump = INFINITY;
+    for (size_t i = 0; i < end; i++) {
+        low = fmin(low, p->y[i]);
+        high = fmax(high, p->y[i]);
+        jump = fmin(jump, fabs(p->y[i] - level));
+    }
+    return end > 1 && jump >= STEP * (high - low);
+}
+
+/*
+ * Bad points at the start, where there is nothing before to tell by: from the
+ * points after them, without trends, which a later change would lend to them.
+ * They are believed if the run had begun well before, or if they are few and
+ * end by a jump. Marks them, and returns how many points are told about.
+ */
+static size_t mark_start(struct tp_points *p, struct tp_mark_rules rules,
+                         double *room)
+{
+    size_t n = p->count < START ? p->count : START, first = n, end = 0;
+    struct tp_points back = seen_back(p, n, room);
+    rules.flat = true;
+    tp_mark_settle(&back, &rules, 0);
+    for (size_t i = n; i-- > 0;) {
+        if (back.bad[n - 1 - i] == 0)
+            continue;
+        first = i;
+        end = end ? end : i + 1;
+    }
+    bool had_begun_well = first > 0 && 2 * end <= n;
+    if (first == n || !(had_begun_well || (FEW * end <= n && is_step(p, end))))
+        return 0;
+    for (size_t i = 0; i < end; i++)
+        p->bad[i] = back.bad[n - 1 - i];
+    return end;
+}
+
+/*
+ * Where a change seems to last for more than half of a run, the points before
+ * may be what was wrong: then the series is looked at from its end. They were
+ * if what came before them is like what came after, or if they are few;
+ * otherwise what lasts is the change.
+ */
+static void look_back(struct tp_points *p, const struct tp_mark_rules *rules,
+                      double *room)
+{
+    size_t n = p->count;
+    if (2 * count_bad(p) <= n)
+        return;
+    struct tp_points back = seen_back(p, n, room);
+    tp_mark_settle(&back, rules, 0);
     size_t bad = count_bad(&back);
     bool had_begun_well = back.bad[n - 1] == 0;
-    if (bad == 0 || 2 * bad > n || !(had_begun_well || 8 * bad <= n))
+    if (bad == 0 || 2 * bad > n || !(had_begun_well || FEW * bad <= n))
         return;
     for (size_t i = 0; i < n; i++)
         p->bad[i] = back.bad[n - 1 - i];
@@ -412,7 +475,7 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
                        const struct tp_baseline_trace *trace)
 {
     struct tp_points p = lay_out(series, scratch);
-    double *room = scratch + 10 * series->count;
+    double *room = scratch + 11 * series->count;
     enum tp_change special;
     size_t at_special = find_special(series, &special);
     struct tp_spreads spreads = {.tails = TP_TAILS_HEAVY};
@@ -431,7 +494,8 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
             spreads.ahead[h] = spread;
         conclude(series, &p, &spreads, 1, b);
     } else {
-        spreads = tp_mark_settle(&p, &rules);
+        size_t told = mark_start(&p, rules, room);
+        spreads = tp_mark_settle(&p, &rules, told);
         fold = first_bad(&p) < p.count ? 1 : look_coarser(&p, rules, room);
         look_back(&p, &rules, room);
         conclude(series, &p, &spreads, fold, b);
