@@ -86,16 +86,10 @@ static struct tp_baseline fit(const struct tp_monitor *monitor,
                               const struct tp_baseline_trace *trace)
 {
     struct tp_baseline baseline;
-    const struct tp_series_set *set = &monitor->series;
-    const struct tp_series_metric *its = &tp_series_metrics[metric];
-    for (size_t i = 0; i < series->count; i++)
-        scratch->floor[i] = its->floor(set, series, metric, i);
-    const struct tp_baseline_series values = {
-        .count = series->count,
-        .at = tp_series_at(set, series),
-        .value = tp_series_values(set, series, metric),
-        .floor = scratch->floor,
-        .scale = its->scale};
+    struct tp_baseline_series values = tp_series_of_metric(
+        &monitor->series, series, metric, scratch->floor);
+    size_t number = (size_t)(series - monitor->series.series);
+    values.freedom = tp_kinds_freedom(&monitor->kinds, number, metric);
     tp_baseline_fit(&values, &monitor->options, scratch->fit, &baseline, trace);
     return baseline;
 }
@@ -215,14 +209,6 @@ static enum tp_status list_values(struct tp_monitor *monitor,
     return TP_OK;
 }
 
-static size_t longest(const struct tp_series_set *set)
-{
-    size_t most = 1;
-    for (size_t i = 0; i < set->count; i++)
-        most = set->series[i].count > most ? set->series[i].count : most;
-    return most;
-}
-
 static void scratch_clear(struct scratch *scratch, size_t count)
 {
     for (size_t i = 0; scratch && i < count; i++) {
@@ -237,7 +223,7 @@ static void scratch_clear(struct scratch *scratch, size_t count)
 static struct scratch *scratch_new(const struct tp_series_set *set,
                                    size_t count)
 {
-    size_t most = longest(set);
+    size_t most = tp_series_longest(set);
     struct scratch *scratch = calloc(count, sizeof *scratch);
     for (size_t i = 0; scratch && i < count; i++) {
         scratch[i].fit = calloc(tp_baseline_scratch(most) + 1, sizeof(double));
@@ -265,6 +251,9 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
     monitor->baselines =
         calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
     monitor->options.tests = count_tests(set);
+    enum tp_status status = tp_kinds_make(set, pool, &monitor->kinds, err);
+    if (status != TP_OK)
+        return status;
     struct fitter f = {monitor, scratch_new(set, workers)};
     if (!monitor->baselines || !f.scratch) {
         scratch_clear(f.scratch, workers);
@@ -317,6 +306,7 @@ enum tp_status tp_monitor_make(struct tp_run *run,
 void tp_monitor_clear(struct tp_monitor *monitor)
 {
     tp_series_clear(&monitor->series);
+    tp_kinds_clear(&monitor->kinds);
     free(monitor->baselines);
     free(monitor->first);
     free(monitor->with_values);

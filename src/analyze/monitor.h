@@ -2,6 +2,7 @@
 #ifndef TP_ANALYZE_MONITOR_H
 #define TP_ANALYZE_MONITOR_H
 
+#include "analyze/kinds.h"
 #include "analyze/series.h"
 #include "base/pool.h"
 
@@ -43,6 +44,7 @@ struct tp_incident {
 struct tp_monitor {
     struct tp_baseline_options options;
     struct tp_series_set series;
+    struct tp_kinds kinds;         /* of these                             */
     struct tp_baseline *baselines; /* by series, then its metrics          */
     size_t *first;                 /* [series]: its first baseline         */
     size_t baseline_count;

@@ -154,6 +154,30 @@ double *tp_series_values(const struct tp_series_set *set,
            (metric - series->metric) * series->count;
 }
 
+struct tp_baseline_series
+tp_series_of_metric(const struct tp_series_set *set,
+                    const struct tp_run_series *series, size_t metric,
+                    double *floor)
+{
+    const struct tp_series_metric *its = &tp_series_metrics[metric];
+    for (size_t i = 0; i < series->count; i++)
+        floor[i] = its->floor(set, series, metric, i);
+    return (struct tp_baseline_series){
+        .count = series->count,
+        .at = tp_series_at(set, series),
+        .value = tp_series_values(set, series, metric),
+        .floor = floor,
+        .scale = its->scale};
+}
+
+size_t tp_series_longest(const struct tp_series_set *set)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < set->count; i++)
+        most = set->series[i].count > most ? set->series[i].count : most;
+    return most;
+}
+
 const struct tp_row *const *tp_series_rows(const struct tp_series_set *set,
                                            const struct tp_run_series *series,
                                            size_t point, size_t *count)

@@ -106,6 +106,16 @@ const int64_t *tp_series_at(const struct tp_series_set *set,
 double *tp_series_values(const struct tp_series_set *set,
                          const struct tp_run_series *series, size_t metric);
 
+/* The same as baselines want it; `floor` has room for [series->count] and is
+ * filled. `freedom` is left 0. */
+struct tp_baseline_series
+tp_series_of_metric(const struct tp_series_set *set,
+                    const struct tp_run_series *series, size_t metric,
+                    double *floor);
+
+/* Points of the longest series, at least 1. */
+size_t tp_series_longest(const struct tp_series_set *set);
+
 /* The metric's number in the table; it must be there. */
 size_t tp_series_metric_by_name(const char *name);
 

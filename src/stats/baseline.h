@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stats/baseline_tails.h"
+
 /*
  * What a number normally is over the iterations of a run, and where it ceases
  * to be normal. Pure functions of one series; safe on any thread.
@@ -32,6 +34,8 @@ struct tp_baseline_series {
                              of value: one ulp of the stored dtype at the
                              value; NULL: 0                                */
     enum tp_baseline_scale scale;
+    int freedom; /* retro: what tp_tails_freedom says of series of its kind;
+                    0: not known                                          */
 };
 
 struct tp_baseline_options {
@@ -76,6 +80,11 @@ struct tp_baseline_trace {
     double *expected, *low, *high; /* the band, in units of value          */
     uint8_t *alarm;                /* 1: beyond the limit                  */
 };
+
+/* Adds to the tails of a kind of series those of one of them; see
+ * baseline_tails.h. `scratch` as for tp_baseline_fit. */
+void tp_baseline_tails(const struct tp_baseline_series *series,
+                       double *scratch, struct tp_tails *tails);
 
 /* Doubles of scratch memory for a series of `count` points. */
 size_t tp_baseline_scratch(size_t count);

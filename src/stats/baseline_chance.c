@@ -21,9 +21,9 @@ static double inside(int n, double z)
 
 /* log of P(|T| > z). Far out, where 1 - inside has no digits left, the
  * density integrated by parts; its relative error is below n / z^2. */
-double tp_chance_log(enum tp_tails tails, double z)
+double tp_chance_log(int freedom, double z)
 {
-    double n = tails, outside = 1 - inside((int)tails, z);
+    double n = freedom, outside = 1 - inside(freedom, z);
     if (outside > 1e-9)
         return log(outside);
     double density =
@@ -33,14 +33,14 @@ double tp_chance_log(enum tp_tails tails, double z)
 }
 
 /* The z whose log_tail is `limit`. */
-double tp_chance_limit(enum tp_tails tails, double limit)
+double tp_chance_limit(int freedom, double limit)
 {
     double low = 0, high = 1;
-    while (tp_chance_log(tails, high) > limit)
+    while (tp_chance_log(freedom, high) > limit)
         high *= 2;
     for (int i = 0; i < 40; i++) {
         double middle = (low + high) / 2;
-        if (tp_chance_log(tails, middle) > limit)
+        if (tp_chance_log(freedom, middle) > limit)
             low = middle;
         else
             high = middle;

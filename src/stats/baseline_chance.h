@@ -6,15 +6,15 @@
 
 /* How likely deviations are, for baselines of a whole run. */
 
-/* Degrees of freedom of Student's t, for noise of three kinds of tails. */
-enum tp_tails { TP_TAILS_HEAVY = 5, TP_TAILS_MIDDLE = 10, TP_TAILS_LIGHT = 30 };
+/* Degrees of freedom of noise of which nothing better is known. */
+enum { TP_TAILS_HEAVY = 5 };
 
-/* Natural logarithm of P(|T| > z), z >= 0; relative error of the probability
- * below 1e-6, and far out (P < 1e-9) below 31 / z^2. */
-double tp_chance_log(enum tp_tails tails, double z);
+/* Natural logarithm of P(|T| > z), z >= 0, of Student's t; relative error of
+ * the probability below 1e-6, and far out (P < 1e-9) below 31 / z^2. */
+double tp_chance_log(int freedom, double z);
 
 /* The z whose tp_chance_log is `limit` < 0. */
-double tp_chance_limit(enum tp_tails tails, double limit);
+double tp_chance_limit(int freedom, double limit);
 
 /* Logarithm of the probability that the product of m numbers, even on (0, 1),
  * is below exp(sum): Fisher's combination of m independent tests. */

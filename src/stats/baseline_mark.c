@@ -12,7 +12,7 @@ enum {
     AHEAD = TP_MARK_AHEAD,
     ROUNDS = 4,  /* of leaving out and fitting again                    */
     RETURN = 2,  /* points in the band that end a change                */
-    LONG = 900,  /* points that show their own tails                    */
+    MANY = 100,  /* points whose errors are noise, not curvature        */
     ENOUGH = 256 /* errors for a quantile                               */
 };
 
@@ -99,11 +99,8 @@ static bool is_flat(struct tp_points *p)
     return spread[1] <= CLEARLY * spread[0];
 }
 
-/*
- * Signs of neighbouring errors: of a normal AR(1) process a share of
- * 1/2 + asin(rho) / pi is equal. What chance gives (a deviation of half over
- * the root of the number) is taken off.
- */
+/* Signs of neighbouring errors: of a normal AR(1) process a share of
+ * 1/2 + asin(rho) / pi is equal. Half a deviation of chance is taken off. */
 static double neighbours(const struct tp_points *p, double spread)
 {
     size_t pairs = 0, same = 0;
@@ -116,43 +113,57 @@ static double neighbours(const struct tp_points *p, double spread)
         same += now != 0 && now == before;
         before = now;
     }
-    double n = fmax((double)pairs, 1), share = (double)same / n;
-    double sure = fmax(share - 0.5 / sqrt(n) - 0.5, 0);
+    double n = fmax((double)pairs, 1), chance = 0.25 / sqrt(n);
+    double share = (double)same / n - chance;
     return fmax(p->flat ? SHARED_LEVEL : SHARED_LINE,
-                sin(fmin(2 * sure, 1) * HALF_PI));
+                sin((2 * share - 1) * HALF_PI));
+}
+
+/* Counts the errors of whole windows, one point ahead. */
+static void count_tails(const struct tp_points *p, double spread,
+                        struct tp_tails *tails)
+{
+    size_t from = TP_LINE_WINDOW;
+    for (size_t i = from; i < p->count; i++) {
+        double error = fabs(error_of(p, i, i));
+        if (p->bad[i] == 0 && error == error && spread > 0)
+            tp_tails_count(tails, i - from, p->count - from, error / spread);
+    }
 }
 
 /*
- * How heavy the tails of n errors are, from the ratio of their 98 % and 50 %
- * quantiles: 3.45 of normal noise, 3.95 and 4.63 of Student's t with 10 and 5
- * degrees of freedom, give or take 0.13 to 0.28 of a thousand. The limits keep
- * t with 5 degrees three and a half of that away from the lightest tails.
- * Fewer errors cannot tell, and gradients have heavy ones.
+ * What is known of such series, unless this one is rougher, and without such
+ * knowledge what a long series shows by itself. The spread is known no better
+ * than from half as many errors as are independent of each other.
  */
-static enum tp_tails find_tails(double *errors, size_t n)
+static int find_freedom(const struct tp_points *p,
+                        const struct tp_mark_rules *rules,
+                        const struct tp_spreads *spreads)
 {
-    if (n < LONG)
-        return TP_TAILS_HEAVY;
-    double middle = tp_baseline_select(errors, n, n / 2);
-    double rank = 0.98 * (double)(n - 1);
-    double far = tp_baseline_select(errors, n, (size_t)ceil(rank));
-    double ratio = far / middle;
-    return ratio < 3.6   ? TP_TAILS_LIGHT
-           : ratio < 3.95 ? TP_TAILS_MIDDLE
-                         : TP_TAILS_HEAVY;
+    struct tp_tails own = {.errors = {0}};
+    int freedom = TP_TAILS_HEAVY;
+    count_tails(p, spreads->ahead[0], &own);
+    if (p->count >= MANY && rules->freedom != 0 &&
+        tp_tails_agree(&own, rules->freedom))
+        freedom = rules->freedom;
+    else
+        freedom = tp_tails_freedom(&own);
+    double independent =
+        (double)p->count * (1 - spreads->hang) / (1 + spreads->hang);
+    return (int)fmax(TP_TAILS_HEAVY, fmin(freedom, independent / 2));
 }
 
-static struct tp_spreads measure(const struct tp_points *p)
+static struct tp_spreads measure(const struct tp_points *p,
+                                 const struct tp_mark_rules *rules)
 {
-    struct tp_spreads spreads = {.tails = TP_TAILS_HEAVY};
+    struct tp_spreads spreads = {.freedom = TP_TAILS_HEAVY};
     for (size_t h = 0; h < MEASURED; h++) {
         size_t n = list_errors(p, ((size_t)1 << h) - 1);
         double s = low_spread(p, n);
         spreads.ahead[h] = h ? fmax(s, spreads.ahead[h - 1]) : s;
-        if (h == 0)
-            spreads.tails = find_tails(p->room, n);
     }
     spreads.hang = neighbours(p, spreads.ahead[0]);
+    spreads.freedom = find_freedom(p, rules, &spreads);
     return spreads;
 }
 
@@ -217,6 +228,9 @@ static double log_chance(const struct trial *trial, const struct tp_line *line,
     const struct tp_points *p = trial->p;
     double sum = 0, best = 0, most = 0, first = 0;
     int side = 0;
+    /* A line through few points is not sure of its spread. */
+    int freedom =
+        line->used < TP_LINE_WINDOW ? TP_TAILS_HEAVY : trial->spreads->freedom;
     size_t m = 1;
     for (; m <= AHEAD && from + m <= p->count; m++) {
         size_t k = from + m - 1;
@@ -226,7 +240,7 @@ static double log_chance(const struct trial *trial, const struct tp_line *line,
         double s = fmax(spread_at(trial, line, k, m - 1), local);
         if (error * side < trial->rules->outside * s)
             break;
-        double one = tp_chance_log(trial->spreads->tails, fabs(error) / s);
+        double one = tp_chance_log(freedom, fabs(error) / s);
         sum += one;
         first = m == 1 ? one : first;
         most = fmax(most, fabs(error));
@@ -310,15 +324,23 @@ static void mark(const struct trial *trial, size_t kept)
     }
 }
 
+void tp_mark_tails(struct tp_points *p, struct tp_tails *tails)
+{
+    memset(p->bad, 0, p->count * sizeof *p->bad);
+    p->flat = false;
+    draw_lines(p);
+    p->flat = is_flat(p);
+    count_tails(p, low_spread(p, list_errors(p, 0)), tails);
+}
+
 struct tp_spreads tp_mark_settle(struct tp_points *p,
-                                 const struct tp_mark_rules *rules,
-                                 size_t kept)
+                                 const struct tp_mark_rules *rules, size_t kept)
 {
     memset(p->bad + kept, 0, (p->count - kept) * sizeof *p->bad);
     p->flat = false;
     draw_lines(p);
     p->flat = rules->flat || is_flat(p);
-    struct tp_spreads spreads = measure(p);
+    struct tp_spreads spreads = measure(p, rules);
     for (int round = 0; round < ROUNDS; round++) {
         const struct trial trial = {p, &spreads, rules};
         mark(&trial, kept);
@@ -327,7 +349,7 @@ struct tp_spreads tp_mark_settle(struct tp_points *p,
         if (!moved)
             break;
         draw_lines(p);
-        spreads = measure(p);
+        spreads = measure(p, rules);
     }
     return spreads;
 }

@@ -6,6 +6,7 @@
 
 #include "stats/baseline_chance.h"
 #include "stats/baseline_line.h"
+#include "stats/baseline_tails.h"
 
 /* Which points of a series are beyond the limit; the method is described in
  * baseline_retro.c. */
@@ -19,7 +20,7 @@ enum {
 struct tp_spreads {
     double ahead[TP_MARK_MEASURED];
     double hang; /* how far neighbours hang together, 0 to 1              */
-    enum tp_tails tails;
+    int freedom; /* of Student's t whose tails errors have               */
 };
 
 struct tp_mark_rules {
@@ -29,6 +30,8 @@ struct tp_mark_rules {
                        points before it                                   */
     size_t firm;    /* healthy points that a line needs                   */
     bool flat;      /* predict by levels only                             */
+    int freedom;    /* of Student's t whose tails errors of such series
+                       have; 0: not known                                 */
 };
 
 /* Marks points in p->bad and measures the spread of the others, until nothing
@@ -36,6 +39,10 @@ struct tp_mark_rules {
 struct tp_spreads tp_mark_settle(struct tp_points *p,
                                  const struct tp_mark_rules *rules,
                                  size_t kept);
+
+/* Counts how far errors reach that single predictions of the series make,
+ * whether it is healthy or not. p->count > 0. */
+void tp_mark_tails(struct tp_points *p, struct tp_tails *tails);
 
 /* The spread of a point around its line, the next one after it. */
 double tp_mark_spread(const struct tp_points *p,

@@ -3,32 +3,36 @@
  * Baselines of a whole run.
  *
  * Values are straightened (log2 of magnitudes, arcsine of shares). At every
- * point the value is predicted from the healthy points before it: a line
- * through the medians of the older and the newer half of the last 16, so that
- * the level and a slow trend are followed and single outliers do nothing.
- * The spread of such predictions, 1, 2, 4 and 8 points ahead, is measured
- * over the whole run by a low quantile of their absolute errors, which a
- * fault in half of the points hardly moves; where the run is rougher than
- * elsewhere the local spread counts.
+ * point the value is predicted from the last 16 healthy points before it: by a
+ * line through the medians of their older and their newer half, or by the mean
+ * of both where a run has no trend; so that the level and a slow trend are
+ * followed and single outliers do nothing. The spread of such predictions, 1,
+ * 2, 4 and 8 points ahead, is measured over the whole run by a low quantile of
+ * their absolute errors, which a fault in half of the points hardly moves;
+ * where the run is rougher than elsewhere the local spread counts.
  *
  * A change is a run of 1 to 8 points on one side of their prediction that is
  * too unlikely together. Training noise is heavy-tailed: an error of z
- * spreads has the probability of Student's t with 5 degrees of freedom,
- * unless a long series shows that its own tails are lighter. The product of
- * the probabilities is judged as Fisher combines them, with fewer degrees of
+ * spreads has the probability of Student's t with 5 degrees of freedom, or
+ * with more where the errors of many series of the same kind, or of a long one,
+ * show that their tails are lighter (baseline_tails.h). The product of the
+ * probabilities is judged as Fisher combines them, with fewer degrees of
  * freedom as far as neighbours hang together. The limit is divided by
  * everything that was tried (Bonferroni): series, points, lengths and scales,
  * so that the expected number of false alarms of a healthy run is at most
- * FALSE_ALARMS for noise up to those tails (where a long series is taken for
- * lighter-tailed than it is, one in 10^4 series). The price is power: a lasting
- * shift is found from about 12 spreads on in 1 000 points and 50 in 40, growth
- * much earlier, a single odd point of less than 900 points from some 90 on; and
- * a series that falls by orders of magnitude within 40 points hides nearly
- * everything. tests/unit/test_baseline.c measures rate and power.
+ * FALSE_ALARMS for noise around a level or a trend. (A random walk is neither:
+ * up to 2 in 10^4 of them, of 40 to 120 points, seem to change.)
+ *
+ * The price is power: a lasting shift is found from about 8 spreads on in 1 000
+ * points, 12 in 120 and 50 in 40, growth much earlier, a single odd point from
+ * about 15 on among series of light tails, else from some 90 on; and a series
+ * that falls by orders of magnitude within 40 points hides nearly everything.
+ * tests/unit/test_baseline.c measures rate and power.
  *
  * Points that alarmed are left out, and everything is done again until
  * nothing moves. The same is done on medians of 4 and of 16 points, where
- * small shifts and slow drifts show that single points do not.
+ * small shifts and slow drifts show that single points do not. The first
+ * points, which have nothing before them, are judged by those after them.
  */
 #include <math.h>
 #include <string.h>
@@ -41,7 +45,7 @@ enum {
     FIRM_COARSE = 12, /* medians need more: curves bend more there        */
     WINDOW = TP_LINE_WINDOW,
     START = 4 * WINDOW, /* points that the first ones are judged by        */
-    SCALES = 3 /* 1, 4 and 16 points                               */
+    SCALES = 3          /* 1, 4 and 16 points                               */
 };
 
 /* Expected false alarms of a healthy run. */
@@ -54,7 +58,7 @@ static const double OUTSIDE = 3;
 /* What is at most this part of the points is few. */
 enum { FEW = 8 };
 
-/* A jump is so many times the range before it. */
+/* A jump is so many times what levels differ by without one. */
 static const double STEP = 4;
 
 /* --- zeros, infinities, few points ------------------------------------- */
@@ -357,6 +361,7 @@ static size_t look_coarser(struct tp_points *p, struct tp_mark_rules rules,
         if (coarse.count <= FIRM_COARSE)
             break;
         rules.firm = FIRM_COARSE;
+        rules.freedom = 0; /* medians bend more */
         tp_mark_settle(&coarse, &rules, 0);
         if (first_bad(&coarse) < coarse.count) {
             refine(p, &coarse, fold);
@@ -388,31 +393,43 @@ static struct tp_points seen_back(const struct tp_points *p, size_t n,
     return back;
 }
 
-/*
- * Whether points [0, end) lie together on a level of their own, from which the
- * series jumps to the one it keeps. A run that only settles after its start
- * leaves it the faster the farther away it is, and does not jump at last.
- */
-static bool is_step(const struct tp_points *p, size_t end)
+/* The median of points [from, to), at most half a window of them. */
+static double level_of(const struct tp_points *p, size_t from, size_t to)
 {
-    double after[TP_LINE_HALF], low = p->y[0], high = p->y[0];
+    double values[TP_LINE_HALF];
     size_t n = 0;
-    for (size_t i = end; i < p->count && n < TP_LINE_HALF; i++)
-        after[n++] = p->y[i];
-    double level = tp_line_median(after, n), jump = INFINITY;
-    for (size_t i = 0; i < end; i++) {
+    for (size_t i = from; i < to && n < TP_LINE_HALF; i++)
+        values[n++] = p->y[i];
+    return tp_line_median(values, n);
+}
+
+/*
+ * Whether points [first, end) jump to the level that the series keeps: from
+ * where they began at about that level, or lay together on one of their own. A
+ * run that only settles after its start leaves it the faster the farther away
+ * it is, and does neither.
+ */
+static bool is_step(const struct tp_points *p, size_t first, size_t end)
+{
+    double after = level_of(p, end, p->count), apart;
+    double low = p->y[first], high = low, jump = INFINITY;
+    for (size_t i = first; i < end; i++) {
         low = fmin(low, p->y[i]);
         high = fmax(high, p->y[i]);
-        jump = fmin(jump, fabs(p->y[i] - level));
+        jump = fmin(jump, fabs(p->y[i] - after));
     }
-    return end > 1 && jump >= STEP * (high - low);
+    if (first > 0)
+        apart = fabs(level_of(p, 0, first) - after);
+    else
+        apart = end > 1 ? high - low : INFINITY;
+    return jump >= STEP * apart;
 }
 
 /*
  * Bad points at the start, where there is nothing before to tell by: from the
  * points after them, without trends, which a later change would lend to them.
- * They are believed if the run had begun well before, or if they are few and
- * end by a jump. Marks them, and returns how many points are told about.
+ * They are believed if they end by a jump and the run had begun well before, or
+ * they are few. Marks them, and returns how many points are told about.
  */
 static size_t mark_start(struct tp_points *p, struct tp_mark_rules rules,
                          double *room)
@@ -427,8 +444,8 @@ static size_t mark_start(struct tp_points *p, struct tp_mark_rules rules,
         first = i;
         end = end ? end : i + 1;
     }
-    bool had_begun_well = first > 0 && 2 * end <= n;
-    if (first == n || !(had_begun_well || (FEW * end <= n && is_step(p, end))))
+    size_t most = first > 0 ? n / 2 : n / FEW;
+    if (first == n || end > most || !is_step(p, first, end))
         return 0;
     for (size_t i = 0; i < end; i++)
         p->bad[i] = back.bad[n - 1 - i];
@@ -458,7 +475,7 @@ static void look_back(struct tp_points *p, const struct tp_mark_rules *rules,
 }
 
 static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
-                                      size_t points)
+                                      size_t points, int freedom)
 {
     double tried =
         fmax(options->tests, 1) * (double)(points + 1) * TP_MARK_AHEAD * SCALES;
@@ -466,7 +483,16 @@ static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
     return (struct tp_mark_rules){.limit =
                                       fmin(log(FALSE_ALARMS / tried), least),
                                   .outside = fmax(OUTSIDE, options->sigma),
-                                  .firm = FIRM};
+                                  .firm = FIRM,
+                                  .freedom = freedom};
+}
+
+void tp_baseline_tails(const struct tp_baseline_series *series, double *scratch,
+                       struct tp_tails *tails)
+{
+    struct tp_points p = lay_out(series, scratch);
+    if (p.count >= 2 * FIRM)
+        tp_mark_tails(&p, tails);
 }
 
 void tp_baseline_retro(const struct tp_baseline_series *series,
@@ -478,8 +504,9 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
     double *room = scratch + 11 * series->count;
     enum tp_change special;
     size_t at_special = find_special(series, &special);
-    struct tp_spreads spreads = {.tails = TP_TAILS_HEAVY};
-    const struct tp_mark_rules rules = rules_for(options, p.count);
+    struct tp_spreads spreads = {.freedom = TP_TAILS_HEAVY};
+    const struct tp_mark_rules rules =
+        rules_for(options, p.count, series->freedom);
     size_t fold = 1;
     b->weak = p.count < 2 * FIRM;
     memset(p.bad, 0, p.count * sizeof *p.bad);

@@ -47,7 +47,19 @@ static double student(struct dice *dice, int freedom)
     return normal(dice) / sqrt(sum / (freedom - 2));
 }
 
-enum noise { NORMAL, T5, T4, AR5, AR9, DECAY, CONSTANT, ULPS, SHARES, NOISES };
+enum noise {
+    NORMAL,
+    T5,
+    T4,
+    AR5,
+    AR9,
+    DECAY,
+    SETTLING,
+    CONSTANT,
+    ULPS,
+    SHARES,
+    NOISES
+};
 
 /* A series and room for its baseline. */
 struct sample {
@@ -55,6 +67,7 @@ struct sample {
     int64_t at[POINTS_MAX];
     double value[POINTS_MAX], floor[POINTS_MAX];
     enum tp_baseline_scale scale;
+    int freedom;
 };
 
 static double next_noise(struct dice *dice, enum noise kind, double *before)
@@ -103,6 +116,8 @@ static void make_healthy(struct dice *dice, enum noise kind, size_t count,
         double y = 3 + binades * next_noise(dice, kind, &before);
         if (kind == DECAY)
             y += 12 * exp(-5 * (double)i / (double)count);
+        if (kind == SETTLING)
+            y += 6 * exp(-(double)i / 3);
         if (kind == ULPS)
             y += log2(1 + floor(2 * even(dice)) / 128);
         sample->value[i] = exp2(y);
@@ -114,8 +129,9 @@ static struct tp_baseline fit(const struct sample *sample, bool online,
                               uint8_t *alarm)
 {
     struct tp_baseline baseline;
-    const struct tp_baseline_series series = {
-        sample->count, sample->at, sample->value, sample->floor, sample->scale};
+    const struct tp_baseline_series series = {sample->count, sample->at,
+                                              sample->value, sample->floor,
+                                              sample->scale, sample->freedom};
     const struct tp_baseline_options options = {.online = online,
                                                 .warmup_steps = 100,
                                                 .alert_window = 50,
@@ -131,34 +147,96 @@ static struct tp_baseline fit(const struct sample *sample, bool online,
     return baseline;
 }
 
+/* The freedom of `members` healthy series. */
+static int find_freedom(struct dice *dice, enum noise noise, size_t count,
+                        size_t members)
+{
+    static const double sizes[] = {0.02, 0.2, 1};
+    struct sample *sample = calloc(1, sizeof *sample);
+    double *scratch = calloc(tp_baseline_scratch(count), sizeof *scratch);
+    struct tp_tails tails = {.errors = {0}};
+    cr_assert(sample && scratch);
+    for (size_t i = 0; i < members; i++) {
+        make_healthy(dice, noise, count, sizes[i % 3], sample);
+        const struct tp_baseline_series series = {sample->count, sample->at,
+                                                  sample->value, sample->floor,
+                                                  sample->scale, 0};
+        tp_baseline_tails(&series, scratch, &tails);
+    }
+    free(sample);
+    free(scratch);
+    return tp_tails_freedom(&tails);
+}
+
 /* --- probabilities ------------------------------------------------------ */
 
 /* Two-sided quantiles of Student's t as tables print them. */
 Test(baseline, tails_are_those_of_the_tables)
 {
     static const struct {
-        enum tp_tails tails;
+        int freedom;
         double p, z;
     } table[] = {
-        {TP_TAILS_HEAVY, 0.05, 2.5706},  {TP_TAILS_HEAVY, 0.001, 6.8688},
-        {TP_TAILS_MIDDLE, 0.05, 2.2281}, {TP_TAILS_MIDDLE, 0.001, 4.5869},
-        {TP_TAILS_LIGHT, 0.05, 2.0423},  {TP_TAILS_LIGHT, 0.001, 3.6460},
+        {5, 0.05, 2.5706},  {5, 0.001, 6.8688},  {7, 0.05, 2.3646},
+        {7, 0.001, 5.4079}, {10, 0.05, 2.2281},  {10, 0.001, 4.5869},
+        {30, 0.05, 2.0423}, {30, 0.001, 3.6460},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        double p = exp(tp_chance_log(table[i].tails, table[i].z));
+        double p = exp(tp_chance_log(table[i].freedom, table[i].z));
         cr_expect_float_eq(p / table[i].p, 1, 3e-4, "row %zu: %g", i, p);
-        double z = tp_chance_limit(table[i].tails, log(table[i].p));
+        double z = tp_chance_limit(table[i].freedom, log(table[i].p));
         cr_expect_float_eq(z, table[i].z, 2e-4, "row %zu: %g", i, z);
     }
     /* both ways to compute it meet */
     for (double z = 5; z < 1e6; z *= 1.05) {
-        double here = tp_chance_log(TP_TAILS_LIGHT, z);
-        double next = tp_chance_log(TP_TAILS_LIGHT, z * 1.05);
+        double here = tp_chance_log(30, z);
+        double next = tp_chance_log(30, z * 1.05);
         cr_expect(next < here && here - next < 1.6, "%g", z);
     }
     /* two even numbers: P(ab < q) = q - q log q */
     cr_expect_float_eq(exp(tp_chance_combined(log(0.1), 2)),
                        0.1 - 0.1 * log(0.1), 1e-12);
+}
+
+/* Counts of a million errors, exactly as Student's t has them, agree with its
+ * own freedom and smaller ones; a tenth more do not. */
+Test(baseline, tails_are_those_of_student)
+{
+    static const int freedoms[] = {30, 20, 14, 10, 7, 5};
+    static const double limits[] = {3, 5, 8};
+    for (size_t i = 0; i < 6; i++) {
+        /* spreads are measured by the 30 % quantile, as of normal noise */
+        double unit = 2.5955 * tp_chance_limit(freedoms[i], log(0.7));
+        struct tp_tails tails;
+        for (size_t part = 0; part < TP_TAILS_PARTS; part++) {
+            tails.errors[part] = 1000000;
+            for (size_t k = 0; k < 3; k++)
+                tails.beyond[part][k] = (uint64_t)llround(
+                    1e6 * exp(tp_chance_log(freedoms[i], limits[k] * unit)));
+        }
+        for (size_t k = 0; k < 6; k++)
+            cr_expect_eq(tp_tails_agree(&tails, freedoms[k]), k >= i, "%d %d",
+                         freedoms[i], freedoms[k]);
+        struct tp_tails twice = tails;
+        tp_tails_merge(&twice, &tails);
+        cr_expect(tp_tails_agree(&twice, freedoms[i]));
+        cr_expect_not(tp_tails_agree(&twice, 99));
+        for (size_t part = 0; part < TP_TAILS_PARTS; part++)
+            tails.beyond[part][0] += tails.beyond[part][0] / 10;
+        cr_expect_not(tp_tails_agree(&tails, freedoms[i]));
+    }
+}
+
+Test(baseline, kinds_show_their_tails)
+{
+    struct dice dice = {88172645463325254u};
+    cr_expect_geq(find_freedom(&dice, NORMAL, 300, 200), 20);
+    cr_expect_geq(find_freedom(&dice, AR5, 1000, 50), 20);
+    cr_expect_eq(find_freedom(&dice, T5, 300, 200), 5);
+    cr_expect_eq(find_freedom(&dice, T4, 1000, 50), 5);
+    cr_expect_eq(find_freedom(&dice, NORMAL, 40, 2), 5);
+    cr_expect_eq(find_freedom(&dice, CONSTANT, 100, 50), 5);
+    cr_expect_eq(tp_tails_freedom(&(struct tp_tails){.errors = {0}}), 5);
 }
 
 /* --- promises ----------------------------------------------------------- */
@@ -170,7 +248,7 @@ Test(baseline, healthy_series_are_quiet, .timeout = 300)
     static const size_t lengths[] = {12, 40, 100, 300, 1000};
     static const double sizes[] = {0.02, 0.2, 1};
     struct dice dice = {88172645463325252u};
-    struct sample *sample = malloc(sizeof *sample);
+    struct sample *sample = calloc(1, sizeof *sample);
     size_t series = 0, alarms = 0;
     cr_assert_not_null(sample);
     for (; series < 10000; series++) {
@@ -182,11 +260,32 @@ Test(baseline, healthy_series_are_quiet, .timeout = 300)
     free(sample);
 }
 
+/* The same where many series tell the tails of their kind. */
+Test(baseline, healthy_kinds_are_quiet, .timeout = 300)
+{
+    static const size_t lengths[] = {40, 100, 300, 1000};
+    static const double sizes[] = {0.02, 0.2, 1};
+    struct dice dice = {88172645463325255u};
+    struct sample *sample = calloc(1, sizeof *sample);
+    size_t series = 0, alarms = 0;
+    cr_assert_not_null(sample);
+    for (size_t kind = 0; kind < NOISES * 4; kind++) {
+        enum noise noise = (enum noise)(kind / 4);
+        sample->freedom = find_freedom(&dice, noise, lengths[kind % 4], 100);
+        for (size_t i = 0; i < 250; i++, series++) {
+            make_healthy(&dice, noise, lengths[kind % 4], sizes[i % 3], sample);
+            alarms += fit(sample, false, NULL).kind != TP_CHANGE_NONE;
+        }
+    }
+    cr_expect_leq(alarms, 1, "%zu of %zu", alarms, series);
+    free(sample);
+}
+
 /* Fewer than twelve points: one series in a hundred, marked as weak. */
 Test(baseline, short_series_are_nearly_quiet)
 {
     struct dice dice = {88172645463325253u};
-    struct sample *sample = malloc(sizeof *sample);
+    struct sample *sample = calloc(1, sizeof *sample);
     size_t alarms = 0;
     cr_assert_not_null(sample);
     for (size_t i = 0; i < 10000; i++) {
@@ -230,7 +329,7 @@ static struct power measure(enum noise noise, size_t count, enum fault fault,
                                            TP_CHANGE_VANISH};
     enum { ROUNDS = 200 };
     struct dice dice = {362436069u + (uint64_t)fault};
-    struct sample *sample = malloc(sizeof *sample);
+    struct sample *sample = calloc(1, sizeof *sample);
     double found = 0, exact = 0, kind = 0;
     cr_assert_not_null(sample);
     for (int i = 0; i < ROUNDS; i++) {
@@ -265,6 +364,9 @@ Test(baseline, faults_are_found, .timeout = 300)
         {AR5, 40, GROWTH, 20},     {NORMAL, 1000, SPIKE, 50},
         {DECAY, 1000, SPIKE, 50},  {NORMAL, 40, VANISHING, 0},
         {DECAY, 40, VANISHING, 0}, {T4, 1000, VANISHING, 0},
+        {NORMAL, 1000, SHIFT, 8},  {T4, 1000, SHIFT, 8},
+        {NORMAL, 120, SHIFT, 12},  {T4, 120, SHIFT, 12},
+        {AR5, 120, SHIFT, 30},     {AR5, 1000, SHIFT, 12},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct power power = measure(cases[i].noise, cases[i].count,
@@ -277,6 +379,49 @@ Test(baseline, faults_are_found, .timeout = 300)
     struct power drift = measure(NORMAL, 1000, DRIFT, 80);
     cr_expect_geq(drift.found, 0.95, "%g", drift.found);
     cr_expect_geq(drift.kind, 0.9, "%g", drift.kind);
+}
+
+/* A single odd point, where many series tell that such are rare. */
+Test(baseline, spikes_are_found_among_many)
+{
+    struct dice dice = {88172645463325256u};
+    struct sample *sample = calloc(1, sizeof *sample);
+    size_t found = 0;
+    cr_assert_not_null(sample);
+    sample->freedom = find_freedom(&dice, NORMAL, 300, 100);
+    for (size_t i = 0; i < 200; i++) {
+        make_healthy(&dice, NORMAL, 300, 0.1, sample);
+        sample->value[40 + i] *= exp2(0.1 * 15);
+        struct tp_baseline baseline = fit(sample, false, NULL);
+        found += baseline.kind == TP_CHANGE_SPIKE && baseline.first == 40 + i;
+    }
+    cr_expect_geq(found, 190, "%zu", found);
+    free(sample);
+}
+
+/* Points [from, to) are off by 20 deviations: before any of them, or nearly,
+ * there is nothing to tell by. */
+Test(baseline, faults_of_the_start_are_found)
+{
+    static const struct {
+        size_t from, to;
+    } cases[] = {{0, 5}, {3, 7}, {4, 12}, {2, 20}, {10, 30}};
+    struct dice dice = {88172645463325257u};
+    struct sample *sample = calloc(1, sizeof *sample);
+    cr_assert_not_null(sample);
+    for (size_t i = 0; i < 5; i++) {
+        size_t found = 0;
+        for (size_t round = 0; round < 200; round++) {
+            make_healthy(&dice, round % 2 ? T5 : NORMAL, 120, 0.1, sample);
+            for (size_t k = cases[i].from; k < cases[i].to; k++)
+                sample->value[k] *= exp2(0.1 * 20);
+            struct tp_baseline baseline = fit(sample, false, NULL);
+            found += baseline.kind == TP_CHANGE_SPIKE &&
+                     baseline.first == cases[i].from;
+        }
+        cr_expect_geq(found, 180, "case %zu: %zu", i, found);
+    }
+    free(sample);
 }
 
 /* Shifts beyond five deviations: rarely found in short series, but where
@@ -295,7 +440,7 @@ Test(baseline, onsets_are_exact, .timeout = 300)
 Test(baseline, growth_at_the_end_of_a_run)
 {
     struct dice dice = {521288629u};
-    struct sample *sample = malloc(sizeof *sample);
+    struct sample *sample = calloc(1, sizeof *sample);
     cr_assert_not_null(sample);
     for (int round = 0; round < 200; round++) {
         uint8_t alarm[POINTS_MAX];
@@ -370,7 +515,7 @@ Test(baseline, online_is_the_live_monitor)
     static struct threshold t;
     static uint8_t alarm[POINTS_MAX];
     struct dice dice = {2463534242u};
-    struct sample *sample = malloc(sizeof *sample);
+    struct sample *sample = calloc(1, sizeof *sample);
     size_t alarms = 0;
     cr_assert_not_null(sample);
     for (size_t round = 0; round < 600; round++) {
