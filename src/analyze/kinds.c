@@ -154,5 +154,7 @@ void tp_kinds_clear(struct tp_kinds *kinds)
 int tp_kinds_freedom(const struct tp_kinds *kinds, size_t series,
                      size_t metric)
 {
+    if (!kinds->of)
+        return 0;
     return kinds->freedom[kinds->of[series] * TP_SERIES_METRICS + metric];
 }

@@ -25,7 +25,7 @@ enum tp_status tp_kinds_make(const struct tp_series_set *set,
                              struct tp_error *err);
 void tp_kinds_clear(struct tp_kinds *kinds);
 
-/* Of a series' metric; 0: not known. */
+/* Of a series' metric; 0: not known, as of all-zero kinds. */
 int tp_kinds_freedom(const struct tp_kinds *kinds, size_t series,
                      size_t metric);
 
