@@ -17,6 +17,10 @@ const struct tp_rule tp_rules[] = {
      "NaN, or Inf in a series that had none: high; the first place in a rank "
      "is the origin, later ones are its consequences",
      tp_rule_nonfinite},
+    {"frozen",
+     "a tensor that used to change and is the same in the last 8 iterations or "
+     "more: medium",
+     tp_rule_frozen},
     {"overflow",
      "share of elements beyond the largest finite value of the target "
      "format: above 1 % medium, above 0.1 % low; block formats: low, since "

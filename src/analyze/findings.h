@@ -97,6 +97,8 @@ enum tp_status tp_rule_dims(const struct tp_rule_input *input,
 enum tp_status tp_rule_nonfinite(const struct tp_rule_input *input,
                                  const struct tp_rule *rule,
                                  struct tp_error *err);
+enum tp_status tp_rule_frozen(const struct tp_rule_input *input,
+                              const struct tp_rule *rule, struct tp_error *err);
 enum tp_status tp_rule_onset(const struct tp_rule_input *input,
                              const struct tp_rule *rule, struct tp_error *err);
 enum tp_status tp_rule_overflow(const struct tp_rule_input *input,
