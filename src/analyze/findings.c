@@ -21,6 +21,10 @@ const struct tp_rule tp_rules[] = {
      "a tensor that used to change and is the same in the last 8 iterations or "
      "more: medium",
      tp_rule_frozen},
+    {"ranks",
+     "copies on several ranks that cease to be equal, and a tensor whose norm "
+     "leaves that of the other ranks or is far off it throughout: medium",
+     tp_rule_ranks},
     {"overflow",
      "share of elements beyond the largest finite value of the target "
      "format: above 1 % medium, above 0.1 % low; block formats: low, since "

@@ -104,6 +104,8 @@ enum tp_status tp_rule_onset(const struct tp_rule_input *input,
 enum tp_status tp_rule_overflow(const struct tp_rule_input *input,
                                 const struct tp_rule *rule,
                                 struct tp_error *err);
+enum tp_status tp_rule_ranks(const struct tp_rule_input *input,
+                             const struct tp_rule *rule, struct tp_error *err);
 enum tp_status tp_rule_sqnr(const struct tp_rule_input *input,
                             const struct tp_rule *rule, struct tp_error *err);
 enum tp_status tp_rule_underflow(const struct tp_rule_input *input,

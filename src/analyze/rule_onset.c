@@ -94,22 +94,6 @@ static void add_change(const struct story *s, const struct tp_row *row,
                     alarm->metrics == 2 ? "" : "s");
 }
 
-/* The same tensor on another rank. */
-static bool is_peer(const struct tp_run_series *a,
-                    const struct tp_run_series *b)
-{
-    const struct tp_label *x = &a->label, *y = &b->label;
-    return a->kind == b->kind && a->ordinal == b->ordinal &&
-           x->rank != y->rank && x->layer_idx == y->layer_idx &&
-           !strcmp(a->path, b->path) &&
-           !strcmp(x->quant_type, y->quant_type) &&
-           !strcmp(x->layer_type, y->layer_type) &&
-           !strcmp(x->operation, y->operation) &&
-           !strcmp(x->phase, y->phase) &&
-           !strcmp(x->component, y->component) &&
-           !strcmp(x->tensor_name, y->tensor_name);
-}
-
 /* How far a series moves, straightened, from the last point before an
  * iteration to the one there or the next; the larger in the direction. */
 static double step_at(const struct story *s, const struct tp_run_series *peer,
@@ -143,7 +127,7 @@ static bool peers_moved(const struct story *s)
     if (s->alarm->nonfinite || !isfinite(own))
         return false;
     for (size_t i = 0; i < set->count; i++) {
-        if (is_peer(&set->series[i], s->series) &&
+        if (tp_series_are_peers(&set->series[i], s->series) &&
             step_at(s, &set->series[i], direction) >= 0.5 * fabs(own))
             return true;
     }

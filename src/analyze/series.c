@@ -170,6 +170,21 @@ tp_series_of_metric(const struct tp_series_set *set,
         .scale = its->scale};
 }
 
+bool tp_series_are_peers(const struct tp_run_series *a,
+                         const struct tp_run_series *b)
+{
+    const struct tp_label *x = &a->label, *y = &b->label;
+    return a->kind == b->kind && a->ordinal == b->ordinal &&
+           x->rank != y->rank && x->layer_idx == y->layer_idx &&
+           !strcmp(a->path, b->path) &&
+           !strcmp(x->quant_type, y->quant_type) &&
+           !strcmp(x->layer_type, y->layer_type) &&
+           !strcmp(x->operation, y->operation) &&
+           !strcmp(x->phase, y->phase) &&
+           !strcmp(x->component, y->component) &&
+           !strcmp(x->tensor_name, y->tensor_name);
+}
+
 size_t tp_series_longest(const struct tp_series_set *set)
 {
     size_t most = 1;

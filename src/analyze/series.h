@@ -113,6 +113,10 @@ tp_series_of_metric(const struct tp_series_set *set,
                     const struct tp_run_series *series, size_t metric,
                     double *floor);
 
+/* Whether two series are of the same tensor on two ranks. */
+bool tp_series_are_peers(const struct tp_run_series *a,
+                         const struct tp_run_series *b);
+
 /* Points of the longest series, at least 1. */
 size_t tp_series_longest(const struct tp_series_set *set);
 

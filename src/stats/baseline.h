@@ -34,6 +34,7 @@ struct tp_baseline_series {
                              of value: one ulp of the stored dtype at the
                              value; NULL: 0                                */
     enum tp_baseline_scale scale;
+    bool steady; /* retro: it has no trend while it is healthy            */
     int freedom; /* retro: what tp_tails_freedom says of series of its kind;
                     0: not known                                          */
 };

@@ -475,7 +475,8 @@ static void look_back(struct tp_points *p, const struct tp_mark_rules *rules,
 }
 
 static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
-                                      size_t points, int freedom)
+                                      size_t points,
+                                      const struct tp_baseline_series *series)
 {
     double tried =
         fmax(options->tests, 1) * (double)(points + 1) * TP_MARK_AHEAD * SCALES;
@@ -484,7 +485,8 @@ static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
                                       fmin(log(FALSE_ALARMS / tried), least),
                                   .outside = fmax(OUTSIDE, options->sigma),
                                   .firm = FIRM,
-                                  .freedom = freedom};
+                                  .flat = series->steady,
+                                  .freedom = series->freedom};
 }
 
 void tp_baseline_tails(const struct tp_baseline_series *series, double *scratch,
@@ -505,8 +507,7 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
     enum tp_change special;
     size_t at_special = find_special(series, &special);
     struct tp_spreads spreads = {.freedom = TP_TAILS_HEAVY};
-    const struct tp_mark_rules rules =
-        rules_for(options, p.count, series->freedom);
+    const struct tp_mark_rules rules = rules_for(options, p.count, series);
     size_t fold = 1;
     b->weak = p.count < 2 * FIRM;
     memset(p.bad, 0, p.count * sizeof *p.bad);

@@ -129,9 +129,12 @@ static struct tp_baseline fit(const struct sample *sample, bool online,
                               uint8_t *alarm)
 {
     struct tp_baseline baseline;
-    const struct tp_baseline_series series = {sample->count, sample->at,
-                                              sample->value, sample->floor,
-                                              sample->scale, sample->freedom};
+    const struct tp_baseline_series series = {.count = sample->count,
+                                              .at = sample->at,
+                                              .value = sample->value,
+                                              .floor = sample->floor,
+                                              .scale = sample->scale,
+                                              .freedom = sample->freedom};
     const struct tp_baseline_options options = {.online = online,
                                                 .warmup_steps = 100,
                                                 .alert_window = 50,
@@ -158,9 +161,11 @@ static int find_freedom(struct dice *dice, enum noise noise, size_t count,
     cr_assert(sample && scratch);
     for (size_t i = 0; i < members; i++) {
         make_healthy(dice, noise, count, sizes[i % 3], sample);
-        const struct tp_baseline_series series = {sample->count, sample->at,
-                                                  sample->value, sample->floor,
-                                                  sample->scale, 0};
+        const struct tp_baseline_series series = {.count = sample->count,
+                                                  .at = sample->at,
+                                                  .value = sample->value,
+                                                  .floor = sample->floor,
+                                                  .scale = sample->scale};
         tp_baseline_tails(&series, scratch, &tails);
     }
     free(sample);

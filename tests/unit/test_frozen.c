@@ -2,29 +2,16 @@
 /* Tensors that stop changing, in runs made by hand. */
 #include "analyze/findings.h"
 #include "analyze/monitor.h"
-#include "run_maker.h"
+#include "two_values.h"
 
-/* A tensor of two values in one iteration. */
 static void add(struct tp_run *run, const char *name, int64_t rank,
                 int64_t iteration, double value)
 {
-    double other = -0.5, middle = (value + other) / 2;
     struct tp_row *row = add_row(run, "f");
-    struct tp_summary summary = {0};
+    struct tp_summary summary = two(value, -0.5);
     row->label.tensor_name = name;
     row->label.rank = rank;
     row->label.iteration = iteration;
-    summary.counts.numel = summary.counts.values = 2;
-    summary.moments.n = 2;
-    summary.moments.mean = middle;
-    summary.moments.m2 = 2 * (value - middle) * (value - middle);
-    summary.moments.sum_abs = fabs(value) + fabs(other);
-    summary.moments.sum_squares = value * value + other * other;
-    summary.extrema.min = fmin(value, other);
-    summary.extrema.max = fmax(value, other);
-    summary.extrema.abs_min_nonzero = fmin(fabs(value), fabs(other));
-    summary.bins[tp_summary_bin(value)]++;
-    summary.bins[tp_summary_bin(other)]++;
     set_summary(run, row, &summary);
 }
 

@@ -3,29 +3,10 @@
  * or by numpy as said. */
 #include "analyze/monitor.h"
 #include "analyze/tables.h"
-#include "run_maker.h"
+#include "two_values.h"
 
 static const struct tp_baseline_options retro = {
     .warmup_steps = 100, .alert_window = 50, .sigma = 3};
-
-/* A summary of two values. */
-static struct tp_summary two(double a, double b)
-{
-    struct tp_summary summary = {0};
-    double middle = (a + b) / 2;
-    summary.counts.numel = summary.counts.values = 2;
-    summary.moments.n = 2;
-    summary.moments.mean = middle;
-    summary.moments.m2 = 2 * (a - middle) * (a - middle);
-    summary.moments.sum_abs = fabs(a) + fabs(b);
-    summary.moments.sum_squares = a * a + b * b;
-    summary.extrema.min = fmin(a, b);
-    summary.extrema.max = fmax(a, b);
-    summary.extrema.abs_min_nonzero = fmin(fabs(a), fabs(b));
-    summary.bins[tp_summary_bin(a)]++;
-    summary.bins[tp_summary_bin(b)]++;
-    return summary;
-}
 
 static struct tp_row *add(struct tp_run *run, int64_t iteration, double a,
                           double b)
