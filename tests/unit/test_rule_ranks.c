@@ -127,7 +127,8 @@ Test(rule_ranks, a_rank_that_leaves_the_trend_is_told)
             }
         }
         size_t n = find(&made, &told);
-        cr_assert_eq(n, 1, "%d ranks: %zu %s", (int)ranks, n, told ? told->evidence : "");
+        cr_assert_eq(n, 1, "%d ranks: %zu %s", (int)ranks, n,
+                     told ? told->evidence : "");
         cr_expect_str_eq(told->tensor_name, "output");
         cr_expect_eq(told->rank, 1);
         cr_expect(told->iteration > 80 && told->iteration < 100, "%d",
