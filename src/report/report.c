@@ -187,34 +187,101 @@ static const char *color_of(enum tp_severity level)
                                          : "\x1b[2m";
 }
 
-static void add_finding(const struct tp_finding *finding, bool color,
+static struct place place_of(const struct tp_finding *finding)
+{
+    return (struct place){finding->quant_type,  finding->layer_type,
+                          finding->operation,   finding->phase,
+                          finding->tensor_name, finding->layer_idx,
+                          finding->ordinal,     finding->rank,
+                          finding->iteration,   -1};
+}
+
+/* Findings of low severity that say the same of many places are told as one,
+ * with the worst; these are the ones that were told. */
+enum { HEADS = 32, NAMED = 3 };
+
+struct told {
+    const struct tp_finding *heads[HEADS];
+    size_t count;
+};
+
+static bool is_alike(const struct tp_finding *a, const struct tp_finding *b)
+{
+    return a->level == TP_SEVERITY_LOW && b->level == TP_SEVERITY_LOW &&
+           !strcmp(a->rule, b->rule) && !strcmp(a->quant_type, b->quant_type) &&
+           !strcmp(a->suggestion, b->suggestion);
+}
+
+static bool was_told(const struct told *told, const struct tp_finding *finding)
+{
+    for (size_t i = 0; i < told->count; i++) {
+        if (is_alike(told->heads[i], finding))
+            return true;
+    }
+    return false;
+}
+
+/* Names the places of the findings after one that are like it; returns how
+ * many there are. */
+static size_t add_alike(const struct tp_findings *findings, size_t head,
                         struct tp_text *text)
 {
-    const struct place place = {finding->quant_type,  finding->layer_type,
-                                finding->operation,   finding->phase,
-                                finding->tensor_name, finding->layer_idx,
-                                finding->ordinal,     finding->rank,
-                                finding->iteration,   -1};
+    size_t count = 0, named = 0;
+    for (size_t i = head + 1; i < findings->count; i++)
+        count += is_alike(&findings->rows[head], &findings->rows[i]);
+    if (count == 0)
+        return 0;
+    tp_text_add(text, "         likewise %zu other place%s:", count,
+                count == 1 ? "" : "s");
+    for (size_t i = head + 1; named < NAMED && i < findings->count; i++) {
+        if (!is_alike(&findings->rows[head], &findings->rows[i]))
+            continue;
+        struct place place = place_of(&findings->rows[i]);
+        place.quant_type = "";
+        place.rank = place.iteration = -1;
+        tp_text_add(text, named++ ? ", " : " ");
+        add_place(&place, text);
+    }
+    tp_text_add(text, "%s\n", named < count ? ", ..." : "");
+    return count;
+}
+
+/* Tells a finding and those like it; returns how many were told. */
+static size_t add_finding(const struct tp_findings *findings, size_t number,
+                          bool color, struct told *told, struct tp_text *text)
+{
+    const struct tp_finding *finding = &findings->rows[number];
+    const struct place place = place_of(finding);
+    size_t alike = 0;
     tp_text_add(text, "  %s%-6s%s %-10s", color ? color_of(finding->level) : "",
                 finding->severity, color ? "\x1b[0m" : "", finding->rule);
     add_place(&place, text);
-    tp_text_add(text, "\n         %s\n         -> %s\n", finding->evidence,
-                finding->suggestion);
+    tp_text_add(text, "\n         %s\n", finding->evidence);
+    if (finding->level == TP_SEVERITY_LOW && told->count < HEADS) {
+        told->heads[told->count++] = finding;
+        alike = add_alike(findings, number, text);
+    }
+    tp_text_add(text, "         -> %s\n", finding->suggestion);
+    return 1 + alike;
 }
 
 static void add_findings(const struct tp_report *report, size_t most,
                          bool color, struct tp_text *text)
 {
     const struct tp_findings *findings = report->findings;
-    size_t counts[4] = {0};
+    struct told told = {.count = 0};
+    size_t counts[4] = {0}, shown = 0, entries = 0;
     for (size_t i = 0; i < findings->count; i++)
         counts[findings->rows[i].level]++;
     tp_text_add(text, "\nFindings: %zu high, %zu medium, %zu low\n",
                 counts[TP_SEVERITY_HIGH], counts[TP_SEVERITY_MEDIUM],
                 counts[TP_SEVERITY_LOW]);
-    size_t shown = most && findings->count > most ? most : findings->count;
-    for (size_t i = 0; i < shown; i++)
-        add_finding(&findings->rows[i], color, text);
+    for (size_t i = 0; i < findings->count && (!most || entries < most); i++) {
+        if (was_told(&told, &findings->rows[i]))
+            continue;
+        shown += add_finding(findings, i, color, &told, text);
+        entries++;
+    }
     if (shown < findings->count)
         tp_text_add(text, "  ... and %zu more in %s\n", findings->count - shown,
                     report->output_dir[0] ? "findings.json" : "the JSON form");
