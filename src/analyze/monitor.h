@@ -22,22 +22,26 @@ struct tp_alarm {
     int64_t after;     /* it began later than at this one                 */
     int64_t last;      /* iteration of the last bad point                 */
     double value, center, spread, deviation;
+    double worst; /* the largest deviation, there or later              */
     enum tp_change kind;
     bool weak;       /* too few points for a firm statement             */
     bool nonfinite;  /* NaN, or Inf where there was none                */
     size_t metrics;  /* how many metrics of the series changed          */
     size_t incident; /* it belongs to                                  */
+    size_t next;     /* alarm of the same incident; TP_NONE: the last   */
 };
 
 /* What has one cause. One that nothing follows is a change. */
 struct tp_incident {
     size_t origin;       /* alarm                                          */
     int64_t from, to;    /* iterations: the first and the last bad one      */
+    size_t first;        /* its first alarm, see tp_alarm.next              */
     size_t members;      /* alarms, the origin's too                        */
-    size_t consequences; /* of them those of other tensors                  */
     size_t ranks;        /* where the origin's place changed at once        */
+    size_t consequences; /* members of other tensors than those             */
     size_t ranks_hit;    /* ranks with any alarm of the incident            */
     size_t ranks_all;    /* ranks of that run                               */
+    bool alike;          /* nothing but one change on several ranks         */
     bool firm;           /* else the statement is a weak one                */
 };
 

@@ -5,8 +5,10 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/alarm.h"
 #include "analyze/findings.h"
 #include "analyze/incident.h"
 #include "base/text.h"
@@ -46,11 +48,6 @@ static struct tp_row row_of(const struct story *s)
     return *rows[0];
 }
 
-static bool has_followers(const struct tp_incident *incident)
-{
-    return incident->members > 1;
-}
-
 static bool is_drift(const struct story *s)
 {
     return s->alarm->kind == TP_CHANGE_DRIFT;
@@ -58,11 +55,33 @@ static bool is_drift(const struct story *s)
 
 static enum tp_severity level_of(const struct story *s)
 {
-    bool firm = s->incident->firm, followed = has_followers(s->incident);
+    bool firm = s->incident->firm, followed = tp_incident_followed(s->incident);
     if (s->alarm->nonfinite || (followed && firm && !is_drift(s)))
         return TP_SEVERITY_HIGH;
     return firm || (followed && !is_drift(s)) ? TP_SEVERITY_MEDIUM
                                               : TP_SEVERITY_LOW;
+}
+
+/* How far off at the onset and, where that is clearly more, at the worst point.
+ * A drift begins within its own spread, so there only the latter says much. */
+static void add_deviation(const struct story *s, struct tp_text *text)
+{
+    const struct tp_alarm *alarm = s->alarm;
+    const struct tp_baseline_options *options = &s->input->run->monitor.options;
+    bool log = s->metric->scale == TP_BASELINE_LOG && !options->online;
+    bool more = isfinite(alarm->worst) && alarm->worst > 1.5 * alarm->deviation;
+    tp_text_add(text, ", spread %.2g: a %s", alarm->spread,
+                tp_change_name(alarm->kind));
+    if (!is_drift(s) || alarm->deviation >= options->sigma || !more)
+        tp_text_add(text, " by %.3g%s", alarm->deviation, more ? "" : " sigma");
+    if (more)
+        tp_text_add(text, "%s %.3g sigma later",
+                    is_drift(s) && alarm->deviation < options->sigma
+                        ? " that reaches"
+                        : ", up to",
+                    alarm->worst);
+    if (log)
+        tp_text_add(text, " of its logarithm");
 }
 
 static void add_change(const struct story *s, const struct tp_row *row,
@@ -76,16 +95,12 @@ static void add_change(const struct story *s, const struct tp_row *row,
                     row->counts.nan, bad_elements(row) - row->counts.nan,
                     row->counts.numel);
     } else {
-        bool log = s->metric->scale == TP_BASELINE_LOG &&
-                   !s->input->run->monitor.options.online;
-        tp_text_add(text, "%s %.4g against %.4g", s->metric->name,
-                    alarm->value, alarm->center);
+        tp_text_add(text, "%s %.4g against %.4g", s->metric->name, alarm->value,
+                    alarm->center);
         if (alarm->kind == TP_CHANGE_VANISH)
             tp_text_add(text, ": it vanished");
         else if (isfinite(alarm->deviation))
-            tp_text_add(text, ", spread %.2g: a %s by %.3g sigma%s",
-                        alarm->spread, tp_change_name(alarm->kind),
-                        alarm->deviation, log ? " of its logarithm" : "");
+            add_deviation(s, text);
         if (alarm->weak)
             tp_text_add(text, ", from few iterations");
     }
@@ -94,44 +109,69 @@ static void add_change(const struct story *s, const struct tp_row *row,
                     alarm->metrics == 2 ? "" : "s");
 }
 
-/* How far a series moves, straightened, from the last point before an
- * iteration to the one there or the next; the larger in the direction. */
-static double step_at(const struct story *s, const struct tp_run_series *peer,
-                      double direction)
-{
-    const struct tp_series_set *set = &s->input->run->monitor.series;
-    const int64_t *at = tp_series_at(set, peer);
-    const double *value = tp_series_values(set, peer, s->alarm->metric);
-    bool log = s->metric->scale == TP_BASELINE_LOG;
-    size_t i = 0;
-    while (i < peer->count && at[i] < s->alarm->iteration)
-        i++;
-    double most = 0;
-    for (size_t k = i; i > 0 && k < peer->count && k < i + 2; k++) {
-        double step = log ? log2(value[k] / value[i - 1])
-                          : value[k] - value[i - 1];
-        most = fmax(most, step * direction);
-    }
-    return most;
-}
-
-/* Whether another rank moved half as far at the same time, though perhaps not
- * beyond its own limit. */
+/* Whether another rank moved at the same time, perhaps within its own limit. */
 static bool peers_moved(const struct story *s)
 {
-    const struct tp_series_set *set = &s->input->run->monitor.series;
-    bool log = s->metric->scale == TP_BASELINE_LOG;
-    double own = log ? log2(s->alarm->value / s->alarm->center)
-                     : s->alarm->value - s->alarm->center;
-    double direction = own < 0 ? -1 : 1;
-    if (s->alarm->nonfinite || !isfinite(own))
-        return false;
-    for (size_t i = 0; i < set->count; i++) {
-        if (tp_series_are_peers(&set->series[i], s->series) &&
-            step_at(s, &set->series[i], direction) >= 0.5 * fabs(own))
+    const struct tp_monitor *monitor = &s->input->run->monitor;
+    size_t first, end;
+    tp_alarm_place(monitor, s->alarm, &first, &end);
+    for (size_t i = first; i < end; i++) {
+        const struct tp_run_series *peer = &monitor->series.series[i];
+        if (tp_series_are_peers(peer, s->series) &&
+            tp_alarm_moved(monitor, s->alarm, peer))
             return true;
     }
     return false;
+}
+
+/* "ranks 0 to 3, 6 of 8": each span of an ascending list; of many, the first.
+ */
+static void add_spans(const int64_t *ranks, size_t count, struct tp_text *text)
+{
+    enum { SPANS = 8 };
+    size_t spans = 0;
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && ranks[end] <= ranks[end - 1] + 1;)
+            end++;
+        if (spans++ == SPANS) {
+            tp_text_add(text, " ...");
+            return;
+        }
+        tp_text_add(text, "%s%" PRId64, i ? ", " : " ", ranks[i]);
+        if (ranks[end - 1] > ranks[i])
+            tp_text_add(text, " %s %" PRId64,
+                        ranks[end - 1] > ranks[i] + 1 ? "to" : "and",
+                        ranks[end - 1]);
+    }
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static void add_rank_names(const struct story *s, struct tp_text *text)
+{
+    const struct tp_monitor *monitor = &s->input->run->monitor;
+    const struct tp_incident *incident = s->incident;
+    int64_t *ranks = calloc(incident->members, sizeof *ranks);
+    size_t count = 0;
+    tp_text_add(text, "; on");
+    for (size_t i = incident->first; i != TP_NONE && ranks;
+         i = monitor->alarms[i].next) {
+        if (tp_alarm_at_origin(monitor, i))
+            ranks[count++] = tp_alarm_series(monitor, i)->label.rank;
+    }
+    if (ranks) {
+        qsort(ranks, count, sizeof *ranks, compare_numbers);
+        tp_text_add(text, " ranks");
+        add_spans(ranks, count, text);
+        tp_text_add(text, ",");
+    }
+    free(ranks);
+    tp_text_add(text, " %zu of %zu ranks at once", incident->ranks,
+                incident->ranks_all);
 }
 
 static void add_ranks(const struct story *s, struct tp_text *text)
@@ -142,8 +182,7 @@ static void add_ranks(const struct story *s, struct tp_text *text)
     if (incident->ranks == incident->ranks_all)
         tp_text_add(text, "; on all %zu ranks at once", incident->ranks);
     else if (incident->ranks > 1)
-        tp_text_add(text, "; on %zu of %zu ranks at once", incident->ranks,
-                    incident->ranks_all);
+        add_rank_names(s, text);
     else if (peers_moved(s))
         tp_text_add(text, "; other ranks moved at the same time, too");
     else
@@ -168,10 +207,10 @@ static void add_followers(const struct story *s, struct tp_text *text)
 static void add_first_nonfinite(const struct story *s, struct tp_text *text)
 {
     const struct tp_monitor *monitor = &s->input->run->monitor;
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
+    for (size_t i = s->incident->first; i != TP_NONE;
+         i = monitor->alarms[i].next) {
         const struct tp_alarm *alarm = &monitor->alarms[i];
-        if (!alarm->nonfinite || s->alarm->nonfinite ||
-            &monitor->incidents[alarm->incident] != s->incident)
+        if (!alarm->nonfinite || s->alarm->nonfinite)
             continue;
         const struct tp_label *label =
             &monitor->series.series[alarm->series].label;
@@ -193,7 +232,7 @@ static const char *evidence_of(const struct story *s, const struct tp_row *row)
         tp_text_add(&text, "; began after iteration %" PRId64, s->alarm->after);
     add_ranks(s, &text);
     add_followers(s, &text);
-    if (has_followers(s->incident))
+    if (tp_incident_followed(s->incident))
         add_first_nonfinite(s, &text);
     const char *evidence = tp_finding_text(s->input, "%s", tp_text_get(&text));
     tp_text_clear(&text);
@@ -246,7 +285,7 @@ static enum tp_status tell(const struct story *s, const struct tp_rule *rule,
     const struct tp_alarm *alarm = s->alarm;
     double sigma = s->input->run->monitor.options.sigma;
     finding->level = level_of(s);
-    finding->origin = has_followers(incident) && !is_drift(s);
+    finding->origin = tp_incident_followed(incident) && !is_drift(s);
     if (incident->ranks > 1 && incident->ranks == incident->ranks_all)
         finding->rank = -1;
     finding->metric = s->metric->name;

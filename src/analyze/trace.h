@@ -67,6 +67,7 @@ struct tp_trace_index {
     size_t device_count;
     struct tp_step *steps; /* host steps by start                          */
     size_t step_count;
+    int64_t empty_steps;   /* left out: they last no time                  */
     uint32_t main_lane;    /* lane of the steps, else of most host events  */
     int64_t from, to;      /* the window W, ns                             */
     const char *window;    /* what W is, in words                          */
@@ -116,7 +117,8 @@ struct tp_step_row {
         dataloader_us, cpu_exec_us, other_us;
     int64_t device_events;
     double busy;          /* union of device events over host_us           */
-    int64_t steady;       /* 1: counts for the averages and the rules      */
+    int64_t steady;       /* 1: counts for the rules                       */
+    int64_t typical;      /* 1: counts for the averages, too               */
 };
 
 /* /idle: one row per trace; shares of W. trace_idle.c */
@@ -231,12 +233,21 @@ struct tp_curve {
     size_t count, capacity;
 };
 
+/* Copies of one direction through memory of the host that is not pinned: the
+ * call waits for them. */
+struct tp_pageable {
+    int64_t copies, bytes;
+    double call_us;          /* the host inside them                       */
+};
+
 /* What verdict and rules ask beside the rows. trace_facts.c */
 struct tp_trace_facts {
     int64_t from_ns, to_ns;  /* the window W                               */
     const char *window;      /* what W is, in words                        */
     int64_t host_events, device_events;
     int64_t unlinked;        /* device events without a call in the file   */
+    int64_t uncorrelated;    /* of them without any correlation id         */
+    int64_t empty_steps;     /* of no length, left out of /steps           */
     int64_t memory_events, out_of_memory;
     const char *loader;      /* name of the DataLoader's events, or ""     */
     int64_t driver_calls;    /* that allocate or free, inside W            */
@@ -244,14 +255,14 @@ struct tp_trace_facts {
     int64_t first_driver_step;   /* first steady step with one; -1         */
     const char *driver_call; /* the one with the most time, or ""          */
     double driver_us;
+    double late_driver_us;   /* of it after half of the device's events    */
     const char *top_op;      /* operator with the most kernels, or ""      */
     int64_t top_op_kernels;
     double top_op_kernel_us; /* mean duration of them                      */
     const char *single_tensor; /* an optimizer without foreach, or ""      */
     int64_t kernels;
     double alloc_op_us;      /* the host inside operators that allocate    */
-    double pageable_us;      /* the host inside pageable copies            */
-    int64_t pageable, pageable_b;
+    struct tp_pageable to_device, to_host; /* inside W                     */
     double device_memory_b;  /* of the device it ran on; 0: not said       */
     const char *device_name; /* the same                                   */
 };

@@ -191,7 +191,7 @@ static enum tp_status compare(const struct merging *merging,
 
 /* --- steps -------------------------------------------------------------- */
 
-/* Means over the steady steps of all traces (all steps if none is steady). */
+/* Means over the typical steps of all traces. */
 static const struct metric {
     const char *name, *unit;
     size_t offset; /* of a double in tp_step_row */
@@ -214,7 +214,7 @@ static const struct metric {
 };
 
 static double mean_of(const struct tp_trace_run *run,
-                      const struct metric *metric, bool steady)
+                      const struct metric *metric)
 {
     double sum = 0;
     size_t count = 0;
@@ -223,26 +223,13 @@ static double mean_of(const struct tp_trace_run *run,
             const struct tp_step_row *row = &run->traces[i].steps.rows[k];
             double value;
             memcpy(&value, (const char *)row + metric->offset, sizeof value);
-            if (row->step >= 0 && (row->steady || !steady)) {
+            if (row->step >= 0 && row->typical) {
                 sum += value;
                 count++;
             }
         }
     }
     return count > 0 ? sum / (double)count : NAN;
-}
-
-static bool has_steady(const struct tp_trace_run *run)
-{
-    for (size_t i = 0; i < run->trace_count; i++) {
-        for (size_t k = 0; k < run->traces[i].steps.count; k++) {
-            if (run->traces[i].steps.rows[k].steady &&
-                run->traces[i].steps.rows[k].step >= 0) {
-                return true;
-            }
-        }
-    }
-    return false;
 }
 
 static enum tp_status compare_steps(const struct merging *merging,
@@ -256,8 +243,8 @@ static enum tp_status compare_steps(const struct merging *merging,
                 COUNT_OF(metrics), sizeof *comparison->steps.rows, err);
     for (size_t i = 0; i < COUNT_OF(metrics) && !status; i++) {
         const struct metric *metric = &metrics[i];
-        const double before = mean_of(base, metric, has_steady(base));
-        const double after = mean_of(test, metric, has_steady(test));
+        const double before = mean_of(base, metric);
+        const double after = mean_of(test, metric);
         comparison->steps.rows[comparison->steps.count++] =
             (struct tp_compare_step_row){
                 metric->name, metric->unit, before, after, after - before,

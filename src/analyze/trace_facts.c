@@ -16,6 +16,7 @@ struct counting {
     struct tp_trace *trace;
     struct by_name *names;
     bool *steady; /* [index.step_count] */
+    int64_t half; /* half of the device's events have begun */
 };
 
 /* The rows of /steps are some of the index's steps, in the same order. */
@@ -53,6 +54,8 @@ static void add_driver_call(struct counting *c, uint32_t event)
     const struct tp_step *step = steady_step(c, events->start[event]);
     facts->driver_calls++;
     facts->driver_us += (double)events->duration[event] / 1e3;
+    if (events->start[event] >= c->half)
+        facts->late_driver_us += (double)events->duration[event] / 1e3;
     c->names[events->name[event]].driver_ns += events->duration[event];
     if (step && facts->steady_driver_calls++ == 0)
         facts->first_driver_step = step->number;
@@ -82,6 +85,25 @@ static void add_host_event(struct counting *c, uint32_t event)
         facts->alloc_op_us += (double)events->duration[event] / 1e3;
 }
 
+/* A copy through pageable memory, by its direction. */
+static void add_pageable(struct counting *c, uint32_t event)
+{
+    const struct tp_events *events = &c->trace->events;
+    struct tp_trace_facts *facts = &c->trace->facts;
+    const char *name = tp_events_get(events, events->name[event]);
+    const uint32_t call = c->trace->index.call[event];
+    if (!strstr(name, "ageable"))
+        return;
+    struct tp_pageable *sum =
+        strstr(name, "DtoH") ? &facts->to_host : &facts->to_device;
+    sum->copies++;
+    if (events->detail[event] != TP_NO_DETAIL &&
+        events->gpu[events->detail[event]].bytes > 0)
+        sum->bytes += events->gpu[events->detail[event]].bytes;
+    if (call != TP_NO_EVENT)
+        sum->call_us += (double)events->duration[call] / 1e3;
+}
+
 static void add_device_event(struct counting *c, uint32_t event)
 {
     const struct tp_trace *trace = c->trace;
@@ -91,6 +113,8 @@ static void add_device_event(struct counting *c, uint32_t event)
     const uint32_t op = trace->index.op[event];
     facts->device_events++;
     facts->unlinked += call == TP_NO_EVENT;
+    facts->uncorrelated +=
+        call == TP_NO_EVENT && events->correlation[event] < 0;
     if (events->category[event] == TP_EVENT_KERNEL) {
         facts->kernels++;
         if (op == TP_NO_EVENT)
@@ -99,14 +123,8 @@ static void add_device_event(struct counting *c, uint32_t event)
         c->names[events->name[op]].kernel_ns += events->duration[event];
     } else if (events->category[event] == TP_EVENT_MEMCPY &&
                events->start[event] >= trace->index.from &&
-               events->start[event] < trace->index.to &&
-               strstr(tp_events_get(events, events->name[event]), "ageable")) {
-        facts->pageable++;
-        if (events->detail[event] != TP_NO_DETAIL &&
-            events->gpu[events->detail[event]].bytes > 0)
-            facts->pageable_b += events->gpu[events->detail[event]].bytes;
-        if (call != TP_NO_EVENT)
-            facts->pageable_us += (double)events->duration[call] / 1e3;
+               events->start[event] < trace->index.to) {
+        add_pageable(c, event);
     }
 }
 
@@ -155,16 +173,20 @@ enum tp_status tp_trace_facts(struct tp_trace *trace, struct tp_error *err)
     const struct tp_trace_index *index = &trace->index;
     struct counting c = {trace,
                          calloc(events->texts.count + 1, sizeof *c.names),
-                         calloc(index->step_count + 1, sizeof *c.steady)};
+                         calloc(index->step_count + 1, sizeof *c.steady),
+                         index->to};
     if (!c.names || !c.steady) {
         free(c.names);
         free(c.steady);
         return tp_fail_memory(err);
     }
     mark_steady(&c);
+    if (index->device_count)
+        c.half = events->start[index->device[index->device_count / 2]];
     trace->facts = (struct tp_trace_facts){.from_ns = index->from,
                                            .to_ns = index->to,
                                            .window = index->window,
+                                           .empty_steps = index->empty_steps,
                                            .loader = "",
                                            .driver_call = "",
                                            .top_op = "",
@@ -191,22 +213,14 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
                                           size_t count)
 {
     struct tp_trace_means means = {0};
+    double step = 0, wait = 0, whole = 0;
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < traces[i].steps.count; j++) {
             const struct tp_step_row *row = &traces[i].steps.rows[j];
             means.all_steps += row->step >= 0;
-            means.steps += row->step >= 0 && row->steady;
-        }
-    }
-    const bool any = means.steps == 0;
-    double step = 0, wait = 0, whole = 0;
-    if (any)
-        means.steps = means.all_steps;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < traces[i].steps.count; j++) {
-            const struct tp_step_row *row = &traces[i].steps.rows[j];
-            if (row->step < 0 || (!row->steady && !any))
+            if (row->step < 0 || !row->typical)
                 continue;
+            means.steps++;
             step += row->compute_us;
             wait += row->data_wait_us;
             whole += row->host_us;
@@ -220,6 +234,11 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
     means.data_wait_s = means.steps && loaded ? wait / us : NAN;
     means.profiler_step_s = means.steps ? whole / us : NAN;
     return means;
+}
+
+bool tp_trace_has_steps(const struct tp_trace *trace)
+{
+    return trace->steps.count > 0 && trace->steps.rows[0].step >= 0;
 }
 
 /* The row of /busy about the window W, or NULL. */

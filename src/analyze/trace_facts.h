@@ -17,10 +17,12 @@ struct tp_trace_means {
     double profiler_step_s; /* ProfilerStep itself                        */
 };
 
-/* Over the steady steps of `count` traces together; over all steps when none
- * of them is steady. */
+/* Over the typical steps of `count` traces together. */
 struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
                                           size_t count);
+
+/* Whether /steps has steps: not the one row of a trace without. */
+bool tp_trace_has_steps(const struct tp_trace *trace);
 
 /* What of the window W is communication that no computation hides, or copying
  * that neither computation nor communication hides: a share, from /busy. */

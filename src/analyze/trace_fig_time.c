@@ -32,14 +32,12 @@ static bool has_steps(const struct tp_trace *trace)
     return trace->steps.count > 0;
 }
 
-/* The mean of the steps that count, of all when none does. */
+/* The mean of the steps that count for averages. */
 static void mean_costs(const struct tp_trace *trace, double costs[COSTS])
 {
-    size_t steady = 0, used = 0;
-    for (size_t i = 0; i < trace->steps.count; i++)
-        steady += trace->steps.rows[i].steady;
+    size_t used = 0;
     for (size_t i = 0; i < trace->steps.count; i++) {
-        if (steady > 0 && !trace->steps.rows[i].steady)
+        if (!trace->steps.rows[i].typical)
             continue;
         add_costs(&trace->steps.rows[i], costs);
         used++;
@@ -58,7 +56,7 @@ static void costs_of_traces(struct tp_fig *fig, const struct tp_trace_run *run,
         mean_costs(&run->traces[choice->traces[i]], values + i * COSTS);
     }
     const struct tp_stack stack = {
-        .title = "mean of the steady steps, by trace",
+        .title = "mean of the typical steps, by trace",
         .rows = names,
         .row_count = values ? choice->count : 0,
         .parts = cost_names,
@@ -84,7 +82,7 @@ static void costs_of_steps(struct tp_fig *fig, const struct tp_trace_run *run,
                        ? "no steps recorded"
                        : tp_fig_text(fig, "step %lld%s",
                                      (long long)step->step,
-                                     step->steady ? "" : " (not steady)");
+                                     step->typical ? "" : " (not typical)");
         add_costs(step, values + i * COSTS);
     }
     const struct tp_stack stack = {

@@ -285,7 +285,8 @@ static enum tp_status find_main_lane(struct making *making,
 }
 
 /* The steps of the main lane; one inside another (two profilers at once) is
- * none. The device's projection of the same annotation is no host event. */
+ * none, nor is one that lasts no time, of which no share can be told. The
+ * device's projection of the same annotation is no host event. */
 static enum tp_status find_steps(struct making *making, struct tp_error *err)
 {
     const struct tp_events *events = making->events;
@@ -300,6 +301,10 @@ static enum tp_status find_steps(struct making *making, struct tp_error *err)
             !(index->kinds[events->name[event]] & TP_NAME_STEP) ||
             (index->step_count &&
              step.to <= index->steps[index->step_count - 1].to)) {
+            continue;
+        }
+        if (step.to <= step.from) {
+            index->empty_steps++;
             continue;
         }
         tp_name_step(tp_events_get(events, events->name[event]), &step.number);

@@ -9,6 +9,12 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
                        "GPU busy, of the window: from here on GPU-bound",
                        "public traces: 94 to 98 when compute limits them, 72 "
                        "and less when not"},
+    [TP_TRACE_EVENTS] = {"device_events", 20, "events",
+                         "device events: with fewer, and no steps, nothing is "
+                         "GPU-bound",
+                         "the window is then what they span, and busy by "
+                         "construction; the smallest public training step has "
+                         "30"},
     [TP_TRACE_ALLOC] = {"alloc", 5, "%",
                         "GPU idle behind driver allocations, of the window",
                         "public traces: 0 in every warm one, 52 in a cold "
@@ -45,10 +51,14 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
                        "not operators, are too many",
                        "TraceLens for the 10 us; public traces: 27 and more "
                        "with tiny kernels, up to 11 without"},
-    [TP_TRACE_COPY] = {"copies", 5, "%",
-                       "the host inside pageable copies, or copies outside of "
-                       "computation, of the window",
-                       "as dataloader_seen: what can be won at most"},
+    [TP_TRACE_COPY] = {"copies", 10, "%",
+                       "copies outside of computation and communication, of "
+                       "the window: a limit of the run",
+                       "as communication; public traces: up to 4"},
+    [TP_TRACE_COPY_SEEN] = {"copies_seen", 5, "%",
+                            "the same, or the host inside pageable copies: "
+                            "worth a finding",
+                            "half of copies"},
     [TP_TRACE_CHURN] = {"churn", 10, "%",
                         "the host inside operators that allocate, of the "
                         "window",

@@ -14,6 +14,7 @@
 
 enum tp_trace_limit {
     TP_TRACE_BUSY,
+    TP_TRACE_EVENTS,
     TP_TRACE_ALLOC,
     TP_TRACE_LOADER,
     TP_TRACE_LOADER_SEEN,
@@ -24,6 +25,7 @@ enum tp_trace_limit {
     TP_TRACE_HOST,
     TP_TRACE_TINY,
     TP_TRACE_COPY,
+    TP_TRACE_COPY_SEEN,
     TP_TRACE_CHURN,
     TP_TRACE_CHURN_RATE,
     TP_TRACE_MEMORY_FULL,
@@ -33,7 +35,7 @@ enum tp_trace_limit {
 struct tp_trace_limit_info {
     const char *name;
     double value;
-    const char *unit;   /* "%" or "ms"                                     */
+    const char *unit;   /* "%", "ms", ..                                    */
     const char *help;   /* what is compared with it                        */
     const char *source; /* why this value                                  */
 };

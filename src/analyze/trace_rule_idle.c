@@ -22,7 +22,7 @@ static const char *loader_advice(const struct tp_trace_case *it)
 {
     const struct tp_trace *trace = it->trace;
     const char *pin =
-        trace->facts.pageable
+        trace->facts.to_device.copies
             ? "; set pin_memory=True, batches are copied from pageable memory"
             : "";
     if (loads_alone(trace))
@@ -127,8 +127,7 @@ static size_t sync_cause(const char *cause)
     return i;
 }
 
-/* The row of /syncs that costs most: with the device idle, else at all. */
-static const struct tp_sync_row *worst_sync(const struct tp_trace *trace)
+const struct tp_sync_row *tp_trace_worst_sync(const struct tp_trace *trace)
 {
     const struct tp_sync_row *worst = NULL;
     for (size_t i = 0; i < trace->syncs.count; i++) {
@@ -174,13 +173,29 @@ static double refill_cost(const struct tp_trace *trace)
     return (double)implicit >= steps_of(trace) && cost > 0 ? 100 * cost : 0;
 }
 
+bool tp_trace_blocking_costs(const struct tp_trace *trace)
+{
+    return 2 * trace->idle.blocking >= trace->idle.blocked;
+}
+
+/* Whether the worst wait is that of pageable copies, with a finding of their
+ * own. */
+static bool pageable_cause(const struct tp_trace_case *it,
+                           const struct tp_sync_row *row)
+{
+    return row && ((!strcmp(row->cause, "copy HtoD") &&
+                    tp_trace_pageable_cost(it, false) > 0) ||
+                   (!strcmp(row->cause, "copy DtoH") &&
+                    tp_trace_pageable_cost(it, true) > 0));
+}
+
 enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
                                   struct tp_error *err)
 {
     const struct tp_trace *trace = it->trace;
     const struct tp_idle_row *idle = &trace->idle;
     const double limit = it->limits[TP_TRACE_SYNC_SEEN];
-    const struct tp_sync_row *row = worst_sync(trace);
+    const struct tp_sync_row *row = tp_trace_worst_sync(trace);
     const double with_refill = 100 * idle->blocking + refill_cost(trace);
     if (trace->facts.device_events == 0 ||
         (100 * idle->blocked < limit && with_refill < limit))
@@ -195,6 +210,8 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
                          "window";
         finding.value = with_refill;
     }
+    if (finding.value < limit && pageable_cause(it, row))
+        return TP_OK; /* the copies' rule says so */
     if (finding.value < limit) {
         finding.level = TP_SEVERITY_LOW;
         finding.evidence = tp_trace_text(
@@ -202,8 +219,11 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
             "calls that wait for the GPU take %.1f %% of the window, but the "
             "GPU is busy for %.1f of these: they cost %.1f %%",
             100 * idle->blocked, 100 * idle->blocked_busy, finding.value);
-        finding.suggestion = "leave them: the wait only shows that the GPU is "
-                             "behind the host";
+        finding.suggestion =
+            tp_trace_blocking_costs(trace)
+                ? sync_causes[sync_cause(row ? row->cause : "")].advice
+                : "leave them: the wait only shows that the GPU is behind the "
+                  "host";
         return tp_trace_finding_add(it, "", finding, err);
     }
     finding.level = TP_SEVERITY_MEDIUM;
@@ -221,6 +241,12 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
 static double host_share(const struct tp_idle_row *idle)
 {
     return idle->launch + idle->cpu_op + idle->none;
+}
+
+/* In a start-up the host is slow for reasons that pass. */
+static bool starts_up(const struct tp_trace_case *it)
+{
+    return tp_trace_verdict_is(it->verdict, "cold_start");
 }
 
 static const char *launch_advice(const struct tp_trace_case *it)
@@ -245,7 +271,8 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
     const double host = 100 * host_share(&trace->idle);
     const double tiny = 100 * trace->short_share;
     /* tiny kernels matter where the device waits for the next one */
-    if (facts->kernels == 0 || tiny < it->limits[TP_TRACE_TINY] ||
+    if (facts->kernels == 0 || starts_up(it) ||
+        tiny < it->limits[TP_TRACE_TINY] ||
         host < it->limits[TP_TRACE_HOST])
         return TP_OK;
     const struct tp_trace_finding finding = {
@@ -273,7 +300,7 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
     const struct tp_idle_row *idle = &trace->idle;
     const double host = 100 * host_share(idle);
     if (trace->facts.device_events == 0 || trace->facts.host_events == 0 ||
-        host < it->limits[TP_TRACE_HOST] ||
+        starts_up(it) || host < it->limits[TP_TRACE_HOST] ||
         100 * trace->short_share >= it->limits[TP_TRACE_TINY])
         return TP_OK;
     const struct tp_trace_finding finding = {

@@ -40,11 +40,17 @@ enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
     finding.limit = 50;
     finding.evidence = tp_trace_text(
         it->run,
-        "%" PRId64 " of %" PRId64 " device events have no launch in "
-        "the trace, so operators are shown with too little GPU time",
+        "%" PRId64 " of %" PRId64 " device events have no launch in the "
+        "trace, so operators are shown with too little GPU time, and steps as "
+        "they are on the host",
         facts->unlinked, facts->device_events);
-    finding.suggestion = "let the profiler warm up for a step, and keep the "
-                         "CPU activity on";
+    /* a device whose profiler knows no correlation: nothing to record better */
+    finding.suggestion =
+        2 * facts->uncorrelated >= facts->unlinked
+            ? "most carry no correlation, as this device's profiler writes "
+              "none: read the kernels by their own names"
+            : "let the profiler warm up for a step, and keep the CPU activity "
+              "on";
     return tp_trace_finding_add(it, "", finding, err);
 }
 
@@ -65,11 +71,7 @@ static bool no_memory(const struct tp_trace *trace)
 
 static bool no_steps(const struct tp_trace *trace)
 {
-    for (size_t i = 0; i < trace->steps.count; i++) {
-        if (trace->steps.rows[i].step >= 0)
-            return false;
-    }
-    return true;
+    return !tp_trace_has_steps(trace);
 }
 
 static bool no_loader(const struct tp_trace *trace)
@@ -79,44 +81,64 @@ static bool no_loader(const struct tp_trace *trace)
 
 static const struct {
     bool (*is_missing)(const struct tp_trace *trace);
-    const char *what, *unknown;
+    const char *what, *why, *unknown;
 } recordings[] = {
-    {no_device,
-     "device events (ProfilerActivity.CUDA was off, or there was no GPU)",
+    {no_device, "device events",
+     " (ProfilerActivity.CUDA was off, or there was no GPU)",
      "idle time, launches and kernels"},
-    {no_host, "host events (ProfilerActivity.CPU was off)",
+    {no_host, "host events", " (ProfilerActivity.CPU was off)",
      "why the GPU idles"},
-    {no_memory, "memory events (profile_memory was off)",
+    {no_memory, "memory events", " (profile_memory was off)",
      "memory and allocation churn"},
-    {no_steps, "steps (profiler.step() was not called)",
+    {no_steps, "steps", " (profiler.step() was not called)",
      "step times and the data wait of a step"},
-    {no_loader,
-     "DataLoader events (data came another way, or outside of the recording)",
+    {no_loader, "DataLoader events",
+     " (data came another way, or outside of the recording)",
      "the wait for data"},
 };
+
+/* Notes one kind of event that is missing from whole traces or, as nobody
+ * knows what followed, from what is left of cut ones. */
+static void note_missing(struct tp_trace_run *run, size_t kind, bool cut)
+{
+    size_t missing = 0, first = 0;
+    for (size_t j = run->trace_count; j-- > 0;) {
+        const struct tp_trace *trace = &run->traces[j];
+        if ((trace->events.truncated_at >= 0) != cut ||
+            !recordings[kind].is_missing(trace))
+            continue;
+        missing++;
+        first = j;
+    }
+    const char *head = cut ? "not seen before the cut" : "not recorded";
+    const char *why = cut ? "" : recordings[kind].why;
+    if (missing && missing == run->trace_count)
+        tp_trace_note(run, "%s: %s%s; unknown: %s", head,
+                      recordings[kind].what, why, recordings[kind].unknown);
+    else if (missing)
+        tp_trace_note(run,
+                      "%s in %zu of %zu traces (the first is %s): %s%s; "
+                      "unknown there: %s",
+                      head, missing, run->trace_count, run->traces[first].path,
+                      recordings[kind].what, why, recordings[kind].unknown);
+}
 
 enum tp_status tp_trace_rule_not_recorded(const struct tp_trace_case *it,
                                           struct tp_error *err)
 {
-    const struct tp_trace_run *run = it->run;
+    struct tp_trace_run *run = it->run;
     (void)err;
     for (size_t i = 0; i < sizeof recordings / sizeof *recordings; i++) {
-        size_t missing = 0, first = 0;
-        for (size_t j = run->trace_count; j-- > 0;) {
-            if (!recordings[i].is_missing(&run->traces[j]))
-                continue;
-            missing++;
-            first = j;
-        }
-        if (missing && missing == run->trace_count)
-            tp_trace_note(it->run, "not recorded: %s; unknown: %s",
-                          recordings[i].what, recordings[i].unknown);
-        else if (missing)
-            tp_trace_note(it->run,
-                          "not recorded in %zu of %zu traces (the first is "
-                          "%s): %s; unknown there: %s",
-                          missing, run->trace_count, run->traces[first].path,
-                          recordings[i].what, recordings[i].unknown);
+        note_missing(run, i, false);
+        note_missing(run, i, true);
+    }
+    for (size_t i = 0; i < run->trace_count; i++) {
+        if (run->traces[i].facts.empty_steps)
+            tp_trace_note(run,
+                          "%s: %" PRId64 " steps that last no time are left "
+                          "out",
+                          run->traces[i].path,
+                          run->traces[i].facts.empty_steps);
     }
     return TP_OK;
 }

@@ -6,26 +6,46 @@
 
 #include "analyze/trace_rules.h"
 
+static const char *describe_calls(const struct tp_trace_case *it)
+{
+    const struct tp_trace_facts *facts = &it->trace->facts;
+    const char *where =
+        facts->steady_driver_calls
+            ? tp_trace_text(it->run,
+                            "%" PRId64 " calls that take or give back device "
+                            "memory in steady steps, from step %" PRId64 " on",
+                            facts->steady_driver_calls,
+                            facts->first_driver_step)
+            : tp_trace_text(it->run,
+                            "%" PRId64 " calls that take or give back device "
+                            "memory, which go on after half of the GPU's work "
+                            "(%.2f ms there)",
+                            facts->driver_calls, facts->late_driver_us / 1e3);
+    return tp_trace_text(it->run,
+                         "%s; %.2f ms in all, most in %s; the GPU idles "
+                         "behind them %.1f %% of the window",
+                         where, facts->driver_us / 1e3, facts->driver_call,
+                         100 * it->trace->idle.alloc);
+}
+
 enum tp_status tp_trace_rule_allocation(const struct tp_trace_case *it,
                                         struct tp_error *err)
 {
     const struct tp_trace_facts *facts = &it->trace->facts;
-    if (facts->steady_driver_calls == 0)
+    const bool steps = facts->steady_driver_calls > 0;
+    /* without steps: only what costs time, as a first one is in every trace */
+    if (!tp_trace_keeps_allocating(it->trace) ||
+        (!steps && 100 * it->trace->idle.alloc < it->limits[TP_TRACE_ALLOC]))
         return TP_OK;
     const struct tp_trace_finding finding = {
         .level = TP_SEVERITY_MEDIUM,
         .step = facts->first_driver_step,
-        .metric = "driver allocations in steady steps",
-        .value = (double)facts->steady_driver_calls,
-        .limit = 0,
-        .evidence = tp_trace_text(
-            it->run,
-            "%" PRId64 " calls that take or give back device memory in steady "
-            "steps, from step %" PRId64 " on; %.2f ms in all, most in %s; the "
-            "GPU idles behind them %.1f %% of the window",
-            facts->steady_driver_calls, facts->first_driver_step,
-            facts->driver_us / 1e3, facts->driver_call,
-            100 * it->trace->idle.alloc),
+        .metric = steps ? "driver allocations in steady steps"
+                        : "GPU idle behind driver allocations, % of window",
+        .value = steps ? (double)facts->steady_driver_calls
+                       : 100 * it->trace->idle.alloc,
+        .limit = steps ? 0 : it->limits[TP_TRACE_ALLOC],
+        .evidence = describe_calls(it),
         .suggestion = "the allocator's cache does not hold: keep shapes "
                       "constant, drop torch.cuda.empty_cache() from the loop, "
                       "try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, "
@@ -38,9 +58,10 @@ enum tp_status tp_trace_rule_cold_start(const struct tp_trace_case *it,
 {
     const struct tp_trace_facts *facts = &it->trace->facts;
     const bool verdict = tp_trace_verdict_is(it->verdict, "cold_start");
+    const bool steps = tp_trace_has_steps(it->trace);
     const double share = 100 * facts->driver_us / it->trace->idle.window_us;
     /* one percent: below it a few first allocations are not worth a line */
-    if (facts->steady_driver_calls || (!verdict && !(share >= 1)))
+    if (tp_trace_keeps_allocating(it->trace) || (!verdict && !(share >= 1)))
         return TP_OK;
     const struct tp_trace_finding finding = {
         .level = TP_SEVERITY_LOW,
@@ -51,8 +72,10 @@ enum tp_status tp_trace_rule_cold_start(const struct tp_trace_case *it,
         .evidence = tp_trace_text(
             it->run,
             "%" PRId64 " calls that take or give back device memory, %.2f ms, "
-            "most in %s, none of them in a steady step",
-            facts->driver_calls, facts->driver_us / 1e3, facts->driver_call),
+            "most in %s; %.2f ms of it %s",
+            facts->driver_calls, facts->driver_us / 1e3, facts->driver_call,
+            steps ? 0.0 : facts->late_driver_us / 1e3,
+            steps ? "in a steady step" : "after half of the GPU's work"),
         .suggestion = "record after some steps of warm-up: "
                       "schedule(wait=1, warmup=3, active=...)"};
     return tp_trace_finding_add(it, "cold_start", finding, err);

@@ -100,6 +100,9 @@ static enum tp_status apply(struct tp_trace_run *run,
         .run = run, .rule = rule, .limits = run->limits.values};
     enum tp_status status = TP_OK;
     for (size_t i = 0; rule->of_trace && i < run->trace_count && !status; i++) {
+        if (!(run->traces[i].idle.window_us > 0) &&
+            rule->of_trace != tp_trace_rule_incomplete)
+            continue; /* no shares of a window without length */
         it.trace = &run->traces[i];
         it.verdict = &run->verdicts[i];
         status = rule->of_trace(&it, err);

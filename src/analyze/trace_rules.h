@@ -55,6 +55,18 @@ enum tp_status tp_trace_finding_add(const struct tp_trace_case *it,
                                     struct tp_trace_finding finding,
                                     struct tp_error *err);
 
+/* The row of /syncs that costs most, with the device idle, else at all; NULL
+ * without. trace_rule_idle.c */
+const struct tp_sync_row *tp_trace_worst_sync(const struct tp_trace *trace);
+
+/* Whether what blocks the host is worth a change: the device idles during at
+ * least half of it. A wait for a busy device costs nothing. */
+bool tp_trace_blocking_costs(const struct tp_trace *trace);
+
+/* The host inside pageable copies of a direction, % of W, where that costs
+ * something and is worth a finding; else 0. trace_rule_move.c */
+double tp_trace_pageable_cost(const struct tp_trace_case *it, bool to_host);
+
 /* The rules, rows of the table. */
 typedef enum tp_status tp_trace_rule_fn(const struct tp_trace_case *it,
                                         struct tp_error *err);

@@ -165,13 +165,29 @@ static int64_t earlier_work(const struct steps_state *state)
     return end;
 }
 
+/*
+ * Whether launches tell which step device work belongs to: not where most of
+ * it has none in the file. Then the work of a step would pass for work from
+ * before the first, and steps are what they are on the host.
+ */
+static bool launches_known(const struct steps_state *state)
+{
+    const struct tp_trace_index *index = &state->trace->index;
+    size_t linked = 0;
+    int64_t launched = 0;
+    for (size_t i = 0; i < index->device_count; i++) {
+        linked += index->call[index->device[i]] != TP_NO_EVENT;
+    }
+    for (size_t i = 0; i < state->count; i++) {
+        launched += state->spans[i].launched;
+    }
+    return launched > 0 && 2 * linked >= index->device_count;
+}
+
 static void find_windows(struct steps_state *state)
 {
     int64_t before = state->count ? earlier_work(state) : 0;
-    bool any = false;
-    for (size_t i = 0; i < state->count; i++) {
-        any |= state->spans[i].launched > 0;
-    }
+    const bool any = launches_known(state);
     for (size_t i = 0; i < state->count; i++) {
         struct span *span = &state->spans[i];
         span->from = span->host.from;
@@ -350,27 +366,68 @@ static enum tp_status make_rows(struct steps_state *state, struct tp_error *err)
     return status;
 }
 
-/* The median of the steps' durations on the host. */
-static enum tp_status find_median(const struct steps_state *state,
-                                  double *median, struct tp_error *err)
+static double host_of(const struct tp_step_row *row)
 {
-    const size_t count = state->count;
-    struct tp_ordered *items = malloc((count + 1) * 2 * sizeof *items);
+    return row->host_us;
+}
+
+static double compute_of(const struct tp_step_row *row)
+{
+    return row->compute_us;
+}
+
+/* The median of a time over the steady steps, or over all; *count of them. */
+static enum tp_status find_median(const struct tp_trace *trace, bool steady,
+                                  double (*value)(const struct tp_step_row *),
+                                  size_t *count, double *median,
+                                  struct tp_error *err)
+{
+    const size_t all = trace->steps.count;
+    struct tp_ordered *items = malloc((all + 1) * 2 * sizeof *items);
     if (!items) {
         return tp_fail_memory(err);
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct tp_step *host = &state->spans[i].host;
-        items[i].event = 0;
-        items[i].key = (uint64_t)(host->to - host->from);
+    size_t n = 0;
+    for (size_t i = 0; i < all; i++) {
+        const struct tp_step_row *row = &trace->steps.rows[i];
+        if (row->steady || !steady) { /* whole ns, so that keys sort */
+            items[n++] = (struct tp_ordered){
+                .key = value(row) > 0 ? (uint64_t)(1e3 * value(row) + 0.5) : 0};
+        }
     }
-    tp_order_sort(items, items + count + 1, count);
-    *median = count ? ((double)items[(count - 1) / 2].key +
-                       (double)items[count / 2].key) /
-                          2e3
-                    : 0;
+    tp_order_sort(items, items + all + 1, n);
+    *count = n;
+    *median =
+        n ? ((double)items[(n - 1) / 2].key + (double)items[n / 2].key) / 2e3
+          : 0;
     free(items);
     return TP_OK;
+}
+
+/*
+ * Steady steps that say how long a step takes: not those whose time is off
+ * the median by more than half of it, as that of a first step is in which the
+ * device falls behind the host, and that of one with a checkpoint. Odd ones
+ * are a minority: where half of the steps would be, all count.
+ */
+static enum tp_status mark_typical(struct tp_trace *trace,
+                                   struct tp_error *err)
+{
+    double median = 0;
+    size_t count = 0;
+    const enum tp_status status =
+        find_median(trace, true, compute_of, &count, &median, err);
+    size_t left = 0;
+    for (size_t i = 0; i < trace->steps.count && !status; i++) {
+        struct tp_step_row *row = &trace->steps.rows[i];
+        row->typical = row->steady && row->compute_us <= 1.5 * median &&
+                       row->compute_us >= 0.5 * median;
+        left += row->typical != 0;
+    }
+    for (size_t i = 0; i < trace->steps.count && 2 * left <= count; i++) {
+        trace->steps.rows[i].typical = trace->steps.rows[i].steady;
+    }
+    return status;
 }
 
 /*
@@ -397,7 +454,9 @@ static enum tp_status mark_steady(struct steps_state *state,
                                0.8 * (double)rows[last - 2].device_events) {
         rows[--last].steady = 0;
     }
-    const enum tp_status status = find_median(state, &median, err);
+    size_t count;
+    const enum tp_status status =
+        find_median(state->trace, false, host_of, &count, &median, err);
     if (!status && last > 1 && rows[0].host_us > 2 * median) {
         rows[0].steady = 0;
     }
@@ -424,7 +483,10 @@ static enum tp_status make_steps(struct steps_state *state,
     if (!status) {
         status = make_rows(state, err);
     }
-    return status ? status : mark_steady(state, err);
+    if (!status) {
+        status = mark_steady(state, err);
+    }
+    return status ? status : mark_typical(state->trace, err);
 }
 
 enum tp_status tp_trace_steps(struct tp_trace *trace, struct tp_error *err)

@@ -73,6 +73,7 @@ static const struct tp_column step_columns[] = {
     INTEGER(tp_step_row, device_events, "1"),
     REAL(tp_step_row, busy, "1"),
     INTEGER(tp_step_row, steady, "1"),
+    INTEGER(tp_step_row, typical, "1"),
 };
 
 static const struct tp_column idle_columns[] = {

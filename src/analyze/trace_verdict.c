@@ -17,9 +17,11 @@ enum verdict {
     DATA_LOADING,
     SYNCHRONISATION,
     COMMUNICATION,
+    COPIES,
     LAUNCH_BOUND,
     HOST_BOUND,
     NO_LIMIT,
+    UNKNOWN,
     VERDICTS
 };
 
@@ -37,12 +39,15 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[VERDICTS + 1] = {
                          "the host waits for the GPU, which then idles"},
     [COMMUNICATION] = {"communication", "communication",
                        "communication that no computation hides"},
+    [COPIES] = {"copies", "copies",
+                "copies that neither computation nor communication hides"},
     [LAUNCH_BOUND] = {"launch-bound", "tiny_ops",
                       "the host cannot launch so many tiny kernels as fast "
                       "as the GPU runs them"},
     [HOST_BOUND] = {"host-bound", "host_bound",
                     "the GPU waits for operators and Python"},
     [NO_LIMIT] = {"no single limit", "none", "nothing reaches its threshold"},
+    [UNKNOWN] = {"unknown", "unknown", "too little was recorded to tell"},
     [VERDICTS] = {NULL, NULL, NULL},
 };
 
@@ -63,27 +68,59 @@ struct cause {
     double share, limit;
 };
 
-/* The first four lines are specific causes. */
+/*
+ * Driver allocations that are no start-up: some lie in steady steps or,
+ * without steps, a quarter of their time after half of the device's work; in
+ * a start-up that was recorded as a whole that is 4 %.
+ */
+bool tp_trace_keeps_allocating(const struct tp_trace *trace)
+{
+    const struct tp_trace_facts *facts = &trace->facts;
+    if (tp_trace_has_steps(trace))
+        return facts->steady_driver_calls > 0;
+    return facts->late_driver_us > 0 &&
+           4 * facts->late_driver_us >= facts->driver_us;
+}
+
+/* What nobody can tell from the trace: without steps W is what the device's
+ * events span, so that a few of them keep it busy by construction. */
+static bool is_unknown(const struct tp_trace *trace,
+                       const struct tp_trace_limits *limits)
+{
+    const struct tp_trace_facts *facts = &trace->facts;
+    const double busy = 100 * trace->idle.busy;
+    if (!(trace->idle.window_us > 0))
+        return true;
+    return !tp_trace_has_steps(trace) &&
+           (double)facts->device_events < limits->values[TP_TRACE_EVENTS] &&
+           busy >= limits->values[TP_TRACE_BUSY];
+}
+
+/* The causes of line 3. */
 static enum verdict pick(const struct tp_trace *trace,
                          const struct tp_trace_limits *limits, double *share)
 {
     const struct tp_idle_row *idle = &trace->idle;
     const double *limit = limits->values;
     const struct cause causes[] = {
-        {trace->facts.steady_driver_calls ? ALLOCATION : COLD_START,
+        {tp_trace_keeps_allocating(trace) ? ALLOCATION : COLD_START,
          idle->alloc, limit[TP_TRACE_ALLOC]},
         {DATA_LOADING, idle->dataloader, limit[TP_TRACE_LOADER]},
         {SYNCHRONISATION, idle->blocking, limit[TP_TRACE_SYNC]},
         {COMMUNICATION, tp_trace_exposed_communication(trace),
          limit[TP_TRACE_COMM]},
+        {COPIES, tp_trace_exposed_memory(trace), limit[TP_TRACE_COPY]},
     };
     enum verdict best = NO_LIMIT;
     *share = 1;
     if (trace->facts.device_events == 0)
         return CPU_ONLY;
-    /* A GPU that only waits for others is busy, too. */
-    bool computes = 100 * tp_trace_exposed_communication(trace) <
-                    limit[TP_TRACE_COMM];
+    if (is_unknown(trace, limits))
+        return UNKNOWN;
+    /* A GPU that only waits for others, or for data, is busy, too. */
+    bool computes =
+        100 * tp_trace_exposed_communication(trace) < limit[TP_TRACE_COMM] &&
+        100 * tp_trace_exposed_memory(trace) < limit[TP_TRACE_COPY];
     *share = idle->busy;
     if (100 * idle->busy >= limit[TP_TRACE_BUSY] && computes)
         return GPU_BOUND;
@@ -98,12 +135,12 @@ static enum verdict pick(const struct tp_trace *trace,
     if (best != NO_LIMIT)
         return best;
     *share = host_share(idle);
-    if (trace->facts.host_events == 0) /* nobody knows what it waits for */
+    if (100 * *share < limit[TP_TRACE_HOST])
         return NO_LIMIT;
-    if (100 * *share >= limit[TP_TRACE_HOST])
-        return 100 * trace->short_share >= limit[TP_TRACE_TINY] ? LAUNCH_BOUND
-                                                                : HOST_BOUND;
-    return NO_LIMIT;
+    if (trace->facts.host_events == 0) /* nobody knows what it waits for */
+        return UNKNOWN;
+    return 100 * trace->short_share >= limit[TP_TRACE_TINY] ? LAUNCH_BOUND
+                                                            : HOST_BOUND;
 }
 
 /* The largest share of W, in words. */
@@ -138,6 +175,46 @@ static const char *busiest_host(const struct tp_idle_row *idle)
                                         : "mostly inside launch calls";
 }
 
+static const char *describe_allocation(struct tp_trace_run *run,
+                                       const struct tp_trace *trace,
+                                       double percent)
+{
+    const struct tp_trace_facts *facts = &trace->facts;
+    if (facts->steady_driver_calls)
+        return tp_trace_text(run,
+                             "the GPU idles %.1f %% of the window behind "
+                             "driver allocations, %" PRId64
+                             " of them in steady steps",
+                             percent, facts->steady_driver_calls);
+    return tp_trace_text(run,
+                         "the GPU idles %.1f %% of the window behind driver "
+                         "allocations, which go on after half of its work "
+                         "(%.2f of %.2f ms)",
+                         percent, facts->late_driver_us / 1e3,
+                         facts->driver_us / 1e3);
+}
+
+static const char *describe_unknown(struct tp_trace_run *run,
+                                    const struct tp_trace *trace)
+{
+    const double busy = 100 * trace->idle.busy;
+    if (!(trace->idle.window_us > 0))
+        return "all that the GPU did lasts no time at all, so there are no "
+               "shares of it";
+    if (trace->facts.host_events == 0)
+        return tp_trace_text(run,
+                             "the GPU is busy %.1f %% of the window; what it "
+                             "waits for in the rest is not known without host "
+                             "events",
+                             busy);
+    return tp_trace_text(run,
+                         "%" PRId64 " device event%s, over %.3f ms, tell "
+                         "nothing: record whole training steps",
+                         trace->facts.device_events,
+                         trace->facts.device_events == 1 ? "" : "s",
+                         trace->idle.window_us / 1e3);
+}
+
 static const char *describe(struct tp_trace_run *run,
                             const struct tp_trace *trace, enum verdict verdict,
                             double share)
@@ -155,17 +232,16 @@ static const char *describe(struct tp_trace_run *run,
                              "left to win is in its kernels",
                              busy);
     case ALLOCATION:
-        return tp_trace_text(run,
-                             "the GPU idles %.1f %% of the window behind "
-                             "driver allocations, %" PRId64
-                             " of them in steady steps",
-                             percent, trace->facts.steady_driver_calls);
+        return describe_allocation(run, trace, percent);
     case COLD_START:
         return tp_trace_text(run,
                              "the GPU idles %.1f %% of the window behind "
-                             "driver allocations, none in a steady step: this "
-                             "is how allocation starts, not how training runs",
-                             percent);
+                             "driver allocations, %s: this is how a run "
+                             "starts, not how training goes on",
+                             percent,
+                             tp_trace_has_steps(trace)
+                                 ? "none in a steady step"
+                                 : "nearly all before half of the GPU's work");
     case DATA_LOADING:
         return tp_trace_text(run,
                              "the GPU idles %.1f %% of the window behind the "
@@ -182,6 +258,11 @@ static const char *describe(struct tp_trace_run *run,
                              "communication that no computation hides takes "
                              "%.1f %% of the window",
                              percent);
+    case COPIES:
+        return tp_trace_text(run,
+                             "copies that neither computation nor "
+                             "communication hides take %.1f %% of the window",
+                             percent);
     case LAUNCH_BOUND:
         return tp_trace_text(
             run,
@@ -195,6 +276,8 @@ static const char *describe(struct tp_trace_run *run,
                              "the GPU idles %.1f %% of the window behind the "
                              "host, %s, and is busy %.1f %% of it",
                              percent, busiest_host(idle), busy);
+    case UNKNOWN:
+        return describe_unknown(run, trace);
     case NO_LIMIT:
     case VERDICTS:
         break;
@@ -278,7 +361,7 @@ static void judge_run(struct tp_trace_run *run)
     const struct tp_trace *worst = &run->traces[votes[best].worst];
     tp_text_add(&text, "%zu of %zu traces", votes[best].traces,
                 run->trace_count);
-    if (best != CPU_ONLY && best != NO_LIMIT)
+    if (best != CPU_ONLY && best != NO_LIMIT && best != UNKNOWN)
         tp_text_add(&text, " (%.1f to %.1f %% of their windows)",
                     100 * votes[best].low, 100 * votes[best].high);
     add_stragglers(run, &text);

@@ -9,14 +9,18 @@
  * limits in capitals are thresholds of analyze/trace_limits.h:
  *
  *   1. no device events: CPU only
- *   2. the device is busy for GPU_BUSY of W: GPU-bound, which is healthy
+ *   2. the device is busy for GPU_BUSY of W, and neither communication nor
+ *      copies are exposed as in 3.: GPU-bound, which is healthy; unknown in a
+ *      trace without steps that has fewer than DEVICE_EVENTS
  *   3. of the causes that reach their threshold, the one with most of W: the
  *      device idles behind driver allocations (ALLOC; a cold start when no
- *      steady step has any), behind the DataLoader (DATALOADER), behind
- *      blocking calls (SYNC), or communication is exposed (COMMUNICATION)
+ *      steady step has any, or in a trace without steps when they are over
+ *      before half of the device's work), behind the DataLoader (DATALOADER),
+ *      behind blocking calls (SYNC), or communication (COMMUNICATION) or
+ *      copies (COPIES) are exposed
  *   4. it idles behind launches, operators and nothing recorded for HOST of
  *      W: launch-bound when kernels below 10 us have TINY_KERNELS of the
- *      kernels' time, else host-bound
+ *      kernels' time, else host-bound; unknown without host events
  *   5. no single limit; the largest share is named
  */
 
@@ -36,6 +40,9 @@ extern const struct tp_trace_verdict_info tp_trace_verdict_table[];
  * are the run's. TP_E_MEMORY only.
  */
 enum tp_status tp_trace_judge(struct tp_trace_run *run, struct tp_error *err);
+
+/* Whether driver allocations are more than start-up (line 3). */
+bool tp_trace_keeps_allocating(const struct tp_trace *trace);
 
 /* Whether a verdict is the one with this scenario. */
 bool tp_trace_verdict_is(const struct tp_trace_verdict *verdict,

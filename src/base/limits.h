@@ -55,8 +55,9 @@
 #define TP_LIMIT_LABEL_BYTES 255
 
 /* Bytes of one name in the tables of traces; longer ones are cut there. Names
- * of kernels are C++ signatures and reach 2 500 bytes in real traces. */
-#define TP_LIMIT_NAME_BYTES 4096
+ * of kernels are C++ signatures; the longest of the public traces that the
+ * tests read has 5 123 bytes. */
+#define TP_LIMIT_NAME_BYTES 8192
 
 /* One event of a trace. Call stacks and shapes make real ones some 10 KB; a
  * trace whose events cannot be told apart ends here. */

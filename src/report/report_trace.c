@@ -55,12 +55,12 @@ static void add_verdict(const struct tp_trace_run *run, bool color,
     tp_text_add(text, "\n");
 }
 
-/* One of the metrics; NaN is said to be unknown. */
+/* One of the metrics; NaN is said to be unknown as `missing` is not there. */
 static void add_metric(struct tp_text *text, const char *name, double seconds,
-                       const char *what)
+                       const char *what, const char *missing)
 {
     if (isnan(seconds))
-        tp_text_add(text, "  %-22s unknown (no steps were recorded)\n", name);
+        tp_text_add(text, "  %-22s unknown (no %s recorded)\n", name, missing);
     else
         tp_text_add(text, "  %-22s %.6f  %s\n", name, seconds, what);
 }
@@ -70,15 +70,21 @@ static void add_metrics(const struct tp_trace_run *run, struct tp_text *text)
     const struct tp_trace_means means =
         tp_trace_step_means(run->traces, run->trace_count);
     add_metric(text, "avg_step_time_s", means.step_s,
-               "from the end of the data wait to the end of the step's work");
+               "from the end of the data wait to the end of the step's work",
+               "steps were");
     if (isnan(means.step_s))
         return;
     add_metric(text, "avg_dataloader_wait_s", means.data_wait_s,
-               "DataLoader.__next__ on the main thread");
+               "DataLoader.__next__ on the main thread", "DataLoader was");
     add_metric(text, "avg_profiler_step_s", means.profiler_step_s,
-               "ProfilerStep on the host, data wait included");
-    tp_text_add(text, "  means over %" PRId64 " steady of %" PRId64 " steps\n",
-                means.steps, means.all_steps);
+               "ProfilerStep on the host, data wait included", "steps were");
+    tp_text_add(text,
+                "  means over %" PRId64 " steady of %" PRId64 " steps%s\n",
+                means.steps, means.all_steps,
+                means.steps < means.all_steps
+                    ? ": without warm-up, cut ends and what is off the median "
+                      "by more than half"
+                    : "");
 }
 
 /* 1234567 -> "1.23 MB" */
@@ -232,6 +238,8 @@ static void add_idle(const struct tp_trace_run *run, size_t most,
         const struct tp_idle_row *row = &run->traces[i].idle;
         if (most && i == most)
             break;
+        if (!(row->window_us > 0)) /* no shares of nothing */
+            continue;
         tp_text_add(text, "  ");
         add_label(run, i, LABEL, text);
         tp_text_add(text,
@@ -301,7 +309,9 @@ static void add_step(const struct tp_trace_run *run, size_t trace,
                 row->memcpy_us / 1e3, row->memset_us / 1e3,
                 row->communication_us / 1e3, row->runtime_us / 1e3,
                 row->dataloader_us / 1e3, row->cpu_exec_us / 1e3,
-                row->other_us / 1e3, row->steady ? "" : "  not steady");
+                row->other_us / 1e3, !row->steady    ? "  not steady"
+                : !row->typical ? "  not typical"
+                                : "");
 }
 
 static void add_steps(const struct tp_trace_run *run, size_t most,

@@ -237,7 +237,7 @@ Test(incident, on_all_ranks_is_one)
     cr_assert_eq(findings.rows[0].rank, -1);
     cr_assert_str_eq(findings.rows[0].tensor_name, "input");
     cr_assert_eq(findings.rows[0].level, TP_SEVERITY_HIGH);
-    cr_assert_eq(findings.rows[0].consequences, 5);
+    cr_assert_eq(findings.rows[0].consequences, 3);
     tp_findings_clear(&findings);
     tp_run_clear(&run);
 }
@@ -260,6 +260,100 @@ Test(incident, on_one_rank_reaches_the_others_later)
     cr_assert_eq(findings.rows[0].iteration, 40);
     tp_findings_clear(&findings);
     tp_run_clear(&run);
+}
+
+/* Nothing follows on any rank: still one change, of two ranks of three, and
+ * no more than that. */
+Test(incident, equal_changes_of_ranks_are_one_finding)
+{
+    struct tp_run run = {0};
+    struct tp_findings findings = {0};
+    add_tensors(&run, ranks, 6);
+    begin(&run);
+    change(&run, &ranks[0], 40, TP_CHANGE_SHIFT);
+    change(&run, &ranks[2], 41, TP_CHANGE_SHIFT);
+    change(&run, &ranks[5], 70, TP_CHANGE_SHIFT);
+    const struct tp_incident *incident = group(&run);
+    cr_assert_eq(run.monitor.incident_count, 2);
+    cr_assert_eq(incident->ranks, 2);
+    cr_assert_eq(incident->consequences, 0);
+    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    cr_assert_eq(findings.count, 2);
+    cr_assert_eq(findings.rows[0].level, TP_SEVERITY_MEDIUM);
+    cr_assert_eq(findings.rows[0].iteration, 40);
+    cr_assert(strstr(findings.rows[0].evidence,
+                     "on ranks 0 and 1, 2 of 3 ranks at once"));
+    cr_assert(strstr(findings.rows[1].evidence, "on this rank only, of 3"));
+    tp_findings_clear(&findings);
+    tp_run_clear(&run);
+}
+
+/* Three tensors of four ranks, each with a gradient. */
+enum { EACH = 3, RANKS = 4 };
+
+static const struct tensor many[RANKS * EACH] = {
+    {"forward", "input", 1, 0, 1},  {"forward", "output", 1, 0, 2},
+    {"backward", "input", 1, 0, 3}, {"forward", "input", 1, 1, 1},
+    {"forward", "output", 1, 1, 2}, {"backward", "input", 1, 1, 3},
+    {"forward", "input", 1, 2, 1},  {"forward", "output", 1, 2, 2},
+    {"backward", "input", 1, 2, 3}, {"forward", "input", 1, 3, 1},
+    {"forward", "output", 1, 3, 2}, {"backward", "input", 1, 3, 3},
+};
+
+/* The first fault changes the forward pass of rank 0, and its gradient if
+ * `learnt`; a second one that of the ranks from `from` to `to`, in iteration
+ * 44. Number of incidents. */
+static size_t second_fault(bool learnt, int64_t from, int64_t to)
+{
+    struct tp_run run = {0};
+    add_tensors(&run, many, RANKS * EACH);
+    begin(&run);
+    change(&run, &many[0], 40, TP_CHANGE_SHIFT);
+    change(&run, &many[1], 40, TP_CHANGE_SHIFT);
+    if (learnt)
+        change(&run, &many[2], 40, TP_CHANGE_SHIFT);
+    for (int64_t rank = from; rank <= to; rank++) {
+        change(&run, &many[rank * EACH], 44, TP_CHANGE_SHIFT);
+        change(&run, &many[rank * EACH + 1], 44, TP_CHANGE_SHIFT);
+    }
+    group(&run);
+    size_t count = run.monitor.incident_count;
+    tp_run_clear(&run);
+    return count;
+}
+
+Test(incident, faults_without_a_way_between_them_are_two)
+{
+    cr_assert_eq(second_fault(false, 2, 2), 2); /* gradients were healthy  */
+    cr_assert_eq(second_fault(false, 1, 3), 2);
+    cr_assert_eq(second_fault(true, 2, 2), 2); /* so are the other ranks  */
+    cr_assert_eq(second_fault(true, 1, 3), 1); /* by the shared weights   */
+}
+
+/* On one rank: what comes before a lasting change in the data's flow. */
+Test(incident, a_later_fault_upstream_is_another)
+{
+    for (int learnt = 0; learnt < 2; learnt++) {
+        static const struct tensor tensors[] = {
+            {"forward", "input", 1, 0, 1},  {"forward", "output", 1, 0, 2},
+            {"forward", "input", 2, 0, 3},  {"forward", "output", 2, 0, 4},
+            {"backward", "input", 2, 0, 5},
+        };
+        struct tp_run run = {0};
+        add_tensors(&run, tensors, 5);
+        begin(&run);
+        change(&run, &tensors[2], 40, TP_CHANGE_SHIFT);
+        change(&run, &tensors[3], 40, TP_CHANGE_SHIFT);
+        change(&run, &tensors[4], learnt ? 41 : 46, TP_CHANGE_SHIFT);
+        change(&run, &tensors[0], 45, TP_CHANGE_SHIFT);
+        change(&run, &tensors[1], 45, TP_CHANGE_SHIFT);
+        const struct tp_incident *incident = group(&run);
+        cr_assert_eq(run.monitor.incident_count, learnt ? 1 : 2);
+        cr_assert(is_origin(&run, incident, &tensors[2]));
+        if (!learnt)
+            cr_assert(is_origin(&run, &incident[1], &tensors[0]));
+        tp_run_clear(&run);
+    }
 }
 
 Test(incident, what_stands_alone_is_no_incident)

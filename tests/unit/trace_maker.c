@@ -190,6 +190,20 @@ void trace_maker_copy_in(struct trace_maker *maker, double us, bool pageable)
     add_op(maker, "aten::to", from);
 }
 
+void trace_maker_copy_out(struct trace_maker *maker, double us,
+                          double latency_us)
+{
+    const double from = maker->host;
+    const double begin = maker->gpu > from ? maker->gpu : from;
+    maker->host += 1;
+    add_call(maker, "cudaMemcpyAsync", "Memcpy DtoH (Device -> Pageable)",
+             begin + us + latency_us - from, us);
+    maker->host += 1;
+    add_op(maker, "aten::copy_", from + 0.5);
+    maker->host += 0.5;
+    add_op(maker, "aten::to", from);
+}
+
 static void add_memory(struct trace_maker *maker, int64_t bytes,
                        uint64_t address)
 {

@@ -58,6 +58,11 @@ void trace_maker_synchronize(struct trace_maker *maker);
 /* .to(device): a copy of `us` on the GPU. */
 void trace_maker_copy_in(struct trace_maker *maker, double us, bool pageable);
 
+/* .cpu(): a copy of `us` to pageable memory, in which the call waits for the
+ * GPU and `latency_us` longer. */
+void trace_maker_copy_out(struct trace_maker *maker, double us,
+                          double latency_us);
+
 /* A temporary tensor: aten::empty of `us` and, where asked for, the driver's
  * cudaMalloc inside; and its end. */
 void trace_maker_allocate(struct trace_maker *maker, int64_t bytes, double us,
