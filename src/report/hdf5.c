@@ -145,7 +145,8 @@ static bool make_group(hid_t file, const char *table)
 static bool make_dataset(struct writer *w, hid_t file)
 {
     hsize_t rows = w->table->row_count, unlimited = H5S_UNLIMITED;
-    hsize_t chunk = CHUNK_ROWS;
+    /* no larger than a small table: chunks are deflated whole */
+    hsize_t chunk = rows < 1 ? 1 : rows < CHUNK_ROWS ? rows : CHUNK_ROWS;
     w->space = H5Screate_simple(1, &rows, &unlimited);
     w->properties = H5Pcreate(H5P_DATASET_CREATE);
     if (w->space < 0 || w->properties < 0 ||
