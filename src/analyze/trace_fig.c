@@ -65,11 +65,22 @@ static double part_of(const struct tp_stack *stack, size_t row, size_t part)
     return value > 0 ? value : 0;
 }
 
+static bool is_used(const struct tp_stack *stack, size_t part)
+{
+    for (size_t r = 0; r < stack->row_count; r++) {
+        if (part_of(stack, r, part) > 0)
+            return true;
+    }
+    return false;
+}
+
 void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack)
 {
-    size_t rows = stack->row_count, parts = stack->part_count;
+    size_t rows = stack->row_count, parts = stack->part_count, used = 0;
     struct tp_series *series = tp_fig_alloc(fig, parts + 1, sizeof *series);
     for (size_t k = 0; k < parts && series; k++) {
+        if (!is_used(stack, k)) /* nor named in the legend */
+            continue;
         double *table = tp_fig_alloc(fig, 3 * rows + 1, sizeof *table);
         for (size_t r = 0; r < rows && table; r++) {
             double from = 0;
@@ -79,10 +90,10 @@ void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack)
             table[3 * r + 1] = from;
             table[3 * r + 2] = from + part_of(stack, r, k);
         }
-        series[k] = (struct tp_series){.name = stack->parts[k],
-                                       .values = table,
-                                       .rows = table ? rows : 0,
-                                       .colour = (unsigned)k + 1};
+        series[used++] = (struct tp_series){.name = stack->parts[k],
+                                            .values = table,
+                                            .rows = table ? rows : 0,
+                                            .colour = (unsigned)k + 1};
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_STACKS,
@@ -90,8 +101,8 @@ void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack)
         .x = {.label = stack->label},
         .y = tp_trace_rows_axis(fig, stack->rows, rows),
         .series = series,
-        .series_count = series ? parts : 0,
+        .series_count = used,
     };
-    if (rows > 0)
+    if (rows > 0 && used > 0)
         tp_fig_add(fig, &panel);
 }

@@ -27,7 +27,8 @@ const char *tp_trace_label(struct tp_fig *fig, const struct tp_trace_run *run,
 struct tp_axis tp_trace_rows_axis(struct tp_fig *fig,
                                   const char *const *texts, size_t count);
 
-/* Stacked bars: `parts` values for each of `rows` rows. */
+/* Stacked bars: `parts` values for each of `rows` rows; a part that is zero
+ * everywhere is left out, the others keep their colours. */
 struct tp_stack {
     const char *title;
     const char *const *rows;  /* [row_count] names                        */

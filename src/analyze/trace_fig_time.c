@@ -121,8 +121,8 @@ void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
 {
     enum { CAUSES = 7 };
     static const char *const causes[CAUSES] = {
-        "device busy", "driver allocation", "python or nothing",
-        "blocking call", "DataLoader", "launching", "CPU operator"};
+        "device busy", "driver allocation", "DataLoader", "blocking call",
+        "launching", "CPU operator", "python or nothing"};
     struct tp_trace_choice choice;
     tp_trace_choose(run, has_device, TP_TRACE_ROWS_MAX, &choice);
     const char *names[TP_TRACE_ROWS_MAX];
@@ -130,23 +130,23 @@ void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
                                   sizeof *values);
     for (size_t i = 0; values && i < choice.count; i++) {
         const struct tp_idle_row *idle = &run->traces[choice.traces[i]].idle;
-        const double shares[CAUSES] = {idle->busy,     idle->alloc,
-                                       idle->none,     idle->blocking,
-                                       idle->dataloader, idle->launch,
-                                       idle->cpu_op};
+        const double shares[CAUSES] = {
+            idle->busy,   idle->alloc,  idle->dataloader, idle->blocking,
+            idle->launch, idle->cpu_op, idle->none};
         names[i] = tp_trace_label(fig, run, choice.traces[i]);
         for (int k = 0; k < CAUSES; k++)
             values[i * CAUSES + k] = 100 * shares[k];
     }
     const struct tp_stack stack = {
-        .title = "first of: driver allocation, DataLoader, blocking call, "
-                 "launching, CPU operator",
+        .title = tp_fig_text(fig, "each idle moment once, for the first cause "
+                                  "from the left; window: %s",
+                             run->traces[0].facts.window),
         .rows = names,
         .row_count = values ? choice.count : 0,
         .parts = causes,
         .part_count = CAUSES,
         .values = values,
-        .label = "share of the window of all steps [%]",
+        .label = "share of the window [%]",
     };
     tp_trace_stack(fig, &stack);
 }
@@ -186,7 +186,8 @@ void tp_trace_fig_overlap(struct tp_fig *fig, const struct tp_trace_run *run)
             values[i * PARTS + k] = us[k] / 1e3;
     }
     const struct tp_stack stack = {
-        .title = "device time in the window of all steps",
+        .title = tp_fig_text(fig, "device time, %s",
+                             run->traces[0].facts.window),
         .rows = names,
         .row_count = values ? choice.count : 0,
         .parts = parts,
@@ -297,6 +298,7 @@ void tp_trace_fig_ranks(struct tp_fig *fig, const struct tp_trace_run *run)
               .tic_count = steps.count},
         .y = tp_trace_rows_axis(fig, names, choice.count),
         .z = {.label = "time [ms]"},
+        .palette = TP_PALETTE_VALUE,
         .series = kept,
         .series_count = 1,
         .cell_width = 1,

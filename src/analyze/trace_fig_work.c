@@ -3,6 +3,7 @@
  * What the work is: operators and kernels, how long they last, the device
  * and its memory over time.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,11 @@ static struct named_list kernel_times(struct tp_fig *fig,
     return list;
 }
 
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
 /* Length of a qualifier at the start of a text: "at::", "(anonymous
  * namespace)::"; 0: there is none. */
 static size_t qualifier(const char *text)
@@ -108,40 +114,44 @@ static size_t qualifier(const char *text)
     static const char hidden[] = "(anonymous namespace)::";
     if (!strncmp(text, hidden, sizeof hidden - 1))
         return sizeof hidden - 1;
-    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz"
-                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    size_t n = 0;
+    while (is_word(text[n]))
+        n++;
     return n > 0 && text[n] == ':' && text[n + 1] == ':' ? n + 2 : 0;
 }
 
-/* A kernel's name without what makes them long and alike: the type, name
- * spaces, and whatever does not fit at the end. */
+/*
+ * A kernel's name without what makes them long and alike: the type, name
+ * spaces and arguments. Of what is still too long both ends are shown, as
+ * kernels of one template differ at the end.
+ */
 static const char *short_name(struct tp_fig *fig, const char *name)
 {
-    enum { SHOWN_MAX = 38 };
-    char shown[SHOWN_MAX + 1];
-    size_t n = 0;
-    bool whole = true;
+    enum { SHOWN_MAX = 38, TAIL = 16, ROOM = 1024 };
+    char plain[ROOM];
+    size_t n = 0, depth = 0;
     if (strlen(name) <= SHOWN_MAX)
         return name;
     if (!strncmp(name, "void ", 5))
         name += 5;
-    while (*name) {
-        size_t skipped = qualifier(name);
-        size_t word = strspn(name, "abcdefghijklmnopqrstuvwxyz"
-                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-        size_t take = skipped ? 0 : word ? word : 1;
-        whole = n + take <= SHOWN_MAX;
-        if (!whole)
-            take = SHOWN_MAX - n;
-        memcpy(shown + n, name, take);
-        n += take;
-        if (!whole)
-            break;
-        name += skipped + take;
+    while (*name && n + 1 < ROOM) {
+        const size_t skipped = qualifier(name);
+        name += skipped;
+        if (skipped)
+            continue;
+        if (*name == '(' && depth == 0 && n > 0)
+            break; /* the arguments */
+        depth += *name == '<';
+        depth -= *name == '>' && depth > 0;
+        /* a word is taken whole, so that its end begins no qualifier */
+        do
+            plain[n++] = *name++;
+        while (n + 1 < ROOM && is_word(plain[n - 1]) && is_word(*name));
     }
-    if (!whole)
-        memcpy(shown + SHOWN_MAX - 3, "...", 3);
-    return tp_fig_text(fig, "%.*s", (int)n, shown);
+    if (n <= SHOWN_MAX)
+        return tp_fig_text(fig, "%.*s", (int)n, plain);
+    return tp_fig_text(fig, "%.*s...%.*s", SHOWN_MAX - TAIL - 3, plain, TAIL,
+                       plain + n - TAIL);
 }
 
 static void add_bars(struct tp_fig *fig, const char *title,
@@ -204,6 +214,13 @@ static double bin_begin(size_t bin)
     return exp2((double)((int)bin - 1) / 2);
 }
 
+/* Powers of four; those outside of a panel are not drawn. */
+static const struct tp_tic tics[] = {
+    {1, "1 us"},        {4, "4 us"},        {16, "16 us"},
+    {64, "64 us"},      {256, "256 us"},    {1024, "1 ms"},
+    {4096, "4.1 ms"},   {16384, "16 ms"},   {65536, "66 ms"},
+    {262144, "262 ms"}, {1048576, "1 s"}};
+
 void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
 {
     double count[TP_KERNEL_BINS] = {0}, us[TP_KERNEL_BINS] = {0};
@@ -245,8 +262,10 @@ void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
         .kind = TP_PANEL_STEPS,
         .title = tp_fig_text(fig, "%.0f kernels, %.4g ms together", all_count,
                              all_us / 1e3),
-        .x = {.label = "duration [us], two bins per octave",
-              .scale = TP_SCALE_LOG2},
+        .x = {.label = "duration, two bins per octave",
+              .scale = TP_SCALE_LOG2,
+              .tics = tics,
+              .tic_count = sizeof tics / sizeof *tics},
         .y = {.label = "share in each bin [%]"},
         .series = series,
         .series_count = 2,
@@ -382,6 +401,7 @@ static void busy_map(struct tp_fig *fig, const struct tp_trace_run *run,
               .max = length / clock.us},
         .y = tp_trace_rows_axis(fig, names, choice->count),
         .z = {.label = "busy [%]", .limited = true, .min = 0, .max = 100},
+        .palette = TP_PALETTE_VALUE,
         .series = series,
         .series_count = 1,
         .cell_width = length / COLUMNS / clock.us,
@@ -407,11 +427,37 @@ static bool has_memory(const struct tp_trace *trace)
     return trace->allocated.count > 0;
 }
 
+static double peak_of(const struct tp_curve *points)
+{
+    double peak = 0;
+    for (size_t i = 0; i < points->count; i++)
+        peak = fmax(peak, points->rows[i].value);
+    return peak;
+}
+
+/* The unit of an axis of memory: the largest that its peak reaches. */
+struct amount {
+    const char *label;
+    double bytes;
+};
+
+static struct amount amount_for(const struct tp_trace *trace)
+{
+    static const struct amount amounts[] = {
+        {"memory [GiB]", 1 << 30}, {"memory [MiB]", 1 << 20},
+        {"memory [KiB]", 1 << 10}, {"memory [B]", 1}};
+    const double peak =
+        fmax(peak_of(&trace->allocated), peak_of(&trace->reserved));
+    size_t i = 0;
+    while (i + 1 < sizeof amounts / sizeof *amounts && peak < amounts[i].bytes)
+        i++;
+    return amounts[i];
+}
+
 void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run)
 {
     enum { PANELS = 4 };
     struct tp_trace_choice choice;
-    const double gib = 1.0 / (1 << 30);
     tp_trace_choose(run, has_memory, PANELS, &choice);
     struct clock clock = clock_for(run, &choice);
     for (size_t i = 0; i < choice.count; i++) {
@@ -419,19 +465,21 @@ void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run)
         struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
         if (!series)
             return;
-        series[0] = curve(fig, &trace->allocated, clock.us, gib);
-        series[1] = curve(fig, &trace->reserved, clock.us, gib);
+        const struct amount unit = amount_for(trace);
+        series[0] = curve(fig, &trace->allocated, clock.us, 1 / unit.bytes);
+        series[1] = curve(fig, &trace->reserved, clock.us, 1 / unit.bytes);
         series[0].name = "allocated";
         series[1].name = "reserved";
         const struct tp_panel panel = {
-            .kind = TP_PANEL_LINES,
+            .kind = TP_PANEL_STEPS, /* it stays until the next event */
             .title = tp_fig_text(
                 fig, "%s: %s", tp_trace_label(fig, run, choice.traces[i]),
                 trace->memory.count ? trace->memory.rows[0].device : ""),
             .x = {.label = clock.label},
-            .y = {.label = "memory [GiB]"},
+            .y = {.label = unit.label},
             .series = series,
-            .series_count = series[1].rows > 0 ? 2 : 1,
+            /* the host has no reserve */
+            .series_count = peak_of(&trace->reserved) > 0 ? 2 : 1,
         };
         tp_fig_add(fig, &panel);
     }

@@ -86,7 +86,11 @@ struct tp_mark {
     const char *text;
 };
 
-enum tp_palette { TP_PALETTE_MAGNITUDE, TP_PALETTE_DEVIATION };
+enum tp_palette {
+    TP_PALETTE_MAGNITUDE, /* zeros are white                              */
+    TP_PALETTE_VALUE,     /* the same colours; zero is a value of the scale*/
+    TP_PALETTE_DEVIATION
+};
 
 struct tp_panel {
     enum tp_panel_kind kind;

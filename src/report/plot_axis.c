@@ -169,8 +169,9 @@ void tp_axis_resolve(const struct tp_panel *panel, enum tp_axis_name name,
                                                      : &panel->z;
     *drawn = (struct tp_drawn_axis){.axis = axis};
     if (axis->scale == TP_SCALE_ROWS) {
-        drawn->lo = (double)axis->tic_count - 0.4;
-        drawn->hi = -0.6;
+        const double air = panel->kind == TP_PANEL_HEAT ? 0.5 : 0.6;
+        drawn->lo = (double)axis->tic_count - 1 + air;
+        drawn->hi = -air;
         return;
     }
     find_extent(panel, axis_columns[panel->kind][name], drawn);

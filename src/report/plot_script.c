@@ -373,7 +373,7 @@ static void add_marks(struct tp_text *out, const struct tp_panel *panel,
  * are white. */
 static bool shows_colours(const struct tp_panel *panel)
 {
-    if (panel->palette == TP_PALETTE_DEVIATION)
+    if (panel->palette != TP_PALETTE_MAGNITUDE)
         return true;
     for (size_t s = 0; s < panel->series_count; s++) {
         const struct tp_series *series = &panel->series[s];
