@@ -28,7 +28,7 @@
 struct reading {
     struct tp_trace_input input;
     struct tp_events *events;
-    const volatile sig_atomic_t *stop;
+    struct tp_trace_watch watch;
     size_t piece; /* bytes of a piece, about */
     struct tp_trace_key key;
     struct tp_trace_head head;
@@ -83,6 +83,7 @@ static enum tp_status read_more(struct reading *reading, struct tp_text *text,
                                 size_t wanted, struct tp_error *err)
 {
     size_t got = 0, room = text->length > wanted ? text->length : wanted;
+    const uint64_t before = reading->input.at;
     enum tp_status status = tp_grow(&text->data, &text->capacity,
                                     room + TP_TRACE_PADDING + 1, 1, err);
     if (status == TP_OK && text->length < wanted)
@@ -90,6 +91,9 @@ static enum tp_status read_more(struct reading *reading, struct tp_text *text,
                                      wanted - text->length, &got, err);
     text->length += got;
     reading->events->bytes += got;
+    if (reading->watch.taken)
+        reading->watch.taken(reading->watch.context,
+                             reading->input.at - before);
     return status;
 }
 
@@ -146,7 +150,7 @@ static enum tp_status fill(struct worker *worker, bool *done,
     *done = reading->drained;
     if (*done)
         return TP_OK;
-    if (reading->stop && *reading->stop)
+    if (reading->watch.stop && *reading->watch.stop)
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     buffer->length = 0;
     worker->offset = reading->offset;
@@ -443,11 +447,12 @@ static enum tp_status read_input(struct reading *reading, struct tp_pool *pool,
 }
 
 enum tp_status tp_trace_read(const char *path, struct tp_pool *pool,
-                             const volatile sig_atomic_t *stop,
+                             const struct tp_trace_watch *watch,
                              struct tp_events *events, struct tp_error *err)
 {
-    struct reading reading = {
-        .events = events, .stop = stop, .piece = PIECE_BYTES};
+    struct reading reading = {.events = events, .piece = PIECE_BYTES};
+    if (watch)
+        reading.watch = *watch;
     enum tp_status status = tp_trace_input_open(&reading.input, path, err);
     if (status == TP_OK)
         status = read_input(&reading, pool, err);

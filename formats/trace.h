@@ -32,16 +32,25 @@ bool tp_trace_is_name(const char *path);
 void tp_trace_name_parts(const char *path, const char **worker,
                          size_t *length, int64_t *span);
 
+/* Who watches a reading; all-zero: nobody. */
+struct tp_trace_watch {
+    const volatile sig_atomic_t *stop; /* nonzero: TP_E_INTERRUPTED          */
+    /* Told how many more bytes of the file were taken, packed ones if it is
+     * packed; by several threads, but never by two at once. */
+    void (*taken)(void *context, uint64_t bytes);
+    void *context;
+};
+
 /*
  * Reads one trace into `events` (all-zero on entry; released by the caller,
  * also after a failure). Events are in the order of the file, whatever the
  * number of jobs. TP_E_UNSUPPORTED: JSON, but no trace of this kind (an NPU
  * trace_view.json, a JSON file without traceEvents); TP_E_DAMAGED: not JSON,
  * empty, or gzip that cannot be inflated at all; TP_E_IO, TP_E_MEMORY,
- * TP_E_INTERRUPTED after *stop (may be NULL).
+ * TP_E_INTERRUPTED. `watch` may be NULL.
  */
 enum tp_status tp_trace_read(const char *path, struct tp_pool *pool,
-                             const volatile sig_atomic_t *stop,
+                             const struct tp_trace_watch *watch,
                              struct tp_events *events, struct tp_error *err);
 
 /* As tp_trace_read, from memory; for tests and fuzzing. */

@@ -40,7 +40,7 @@ struct collector {
     struct file_result *results;
     pthread_mutex_t lock; /* guards everything below, and run->arena */
     struct tp_intern texts;
-    uint64_t files_done, bytes_done;
+    uint64_t files_done, bytes_done, bytes_all;
     struct tp_error fatal; /* out of memory: the run cannot go on */
 };
 
@@ -293,7 +293,7 @@ static void collect_one(void *context, size_t index, unsigned number)
     c->bytes_done += c->run->files.files[index].size;
     if (options->progress)
         options->progress(options->progress_context, c->files_done,
-                          c->run->files.count, c->bytes_done);
+                          c->run->files.count, c->bytes_done, c->bytes_all);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -484,6 +484,8 @@ enum tp_status tp_collect(struct tp_pool *pool,
     if (status != TP_OK)
         return status;
     struct collector c = {.options = options, .run = run};
+    for (size_t i = 0; i < run->files.count; i++)
+        c.bytes_all += run->files.files[i].size;
     pthread_mutex_init(&c.lock, NULL);
     status = run_jobs(&c, pool, err);
     collector_clear(&c, tp_pool_size(pool));

@@ -26,7 +26,7 @@ struct tp_collect_options {
     enum tp_dims_mode dims;            /* statistics by index             */
     /* Called now and then, never by two threads at once; may be NULL. */
     void (*progress)(void *context, uint64_t files_done, uint64_t files_all,
-                     uint64_t bytes_done);
+                     uint64_t bytes_done, uint64_t bytes_all);
     void *progress_context;
     const volatile sig_atomic_t *stop; /* nonzero: give up; may be NULL   */
 };

@@ -2,6 +2,7 @@
 #include "analyze/trace_run.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,9 @@ struct collector {
     struct tp_intern texts;
     const struct tp_found **files; /* those that are traces */
     size_t file_count;
+    uint64_t bytes_all;    /* of them                           */
+    pthread_mutex_t lock;  /* guards the next two               */
+    uint64_t files_done, bytes_done;
     size_t first;       /* file of slots[0] */
     struct slot *slots; /* of the batch     */
 };
@@ -158,6 +162,8 @@ static enum tp_status find_files(struct collector *c, struct tp_error *err)
         if (tp_trace_is_name(path) || is_named(c->options, path))
             c->files[c->file_count++] = &list->files[i];
     }
+    for (size_t i = 0; i < c->file_count; i++)
+        c->bytes_all += c->files[i]->size;
     return TP_OK;
 }
 
@@ -181,18 +187,38 @@ static uint64_t likely_bytes(const struct tp_found *file)
     return packed ? file->size * GZIP_RATIO : file->size;
 }
 
+/* Adds to what has been done and says so. */
+static void advance(struct collector *c, uint64_t files, uint64_t bytes)
+{
+    const struct tp_trace_options *options = c->options;
+    pthread_mutex_lock(&c->lock);
+    c->files_done += files;
+    c->bytes_done += bytes;
+    if (options->progress)
+        options->progress(options->progress_context, c->files_done,
+                          c->file_count, c->bytes_done, c->bytes_all);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void taken(void *context, uint64_t bytes)
+{
+    advance(context, 0, bytes);
+}
+
 static void run_slot(void *context, size_t i, unsigned worker)
 {
-    const struct collector *c = context;
+    struct collector *c = context;
+    const struct tp_trace_watch watch = {c->options->stop, taken, c};
     struct slot *slot = &c->slots[i];
     struct tp_trace *trace = &slot->trace;
     (void)worker;
     trace->path = c->files[c->first + i]->path;
-    slot->status = tp_trace_read(trace->path, c->pool, c->options->stop,
-                                 &trace->events, &slot->err);
+    slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,
+                                 &slot->err);
     if (slot->status == TP_OK && trace->events.count)
         slot->status = make_rows(trace, &slot->err);
     trace->rank = trace->events.rank;
+    advance(c, 1, 0);
 }
 
 /* What was put right is a note, what was lost a row of /skipped. */
@@ -327,9 +353,6 @@ static enum tp_status read_files(struct collector *c, struct tp_error *err)
             return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
         status = run_batch(c, &count, err);
         c->first += count;
-        if (options->progress)
-            options->progress(options->progress_context, c->first,
-                              c->file_count, c->run->bytes_read);
     }
     return status;
 }
@@ -351,6 +374,7 @@ enum tp_status tp_trace_collect(struct tp_pool *pool,
                                 struct tp_trace_run *run, struct tp_error *err)
 {
     struct collector c = {.options = options, .run = run, .pool = pool};
+    pthread_mutex_init(&c.lock, NULL);
     run->limits = options->limits;
     enum tp_status status = find_files(&c, err);
     if (status == TP_OK)
@@ -359,6 +383,7 @@ enum tp_status tp_trace_collect(struct tp_pool *pool,
         status = read_files(&c, err);
     if (status == TP_OK)
         status = tp_trace_run_finish(run, err);
+    pthread_mutex_destroy(&c.lock);
     tp_intern_clear(&c.texts);
     free(c.files);
     return status;

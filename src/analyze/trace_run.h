@@ -14,9 +14,10 @@ struct tp_trace_options {
     const char *const *roots; /* files and directories                     */
     size_t root_count;
     struct tp_trace_limits limits;
-    /* Called now and then from the thread that reads; may be NULL. */
+    /* Called for every piece that is read, never by two threads at once; may
+     * be NULL. Bytes are those of the files. */
     void (*progress)(void *context, uint64_t files_done, uint64_t files_all,
-                     uint64_t bytes_done);
+                     uint64_t bytes_done, uint64_t bytes_all);
     void *progress_context;
     const volatile sig_atomic_t *stop;
 };

@@ -132,7 +132,7 @@ void tp_progress_start(struct tp_progress *progress,
 }
 
 void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,
-                        uint64_t bytes_done)
+                        uint64_t bytes_done, uint64_t bytes_all)
 {
     enum { WAIT = 1 };               /* seconds before the first line  */
     static const double every = 0.2; /* seconds between updates    */
@@ -143,9 +143,10 @@ void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,
     if (time - progress->started < WAIT || time - progress->updated < every)
         return;
     double seconds = time - progress->started;
-    fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " files, %.2f GB, %.2f GB/s ",
+    fprintf(stderr,
+            "\r%" PRIu64 " of %" PRIu64 " files, %.2f of %.2f GB, %.2f GB/s ",
             files_done, files_all, (double)bytes_done * 1e-9,
-            (double)bytes_done * 1e-9 / seconds);
+            (double)bytes_all * 1e-9, (double)bytes_done * 1e-9 / seconds);
     progress->updated = time;
     progress->shown = true;
 }

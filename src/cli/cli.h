@@ -79,7 +79,7 @@ void tp_progress_start(struct tp_progress *progress,
                        const struct tp_options *options);
 /* Matches tp_collect_options.progress; `context` is a tp_progress. */
 void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,
-                        uint64_t bytes_done);
+                        uint64_t bytes_done, uint64_t bytes_all);
 /* Removes the line. */
 void tp_progress_end(struct tp_progress *progress);
 
