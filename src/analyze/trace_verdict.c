@@ -114,7 +114,7 @@ static enum verdict pick(const struct tp_trace *trace,
     enum verdict best = NO_LIMIT;
     *share = 1;
     if (trace->facts.device_events == 0)
-        return CPU_ONLY;
+        return trace->events.truncated_at < 0 ? CPU_ONLY : UNKNOWN;
     if (is_unknown(trace, limits))
         return UNKNOWN;
     /* A GPU that only waits for others, or for data, is busy, too. */
@@ -198,6 +198,9 @@ static const char *describe_unknown(struct tp_trace_run *run,
                                     const struct tp_trace *trace)
 {
     const double busy = 100 * trace->idle.busy;
+    if (trace->facts.device_events == 0)
+        return "there are no device events, so nothing can be said about a "
+               "GPU";
     if (!(trace->idle.window_us > 0))
         return "all that the GPU did lasts no time at all, so there are no "
                "shares of it";

@@ -224,6 +224,24 @@ static void add_findings(const struct tp_trace_run *run, bool all, bool color,
 
 enum { LABEL = 24 };
 
+/* A column; what is not known is a dash. */
+static void add_cell(struct tp_text *text, int width, int digits, double value)
+{
+    if (isnan(value))
+        tp_text_add(text, " %*s", width, "-");
+    else
+        tp_text_add(text, " %*.*f", width, digits, value);
+}
+
+static bool has_window(const struct tp_trace_run *run)
+{
+    for (size_t i = 0; i < run->trace_count; i++) {
+        if (run->traces[i].idle.window_us > 0)
+            return true;
+    }
+    return false;
+}
+
 static void add_idle(const struct tp_trace_run *run, size_t most,
                      struct tp_text *text)
 {
@@ -420,9 +438,10 @@ static void add_copies(const struct tp_trace_run *run, struct tp_text *text)
             any = true;
             tp_text_add(text, "  ");
             add_label(run, i, LABEL, text);
-            tp_text_add(text, " %8" PRId64 " %12.3f %12.1f %10.3f %12.1f  ",
-                        row->count, (double)row->bytes / 1e6, row->total_us,
-                        row->bandwidth_gbps, row->call_us);
+            tp_text_add(text, " %8" PRId64 " %12.3f %12.1f", row->count,
+                        (double)row->bytes / 1e6, row->total_us);
+            add_cell(text, 10, 3, row->bandwidth_gbps);
+            tp_text_add(text, " %12.1f  ", row->call_us);
             tp_text_printable(text, row->kind);
             tp_text_add(text, "\n");
         }
@@ -466,17 +485,19 @@ static void add_memory(const struct tp_trace_run *run, struct tp_text *text)
                             "%8s %8s\n",
                             LABEL, "trace", "device", "allocs", "allocs/step",
                             "GB/step", "peak GB", "reserved GB", "turnover",
-                            "short %%");
+                            "short %");
             any = true;
             tp_text_add(text, "  ");
             add_label(run, i, LABEL, text);
-            tp_text_add(
-                text,
-                " %-8s %10" PRId64 " %12.1f %12.4f %12.4f %12.4f %8.1f %8.1f\n",
-                row->device, row->allocations, row->allocations_per_step,
-                row->allocated_per_step_b / 1e9, row->peak_allocated_b / 1e9,
-                row->peak_reserved_b / 1e9, row->turnover,
-                100 * row->short_lived);
+            tp_text_add(text, " %-8s %10" PRId64, row->device,
+                        row->allocations);
+            add_cell(text, 12, 1, row->allocations_per_step);
+            add_cell(text, 12, 4, row->allocated_per_step_b / 1e9);
+            add_cell(text, 12, 4, row->peak_allocated_b / 1e9);
+            add_cell(text, 12, 4, row->peak_reserved_b / 1e9);
+            add_cell(text, 8, 1, row->turnover);
+            add_cell(text, 8, 1, 100 * row->short_lived);
+            tp_text_add(text, "\n");
         }
     }
     if (any)
@@ -500,10 +521,13 @@ static void add_collectives(const struct tp_trace_run *run,
             any = true;
             tp_text_add(text, "  ");
             add_label(run, i, LABEL, text);
-            tp_text_add(
-                text, " %8" PRId64 " %12.3f %12.1f %12.1f %10.1f %8.2f  ",
-                row->count, row->bytes < 0 ? NAN : (double)row->bytes / 1e6,
-                row->total_us, row->exposed_us, row->max_us, row->bus_gbps);
+            tp_text_add(text, " %8" PRId64, row->count);
+            add_cell(text, 12, 3,
+                     row->bytes < 0 ? NAN : (double)row->bytes / 1e6);
+            tp_text_add(text, " %12.1f %12.1f %10.1f", row->total_us,
+                        row->exposed_us, row->max_us);
+            add_cell(text, 8, 2, row->bus_gbps);
+            tp_text_add(text, "  ");
             tp_text_printable(text,
                               *row->collective ? row->collective : row->kernel);
             tp_text_add(text, "%s", *row->dtype ? " " : "");
@@ -562,7 +586,7 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
     add_verdict(run, color, text);
     add_metrics(run, text);
     add_findings(run, most == 0, color, text);
-    if (device)
+    if (device && has_window(run))
         add_idle(run, most, text);
     add_ranks(run, most, text);
     add_steps(run, most, text);

@@ -584,6 +584,7 @@ Test(trace_verdict, cut_before_the_device)
     run.traces[0].events.truncated_at = 1000;
     finish(&run);
     cr_expect(has_note(&run, "not seen before the cut: device events"));
+    cr_expect_str_eq(run.verdict.id, "unknown");
     cr_expect(!has_note(&run, "was off"));
     free(run.verdicts);
     run.verdicts = NULL;
@@ -593,6 +594,7 @@ Test(trace_verdict, cut_before_the_device)
     run.ranks.count = 0;
     cr_assert_eq(tp_trace_run_finish(&run, &err), TP_OK);
     cr_expect(has_note(&run, "CUDA was off"));
+    cr_expect_str_eq(run.verdict.id, "CPU only");
     tp_trace_run_clear(&run);
 }
 
