@@ -13,8 +13,8 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
                          "device events: with fewer, and no steps, nothing is "
                          "GPU-bound",
                          "the window is then what they span, and busy by "
-                         "construction; the smallest public training step has "
-                         "30"},
+                         "construction; public traces without steps have one, "
+                         "or 98 and more"},
     [TP_TRACE_ALLOC] = {"alloc", 5, "%",
                         "GPU idle behind driver allocations, of the window",
                         "public traces: 0 in every warm one, 52 in a cold "

@@ -71,7 +71,7 @@ struct cause {
 /*
  * Driver allocations that are no start-up: some lie in steady steps or,
  * without steps, a quarter of their time after half of the device's work; in
- * a start-up that was recorded as a whole that is 4 %.
+ * a start-up that was recorded as a whole that is 3 %.
  */
 bool tp_trace_keeps_allocating(const struct tp_trace *trace)
 {
