@@ -309,19 +309,23 @@ static size_t point_at(const struct tp_series_set *set,
     return low;
 }
 
-bool tp_alarm_upstream(const struct tp_monitor *monitor, size_t a, size_t b)
+/* The saver's counter in an iteration; -1: none. */
+static int64_t counter_at(const struct tp_series_set *set,
+                          const struct tp_run_series *series, int64_t iteration)
 {
-    const struct tp_series_set *set = &monitor->series;
-    const struct tp_run_series *first = tp_alarm_series(monitor, a),
-                               *next = tp_alarm_series(monitor, b);
-    const struct tp_alarm *alarm = &monitor->alarms[b];
-    size_t i = point_at(set, first, alarm->iteration);
-    int64_t counters[2] = {-1, counter_of(set, next, alarm->point)};
-    if (i < first->count && tp_series_at(set, first)[i] == alarm->iteration)
-        counters[0] = counter_of(set, first, i);
-    if (counters[0] >= 0 && counters[1] >= 0)
-        return counters[0] < counters[1];
-    return compare_flow(first, next) < 0;
+    size_t i = point_at(set, series, iteration);
+    return i < series->count && tp_series_at(set, series)[i] == iteration
+               ? counter_of(set, series, i)
+               : -1;
+}
+
+bool tp_series_upstream(const struct tp_series_set *set,
+                        const struct tp_run_series *a,
+                        const struct tp_run_series *b, int64_t iteration)
+{
+    int64_t first = counter_at(set, a, iteration),
+            next = counter_at(set, b, iteration);
+    return first >= 0 && next >= 0 ? first < next : compare_flow(a, b) < 0;
 }
 
 bool tp_alarm_moved(const struct tp_monitor *monitor,

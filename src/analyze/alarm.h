@@ -20,9 +20,10 @@ const struct tp_run_series *tp_alarm_series(const struct tp_monitor *monitor,
 /* Whether it is a tensor's, not a sum's over several tensors. */
 bool tp_alarm_of_tensor(const struct tp_monitor *monitor, size_t alarm);
 
-/* Whether the tensor of `a` comes before that of `b`, on the same rank, within
- * the iteration of `b`. */
-bool tp_alarm_upstream(const struct tp_monitor *monitor, size_t a, size_t b);
+/* Whether one tensor comes before another of its rank in an iteration. */
+bool tp_series_upstream(const struct tp_series_set *set,
+                        const struct tp_run_series *a,
+                        const struct tp_run_series *b, int64_t iteration);
 
 /* Whether another rank, from its last point before the alarm to the one there
  * or the next, moved half as far in the same direction, though perhaps not

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The axes whose indices lie furthest apart. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,26 +16,24 @@ struct wide {
     const struct tp_dim_axis *axis;
 };
 
-static bool same_tensor(const struct wide *a, const struct wide *b)
+static bool same_place(const struct wide *a, const struct wide *b)
 {
     return a->axis->axis == b->axis->axis &&
-           a->row->ordinal == b->row->ordinal &&
            !strcmp(a->row->path, b->row->path) && tp_same_place(a->row, b->row);
 }
 
-/* Puts a candidate among the chosen, one for each tensor of the model, by
+/* Puts a candidate among the chosen, one for each place of the model, by
  * falling ratio; of equal ones the first row stays. */
 static void choose(struct wide chosen[AXES], size_t *count,
                    const struct wide *candidate)
 {
     size_t at = 0;
     for (size_t i = 0; i < *count; i++) {
-        if (!same_tensor(&chosen[i], candidate))
+        if (!same_place(&chosen[i], candidate))
             continue;
         if (chosen[i].axis->ratio >= candidate->axis->ratio)
             return;
-        memmove(&chosen[i], &chosen[i + 1],
-                (*count - i - 1) * sizeof *chosen);
+        memmove(&chosen[i], &chosen[i + 1], (*count - i - 1) * sizeof *chosen);
         (*count)--;
         break;
     }
@@ -78,21 +77,28 @@ static size_t shown_indices(const struct tp_dim_axis *axis,
     return n;
 }
 
+static const char *number_of(struct tp_fig *fig, const char *name,
+                             int64_t number)
+{
+    return number < 0 ? "" : tp_fig_text(fig, "%s%" PRId64, name, number);
+}
+
 static const char *title_of(struct tp_fig *fig, const struct wide *wide)
 {
     const struct tp_label *label = &wide->row->label;
-    const char *layer =
-        label->layer_idx < 0
-            ? ""
-            : tp_fig_text(fig, " L%lld", (long long)label->layer_idx);
-    const char *name = label->tensor_name[0] ? label->tensor_name
-                       : wide->row->path[0]  ? wide->row->path
-                                             : "tensor";
+    const char *layer = number_of(fig, " L", label->layer_idx);
+    const char *name = label->operation[0] && label->tensor_name[0]
+                           ? label->tensor_name
+                       : wide->row->path[0] ? wide->row->path
+                                            : "tensor";
     const char *pass = !strcmp(label->operation, "backward") ? " grad" : "";
     double ratio = wide->axis->ratio;
-    return tp_fig_text(fig, ratio < 1024 ? "%s%s%s %s axis %d: 1 : %.0f"
-                                         : "%s%s%s %s axis %d: 1 : 2^%.0f",
-                       label->quant_type, layer, pass, name, wide->axis->axis,
+    return tp_fig_text(fig,
+                       ratio < 1024 ? "%s%s%s %s%s%s, 1 : %.0f"
+                                    : "%s%s%s %s%s%s, 1 : 2^%.0f",
+                       label->quant_type, layer, pass, name,
+                       number_of(fig, " rank ", label->rank),
+                       number_of(fig, " it. ", label->iteration),
                        ratio < 1024 ? ratio : log2(ratio));
 }
 
@@ -107,9 +113,9 @@ static void wide_panel(struct tp_fig *fig, const struct wide *wide)
     if (fig->failed || n < 2)
         return;
     for (size_t i = 0; i < n; i++) {
-        tics[i] = (struct tp_tic){
-            (double)i,
-            tp_fig_text(fig, "index %lld", (long long)shown[i]->index)};
+        tics[i] =
+            (struct tp_tic){(double)i, tp_fig_text(fig, "index %lld",
+                                                   (long long)shown[i]->index)};
         values[2 * i] = (double)i;
         values[2 * i + 1] = tp_dim_abs_max(shown[i]);
     }
@@ -118,7 +124,8 @@ static void wide_panel(struct tp_fig *fig, const struct wide *wide)
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
         .title = title_of(fig, wide),
-        .x = {.label = "abs_max of the index [value]",
+        .x = {.label = tp_fig_text(fig, "abs_max by index of axis %d [value]",
+                                   wide->axis->axis),
               .scale = TP_SCALE_LOG2},
         .y = {.scale = TP_SCALE_ROWS, .tics = tics, .tic_count = n},
         .series = series,

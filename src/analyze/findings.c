@@ -107,7 +107,8 @@ enum tp_status tp_finding_add(const struct tp_rule_input *input,
                                     .deviation = NAN,
                                     .evidence = "",
                                     .suggestion = "",
-                                    .file = row->file};
+                                    .file = row->file,
+                                    .path = row->path};
     return TP_OK;
 }
 

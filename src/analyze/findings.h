@@ -35,7 +35,7 @@ struct tp_finding {
     double value, baseline, spread, deviation;
     const char *evidence, *suggestion;
     int64_t consequences; /* tensors that only follow from this one   */
-    const char *file;
+    const char *file, *path; /* path: inside the file                    */
 };
 
 struct tp_findings {

@@ -30,6 +30,14 @@ static bool same_run(const struct tp_monitor *monitor, size_t a, size_t b)
                                   tp_alarm_series(monitor, b)) == 0;
 }
 
+/* Whether alarm `a` is of a tensor before that of `b`, when that happens. */
+static bool is_upstream(const struct tp_monitor *monitor, size_t a, size_t b)
+{
+    return tp_series_upstream(&monitor->series, tp_alarm_series(monitor, a),
+                              tp_alarm_series(monitor, b),
+                              monitor->alarms[b].iteration);
+}
+
 static int64_t rank_of(const struct tp_monitor *monitor, size_t alarm)
 {
     return tp_alarm_series(monitor, alarm)->label.rank;
@@ -194,8 +202,8 @@ static enum tp_status advance(struct spreading *s, size_t alarm,
     }
     front->newest = its->iteration;
     int64_t last = monitor->alarms[front->lasting].last;
-    if (its->last > last || (its->last == last &&
-                             tp_alarm_upstream(monitor, alarm, front->lasting)))
+    if (its->last > last ||
+        (its->last == last && is_upstream(monitor, alarm, front->lasting)))
         front->lasting = alarm;
     return TP_OK;
 }
@@ -240,7 +248,7 @@ static bool may_follow(const struct spreading *s, size_t alarm)
     const struct front *front = find_front(s, rank_of(monitor, alarm));
     if (front && (front->newest == its->iteration ||
                   (monitor->alarms[front->lasting].last >= its->iteration &&
-                   tp_alarm_upstream(monitor, front->lasting, alarm))))
+                   is_upstream(monitor, front->lasting, alarm))))
         return true;
     return s->learnt < its->iteration && !has_healthy_peer(monitor, its);
 }

@@ -22,7 +22,7 @@ struct quant_row {
      offsetof(structure, metrics.saturated_block_ratio)},                   \
     {"sqnr_db", "dB", TP_COLUMN_REAL, offsetof(structure, metrics.sqnr_db)}, \
     {"mse", "input^2", TP_COLUMN_REAL, offsetof(structure, metrics.mse)},   \
-    {"max_abs_error", "input", TP_COLUMN_REAL,                              \
+    {"max_abs_error", "value", TP_COLUMN_REAL,                              \
      offsetof(structure, metrics.max_abs_error)},                           \
     {"mean_rel_error", "1", TP_COLUMN_REAL,                                 \
      offsetof(structure, metrics.mean_rel_error)},                          \

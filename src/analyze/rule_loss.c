@@ -111,21 +111,40 @@ static const struct loss overflow = {"total_overflow_ratio", overflow_ratio,
 static const struct loss underflow = {"underflow_ratio", underflow_ratio, 0.10,
                                       0.01, suggest_underflow};
 
+/* A block's own scale keeps what saturates within an eighth of its value
+ * (448 of less than 512 in E4M3), so it never counts as lost. */
+static bool is_bounded(const struct loss *loss, const struct tp_row *row)
+{
+    const struct tp_number *format = tp_number_by_id(row->target_format);
+    return loss == &overflow && format && format->kind != TP_NUMBER_ELEMENT &&
+           row->counts.pos_inf + row->counts.neg_inf == 0;
+}
+
 /* The rows of one place that lose more than a limit. */
 struct losers {
     const struct tp_row *worst, *earliest;
     uint64_t count;
 };
 
+/* What is looked for among the rows of a place. */
+struct search {
+    const struct loss *loss;
+    bool bounded;
+    double limit;
+};
+
 static struct losers find_losers(const struct tp_rule_input *input,
-                                 const struct loss *loss, const size_t span[2],
-                                 double limit)
+                                 const struct search *search,
+                                 const size_t span[2])
 {
+    const struct loss *loss = search->loss;
     struct losers found = {NULL, NULL, 0};
     for (size_t i = span[0]; i < span[1]; i++) {
         const struct tp_row *row = input->rows[i];
         double ratio = loss->ratio(row);
-        if (!(ratio > limit) || tp_row_excused(input->run, row))
+        if (!(ratio > search->limit) ||
+            is_bounded(loss, row) != search->bounded ||
+            tp_row_excused(input->run, row))
             continue;
         found.count++;
         if (!found.worst || ratio > loss->ratio(found.worst))
@@ -135,15 +154,6 @@ static struct losers find_losers(const struct tp_rule_input *input,
             found.earliest = row;
     }
     return found;
-}
-
-/* A block's own scale keeps what saturates within an eighth of its value
- * (448 of less than 512 in E4M3), so it never counts as lost. */
-static bool is_bounded(const struct loss *loss, const struct tp_row *row)
-{
-    const struct tp_number *format = tp_number_by_id(row->target_format);
-    return loss == &overflow && format && format->kind != TP_NUMBER_ELEMENT &&
-           row->counts.pos_inf + row->counts.neg_inf == 0;
 }
 
 static void describe(const struct tp_rule_input *input, const struct loss *loss,
@@ -170,16 +180,22 @@ static void describe(const struct tp_rule_input *input, const struct loss *loss,
     tp_text_clear(&where);
 }
 
-/* What is said of rows [span[0], span[1]) of one place. */
+/* What is said of rows [span[0], span[1]) of one place, of those whose loss is
+ * bounded or of the others: they have different causes. */
 static enum tp_status judge(const struct tp_rule_input *input,
-                            const struct tp_rule *rule, const struct loss *loss,
-                            const size_t span[2], struct tp_error *err)
+                            const struct tp_rule *rule,
+                            const struct search *which, const size_t span[2],
+                            struct tp_error *err)
 {
-    enum tp_severity level = TP_SEVERITY_MEDIUM;
-    struct losers losers = find_losers(input, loss, span, loss->medium);
-    if (!losers.worst || is_bounded(loss, losers.worst)) {
+    struct search search = *which;
+    enum tp_severity level =
+        which->bounded ? TP_SEVERITY_LOW : TP_SEVERITY_MEDIUM;
+    search.limit = which->bounded ? which->loss->low : which->loss->medium;
+    struct losers losers = find_losers(input, &search, span);
+    if (!losers.worst && !which->bounded) {
         level = TP_SEVERITY_LOW;
-        losers = find_losers(input, loss, span, loss->low);
+        search.limit = which->loss->low;
+        losers = find_losers(input, &search, span);
     }
     if (!losers.worst)
         return TP_OK;
@@ -188,7 +204,7 @@ static enum tp_status judge(const struct tp_rule_input *input,
         tp_finding_add(input, rule, losers.worst, &finding, err);
     if (status == TP_OK) {
         finding->level = level;
-        describe(input, loss, &losers, span[1] - span[0], finding);
+        describe(input, which->loss, &losers, span[1] - span[0], finding);
     }
     return status;
 }
@@ -204,7 +220,10 @@ static enum tp_status apply(const struct tp_rule_input *input,
              end < count && tp_same_place(input->rows[i], input->rows[end]);)
             end++;
         const size_t span[2] = {i, end};
-        status = judge(input, rule, loss, span, err);
+        for (int bounded = 0; bounded < 2 && status == TP_OK; bounded++) {
+            const struct search search = {.loss = loss, .bounded = bounded};
+            status = judge(input, rule, &search, span, err);
+        }
     }
     return status;
 }

@@ -12,6 +12,7 @@
 
 #include "analyze/findings.h"
 #include "analyze/incident.h"
+#include "base/text.h"
 
 static uint64_t infinities(const struct tp_row *row)
 {
@@ -85,15 +86,24 @@ static void describe(const struct tp_rule_input *input,
     finding->metric = "nan+inf";
     finding->value = (double)(row->counts.nan + infinities(row));
     finding->excess = finding->value;
-    finding->evidence = tp_finding_text(
-        input,
-        "%" PRIu64 " NaN and %" PRIu64 " Inf among %" PRIu64
-        " elements; %" PRId64 " other tensors of this rank follow",
-        row->counts.nan, infinities(row), row->counts.numel,
-        finding->consequences);
+    struct tp_text text = {0};
+    bool dated = row->label.iteration >= 0;
+    tp_text_add(
+        &text, "%" PRIu64 " NaN and %" PRIu64 " Inf among %" PRIu64 " elements",
+        row->counts.nan, infinities(row), row->counts.numel);
+    if (finding->consequences)
+        tp_text_add(&text, "; %" PRId64 " other tensor%s %s",
+                    finding->consequences,
+                    finding->consequences == 1 ? "" : "s",
+                    dated ? "of this rank follow" : "of these files with any");
+    finding->evidence = tp_finding_text(input, "%s", tp_text_get(&text));
+    tp_text_clear(&text);
     finding->suggestion =
-        "look at this operation's inputs in the iteration before: their "
-        "amax against the largest finite value, and zero denominators";
+        dated ? "look at this operation's inputs in the iteration before: "
+                "their amax against the largest finite value, and zero "
+                "denominators"
+              : "no iteration is known, so nothing tells what came first: "
+                "compare with an earlier file of this tensor";
 }
 
 enum tp_status tp_rule_nonfinite(const struct tp_rule_input *input,

@@ -63,25 +63,22 @@ static enum tp_severity level_of(const struct story *s)
 }
 
 /* How far off at the onset and, where that is clearly more, at the worst point.
- * A drift begins within its own spread, so there only the latter says much. */
+ * What grows slowly begins within its own spread: there the latter counts. */
 static void add_deviation(const struct story *s, struct tp_text *text)
 {
     const struct tp_alarm *alarm = s->alarm;
     const struct tp_baseline_options *options = &s->input->run->monitor.options;
     bool log = s->metric->scale == TP_BASELINE_LOG && !options->online;
+    const char *of = log ? " of its logarithm" : "";
     bool more = isfinite(alarm->worst) && alarm->worst > 1.5 * alarm->deviation;
-    tp_text_add(text, ", spread %.2g: a %s", alarm->spread,
+    tp_text_add(text, ", spread %.2g: a %s by ", alarm->spread,
                 tp_change_name(alarm->kind));
-    if (!is_drift(s) || alarm->deviation >= options->sigma || !more)
-        tp_text_add(text, " by %.3g%s", alarm->deviation, more ? "" : " sigma");
-    if (more)
-        tp_text_add(text, "%s %.3g sigma later",
-                    is_drift(s) && alarm->deviation < options->sigma
-                        ? " that reaches"
-                        : ", up to",
-                    alarm->worst);
-    if (log)
-        tp_text_add(text, " of its logarithm");
+    if (more && alarm->deviation < options->sigma)
+        tp_text_add(text, "up to %.3g sigma%s", alarm->worst, of);
+    else
+        tp_text_add(text, "%.3g sigma%s", alarm->deviation, of);
+    if (more && alarm->deviation >= options->sigma)
+        tp_text_add(text, ", later by %.3g", alarm->worst);
 }
 
 static void add_change(const struct story *s, const struct tp_row *row,
@@ -203,6 +200,67 @@ static void add_followers(const struct story *s, struct tp_text *text)
     tp_text_add(text, ", until iteration %" PRId64, incident->to);
 }
 
+/* Whether a tensor before the origin has Inf, too, then and always: it may be a
+ * mask, or where the NaN comes from. */
+static bool has_old_infinity(const struct story *s, size_t index)
+{
+    const struct tp_monitor *monitor = &s->input->run->monitor;
+    const struct tp_series_set *set = &monitor->series;
+    const struct tp_run_series *series = &set->series[index];
+    const int64_t *at = tp_series_at(set, series);
+    size_t i = 0, count;
+    if (series->kind != TP_SERIES_TENSOR || series == s->series ||
+        monitor->alarm_of[index] != TP_NONE ||
+        series->label.rank != s->series->label.rank ||
+        tp_series_compare_runs(series, s->series) != 0)
+        return false;
+    while (i < series->count && at[i] < s->alarm->iteration)
+        i++;
+    if (i == series->count || at[i] != s->alarm->iteration)
+        return false;
+    const struct tp_row *const *rows = tp_series_rows(set, series, i, &count);
+    return bad_elements(rows[0]) > 0 &&
+           tp_series_upstream(set, series, s->series, at[i]);
+}
+
+static void add_tensor(const struct tp_label *label, struct tp_text *text)
+{
+    if (label->layer_idx >= 0)
+        tp_text_add(text, "L%" PRId64 " ", label->layer_idx);
+    tp_text_add(text, "%s %s %s %s", label->layer_type, label->operation,
+                label->phase, label->tensor_name);
+}
+
+/* The first of such tensors; NULL: none. */
+static const struct tp_run_series *find_old_infinity(const struct story *s,
+                                                     size_t *count)
+{
+    const struct tp_series_set *set = &s->input->run->monitor.series;
+    const struct tp_run_series *first = NULL;
+    *count = 0;
+    for (size_t i = 0; i < set->count && s->alarm->nonfinite; i++) {
+        const struct tp_run_series *series = &set->series[i];
+        if (!has_old_infinity(s, i))
+            continue;
+        ++*count;
+        if (!first ||
+            tp_series_upstream(set, series, first, s->alarm->iteration))
+            first = series;
+    }
+    return first;
+}
+
+static void add_old_infinities(const struct story *s, struct tp_text *text)
+{
+    size_t count;
+    const struct tp_run_series *first = find_old_infinity(s, &count);
+    if (!first)
+        return;
+    tp_text_add(text, "; %zu tensor%s before it always had Inf, the first ",
+                count, count == 1 ? "" : "s");
+    add_tensor(&first->label, text);
+}
+
 /* The first NaN or Inf that the incident led to. */
 static void add_first_nonfinite(const struct story *s, struct tp_text *text)
 {
@@ -216,10 +274,7 @@ static void add_first_nonfinite(const struct story *s, struct tp_text *text)
             &monitor->series.series[alarm->series].label;
         tp_text_add(text, "; first NaN or Inf in iteration %" PRId64 ", ",
                     alarm->iteration);
-        if (label->layer_idx >= 0)
-            tp_text_add(text, "L%" PRId64 " ", label->layer_idx);
-        tp_text_add(text, "%s %s %s %s", label->layer_type, label->operation,
-                    label->phase, label->tensor_name);
+        add_tensor(label, text);
         return;
     }
 }
@@ -230,6 +285,7 @@ static const char *evidence_of(const struct story *s, const struct tp_row *row)
     add_change(s, row, &text);
     if (s->alarm->iteration - s->alarm->after > 1 && s->alarm->point > 0)
         tp_text_add(&text, "; began after iteration %" PRId64, s->alarm->after);
+    add_old_infinities(s, &text);
     add_ranks(s, &text);
     add_followers(s, &text);
     if (tp_incident_followed(s->incident))
@@ -266,6 +322,13 @@ static const char *suggestion_of(const struct story *s)
             s->input,
             "look at the optimiser step before this iteration, and compare "
             "the weight with a checkpoint%s",
+            ranks);
+    size_t count;
+    if (find_old_infinity(s, &count))
+        return tp_finding_text(
+            s->input,
+            "unless the Inf before it is a mask, it is the cause: look at the "
+            "operation that makes the first tensor with one%s",
             ranks);
     return tp_finding_text(
         s->input,

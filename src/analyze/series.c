@@ -113,19 +113,19 @@ static double of_divergence(const struct tp_series_set *set,
 #define TENSOR TP_SERIES_TENSOR
 
 const struct tp_series_metric tp_series_metrics[TP_SERIES_METRICS] = {
-    {"l2_norm", "input", TENSOR, LOG, false, l2_norm, ulp},
-    {"abs_max", "input", TENSOR, LOG, false, abs_max, ulp},
-    {"mean", "input", TENSOR, LINEAR, false, mean, of_mean},
-    {"std", "input", TENSOR, LOG, false, deviation, ulp},
+    {"l2_norm", "value", TENSOR, LOG, false, l2_norm, ulp},
+    {"abs_max", "value", TENSOR, LOG, false, abs_max, ulp},
+    {"mean", "value", TENSOR, LINEAR, false, mean, of_mean},
+    {"std", "value", TENSOR, LOG, false, deviation, ulp},
     {"overflow_ratio", "1", TENSOR, RATIO, true, overflow, of_share},
     {"underflow_ratio", "1", TENSOR, RATIO, true, underflow, of_share},
     {"nan+inf", "1", TENSOR, LINEAR, true, nonfinite, of_count},
     {"zero_ratio", "1", TENSOR, RATIO, false, zeros, of_share},
     {"distortion", "1", TENSOR, LOG, true, distortion, of_noise},
     {"drift", "bit", TENSOR, RATIO, true, NULL, of_divergence},
-    {"layer_grad_norm", "input", TP_SERIES_LAYER, LOG, false, NULL, ulp},
+    {"layer_grad_norm", "value", TP_SERIES_LAYER, LOG, false, NULL, ulp},
     {"layer_grad_ratio", "1", TP_SERIES_LAYER, LOG, false, NULL, ulp},
-    {"grad_norm", "input", TP_SERIES_MODEL, LOG, false, NULL, ulp},
+    {"grad_norm", "value", TP_SERIES_MODEL, LOG, false, NULL, ulp},
 };
 
 size_t tp_series_metric_by_name(const char *name)

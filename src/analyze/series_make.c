@@ -251,6 +251,17 @@ static void measure(const struct tp_row *const *rows, size_t count, size_t cast,
     point->numbers.l2_norm /= sqrt((double)count);
 }
 
+/* Of finite elements a norm may be beyond float64: then it is not known, which
+ * is no fault of the tensor. */
+static double value_of(const struct tp_series_metric *metric,
+                       const struct tp_series_point *point)
+{
+    const struct tp_counts *counts = &point->counts;
+    double value = metric->value ? metric->value(point) : NAN;
+    bool finite = !counts->nan && !counts->pos_inf && !counts->neg_inf;
+    return finite && isinf(value) ? NAN : value;
+}
+
 static void fill_tensor(struct maker *m, struct tp_run_series *series)
 {
     const struct tp_quant_plan *plan = &m->run->quant.plan;
@@ -264,19 +275,16 @@ static void fill_tensor(struct maker *m, struct tp_run_series *series)
         measure(rows, count, cast < plan->count ? cast : SIZE_MAX, &point);
         if (point.counts.values < series->numel)
             series->numel = point.counts.values;
-        for (size_t k = 0; k < series->metric_count; k++) {
-            size_t metric = series->metric + k;
-            tp_series_values(m->set, series, metric)[i] =
-                tp_series_metrics[metric].value
-                    ? tp_series_metrics[metric].value(&point)
-                    : NAN;
-        }
+        for (size_t k = 0; k < series->metric_count; k++)
+            tp_series_values(m->set, series, series->metric + k)[i] =
+                value_of(&tp_series_metrics[series->metric + k], &point);
     }
     if (series->numel == 0)
         series->numel = 1;
 }
 
-/* The norm over a point's rows; infinite with a NaN or Inf among them. */
+/* The norm over a point's rows; infinite with a NaN or Inf among them, NaN when
+ * it is beyond float64. */
 static double norm(const struct tp_row *const *rows, size_t count)
 {
     double sum = 0;
@@ -288,7 +296,7 @@ static double norm(const struct tp_row *const *rows, size_t count)
         if (!isnan(l2)) /* of an empty tensor */
             sum = hypot(sum, l2);
     }
-    return sum;
+    return isinf(sum) ? NAN : sum;
 }
 
 static int compare_sizes(const void *left, const void *right)
@@ -314,8 +322,10 @@ static enum tp_status usual_size(const struct maker *m,
     return TP_OK;
 }
 
-/* Norms of points with all of their tensors. Where one was lost, or saved
- * twice, there is none, since it would not be of the same thing. */
+/* Norms of points with all of their tensors. Where one was lost there is none,
+ * since it would not be of the same thing. An iteration that was saved several
+ * times, as after a restart, counts as the mean of its copies: like samples,
+ * each is a valid one. */
 static enum tp_status fill_norms(struct maker *m, struct tp_run_series *series)
 {
     const struct tp_series_set *set = m->set;
@@ -327,9 +337,10 @@ static enum tp_status fill_norms(struct maker *m, struct tp_run_series *series)
     for (size_t i = 0; i < series->count; i++) {
         size_t at = series->first + i;
         size_t rows = set->row_end[at] - set->row[at];
-        values[i] = rows != usual
-                        ? NAN
-                        : norm(m->gradients[series->kind] + set->row[at], rows);
+        const struct tp_row *const *first =
+            m->gradients[series->kind] + set->row[at];
+        double copies = (double)(rows / usual);
+        values[i] = rows % usual ? NAN : norm(first, rows) / sqrt(copies);
     }
     return TP_OK;
 }

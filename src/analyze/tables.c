@@ -54,8 +54,8 @@ static const struct tp_column group_labels[] = {
 
 static const struct tp_column bin_columns[] = {
     BIN("group", "1", COUNT, group),
-    BIN("lower", "input", REAL, lower),
-    BIN("upper", "input", REAL, upper),
+    BIN("lower", "value", REAL, lower),
+    BIN("upper", "value", REAL, upper),
     BIN("count", "1", COUNT, count),
 };
 
@@ -98,6 +98,7 @@ static const struct tp_column finding_columns[] = {
     FINDING("suggestion", "", TEXT, suggestion),
     FINDING("consequences", "1", INTEGER, consequences),
     FINDING("file", "", TEXT, file),
+    FINDING("path", "", TEXT, path),
 };
 
 /* Labels first, then every row of the statistics table. */

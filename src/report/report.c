@@ -14,6 +14,7 @@
 /* The labels of a place as they are asked for by rows and findings. */
 struct place {
     const char *quant_type, *layer_type, *operation, *phase, *tensor_name;
+    const char *path; /* inside the file */
     int64_t layer_idx, ordinal, rank, iteration, sample_idx;
 };
 
@@ -40,7 +41,10 @@ static void add_place(const struct place *place, struct tp_text *text)
     add_word(text, place->operation);
     add_word(text, place->phase);
     add_word(text, place->tensor_name);
-    if (place->ordinal > 0)
+    if (!*place->layer_type && !*place->operation &&
+        strcmp(place->path, place->tensor_name) != 0)
+        add_word(text, place->path); /* no labels of a training dump */
+    else if (place->ordinal > 0)
         add_number(text, "#", place->ordinal);
     add_number(text, "rank ", place->rank);
     add_number(text, "iteration ", place->iteration);
@@ -52,8 +56,8 @@ void tp_report_place(const struct tp_row *row, struct tp_text *text)
     const struct tp_label *label = &row->label;
     const struct place place = {
         label->quant_type,  label->layer_type, label->operation, label->phase,
-        label->tensor_name, label->layer_idx,  row->ordinal,     label->rank,
-        label->iteration,   label->sample_idx};
+        label->tensor_name, row->path,         label->layer_idx, row->ordinal,
+        label->rank,        label->iteration,  label->sample_idx};
     add_place(&place, text);
 }
 
@@ -189,11 +193,17 @@ static const char *color_of(enum tp_severity level)
 
 static struct place place_of(const struct tp_finding *finding)
 {
-    return (struct place){finding->quant_type,  finding->layer_type,
-                          finding->operation,   finding->phase,
-                          finding->tensor_name, finding->layer_idx,
-                          finding->ordinal,     finding->rank,
-                          finding->iteration,   -1};
+    return (struct place){finding->quant_type,
+                          finding->layer_type,
+                          finding->operation,
+                          finding->phase,
+                          finding->tensor_name,
+                          finding->path,
+                          finding->layer_idx,
+                          finding->ordinal,
+                          finding->rank,
+                          finding->iteration,
+                          -1};
 }
 
 /* Findings of low severity that say the same of many places are told as one,

@@ -16,7 +16,7 @@
     }
 #define QUANTILE(name, index, text)                                          \
     {                                                                        \
-        name, "input", text, TP_STAT_REAL,                                   \
+        name, "value", text, TP_STAT_REAL,                                   \
             offsetof(struct tp_numbers, quantile) + (index) * sizeof(double) \
     }
 
@@ -27,14 +27,14 @@ const struct tp_stat tp_stats[] = {
     COUNT(neg_inf, "values that are minus infinity"),
     COUNT(zero, "values that are zero, of either sign"),
     COUNT(negative, "finite values below zero"),
-    REAL(min, "input", "smallest finite value"),
-    REAL(max, "input", "largest finite value"),
-    REAL(mean, "input", "mean of the finite values"),
-    REAL(std, "input", "unbiased standard deviation (n - 1)"),
-    REAL(abs_max, "input", "largest finite magnitude"),
-    REAL(abs_min_nonzero, "input", "smallest nonzero magnitude"),
-    REAL(l1_norm, "input", "sum of magnitudes"),
-    REAL(l2_norm, "input", "root of the sum of squares"),
+    REAL(min, "value", "smallest finite value"),
+    REAL(max, "value", "largest finite value"),
+    REAL(mean, "value", "mean of the finite values"),
+    REAL(std, "value", "unbiased standard deviation (n - 1)"),
+    REAL(abs_max, "value", "largest finite magnitude"),
+    REAL(abs_min_nonzero, "value", "smallest nonzero magnitude"),
+    REAL(l1_norm, "value", "sum of magnitudes"),
+    REAL(l2_norm, "value", "root of the sum of squares"),
     REAL(skewness, "1", "third standardised moment"),
     REAL(kurtosis, "1", "fourth standardised moment less 3 (excess)"),
     QUANTILE("q01", 0, "0.01 quantile, linear between order statistics"),

@@ -18,7 +18,7 @@ enum tp_stat_type { TP_STAT_INTEGER, TP_STAT_REAL };
 
 struct tp_stat {
     const char *name; /* column name: "numel", "q01"                      */
-    const char *unit; /* "1", or "input": the unit of the tensor's values */
+    const char *unit; /* "1", or "value": the unit of the tensor's values */
     const char *help; /* one line for `list stats`                        */
     enum tp_stat_type type;
     size_t offset;    /* INTEGER: of a uint64_t in struct tp_counts;

@@ -199,3 +199,50 @@ Test(findings, losses_are_one_per_place_worst_first)
     tp_findings_clear(&findings);
     tp_run_clear(&run);
 }
+
+/* Blocks that saturate, and Inf in one tensor of the same place, differ in what
+ * is to be done. */
+Test(findings, saturation_and_infinities_are_told_apart)
+{
+    struct tp_run run = {0};
+    struct tp_findings findings = {0};
+    add_series(&run, 0, 1, 6);
+    for (size_t i = 0; i < run.row_count; i++) {
+        run.rows[i].target_format = "mxfp8_e4m3";
+        run.rows[i].numbers.total_overflow_ratio = 0.05;
+    }
+    run.rows[3].numbers.total_overflow_ratio = 0.02;
+    run.rows[3].counts.pos_inf = 20;
+    for (size_t i = 0; i < 3; i++)
+        run.rows[i].counts.pos_inf = 1; /* a mask, so no incident */
+    for (size_t i = 0; i < 3; i++)
+        run.rows[i].numbers.total_overflow_ratio = 0;
+    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    cr_assert_eq(findings.count, 2);
+    cr_assert_eq(findings.rows[0].level, TP_SEVERITY_MEDIUM);
+    cr_assert_float_eq(findings.rows[0].value, 0.02, 1e-15);
+    cr_assert(strstr(findings.rows[0].suggestion, "infinite already"));
+    cr_assert_eq(findings.rows[1].level, TP_SEVERITY_LOW);
+    cr_assert(strstr(findings.rows[1].suggestion, "scale rule"));
+    tp_findings_clear(&findings);
+    tp_run_clear(&run);
+}
+
+/* Tensors of a plain file are told by their keys. */
+Test(findings, name_the_path_inside_a_file)
+{
+    struct tp_run run = {0};
+    struct tp_findings findings = {0};
+    for (int i = 0; i < 2; i++) {
+        struct tp_row *row = add_row(&run, "model.pth");
+        row->path = i ? "head.weight" : "body.weight";
+        row->counts.numel = row->counts.values = 4;
+        row->counts.nan = (uint64_t)i;
+    }
+    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    cr_assert_eq(findings.count, 1);
+    cr_assert_str_eq(findings.rows[0].path, "head.weight");
+    cr_assert_null(strstr(findings.rows[0].evidence, "0 other"));
+    tp_findings_clear(&findings);
+    tp_run_clear(&run);
+}

@@ -447,6 +447,28 @@ Test(incident, infinities_that_were_always_there_are_none)
     tp_run_clear(&run);
 }
 
+/* ... but it may be where a NaN comes from. */
+Test(incident, infinities_before_a_nan_are_named)
+{
+    struct tp_run run = {0};
+    struct tp_findings findings = {0};
+    add_tensors(&run, plain, 4);
+    for (size_t i = 0; i < run.row_count; i++) {
+        struct tp_row *row = &run.rows[i];
+        row->counts.pos_inf = row->label.counter == 11;
+        row->counts.nan = row->label.counter >= 12 ? 7 : 0;
+    }
+    begin(&run);
+    const struct tp_incident *incident = group(&run);
+    cr_assert_eq(run.monitor.incident_count, 1);
+    cr_assert(is_origin(&run, incident, &plain[2]));
+    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    cr_assert(strstr(findings.rows[0].evidence,
+                     "1 tensor before it always had Inf, the first L1 "));
+    tp_findings_clear(&findings);
+    tp_run_clear(&run);
+}
+
 Test(incident, runs_are_told_apart)
 {
     struct tp_run run = {0};

@@ -137,6 +137,37 @@ Test(series, gradients_by_layer_and_of_all_layers)
     tp_run_clear(&run);
 }
 
+/* Iteration 2 was saved twice, with gradients (3, 4) and (6, 8): the root mean
+ * square of their norms, as of two samples. */
+Test(series, an_iteration_saved_twice_is_the_mean_of_both)
+{
+    struct tp_run run = {0};
+    struct tp_series_set set = {0};
+    for (int64_t i = 0; i < 5; i++)
+        add_gradient(&run, i, 1, 3, 4);
+    add_gradient(&run, 2, 1, 6, 8);
+    cr_assert_eq(tp_run_number(&run, NULL), TP_OK);
+    cr_assert_eq(tp_series_make(&run, &set, NULL), TP_OK);
+    size_t model = set.count - 1;
+    cr_assert_float_eq(value(&set, model, "grad_norm", 1), 5, 1e-12);
+    cr_assert_float_eq(value(&set, model, "grad_norm", 2), sqrt(62.5), 1e-12);
+    tp_series_clear(&set);
+    tp_run_clear(&run);
+}
+
+/* The norm of finite float64 values may have no float64. */
+Test(series, a_norm_beyond_float64_is_no_fault)
+{
+    struct tp_run run = {0};
+    for (int64_t i = 0; i < 20; i++)
+        add_gradient(&run, i, 1, 1.7e308, 1.7e308);
+    for (size_t i = 0; i < run.row_count; i++)
+        run.rows[i].numbers.l2_norm = INFINITY;
+    cr_assert_eq(tp_monitor_make(&run, &retro, NULL, NULL), TP_OK);
+    cr_assert_eq(run.monitor.alarm_count, 0);
+    tp_run_clear(&run);
+}
+
 /*
  * Half of the values at 1, half at 4 in iterations 0 to 8; in the last one
  * all at 64. The norm tells, so the baseline is p = (1/2, 1/2, 0) and the last
@@ -245,6 +276,26 @@ Test(series, what_is_missing_is_said)
                              "that other ranks have, the first 0"));
     cr_assert(has_note(&run, "mxfp8 has one iteration only"));
     cr_assert_eq(run.note_count, 5);
+    tp_run_clear(&run);
+}
+
+Test(series, what_no_rank_has_and_what_is_there_twice_is_said)
+{
+    struct tp_run run = {0};
+    for (int64_t i = 0; i < 100; i += 10) {
+        if (i == 40 || i == 50)
+            continue;
+        add(&run, i, 1, 2);
+        add(&run, i, 1, 2)->label.layer_idx = 4;
+    }
+    add(&run, 70, 1, 2);
+    add(&run, 70, 1, 2)->label.layer_idx = 4;
+    cr_assert_eq(tp_monitor_make(&run, &retro, NULL, NULL), TP_OK);
+    cr_assert(has_note(&run, "hifp8 has 1 gap in its iterations, which are 10 "
+                             "apart otherwise, the first from 30 to 60"));
+    cr_assert(has_note(&run, "rank 0 of hifp8 has 1 iteration saved more than "
+                             "once, as after a restart, the first 70"));
+    cr_assert_eq(run.note_count, 2);
     tp_run_clear(&run);
 }
 
