@@ -40,7 +40,11 @@ enum tp_name_kind {
     TP_NAME_EMPTY_OP = 2048,    /* aten::empty*, resize_, new_*            */
     TP_NAME_SINGLE_TENSOR = 4096, /* optimizer kernels one tensor at a time*/
     TP_NAME_MOVES = 8192,       /* kernels that only move memory: dma_request*/
-    TP_NAME_COLLECTIVE = 16384  /* host ranges nccl:all_reduce, gloo:...   */
+    TP_NAME_COLLECTIVE = 16384, /* host ranges nccl:all_reduce, gloo:...   */
+    /* Ranges that are annotations in every trace: torch up to 1.11 has them
+     * as operators. */
+    TP_NAME_ANNOTATIONS =
+        TP_NAME_STEP | TP_NAME_DATALOADER | TP_NAME_OPTIMIZER
 };
 
 /* One ProfilerStep of the host. */
@@ -97,6 +101,32 @@ struct tp_kernel_row {
     int64_t count;
     double total_us, mean_us, min_us, max_us, std_us, share; /* of all */
     double mean_blocks_per_sm, mean_occupancy; /* NaN where not recorded */
+};
+
+/* /op_kernels: device work by the operator that started it.
+ * trace_op_kernels.c */
+struct tp_op_kernel_row {
+    const char *op;          /* innermost around the call; "": none        */
+    const char *kernel;
+    int64_t count;
+    double device_us, mean_us;
+    double launch_delay_us;  /* mean; start of op to start of the call     */
+    double runtime_delay_us; /* mean; start of the call to start of kernel */
+};
+
+/* /annotations: named ranges by name. trace_annotations.c */
+struct tp_annotation_row {
+    const char *name;
+    const char *where;       /* "host", "device"                           */
+    int64_t count;
+    double total_us, mean_us, max_us; /* of the ranges                     */
+    /* Device work started in host ranges, on their thread, once where ranges
+     * of one name are in each other; self: in no range inside. Of device
+     * ranges -1 and NaN.                                                  */
+    int64_t device_events;
+    double device_us;
+    int64_t self_device_events;
+    double self_device_us;
 };
 
 /* Bins of the kernel duration histogram: the first ends at 1 us, the rest are
@@ -276,6 +306,8 @@ struct tp_trace {
     struct tp_trace_index index;
     TP_ROWS(tp_op_row) ops;
     TP_ROWS(tp_kernel_row) kernels;
+    TP_ROWS(tp_op_kernel_row) op_kernels;
+    TP_ROWS(tp_annotation_row) annotations;
     TP_ROWS(tp_step_row) steps;
     TP_ROWS(tp_busy_row) busy;
     TP_ROWS(tp_launch_row) launches;

@@ -24,10 +24,6 @@
 #include "analyze/trace_names.h"
 #include "analyze/trace_order.h"
 
-enum {
-    NAMED_ANNOTATIONS = TP_NAME_STEP | TP_NAME_DATALOADER | TP_NAME_OPTIMIZER
-};
-
 /* What is being made, and the room to sort in. */
 struct making {
     const struct tp_events *events;
@@ -60,7 +56,7 @@ static bool is_operator(const struct making *making, uint32_t event)
 {
     const uint32_t name = making->events->name[event];
     return making->events->category[event] == TP_EVENT_CPU_OP &&
-           !(making->index->kinds[name] & NAMED_ANNOTATIONS);
+           !(making->index->kinds[name] & TP_NAME_ANNOTATIONS);
 }
 
 static int64_t end_of(const struct tp_events *events, uint32_t event)

@@ -26,6 +26,15 @@ enum tp_status tp_trace_ops(struct tp_trace *trace, struct tp_error *err);
  * median and the share of time in short kernels. */
 enum tp_status tp_trace_kernels(struct tp_trace *trace, struct tp_error *err);
 
+/* trace->op_kernels: operators with the kernels they start, longest device
+ * time first. */
+enum tp_status tp_trace_op_kernels(struct tp_trace *trace,
+                                   struct tp_error *err);
+
+/* trace->annotations: of the host, by device time, then of the device. */
+enum tp_status tp_trace_annotations(struct tp_trace *trace,
+                                    struct tp_error *err);
+
 /* trace->idle: what the host did in each idle moment of the device. */
 enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err);
 

@@ -32,7 +32,8 @@ static enum tp_status (*const makers[])(struct tp_trace *trace,
     tp_trace_steps,   tp_trace_ops,    tp_trace_kernels,  tp_trace_idle,
     tp_trace_busy,    tp_trace_curves, tp_trace_launches, tp_trace_streams,
     tp_trace_copies,  tp_trace_syncs,  tp_trace_memory,   tp_trace_comms,
-    tp_trace_arrivals, tp_trace_facts,
+    tp_trace_arrivals, tp_trace_op_kernels, tp_trace_annotations,
+    tp_trace_facts,
 };
 
 const char *tp_trace_text(struct tp_trace_run *run, const char *format, ...)
@@ -423,6 +424,8 @@ void tp_trace_clear(struct tp_trace *trace)
     tp_events_clear(&trace->events);
     free(trace->ops.rows);
     free(trace->kernels.rows);
+    free(trace->op_kernels.rows);
+    free(trace->annotations.rows);
     free(trace->steps.rows);
     free(trace->busy.rows);
     free(trace->launches.rows);

@@ -54,6 +54,31 @@ static const struct tp_column kernel_columns[] = {
     REAL(tp_kernel_row, mean_occupancy, "percent"),
 };
 
+static const struct tp_column op_kernel_columns[] = {
+    TRACE_COLUMN,
+    TEXT(tp_op_kernel_row, op),
+    TEXT(tp_op_kernel_row, kernel),
+    INTEGER(tp_op_kernel_row, count, "1"),
+    REAL(tp_op_kernel_row, device_us, "us"),
+    REAL(tp_op_kernel_row, mean_us, "us"),
+    REAL(tp_op_kernel_row, launch_delay_us, "us"),
+    REAL(tp_op_kernel_row, runtime_delay_us, "us"),
+};
+
+static const struct tp_column annotation_columns[] = {
+    TRACE_COLUMN,
+    TEXT(tp_annotation_row, name),
+    TEXT(tp_annotation_row, where),
+    INTEGER(tp_annotation_row, count, "1"),
+    REAL(tp_annotation_row, total_us, "us"),
+    REAL(tp_annotation_row, mean_us, "us"),
+    REAL(tp_annotation_row, max_us, "us"),
+    INTEGER(tp_annotation_row, device_events, "1"),
+    REAL(tp_annotation_row, device_us, "us"),
+    INTEGER(tp_annotation_row, self_device_events, "1"),
+    REAL(tp_annotation_row, self_device_us, "us"),
+};
+
 static const struct tp_column step_columns[] = {
     TRACE_COLUMN,
     INTEGER(tp_step_row, step, "1"),
@@ -252,6 +277,9 @@ struct list_info {
 static const struct list_info lists[TP_TRACE_LISTS] = {
     [TP_TRACE_OPS] = LIST("ops", op_columns, ops),
     [TP_TRACE_KERNELS] = LIST("kernels", kernel_columns, kernels),
+    [TP_TRACE_OP_KERNELS] = LIST("op_kernels", op_kernel_columns, op_kernels),
+    [TP_TRACE_ANNOTATIONS] =
+        LIST("annotations", annotation_columns, annotations),
     [TP_TRACE_STEPS] = LIST("steps", step_columns, steps),
     [TP_TRACE_IDLE] = {"idle", idle_columns, COUNT_OF(idle_columns),
                        offsetof(struct tp_trace, idle),

@@ -16,6 +16,8 @@ enum tp_trace_table {
     /* one list per trace */
     TP_TRACE_OPS,
     TP_TRACE_KERNELS,
+    TP_TRACE_OP_KERNELS,
+    TP_TRACE_ANNOTATIONS,
     TP_TRACE_STEPS,
     TP_TRACE_IDLE,
     TP_TRACE_BUSY_ROWS,

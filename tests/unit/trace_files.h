@@ -79,6 +79,8 @@ static inline void trace_file_close(struct tp_trace *trace)
 {
     free(trace->ops.rows);
     free(trace->kernels.rows);
+    free(trace->op_kernels.rows);
+    free(trace->annotations.rows);
     free(trace->steps.rows);
     free(trace->busy.rows);
     free(trace->launches.rows);
