@@ -424,6 +424,74 @@ static void add_kernels(const struct tp_trace_run *run, size_t top,
     }
 }
 
+/* Steps have a table of their own. */
+static bool is_shown(const struct tp_annotation_row *row)
+{
+    return strcmp(row->where, "host") == 0 &&
+           strncmp(row->name, "ProfilerStep#", 13) != 0;
+}
+
+static void add_annotations(const struct tp_trace_run *run, size_t top,
+                            struct tp_text *text)
+{
+    for (size_t i = 0; i < run->trace_count; i++) {
+        const struct tp_trace *trace = &run->traces[i];
+        size_t shown = 0;
+        for (size_t j = 0; j < trace->annotations.count && shown < top; j++) {
+            const struct tp_annotation_row *row = &trace->annotations.rows[j];
+            if (!is_shown(row))
+                continue;
+            if (shown++ == 0) {
+                tp_text_add(text, "\nNamed ranges of ");
+                add_label(run, i, 0, text);
+                tp_text_add(text,
+                            ", by time of the device work their threads "
+                            "start in them; us\n  %8s %12s %10s %10s %12s "
+                            "%12s  name\n",
+                            "count", "host", "mean", "kernels", "device",
+                            "self");
+            }
+            tp_text_add(text,
+                        "  %8" PRId64 " %12.1f %10.1f %10" PRId64
+                        " %12.1f %12.1f  ",
+                        row->count, row->total_us, row->mean_us,
+                        row->device_events, row->device_us,
+                        row->self_device_us);
+            tp_text_printable(text, row->name);
+            tp_text_add(text, "\n");
+        }
+    }
+}
+
+static void add_op_kernels(const struct tp_trace_run *run, size_t top,
+                           struct tp_text *text)
+{
+    for (size_t i = 0; i < run->trace_count; i++) {
+        const struct tp_trace *trace = &run->traces[i];
+        if (trace->op_kernels.count == 0)
+            continue;
+        tp_text_add(text, "\nKernels of operators of ");
+        add_label(run, i, 0, text);
+        tp_text_add(text,
+                    ", by total time; us; to launch: from the start of the "
+                    "operator to the call, to start: from there to the "
+                    "kernel\n  %10s %8s %10s %10s %10s  operator: kernel\n",
+                    "total", "count", "mean", "to launch", "to start");
+        for (size_t j = 0; j < trace->op_kernels.count && j < top; j++) {
+            const struct tp_op_kernel_row *row = &trace->op_kernels.rows[j];
+            tp_text_add(text, "  %10.1f %8" PRId64 " %10.2f", row->device_us,
+                        row->count, row->mean_us);
+            add_cell(text, 10, 2, row->launch_delay_us);
+            add_cell(text, 10, 2, row->runtime_delay_us);
+            tp_text_add(text, "  ");
+            tp_text_printable(text, *row->op ? row->op : "(none)");
+            tp_text_add(text, ": ");
+            tp_text_printable(text, row->kernel);
+            tp_text_add(text, "\n");
+        }
+    }
+}
+
 static void add_copies(const struct tp_trace_run *run, struct tp_text *text)
 {
     bool any = false;
@@ -594,6 +662,8 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
     if (device && most == 0) {
         add_busy(run, most, text);
         add_kernels(run, report->top, text);
+        add_op_kernels(run, report->top, text);
+        add_annotations(run, report->top, text);
         add_copies(run, text);
         add_syncs(run, text);
     }
