@@ -225,6 +225,18 @@ struct tp_comm_row {
     double algorithm_gbps, bus_gbps;
 };
 
+/*
+ * /critical_path: what the critical paths of the steps (without steps: of the
+ * trace) were spent on, see trace_path.h. Of each step by kind; then, with step
+ * -1, of all steps by kind and name, the 64 longest. trace_path.c
+ */
+struct tp_path_row {
+    int64_t step;
+    const char *kind, *name; /* name: "" in rows of a step                */
+    int64_t count;
+    double total_us, share;  /* of the paths' length                      */
+};
+
 /* The last start of a communication kernel in a step. trace_arrivals.c */
 struct tp_arrival_row {
     const char *kernel;
@@ -316,6 +328,7 @@ struct tp_trace {
     TP_ROWS(tp_sync_row) syncs;
     TP_ROWS(tp_memory_row) memory;
     TP_ROWS(tp_comm_row) comms;
+    TP_ROWS(tp_path_row) paths;
     TP_ROWS(tp_arrival_row) arrivals;
     struct tp_idle_row idle;
     /* Kernels only: how many, and how much time, per bin of duration.     */

@@ -63,6 +63,10 @@ enum tp_status tp_trace_memory(struct tp_trace *trace, struct tp_error *err);
 /* trace->comms: communication kernels by collective, group and type. */
 enum tp_status tp_trace_comms(struct tp_trace *trace, struct tp_error *err);
 
+/* trace->paths: what the critical path of each step was spent on. Empty
+ * without device events. */
+enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err);
+
 /* trace->arrivals: the last collective of each step on each stream, for the
  * comparison of ranks (trace_ranks.h). */
 enum tp_status tp_trace_arrivals(struct tp_trace *trace,

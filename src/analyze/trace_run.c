@@ -33,7 +33,7 @@ static enum tp_status (*const makers[])(struct tp_trace *trace,
     tp_trace_busy,    tp_trace_curves, tp_trace_launches, tp_trace_streams,
     tp_trace_copies,  tp_trace_syncs,  tp_trace_memory,   tp_trace_comms,
     tp_trace_arrivals, tp_trace_op_kernels, tp_trace_annotations,
-    tp_trace_facts,
+    tp_trace_paths,    tp_trace_facts,
 };
 
 const char *tp_trace_text(struct tp_trace_run *run, const char *format, ...)
@@ -434,6 +434,7 @@ void tp_trace_clear(struct tp_trace *trace)
     free(trace->syncs.rows);
     free(trace->memory.rows);
     free(trace->comms.rows);
+    free(trace->paths.rows);
     free(trace->arrivals.rows);
     free(trace->utilisation.rows);
     free(trace->queue.rows);

@@ -180,6 +180,16 @@ static const struct tp_column sync_columns[] = {
     REAL(tp_sync_row, idle_us, "us"),
 };
 
+static const struct tp_column path_columns[] = {
+    TRACE_COLUMN,
+    INTEGER(tp_path_row, step, "1"),
+    TEXT(tp_path_row, kind),
+    TEXT(tp_path_row, name),
+    INTEGER(tp_path_row, count, "1"),
+    REAL(tp_path_row, total_us, "us"),
+    REAL(tp_path_row, share, "1"),
+};
+
 static const struct tp_column memory_columns[] = {
     TRACE_COLUMN,
     TEXT(tp_memory_row, device),
@@ -291,6 +301,7 @@ static const struct list_info lists[TP_TRACE_LISTS] = {
     [TP_TRACE_SYNCS] = LIST("syncs", sync_columns, syncs),
     [TP_TRACE_MEMORY] = LIST("memory", memory_columns, memory),
     [TP_TRACE_COLLECTIVES] = LIST("collectives", comm_columns, comms),
+    [TP_TRACE_PATHS] = LIST("critical_path", path_columns, paths),
 };
 
 /* The rows of a list, and how many. */

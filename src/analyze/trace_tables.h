@@ -27,6 +27,7 @@ enum tp_trace_table {
     TP_TRACE_SYNCS,
     TP_TRACE_MEMORY,
     TP_TRACE_COLLECTIVES,
+    TP_TRACE_PATHS,
     TP_TRACE_LISTS,
     /* of the run */
     TP_TRACE_RANKS = TP_TRACE_LISTS,

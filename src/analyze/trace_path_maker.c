@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/trace_path_state.h"
+
+/* --- links ------------------------------------------------------------- */
+
+static uint64_t start_key(const struct tp_trace *trace, uint32_t event)
+{
+    return tp_order_key(trace->events.start[event]);
+}
+
+/* The calls with a correlation, by it; returns how many. */
+static size_t sort_calls(const struct tp_trace *trace, struct tp_ordered *items,
+                         struct tp_ordered *scratch)
+{
+    const struct tp_events *events = &trace->events;
+    size_t count = 0;
+    for (size_t i = 0; i < trace->index.host_count; i++) {
+        uint32_t event = trace->index.host[i];
+        uint8_t category = events->category[event];
+        if ((category == TP_EVENT_RUNTIME || category == TP_EVENT_DRIVER) &&
+            events->correlation[event] >= 0)
+            items[count++] = (struct tp_ordered){
+                (uint64_t)events->correlation[event], event};
+    }
+    tp_order_sort(items, scratch, count);
+    return count;
+}
+
+static uint32_t find_call(const struct tp_ordered *calls, size_t count,
+                          int64_t correlation)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (calls[middle].key < (uint64_t)correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return correlation >= 0 && low < count &&
+                   calls[low].key == (uint64_t)correlation
+               ? calls[low].event
+               : TP_NO_EVENT;
+}
+
+/* cuda_sync events to their calls, by start of these. */
+static void link_syncs(struct tp_path_maker *m, const struct tp_ordered *calls,
+                       size_t call_count, struct tp_ordered *scratch)
+{
+    const struct tp_events *events = &m->trace->events;
+    for (uint32_t i = 0; i < events->count; i++) {
+        if (events->category[i] != TP_EVENT_SYNC ||
+            events->detail[i] == TP_NO_DETAIL)
+            continue;
+        uint32_t call = find_call(calls, call_count, events->correlation[i]);
+        m->sync_call[events->detail[i]] = call;
+        if (call != TP_NO_EVENT)
+            m->syncs[m->sync_count++] =
+                (struct tp_ordered){start_key(m->trace, call), i};
+    }
+    tp_order_sort(m->syncs, scratch, m->sync_count);
+}
+
+static void link_work(struct tp_path_maker *m, struct tp_ordered *scratch)
+{
+    const struct tp_trace_index *index = &m->trace->index;
+    for (size_t i = 0; i < index->device_count; i++) {
+        uint32_t event = index->device[i];
+        if (index->call[event] != TP_NO_EVENT)
+            m->work[m->work_count++] = (struct tp_ordered){
+                start_key(m->trace, index->call[event]), event};
+    }
+    tp_order_sort(m->work, scratch, m->work_count);
+}
+
+/* --- streams ------------------------------------------------------------ */
+
+static struct path_stream stream_of(const struct tp_trace *trace,
+                                    uint32_t event)
+{
+    const struct tp_gpu_detail *gpu =
+        &trace->events.gpu[trace->events.detail[event]];
+    return (struct path_stream){gpu->device, gpu->stream};
+}
+
+static uint64_t stream_key(struct path_stream s)
+{
+    return (uint64_t)((uint32_t)s.device ^ 0x80000000u) << 32 |
+           ((uint32_t)s.stream ^ 0x80000000u);
+}
+
+/*
+ * The queue of a stream grows when a launch begins and shrinks when its event
+ * starts. items[0 .. n) are the stream's events by start; launches are sorted
+ * in scratch.
+ */
+static void find_alone(struct tp_path_maker *m, struct tp_ordered *items,
+                       struct tp_ordered *scratch, size_t n)
+{
+    const struct tp_trace *trace = m->trace;
+    struct tp_ordered *launches = scratch, *room = scratch + n;
+    size_t begun = 0, started = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t event = items[i].event;
+        items[i].key = start_key(trace, event);
+        launches[i] = (struct tp_ordered){
+            start_key(trace, trace->index.call[event]), event};
+    }
+    tp_order_sort(launches, room, n);
+    while (started < n) {
+        bool launch = begun < n && launches[begun].key <= items[started].key;
+        uint32_t event = launch ? launches[begun].event : items[started].event;
+        begun += launch;
+        started += !launch;
+        size_t queued = begun > started ? begun - started : 0;
+        /* one after its launch, none after its start */
+        m->alone[event] += begun >= started && queued == (launch ? 1 : 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        m->alone[items[i].event] = m->alone[items[i].event] == 2;
+}
+
+/* Numbers the streams, and finds what was launched alone. */
+static void sort_streams(struct tp_path_maker *m, struct tp_ordered *items,
+                         struct tp_ordered *scratch)
+{
+    const struct tp_trace_index *index = &m->trace->index;
+    size_t count = 0;
+    for (size_t i = 0; i < index->device_count; i++) {
+        uint32_t event = index->device[i]; /* by start */
+        if (index->call[event] != TP_NO_EVENT)
+            items[count++] = (struct tp_ordered){
+                stream_key(stream_of(m->trace, event)), event};
+    }
+    tp_order_sort(items, scratch, count);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i; end < count && items[end].key == items[i].key; end++)
+            m->stream[items[end].event] = (uint32_t)m->stream_count;
+        m->streams[m->stream_count++] = stream_of(m->trace, items[i].event);
+        find_alone(m, items + i, scratch, end - i);
+    }
+}
+
+static void find_lanes(struct tp_path_maker *m)
+{
+    const struct tp_trace *trace = m->trace;
+    size_t lane = 0;
+    for (size_t i = 0; i < trace->index.host_count; i++) {
+        size_t its = trace->events.lane[trace->index.host[i]];
+        while (lane <= its)
+            m->lane_begin[lane++] = i;
+    }
+    while (lane <= trace->events.lane_count)
+        m->lane_begin[lane++] = trace->index.host_count;
+}
+
+/* --- the maker ----------------------------------------------------------- */
+
+static bool allocate(struct tp_path_maker *m)
+{
+    const struct tp_events *events = &m->trace->events;
+    size_t device = m->trace->index.device_count;
+    m->work = calloc(device + 1, sizeof *m->work);
+    m->syncs = calloc(events->sync_count + 1, sizeof *m->syncs);
+    m->sync_call = calloc(events->sync_count + 1, sizeof *m->sync_call);
+    m->stream = calloc(events->count + 1, sizeof *m->stream);
+    m->alone = calloc(events->count + 1, sizeof *m->alone);
+    m->streams = calloc(device + 1, sizeof *m->streams);
+    m->lane_begin = calloc(events->lane_count + 2, sizeof *m->lane_begin);
+    m->node = malloc((events->count + 1) * sizeof *m->node);
+    if (!m->work || !m->syncs || !m->sync_call || !m->stream || !m->alone ||
+        !m->streams || !m->lane_begin || !m->node)
+        return false;
+    memset(m->node, 0xff, (events->count + 1) * sizeof *m->node);
+    return true;
+}
+
+enum tp_status tp_path_maker_new(const struct tp_trace *trace,
+                                 struct tp_path_maker **maker,
+                                 struct tp_error *err)
+{
+    struct tp_path_maker *m = calloc(1, sizeof *m);
+    size_t most = trace->index.host_count + trace->index.device_count +
+                  trace->events.sync_count + 1;
+    struct tp_ordered *items = calloc(most, sizeof *items),
+                      *scratch = calloc(2 * most, sizeof *scratch);
+    bool there = m && items && scratch;
+    if (there) {
+        m->trace = trace;
+        there = allocate(m);
+    }
+    if (there) {
+        size_t calls = sort_calls(trace, items, scratch);
+        link_syncs(m, items, calls, scratch);
+        link_work(m, scratch);
+        sort_streams(m, items, scratch);
+        find_lanes(m);
+        m->last = calloc(m->stream_count + 1, sizeof *m->last);
+        m->seen = calloc(m->stream_count + 1, sizeof *m->seen);
+        there = m->last && m->seen;
+        for (size_t i = 0; there && i < m->stream_count; i++)
+            m->last[i] = TP_NO_NODE;
+    }
+    free(items);
+    free(scratch);
+    if (!there) {
+        tp_path_maker_free(m);
+        m = NULL;
+    }
+    *maker = m;
+    return there ? TP_OK : tp_fail_memory(err);
+}
+
+void tp_path_maker_free(struct tp_path_maker *m)
+{
+    if (!m)
+        return;
+    free(m->work);
+    free(m->syncs);
+    free(m->sync_call);
+    free(m->stream);
+    free(m->alone);
+    free(m->streams);
+    free(m->lane_begin);
+    free(m->node);
+    free(m->event);
+    free(m->arcs);
+    free(m->items);
+    free(m->scratch);
+    free(m->last);
+    free(m->seen);
+    free(m->room);
+    free(m->edges);
+    free(m);
+}
