@@ -95,7 +95,7 @@ static void describe(const struct tp_rule_input *input,
         tp_text_add(&text, "; %" PRId64 " other tensor%s %s",
                     finding->consequences,
                     finding->consequences == 1 ? "" : "s",
-                    dated ? "of this rank follow" : "of these files with any");
+                    dated ? "of this rank follow" : "of these files have some");
     finding->evidence = tp_finding_text(input, "%s", tp_text_get(&text));
     tp_text_clear(&text);
     finding->suggestion =

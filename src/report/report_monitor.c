@@ -145,8 +145,11 @@ static void write_alarm(struct lines *l, const struct line *line)
               alarm->center, alarm->spread, l->text);
     if (!isnan(alarm->deviation))
         tp_text_add(l->text, " | Deviation: %.3g sigma", alarm->deviation);
+    if (isfinite(alarm->worst) && alarm->worst > 1.5 * alarm->deviation)
+        tp_text_add(l->text, ", later %.3g", alarm->worst);
     if (incident->origin == line->number && incident->members > 1)
-        tp_text_add(l->text, " | origin of %zu others", incident->members - 1);
+        tp_text_add(l->text, " | origin of %zu other%s", incident->members - 1,
+                    incident->members == 2 ? "" : "s");
     tp_text_add(l->text, alarm->weak ? " | few iterations\n" : "\n");
 }
 

@@ -103,6 +103,12 @@ Test(trace_compare, changes_are_those_of_hta)
     cr_expect_float_eq(find(ops, count, "cudaLaunchKernel")->base_us, 4,
                        1e-9);
     cr_expect_float_eq(find(ops, count, "cudaEventQuery")->base_us, 4, 1e-9);
+    cr_expect_eq(find(ops, count, "nccl:all_reduce")->base_count, 1);
+    cr_expect_eq(find(ops, count, "cudaLaunchKernel")->base_count, 1);
+    cr_expect_eq(find(ops, count, "cudaEventQuery")->base_count, 1);
+    cr_assert_eq(comparison.kernels.count, 1);
+    cr_expect_str_eq(comparison.kernels.rows[0].change, "removed");
+    cr_expect_eq(base.ranks.rows[0].rank, 1);
     tp_trace_comparison_clear(&comparison);
     tp_trace_run_clear(&base);
     tp_trace_run_clear(&test);

@@ -250,6 +250,96 @@ Test(trace_hta, rank_without_device)
     trace_file_close(&trace);
 }
 
+/* Kinds and kernels of 14: the sums of HTA's rounded durations, which ours
+ * may miss by 2 us an event. */
+static void expect_kernel(const struct tp_trace *trace, const struct hta *hta,
+                          const char *name, int64_t us)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < hta->count; i++) {
+        const struct hta_row *row = &hta->rows[i];
+        if (strcmp(tp_events_get(&trace->events,
+                                 trace->events.name[row->event]),
+                   name) == 0) {
+            sum += row->end - row->ts;
+        }
+    }
+    cr_expect_eq(sum, us, "%s: %ld", name, (long)sum);
+    for (size_t i = 0; i < trace->kernels.count; i++) {
+        const struct tp_kernel_row *row = &trace->kernels.rows[i];
+        if (strcmp(row->name, name) == 0) {
+            cr_expect_leq((double)us, row->total_us);
+            cr_expect_geq((double)us,
+                          row->total_us - 2 * (double)row->count);
+            return;
+        }
+    }
+    cr_assert_fail("no kernel %s", name);
+}
+
+Test(trace_hta, kernels_of_14, .timeout = 120)
+{
+    struct tp_trace trace;
+    trace_file_read(trace_14, &trace);
+    struct hta hta = hta_open(&trace, false);
+    cr_assert_eq(tp_trace_kernels(&trace, NULL), TP_OK);
+    expect_kernel(&trace, &hta, "add-dtype_Float", 77283);
+    expect_kernel(&trace, &hta, "dma_request", 400892);
+    cr_expect_eq(hta_kinds(&hta, 7).times[HTA_COMPUTATION], 7305597);
+    hta_close(&hta);
+    trace_file_close(&trace);
+}
+
+/* Stream 102: six changes, mean 0.5, standard deviation 0.547723, at most 1;
+ * 1060 us at one and more, 0.000079 of the time from the first event to the
+ * end of the last. */
+Test(trace_hta, queue_of_14, .timeout = 120)
+{
+    struct tp_trace trace;
+    trace_file_read(trace_14, &trace);
+    struct hta hta = hta_open(&trace, false);
+    const struct hta_queue queue = hta_queue(&hta, 102, 1);
+    const struct tp_events *events = &trace.events;
+    int64_t from = INT64_MAX, to = INT64_MIN;
+    for (size_t i = 0; i < events->count; i++) {
+        if (events->category[i] == TP_EVENT_SPAN) {
+            continue;
+        }
+        const int64_t end = events->start[i] + events->duration[i];
+        from = events->start[i] < from ? events->start[i] : from;
+        to = end > to ? end : to;
+    }
+    cr_expect_eq(queue.count, 6);
+    cr_expect(queue.min == 0 && queue.max == 1);
+    cr_expect_float_eq(queue.mean_low, 0.5, 1e-12);
+    cr_expect_float_eq(queue.mean_high, 0.5, 1e-12);
+    /* Of lengths that are 0 or 1: */
+    const double n = (double)queue.count, mean = queue.mean_low;
+    cr_expect_float_eq(sqrt(n * mean * (1 - mean) / (n - 1)), 0.547723, 5e-7);
+    const double share = (double)queue.blocked * 1e3 / (double)(to - from);
+    cr_expect_float_eq(share, 0.000079, 5e-7, "%.9f", share);
+    hta_close(&hta);
+    cr_assert_eq(tp_trace_streams(&trace, NULL), TP_OK);
+    cr_assert_eq(trace.streams.count, 2);
+    cr_expect_eq(trace.streams.rows[0].stream + trace.streams.rows[1].stream,
+                 1 + 102);
+    trace_file_close(&trace);
+}
+
+/* Base is rank 1 with iterations 1009 and 1010, the latter of 122149 us. */
+Test(trace_hta, steps_of_05)
+{
+    struct tp_trace trace;
+    trace_file_read("05_trace_compare/base/base.json.gz", &trace);
+    cr_assert_eq(tp_trace_steps(&trace, NULL), TP_OK);
+    cr_expect_eq(trace.events.rank, 1);
+    cr_assert_eq(trace.steps.count, 2);
+    cr_expect_eq(trace.steps.rows[0].step, 1009);
+    cr_expect_eq(trace.steps.rows[1].step, 1010);
+    cr_expect_float_eq(trace.steps.rows[1].host_us, 122149, 1e-9);
+    trace_file_close(&trace);
+}
+
 /* 4 kinds of copies and 6 streams. */
 Test(trace_hta, copies_of_09)
 {
