@@ -220,10 +220,10 @@ enum tp_status tp_trace_annotations(struct tp_trace *trace,
         .row = calloc(texts + 1, sizeof *state.row),
         .open = calloc(texts + 1, sizeof *state.open),
     };
-    enum tp_status status = state.inside && state.ranges && state.row &&
-                                    state.open
-                                ? TP_OK
-                                : tp_fail_memory(err);
+    enum tp_status status =
+        state.inside && state.ranges && state.row && state.open
+            ? TP_OK
+            : tp_fail_memory(err);
     if (!status) {
         find_ranges(&state);
         add_device_work(&state);

@@ -96,8 +96,7 @@ static int by_time(const void *a, const void *b)
     return order ? order : strcmp(x->kernel, y->kernel);
 }
 
-enum tp_status tp_trace_op_kernels(struct tp_trace *trace,
-                                   struct tp_error *err)
+enum tp_status tp_trace_op_kernels(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_trace_index *index = &trace->index;
     const size_t count = index->device_count;

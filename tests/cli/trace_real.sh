@@ -9,7 +9,7 @@ head -n 1 one.txt
 [ "$(rows one/trace.h5 idle)" = 8 ] || echo "not eight traces"
 cmp one/trace_findings.json four/trace_findings.json
 diff <(grep -v Written one.txt) <(grep -v Written four.txt)
-for table in ops kernels steps idle busy findings; do
+for table in ops kernels op_kernels annotations steps idle busy findings; do
     h5dump -d /$table -y one/trace.h5 | sed 1d > one.table
     h5dump -d /$table -y four/trace.h5 | sed 1d | cmp - one.table
 done

@@ -221,9 +221,8 @@ Test(trace_hta, triton)
     cr_assert_eq(tp_trace_op_kernels(&trace, NULL), TP_OK);
     for (size_t i = 0; i < trace.ops.count; i++) {
         const struct tp_op_row *row = &trace.ops.rows[i];
-        operators +=
-            strcmp(row->name, "triton_poi_fused_add_cos_sin_0") == 0 &&
-            strcmp(row->device_type, "CPU") == 0 && row->count == 1;
+        operators += strcmp(row->name, "triton_poi_fused_add_cos_sin_0") == 0 &&
+                     strcmp(row->device_type, "CPU") == 0 && row->count == 1;
     }
     cr_expect_eq(operators, 1);
     cr_assert_eq(trace.op_kernels.count, 1);
@@ -258,9 +257,9 @@ static void expect_kernel(const struct tp_trace *trace, const struct hta *hta,
     int64_t sum = 0;
     for (size_t i = 0; i < hta->count; i++) {
         const struct hta_row *row = &hta->rows[i];
-        if (strcmp(tp_events_get(&trace->events,
-                                 trace->events.name[row->event]),
-                   name) == 0) {
+        if (strcmp(
+                tp_events_get(&trace->events, trace->events.name[row->event]),
+                name) == 0) {
             sum += row->end - row->ts;
         }
     }
@@ -269,8 +268,7 @@ static void expect_kernel(const struct tp_trace *trace, const struct hta *hta,
         const struct tp_kernel_row *row = &trace->kernels.rows[i];
         if (strcmp(row->name, name) == 0) {
             cr_expect_leq((double)us, row->total_us);
-            cr_expect_geq((double)us,
-                          row->total_us - 2 * (double)row->count);
+            cr_expect_geq((double)us, row->total_us - 2 * (double)row->count);
             return;
         }
     }
@@ -358,14 +356,15 @@ Test(trace_hta, copies_of_09)
 
 /* --- by hand -------------------------------------------------------------- */
 
-#define HOST(cat, name, ts, dur)                                     \
-    ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name            \
+#define HOST(cat, name, ts, dur)                          \
+    ",{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name \
     "\",\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"dur\":" #dur "}"
-#define LAUNCH(ts, id)                                                         \
-    ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\","   \
-    "\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"dur\":2,\"args\":{\"correlation\":" \
-    #id "}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,"        \
-    "\"tid\":7,\"ts\":" #ts "5,\"dur\":10,\"args\":{\"device\":0,"             \
+#define LAUNCH(ts, id)                                                       \
+    ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\"," \
+    "\"pid\":1,\"tid\":1,\"ts\":" #ts                                        \
+    ",\"dur\":2,\"args\":{\"correlation\":" #id                              \
+    "}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,"          \
+    "\"tid\":7,\"ts\":" #ts "5,\"dur\":10,\"args\":{\"device\":0,"           \
     "\"stream\":7,\"correlation\":" #id "}}"
 
 /* "a" is in "b" is in "a"; a second "a" follows; one launch is outside. */
@@ -386,8 +385,7 @@ Test(trace_hta, annotations_in_each_other)
     trace_text_read(nested, &trace);
     cr_assert_eq(tp_trace_annotations(&trace, NULL), TP_OK);
     cr_assert_eq(trace.annotations.count, 2);
-    const struct tp_annotation_row *row =
-        find_annotation(&trace, "a", "host");
+    const struct tp_annotation_row *row = find_annotation(&trace, "a", "host");
     cr_expect_eq(row->count, 3);
     cr_expect_float_eq(row->total_us, 80, 1e-9);
     cr_expect_float_eq(row->max_us, 50, 1e-9);
