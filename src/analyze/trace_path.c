@@ -17,6 +17,7 @@ const char *tp_path_kind_name(enum tp_path_kind kind)
         [TP_PATH_WAIT] = "wait",
         [TP_PATH_OUTSIDE] = "outside operators",
         [TP_PATH_LAUNCH] = "launch delay",
+        [TP_PATH_QUEUE] = "queue",
         [TP_PATH_KERNEL] = "kernel",
         [TP_PATH_COPY] = "copy",
         [TP_PATH_COMMUNICATION] = "communication",

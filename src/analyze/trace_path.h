@@ -38,6 +38,8 @@ enum tp_path_kind {
     TP_PATH_WAIT,          /* the host in a call that waits for the device  */
     TP_PATH_OUTSIDE,       /* the host between operators                    */
     TP_PATH_LAUNCH,        /* from the begin of a call to its device event  */
+    TP_PATH_QUEUE,         /* the same while the stream was busy with what is
+                              not in the window                             */
     TP_PATH_KERNEL,
     TP_PATH_COPY,          /* copies and memsets                            */
     TP_PATH_COMMUNICATION,

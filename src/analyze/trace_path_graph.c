@@ -77,8 +77,10 @@ static bool is_waiting(const struct tp_path_maker *m, uint32_t event)
 static bool is_node(const struct tp_path_maker *m, uint32_t event)
 {
     const struct tp_events *events = &m->trace->events;
-    return events->duration[event] > 0 &&
-           (events->category[event] == TP_EVENT_CPU_OP || is_call(m, event));
+    uint32_t kinds = m->trace->index.kinds[events->name[event]];
+    bool op =
+        events->category[event] == TP_EVENT_CPU_OP && !(kinds & TP_NAME_STEP);
+    return events->duration[event] > 0 && (op || is_call(m, event));
 }
 
 /* The first host event of a lane that starts at or after a time. */
@@ -285,13 +287,13 @@ static enum tp_status add_work(struct tp_path_maker *m, uint32_t event,
                     (struct path_arc){*last, start, between(m, *last, start),
                                       event, TP_PATH_GAP},
                     err);
+    struct path_arc delay = {launch, start, 0, event, TP_PATH_QUEUE};
+    if (launched) {
+        delay.weight = between(m, launch, start);
+        delay.kind = TP_PATH_LAUNCH;
+    }
     if (status == TP_OK)
-        status =
-            add_arc(m,
-                    (struct path_arc){launch, start,
-                                      launched ? between(m, launch, start) : 0,
-                                      event, TP_PATH_LAUNCH},
-                    err);
+        status = add_arc(m, delay, err);
     if (!after)
         m->seen[m->seen_count++] = m->stream[event];
     *last = end;

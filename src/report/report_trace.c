@@ -9,6 +9,7 @@
 
 #include "analyze/trace_facts.h"
 #include "analyze/trace_verdict.h"
+#include "report/report_trace_path.h"
 
 /* Whether some trace has device events; without, times of devices are left
  * out. */
@@ -492,6 +493,23 @@ static void add_op_kernels(const struct tp_trace_run *run, size_t top,
     }
 }
 
+static void add_paths(const struct tp_trace_run *run, size_t top,
+                      struct tp_text *text)
+{
+    for (size_t i = 0; i < run->trace_count; i++) {
+        const struct tp_trace *trace = &run->traces[i];
+        if (trace->paths.count == 0)
+            continue;
+        tp_text_add(text, "\nCritical path of ");
+        add_label(run, i, 0, text);
+        tp_text_add(text, ", the longest chain of work of %s; us\n",
+                    trace->steps.count && trace->steps.rows[0].step >= 0
+                        ? "each step"
+                        : "the trace");
+        tp_report_path(trace, top, text);
+    }
+}
+
 static void add_copies(const struct tp_trace_run *run, struct tp_text *text)
 {
     bool any = false;
@@ -661,6 +679,7 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
     add_operators(report, text);
     if (device && most == 0) {
         add_busy(run, most, text);
+        add_paths(run, report->top, text);
         add_kernels(run, report->top, text);
         add_op_kernels(run, report->top, text);
         add_annotations(run, report->top, text);
