@@ -6,8 +6,11 @@
 #include "analyze/trace_path_state.h"
 #include "analyze/trace_rows.h"
 
-/* Names that are told of a trace. */
-enum { NAMED = 64 };
+enum {
+    NAMED = 64,     /* names that are told of a trace                      */
+    SLICE = 1 << 16 /* host events whose paths are looked for at once: some
+                        20 MB; steps of large models have fewer             */
+};
 
 const char *tp_path_kind_name(enum tp_path_kind kind)
 {
@@ -205,13 +208,17 @@ static enum tp_status add_row(struct tp_trace *trace, struct tp_path_row row,
     return status;
 }
 
-/* A row for each kind on the path of one step; remembers the edges. */
-static enum tp_status add_step(struct tp_trace *trace,
-                               const struct tp_path *path, int64_t step,
-                               struct spending *all, struct tp_error *err)
+/* What the paths of one step were spent on. */
+struct totals {
+    int64_t count[TP_PATH_KINDS], ns[TP_PATH_KINDS], length;
+};
+
+/* Adds a path, and remembers its edges. */
+static enum tp_status add_path(const struct tp_trace *trace,
+                               const struct tp_path *path,
+                               struct totals *totals, struct spending *all,
+                               struct tp_error *err)
 {
-    int64_t count[TP_PATH_KINDS] = {0}, ns[TP_PATH_KINDS] = {0};
-    int64_t length = path->to - path->from;
     enum tp_status status =
         tp_grow(&all->rows, &all->capacity, all->count + path->count + 1,
                 sizeof *all->rows, err);
@@ -221,22 +228,31 @@ static enum tp_status add_step(struct tp_trace *trace,
             edge->event == TP_NO_EVENT ? 0 : trace->events.name[edge->event];
         all->rows[all->count++] =
             (struct spent){(uint64_t)edge->kind << 32 | name, edge->ns};
-        count[edge->kind]++;
-        ns[edge->kind] += edge->ns;
+        totals->count[edge->kind]++;
+        totals->ns[edge->kind] += edge->ns;
     }
-    all->length += length;
+    totals->length += path->to - path->from;
+    return status;
+}
+
+/* A row for each kind on the paths of one step. */
+static enum tp_status add_step(struct tp_trace *trace, int64_t step,
+                               const struct totals *totals,
+                               struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    double length = (double)totals->length;
     for (int kind = 0; kind < TP_PATH_KINDS && status == TP_OK; kind++) {
-        if (count[kind] > 0)
+        double ns = (double)totals->ns[kind];
+        if (totals->count[kind] > 0)
             status = add_row(
                 trace,
                 (struct tp_path_row){.step = step,
                                      .kind = tp_path_kind_name(kind),
                                      .name = "",
-                                     .count = count[kind],
-                                     .total_us = (double)ns[kind] / 1e3,
-                                     .share = length > 0 ? (double)ns[kind] /
-                                                               (double)length
-                                                         : NAN},
+                                     .count = totals->count[kind],
+                                     .total_us = ns / 1e3,
+                                     .share = length > 0 ? ns / length : NAN},
                 err);
     }
     return status;
@@ -287,24 +303,44 @@ static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
     return status;
 }
 
+/* The paths of a window, slice by slice: equal times, and about SLICE host
+ * events each. */
+static enum tp_status add_window(struct tp_trace *trace,
+                                 struct tp_path_maker *maker,
+                                 const struct tp_step *window,
+                                 struct spending *all, struct tp_error *err)
+{
+    struct totals totals = {.length = 0};
+    struct tp_path path;
+    size_t slices = tp_path_events(maker, window->from, window->to) / SLICE + 1;
+    int64_t from = window->from, step = (window->to - from) / (int64_t)slices;
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < slices && status == TP_OK; i++) {
+        int64_t to = i + 1 < slices ? from + step - 1 : window->to;
+        status = tp_path_find(maker, from, to, &path, err);
+        if (status == TP_OK && path.count > 0)
+            status = add_path(trace, &path, &totals, all, err);
+        from = to + 1;
+    }
+    all->length += totals.length;
+    return status == TP_OK ? add_step(trace, window->number, &totals, err)
+                           : status;
+}
+
 enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_trace_index *index = &trace->index;
     struct tp_path_maker *maker;
     struct spending all = {.rows = NULL};
-    struct tp_path path;
     if (index->device_count == 0)
         return TP_OK; /* a host alone is its own path */
     enum tp_status status = tp_path_maker_new(trace, &maker, err);
-    size_t windows = index->step_count ? index->step_count : 1;
-    for (size_t i = 0; i < windows && status == TP_OK; i++) {
-        const struct tp_step *step =
-            index->step_count ? &index->steps[i] : NULL;
-        status = tp_path_find(maker, step ? step->from : INT64_MIN,
-                              step ? step->to : INT64_MAX, &path, err);
-        if (status == TP_OK && path.count > 0)
-            status = add_step(trace, &path, step ? step->number : 0, &all, err);
+    if (status == TP_OK && index->step_count == 0) {
+        struct tp_step whole = tp_path_extent(maker);
+        status = add_window(trace, maker, &whole, &all, err);
     }
+    for (size_t i = 0; i < index->step_count && status == TP_OK; i++)
+        status = add_window(trace, maker, &index->steps[i], &all, err);
     if (status == TP_OK)
         status = add_names(trace, &all, err);
     free(all.rows);

@@ -76,6 +76,12 @@ enum tp_status tp_path_maker_new(const struct tp_trace *trace,
                                  struct tp_error *err);
 void tp_path_maker_free(struct tp_path_maker *maker);
 
+/* How many host events start in [from, to], ns, and from when to when there
+ * are any, as step 0. */
+size_t tp_path_events(const struct tp_path_maker *maker, int64_t from,
+                      int64_t to);
+struct tp_step tp_path_extent(const struct tp_path_maker *maker);
+
 /* The path of [from, to], ns; path->edges is the maker's until its next use. A
  * window without nodes has an empty path. TP_E_MEMORY only. */
 enum tp_status tp_path_find(struct tp_path_maker *maker, int64_t from,

@@ -98,6 +98,32 @@ static size_t first_at(const struct tp_path_maker *m, size_t lane, int64_t at)
     return low;
 }
 
+size_t tp_path_events(const struct tp_path_maker *m, int64_t from, int64_t to)
+{
+    size_t count = 0;
+    for (size_t lane = 0; lane < m->trace->events.lane_count; lane++) {
+        size_t first = first_at(m, lane, from);
+        size_t end = to < INT64_MAX ? first_at(m, lane, to + 1)
+                                    : m->lane_begin[lane + 1];
+        count += end - first;
+    }
+    return count;
+}
+
+struct tp_step tp_path_extent(const struct tp_path_maker *m)
+{
+    const struct tp_trace *trace = m->trace;
+    struct tp_step all = {.from = INT64_MAX, .to = INT64_MIN};
+    for (size_t i = 0; i < trace->index.host_count; i++) {
+        int64_t at = trace->events.start[trace->index.host[i]];
+        all.from = at < all.from ? at : all.from;
+        all.to = at > all.to ? at : all.to;
+    }
+    if (all.from > all.to)
+        all.from = all.to = 0;
+    return all;
+}
+
 /* The walk along one thread. */
 struct thread {
     uint32_t top;      /* innermost event that is open                      */
