@@ -131,13 +131,17 @@ struct thread {
     uint32_t last_top; /* end of the last event of the outermost level      */
 };
 
-/* The innermost event of the window around one. */
-static uint32_t around(const struct tp_path_maker *m, uint32_t event)
+/* The innermost event of the window around one. Those outside of it begin
+ * before `from`, and so does all that is around them; parents come first, so
+ * that one step up is enough however deep events lie in annotations. */
+static uint32_t find_around(const struct tp_path_maker *m, uint32_t event,
+                            int64_t from)
 {
-    do
-        event = m->trace->index.parent[event];
-    while (event != TP_NO_EVENT && m->node[event] == TP_NO_NODE);
-    return event;
+    const struct tp_trace *trace = m->trace;
+    uint32_t parent = trace->index.parent[event];
+    if (parent == TP_NO_EVENT || trace->events.start[parent] < from)
+        return TP_NO_EVENT;
+    return m->node[parent] != TP_NO_NODE ? parent : m->around[parent];
 }
 
 static uint8_t host_kind(const struct tp_path_maker *m, uint32_t event)
@@ -155,7 +159,7 @@ static enum tp_status leave(struct tp_path_maker *m, struct thread *t,
                            host_kind(m, event)};
     if (arc.kind == TP_PATH_WAIT)
         arc.weight = 0;
-    t->top = around(m, event);
+    t->top = m->around[event];
     t->last = t->top == TP_NO_EVENT ? TP_NO_NODE : end;
     if (t->top == TP_NO_EVENT)
         t->last_top = end;
@@ -187,12 +191,16 @@ static enum tp_status walk_thread(struct tp_path_maker *m, size_t first,
                                   size_t end, struct tp_error *err)
 {
     struct thread t = {TP_NO_EVENT, TP_NO_NODE, TP_NO_NODE};
+    const struct tp_trace *trace = m->trace;
+    int64_t from =
+        first < end ? trace->events.start[trace->index.host[first]] : 0;
     enum tp_status status = TP_OK;
     for (size_t i = first; i < end && status == TP_OK; i++) {
         uint32_t event = m->trace->index.host[i];
+        uint32_t parent = find_around(m, event, from);
+        m->around[event] = parent;
         if (m->node[event] == TP_NO_NODE)
             continue;
-        uint32_t parent = around(m, event);
         while (t.top != parent && t.top != TP_NO_EVENT && status == TP_OK)
             status = leave(m, &t, err);
         if (status == TP_OK)

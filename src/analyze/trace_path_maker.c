@@ -171,8 +171,9 @@ static bool allocate(struct tp_path_maker *m)
     m->streams = calloc(device + 1, sizeof *m->streams);
     m->lane_begin = calloc(events->lane_count + 2, sizeof *m->lane_begin);
     m->node = malloc((events->count + 1) * sizeof *m->node);
+    m->around = malloc((events->count + 1) * sizeof *m->around);
     if (!m->work || !m->syncs || !m->sync_call || !m->stream || !m->alone ||
-        !m->streams || !m->lane_begin || !m->node)
+        !m->streams || !m->lane_begin || !m->node || !m->around)
         return false;
     memset(m->node, 0xff, (events->count + 1) * sizeof *m->node);
     return true;
@@ -226,6 +227,7 @@ void tp_path_maker_free(struct tp_path_maker *m)
     free(m->streams);
     free(m->lane_begin);
     free(m->node);
+    free(m->around);
     free(m->event);
     free(m->arcs);
     free(m->items);

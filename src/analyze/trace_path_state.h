@@ -39,6 +39,8 @@ struct tp_path_maker {
 
     /* of a window; room is kept */
     uint32_t *node;       /* [events.count]: its start; +1: its end         */
+    uint32_t *around;     /* [events.count] of its host events: the innermost
+                             node around, or TP_NO_EVENT                    */
     uint32_t *event;      /* [nodes / 2]                                    */
     size_t event_count, event_capacity;
     struct path_arc *arcs;
