@@ -272,3 +272,36 @@ Test(trace_path, rows_add_up)
     }
     trace_file_close(&trace);
 }
+
+enum { DEEP = 100000 };
+
+/* What is around an operator is found without climbing through all of it:
+ * DEEP * DEEP steps would take longer than the test may. */
+Test(trace_path, many_operators_in_deep_annotations, .timeout = 10)
+{
+    static char json[(size_t)DEEP * 200];
+    struct tp_trace trace;
+    struct tp_path_maker *maker;
+    struct tp_path path;
+    size_t used = (size_t)sprintf(json, "{\"traceEvents\":[");
+    for (int i = 0; i < DEEP; i++)
+        used += (size_t)sprintf(
+            json + used,
+            "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"a\","
+            "\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":%d},\n",
+            i, 10 * DEEP - 2 * i);
+    for (int i = 0; i < DEEP; i++)
+        used += (size_t)sprintf(
+            json + used,
+            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"o\","
+            "\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1}%s\n",
+            DEEP + 2 * i, i + 1 < DEEP ? "," : "]}");
+    trace_text_read(json, &trace);
+    cr_assert_eq(tp_path_maker_new(&trace, &maker, NULL), TP_OK);
+    cr_assert_eq(tp_path_find(maker, INT64_MIN / 2, INT64_MAX / 2, &path, NULL),
+                 TP_OK);
+    cr_expect_eq(path.nodes, 2 * DEEP, "%zu", path.nodes);
+    cr_expect_eq(path.to - path.from, (2 * DEEP - 1) * (int64_t)1000);
+    tp_path_maker_free(maker);
+    trace_file_close(&trace);
+}
