@@ -17,9 +17,11 @@
  *   between; 0 within calls that wait for the device, and 0 from one operator
  *   of the outermost level to the next;
  * - of a device event: its duration;
- * - to a device event, if its stream was idle and empty when it was launched,
- *   from the start of its call: the launch delay; if not, from the event before
- *   on its stream: the gap, and from the start of its call with weight 0;
+ * - to a device event, if its stream had nothing left to do when it was
+ *   launched, from the start of its call: the launch delay; if not, from the
+ *   event before on its stream: the gap, and from the start of its call with
+ *   weight 0. (The other analysis asks for counted queues to be empty, too,
+ *   which they seem not to be where calls are missing from a trace);
  * - from a device event to the end of a call that waited for it: 0. Which one
  *   is said by cuda_sync events: the last one of the stream, or of every
  *   stream. A trace that has none of these leaves it open; then it is the last

@@ -83,14 +83,13 @@ static bool is_node(const struct tp_path_maker *m, uint32_t event)
     return events->duration[event] > 0 && (op || is_call(m, event));
 }
 
-/* The first host event of a lane that starts at or after a time. */
-static size_t first_at(const struct tp_path_maker *m, size_t lane, int64_t at)
+/* The first item at or after a time. */
+static size_t first_at(const struct tp_ordered *items, size_t count, int64_t at)
 {
-    const struct tp_trace *trace = m->trace;
-    size_t low = m->lane_begin[lane], high = m->lane_begin[lane + 1];
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (trace->events.start[trace->index.host[middle]] < at)
+        if (items[middle].key < tp_order_key(at))
             low = middle + 1;
         else
             high = middle;
@@ -98,30 +97,30 @@ static size_t first_at(const struct tp_path_maker *m, size_t lane, int64_t at)
     return low;
 }
 
+/* Host events that start in [from, to] are m->hosts[*first .. end). */
+static size_t find_hosts(const struct tp_path_maker *m, int64_t from,
+                         int64_t to, size_t *first)
+{
+    size_t count = m->trace->index.host_count;
+    *first = first_at(m->hosts, count, from);
+    return to < INT64_MAX ? first_at(m->hosts, count, to + 1) : count;
+}
+
 size_t tp_path_events(const struct tp_path_maker *m, int64_t from, int64_t to)
 {
-    size_t count = 0;
-    for (size_t lane = 0; lane < m->trace->events.lane_count; lane++) {
-        size_t first = first_at(m, lane, from);
-        size_t end = to < INT64_MAX ? first_at(m, lane, to + 1)
-                                    : m->lane_begin[lane + 1];
-        count += end - first;
-    }
-    return count;
+    size_t first, end = find_hosts(m, from, to, &first);
+    return end > first ? end - first : 0;
 }
 
 struct tp_step tp_path_extent(const struct tp_path_maker *m)
 {
     const struct tp_trace *trace = m->trace;
-    struct tp_step all = {.from = INT64_MAX, .to = INT64_MIN};
-    for (size_t i = 0; i < trace->index.host_count; i++) {
-        int64_t at = trace->events.start[trace->index.host[i]];
-        all.from = at < all.from ? at : all.from;
-        all.to = at > all.to ? at : all.to;
-    }
-    if (all.from > all.to)
-        all.from = all.to = 0;
-    return all;
+    size_t count = trace->index.host_count;
+    if (count == 0)
+        return (struct tp_step){.from = 0, .to = 0};
+    return (struct tp_step){.from = trace->events.start[m->hosts[0].event],
+                            .to =
+                                trace->events.start[m->hosts[count - 1].event]};
 }
 
 /* The walk along one thread. */
@@ -187,16 +186,15 @@ static enum tp_status enter(struct tp_path_maker *m, struct thread *t,
     return status;
 }
 
+/* The events of one lane, m->items[first .. end), in the index's order. */
 static enum tp_status walk_thread(struct tp_path_maker *m, size_t first,
-                                  size_t end, struct tp_error *err)
+                                  size_t end, int64_t from,
+                                  struct tp_error *err)
 {
     struct thread t = {TP_NO_EVENT, TP_NO_NODE, TP_NO_NODE};
-    const struct tp_trace *trace = m->trace;
-    int64_t from =
-        first < end ? trace->events.start[trace->index.host[first]] : 0;
     enum tp_status status = TP_OK;
     for (size_t i = first; i < end && status == TP_OK; i++) {
-        uint32_t event = m->trace->index.host[i];
+        uint32_t event = m->items[i].event;
         uint32_t parent = find_around(m, event, from);
         m->around[event] = parent;
         if (m->node[event] == TP_NO_NODE)
@@ -211,41 +209,39 @@ static enum tp_status walk_thread(struct tp_path_maker *m, size_t first,
     return status;
 }
 
+static enum tp_status grow_items(struct tp_path_maker *m, size_t count,
+                                 struct tp_error *err)
+{
+    enum tp_status status =
+        tp_grow(&m->items, &m->item_capacity, count, sizeof *m->items, err);
+    return status == TP_OK ? tp_grow(&m->scratch, &m->scratch_capacity, count,
+                                     sizeof *m->scratch, err)
+                           : status;
+}
+
 static enum tp_status add_threads(struct tp_path_maker *m, int64_t from,
                                   int64_t to, struct tp_error *err)
 {
-    const struct tp_trace *trace = m->trace;
-    enum tp_status status = TP_OK;
-    for (size_t lane = 0; lane < trace->events.lane_count; lane++) {
-        size_t first = first_at(m, lane, from), end = first;
-        for (; end < m->lane_begin[lane + 1] && status == TP_OK; end++) {
-            uint32_t event = trace->index.host[end];
-            if (trace->events.start[event] > to)
-                break;
-            if (is_node(m, event))
-                status = add_event(m, event, err);
-        }
-        if (status == TP_OK)
-            status = walk_thread(m, first, end, err);
+    const struct tp_events *events = &m->trace->events;
+    size_t first, last = find_hosts(m, from, to, &first), n = 0;
+    enum tp_status status = grow_items(m, tp_path_events(m, from, to) + 1, err);
+    for (; first < last && status == TP_OK; first++) {
+        uint32_t event = m->hosts[first].event;
+        m->items[n++] = (struct tp_ordered){events->lane[event], event};
+        if (is_node(m, event))
+            status = add_event(m, event, err);
+    }
+    if (status == TP_OK)
+        tp_order_sort(m->items, m->scratch, n);
+    for (size_t i = 0, end; i < n && status == TP_OK; i = end) {
+        for (end = i; end < n && m->items[end].key == m->items[i].key;)
+            end++;
+        status = walk_thread(m, i, end, from, err);
     }
     return status;
 }
 
 /* --- devices -------------------------------------------------------------- */
-
-static size_t first_key(const struct tp_ordered *items, size_t count,
-                        int64_t at)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (items[middle].key < tp_order_key(at))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 /* Device events and cuda_sync events whose calls are in the window, into
  * m->items: by start, the latter by their end. */
@@ -253,8 +249,8 @@ static enum tp_status list_work(struct tp_path_maker *m, int64_t from,
                                 int64_t to, size_t *count, struct tp_error *err)
 {
     const struct tp_events *events = &m->trace->events;
-    size_t work = first_key(m->work, m->work_count, from),
-           sync = first_key(m->syncs, m->sync_count, from), n = 0;
+    size_t work = first_at(m->work, m->work_count, from),
+           sync = first_at(m->syncs, m->sync_count, from), n = 0;
     size_t work_end = work, sync_end = sync;
     while (work_end < m->work_count &&
            m->work[work_end].key <= tp_order_key(to))
@@ -263,11 +259,7 @@ static enum tp_status list_work(struct tp_path_maker *m, int64_t from,
            m->syncs[sync_end].key <= tp_order_key(to))
         sync_end++;
     size_t most = work_end - work + sync_end - sync + 1;
-    enum tp_status status =
-        tp_grow(&m->items, &m->item_capacity, most, sizeof *m->items, err);
-    if (status == TP_OK)
-        status = tp_grow(&m->scratch, &m->scratch_capacity, most,
-                         sizeof *m->scratch, err);
+    enum tp_status status = grow_items(m, most, err);
     for (; work < work_end && status == TP_OK; work++) {
         uint32_t event = m->work[work].event;
         if (events->duration[event] <= 0 ||
@@ -308,8 +300,7 @@ static enum tp_status add_work(struct tp_path_maker *m, uint32_t event,
              *last = &m->last[m->stream[event]];
     uint32_t launch = start_node(m, call);
     bool after = *last != TP_NO_NODE;
-    bool launched = m->alone[event] &&
-                    (!after || tp_path_time(m, *last) < events->start[call]);
+    bool launched = m->idle[event];
     enum tp_status status =
         add_arc(m,
                 (struct path_arc){start, end, events->duration[event], event,
@@ -405,7 +396,7 @@ static enum tp_status guess_syncs(struct tp_path_maker *m, size_t count,
         uint32_t call = m->event[i];
         if (!is_waiting(m, call))
             continue;
-        size_t after = first_key(m->items, count, end_of(events, call) + 1);
+        size_t after = first_at(m->items, count, end_of(events, call) + 1);
         if (after > 0 &&
             m->items[after - 1].key >= tp_order_key(events->start[call]))
             status = add_return(m, end_node(m, m->items[after - 1].event), call,

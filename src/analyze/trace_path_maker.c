@@ -92,42 +92,12 @@ static uint64_t stream_key(struct path_stream s)
            ((uint32_t)s.stream ^ 0x80000000u);
 }
 
-/*
- * The queue of a stream grows when a launch begins and shrinks when its event
- * starts. items[0 .. n) are the stream's events by start; launches are sorted
- * in scratch.
- */
-static void find_alone(struct tp_path_maker *m, struct tp_ordered *items,
-                       struct tp_ordered *scratch, size_t n)
-{
-    const struct tp_trace *trace = m->trace;
-    struct tp_ordered *launches = scratch, *room = scratch + n;
-    size_t begun = 0, started = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t event = items[i].event;
-        items[i].key = start_key(trace, event);
-        launches[i] = (struct tp_ordered){
-            start_key(trace, trace->index.call[event]), event};
-    }
-    tp_order_sort(launches, room, n);
-    while (started < n) {
-        bool launch = begun < n && launches[begun].key <= items[started].key;
-        uint32_t event = launch ? launches[begun].event : items[started].event;
-        begun += launch;
-        started += !launch;
-        size_t queued = begun > started ? begun - started : 0;
-        /* one after its launch, none after its start */
-        m->alone[event] += begun >= started && queued == (launch ? 1 : 0);
-    }
-    for (size_t i = 0; i < n; i++)
-        m->alone[items[i].event] = m->alone[items[i].event] == 2;
-}
-
-/* Numbers the streams, and finds what was launched alone. */
+/* Numbers the streams, and finds events launched on idle ones. */
 static void sort_streams(struct tp_path_maker *m, struct tp_ordered *items,
                          struct tp_ordered *scratch)
 {
     const struct tp_trace_index *index = &m->trace->index;
+    const struct tp_events *events = &m->trace->events;
     size_t count = 0;
     for (size_t i = 0; i < index->device_count; i++) {
         uint32_t event = index->device[i]; /* by start */
@@ -137,24 +107,26 @@ static void sort_streams(struct tp_path_maker *m, struct tp_ordered *items,
     }
     tp_order_sort(items, scratch, count);
     for (size_t i = 0, end; i < count; i = end) {
-        for (end = i; end < count && items[end].key == items[i].key; end++)
-            m->stream[items[end].event] = (uint32_t)m->stream_count;
+        int64_t busy = INT64_MIN;
+        for (end = i; end < count && items[end].key == items[i].key; end++) {
+            uint32_t event = items[end].event;
+            int64_t to = events->start[event] + events->duration[event];
+            m->stream[event] = (uint32_t)m->stream_count;
+            m->idle[event] = busy < events->start[index->call[event]];
+            busy = to > busy ? to : busy;
+        }
         m->streams[m->stream_count++] = stream_of(m->trace, items[i].event);
-        find_alone(m, items + i, scratch, end - i);
     }
 }
 
-static void find_lanes(struct tp_path_maker *m)
+/* Host events by start; those of one lane as the index has them. */
+static void sort_hosts(struct tp_path_maker *m, struct tp_ordered *scratch)
 {
-    const struct tp_trace *trace = m->trace;
-    size_t lane = 0;
-    for (size_t i = 0; i < trace->index.host_count; i++) {
-        size_t its = trace->events.lane[trace->index.host[i]];
-        while (lane <= its)
-            m->lane_begin[lane++] = i;
-    }
-    while (lane <= trace->events.lane_count)
-        m->lane_begin[lane++] = trace->index.host_count;
+    const struct tp_trace_index *index = &m->trace->index;
+    for (size_t i = 0; i < index->host_count; i++)
+        m->hosts[i] = (struct tp_ordered){start_key(m->trace, index->host[i]),
+                                          index->host[i]};
+    tp_order_sort(m->hosts, scratch, index->host_count);
 }
 
 /* --- the maker ----------------------------------------------------------- */
@@ -167,13 +139,13 @@ static bool allocate(struct tp_path_maker *m)
     m->syncs = calloc(events->sync_count + 1, sizeof *m->syncs);
     m->sync_call = calloc(events->sync_count + 1, sizeof *m->sync_call);
     m->stream = calloc(events->count + 1, sizeof *m->stream);
-    m->alone = calloc(events->count + 1, sizeof *m->alone);
+    m->idle = calloc(events->count + 1, sizeof *m->idle);
     m->streams = calloc(device + 1, sizeof *m->streams);
-    m->lane_begin = calloc(events->lane_count + 2, sizeof *m->lane_begin);
+    m->hosts = calloc(m->trace->index.host_count + 1, sizeof *m->hosts);
     m->node = malloc((events->count + 1) * sizeof *m->node);
     m->around = malloc((events->count + 1) * sizeof *m->around);
-    if (!m->work || !m->syncs || !m->sync_call || !m->stream || !m->alone ||
-        !m->streams || !m->lane_begin || !m->node || !m->around)
+    if (!m->work || !m->syncs || !m->sync_call || !m->stream || !m->idle ||
+        !m->streams || !m->hosts || !m->node || !m->around)
         return false;
     memset(m->node, 0xff, (events->count + 1) * sizeof *m->node);
     return true;
@@ -187,7 +159,7 @@ enum tp_status tp_path_maker_new(const struct tp_trace *trace,
     size_t most = trace->index.host_count + trace->index.device_count +
                   trace->events.sync_count + 1;
     struct tp_ordered *items = calloc(most, sizeof *items),
-                      *scratch = calloc(2 * most, sizeof *scratch);
+                      *scratch = calloc(most, sizeof *scratch);
     bool there = m && items && scratch;
     if (there) {
         m->trace = trace;
@@ -198,7 +170,7 @@ enum tp_status tp_path_maker_new(const struct tp_trace *trace,
         link_syncs(m, items, calls, scratch);
         link_work(m, scratch);
         sort_streams(m, items, scratch);
-        find_lanes(m);
+        sort_hosts(m, scratch);
         m->last = calloc(m->stream_count + 1, sizeof *m->last);
         m->seen = calloc(m->stream_count + 1, sizeof *m->seen);
         there = m->last && m->seen;
@@ -223,9 +195,9 @@ void tp_path_maker_free(struct tp_path_maker *m)
     free(m->syncs);
     free(m->sync_call);
     free(m->stream);
-    free(m->alone);
+    free(m->idle);
     free(m->streams);
-    free(m->lane_begin);
+    free(m->hosts);
     free(m->node);
     free(m->around);
     free(m->event);

@@ -31,11 +31,11 @@ struct tp_path_maker {
     size_t work_count, sync_count;
     uint32_t *sync_call;  /* [events.syncs]: by detail                      */
     uint32_t *stream;     /* [events.count] of device events: its number    */
-    uint8_t *alone;       /* [events.count] of device events: launched while
-                             nothing was queued, and nothing after it       */
+    uint8_t *idle;        /* [events.count] of device events: its stream had
+                             done all before when the call began            */
     struct path_stream *streams; /* sorted                                  */
     size_t stream_count;
-    size_t *lane_begin;   /* [lanes + 1]: in index.host                     */
+    struct tp_ordered *hosts; /* [index.host_count]: by start               */
 
     /* of a window; room is kept */
     uint32_t *node;       /* [events.count]: its start; +1: its end         */

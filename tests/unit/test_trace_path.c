@@ -3,8 +3,7 @@
  * The critical path: against Holistic Trace Analysis 0.5.0 (its own test, and
  * runs of it with CRITICAL_PATH_ADD_ZERO_WEIGHT_LAUNCH_EDGE=1), and by hand.
  */
-#include "analyze/trace_path.h"
-
+#include "analyze/trace_path_state.h"
 #include "analyze/trace_rows.h"
 #include "trace_files.h"
 
@@ -63,6 +62,56 @@ Test(trace_path, simple_add_is_that_of_hta)
     cr_expect_eq(sum_kind(&path, TP_PATH_LAUNCH), 17000);
     cr_expect_eq(sum_kind(&path, TP_PATH_GAP), 9000);
     cr_expect_eq(path.to - path.from, 242625000);
+    tp_path_maker_free(maker);
+    trace_file_close(&trace);
+}
+
+/* The weight of the arc of a kind to the device event with a correlation, ns;
+ * -1: there is none. */
+static int64_t weight_to(const struct tp_path_maker *maker,
+                         enum tp_path_kind kind, int64_t correlation)
+{
+    const struct tp_events *events = &maker->trace->events;
+    for (size_t i = 0; i < maker->arc_count; i++) {
+        const struct path_arc *arc = &maker->arcs[i];
+        if (arc->kind == kind &&
+            events->correlation[maker->event[arc->to / 2]] == correlation)
+            return arc->weight;
+    }
+    return -1;
+}
+
+/* The edges that its test names: the launch delay of an fft kernel, the gap
+ * before the next one, and that the latter has no launch delay; two syncs. */
+Test(trace_path, edges_are_those_of_hta)
+{
+    struct tp_trace trace;
+    struct tp_path_maker *maker;
+    int64_t window[2];
+    size_t gaps = 0, launches = 0, returns = 0, outside = 0;
+    trace_file_read("13_simple_add/benchmark_result_493459_1694039959_"
+                    "trace.json.gz",
+                    &trace);
+    find_window(&trace, "[param|pytorch.model.alex_net|0|0|0|measure|forward]",
+                1, window);
+    cr_assert_eq(tp_path_maker_new(&trace, &maker, NULL), TP_OK);
+    cr_assert_eq(tp_path_graph(maker, window[0], window[1], NULL), TP_OK);
+    cr_expect_eq(weight_to(maker, TP_PATH_LAUNCH, 5597), 27000);
+    cr_expect_eq(weight_to(maker, TP_PATH_GAP, 5604), 7000);
+    cr_expect_eq(weight_to(maker, TP_PATH_LAUNCH, 5604), -1);
+    cr_expect_eq(weight_to(maker, TP_PATH_QUEUE, 5604), 0);
+    for (size_t i = 0; i < maker->arc_count; i++) {
+        gaps += maker->arcs[i].kind == TP_PATH_GAP;
+        launches += maker->arcs[i].kind == TP_PATH_LAUNCH ||
+                    maker->arcs[i].kind == TP_PATH_QUEUE;
+        returns += maker->arcs[i].kind == TP_PATH_RETURN;
+        outside += maker->arcs[i].kind == TP_PATH_OUTSIDE;
+    }
+    cr_expect_eq(maker->arc_count, 440);
+    cr_expect_eq(gaps, 25);
+    cr_expect_eq(launches, 40);
+    cr_expect_eq(returns, 2);
+    cr_expect_eq(outside, 23);
     tp_path_maker_free(maker);
     trace_file_close(&trace);
 }
@@ -291,11 +340,11 @@ Test(trace_path, many_operators_in_deep_annotations, .timeout = 10)
             "\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":%d},\n",
             i, 10 * DEEP - 2 * i);
     for (int i = 0; i < DEEP; i++)
-        used += (size_t)sprintf(
-            json + used,
-            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"o\","
-            "\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1}%s\n",
-            DEEP + 2 * i, i + 1 < DEEP ? "," : "]}");
+        used +=
+            (size_t)sprintf(json + used,
+                            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"o\","
+                            "\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1}%s\n",
+                            DEEP + 2 * i, i + 1 < DEEP ? "," : "]}");
     trace_text_read(json, &trace);
     cr_assert_eq(tp_path_maker_new(&trace, &maker, NULL), TP_OK);
     cr_assert_eq(tp_path_find(maker, INT64_MIN / 2, INT64_MAX / 2, &path, NULL),
