@@ -238,10 +238,11 @@ struct tp_path_row {
     double total_us, share;  /* of the paths' length                      */
 };
 
-/* The last start of a communication kernel in a step. trace_arrivals.c */
+/* A communication kernel in a step, and how many of its name and stream were
+ * before it there. trace_arrivals.c */
 struct tp_arrival_row {
     const char *kernel;
-    int64_t stream, step;
+    int64_t stream, step, number;
     int64_t start_ns, ns; /* as the file has it: since base_ns, if any      */
 };
 
@@ -253,8 +254,8 @@ struct tp_rank_row {
                                 clocks have no common zero                 */
     double step_us, data_wait_us; /* means over steady steps               */
     double busy, communication, exposed_communication; /* of W             */
-    double late;             /* start of collectives after the first rank,
-                                mean over steps, of the step               */
+    double late;             /* starts of collectives after the median rank's,
+                                sum of a step, of the step                 */
     int64_t straggler;       /* 1: a straggler                             */
 };
 

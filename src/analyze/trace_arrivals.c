@@ -8,10 +8,6 @@
 #include "analyze/trace_rows.h"
 #include "base/memory.h"
 
-/* Shorter than this part of a mean step a collective says nothing about who
- * waits for whom (HTA). */
-enum { STEP_PARTS = 100 };
-
 /* One communication kernel. */
 struct arrival {
     uint32_t kernel; /* text */
@@ -48,18 +44,13 @@ static enum tp_status collect(struct arrivals_state *state,
 {
     const struct tp_trace_index *index = &state->trace->index;
     const struct tp_events *events = &state->trace->events;
-    int64_t least = 0;
-    for (size_t i = 0; i < index->step_count; i++) {
-        least += (index->steps[i].to - index->steps[i].from) /
-                 (int64_t)index->step_count / STEP_PARTS;
-    }
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < index->device_count && !status; i++) {
         const uint32_t event = index->device[i];
         const uint32_t call = index->call[event];
         if (!(index->kinds[events->name[event]] & TP_NAME_COMM) ||
             events->category[event] != TP_EVENT_KERNEL ||
-            events->duration[event] < least || call == TP_NO_EVENT) {
+            call == TP_NO_EVENT) {
             continue;
         }
         const size_t step = find_step(index, events->start[call]);
@@ -100,30 +91,26 @@ static int by_key_and_place(const void *a, const void *b)
     return order ? order : by_number((int64_t)x->place, (int64_t)y->place);
 }
 
-static enum tp_status keep_last(struct arrivals_state *state,
-                                struct tp_error *err)
+/* Numbers them within kernel, stream and step. */
+static enum tp_status keep(struct arrivals_state *state, struct tp_error *err)
 {
     struct tp_trace *trace = state->trace;
     const struct tp_events *events = &trace->events;
-    enum tp_status status = TP_OK;
+    int64_t number = 0;
+    const enum tp_status status =
+        tp_grow(&trace->arrivals.rows, &trace->arrivals.capacity,
+                state->count + 1, sizeof *trace->arrivals.rows, err);
     for (size_t i = 0; i < state->count && !status; i++) {
         const struct arrival *item = &state->items[i];
         const uint32_t event = trace->index.device[item->place];
-        if (i + 1 < state->count && by_key(item, item + 1) == 0) {
-            continue; /* a later one follows */
-        }
-        status = tp_grow(&trace->arrivals.rows, &trace->arrivals.capacity,
-                         trace->arrivals.count + 1,
-                         sizeof *trace->arrivals.rows, err);
-        if (!status) {
-            trace->arrivals.rows[trace->arrivals.count++] =
-                (struct tp_arrival_row){
-                    .kernel = tp_events_get(events, item->kernel),
-                    .stream = item->stream,
-                    .step = trace->index.steps[item->step].number,
-                    .start_ns = events->start[event],
-                    .ns = events->duration[event]};
-        }
+        number = i > 0 && by_key(item - 1, item) == 0 ? number + 1 : 0;
+        trace->arrivals.rows[trace->arrivals.count++] = (struct tp_arrival_row){
+            .kernel = tp_events_get(events, item->kernel),
+            .stream = item->stream,
+            .step = trace->index.steps[item->step].number,
+            .number = number,
+            .start_ns = events->start[event],
+            .ns = events->duration[event]};
     }
     return status;
 }
@@ -137,7 +124,7 @@ enum tp_status tp_trace_arrivals(struct tp_trace *trace, struct tp_error *err)
               by_key_and_place);
     }
     if (!status) {
-        status = keep_last(&state, err);
+        status = keep(&state, err);
     }
     free(state.items);
     return status;

@@ -14,10 +14,16 @@
  * can have recorded them since the epoch. */
 #define EPOCH_NS INT64_C(1000000000000000000)
 
+/* Collectives shorter than this part of a step on every rank say nothing. */
+enum { STEP_PARTS = 100 };
+
+/* Clocks that differ by less than this part of a step need no word. */
+enum { CLOCK_PARTS = 50 };
+
 /* A collective of one rank in one step. */
 struct entry {
     const char *kernel;
-    int64_t stream, step, rank;
+    int64_t stream, step, number, rank;
     size_t trace;
     int64_t start, ns; /* start: since the epoch */
 };
@@ -26,8 +32,10 @@ struct ranks_state {
     struct tp_trace_run *run;
     struct entry *entries;
     size_t count, capacity;
-    double *late;    /* [trace_count] sums over steps, parts of a step */
-    int64_t *met;    /* [trace_count] steps in the sum                 */
+    double *late;    /* [trace_count] sums over collectives, ns        */
+    int64_t *met;    /* [trace_count] collectives in the sum           */
+    double *ahead;   /* [trace_count] ns that clocks are ahead by      */
+    double *values;  /* room for one of every entry                    */
     double step_ns;  /* mean over ranks                                */
 };
 
@@ -304,8 +312,8 @@ static enum tp_status collect_entries(struct ranks_state *state,
         for (size_t k = 0; k < trace->arrivals.count && !status; k++) {
             const struct tp_arrival_row *row = &trace->arrivals.rows[k];
             struct entry entry = {row->kernel, row->stream, row->step,
-                                  trace->rank, i,           0,
-                                  row->ns};
+                                  row->number, trace->rank, i,
+                                  0,           row->ns};
             if (trace->rank < 0 ||
                 !since_epoch(trace, row->start_ns, &entry.start)) {
                 continue;
@@ -340,83 +348,163 @@ static int by_kernel_and_step(const void *a, const void *b)
         order = by_number(x->step, y->step);
     }
     if (!order) {
+        order = by_number(x->number, y->number);
+    }
+    if (!order) {
         order = by_number(x->rank, y->rank);
     }
     return order ? order : by_number((int64_t)x->trace, (int64_t)y->trace);
 }
 
-/* The end of the entries from `first` on with its kernel, stream and step. */
-static size_t end_of_step(const struct ranks_state *state, size_t first)
+/* The entries from `first` on that are one collective, of one rank each. */
+static size_t end_of_match(const struct ranks_state *state, size_t first)
 {
+    const struct entry *a = &state->entries[first];
     size_t end = first;
-    while (end < state->count &&
-           by_kernel(&state->entries[first], &state->entries[end]) == 0 &&
-           state->entries[first].step == state->entries[end].step) {
+    while (end < state->count && by_kernel(a, &state->entries[end]) == 0 &&
+           a->step == state->entries[end].step &&
+           a->number == state->entries[end].number) {
         end++;
     }
     return end;
 }
 
-/* Unbiased standard deviation of the durations, ns. */
-static double deviation(const struct entry *entries, size_t count)
+/* Whether the ranks wait in a collective, so that it tells something. */
+static bool says_something(const struct ranks_state *state, size_t first,
+                           size_t end)
 {
-    double mean = 0, squares = 0;
-    for (size_t i = 0; i < count; i++) {
-        const double off = (double)entries[i].ns - mean;
-        mean += off / (double)(i + 1);
-        squares += off * ((double)entries[i].ns - mean);
+    bool says = false;
+    for (size_t i = first; i < end; i++) {
+        says |= (double)state->entries[i].ns >= state->step_ns / STEP_PARTS;
     }
-    return sqrt(squares / (double)(count - 1));
+    return says && end - first > 1;
 }
 
-/* The entries of the kernel and stream whose durations differ most between
- * ranks, mean over steps; [0, 0) if no step has two ranks. */
-static void find_uneven(const struct ranks_state *state, size_t range[2])
+static int by_double(const void *a, const void *b)
 {
-    double most = -1;
-    range[0] = range[1] = 0;
-    for (size_t first = 0, end = 0; first < state->count; first = end) {
-        double sum = 0;
-        size_t steps = 0;
-        for (end = first;
-             end < state->count &&
-             by_kernel(&state->entries[first], &state->entries[end]) == 0;) {
-            const size_t next = end_of_step(state, end);
-            if (next - end > 1) {
-                sum += deviation(state->entries + end, next - end);
-                steps++;
-            }
-            end = next;
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts them. */
+static double median_of(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, by_double);
+    return count % 2 ? values[count / 2]
+                     : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* When a rank starts, or ends, a collective, after the first one starts it by
+ * its own clock. */
+static double moment_of(const struct ranks_state *state, size_t first,
+                        size_t i, bool end)
+{
+    const struct entry *entry = &state->entries[i];
+    const int64_t origin = state->entries[first].start;
+    return (double)(entry->start - origin + (end ? entry->ns : 0)) -
+           state->ahead[entry->trace];
+}
+
+/* The median over the ranks of a match. */
+static double median_moment(const struct ranks_state *state, size_t first,
+                            size_t last, bool end)
+{
+    for (size_t i = first; i < last; i++) {
+        state->values[i - first] = moment_of(state, first, i, end);
+    }
+    return median_of(state->values, last - first);
+}
+
+/* How much later than the median rank a trace sees collectives end. */
+struct lag {
+    size_t trace;
+    double ns;
+};
+
+static int by_trace(const void *a, const void *b)
+{
+    const struct lag *x = a;
+    const struct lag *y = b;
+    const int order = by_number((int64_t)x->trace, (int64_t)y->trace);
+    return order ? order : (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* What the clocks are ahead by, from `count` lags. */
+static void set_clocks(struct ranks_state *state, struct lag *lags,
+                       size_t count)
+{
+    qsort(lags, count, sizeof *lags, by_trace);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && lags[end].trace == lags[first].trace;
+             end++) {
         }
-        if (steps > 0 && sum / (double)steps > most) {
-            most = sum / (double)steps;
-            range[0] = first;
-            range[1] = end;
+        const size_t n = end - first;
+        const size_t trace = lags[first].trace;
+        if (n < TP_CLOCK_MATCHES) {
+            continue;
+        }
+        state->ahead[trace] =
+            (lags[first + (n - 1) / 2].ns + lags[first + n / 2].ns) / 2;
+        if (fabs(state->ahead[trace]) > state->step_ns / CLOCK_PARTS) {
+            tp_trace_note(state->run,
+                          "the clock of rank %" PRId64 " is %.3f ms %s those "
+                          "of the other ranks (median over the ends of %zu "
+                          "collectives); it is put right before starts are "
+                          "compared",
+                          state->run->traces[trace].rank,
+                          fabs(state->ahead[trace]) / 1e6,
+                          state->ahead[trace] > 0 ? "ahead of" : "behind", n);
         }
     }
 }
 
-/* Adds how much later than the first each rank starts, step after step. */
-static void measure_lateness(struct ranks_state *state, const size_t range[2])
+static enum tp_status find_clocks(struct ranks_state *state,
+                                  struct tp_error *err)
 {
-    for (size_t first = range[0], end; first < range[1]; first = end) {
-        end = end_of_step(state, first);
-        int64_t earliest = INT64_MAX;
-        for (size_t i = first; i < end; i++) {
-            const int64_t start = state->entries[i].start;
-            earliest = start < earliest ? start : earliest;
+    struct lag *lags = malloc((state->count + 1) * sizeof *lags);
+    size_t count = 0;
+    if (!lags) {
+        return tp_fail_memory(err);
+    }
+    for (size_t first = 0, last; first < state->count; first = last) {
+        last = end_of_match(state, first);
+        if (!says_something(state, first, last)) {
+            continue;
         }
-        for (size_t i = first; i < end && end - first > 1; i++) {
-            const struct entry *entry = &state->entries[i];
-            state->late[entry->trace] +=
-                (double)(entry->start - earliest) / state->step_ns;
-            state->met[entry->trace]++;
+        const double median = median_moment(state, first, last, true);
+        for (size_t i = first; i < last; i++) {
+            lags[count++] =
+                (struct lag){state->entries[i].trace,
+                             moment_of(state, first, i, true) - median};
+        }
+    }
+    if (count > 1) {
+        set_clocks(state, lags, count);
+    }
+    free(lags);
+    return TP_OK;
+}
+
+/* Adds how much later than the median rank each rank starts. */
+static void measure_lateness(struct ranks_state *state)
+{
+    for (size_t first = 0, last; first < state->count; first = last) {
+        last = end_of_match(state, first);
+        if (!says_something(state, first, last)) {
+            continue;
+        }
+        const double median = median_moment(state, first, last, false);
+        for (size_t i = first; i < last; i++) {
+            const size_t trace = state->entries[i].trace;
+            state->late[trace] += moment_of(state, first, i, false) - median;
+            state->met[trace]++;
         }
     }
 }
 
-/* Means per rank; all spans of a rank, which are neighbours, have the same.
- * Returns the number of ranks that were met. */
+/* Sums of a step per rank; all spans of a rank, which are neighbours, have the
+ * same. Returns the number of ranks that were met. */
 static size_t fill_lateness(const struct ranks_state *state)
 {
     struct tp_rank_row *rows = state->run->ranks.rows;
@@ -425,14 +513,18 @@ static size_t fill_lateness(const struct ranks_state *state)
     for (size_t first = 0, end; first < count; first = end) {
         double late = 0;
         int64_t met = 0;
+        size_t steps = 0;
         for (end = first; end < count && rows[end].rank == rows[first].rank;
              end++) {
             late += state->late[end];
             met += state->met[end];
+            steps += state->run->traces[end].steps.count;
         }
         ranks += met > 0;
         for (size_t i = first; i < end; i++) {
-            rows[i].late = met > 0 ? late / (double)met : NAN;
+            rows[i].late = met > 0 && steps > 0
+                               ? late / state->step_ns / (double)steps
+                               : NAN;
         }
     }
     return ranks;
@@ -481,24 +573,31 @@ static enum tp_status find_stragglers(struct tp_trace_run *run,
         .run = run,
         .late = calloc(run->trace_count + 1, sizeof *state.late),
         .met = calloc(run->trace_count + 1, sizeof *state.met),
+        .ahead = calloc(run->trace_count + 1, sizeof *state.ahead),
         .step_ns = mean_step_ns(run),
     };
-    size_t range[2];
-    enum tp_status status =
-        state.late && state.met ? TP_OK : tp_fail_memory(err);
+    enum tp_status status = state.late && state.met && state.ahead
+                                ? TP_OK
+                                : tp_fail_memory(err);
     if (!status) {
         status = collect_entries(&state, err);
+    }
+    if (!status) {
+        state.values = malloc((state.count + 1) * sizeof *state.values);
+        status = state.values ? TP_OK : tp_fail_memory(err);
     }
     if (!status && state.count > 1 && state.step_ns > 0) {
         qsort(state.entries, state.count, sizeof *state.entries,
               by_kernel_and_step);
-        find_uneven(&state, range);
-        measure_lateness(&state, range);
+        status = find_clocks(&state, err);
+        measure_lateness(&state);
         mark_stragglers(run, fill_lateness(&state));
     }
     free(state.entries);
     free(state.late);
     free(state.met);
+    free(state.ahead);
+    free(state.values);
     return status;
 }
 

@@ -67,8 +67,8 @@ enum tp_status tp_trace_comms(struct tp_trace *trace, struct tp_error *err);
  * without device events. */
 enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err);
 
-/* trace->arrivals: the last collective of each step on each stream, for the
- * comparison of ranks (trace_ranks.h). */
+/* trace->arrivals: every collective of the steps, for the comparison of ranks
+ * (trace_ranks.h). */
 enum tp_status tp_trace_arrivals(struct tp_trace *trace,
                                  struct tp_error *err);
 

@@ -65,16 +65,18 @@ enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
             .level = TP_SEVERITY_MEDIUM,
             .rank = row->rank,
             .step = -1,
-            .metric = "start of collectives after the first rank, % of step",
+            .metric = "start of collectives after the median rank, % of step",
             .window = "steps",
             .value = 100 * row->late,
             .limit = 0,
             .evidence = tp_trace_text(
                 it->run,
-                "rank %" PRId64 " enters collectives %.1f %% of a step after "
-                "the first rank, so the others wait for it inside theirs; its "
-                "GPU is busy %.1f %% of its window",
-                row->rank, 100 * row->late, 100 * row->busy),
+                "rank %" PRId64 " starts its collectives later than the median "
+                "rank, by %.1f %% of a step in all, and the others wait for it "
+                "inside theirs; its steps take %.2f ms, its GPU is busy "
+                "%.1f %% of its window",
+                row->rank, 100 * row->late, row->step_us / 1e3,
+                100 * row->busy),
             .suggestion = "compare what this rank does before its "
                           "collectives: its data, its shard, its machine",
             .file = row->file};

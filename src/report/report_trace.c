@@ -387,8 +387,8 @@ static void add_ranks(const struct tp_trace_run *run, size_t most,
             100 * row->exposed_communication, 100 * row->late,
             run->verdicts[i].id, row->straggler ? ", straggler" : "");
     }
-    tp_text_add(text, "  late: start of collectives after the first rank, %% "
-                      "of a step\n");
+    tp_text_add(text, "  late: starts of collectives after the median rank, "
+                      "added up, %% of a step\n");
 }
 
 static void add_operators(const struct tp_trace_report *report,

@@ -141,12 +141,94 @@ Test(trace_ranks, one_late_rank)
     finish(&run);
     cr_expect_eq(stragglers(&run), 1);
     cr_expect_eq(run.ranks.rows[3].straggler, 1);
-    cr_expect_float_eq(run.ranks.rows[0].late, 0, 1e-12);
-    cr_expect_float_eq(run.ranks.rows[1].late, 0.02, 1e-12);
-    cr_expect_float_eq(run.ranks.rows[2].late, 0.01, 1e-12);
-    cr_expect_float_eq(run.ranks.rows[3].late, 0.3, 1e-12);
+    /* starts at 100, 120, 110, 400: the median is 115 */
+    cr_expect_float_eq(run.ranks.rows[0].late, -0.015, 1e-12);
+    cr_expect_float_eq(run.ranks.rows[1].late, 0.005, 1e-12);
+    cr_expect_float_eq(run.ranks.rows[2].late, -0.005, 1e-12);
+    cr_expect_float_eq(run.ranks.rows[3].late, 0.285, 1e-12);
     cr_expect_float_eq(run.ranks.rows[1].start_us, 20, 1e-6);
     cr_expect(has_note(&run, "0.50 ms on rank 3 to 0.80 ms on rank 0"));
+    tp_trace_run_clear(&run);
+}
+
+/* As add_rank, of `count` all-reduces, each 100 us after the last began, that
+ * this rank enters at enters[i] of its 100 us and leaves with all others at 90;
+ * its clock is `ahead` us ahead. */
+static void add_collectives(struct tp_trace_run *run, int rank, double ahead,
+                            const double *enters, int count)
+{
+    static const char *const files[] = {"a", "b", "c", "d", "e", "f"};
+    const double start = 1.7e15 + ahead;
+    struct tp_text json = {0};
+    struct tp_trace trace;
+    tp_text_add(&json,
+                "{\"distributedInfo\":{\"rank\":%d,\"world_size\":4},"
+                "\"traceEvents\":[{\"ph\":\"X\",\"cat\":"
+                "\"user_annotation\",\"name\":\"ProfilerStep#5\","
+                "\"pid\":1,\"tid\":1,\"ts\":%.0f,\"dur\":1000}",
+                rank, start);
+    for (int i = 0; i < count; i++) {
+        const double at = start + 100 * i;
+        tp_text_add(&json,
+                    ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+                    "\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,"
+                    "\"ts\":%.0f,\"dur\":5,\"args\":{\"correlation\":%d}},"
+                    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":"
+                    "\"ncclKernel_AllReduce_RING\",\"pid\":0,\"tid\":7,"
+                    "\"ts\":%.0f,\"dur\":%.0f,\"args\":{\"stream\":7,"
+                    "\"device\":0,\"correlation\":%d}}",
+                    at, i + 1, at + enters[i], 90 - enters[i], i + 1);
+    }
+    tp_text_add(&json, "]}");
+    trace_text_read(tp_text_get(&json), &trace);
+    tp_text_clear(&json);
+    tp_trace_index_clear(&trace.index);
+    trace.path = files[run->trace_count];
+    cr_assert_eq(tp_trace_analyse(&trace, &run->arena, NULL), TP_OK);
+    cr_assert_eq(tp_grow(&run->traces, &run->trace_capacity,
+                         run->trace_count + 1, sizeof trace, NULL),
+                 TP_OK);
+    run->traces[run->trace_count++] = trace;
+}
+
+/* A clock that is 3 ms, three steps, ahead makes no straggler; who is late by
+ * 30 us in each of six collectives is one, whatever the clock says. */
+Test(trace_ranks, clocks_that_differ_are_put_right)
+{
+    struct tp_trace_run run = {0};
+    const double early[] = {10, 10, 10, 10, 10, 10};
+    const double late[] = {40, 40, 40, 40, 40, 40};
+    add_collectives(&run, 0, 0, early, 6);
+    add_collectives(&run, 1, 3000, early, 6);
+    add_collectives(&run, 2, -700, late, 6);
+    add_collectives(&run, 3, 0, early, 6);
+    finish(&run);
+    cr_expect_eq(stragglers(&run), 1);
+    cr_expect_eq(run.ranks.rows[2].straggler, 1);
+    for (size_t i = 0; i < 4; i++) {
+        cr_expect_float_eq(run.ranks.rows[i].late, i == 2 ? 0.18 : 0, 1e-9,
+                           "%zu: %g", i, run.ranks.rows[i].late);
+    }
+    cr_expect(has_note(&run, "the clock of rank 1 is 3.000 ms ahead of"));
+    cr_expect(has_note(&run, "the clock of rank 2 is 0.700 ms behind"));
+    cr_expect(!has_note(&run, "the clock of rank 3"));
+    tp_trace_run_clear(&run);
+}
+
+/* Short collectives of one rank are not left out where others wait in them:
+ * the k-th is compared with the k-th. */
+Test(trace_ranks, the_same_collectives_are_compared)
+{
+    struct tp_trace_run run = {0};
+    const double first[] = {10, 10, 10, 10, 10, 85};
+    const double other[] = {10, 10, 10, 10, 10, 10};
+    add_collectives(&run, 0, 0, other, 6);
+    add_collectives(&run, 1, 0, first, 6);
+    add_collectives(&run, 2, 0, other, 6);
+    finish(&run);
+    cr_expect_eq(stragglers(&run), 1);
+    cr_expect_float_eq(run.ranks.rows[1].late, 0.075, 1e-9);
+    cr_expect_float_eq(run.ranks.rows[0].late, 0, 1e-9);
     tp_trace_run_clear(&run);
 }
 
