@@ -220,9 +220,12 @@ struct tp_memory_row {
 /* /collectives, trace_comms.c */
 struct tp_comm_row {
     const char *collective, *kernel, *group, *dtype;
-    int64_t group_size, count, bytes; /* bytes: in + out as recorded       */
-    double total_us, mean_us, max_us, exposed_us;
-    double algorithm_gbps, bus_gbps;
+    int64_t group_size, count;
+    int64_t in_bytes, out_bytes; /* of this rank, as recorded; -1: not     */
+    double total_us, mean_us, max_us, exposed_us; /* of this rank: waiting
+                                for the others is part of it               */
+    double algorithm_gbps, bus_gbps; /* larger of in and out over total_us:
+                                less than the link carried                 */
 };
 
 /*

@@ -309,7 +309,8 @@ static struct tp_comm_row make_row(const struct tp_events *events,
         .dtype = tp_events_get(events, comms->dtype),
         .group_size = comms->group_size,
         .count = (int64_t)count,
-        .bytes = -1};
+        .in_bytes = -1,
+        .out_bytes = -1};
     int64_t longest = 0;
     double ns = 0, exposed_ns = 0, larger = 0, sized_ns = 0;
     for (size_t i = 0; i < count; i++) {
@@ -320,7 +321,8 @@ static struct tp_comm_row make_row(const struct tp_events *events,
         if (comm->in_bytes < 0 || comm->out_bytes < 0) {
             continue;
         }
-        row.bytes = add_bytes(row.bytes, comm->in_bytes + comm->out_bytes);
+        row.in_bytes = add_bytes(row.in_bytes, comm->in_bytes);
+        row.out_bytes = add_bytes(row.out_bytes, comm->out_bytes);
         larger += (double)(comm->in_bytes > comm->out_bytes ? comm->in_bytes
                                                             : comm->out_bytes);
         sized_ns += (double)comm->ns;

@@ -85,7 +85,7 @@ static void fill_rows(struct tp_trace_run *run)
             .start_us = known ? (double)(ns - first) / 1e3 : NAN,
             .step_us = means.profiler_step_s * 1e6,
             .data_wait_us = means.data_wait_s * 1e6,
-            .busy = trace->idle.busy,
+            .busy = trace->facts.device_events ? trace->idle.busy : NAN,
             .communication = communication_share(trace),
             .exposed_communication = tp_trace_exposed_communication(trace),
             .late = NAN};

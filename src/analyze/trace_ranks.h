@@ -13,13 +13,13 @@
  * ranks by kernel, stream, step and their order there; those shorter than a
  * hundredth of a step on every rank say nothing about who waits (the limit of
  * Holistic Trace Analysis, which looks at the last one of each step only). How
- * much later than the median rank each rank starts them is added up over a step;
+ * much later than the median rank a rank starts them is added up over a step;
  * less than TP_STRAGGLER_LATE of it makes no straggler.
  *
  * Clocks of machines differ. A collective ends on all ranks at about the same
  * time, so the median over TP_CLOCK_MATCHES matches or more of how much later
- * than the median rank a rank sees them end is what its clock is ahead by; it is
- * taken off, and noted if it matters. Send and receive need not end together,
+ * than the median rank a rank sees them end is what its clock is ahead by. It
+ * is taken off, and noted if it matters. Send and receive need not end together,
  * and clocks that drift within a trace are not put right. TP_E_MEMORY only.
  */
 enum tp_status tp_trace_ranks(struct tp_trace_run *run, struct tp_error *err);

@@ -8,6 +8,9 @@
 #include "report/hdf5.h"
 #include "report/report_table.h"
 
+/* Bytes of a name that are shown. */
+enum { WIDTH = 120 };
+
 static void add_side(const char *what, const char *path,
                      const struct tp_trace_run *run, int64_t steps,
                      struct tp_text *text)
@@ -24,10 +27,15 @@ static void add_side(const char *what, const char *path,
 static void add_steps(const struct tp_trace_comparison *comparison,
                       struct tp_text *text)
 {
-    tp_text_add(text, "\n%-34s %14s %14s %14s %10s\n", "Means of steps",
-                "before", "after", "change", "after/before");
+    tp_text_add(text, "\n%-34s %14s %14s %14s %10s\n",
+                "Means of typical steps (see /steps)", "before", "after",
+                "change", "after/before");
     for (size_t i = 0; i < comparison->steps.count; i++) {
         const struct tp_compare_step_row *row = &comparison->steps.rows[i];
+        const bool neither = (row->base == 0 && row->test == 0) ||
+                             (isnan(row->base) && isnan(row->test));
+        if (neither)
+            continue;
         tp_text_add(text, "  %-28s %-3s %14.3f %14.3f %+14.3f", row->metric,
                     row->unit, row->base, row->test, row->change);
         if (isnan(row->ratio))
@@ -48,8 +56,11 @@ static void add_row(const struct tp_compare_row *row, bool is_op,
                     row->base_device_us, row->test_device_us);
     tp_text_add(text, " %9.1f %9.1f  %-9s  ", row->base_per_step,
                 row->test_per_step, row->change);
-    tp_text_printable(text, row->name);
-    tp_text_add(text, "\n");
+    struct tp_text name = {0};
+    tp_text_printable(&name, row->name);
+    tp_text_add(text, "%.*s%s\n", WIDTH, tp_text_get(&name),
+                name.length > WIDTH ? "..." : "");
+    tp_text_clear(&name);
 }
 
 static void add_operators(const struct tp_compare_report *report,
@@ -58,7 +69,7 @@ static void add_operators(const struct tp_compare_report *report,
     const struct tp_trace_comparison *comparison = report->comparison;
     const size_t count = comparison->ops.count;
     tp_text_add(text,
-                "\nOperators, us a %s; largest change first\n"
+                "\nOperators, us a %s (all of them); largest change first\n"
                 "  %12s %12s %12s %12s %12s %12s %9s %9s  %-9s  name\n",
                 comparison->per, "self CPU +-", "before", "after",
                 "self CUDA +-", "before", "after", "calls", "after", "calls");

@@ -22,9 +22,8 @@ static bool has_device(const struct tp_trace_run *run)
     return false;
 }
 
-/* "rank 3", "worker0", or the file: what tells a trace from the others. */
-static void add_label(const struct tp_trace_run *run, size_t i, int width,
-                      struct tp_text *text)
+void tp_report_trace_label(const struct tp_trace_run *run, size_t i, int width,
+                           struct tp_text *text)
 {
     const struct tp_trace *trace = &run->traces[i];
     struct tp_text label = {0};
@@ -260,7 +259,7 @@ static void add_idle(const struct tp_trace_run *run, size_t most,
         if (!(row->window_us > 0)) /* no shares of nothing */
             continue;
         tp_text_add(text, "  ");
-        add_label(run, i, LABEL, text);
+        tp_report_trace_label(run, i, LABEL, text);
         tp_text_add(text,
                     " %9.2f %6.1f %6.1f %6.1f %6.1f %6.1f %6.1f %6.1f | %7.1f "
                     "%8.1f %6.1f\n",
@@ -292,7 +291,7 @@ static void add_busy(const struct tp_trace_run *run, size_t most,
             if (most && strcmp(row->definition, "window"))
                 continue;
             tp_text_add(text, "  ");
-            add_label(run, i, LABEL, text);
+            tp_report_trace_label(run, i, LABEL, text);
             tp_text_add(text,
                         " %-19s %9.2f %9.2f %9.2f %9.2f %9.2f %9.2f %9.2f "
                         "%9.2f",
@@ -315,7 +314,7 @@ static void add_step(const struct tp_trace_run *run, size_t trace,
                      const struct tp_step_row *row, struct tp_text *text)
 {
     tp_text_add(text, "  ");
-    add_label(run, trace, LABEL, text);
+    tp_report_trace_label(run, trace, LABEL, text);
     if (row->step >= 0)
         tp_text_add(text, " %8" PRId64, row->step);
     else
@@ -379,13 +378,16 @@ static void add_ranks(const struct tp_trace_run *run, size_t most,
             break;
         }
         tp_text_add(text, "  ");
-        add_label(run, i, LABEL, text);
-        tp_text_add(
-            text, " %10.3f %10.3f %10.3f %6.1f %6.1f %8.1f %6.1f  %s%s\n",
-            row->start_us / 1e3, row->step_us / 1e3, row->data_wait_us / 1e3,
-            100 * row->busy, 100 * row->communication,
-            100 * row->exposed_communication, 100 * row->late,
-            run->verdicts[i].id, row->straggler ? ", straggler" : "");
+        tp_report_trace_label(run, i, LABEL, text);
+        add_cell(text, 10, 3, row->start_us / 1e3);
+        add_cell(text, 10, 3, row->step_us / 1e3);
+        add_cell(text, 10, 3, row->data_wait_us / 1e3);
+        add_cell(text, 6, 1, 100 * row->busy);
+        add_cell(text, 6, 1, 100 * row->communication);
+        add_cell(text, 8, 1, 100 * row->exposed_communication);
+        add_cell(text, 6, 1, 100 * row->late);
+        tp_text_add(text, "  %s%s\n", run->verdicts[i].id,
+                    row->straggler ? ", straggler" : "");
     }
     tp_text_add(text, "  late: starts of collectives after the median rank, "
                       "added up, %% of a step\n");
@@ -408,7 +410,7 @@ static void add_kernels(const struct tp_trace_run *run, size_t top,
         if (trace->kernels.count == 0)
             continue;
         tp_text_add(text, "\nDevice work of ");
-        add_label(run, i, 0, text);
+        tp_report_trace_label(run, i, 0, text);
         tp_text_add(text,
                     ", by total time; us\n  %10s %8s %10s %10s %10s "
                     "%7s  name\n",
@@ -444,7 +446,7 @@ static void add_annotations(const struct tp_trace_run *run, size_t top,
                 continue;
             if (shown++ == 0) {
                 tp_text_add(text, "\nNamed ranges of ");
-                add_label(run, i, 0, text);
+                tp_report_trace_label(run, i, 0, text);
                 tp_text_add(text,
                             ", by time of the device work their threads "
                             "start in them; us\n  %8s %12s %10s %10s %12s "
@@ -472,7 +474,7 @@ static void add_op_kernels(const struct tp_trace_run *run, size_t top,
         if (trace->op_kernels.count == 0)
             continue;
         tp_text_add(text, "\nKernels of operators of ");
-        add_label(run, i, 0, text);
+        tp_report_trace_label(run, i, 0, text);
         tp_text_add(text,
                     ", by total time; us; to launch: from the start of the "
                     "operator to the call, to start: from there to the "
@@ -493,23 +495,6 @@ static void add_op_kernels(const struct tp_trace_run *run, size_t top,
     }
 }
 
-static void add_paths(const struct tp_trace_run *run, size_t top,
-                      struct tp_text *text)
-{
-    for (size_t i = 0; i < run->trace_count; i++) {
-        const struct tp_trace *trace = &run->traces[i];
-        if (trace->paths.count == 0)
-            continue;
-        tp_text_add(text, "\nCritical path of ");
-        add_label(run, i, 0, text);
-        tp_text_add(text, ", the longest chain of work of %s; us\n",
-                    trace->steps.count && trace->steps.rows[0].step >= 0
-                        ? "each step"
-                        : "the trace");
-        tp_report_path(trace, top, text);
-    }
-}
-
 static void add_copies(const struct tp_trace_run *run, struct tp_text *text)
 {
     bool any = false;
@@ -523,7 +508,7 @@ static void add_copies(const struct tp_trace_run *run, struct tp_text *text)
                             "host us");
             any = true;
             tp_text_add(text, "  ");
-            add_label(run, i, LABEL, text);
+            tp_report_trace_label(run, i, LABEL, text);
             tp_text_add(text, " %8" PRId64 " %12.3f %12.1f", row->count,
                         (double)row->bytes / 1e6, row->total_us);
             add_cell(text, 10, 3, row->bandwidth_gbps);
@@ -548,7 +533,7 @@ static void add_syncs(const struct tp_trace_run *run, struct tp_text *text)
                             "cause");
             any = true;
             tp_text_add(text, "  ");
-            add_label(run, i, LABEL, text);
+            tp_report_trace_label(run, i, LABEL, text);
             tp_text_add(text, " %8" PRId64 " %12.1f %12.1f  %-10s ", row->count,
                         row->total_us, row->idle_us, row->cause);
             tp_text_printable(text, row->call);
@@ -574,7 +559,7 @@ static void add_memory(const struct tp_trace_run *run, struct tp_text *text)
                             "short %");
             any = true;
             tp_text_add(text, "  ");
-            add_label(run, i, LABEL, text);
+            tp_report_trace_label(run, i, LABEL, text);
             tp_text_add(text, " %-8s %10" PRId64, row->device,
                         row->allocations);
             add_cell(text, 12, 1, row->allocations_per_step);
@@ -600,16 +585,16 @@ static void add_collectives(const struct tp_trace_run *run,
             const struct tp_comm_row *row = &run->traces[i].comms.rows[j];
             if (!any)
                 tp_text_add(text,
-                            "\nCollectives\n  %-*s %8s %12s %12s %12s %10s "
-                            "%8s  what\n",
-                            LABEL, "trace", "count", "MB", "total us",
+                            "\nCollectives, waiting for other ranks included"
+                            "\n  %-*s %8s %12s %12s %12s %10s %8s  what\n",
+                            LABEL, "trace", "count", "MB out", "total us",
                             "exposed us", "max us", "bus GB/s");
             any = true;
             tp_text_add(text, "  ");
-            add_label(run, i, LABEL, text);
+            tp_report_trace_label(run, i, LABEL, text);
             tp_text_add(text, " %8" PRId64, row->count);
             add_cell(text, 12, 3,
-                     row->bytes < 0 ? NAN : (double)row->bytes / 1e6);
+                     row->out_bytes < 0 ? NAN : (double)row->out_bytes / 1e6);
             tp_text_add(text, " %12.1f %12.1f %10.1f", row->total_us,
                         row->exposed_us, row->max_us);
             add_cell(text, 8, 2, row->bus_gbps);
@@ -679,7 +664,7 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
     add_operators(report, text);
     if (device && most == 0) {
         add_busy(run, most, text);
-        add_paths(run, report->top, text);
+        tp_report_paths(run, report->top, text);
         add_kernels(run, report->top, text);
         add_op_kernels(run, report->top, text);
         add_annotations(run, report->top, text);

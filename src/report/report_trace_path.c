@@ -33,8 +33,8 @@ static void add_line(const struct tp_path_row *row, double all_us,
     tp_text_add(text, "\n");
 }
 
-void tp_report_path(const struct tp_trace *trace, size_t top,
-                    struct tp_text *text)
+static void add_path(const struct tp_trace *trace, size_t top,
+                     struct tp_text *text)
 {
     struct tp_path_row kinds[TP_PATH_KINDS] = {{0}};
     double all_us = 0;
@@ -62,5 +62,22 @@ void tp_report_path(const struct tp_trace *trace, size_t top,
         if (shown++ == 0)
             tp_text_add(text, "  of these\n");
         add_line(row, all_us, row->name, text);
+    }
+}
+
+void tp_report_paths(const struct tp_trace_run *run, size_t top,
+                     struct tp_text *text)
+{
+    for (size_t i = 0; i < run->trace_count; i++) {
+        const struct tp_trace *trace = &run->traces[i];
+        if (trace->paths.count == 0)
+            continue;
+        tp_text_add(text, "\nCritical path of ");
+        tp_report_trace_label(run, i, 0, text);
+        tp_text_add(text, ", the longest chain of work of %s; us\n",
+                    trace->steps.count && trace->steps.rows[0].step >= 0
+                        ? "each step"
+                        : "the trace");
+        add_path(trace, top, text);
     }
 }

@@ -5,9 +5,14 @@
 #include "analyze/trace.h"
 #include "base/text.h"
 
-/* What the critical paths of a trace were spent on, by kind, and with `top`
- * names; "" without any. The heading is the caller's. */
-void tp_report_path(const struct tp_trace *trace, size_t top,
-                    struct tp_text *text);
+/* What the critical paths of each trace were spent on, by kind and with `top`
+ * names: a section of the report, "" where there are none. */
+void tp_report_paths(const struct tp_trace_run *run, size_t top,
+                     struct tp_text *text);
+
+/* "rank 3", "worker0", or the file: what tells a trace from the others, cut and
+ * filled up to `width` unless that is 0. Defined in report_trace.c. */
+void tp_report_trace_label(const struct tp_trace_run *run, size_t i, int width,
+                           struct tp_text *text);
 
 #endif

@@ -366,7 +366,8 @@ Test(trace_comms, nccl_kernels_with_arguments)
     cr_expect_str_eq(row->collective, "allreduce");
     cr_expect_str_eq(row->dtype, "Float");
     cr_expect_eq(row->count, 15);
-    cr_expect_eq(row->bytes, INT64_C(2) * 4 * 76671096);
+    cr_expect_eq(row->in_bytes, INT64_C(4) * 76671096);
+    cr_expect_eq(row->out_bytes, row->in_bytes);
     expect_us(row->total_us, 46762.159, "allreduce");
     expect_us(row->max_us, 5993.392, "longest");
     expect_us(row->exposed_us, 39414.993, "exposed");
@@ -375,7 +376,8 @@ Test(trace_comms, nccl_kernels_with_arguments)
     row = &trace.comms.rows[2];
     cr_expect_str_eq(row->collective, "broadcast");
     cr_expect_str_eq(row->dtype, "Long");
-    cr_expect_eq(row->bytes, 2 * 8 * 159);
+    cr_expect_eq(row->in_bytes, 8 * 159);
+    cr_expect_eq(row->out_bytes, 8 * 159);
     trace_file_close(&trace);
 }
 
@@ -391,7 +393,8 @@ Test(trace_comms, names_tell_where_nothing_else_does)
         const bool reduces = strstr(row->kernel, "AllReduce");
         cr_expect_str_eq(row->collective, reduces ? "allreduce" : "sendrecv");
         cr_expect_eq(row->count, reduces ? 3 : 5);
-        cr_expect_eq(row->bytes, -1);
+        cr_expect_eq(row->in_bytes, -1);
+        cr_expect_eq(row->out_bytes, -1);
         cr_expect(isnan(row->algorithm_gbps) && isnan(row->bus_gbps));
     }
     trace_file_close(&trace);
@@ -433,7 +436,8 @@ Test(trace_comms, arguments_of_the_operator)
     const struct tp_comm_row *row = &trace.comms.rows[0];
     cr_expect_str_eq(row->collective, "_allgather_base");
     cr_expect_str_eq(row->group, "3");
-    cr_expect_eq(row->bytes, 18000);
+    cr_expect_eq(row->in_bytes, 2000);
+    cr_expect_eq(row->out_bytes, 16000);
     expect_us(row->algorithm_gbps, 16000.0 / 20000, "algorithm");
     expect_us(row->bus_gbps, 16000.0 / 20000 * 7 / 8, "bus");
     expect_us(row->exposed_us, 15, "exposed");
