@@ -19,8 +19,9 @@
  * Clocks of machines differ. A collective ends on all ranks at about the same
  * time, so the median over TP_CLOCK_MATCHES matches or more of how much later
  * than the median rank a rank sees them end is what its clock is ahead by. It
- * is taken off, and noted if it matters. Send and receive need not end together,
- * and clocks that drift within a trace are not put right. TP_E_MEMORY only.
+ * is taken off, and noted if it matters. Send and receive need not end at one
+ * time, and clocks that drift within a trace are not put right. TP_E_MEMORY
+ * only.
  */
 enum tp_status tp_trace_ranks(struct tp_trace_run *run, struct tp_error *err);
 
