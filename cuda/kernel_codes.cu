@@ -61,7 +61,7 @@ union vector {
     uint64_t two[2];
 };
 
-/* --- what is counted ------------------------------------------------------- */
+/* --- what is counted ------------------------------------------------------ */
 
 /* Each kind has SIZE (bytes of a code), BITS (of an index), COUNT (indices in
  * a vector), index() of one of them, one() of a single code, and add() and
@@ -229,7 +229,7 @@ struct bins64 : plain {
     }
 };
 
-/* --- counting -------------------------------------------------------------- */
+/* --- counting ------------------------------------------------------------- */
 
 /* Adds to the counter of an index, if this block has it. */
 template <class KIND>

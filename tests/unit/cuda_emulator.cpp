@@ -21,7 +21,7 @@ namespace {
     std::abort();
 }
 
-/* --- kernels ---------------------------------------------------------------- */
+/* --- kernels -------------------------------------------------------------- */
 
 enum { WARP = 32, MOST_THREADS = 1024 };
 const size_t stack_bytes = 64 << 10;
@@ -39,8 +39,17 @@ struct thread {
     bool begun, done;
 };
 
+/*
+ * Fibres begin by setcontext and then change places by the compiler's own
+ * jumps: swapcontext asks the kernel for the signal mask each time, and
+ * longjmp may be checked for going up one stack only.
+ */
+typedef void *jump_buffer[5];
+
 struct fibre {
     ucontext_t context;
+    bool begun;
+    jump_buffer at;
     std::unique_ptr<char[]> stack;
     thread *running;               /* nullptr: idle                          */
 };
@@ -54,7 +63,7 @@ struct runner {
     thread thread_of[MOST_THREADS];
     std::vector<std::unique_ptr<fibre>> fibres;
     fibre *current;
-    ucontext_t scheduler;
+    jump_buffer scheduler;
     uint64_t progress;
 };
 
@@ -63,6 +72,18 @@ runner run;
 void place(const thread *t)
 {
     tp_emulated.thread = dim3(t->number);
+}
+
+[[noreturn]] __attribute__((noinline)) void jump(void **to)
+{
+    __builtin_longjmp(to, 1);
+}
+
+/* Lets the others go on. */
+__attribute__((noinline)) void pause()
+{
+    if (__builtin_setjmp(run.current->at) == 0)
+        jump(run.scheduler);
 }
 
 /* Runs threads from first to last, until there are none left to begin. */
@@ -79,16 +100,21 @@ void fibre_main()
             run.progress++;
         }
         self->running = nullptr;
-        swapcontext(&self->context, &run.scheduler);
+        pause();
     }
 }
 
-void resume(fibre *f)
+__attribute__((noinline)) void resume(fibre *f)
 {
     run.current = f;
     if (f->running)
         place(f->running);
-    swapcontext(&run.scheduler, &f->context);
+    if (__builtin_setjmp(run.scheduler) != 0)
+        return;
+    if (f->begun)
+        jump(f->at);
+    f->begun = true;
+    setcontext(&f->context);
 }
 
 fibre *new_fibre()
@@ -96,6 +122,7 @@ fibre *new_fibre()
     auto f = std::make_unique<fibre>();
     f->stack.reset(new char[stack_bytes]);
     f->running = nullptr;
+    f->begun = false;
     getcontext(&f->context);
     f->context.uc_stack.ss_sp = f->stack.get();
     f->context.uc_stack.ss_size = stack_bytes;
@@ -103,13 +130,6 @@ fibre *new_fibre()
     makecontext(&f->context, fibre_main, 0);
     run.fibres.push_back(std::move(f));
     return run.fibres.back().get();
-}
-
-/* Lets the others go on. */
-void pause()
-{
-    fibre *self = run.current;
-    swapcontext(&self->context, &run.scheduler);
 }
 
 void begin_threads()
@@ -209,7 +229,7 @@ void __syncthreads()
         pause();
 }
 
-/* --- memory, streams, events ------------------------------------------------- */
+/* --- memory, streams, events ---------------------------------------------- */
 
 const struct tp_emulator tp_emulator_default = {
     1, 2, 9, 0, size_t(1) << 30, 227 << 10, 0, 0, 0};

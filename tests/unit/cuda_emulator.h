@@ -62,7 +62,7 @@ size_t tp_emulator_peak(void);
 #include <cstring>
 #include <functional>
 
-/* --- the language ---------------------------------------------------------- */
+/* --- the language --------------------------------------------------------- */
 
 #define __global__
 #define __device__
@@ -235,7 +235,7 @@ T __ldcs(const T *at)
     return *at;
 }
 
-/* --- the runtime ----------------------------------------------------------- */
+/* --- the runtime ---------------------------------------------------------- */
 
 enum cudaError_t {
     cudaSuccess = 0,

@@ -6,6 +6,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -130,7 +131,7 @@ std::vector<T> make(kind which, size_t n)
     return codes;
 }
 
-/* --- codes ----------------------------------------------------------------- */
+/* --- codes ---------------------------------------------------------------- */
 
 template <typename T>
 std::vector<uint64_t> count_on_host(const std::vector<T> &codes)
@@ -154,8 +155,9 @@ void check_codes(enum tp_dtype dtype, const std::vector<T> &codes,
     std::vector<uint64_t> got = totals.read();
     std::vector<uint64_t> want = count_on_host(codes);
     for (size_t i = 0; i < want.size(); i++)
-        cr_assert_eq(got[i], want[i] + beyond, "code %zu of %zu: %llu, not %llu", i,
-                     codes.size(), (unsigned long long)(got[i] - beyond),
+        cr_assert_eq(got[i], want[i] + beyond,
+                     "code %zu of %zu: %llu, not %llu", i, codes.size(),
+                     (unsigned long long)(got[i] - beyond),
                      (unsigned long long)want[i]);
 }
 
@@ -166,6 +168,187 @@ void check_all_codes(enum tp_dtype dtype)
         for (int which = 0; which < KINDS; which++)
             check_codes(dtype, make<T>(static_cast<kind>(which), n),
                         n % 16 / sizeof(T));
+}
+
+/* --- wide codes ----------------------------------------------------------- */
+
+const enum tp_dtype wide[] = {TP_FLOAT32, TP_FLOAT64, TP_INT32,
+                              TP_UINT32,  TP_INT64,   TP_UINT64};
+
+/* For each kind of data, size and skipped codes: check(dtype, codes, skip). */
+template <typename CHECK>
+void for_all_wide(CHECK check)
+{
+    for (enum tp_dtype dtype : wide) {
+        for (size_t n : sizes) {
+            for (int which = 0; which < KINDS; which++) {
+                if (tp_dtype_info(dtype)->size == 4)
+                    check(dtype, make<uint32_t>(kind(which), n), n % 4);
+                else
+                    check(dtype, make<uint64_t>(kind(which), n), n % 2);
+            }
+        }
+    }
+}
+
+template <typename T>
+void check_top(enum tp_dtype dtype, const std::vector<T> &codes, size_t skip)
+{
+    on_device<T> from(codes, skip);
+    std::vector<uint64_t> want(TP_SELECT_TOP, beyond);
+    on_device<uint64_t> totals(want);
+    tp_span span = {dtype, from.get(), codes.size()};
+    tp_kernel_place at = place();
+    cr_assert_eq(tp_kernel_top(&at, &span, totals.get()), 0);
+    auto tables = std::make_unique<tp_select_tables>();
+    std::memset(tables.get(), 0, sizeof *tables);
+    span.codes = codes.data();
+    tp_select_count_top(&span, tables.get());
+    tp_select_flush_top(tables.get(), want.data());
+    cr_assert(totals.read() == want, "dtype %d, %zu codes", int(dtype),
+              codes.size());
+}
+
+template <typename T>
+void check_bins(enum tp_dtype dtype, const std::vector<T> &codes, size_t skip)
+{
+    on_device<T> from(codes, skip);
+    std::vector<uint64_t> want(TP_SUMMARY_BINS, beyond);
+    on_device<uint64_t> totals(want);
+    tp_span span = {dtype, from.get(), codes.size()};
+    tp_kernel_place at = place();
+    cr_assert_eq(tp_kernel_bins(&at, &span, totals.get()), 0);
+    std::vector<uint32_t> bins(TP_SUMMARY_BINS);
+    tp_values values = {};
+    tp_judge judge = tp_judge_of(nullptr);
+    span.codes = codes.data();
+    tp_values_add(&span, &judge, &values, bins.data());
+    tp_bins_flush(bins.data(), want.data());
+    cr_assert(totals.read() == want, "dtype %d, %zu codes", int(dtype),
+              codes.size());
+}
+
+/* The bytes of both, so that the signs of zeros count. */
+void check_call(const struct tp_values &got, const struct tp_values &want,
+                enum tp_dtype dtype, size_t n)
+{
+    cr_assert(std::memcmp(&got.counts, &want.counts, sizeof got.counts) == 0,
+              "dtype %d, %zu codes: counts", int(dtype), n);
+    cr_assert(std::memcmp(&got.extrema, &want.extrema,
+                          sizeof got.extrema) == 0,
+              "dtype %d, %zu codes: extrema", int(dtype), n);
+    cr_assert(std::memcmp(&got, &want, sizeof got) == 0,
+              "dtype %d, %zu codes: mean %a, not %a; m4 %a, not %a",
+              int(dtype), n, got.moments.mean, want.moments.mean,
+              got.moments.m4, want.moments.m4);
+}
+
+template <typename T>
+void check_values(enum tp_dtype dtype, const std::vector<T> &codes,
+                  size_t skip)
+{
+    const size_t n = codes.size(), per_call = 3 * TP_VALUE_BLOCK;
+    const size_t calls = (n + per_call - 1) / per_call;
+    on_device<T> from(codes, skip);
+    typedef std::vector<struct tp_values> list;
+    on_device<struct tp_values> blocks{
+        list((n + TP_VALUE_BLOCK - 1) / TP_VALUE_BLOCK)};
+    on_device<struct tp_values> results{list(calls)};
+    const bool judged = tp_dtype_info(dtype)->kind == TP_CLASS_FLOAT;
+    const tp_judge judge =
+        tp_judge_of(judged ? tp_number_by_id("e5m2") : nullptr);
+    struct tp_kernel_values job = {{dtype, from.get(), n}, judge, per_call,
+                                   blocks.get(), results.get()};
+    tp_kernel_place at = place();
+    cr_assert_eq(tp_kernel_values(&at, &job), 0);
+    const list got = results.read();
+    for (size_t i = 0; i < calls; i++) {
+        const size_t first = i * per_call;
+        const size_t left = n - first < per_call ? n - first : per_call;
+        struct tp_values want;
+        std::memset(&want, 0, sizeof want);
+        const tp_span span = {dtype, codes.data() + first, left};
+        tp_values_add(&span, &judge, &want, nullptr);
+        check_call(got[i], want, dtype, n);
+    }
+}
+
+/* --- blocks --------------------------------------------------------------- */
+
+const enum tp_dtype floating[] = {
+    TP_FLOAT64,       TP_FLOAT32,     TP_FLOAT16,         TP_BFLOAT16,
+    TP_FLOAT8_E4M3FN, TP_FLOAT8_E5M2, TP_FLOAT8_E4M3FNUZ,
+};
+
+struct shape {
+    size_t rows, length, columns, skip;
+};
+
+const shape shapes[] = {
+    {1, 1, 0, 0},   {3, 31, 0, 0},  {2, 33, 0, 1},    {5, 512, 0, 0},
+    {7, 48, 0, 2},  {3, 96, 0, 1},  {1, 20011, 0, 0}, {0, 5, 0, 0},
+    {1, 1, 1, 0},   {1, 31, 3, 0},  {1, 33, 40, 1},   {1, 16, 700, 0},
+    {1, 97, 65, 2}, {1, 0, 7, 0},   {1, 320, 33, 0},
+};
+
+double amax_of(enum tp_dtype dtype, const void *codes, size_t n)
+{
+    std::vector<double> values(n);
+    tp_dtype_decode(dtype, codes, n, values.data());
+    double most = 0;
+    for (double v : values)
+        most = std::isfinite(v) && std::fabs(v) > most ? std::fabs(v) : most;
+    return most;
+}
+
+template <typename T>
+void check_blocks(const tp_number *number, enum tp_dtype dtype,
+                  const shape &of, kind which)
+{
+    const size_t n = of.columns ? of.length * of.columns : of.rows * of.length;
+    const std::vector<T> codes = make<T>(which, n);
+    std::vector<tp_block_plan> plans(1);
+    const auto rule =
+        static_cast<enum tp_scale_rule>((n + which) % TP_SCALE_COUNT);
+    tp_block_plan_init(plans.data(), number, rule, dtype,
+                       amax_of(dtype, codes.data(), n));
+    on_device<T> from(codes, of.skip);
+    on_device<tp_block_plan> plan(plans);
+    tp_block_counts want = {beyond, beyond, beyond, beyond, beyond, beyond};
+    on_device<tp_block_counts> counts(std::vector<tp_block_counts>(1, want));
+    struct tp_kernel_blocks job = {
+        plan.get(), plans[0].code_size, plans[0].block, from.get(),
+        of.rows,    of.length,          of.columns,     counts.get()};
+    tp_kernel_place at = place();
+    cr_assert_eq(tp_kernel_blocks(&at, &job), 0);
+    if (of.columns)
+        tp_blocks_count_across(plans.data(), codes.data(), of.length,
+                               of.columns, &want);
+    else
+        tp_blocks_count(plans.data(), codes.data(), of.rows, of.length,
+                        &want);
+    tp_block_counts got = counts.read()[0];
+    cr_assert(std::memcmp(&got, &want, sizeof got) == 0,
+              "%s of %s, %zu x %zu x %zu: %llu saturated, not %llu",
+              number->id, tp_dtype_info(dtype)->name, of.rows, of.length,
+              of.columns, (unsigned long long)(got.saturated - beyond),
+              (unsigned long long)(want.saturated - beyond));
+}
+
+void check_shapes(const tp_number *number, enum tp_dtype dtype)
+{
+    int which = 0;
+    for (const shape &of : shapes) {
+        for (int times = 0; times < 2; times++, which++) {
+            const kind data = static_cast<kind>(which % KINDS);
+            switch (tp_dtype_info(dtype)->size) {
+            case 1: check_blocks<uint8_t>(number, dtype, of, data); break;
+            case 2: check_blocks<uint16_t>(number, dtype, of, data); break;
+            case 4: check_blocks<uint32_t>(number, dtype, of, data); break;
+            default: check_blocks<uint64_t>(number, dtype, of, data);
+            }
+        }
+    }
 }
 
 } // namespace
@@ -181,4 +364,50 @@ Test(kernels, codes_of_8_bits)
 {
     begin();
     check_all_codes<uint8_t>(TP_FLOAT8_E4M3FN);
+}
+
+/* A device with little shared memory: the codes are split among blocks. */
+Test(kernels, codes_in_little_shared_memory)
+{
+    begin(48 << 10);
+    for (size_t n : {size_t{33}, size_t{70001}}) {
+        check_codes(TP_FLOAT16, make<uint16_t>(NORMAL, n), 0);
+        check_codes(TP_FLOAT16, make<uint16_t>(RANDOM, n), 1);
+        check_codes(TP_INT8, make<uint8_t>(RANDOM, n), 3);
+        check_top(TP_FLOAT32, make<uint32_t>(RANDOM, n), 1);
+    }
+}
+
+Test(kernels, top_digits)
+{
+    begin();
+    for_all_wide([](enum tp_dtype dtype, const auto &codes, size_t skip) {
+        if (codes.size() % 2) /* half of them will do */
+            check_top(dtype, codes, skip);
+    });
+}
+
+Test(kernels, bins_of_wide_values)
+{
+    begin();
+    for_all_wide([](enum tp_dtype dtype, const auto &codes, size_t skip) {
+        check_bins(dtype, codes, skip);
+    });
+}
+
+Test(kernels, counts_moments_and_extrema)
+{
+    begin();
+    for_all_wide([](enum tp_dtype dtype, const auto &codes, size_t skip) {
+        check_values(dtype, codes, skip);
+    });
+}
+
+Test(kernels, block_formats)
+{
+    begin();
+    for (const tp_number *number = tp_numbers; number->id; number++)
+        for (enum tp_dtype dtype : floating)
+            if (number->kind != TP_NUMBER_ELEMENT)
+                check_shapes(number, dtype);
 }
