@@ -80,11 +80,18 @@ void place(const thread *t)
 }
 
 /* Lets the others go on. */
-__attribute__((noinline)) void pause()
+void change_to_scheduler()
 {
     if (__builtin_setjmp(run.current->at) == 0)
         jump(run.scheduler);
 }
+
+void change_to(fibre *f);
+
+/* Called by way of memory, so that the compiler can know nothing of registers
+ * and memory that these calls leave alone: others run meanwhile. */
+void (*volatile pause_fibre)() = change_to_scheduler;
+void (*volatile resume)(fibre *) = change_to;
 
 /* Runs threads from first to last, until there are none left to begin. */
 void fibre_main()
@@ -100,17 +107,18 @@ void fibre_main()
             run.progress++;
         }
         self->running = nullptr;
-        pause();
+        pause_fibre();
     }
 }
 
-__attribute__((noinline)) void resume(fibre *f)
+void change_to(fibre *f)
 {
     run.current = f;
     if (f->running)
         place(f->running);
-    if (__builtin_setjmp(run.scheduler) != 0)
-        return;
+    if (__builtin_setjmp(run.scheduler) != 0) {
+            return;
+    }
     if (f->begun)
         jump(f->at);
     f->begun = true;
@@ -215,7 +223,7 @@ const uint64_t *tp_emulate_warp(const char *kind, unsigned mask,
     w->arrived++;
     run.progress++;
     while (w->arrived < (step + 1) * WARP)
-        pause();
+        pause_fibre();
     return w->value[side];
 }
 
@@ -226,7 +234,7 @@ void __syncthreads()
     run.arrived++;
     run.progress++;
     while (run.arrived < (step + 1) * run.threads)
-        pause();
+        pause_fibre();
 }
 
 /* --- memory, streams, events ---------------------------------------------- */
