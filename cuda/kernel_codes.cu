@@ -3,10 +3,10 @@
 
 #include "cuda/launch.h"
 extern "C" {
+#include "data/dtype_math.h"
 #include "stats/bins.h"
 #include "stats/codes.h"
 #include "stats/select.h"
-#include "stats/values_math.h"
 }
 
 /*
@@ -201,14 +201,14 @@ struct bins32 : plain {
     static __device__ unsigned index(const histogram &job, const vector &v,
                                      int i)
     {
-        return bin_of(tp_wide_value(job.dtype, v.word[i]));
+        return bin_of(tp_code_value(job.dtype, v.word[i]));
     }
 
     static __device__ unsigned one(const histogram &job,
                                    const unsigned char *at)
     {
         uint32_t code = *reinterpret_cast<const uint32_t *>(at);
-        return bin_of(tp_wide_value(job.dtype, code));
+        return bin_of(tp_code_value(job.dtype, code));
     }
 };
 
@@ -218,14 +218,14 @@ struct bins64 : plain {
     static __device__ unsigned index(const histogram &job, const vector &v,
                                      int i)
     {
-        return bin_of(tp_wide_value(job.dtype, v.two[i]));
+        return bin_of(tp_code_value(job.dtype, v.two[i]));
     }
 
     static __device__ unsigned one(const histogram &job,
                                    const unsigned char *at)
     {
         uint64_t code = *reinterpret_cast<const uint64_t *>(at);
-        return bin_of(tp_wide_value(job.dtype, code));
+        return bin_of(tp_code_value(job.dtype, code));
     }
 };
 

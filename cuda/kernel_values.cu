@@ -3,6 +3,7 @@
 
 #include "cuda/launch.h"
 extern "C" {
+#include "data/dtype_math.h"
 #include "stats/values_math.h"
 }
 
@@ -37,7 +38,7 @@ __device__ uint64_t code_at(const view &block, unsigned i)
 
 __device__ double value_at(const view &block, unsigned i)
 {
-    return tp_wide_value(block.dtype, code_at(block, i));
+    return tp_code_value(block.dtype, code_at(block, i));
 }
 
 __device__ bool is_finite(double x)
@@ -159,7 +160,7 @@ __device__ void join_pair(struct tp_values *values)
     extrema->abs_min_nonzero = is_finite(small) ? small : 0;
 }
 
-/* --- moments ---------------------------------------------------------------- */
+/* --- moments -------------------------------------------------------------- */
 
 __device__ void raw_sums(const view &block, struct tp_moments *moments)
 {

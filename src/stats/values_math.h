@@ -2,12 +2,7 @@
 #ifndef TP_STATS_VALUES_MATH_H
 #define TP_STATS_VALUES_MATH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "base/host_device.h"
-#include "data/dtype.h"
 #include "stats/summary_math.h"
 #include "stats/values.h"
 
@@ -17,28 +12,6 @@
  * that are finite, in order, are added to two sums in turn, and the second
  * sum is added to the first.
  */
-
-/* The value of a code of a real dtype of 32 or 64 bits, as tp_dtype_decode
- * has it. */
-TP_HOST_DEVICE static inline double tp_wide_value(enum tp_dtype dtype,
-                                                  uint64_t code)
-{
-    const uint32_t low = (uint32_t)code;
-    double value;
-    float single;
-    switch (dtype) {
-    case TP_FLOAT32:
-        memcpy(&single, &low, sizeof single);
-        return single;
-    case TP_FLOAT64:
-        memcpy(&value, &code, sizeof value);
-        return value;
-    case TP_UINT32: return low;
-    case TP_INT32: return (int32_t)low;
-    case TP_INT64: return (double)(int64_t)code;
-    default: return (double)code;
-    }
-}
 
 /*
  * Central sums about a mean that is off by `shift` because it was rounded:

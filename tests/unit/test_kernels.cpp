@@ -351,6 +351,146 @@ void check_shapes(const tp_number *number, enum tp_dtype dtype)
     }
 }
 
+/* --- views ----------------------------------------------------------------- */
+
+template <typename T>
+void check_gather(const std::vector<uint64_t> &shape,
+                  const std::vector<int64_t> &stride)
+{
+    struct tp_kernel_view view = {};
+    uint64_t n = 1, extent = 1;
+    view.size = sizeof(T);
+    view.ndim = static_cast<int>(shape.size());
+    for (size_t i = 0; i < shape.size(); i++) {
+        view.shape[i] = shape[i];
+        view.stride[i] = stride[i];
+        n *= shape[i];
+        extent += (shape[i] - 1) * static_cast<uint64_t>(stride[i]);
+    }
+    std::vector<T> codes(extent);
+    std::mt19937_64 random(n);
+    for (T &code : codes) {
+        uint64_t bits[2] = {random(), random()};
+        std::memcpy(&code, bits, sizeof code);
+    }
+    on_device<T> from(codes), to(std::vector<T>(n / 2 + 1));
+    view.codes = from.get();
+    const uint64_t first = n / 3, count = n / 2 + 1;
+    tp_kernel_place at = place();
+    cr_assert_eq(tp_kernel_gather(&at, &view, first, count, to.get()), 0);
+    const std::vector<T> got = to.read();
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t rest = first + i, where = 0;
+        for (size_t axis = shape.size(); axis-- > 0;) {
+            where += rest % shape[axis] * static_cast<uint64_t>(stride[axis]);
+            rest /= shape[axis];
+        }
+        cr_assert(std::memcmp(&got[i], &codes[where], sizeof(T)) == 0,
+                  "element %llu", (unsigned long long)(first + i));
+    }
+}
+
+template <typename T>
+void check_views()
+{
+    check_gather<T>({}, {});
+    check_gather<T>({1000}, {1});
+    check_gather<T>({33, 31}, {31, 1});    /* contiguous                   */
+    check_gather<T>({129, 65}, {1, 129});  /* transposed                   */
+    check_gather<T>({7, 1, 5, 11}, {200, 3, 40, 3});
+    check_gather<T>({9, 8}, {0, 1});       /* expanded                     */
+    check_gather<T>({300, 70}, {71, 1});   /* more than one grid           */
+}
+
+/* --- statistics by index --------------------------------------------------- */
+
+struct cells {
+    explicit cells(size_t length_)
+        : length(length_), memory(tp_dim_cells_room(length_)) {}
+
+    struct tp_dim_cells at(double *where) const
+    {
+        struct tp_dim_cells placed;
+        tp_dim_cells_place(&placed, length, where);
+        return placed;
+    }
+
+    size_t length;
+    std::vector<double> memory;
+};
+
+struct matrix_shape {
+    size_t rows, columns;
+    bool across;
+};
+
+const matrix_shape matrices[] = {
+    {1, 1, false},     {3, 511, false}, {64, 512, false}, {65, 513, false},
+    {130, 1030, false}, {200, 3, false}, {5, 1000, true},  {16, 700, true},
+    {2, 33, true},     {0, 5, false},
+};
+
+template <typename T>
+void check_dims(enum tp_dtype dtype, const matrix_shape &of, kind which)
+{
+    const size_t n = of.rows * of.columns, first = 2;
+    const std::vector<T> codes = make<T>(which, n);
+    std::vector<double> values(n);
+    tp_dtype_decode(dtype, codes.data(), n, values.data());
+    bool finite = true;
+    for (double v : values)
+        finite = finite && std::isfinite(v);
+    const double most = amax_of(dtype, codes.data(), n);
+    struct tp_dim_matrix matrix = {dtype,   tp_moments_scale(most), finite,
+                                   codes.data(), of.rows, of.columns,
+                                   of.across};
+    cells columns(of.columns + first);
+    std::vector<struct tp_dim_cell> rows(of.rows);
+    on_device<double> device_columns(columns.memory);
+    on_device<struct tp_dim_cell> device_rows(rows);
+    on_device<T> from(codes, 1);
+    on_device<struct tp_dim_cell> scratch{std::vector<struct tp_dim_cell>(
+        tp_kernel_dims_room(&matrix))};
+    struct tp_dim_cells want = columns.at(columns.memory.data());
+    struct tp_kernel_dims job = {matrix, columns.at(device_columns.get()),
+                                 first, device_rows.get(), scratch.get()};
+    job.matrix.codes = from.get();
+    tp_kernel_place at = place();
+    for (int times = 0; times < 2; times++) { /* to nothing, to something */
+        tp_dims_add(&matrix, &want, first, rows.data());
+        cr_assert_eq(tp_kernel_dims(&at, &job), 0);
+    }
+    const std::vector<double> got = device_columns.read();
+    const std::vector<struct tp_dim_cell> got_rows = device_rows.read();
+    for (size_t i = 0; i < got.size(); i++)
+        cr_assert(std::memcmp(&got[i], &columns.memory[i], 8) == 0,
+                  "dtype %d, %zu x %zu, kind %d: cell %zu, part %zu: %a, "
+                  "not %a", int(dtype), of.rows, of.columns, int(which),
+                  i % columns.length, i / columns.length, got[i],
+                  columns.memory[i]);
+    for (size_t i = 0; i < rows.size(); i++)
+        cr_assert(std::memcmp(&got_rows[i], &rows[i], sizeof rows[i]) == 0,
+                  "dtype %d, %zu x %zu, kind %d: row %zu: mean %a, not %a",
+                  int(dtype), of.rows, of.columns, int(which), i,
+                  got_rows[i].mean, rows[i].mean);
+}
+
+void check_matrices(enum tp_dtype dtype)
+{
+    int which = 0;
+    for (const matrix_shape &of : matrices) {
+        for (int times = 0; times < KINDS / 2; times++, which++) {
+            const kind data = static_cast<kind>(which % KINDS);
+            switch (tp_dtype_info(dtype)->size) {
+            case 1: check_dims<uint8_t>(dtype, of, data); break;
+            case 2: check_dims<uint16_t>(dtype, of, data); break;
+            case 4: check_dims<uint32_t>(dtype, of, data); break;
+            default: check_dims<uint64_t>(dtype, of, data);
+            }
+        }
+    }
+}
+
 } // namespace
 
 Test(kernels, codes_of_16_bits)
@@ -410,4 +550,24 @@ Test(kernels, block_formats)
         for (enum tp_dtype dtype : floating)
             if (number->kind != TP_NUMBER_ELEMENT)
                 check_shapes(number, dtype);
+}
+
+Test(kernels, strided_views)
+{
+    begin();
+    check_views<uint8_t>();
+    check_views<uint16_t>();
+    check_views<uint32_t>();
+    check_views<uint64_t>();
+    check_views<uint4>();
+}
+
+Test(kernels, statistics_by_index)
+{
+    begin();
+    for (int i = 0; i < TP_DTYPE_COUNT; i++) {
+        const auto dtype = static_cast<enum tp_dtype>(i);
+        if (tp_dtype_info(dtype)->parts == 1)
+            check_matrices(dtype);
+    }
 }
