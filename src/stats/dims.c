@@ -180,7 +180,7 @@ struct strip {
     double n[TP_DIM_STRIP];
     double sum[TP_DIM_STRIP], square[TP_DIM_STRIP]; /* of the distances    */
     double min[TP_DIM_STRIP], max[TP_DIM_STRIP];
-    double across[TP_DIM_ACROSS_ROOM]; /* values of all rows, column by column     */
+    double across[TP_DIM_ACROSS_ROOM]; /* of all rows, by columns    */
 };
 
 /* Lanes of a row, or of columns. */

@@ -351,7 +351,7 @@ void check_shapes(const tp_number *number, enum tp_dtype dtype)
     }
 }
 
-/* --- views ----------------------------------------------------------------- */
+/* --- views ---------------------------------------------------------------- */
 
 template <typename T>
 void check_gather(const std::vector<uint64_t> &shape,
@@ -402,7 +402,7 @@ void check_views()
     check_gather<T>({300, 70}, {71, 1});   /* more than one grid           */
 }
 
-/* --- statistics by index --------------------------------------------------- */
+/* --- statistics by index -------------------------------------------------- */
 
 struct cells {
     explicit cells(size_t length_)
