@@ -16,6 +16,7 @@ extern "C" {
 #include "stats/dims.h"
 #include "stats/judge.h"
 #include "stats/order.h"
+#include "stats/tally.h"
 #include "stats/values.h"
 
 /*
@@ -82,6 +83,20 @@ struct tp_kernel_blocks {
 };
 int tp_kernel_blocks(const struct tp_kernel_place *place,
                      const struct tp_kernel_blocks *job);
+
+/* MX tallies of codes of 8 or 16 bits: of rows, as tp_tally_rows; or, when
+ * `columns` is not 0, of the columns of codes[row_length][columns], each as a
+ * row. `plan` and `tally` are of the device: it is all there is of a tally, so
+ * a copy of it can be given to tp_tally_flush. */
+struct tp_kernel_tally {
+    const struct tp_tally_plan *plan;
+    int code_size;
+    const void *codes;
+    uint64_t rows, row_length, columns; /* rows: 1 with columns           */
+    struct tp_tally *tally;
+};
+int tp_kernel_tally(const struct tp_kernel_place *place,
+                    const struct tp_kernel_tally *job);
 
 /* Copies elements [first, first + n) of a strided view, counted in row-major
  * order of its shape, to to[0 .. n). */

@@ -102,7 +102,7 @@ static void decode_bfloat16(const unsigned char *codes, size_t n,
 static void decode_e8m0(const unsigned char *codes, size_t n, double *values)
 {
     for (size_t i = 0; i < n; i++) {
-        values[i] = tp_e8m0_value(codes[i]);
+        values[i] = tp_e8m0_code_value(codes[i]);
     }
 }
 

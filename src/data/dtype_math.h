@@ -94,7 +94,7 @@ tp_small_value(unsigned code, const struct tp_layout *layout)
     return negative ? -value : value;
 }
 
-TP_HOST_DEVICE static inline double tp_e8m0_value(unsigned code)
+TP_HOST_DEVICE static inline double tp_e8m0_code_value(unsigned code)
 {
     return code == 0xff ? NAN : tp_power_of_two((int)code - 127);
 }
@@ -110,7 +110,7 @@ TP_HOST_DEVICE static inline double tp_code_value(enum tp_dtype dtype,
     case TP_FLOAT64: return tp_double_of(code);
     case TP_FLOAT32: return tp_float_of(low);
     case TP_BFLOAT16: return tp_float_of(low << 16);
-    case TP_FLOAT8_E8M0FNU: return tp_e8m0_value(low);
+    case TP_FLOAT8_E8M0FNU: return tp_e8m0_code_value(low);
     case TP_UINT8:
     case TP_UINT16:
     case TP_UINT32: return low;

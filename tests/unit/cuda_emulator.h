@@ -201,6 +201,14 @@ T atomicAdd(T *at, T value)
 }
 
 template <typename T>
+T atomicCAS(T *at, T expected, T value)
+{
+    T old = *at;
+    *at = old == expected ? value : old;
+    return old;
+}
+
+template <typename T>
 T atomicSub(T *at, T value)
 {
     T old = *at;

@@ -351,6 +351,75 @@ void check_shapes(const tp_number *number, enum tp_dtype dtype)
     }
 }
 
+/* --- tallies -------------------------------------------------------------- */
+
+/* The transpose of codes[length][columns]. */
+template <typename T>
+std::vector<T> turn(const std::vector<T> &codes, size_t length, size_t columns)
+{
+    std::vector<T> turned(codes.size());
+    for (size_t i = 0; i < length; i++)
+        for (size_t j = 0; j < columns; j++)
+            turned[j * length + i] = codes[i * columns + j];
+    return turned;
+}
+
+template <typename T>
+void check_tally(const tp_quant_spec &spec, enum tp_dtype dtype,
+                 const shape &of, kind which)
+{
+    const size_t n = of.columns ? of.length * of.columns : of.rows * of.length;
+    const std::vector<T> codes = make<T>(which, n);
+    std::vector<tp_tally_plan> plans(1);
+    tp_tally_plan_init(plans.data(), &spec, dtype);
+    std::vector<tp_tally> want(1);
+    want[0].counts.upper_overflow = want[0].count[0][5] = beyond;
+    on_device<T> from(codes, of.skip);
+    on_device<tp_tally_plan> plan(plans);
+    on_device<tp_tally> tally(want);
+    struct tp_kernel_tally job = {plan.get(), int(sizeof(T)), from.get(),
+                                  of.rows, of.length, of.columns,
+                                  tally.get()};
+    tp_kernel_place at = place();
+    for (int times = 0; times < 2; times++)
+        cr_assert_eq(tp_kernel_tally(&at, &job), 0);
+    for (int times = 0; times < 2; times++) {
+        if (of.columns)
+            tp_tally_rows(plans.data(),
+                          turn(codes, of.length, of.columns).data(),
+                          of.columns, of.length, want.data());
+        else
+            tp_tally_rows(plans.data(), codes.data(), of.rows, of.length,
+                          want.data());
+    }
+    const std::vector<tp_tally> got = tally.read();
+    cr_assert(std::memcmp(&got[0].counts, &want[0].counts,
+                          sizeof got[0].counts) == 0,
+              "%s of %s, %zu x %zu x %zu: counts", spec.number->id,
+              tp_dtype_info(dtype)->name, of.rows, of.length, of.columns);
+    cr_assert(std::memcmp(got.data(), want.data(), sizeof got[0]) == 0,
+              "%s of %s, %zu x %zu x %zu: codes", spec.number->id,
+              tp_dtype_info(dtype)->name, of.rows, of.length, of.columns);
+}
+
+void check_tallies(tp_quant_spec spec, enum tp_dtype dtype)
+{
+    int which = 0;
+    for (const shape &of : shapes) {
+        const kind data = static_cast<kind>(which % KINDS);
+        spec.nonfinite =
+            which % 4 < 2 ? TP_NONFINITE_BLOCK : TP_NONFINITE_ELEMENT;
+        spec.rule =
+            static_cast<enum tp_scale_rule>(which % TP_SCALE_COUNT);
+        if (tp_dtype_info(dtype)->size == 1)
+            check_tally<uint8_t>(spec, dtype, of, data);
+        else
+            check_tally<uint16_t>(spec, dtype, of, data);
+        which++;
+    }
+    check_tally<uint16_t>(spec, TP_BFLOAT16, {40, 500, 0, 0}, SPECIAL);
+}
+
 /* --- views ---------------------------------------------------------------- */
 
 template <typename T>
@@ -569,5 +638,17 @@ Test(kernels, statistics_by_index)
         const auto dtype = static_cast<enum tp_dtype>(i);
         if (tp_dtype_info(dtype)->parts == 1)
             check_matrices(dtype);
+    }
+}
+
+Test(kernels, tallies)
+{
+    begin();
+    for (const tp_number *number = tp_numbers; number->id; number++) {
+        tp_quant_spec spec = {};
+        spec.number = number;
+        for (enum tp_dtype dtype : floating)
+            if (tp_tally_applies(&spec, dtype))
+                check_tallies(spec, dtype);
     }
 }
