@@ -359,11 +359,20 @@ cudaError_t cudaFuncSetAttribute(F *, cudaFuncAttribute, int)
     return cudaSuccess;
 }
 
+enum { TP_EMULATED_THREADS = 1024 }; /* the most in a block                */
+
 struct tp_emulated_launch {
     dim3 grid, block;
     size_t shared;
     cudaStream_t stream;
 };
+
+/* Runs a kernel, block by block, one at a time in the program. */
+void tp_emulate_grid(const tp_emulated_launch &launch,
+                     const std::function<void()> &thread);
+
+/* Ends the program: a kernel, or who calls the runtime, is wrong. */
+[[noreturn]] void tp_emulate_die(const char *what);
 
 /* Puts a kernel into its stream: `thread` runs one thread of it. */
 void tp_emulate_launch(const tp_emulated_launch &launch,

@@ -5,7 +5,6 @@
 
 #include <cfloat>
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -652,88 +651,4 @@ Test(kernels, tallies)
             if (tp_tally_applies(&spec, dtype))
                 check_tallies(spec, dtype);
     }
-}
-
-/* --- the emulator itself -------------------------------------------------- */
-
-/* What is in a stream happens when something waits for it. */
-Test(emulator, streams_run_when_waited_for)
-{
-    begin();
-    cudaStream_t stream;
-    cr_assert_eq(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                 cudaSuccess);
-    on_device<int> memory(std::vector<int>{1});
-    int value = 2;
-    cr_assert_eq(cudaMemcpyAsync(&value, memory.get(), sizeof value,
-                                 cudaMemcpyDeviceToHost, stream),
-                 cudaSuccess);
-    cr_assert_eq(value, 2);
-    cr_assert_eq(cudaStreamSynchronize(stream), cudaSuccess);
-    cr_assert_eq(value, 1);
-    cr_assert_eq(tp_emulator_leaks(), 2);
-    cr_assert_eq(cudaStreamDestroy(stream), cudaSuccess);
-}
-
-Test(emulator, fails_when_told_to)
-{
-    tp_emulator options = tp_emulator_default;
-    options.fail_call = 2;
-    options.fail_with = cudaErrorLaunchFailure;
-    options.memory = 1000;
-    for (int lost = 0; lost < 2; lost++) {
-        options.lost = lost;
-        tp_emulator_begin(&options);
-        void *a, *b, *c;
-        cr_assert_eq(cudaMalloc(&a, 600), cudaSuccess);
-        cr_assert_eq(cudaMalloc(&b, 10), cudaErrorLaunchFailure);
-        cr_assert_eq(cudaMalloc(&c, 10),
-                     lost ? cudaErrorLaunchFailure : cudaSuccess);
-        if (!lost)
-            cr_assert_eq(cudaMalloc(&b, 600), cudaErrorMemoryAllocation);
-    }
-    tp_emulator_begin(&tp_emulator_default);
-}
-
-/* A kernel that could not be started says so. */
-Test(emulator, launches_fail)
-{
-    begin(48 << 10);
-    on_device<uint16_t> from(make<uint16_t>(NORMAL, 100));
-    on_device<uint64_t> totals{std::vector<uint64_t>(TP_CODES)};
-    const tp_span span = {TP_BFLOAT16, from.get(), 100};
-    tp_kernel_place at = place();
-    at.shared = 227 << 10; /* more than there is */
-    cr_assert_eq(tp_kernel_codes(&at, &span, totals.get()),
-                 cudaErrorInvalidConfiguration);
-}
-
-__global__ static void write_beside(char *memory)
-{
-    memory[threadIdx.x] = 1;
-}
-
-Test(emulator, notices_stores_beside_memory, .signal = SIGABRT)
-{
-    begin();
-    char *memory;
-    cr_assert_eq(cudaMalloc(&memory, 31), cudaSuccess);
-    TP_LAUNCH(write_beside, 1, 32, 0, nullptr, memory);
-    cudaDeviceSynchronize();
-}
-
-__global__ static void leave_early(unsigned *sum)
-{
-    if (threadIdx.x == 7)
-        return;
-    *sum = __reduce_add_sync(0xffffffffu, threadIdx.x);
-}
-
-Test(emulator, notices_lanes_that_do_not_come, .signal = SIGABRT)
-{
-    begin();
-    unsigned *sum;
-    cr_assert_eq(cudaMalloc(&sum, sizeof *sum), cudaSuccess);
-    TP_LAUNCH(leave_early, 1, 32, 0, nullptr, sum);
-    cudaDeviceSynchronize();
 }
