@@ -73,11 +73,10 @@ __device__ T other(T x)
     return __shfl_xor_sync(ALL, x, 1);
 }
 
-/* The sum of both: that of the first thread, plus that of the second. */
-__device__ double fold(const view &block, double mine)
+/* The sum of both; which one comes first makes no difference. */
+__device__ double fold(double mine)
 {
-    const double theirs = other(mine);
-    return block.mine == 0 ? mine + theirs : theirs + mine;
+    return mine + other(mine);
 }
 
 __device__ uint64_t fold_count(uint64_t mine)
@@ -170,9 +169,9 @@ __device__ void raw_sums(const view &block, struct tp_moments *moments)
         absolute += fabs(x);
         square += x * x;
     });
-    moments->sum_abs = fold(block, absolute);
-    moments->sum_squares = fold(block, square);
-    moments->mean = fold(block, linear) / static_cast<double>(moments->n);
+    moments->sum_abs = fold(absolute);
+    moments->sum_squares = fold(square);
+    moments->mean = fold(linear) / static_cast<double>(moments->n);
 }
 
 __device__ void central_sums(const view &block, struct tp_moments *moments)
@@ -186,10 +185,10 @@ __device__ void central_sums(const view &block, struct tp_moments *moments)
         s3 += d2 * d;
         s4 += d2 * d2;
     });
-    moments->m2 = fold(block, s2);
-    moments->m3 = fold(block, s3);
-    moments->m4 = fold(block, s4);
-    tp_shift_mean(moments, fold(block, s1) / static_cast<double>(moments->n));
+    moments->m2 = fold(s2);
+    moments->m3 = fold(s3);
+    moments->m4 = fold(s4);
+    tp_shift_mean(moments, fold(s1) / static_cast<double>(moments->n));
 }
 
 /* The first finite value, scaled. */
