@@ -46,8 +46,8 @@ struct tp_device_options {
 /* NULL, and a sentence in `reason` (of TP_DEVICE_REASON_MAX bytes, device.h),
  * when the device or its memory is not to be had. Closed by
  * tp_device_close. */
-struct tp_device_session *tp_device_open(const struct tp_device_options *options,
-                                         char *reason);
+struct tp_device_session *
+tp_device_open(const struct tp_device_options *options, char *reason);
 
 /* Gives everything back. Accepts NULL. */
 void tp_device_close(struct tp_device_session *session);
@@ -70,6 +70,8 @@ struct tp_device_results {
     struct tp_block_counts *blocks; /* added to                            */
 };
 
+/* Sends the first `bytes` of the lane's buffer, which then stay as they are
+ * until tp_device_end. As all that follow: false after a failure. */
 bool tp_device_begin(struct tp_device_session *session, unsigned lane,
                      size_t bytes);
 

@@ -5,8 +5,8 @@
 
 #include "cuda/device.h"
 
-struct tp_device_session *tp_device_open(const struct tp_device_options *options,
-                                         char *reason)
+struct tp_device_session *
+tp_device_open(const struct tp_device_options *options, char *reason)
 {
     (void)options;
     tp_device_count(reason);

@@ -9,8 +9,9 @@
 
 #include "analyze/scan_state.h"
 
-/* Blocks down columns so short that a range would be a thousand launches. */
-enum { MANY_LAUNCHES = 64 };
+/* Each matrix of blocks down columns is a launch of some microseconds; the host
+ * counts a range in a millisecond or two. */
+enum { MOST_LAUNCHES = 64 };
 
 struct tp_device_options tp_scan_device_options(unsigned workers)
 {
@@ -24,12 +25,14 @@ static unsigned number_of(const struct scan *scan, const struct worker *worker)
     return (unsigned)(worker - scan->scanner->workers);
 }
 
-/* Launches that the blocks of a range need, nearly. */
+/* Whether the blocks of a range need few launches. */
 static bool are_few_launches(const struct scan *scan)
 {
     uint64_t plane =
         (uint64_t)scan->lines.length * (uint64_t)scan->lines.inner * scan->size;
-    return scan->lines.inner == 1 || RANGE_BYTES / MANY_LAUNCHES <= plane;
+    uint64_t bytes = (uint64_t)scan->walk.count * scan->size;
+    bytes = bytes < RANGE_BYTES ? bytes : RANGE_BYTES;
+    return scan->lines.inner == 1 || bytes / MOST_LAUNCHES <= plane;
 }
 
 bool tp_scan_has_lane(const struct scan *scan, const struct worker *worker)
