@@ -16,6 +16,10 @@ extern "C" {
 
 enum { TP_DEVICE_NAME_MAX = 256, TP_DEVICE_REASON_MAX = 256 };
 
+/* Whether `--device auto` uses a device: not before it has been measured
+ * where one wins (README.md here). */
+enum { TP_DEVICE_AUTO = 0 };
+
 /* One device, as `list devices` shows it. */
 struct tp_device {
     char name[TP_DEVICE_NAME_MAX]; /* "NVIDIA H200"                       */

@@ -13,7 +13,7 @@ xargs awk '
         see["stats"]   = "base data stats"
         see["cuda"]    = "base data stats cuda"
         see["formats"] = "base data formats"
-        see["analyze"] = "base data stats formats analyze"
+        see["analyze"] = "base data stats cuda formats analyze"
         see["report"]  = "base data stats formats analyze report"
         see["plots"]   = see["report"] " plots"
         see["cli"]     = see["plots"] " cuda cli"

@@ -468,6 +468,7 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
     if (status != TP_OK)
         return status;
     tp_scanner_stop_on(c->scanner, c->options->stop);
+    tp_scanner_use(c->scanner, c->options->device);
     tp_pool_for(pool, count, collect_one, c);
     if (c->options->stop && *c->options->stop)
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");

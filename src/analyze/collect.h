@@ -7,6 +7,7 @@
 #include "analyze/run.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "cuda/session.h"
 
 /*
  * From directories to a run: finds the files, reads them, scans every tensor
@@ -29,6 +30,7 @@ struct tp_collect_options {
                      uint64_t bytes_done, uint64_t bytes_all);
     void *progress_context;
     const volatile sig_atomic_t *stop; /* nonzero: give up; may be NULL   */
+    struct tp_device_session *device;  /* as of tp_scanner_use; NULL: none */
 };
 
 /*

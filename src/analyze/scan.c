@@ -29,6 +29,12 @@ void tp_scanner_stop_on(struct tp_scanner *scanner,
     scanner->stop = stop;
 }
 
+void tp_scanner_use(struct tp_scanner *scanner,
+                    struct tp_device_session *device)
+{
+    scanner->device = device;
+}
+
 void tp_scanner_free(struct tp_scanner *scanner)
 {
     if (!scanner)
@@ -250,8 +256,8 @@ static enum tp_status scan_codes(struct scan *scan, unsigned work)
 {
     bool tally = scan->casts.works & WORK_TALLY;
     bool tiles = tally && !tp_scan_blocks_fit(scan);
-    bool single =
-        !tiles && (uint64_t)scan->walk.count * scan->size <= RANGE_BYTES;
+    bool single = !tiles && !scan->scanner->device &&
+                  (uint64_t)scan->walk.count * scan->size <= RANGE_BYTES;
     enum tp_status status = TP_OK;
     if (!single) {
         scan->totals = calloc(TP_CODES, sizeof *scan->totals);

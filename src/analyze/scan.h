@@ -7,6 +7,7 @@
 #include "analyze/dims.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "cuda/session.h"
 #include "data/number.h"
 #include "data/tensor.h"
 #include "stats/quantize.h"
@@ -38,6 +39,16 @@ enum tp_status tp_scanner_new(struct tp_pool *pool, struct tp_scanner **scanner,
  * with TP_E_INTERRUPTED. */
 void tp_scanner_stop_on(struct tp_scanner *scanner,
                         const volatile sig_atomic_t *stop);
+
+/* From now on ranges of large tensors are counted by a device (borrowed, opened
+ * with `range` and `call` as tp_scan_device_options has them); what it cannot
+ * do, and all once it failed, is done here. Results are the same. */
+void tp_scanner_use(struct tp_scanner *scanner,
+                    struct tp_device_session *device);
+
+/* What a device is to be opened with for the workers of a pool; index and
+ * memory are the caller's. */
+struct tp_device_options tp_scan_device_options(unsigned workers);
 
 /* Releases a scanner; accepts NULL. */
 void tp_scanner_free(struct tp_scanner *scanner);

@@ -165,7 +165,12 @@ static void range_task(void *context, size_t index, unsigned worker)
     memset(errors, 0, casts * sizeof *errors);
     gather.part->errors = errors;
     gather.errors = errors;
-    enum tp_status status = do_range(scan, range, &gather, &err);
+    enum tp_status status = TP_OK;
+    bool done = false;
+    if (tp_scan_has_lane(scan, gather.worker))
+        status = tp_scan_range_on_device(scan, range, &gather, &done, &err);
+    if (status == TP_OK && !done)
+        status = do_range(scan, range, &gather, &err);
     if (status == TP_OK) {
         tp_scan_add(scan, &gather);
     } else {

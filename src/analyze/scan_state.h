@@ -79,6 +79,7 @@ struct worker {
 struct tp_scanner {
     struct tp_pool *pool;
     const volatile sig_atomic_t *stop; /* or NULL                         */
+    struct tp_device_session *device;  /* or NULL                         */
     unsigned size;
     struct worker workers[];
 };
@@ -176,6 +177,8 @@ struct scan {
 /* What a range gathers before it takes the lock. */
 struct gather {
     struct worker *worker;
+    struct scan_lane *lane; /* block counts go to this device; or NULL    */
+    bool casts_only;        /* what else there is was counted already     */
     struct part *part;
     struct tp_block_counts blocks;
     struct tp_quant_error *errors; /* [casts.count], of the range         */
@@ -212,6 +215,24 @@ void tp_scan_empty(struct worker *worker);
 /* Counts n real numbers of 8 or 16 bits into the tables of a worker. */
 void tp_scan_count_codes(const struct scan *scan, struct worker *worker,
                          const void *codes, size_t n);
+
+/* --- scan_device.c ------------------------------------------------------ */
+
+/* A lane of the device, and whether it did all that it was asked for. */
+struct scan_lane {
+    struct tp_device_session *device;
+    unsigned number;
+    bool ok;
+};
+
+/* Whether a worker has a lane for the work of this reading. */
+bool tp_scan_has_lane(const struct scan *scan, const struct worker *worker);
+
+/* Reads a range and has the device count it. *done says whether it did: if
+ * not, nothing was counted. Fails as reading does. */
+enum tp_status tp_scan_range_on_device(struct scan *scan, size_t range,
+                                       struct gather *gather, bool *done,
+                                       struct tp_error *err);
 
 /* --- scan_blocks.c ------------------------------------------------------ */
 

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/scan.h"
+#include "cuda/device.h"
 #include "data/number.h"
 
 volatile sig_atomic_t tp_interrupted;
@@ -88,13 +90,37 @@ enum tp_status tp_check_options(const struct tp_options *options,
                        "--backward_format: no number format \"%s\"; "
                        "'tprof-analyze list dtypes' shows them",
                        backward);
-    /* LIMIT, not UNSUPPORTED: that would blame the input */
-    if (!strcmp(options->device, "cuda"))
-        return tp_fail(err, TP_E_LIMIT, -1,
-                       "--device cuda: this version computes on the CPU "
-                       "only; 'tprof-analyze list devices' shows what is "
-                       "there");
     return TP_OK;
+}
+
+enum tp_status tp_open_device(const struct tp_options *options,
+                              unsigned workers,
+                              struct tp_device_session **device,
+                              struct tp_error *err)
+{
+    char reason[TP_DEVICE_REASON_MAX] = "";
+    bool named = !strcmp(options->device, "cuda");
+    bool automatic = TP_DEVICE_AUTO && !strcmp(options->device, "auto");
+    *device = NULL;
+    if (!named && !automatic)
+        return TP_OK;
+    struct tp_device_options how = tp_scan_device_options(workers);
+    how.memory = options->device_memory;
+    *device = tp_device_open(&how, reason);
+    /* LIMIT, not UNSUPPORTED: that would blame the input */
+    return *device || !named
+               ? TP_OK
+               : tp_fail(err, TP_E_LIMIT, -1, "--device cuda: %s", reason);
+}
+
+void tp_close_device(const struct tp_options *options,
+                     struct tp_device_session *device)
+{
+    if (device && *tp_device_failure(device))
+        tp_print_warning(options,
+                         "the device failed (%s); the CPU did the rest",
+                         tp_device_failure(device));
+    tp_device_close(device);
 }
 
 int tp_exit_of(enum tp_status status)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "cuda/session.h"
 
 /* What the commands share. Everything that is printed is printed here. */
 
@@ -62,10 +63,24 @@ bool tp_wants_color(void);
 
 /*
  * What both analysing commands ask of their options: some input (called
- * `what` in the message), a known backward format, a device this build has.
+ * `what` in the message), a known backward format.
  */
 enum tp_status tp_check_options(const struct tp_options *options,
                                 const char *what, struct tp_error *err);
+
+/*
+ * Opens the device that was asked for, for the workers of a pool; *device is
+ * NULL where the CPU is to do it all. Fails with TP_E_LIMIT and the reason when
+ * it was asked for by name and is not to be had.
+ */
+enum tp_status tp_open_device(const struct tp_options *options,
+                              unsigned workers,
+                              struct tp_device_session **device,
+                              struct tp_error *err);
+
+/* Closes it; warns if it failed on the way. Accepts NULL. */
+void tp_close_device(const struct tp_options *options,
+                     struct tp_device_session *device);
 
 /* Exit status for a failure that ends the run. */
 int tp_exit_of(enum tp_status status);

@@ -74,7 +74,7 @@ static enum tp_status read_files(const struct tp_options *options,
                                  struct tp_run *run, struct tp_error *err)
 {
     struct tp_pool *pool = NULL;
-    const struct tp_collect_options how = {.roots = options->inputs,
+    struct tp_collect_options how = {.roots = options->inputs,
                                            .root_count = options->input_count,
                                            .mx_scale = options->mx_scale,
                                            .block_axis =
@@ -87,7 +87,10 @@ static enum tp_status read_files(const struct tp_options *options,
     if (status == TP_OK)
         status = tp_pool_new(tp_options_jobs(options), &pool, err);
     if (status == TP_OK)
+        status = tp_open_device(options, tp_pool_size(pool), &how.device, err);
+    if (status == TP_OK)
         status = tp_collect(pool, &how, run, err);
+    tp_close_device(options, how.device);
     tp_pool_free(pool);
     return status;
 }

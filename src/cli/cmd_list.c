@@ -120,9 +120,14 @@ static void list_devices(struct tp_text *text)
         if (tp_device_describe(i, &device) == 0)
             tp_text_add(text,
                         "  cuda:%-5d %s, %.1f GB, compute capability "
-                        "%d.%d; listed only, not yet used\n",
+                        "%d.%d; %s\n",
                         i, device.name, (double)device.memory * 1e-9,
-                        device.major, device.minor);
+                        device.major, device.minor,
+                        i > 0            ? "not used: the first one is"
+                        : TP_DEVICE_AUTO ? "used by --device auto"
+                                         : "used by --device cuda; not by "
+                                           "auto: its speed has not been "
+                                           "measured");
     }
 }
 

@@ -65,7 +65,7 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
     const struct tp_options *options = s->options;
     struct tp_progress progress;
     tp_progress_start(&progress, options);
-    const struct tp_collect_options how = {
+    struct tp_collect_options how = {
         .roots = options->inputs,
         .root_count = options->input_count,
         .mx_scale = options->mx_scale,
@@ -79,7 +79,11 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
     enum tp_status status =
         tp_pool_new(tp_options_jobs(options), &s->pool, err);
     if (status == TP_OK)
+        status = tp_open_device(options, tp_pool_size(s->pool), &how.device,
+                                err);
+    if (status == TP_OK)
         status = tp_collect(s->pool, &how, &s->run, err);
+    tp_close_device(options, how.device);
     tp_progress_end(&progress);
     return status;
 }

@@ -31,6 +31,9 @@ const struct tp_option tp_option_table[] = {
      TP_OPTION_FLAG, TP_FOR_TRACE, AT(compare)},
     {"device", NULL, "auto|cpu|cuda", "auto", "where to compute",
      TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT, AT(device)},
+    {"device_memory", "BYTES[K|M|G]", NULL, "half of what is free",
+     "memory to use on the device", TP_OPTION_BYTES,
+     TP_FOR_TENSORS | TP_FOR_INSPECT, AT(device_memory)},
     {"dims", NULL, "worst|all|none", "worst",
      "statistics by index that are kept", TP_OPTION_CHOICE, TP_FOR_TENSORS,
      AT(dims)},
@@ -197,6 +200,27 @@ static enum tp_status set_real(void *slot, const struct tp_option *row,
     return TP_OK;
 }
 
+static enum tp_status set_bytes(void *slot, const struct tp_option *row,
+                                const char *value, struct tp_error *err)
+{
+    static const char units[] = "KMG"; /* 2^10, 2^20, 2^30 */
+    const uint64_t most = UINT64_C(1) << 40;
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (*value < '0' || *value > '9' || (*end && (!unit || end[1])) || errno ||
+        number < 1 || number > most >> shift)
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--%s takes bytes, as 800M or 2G, up to 1024G, not "
+                       "\"%s\"",
+                       row->name, value);
+    uint64_t bytes = (uint64_t)number << shift;
+    memcpy(slot, &bytes, sizeof bytes);
+    return TP_OK;
+}
+
 static enum tp_status set_value(struct tp_options *options,
                                 const struct tp_option *row, const char *value,
                                 struct tp_error *err)
@@ -206,6 +230,8 @@ static enum tp_status set_value(struct tp_options *options,
         return set_count(slot, row, value, err);
     if (row->kind == TP_OPTION_REAL)
         return set_real(slot, row, value, err);
+    if (row->kind == TP_OPTION_BYTES)
+        return set_bytes(slot, row, value, err);
     if (row->kind == TP_OPTION_CHOICE && !is_choice(row->values, value))
         return tp_fail(err, TP_E_USAGE, -1, "--%s takes %s, not \"%s\"",
                        row->name, row->values, value);

@@ -19,7 +19,8 @@ enum tp_option_kind {
     TP_OPTION_TEXT,   /* const char *                                     */
     TP_OPTION_CHOICE, /* const char *, one of `values`                    */
     TP_OPTION_COUNT,  /* uint64_t, 1 or more                              */
-    TP_OPTION_REAL    /* double, 0 or more                                */
+    TP_OPTION_REAL,   /* double, 0 or more                                */
+    TP_OPTION_BYTES   /* uint64_t, 1 or more; K, M or G may follow        */
 };
 
 /* Which commands take an option. */
@@ -65,6 +66,7 @@ struct tp_options {
     uint64_t warmup_steps, alert_window; /* iterations                    */
     double sigma;                   /* spreads                            */
     uint64_t jobs; /* 0: as many as processors                    */
+    uint64_t device_memory; /* bytes; 0: half of what is free     */
     bool quiet, verbose, no_plots, help, version, dump_options;
 };
 

@@ -2,8 +2,9 @@
 #include "data/dtype.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
+
+#include "data/dtype_math.h"
 
 #define FLOATING(self, torch_name, storage_class, bytes, bits, number)       \
     [self] = {.name = torch_name, .storage = storage_class,                  \
@@ -71,65 +72,17 @@ enum tp_dtype tp_dtype_by_storage(const char *name)
     return (enum tp_dtype)i;
 }
 
-/* How the codes at the edge of a small floating format are spent. */
-enum specials {
-    IEEE, /* top exponent: infinities and NaN           */
-    FN,   /* all ones: NaN; no infinity                 */
-    FNUZ  /* only sign bit: NaN; no infinity and no -0  */
-};
-
-/* A binary floating format of at most 16 bits. */
-struct layout {
-    int exponent_bits, fraction_bits, bias;
-    enum specials specials;
-};
-
-static double from_bits(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static double small_float(unsigned code, const struct layout *layout)
-{
-    const int f = layout->fraction_bits;
-    const unsigned sign_bit = 1u << (f + layout->exponent_bits);
-    const unsigned top = (1u << layout->exponent_bits) - 1;
-    const unsigned magnitude = code & (sign_bit - 1);
-    const unsigned exponent = magnitude >> f;
-    const unsigned fraction = magnitude & ((1u << f) - 1);
-    const bool negative = code & sign_bit;
-    if (layout->specials == FNUZ && code == sign_bit) {
-        return NAN;
-    }
-    if (layout->specials == FN && magnitude == sign_bit - 1) {
-        return NAN;
-    }
-    if (layout->specials == IEEE && exponent == top) {
-        return fraction ? NAN : negative ? -INFINITY : INFINITY;
-    }
-    double value;
-    if (exponent == 0) {
-        value = ldexp(fraction, 1 - layout->bias - f);
-    } else {
-        value = from_bits((uint64_t)(1023 + (int)exponent - layout->bias)
-                              << 52 |
-                          (uint64_t)fraction << (52 - f));
-    }
-    return negative ? -value : value;
-}
-
-static void decode_small(const struct layout *layout, size_t size,
+static void decode_small(enum tp_dtype dtype, size_t size,
                          const unsigned char *codes, size_t n,
                          double *values)
 {
+    const struct tp_layout layout = tp_layout_of(dtype);
     for (size_t i = 0; i < n; i++) {
         uint16_t code = codes[i * size];
         if (size == 2) {
             memcpy(&code, codes + 2 * i, 2);
         }
-        values[i] = small_float(code, layout);
+        values[i] = tp_small_value(code, &layout);
     }
 }
 
@@ -149,9 +102,7 @@ static void decode_bfloat16(const unsigned char *codes, size_t n,
 static void decode_e8m0(const unsigned char *codes, size_t n, double *values)
 {
     for (size_t i = 0; i < n; i++) {
-        values[i] = codes[i] == 0xff
-                        ? NAN
-                        : from_bits((uint64_t)(1023 - 127 + codes[i]) << 52);
+        values[i] = tp_e8m0_code_value(codes[i]);
     }
 }
 
@@ -174,25 +125,16 @@ static void decode_bool(const unsigned char *codes, size_t n, double *values)
 void tp_dtype_decode(enum tp_dtype dtype, const void *codes, size_t n,
                      double *values)
 {
-    static const struct layout fp16 = {5, 10, 15, IEEE};
-    static const struct layout e4m3fn = {4, 3, 7, FN};
-    static const struct layout e5m2 = {5, 2, 15, IEEE};
-    static const struct layout e4m3fnuz = {4, 3, 8, FNUZ};
-    static const struct layout e5m2fnuz = {5, 2, 16, FNUZ};
     const unsigned char *bytes = codes;
     switch (tp_dtype_info(dtype)->real) {
     case TP_FLOAT64: DECODE_AS(double);
     case TP_FLOAT32: DECODE_AS(float);
-    case TP_FLOAT16: decode_small(&fp16, 2, bytes, n, values); break;
+    case TP_FLOAT16: decode_small(TP_FLOAT16, 2, bytes, n, values); break;
     case TP_BFLOAT16: decode_bfloat16(bytes, n, values); break;
-    case TP_FLOAT8_E4M3FN: decode_small(&e4m3fn, 1, bytes, n, values); break;
-    case TP_FLOAT8_E5M2: decode_small(&e5m2, 1, bytes, n, values); break;
+    case TP_FLOAT8_E4M3FN:
+    case TP_FLOAT8_E5M2:
     case TP_FLOAT8_E4M3FNUZ:
-        decode_small(&e4m3fnuz, 1, bytes, n, values);
-        break;
-    case TP_FLOAT8_E5M2FNUZ:
-        decode_small(&e5m2fnuz, 1, bytes, n, values);
-        break;
+    case TP_FLOAT8_E5M2FNUZ: decode_small(dtype, 1, bytes, n, values); break;
     case TP_FLOAT8_E8M0FNU: decode_e8m0(bytes, n, values); break;
     case TP_UINT8: DECODE_AS(uint8_t);
     case TP_UINT16: DECODE_AS(uint16_t);

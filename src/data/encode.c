@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "data/dtype_math.h"
 #include "data/round.h"
 
 const char *tp_rounding_name(const struct tp_number *number,
@@ -427,7 +428,7 @@ double tp_number_decode(const struct tp_number *number, unsigned code)
 
 double tp_e8m0_value(unsigned byte)
 {
-    return byte == 0xff ? NAN : ldexp(1, (int)byte - 127);
+    return tp_e8m0_code_value(byte);
 }
 
 unsigned tp_e8m0_byte(int exponent)

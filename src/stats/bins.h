@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/host_device.h"
+
 /*
  * The bin of the summary histogram of a finite nonzero value, inline for the
  * loops that need one per value: the upper 12 bits of the value truncated to
  * binary32.
  */
-static inline unsigned tp_bin_of(double value)
+TP_HOST_DEVICE static inline unsigned tp_bin_of(double value)
 {
     float nearest = (float)value;
     uint32_t bits;

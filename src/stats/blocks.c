@@ -186,18 +186,6 @@ static void plan_mx_rule(struct tp_block_plan *plan)
     plan->slot_bias = 127 - top - exponent_bias(plan);
 }
 
-double tp_block_code_value(const struct tp_block_plan *plan, uint64_t code)
-{
-    const uint16_t half = (uint16_t)code;
-    const uint32_t single = (uint32_t)code;
-    const void *bytes = plan->width == 2   ? (const void *)&half
-                        : plan->width == 4 ? (const void *)&single
-                                           : (const void *)&code;
-    double value;
-    tp_dtype_decode(counted_dtype(plan), bytes, 1, &value);
-    return value;
-}
-
 /* The largest finite magnitude that, times `factor` in binary32, is at most
  * `limit`. The product grows with the code, so that bisection finds it. */
 static uint64_t product_at_most(const struct tp_block_plan *plan,

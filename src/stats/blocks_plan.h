@@ -4,19 +4,42 @@
 
 #include <string.h>
 
+#include "base/host_device.h"
 #include "stats/blocks.h"
 
 /*
- * Private to blocks.c, which makes plans, and blocks_count.c, which counts by
- * them: from the largest magnitude of a block to its limits. Inlined into the
- * loops, since there is one such step per block.
+ * Private to blocks.c, which makes plans, and to what counts by them
+ * (blocks_count.c, tally.c, devices): from the largest magnitude of a block to
+ * its limits. Inlined into the loops, since there is one such step per block.
  */
 
-#define TP_INLINE static inline __attribute__((always_inline))
+#define TP_INLINE \
+    TP_HOST_DEVICE static inline __attribute__((always_inline))
 
-/* Value of a magnitude of the counted dtype (an 8-bit dtype's is bfloat16).
- * Any thread. */
-double tp_block_code_value(const struct tp_block_plan *plan, uint64_t code);
+/* Value of a magnitude of the counted dtype (an 8-bit dtype's is bfloat16),
+ * which is finite. */
+TP_INLINE double tp_block_code_value(const struct tp_block_plan *plan,
+                                     uint64_t code)
+{
+    double value;
+    float single;
+    uint32_t bits;
+    switch (plan->fraction_bits) {
+    case 10: /* binary16: its exponent moved to where binary32 has it */
+        bits = (uint32_t)code << 13;
+        memcpy(&single, &bits, sizeof single);
+        return single * 0x1p112f;
+    case 7: /* bfloat16 */
+        bits = (uint32_t)code << 16;
+        memcpy(&single, &bits, sizeof single);
+        return single;
+    case 23:
+        bits = (uint32_t)code;
+        memcpy(&single, &bits, sizeof single);
+        return single;
+    default: memcpy(&value, &code, sizeof value); return value;
+    }
+}
 
 /* E4M3 code of v >= 0: nearest, ties to even, saturating at 448 (7e). */
 TP_INLINE unsigned tp_e4m3_code(float v)
@@ -49,13 +72,7 @@ TP_INLINE float tp_to_binary32(double x)
 TP_INLINE const struct tp_block_limits *
 tp_nvfp4_limits(const struct tp_block_plan *plan, uint64_t largest)
 {
-    float amax;
-    if (plan->fraction_bits == 7) { /* bfloat16, by far the commonest */
-        const uint32_t bits = (uint32_t)largest << 16;
-        memcpy(&amax, &bits, sizeof amax);
-    } else {
-        amax = tp_to_binary32(tp_block_code_value(plan, largest));
-    }
+    const float amax = tp_to_binary32(tp_block_code_value(plan, largest));
     return &plan->limits[tp_nvfp4_scale_code(plan->encode, amax)];
 }
 
@@ -64,7 +81,8 @@ tp_nvfp4_limits(const struct tp_block_plan *plan, uint64_t largest)
  * had no end: the only source dtype whose subnormals are not all beneath the
  * smallest scale.
  */
-static inline int tp_binary16_exponent(uint64_t magnitude, uint64_t carry)
+TP_HOST_DEVICE static inline int tp_binary16_exponent(uint64_t magnitude,
+                                                      uint64_t carry)
 {
     int shift = 0;
     while (magnitude << shift < 0x400) {

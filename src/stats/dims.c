@@ -6,6 +6,7 @@
 
 #include "data/round.h"
 #include "stats/blocks.h"
+#include "stats/dims_math.h"
 
 /* --- cells --------------------------------------------------------------- */
 
@@ -38,19 +39,7 @@ struct tp_dim_cell tp_dim_cells_get(const struct tp_dim_cells *cells,
 void tp_dim_cell_merge(struct tp_dim_cell *into,
                        const struct tp_dim_cell *from)
 {
-    if (from->n == 0)
-        return;
-    if (into->n == 0) {
-        *into = *from;
-        return;
-    }
-    double share = from->n / (into->n + from->n);
-    double d = from->mean - into->mean;
-    into->m2 += from->m2 + d * d * (into->n * share);
-    into->mean += d * share;
-    into->min = from->min < into->min ? from->min : into->min;
-    into->max = from->max > into->max ? from->max : into->max;
-    into->n += from->n;
+    tp_merge_dim_cell(into, from);
 }
 
 void tp_dim_cells_add(struct tp_dim_cells *into, size_t index,
@@ -184,10 +173,6 @@ TP_LANES_INLINE void decode(enum tp_dtype dtype, const unsigned char *codes,
 
 /* --- strips --------------------------------------------------------------- */
 
-/* Values of a strip whose rows lie across: at least half as many columns as
- * usual. */
-enum { ACROSS_ROOM = TP_DIM_STRIP * TP_DIM_ACROSS / 2 };
-
 /* A strip of columns under way. */
 struct strip {
     double x[TP_DIM_STRIP];     /* the row                                  */
@@ -195,7 +180,7 @@ struct strip {
     double n[TP_DIM_STRIP];
     double sum[TP_DIM_STRIP], square[TP_DIM_STRIP]; /* of the distances    */
     double min[TP_DIM_STRIP], max[TP_DIM_STRIP];
-    double across[ACROSS_ROOM]; /* values of all rows, column by column     */
+    double across[TP_DIM_ACROSS_ROOM]; /* of all rows, by columns    */
 };
 
 /* Lanes of a row, or of columns. */
@@ -279,15 +264,6 @@ TP_LANES_INLINE void add_row(struct strip *strip, size_t padded,
     }
 }
 
-/* Turns sums of distances into a cell. */
-static struct tp_dim_cell close_cell(double n, double shift, double sum,
-                                     double square)
-{
-    double mean = sum / n, m2 = square - sum * mean;
-    return (struct tp_dim_cell){
-        .n = n, .mean = shift + mean, .m2 = m2 > 0 ? m2 : 0};
-}
-
 /* The row's lanes, in a fixed order: each lane has a shift of its own. */
 static void close_row(const struct sums *s, struct tp_dim_cell *row)
 {
@@ -295,7 +271,8 @@ static void close_row(const struct sums *s, struct tp_dim_cell *row)
         if (s->n[i] == 0)
             continue;
         struct tp_dim_cell lane =
-            close_cell(s->n[i], s->shift[i], s->sum[i], s->square[i]);
+            tp_close_dim_cell(s->n[i], s->shift[i], s->sum[i],
+                              s->square[i]);
         lane.min = s->min[i];
         lane.max = s->max[i];
         tp_dim_cell_merge(row, &lane);
@@ -312,7 +289,7 @@ static void close_full_row(const struct sums *s, size_t n,
     double square = ((b[0] + b[4]) + (b[2] + b[6])) +
                     ((b[1] + b[5]) + (b[3] + b[7]));
     struct tp_dim_cell cell =
-        close_cell((double)n, s->shift[0], sum, square);
+        tp_close_dim_cell((double)n, s->shift[0], sum, square);
     cell.min = s->min[0];
     cell.max = s->max[0];
     for (int i = 1; i < TP_LANES; i++) {
@@ -434,9 +411,7 @@ TP_LANES_INLINE void add_any(const struct job *job)
     const struct mode full = {.all = true};
     const struct mode gaps = {.factor = ldexp(1, (int)(-matrix->scale / 2))};
     const bool all = matrix->finite && matrix->scale == 0;
-    size_t width = TP_DIM_STRIP;
-    if (matrix->across && width * matrix->rows > ACROSS_ROOM)
-        width = ACROSS_ROOM / matrix->rows;
+    const size_t width = tp_dim_strip_width(matrix);
     for (size_t r = 0; r < matrix->rows; r += TP_DIM_ROWS) {
         for (size_t at = 0; at < matrix->columns; at += width) {
             size_t n = matrix->columns - at;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/host_device.h"
 #include "data/dtype.h"
 
 /* A run of codes in memory: native byte order, any alignment; borrowed. */
@@ -44,8 +45,8 @@ static inline enum tp_order tp_order_of(enum tp_dtype dtype)
 
 /* Key of a code of `bits` bits, and back; without branches on the sign, which
  * no processor can predict. */
-static inline uint64_t tp_order_key(enum tp_order order, int bits,
-                                    uint64_t code)
+TP_HOST_DEVICE static inline uint64_t tp_order_key(enum tp_order order,
+                                                   int bits, uint64_t code)
 {
     uint64_t sign = (uint64_t)1 << (bits - 1);
     if (order == TP_ORDER_UNSIGNED)

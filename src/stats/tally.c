@@ -11,6 +11,7 @@
 
 #include "stats/blocks_plan.h"
 #include "stats/quantize_lanes.h"
+#include "stats/tally_math.h"
 
 bool tp_tally_applies(const struct tp_quant_spec *spec, enum tp_dtype dtype)
 {
@@ -25,6 +26,7 @@ void tp_tally_plan_init(struct tp_tally_plan *plan,
     assert(tp_tally_applies(spec, dtype));
     tp_block_plan_init(&plan->blocks, spec->number, spec->rule, dtype, 0);
     plan->spec = *spec;
+    plan->precision = spec->number->precision;
     /* a code's exponent field 1 is this binade */
     const int first = plan->blocks.fraction_bits == 7 ? -126 : -14;
     for (int slot = 0; slot < TP_BLOCK_SLOTS; slot++)
@@ -34,31 +36,11 @@ void tp_tally_plan_init(struct tp_tally_plan *plan,
 
 /* --- the few ----------------------------------------------------------- */
 
-/* Exponent field of a magnitude > 0, as if there were no subnormals. */
-static int field_of(const struct tp_block_plan *plan, unsigned magnitude)
-{
-    const int field = (int)(magnitude >> plan->fraction_bits);
-    if (field > 0)
-        return field;
-    const int length = 32 - __builtin_clz(magnitude);
-    return length - plan->fraction_bits;
-}
-
 static void tally_code(struct tp_tally *tally, unsigned class,
                        unsigned magnitude)
 {
     tally->count[class][magnitude]++;
     tally->used[class][magnitude / TP_TALLY_LINE] = 1;
-}
-
-/* The class of a magnitude below the smallest normal value, 1 .. fewer. */
-static unsigned small_class(const struct tp_tally_plan *plan, int slot,
-                            unsigned magnitude)
-{
-    const int r =
-        plan->normal[slot] - field_of(&plan->blocks, magnitude);
-    return r > plan->spec.number->precision ? TP_TALLY_ZERO
-                                            : TP_TALLY_FEWER + (unsigned)r - 1;
 }
 
 /* All of a block that a NaN or an infinity makes NaN: the finite ones are
@@ -123,7 +105,7 @@ static void tally_block(const struct tp_tally_plan *plan,
         tally_code(tally,
                    magnitude > limits->finite
                        ? TP_TALLY_SATURATED
-                       : small_class(plan, slot, magnitude),
+                       : tp_small_class(plan, slot, magnitude),
                    magnitude);
     }
 }

@@ -44,6 +44,7 @@ struct tp_tally {
 struct tp_tally_plan {
     struct tp_block_plan blocks;
     struct tp_quant_spec spec;
+    int precision;                  /* of spec.number                     */
     int16_t normal[TP_BLOCK_SLOTS]; /* exponent of the smallest normal, in
                                        binades of the code                 */
 };

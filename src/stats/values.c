@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "stats/bins.h"
+#include "stats/values_math.h"
 
 /* Independent sums, as many as a vector of any 64-bit processor holds. Their
  * number is part of the definition of the result. */
@@ -98,20 +99,6 @@ static void raw_sums(const double *v, size_t padded, size_t n,
     moments->mean = fold(&linear) / (double)n;
 }
 
-/*
- * Central sums about a mean that is off by `shift` because it was rounded:
- * moves them to the true mean.
- */
-static void shift_mean(struct tp_moments *moments, double shift)
-{
-    double n = (double)moments->n, s = shift;
-    double m2 = moments->m2, m3 = moments->m3;
-    moments->m4 += s * (s * (6 * m2 - 3 * n * s * s) - 4 * m3);
-    moments->m3 += s * (2 * n * s * s - 3 * m2);
-    moments->m2 -= n * s * s;
-    moments->mean += s;
-}
-
 /* `v` is padded with the mean, which adds nothing. */
 static void central_sums(const double *v, size_t padded,
                          struct tp_moments *moments)
@@ -129,7 +116,7 @@ static void central_sums(const double *v, size_t padded,
     moments->m2 = fold(&s2);
     moments->m3 = fold(&s3);
     moments->m4 = fold(&s4);
-    shift_mean(moments, fold(&s1) / (double)moments->n);
+    tp_shift_mean(moments, fold(&s1) / (double)moments->n);
 }
 
 static double smallest_nonzero(const double *v, size_t n)
@@ -265,11 +252,7 @@ void tp_values_add(const struct tp_span *span, const struct tp_judge *judge,
 
 void tp_values_merge(struct tp_values *into, const struct tp_values *from)
 {
-    tp_extrema_merge(&into->extrema, into->moments.n, &from->extrema,
-                     from->moments.n);
-    tp_moments_merge(&into->moments, &from->moments);
-    tp_counts_merge(&into->counts, &from->counts);
-    into->negative_nan += from->negative_nan;
+    tp_merge_values(into, from);
 }
 
 void tp_values_repeat(struct tp_values *values, uint64_t repeat)

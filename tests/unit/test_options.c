@@ -31,6 +31,36 @@ Test(options, rows_are_sorted_and_complete)
     }
 }
 
+Test(options, bytes_have_units)
+{
+    static const struct {
+        const char *line;
+        uint64_t bytes; /* 0: refused */
+    } cases[] = {
+        {"--device_memory 5", 5},
+        {"--device_memory 3K", 3072},
+        {"--device-memory=800M", 838860800},
+        {"--device_memory 2G", 2147483648},
+        {"--device_memory 1024G", 1099511627776},
+        {"--device_memory 1025G", 0},
+        {"--device_memory 99999999999999999999", 0},
+        {"--device_memory 0G", 0},
+        {"--device_memory G", 0},
+        {"--device_memory -1", 0},
+        {"--device_memory 2k", 0},
+        {"--device_memory 2GB", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tp_options options;
+        enum tp_status status = parse(cases[i].line, &options, NULL);
+        cr_assert_eq(status, cases[i].bytes ? TP_OK : TP_E_USAGE, "%s",
+                     cases[i].line);
+        cr_assert_eq(options.device_memory, cases[i].bytes, "%s",
+                     cases[i].line);
+        tp_options_clear(&options);
+    }
+}
+
 Test(options, every_row_parses_its_own_values)
 {
     for (const struct tp_option *row = tp_option_table; row->name; row++) {
@@ -40,7 +70,8 @@ Test(options, every_row_parses_its_own_values)
             snprintf(value, sizeof value, "%.*s",
                      (int)strcspn(row->values, "|"), row->values);
         } else if (row->kind == TP_OPTION_COUNT ||
-                   row->kind == TP_OPTION_REAL) {
+                   row->kind == TP_OPTION_REAL ||
+                   row->kind == TP_OPTION_BYTES) {
             strcpy(value, "3");
         } else if (row->kind == TP_OPTION_TEXT) {
             strcpy(value, "x");

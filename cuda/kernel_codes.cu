@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda/kernels.h"
+
+#include "cuda/launch.h"
+extern "C" {
+#include "data/dtype_math.h"
+#include "stats/bins.h"
+#include "stats/codes.h"
+#include "stats/select.h"
+}
+
+/*
+ * Histograms. Each block counts in shared memory, two counters of 16 bits in a
+ * word: the 65 536 of 16-bit codes then take 128 KiB, which one block of a
+ * data centre's multiprocessor may have. Where it may not, or where there are
+ * more counters, the range of codes is split among blockIdx.y, and each reads
+ * everything.
+ *
+ * A counter never reaches its neighbour: who takes one to half its range
+ * moves that half to the totals, and between two barriers a block adds less
+ * than the other half.
+ *
+ * Real tensors have codes that a large part of the values share (zeros, masks,
+ * constants). All lanes of a warp would then wait for one address. So each
+ * warp looks for two codes that several of its lanes hold, counts those by
+ * reduction, and adds once.
+ */
+namespace {
+
+enum {
+    THREADS = 1024,
+    LANES = 32,
+    /* Vectors of 16 bytes a thread has under way at a time. */
+    BATCH = 2,
+    HALF = 0x8000,
+    /* Lanes that must hold a code for it to be counted by reduction: so many
+     * colliding additions take about as long. */
+    HOT = 6
+};
+const unsigned ALL = 0xffffffffu;
+const unsigned NONE = 0xffffffffu; /* no counter                            */
+const unsigned COLD = 0xfffffffeu; /* none either: equals no index          */
+
+typedef unsigned long long total_t;
+
+struct histogram {
+    const unsigned char *codes;
+    uint64_t n;       /* codes                                              */
+    uint64_t head;    /* of them, before the first aligned vector           */
+    uint64_t vectors; /* then                                               */
+    total_t *totals;
+    int split;        /* log2 of the number of ranges                       */
+    enum tp_order order;
+    enum tp_dtype dtype;
+};
+
+union vector {
+    uint4 quad;
+    uint16_t half[8];
+    uint32_t word[4];
+    uint64_t two[2];
+};
+
+/* --- what is counted ------------------------------------------------------ */
+
+/* Each kind has SIZE (bytes of a code), BITS (of an index), COUNT (indices in
+ * a vector), index() of one of them, one() of a single code, and add() and
+ * fold(), which know what an index stands for. */
+
+/* Kinds whose index is that of a total. */
+struct plain {
+    static __device__ void add(total_t *totals, unsigned index, total_t count)
+    {
+        atomicAdd(totals + index, count);
+    }
+
+    /* Adds the counters of codes [base, base + 2 * words) to the totals. */
+    static __device__ void fold(const unsigned *counters, unsigned words,
+                                unsigned base, total_t *totals)
+    {
+        for (unsigned i = threadIdx.x; i < words; i += THREADS) {
+            unsigned both = counters[i];
+            if (both & 0xffff)
+                add(totals, base + i, both & 0xffff);
+            if (both >> 16)
+                add(totals, base + words + i, both >> 16);
+        }
+    }
+};
+
+struct codes16 : plain {
+    enum { SIZE = 2, BITS = 16, COUNT = 8 };
+
+    static __device__ unsigned index(const histogram &, const vector &v, int i)
+    {
+        return v.half[i];
+    }
+
+    static __device__ unsigned one(const histogram &,
+                                   const unsigned char *at)
+    {
+        return *reinterpret_cast<const uint16_t *>(at);
+    }
+};
+
+/* Pairs of neighbours, as one index: as fast, by bytes, as 16-bit codes. */
+struct pairs8 {
+    enum { SIZE = 1, BITS = 16, COUNT = 8 };
+
+    static __device__ unsigned index(const histogram &, const vector &v, int i)
+    {
+        return v.half[i];
+    }
+
+    static __device__ unsigned one(const histogram &,
+                                   const unsigned char *at)
+    {
+        return *at;
+    }
+
+    static __device__ void add(total_t *totals, unsigned pair, total_t count)
+    {
+        atomicAdd(totals + (pair & 0xff), count);
+        atomicAdd(totals + (pair >> 8), count);
+    }
+
+    /* A thread always meets the same lower byte, since its step is a multiple
+     * of 256, and a warp the same upper byte. */
+    static __device__ void fold(const unsigned *counters, unsigned words,
+                                unsigned base, total_t *totals)
+    {
+        total_t lower = 0;
+        for (unsigned i = threadIdx.x; i < words; i += THREADS) {
+            unsigned a = counters[i] & 0xffff, b = counters[i] >> 16;
+            lower += a + b;
+            a = __reduce_add_sync(ALL, a);
+            b = __reduce_add_sync(ALL, b);
+            if (threadIdx.x % LANES == 0) {
+                atomicAdd(totals + ((base + i) >> 8), total_t{a});
+                atomicAdd(totals + ((base + words + i) >> 8), total_t{b});
+            }
+        }
+        atomicAdd(totals + (threadIdx.x & 0xff), lower);
+    }
+};
+
+/* The top digits of keys. */
+struct top32 : plain {
+    enum { SIZE = 4, BITS = TP_SELECT_TOP_BITS, COUNT = 4 };
+
+    static __device__ unsigned key(const histogram &job, uint32_t code)
+    {
+        return static_cast<unsigned>(tp_order_key(job.order, 32, code) >>
+                                     (32 - BITS));
+    }
+
+    static __device__ unsigned index(const histogram &job, const vector &v,
+                                     int i)
+    {
+        return key(job, v.word[i]);
+    }
+
+    static __device__ unsigned one(const histogram &job,
+                                   const unsigned char *at)
+    {
+        return key(job, *reinterpret_cast<const uint32_t *>(at));
+    }
+};
+
+struct top64 : plain {
+    enum { SIZE = 8, BITS = TP_SELECT_TOP_BITS, COUNT = 2 };
+
+    static __device__ unsigned key(const histogram &job, uint64_t code)
+    {
+        return static_cast<unsigned>(tp_order_key(job.order, 64, code) >>
+                                     (64 - BITS));
+    }
+
+    static __device__ unsigned index(const histogram &job, const vector &v,
+                                     int i)
+    {
+        return key(job, v.two[i]);
+    }
+
+    static __device__ unsigned one(const histogram &job,
+                                   const unsigned char *at)
+    {
+        return key(job, *reinterpret_cast<const uint64_t *>(at));
+    }
+};
+
+__device__ unsigned bin_of(double value)
+{
+    bool counts = value != 0 && fabs(value) < INFINITY;
+    return counts ? tp_bin_of(value) : NONE;
+}
+
+struct bins32 : plain {
+    enum { SIZE = 4, BITS = 12, COUNT = 4 };
+
+    static __device__ unsigned index(const histogram &job, const vector &v,
+                                     int i)
+    {
+        return bin_of(tp_code_value(job.dtype, v.word[i]));
+    }
+
+    static __device__ unsigned one(const histogram &job,
+                                   const unsigned char *at)
+    {
+        uint32_t code = *reinterpret_cast<const uint32_t *>(at);
+        return bin_of(tp_code_value(job.dtype, code));
+    }
+};
+
+struct bins64 : plain {
+    enum { SIZE = 8, BITS = 12, COUNT = 2 };
+
+    static __device__ unsigned index(const histogram &job, const vector &v,
+                                     int i)
+    {
+        return bin_of(tp_code_value(job.dtype, v.two[i]));
+    }
+
+    static __device__ unsigned one(const histogram &job,
+                                   const unsigned char *at)
+    {
+        uint64_t code = *reinterpret_cast<const uint64_t *>(at);
+        return bin_of(tp_code_value(job.dtype, code));
+    }
+};
+
+/* --- counting ------------------------------------------------------------- */
+
+/* Adds to the counter of an index, if this block has it. */
+template <class KIND>
+__device__ void count(const histogram &job, unsigned *counters, unsigned index,
+                      unsigned times)
+{
+    const int bits = KIND::BITS - job.split;
+    if (index >> bits != blockIdx.y) /* so is NONE */
+        return;
+    const unsigned words = 1u << (bits - 1);
+    const int shift = index & words ? 16 : 0;
+    unsigned *word = counters + (index & (words - 1));
+    unsigned before = atomicAdd(word, times << shift) >> shift & 0xffff;
+    if (before < HALF && before + times >= HALF) {
+        atomicSub(word, static_cast<unsigned>(HALF) << shift);
+        KIND::add(job.totals, index, HALF);
+    }
+}
+
+/* The index of the first of `lanes`, NONE without any. */
+__device__ unsigned pick(unsigned first, unsigned lanes)
+{
+    return __shfl_sync(ALL, lanes ? first : NONE,
+                       lanes ? __ffs(int(lanes)) - 1 : 0);
+}
+
+/* Counts the vectors of a warp; lanes without one have index NONE. */
+template <class KIND>
+__device__ void count_vector(const histogram &job, unsigned *counters,
+                             const vector &v, bool some)
+{
+    unsigned first = some ? KIND::index(job, v, 0) : NONE;
+    unsigned a = pick(first, __ballot_sync(ALL, first != NONE));
+    unsigned others = __ballot_sync(ALL, first != NONE && first != a);
+    unsigned b = pick(first, others);
+    if (__popc(__ballot_sync(ALL, first == a)) < HOT)
+        a = COLD;
+    if (__popc(__ballot_sync(ALL, first == b)) < HOT)
+        b = COLD;
+    unsigned times_a = 0, times_b = 0;
+    TP_UNROLL
+    for (int i = 0; i < KIND::COUNT; i++) {
+        unsigned index = some ? KIND::index(job, v, i) : NONE;
+        if (index == a)
+            times_a++;
+        else if (index == b)
+            times_b++;
+        else
+            count<KIND>(job, counters, index, 1);
+    }
+    if (a < COLD) { /* the same for all lanes */
+        times_a = __reduce_add_sync(ALL, times_a);
+        if (threadIdx.x % LANES == 0)
+            count<KIND>(job, counters, a, times_a);
+    }
+    if (b < COLD) {
+        times_b = __reduce_add_sync(ALL, times_b);
+        if (threadIdx.x % LANES == 0)
+            count<KIND>(job, counters, b, times_b);
+    }
+}
+
+/* The few codes before and behind the aligned vectors. */
+template <class KIND>
+__device__ void count_ends(const histogram &job)
+{
+    const uint64_t body = job.vectors * (16 / KIND::SIZE);
+    const uint64_t ends = job.n - body; /* less than 32 */
+    if (blockIdx.x != 0 || blockIdx.y != 0 || threadIdx.x >= ends)
+        return;
+    uint64_t i = threadIdx.x < job.head ? threadIdx.x : body + threadIdx.x;
+    unsigned index = KIND::one(job, job.codes + i * KIND::SIZE);
+    if (index != NONE)
+        atomicAdd(job.totals + index, total_t{1});
+}
+
+template <class KIND>
+__global__ void __launch_bounds__(THREADS) count_codes(histogram job)
+{
+    static_assert(THREADS * BATCH * KIND::COUNT <= HALF, "counters overflow");
+    TP_SHARED(unsigned, counters);
+    const unsigned words = 1u << (KIND::BITS - job.split - 1);
+    for (unsigned i = threadIdx.x; i < words; i += THREADS)
+        counters[i] = 0;
+    const vector *from = reinterpret_cast<const vector *>(
+        job.codes + job.head * KIND::SIZE);
+    const uint64_t step = uint64_t{gridDim.x} * THREADS * BATCH;
+    uint64_t base = uint64_t{blockIdx.x} * THREADS * BATCH;
+    vector next[BATCH] = {};
+    TP_UNROLL
+    for (int i = 0; i < BATCH; i++) {
+        uint64_t at = base + i * THREADS + threadIdx.x;
+        if (at < job.vectors)
+            next[i] = from[at];
+    }
+    __syncthreads();
+    for (; base < job.vectors; base += step) {
+        vector v[BATCH];
+        TP_UNROLL
+        for (int i = 0; i < BATCH; i++) { /* read ahead over the barrier */
+            uint64_t at = base + step + i * THREADS + threadIdx.x;
+            v[i] = next[i];
+            if (at < job.vectors)
+                next[i] = from[at];
+        }
+        TP_UNROLL
+        for (int i = 0; i < BATCH; i++)
+            count_vector<KIND>(job, counters, v[i],
+                               base + i * THREADS + threadIdx.x <
+                                   job.vectors);
+        __syncthreads();
+    }
+    KIND::fold(counters, words, blockIdx.y * 2 * words, job.totals);
+    count_ends<KIND>(job);
+}
+
+template <class KIND>
+int start(const struct tp_kernel_place *place, const struct tp_span *span,
+          uint64_t *totals)
+{
+    if (span->n == 0)
+        return 0;
+    histogram job = {};
+    job.codes = static_cast<const unsigned char *>(span->codes);
+    job.n = span->n;
+    job.head = (16 - reinterpret_cast<uintptr_t>(span->codes) % 16) % 16 /
+               KIND::SIZE;
+    job.head = job.head < job.n ? job.head : job.n;
+    job.vectors = (job.n - job.head) * KIND::SIZE / 16;
+    job.totals = reinterpret_cast<total_t *>(totals);
+    job.order = tp_order_of(span->dtype);
+    job.dtype = span->dtype;
+    size_t shared = size_t{2} << KIND::BITS;
+    for (; shared > place->shared; shared /= 2)
+        job.split++;
+    const uint64_t share = THREADS * BATCH;
+    uint64_t blocks = (job.vectors + share - 1) / share;
+    const uint64_t most = static_cast<uint64_t>(place->multiprocessors);
+    blocks = blocks < 1 ? 1 : blocks < most ? blocks : most;
+    auto kernel = count_codes<KIND>;
+    cudaError_t status = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared));
+    if (status != cudaSuccess)
+        return status;
+    TP_LAUNCH(kernel, dim3(unsigned(blocks), 1u << job.split), THREADS, shared,
+              place->stream, job);
+    return cudaGetLastError();
+}
+
+} // namespace
+
+int tp_kernel_place_init(struct tp_kernel_place *place,
+                         struct CUstream_st *stream)
+{
+    int device = 0, shared = 0;
+    *place = {stream, 0, 0};
+    cudaError_t status = cudaGetDevice(&device);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&place->multiprocessors,
+                                        cudaDevAttrMultiProcessorCount,
+                                        device);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(
+            &shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    place->shared = static_cast<uint64_t>(shared);
+    return status;
+}
+
+int tp_kernel_codes(const struct tp_kernel_place *place,
+                    const struct tp_span *span, uint64_t *totals)
+{
+    return tp_dtype_info(span->dtype)->code_size == 1
+               ? start<pairs8>(place, span, totals)
+               : start<codes16>(place, span, totals);
+}
+
+int tp_kernel_top(const struct tp_kernel_place *place,
+                  const struct tp_span *span, uint64_t *totals)
+{
+    return tp_dtype_info(span->dtype)->code_size == 4
+               ? start<top32>(place, span, totals)
+               : start<top64>(place, span, totals);
+}
+
+int tp_kernel_bins(const struct tp_kernel_place *place,
+                   const struct tp_span *span, uint64_t *totals)
+{
+    return tp_dtype_info(span->dtype)->code_size == 4
+               ? start<bins32>(place, span, totals)
+               : start<bins64>(place, span, totals);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda/kernels.h"
+
+#include "cuda/launch.h"
+extern "C" {
+#include "stats/blocks_plan.h"
+#include "stats/tally_math.h"
+}
+
+/*
+ * MX tallies: blocks lie as in kernel_blocks.cu. What is tallied goes straight
+ * to the tables, since mostly it is little and spread over many counters.
+ */
+namespace {
+
+enum { THREADS = 256, LANES = 32, VECTOR = 16, BLOCK = 32, PER_PROCESSOR = 8 };
+const unsigned ALL = 0xffffffffu;
+
+typedef unsigned long long total_t;
+
+struct job_t {
+    const struct tp_tally_plan *plan;
+    const unsigned char *codes;
+    uint64_t blocks, per_row, row_length; /* as in kernel_blocks.cu         */
+    struct tp_tally *tally;
+};
+
+/* Counts of one thread. */
+struct counts_t {
+    unsigned blocks, zero_blocks, saturated, nonfinite;
+    unsigned upper, lower, underflow, subnormal;
+    unsigned least, largest; /* 256 - least slot, and largest + 1           */
+};
+
+/* A thread's share of a block. */
+template <int COUNT>
+struct share {
+    unsigned code[COUNT];
+    int n; /* there are                                                     */
+};
+
+__device__ void tally_code(struct tp_tally *tally, unsigned which,
+                           unsigned magnitude)
+{
+    atomicAdd(reinterpret_cast<total_t *>(&tally->count[which][magnitude]),
+              total_t{1});
+    tally->used[which][magnitude / TP_TALLY_LINE] = 1;
+}
+
+/* A finite value of a block that becomes NaN. */
+__device__ void lose(const job_t &job, const struct tp_block_limits &limits,
+                     unsigned magnitude, counts_t *counts)
+{
+    if (magnitude >= job.plan->blocks.infinity)
+        return;
+    tally_code(job.tally, TP_TALLY_LOST, magnitude);
+    counts->underflow += magnitude != 0 && magnitude <= limits.zero;
+    counts->subnormal += magnitude != 0 && magnitude <= limits.small;
+}
+
+/* A value that keeps its block. */
+__device__ void keep(const job_t &job, int slot, unsigned magnitude)
+{
+    const struct tp_block_limits &limits = job.plan->blocks.limits[slot];
+    if (magnitude >= job.plan->blocks.infinity)
+        return;
+    if (magnitude > limits.finite)
+        tally_code(job.tally, TP_TALLY_SATURATED, magnitude);
+    else if (magnitude != 0 && magnitude <= limits.fewer)
+        tally_code(job.tally, tp_small_class(job.plan, slot, magnitude),
+                   magnitude);
+}
+
+/* All of the SHARERS neighbouring lanes that have a block agree. */
+template <int SHARERS>
+__device__ unsigned largest_of(unsigned mine)
+{
+    TP_UNROLL
+    for (int lanes = 1; lanes < SHARERS; lanes *= 2) {
+        const unsigned other = __shfl_xor_sync(ALL, mine, lanes);
+        mine = other > mine ? other : mine;
+    }
+    return mine;
+}
+
+template <int COUNT, int SHARERS>
+__device__ void take(const job_t &job, const share<COUNT> &mine, bool first,
+                     counts_t *counts)
+{
+    const struct tp_block_plan *plan = &job.plan->blocks;
+    const unsigned infinity = unsigned(plan->infinity);
+    unsigned largest = 0, special = 0, over = 0;
+    TP_UNROLL
+    for (int i = 0; i < COUNT; i++) {
+        const unsigned magnitude = mine.code[i] & 0x7fff;
+        special |= magnitude >= infinity;
+        if (magnitude < infinity && magnitude > largest)
+            largest = magnitude;
+    }
+    largest = largest_of<SHARERS>(largest);
+    const int slot = tp_mx_slot(plan, largest);
+    const struct tp_block_limits &limits = plan->limits[slot];
+    TP_UNROLL
+    for (int i = 0; i < COUNT; i++) {
+        const unsigned magnitude = mine.code[i] & 0x7fff;
+        if (magnitude > limits.finite && magnitude <= infinity) {
+            over = 1;
+            counts->upper += mine.code[i] < 0x8000;
+            counts->lower += mine.code[i] >= 0x8000;
+        }
+    }
+    special = largest_of<SHARERS>(special);
+    over = largest_of<SHARERS>(over);
+    const bool lost =
+        special && job.plan->spec.nonfinite == TP_NONFINITE_BLOCK;
+    TP_UNROLL
+    for (int i = 0; i < COUNT; i++) {
+        if (i < mine.n && lost)
+            lose(job, limits, mine.code[i] & 0x7fff, counts);
+        else if (i < mine.n)
+            keep(job, slot, mine.code[i] & 0x7fff);
+    }
+    if (!first)
+        return;
+    counts->blocks++;
+    counts->zero_blocks += largest == 0;
+    counts->saturated += over;
+    counts->nonfinite += special;
+    if (largest == 0)
+        return;
+    const unsigned least = 256 - unsigned(slot), most = unsigned(slot) + 1;
+    counts->least = least > counts->least ? least : counts->least;
+    counts->largest = most > counts->largest ? most : counts->largest;
+}
+
+/* Raises both scale bytes, which are halves of one word. */
+__device__ void raise_scales(struct tp_quant_error *to, unsigned least,
+                             unsigned largest)
+{
+    static_assert(offsetof(struct tp_quant_error, scale_least) % 4 == 0 &&
+                      offsetof(struct tp_quant_error, scale_largest) ==
+                          offsetof(struct tp_quant_error, scale_least) + 2,
+                  "not one word");
+    unsigned *word = reinterpret_cast<unsigned *>(&to->scale_least);
+    unsigned before = *word, seen;
+    do {
+        seen = before;
+        const unsigned low = seen & 0xffff, high = seen >> 16;
+        const unsigned raised = (low > least ? low : least) |
+                                (high > largest ? high : largest) << 16;
+        before = atomicCAS(word, seen, raised);
+    } while (before != seen);
+}
+
+/* Adds up the counts of a warp, and adds them to the result. */
+__device__ void finish(const counts_t &counts, struct tp_quant_error *to)
+{
+    total_t sums[] = {counts.blocks,    counts.zero_blocks, counts.saturated,
+                      counts.nonfinite, counts.upper,       counts.lower,
+                      counts.underflow, counts.subnormal};
+    uint64_t *totals[] = {&to->blocks,           &to->zero_blocks,
+                          &to->saturated_blocks, &to->nonfinite_blocks,
+                          &to->upper_overflow,   &to->lower_overflow,
+                          &to->underflow,        &to->subnormal};
+    TP_UNROLL
+    for (int i = 0; i < 8; i++) {
+        TP_UNROLL
+        for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
+            sums[i] += __shfl_xor_sync(ALL, sums[i], lanes);
+        if (threadIdx.x % LANES == 0 && sums[i] != 0)
+            atomicAdd(reinterpret_cast<total_t *>(totals[i]), sums[i]);
+    }
+    const unsigned least = largest_of<LANES>(counts.least);
+    const unsigned largest = largest_of<LANES>(counts.largest);
+    if (threadIdx.x % LANES == 0 && largest != 0)
+        raise_scales(to, least, largest);
+}
+
+__device__ unsigned widen(const job_t &, uint16_t stored)
+{
+    return stored;
+}
+
+__device__ unsigned widen(const job_t &job, uint8_t stored)
+{
+    return job.plan->blocks.widened[stored];
+}
+
+template <class STORED>
+__global__ void __launch_bounds__(THREADS, 2) tally_rows(job_t job)
+{
+    enum { COUNT = VECTOR / sizeof(STORED), SHARERS = BLOCK / COUNT };
+    const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
+    const unsigned lane = threadIdx.x % SHARERS;
+    const uint64_t together = THREADS / SHARERS; /* blocks                  */
+    const uint64_t step = gridDim.x * together;
+    counts_t counts = {};
+    for (uint64_t base = blockIdx.x * together; base < job.blocks;
+         base += step) {
+        const uint64_t block = base + threadIdx.x / SHARERS;
+        const uint64_t row = block / job.per_row;
+        const uint64_t first = block % job.per_row * BLOCK + lane * COUNT;
+        const bool some = block < job.blocks;
+        const uint64_t left =
+            some && first < job.row_length ? job.row_length - first : 0;
+        const STORED *at = codes + row * job.row_length + first;
+        share<COUNT> mine;
+        mine.n = left < COUNT ? int(left) : int(COUNT);
+        TP_UNROLL
+        for (int i = 0; i < COUNT; i++)
+            mine.code[i] = i < mine.n ? widen(job, at[i]) : 0;
+        take<COUNT, SHARERS>(job, mine, some && lane == 0, &counts);
+    }
+    finish(counts, &job.tally->counts);
+}
+
+template <class STORED>
+__global__ void __launch_bounds__(THREADS) tally_columns(job_t job)
+{
+    const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
+    const uint64_t step = uint64_t{gridDim.x} * THREADS;
+    counts_t counts = {};
+    for (uint64_t block = uint64_t{blockIdx.x} * THREADS + threadIdx.x;
+         block < job.blocks; block += step) {
+        const uint64_t row = block / job.per_row * BLOCK;
+        const uint64_t left = job.row_length - row;
+        const STORED *at = codes + row * job.per_row + block % job.per_row;
+        share<BLOCK> mine;
+        mine.n = left < BLOCK ? int(left) : int(BLOCK);
+        TP_UNROLL
+        for (int i = 0; i < BLOCK; i++)
+            mine.code[i] = i < mine.n ? widen(job, at[i * job.per_row]) : 0;
+        take<BLOCK, 1>(job, mine, true, &counts);
+    }
+    finish(counts, &job.tally->counts);
+}
+
+template <class STORED>
+int start(const struct tp_kernel_place *place, const job_t &job, bool down)
+{
+    const uint64_t sharers = down ? 1 : BLOCK * sizeof(STORED) / VECTOR;
+    const uint64_t together = THREADS / sharers;
+    const uint64_t most = uint64_t(place->multiprocessors) * PER_PROCESSOR;
+    uint64_t grid = (job.blocks + together - 1) / together;
+    grid = grid < most ? grid : most;
+    auto kernel = down ? tally_columns<STORED> : tally_rows<STORED>;
+    TP_LAUNCH(kernel, unsigned(grid), THREADS, 0, place->stream, job);
+    return cudaGetLastError();
+}
+
+} // namespace
+
+int tp_kernel_tally(const struct tp_kernel_place *place,
+                    const struct tp_kernel_tally *asked)
+{
+    const uint64_t blocks = (asked->row_length + BLOCK - 1) / BLOCK;
+    const bool down = asked->columns != 0;
+    job_t job = {};
+    job.plan = asked->plan;
+    job.codes = static_cast<const unsigned char *>(asked->codes);
+    job.per_row = down ? asked->columns : blocks;
+    job.blocks = blocks * (down ? asked->columns : asked->rows);
+    job.row_length = asked->row_length;
+    job.tally = asked->tally;
+    if (job.blocks == 0)
+        return 0;
+    return asked->code_size == 1 ? start<uint8_t>(place, job, down)
+                                 : start<uint16_t>(place, job, down);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "cuda/device.h"
+#include "stats/quantize.h"
+#include "tests/unit/cuda_emulator.h"
+
+/*
+ * Scans with the emulated device against scans without: all results equal, bit
+ * for bit, whatever the device does.
+ */
+
+struct memory {
+    struct tp_storage storage; /* first */
+    unsigned char *bytes;
+};
+
+static enum tp_status read_memory(const struct tp_storage *storage,
+                                  uint64_t offset, void *buffer,
+                                  size_t length, struct tp_error *err)
+{
+    const struct memory *memory = (const void *)storage;
+    (void)err;
+    cr_assert(offset <= storage->size && length <= storage->size - offset);
+    memcpy(buffer, memory->bytes + offset, length);
+    return TP_OK;
+}
+
+/* Random bits; the first half repeat few codes, as real data do. */
+static struct memory new_memory(uint64_t size, uint64_t state)
+{
+    struct memory memory = {
+        .storage = {.read = read_memory, .size = size, .file_offset = 64}};
+    memory.bytes = malloc(size);
+    for (uint64_t i = 0; i < size; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        memory.bytes[i] = i < size / 2 ? (unsigned char)(0x38 + state % 5)
+                                       : (unsigned char)(state >> 32);
+    }
+    return memory;
+}
+
+/* What a tensor is and what is asked of it. */
+struct question {
+    enum tp_dtype dtype;
+    int ndim;
+    int64_t shape[3];
+    const char *target; /* or NULL                                        */
+    int block_axis;
+    bool turned;        /* last two axes exchanged: a strided view        */
+    bool cast;          /* and an MX cast simulated                       */
+    bool host;          /* too many launches for a device                 */
+};
+
+static struct tp_tensor tensor_of(const struct question *q,
+                                  struct memory *memory)
+{
+    struct tp_tensor tensor = {
+        .path = "", .dtype = q->dtype, .ndim = q->ndim,
+        .storage = &memory->storage};
+    int64_t stride = 1;
+    for (int i = q->ndim - 1; i >= 0; i--) {
+        tensor.shape[i] = q->shape[i];
+        tensor.stride[i] = stride;
+        stride *= q->shape[i];
+    }
+    if (q->turned) {
+        int i = q->ndim - 2, j = q->ndim - 1;
+        int64_t shape = tensor.shape[i], step = tensor.stride[i];
+        tensor.shape[i] = tensor.shape[j];
+        tensor.stride[i] = tensor.stride[j];
+        tensor.shape[j] = shape;
+        tensor.stride[j] = step;
+    }
+    return tensor;
+}
+
+struct answer {
+    struct tp_scan_result result;
+    struct tp_quant_error error;
+};
+static struct answer here, there;
+
+static void scan(const struct question *q, struct memory *memory,
+                 unsigned jobs, struct tp_device_session *device,
+                 struct answer *answer)
+{
+    struct tp_error err = {.code = TP_OK};
+    struct tp_pool *pool;
+    struct tp_scanner *scanner;
+    struct tp_tensor tensor = tensor_of(q, memory);
+    struct tp_quant_spec spec = {.number = tp_number_by_id("mxfp8_e4m3")};
+    struct tp_scan_request request = {
+        .target = q->target ? tp_number_by_id(q->target) : NULL,
+        .scale_rule = "floor",
+        .block_axis = q->block_axis,
+        .specs = &spec,
+        .spec_count = q->cast,
+        .errors = &answer->error};
+    memset(answer, 0, sizeof *answer);
+    cr_assert(!q->target || request.target);
+    cr_assert_eq(tp_tensor_check(&tensor, &err), TP_OK, "%s", err.message);
+    cr_assert_eq(tp_pool_new(jobs, &pool, &err), TP_OK);
+    cr_assert_eq(tp_scanner_new(pool, &scanner, &err), TP_OK);
+    tp_scanner_use(scanner, device);
+    cr_assert_eq(tp_scan(scanner, &tensor, &request, &answer->result, &err),
+                 TP_OK, "%s", err.message);
+    tp_scanner_free(scanner);
+    tp_pool_free(pool);
+}
+
+static void assert_same(const char *what, size_t number)
+{
+    cr_assert_eq(memcmp(&here.result, &there.result, sizeof here.result), 0,
+                 "%s %zu: results differ", what, number);
+    cr_assert_eq(memcmp(&here.error, &there.error, sizeof here.error), 0,
+                 "%s %zu: casts differ", what, number);
+}
+
+static struct tp_device_session *open_device(unsigned lanes, uint64_t memory,
+                                             char *reason)
+{
+    struct tp_device_options how = tp_scan_device_options(lanes);
+    how.memory = memory;
+    return tp_device_open(&how, reason);
+}
+
+static const struct question questions[] = {
+    {TP_BFLOAT16, 1, {150001}, NULL, 0, false, false, false},
+    {TP_BFLOAT16, 2, {301, 333}, "mxfp8_e4m3", 0, false, false, false},
+    {TP_FLOAT16, 2, {400, 256}, "mxfp4", 0, false, true, false},
+    {TP_BFLOAT16, 3, {3, 210, 130}, "mxfp8_e5m2", 1, false, true, false},
+    {TP_BFLOAT16, 3, {9000, 3, 5}, "mxfp8_e4m3", 1, false, false, true},
+    {TP_FLOAT8_E4M3FN, 2, {320, 320}, "mxfp6_e2m3", 0, false, false, false},
+    {TP_UINT8, 1, {200000}, NULL, 0, false, false, false},
+    {TP_BOOL, 1, {100000}, NULL, 0, false, false, false},
+    {TP_FLOAT32, 2, {300, 301}, "hif8", 0, false, false, false},
+    {TP_FLOAT32, 2, {256, 384}, "nvfp4", 0, false, false, false},
+    {TP_FLOAT64, 2, {300, 320}, "mxfp8_e4m3", 1, false, false, false},
+    {TP_INT32, 1, {123457}, NULL, 0, false, false, false},
+    {TP_INT64, 1, {70001}, NULL, 0, false, false, false},
+    {TP_COMPLEX64, 1, {50001}, "hif8", 0, false, false, false},
+    {TP_BFLOAT16, 2, {310, 333}, "mxfp8_e4m3", 0, true, true, false},
+    {TP_FLOAT32, 2, {400, 250}, NULL, 0, true, false, false},
+};
+enum { QUESTIONS = sizeof questions / sizeof questions[0] };
+
+static struct memory memory_of(const struct question *q, uint64_t seed)
+{
+    uint64_t size = tp_dtype_info(q->dtype)->size;
+    for (int i = 0; i < q->ndim; i++)
+        size *= (uint64_t)q->shape[i];
+    struct memory memory = new_memory(size, seed);
+    for (uint64_t i = 0; i < size && q->dtype == TP_BOOL; i++)
+        memory.bytes[i] &= 1;
+    return memory;
+}
+
+Test(device, results_are_those_of_the_host)
+{
+    char reason[TP_DEVICE_REASON_MAX];
+    for (size_t i = 0; i < QUESTIONS; i++) {
+        struct memory memory = memory_of(&questions[i], i + 1);
+        tp_emulator_begin(&tp_emulator_default);
+        struct tp_device_session *device = open_device(1, 0, reason);
+        cr_assert_not_null(device, "%s", reason);
+        scan(&questions[i], &memory, 1, NULL, &here);
+        cr_assert_eq(tp_emulator_launches(), 0);
+        scan(&questions[i], &memory, 1, device, &there);
+        cr_assert_eq(tp_emulator_launches() == 0, questions[i].host,
+                     "question %zu", i);
+        cr_assert_str_eq(tp_device_failure(device), "");
+        assert_same("question", i);
+        tp_device_close(device);
+        cr_assert_eq(tp_emulator_leaks(), 0);
+        free(memory.bytes);
+    }
+}
+
+/* Ranges, a block across two of them, lanes at once; one worker has none. */
+Test(device, ranges_and_jobs_are_not_seen)
+{
+    static const struct question many[] = {
+        {TP_BFLOAT16, 2, {8200, 1101}, "mxfp8_e4m3", 0, false, false, false},
+        {TP_FLOAT32, 2, {4300, 1024}, "hif8", 0, false, false, false},
+    };
+    char reason[TP_DEVICE_REASON_MAX];
+    for (size_t i = 0; i < sizeof many / sizeof many[0]; i++) {
+        struct memory memory = memory_of(&many[i], i + 77);
+        tp_emulator_begin(&tp_emulator_default);
+        struct tp_device_session *device = open_device(2, 0, reason);
+        cr_assert_not_null(device, "%s", reason);
+        cr_assert_eq(tp_device_lanes(device), 2);
+        scan(&many[i], &memory, 1, NULL, &here);
+        scan(&many[i], &memory, 3, device, &there);
+        cr_assert_str_eq(tp_device_failure(device), "");
+        assert_same("many", i);
+        tp_device_close(device);
+        free(memory.bytes);
+    }
+}
+
+/* The n-th call fails, with and without the device being lost, for every n
+ * that a scan has: either it does not open, or the host does the rest. */
+static void fail_each(const struct question *q, int lost)
+{
+    char reason[TP_DEVICE_REASON_MAX];
+    struct memory memory = memory_of(q, 5);
+    uint64_t refused = 0, failed = 0;
+    tp_emulator_begin(&tp_emulator_default);
+    struct tp_device_session *sound = open_device(1, 0, reason);
+    cr_assert_not_null(sound, "%s", reason);
+    scan(q, &memory, 1, sound, &here);
+    tp_device_close(sound);
+    uint64_t calls = tp_emulator_calls();
+    scan(q, &memory, 1, NULL, &here);
+    for (uint64_t n = 1; n <= calls; n++) {
+        struct tp_emulator how = tp_emulator_default;
+        how.fail_call = n;
+        how.fail_with = lost ? 719 : 2; /* launch failure; no memory */
+        how.lost = lost;
+        tp_emulator_begin(&how);
+        struct tp_device_session *device = open_device(1, 0, reason);
+        if (!device) {
+            cr_assert(*reason);
+            refused++;
+        } else {
+            scan(q, &memory, 1, device, &there);
+            failed += *tp_device_failure(device) != '\0';
+            assert_same("failing call", (size_t)n);
+            tp_device_close(device);
+        }
+    }
+    cr_assert_gt(refused, 0);
+    cr_assert_gt(failed, 4);
+    free(memory.bytes);
+}
+
+Test(device, failures_are_made_good)
+{
+    static const struct question small[] = {
+        {TP_BFLOAT16, 2, {256, 160}, "mxfp8_e4m3", 0, false, true, false},
+        {TP_FLOAT64, 2, {256, 160}, "mxfp8_e4m3", 0, false, false, false},
+    };
+    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++) {
+        fail_each(&small[i], 0);
+        fail_each(&small[i], 1);
+    }
+}
+
+Test(device, memory_is_bounded)
+{
+    char reason[TP_DEVICE_REASON_MAX];
+    const uint64_t limit = 50 << 20;
+    tp_emulator_begin(&tp_emulator_default);
+    struct tp_device_session *device = open_device(16, limit, reason);
+    cr_assert_not_null(device, "%s", reason);
+    cr_assert_eq(tp_device_lanes(device), 2);
+    cr_assert_leq(tp_emulator_peak(), limit);
+    tp_device_close(device);
+    cr_assert_null(open_device(16, 1 << 20, reason));
+    cr_assert(strstr(reason, "needed"), "%s", reason);
+    cr_assert_eq(tp_emulator_leaks(), 0);
+}
+
+Test(device, absent_devices_are_explained)
+{
+    char reason[TP_DEVICE_REASON_MAX] = "";
+    struct tp_emulator how = tp_emulator_default;
+    how.devices = 0;
+    tp_emulator_begin(&how);
+    cr_assert_null(open_device(1, 0, reason));
+    cr_assert(*reason);
+    tp_emulator_begin(&tp_emulator_default);
+    struct tp_device_options options = tp_scan_device_options(1);
+    options.index = 7;
+    cr_assert_null(tp_device_open(&options, reason));
+    cr_assert(strstr(reason, "7"), "%s", reason);
+}
