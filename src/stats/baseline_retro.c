@@ -55,6 +55,9 @@ static const double FALSE_ALARMS = 0.02;
  * --sigma asks for more. */
 static const double OUTSIDE = 3;
 
+/* Spreads that growth reaches within a window, and drifts do not. */
+static const double SOON = 8;
+
 /* What is at most this part of the points is few. */
 enum { FEW = 8 };
 
@@ -261,15 +264,18 @@ static void refine(struct tp_points *p, const struct tp_points *coarse,
         p->bad[i] = 1;
 }
 
-/* What a change is, whose first point deviates by b->deviation. One that
- * only medians show, and that begins small against what comes of it, drifts. */
+/* What a change is, whose first point deviates by b->deviation, and one a
+ * window later by `later`. One that only medians show, and that begins small
+ * against what comes of it, drifts, unless it is far off so soon. */
 static enum tp_change kind_of(const struct tp_points *p, size_t first,
-                              size_t fold, const struct tp_baseline *b)
+                              size_t fold, double later,
+                              const struct tp_baseline *b)
 {
     size_t last = p->count - 1;
     if (p->bad[last] == 0)
         return TP_CHANGE_SPIKE;
-    if (fold > 1 && (b->deviation < 5 || b->deviation < b->worst / 3))
+    if (fold > 1 && later < SOON &&
+        (b->deviation < 5 || b->deviation < b->worst / 3))
         return TP_CHANGE_DRIFT;
     return first == last ? TP_CHANGE_SPIKE : TP_CHANGE_SHIFT;
 }
@@ -331,7 +337,10 @@ static void conclude(const struct tp_baseline_series *series,
             b->worst = fmax(b->worst, z);
     }
     b->deviation = fabs(p->y[at] - level) / spread;
-    b->kind = kind_of(p, at, fold, b);
+    size_t soon = at + WINDOW < p->count ? at + WINDOW : p->count - 1;
+    double later =
+        fabs(p->y[soon] - tp_line_predict(&line, p->at[soon])) / spread;
+    b->kind = kind_of(p, at, fold, later, b);
     b->first = (size_t)p->index[at];
     size_t before = at > 0 ? (size_t)p->index[at - 1] : b->first;
     size_t early = fold > 1 && b->first > fold ? b->first - fold : before;
