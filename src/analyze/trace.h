@@ -292,6 +292,7 @@ struct tp_trace_facts {
     int64_t from_ns, to_ns;  /* the window W                               */
     const char *window;      /* what W is, in words                        */
     int64_t host_events, device_events;
+    uint64_t devices;        /* bit k: device k (of 63 and more: 63)       */
     int64_t unlinked;        /* device events without a call in the file   */
     int64_t uncorrelated;    /* of them without any correlation id         */
     int64_t empty_steps;     /* of no length, left out of /steps           */

@@ -111,7 +111,10 @@ static void add_device_event(struct counting *c, uint32_t event)
     const struct tp_events *events = &trace->events;
     const uint32_t call = trace->index.call[event];
     const uint32_t op = trace->index.op[event];
+    const int32_t device = events->gpu[events->detail[event]].device;
     facts->device_events++;
+    if (device >= 0)
+        facts->devices |= (uint64_t)1 << (device < 63 ? device : 63);
     facts->unlinked += call == TP_NO_EVENT;
     facts->uncorrelated +=
         call == TP_NO_EVENT && events->correlation[event] < 0;

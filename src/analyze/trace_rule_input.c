@@ -139,6 +139,13 @@ enum tp_status tp_trace_rule_not_recorded(const struct tp_trace_case *it,
                           "out",
                           run->traces[i].path,
                           run->traces[i].facts.empty_steps);
+        const uint64_t devices = run->traces[i].facts.devices;
+        if (devices & (devices - 1))
+            tp_trace_note(run,
+                          "%s: work of several GPUs in one process; busy, "
+                          "idle and communication are of all of them taken "
+                          "together, /streams tells them apart",
+                          run->traces[i].path);
     }
     return TP_OK;
 }

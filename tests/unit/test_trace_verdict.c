@@ -410,6 +410,28 @@ Test(trace_verdict, churn_without_steps)
     tp_trace_run_clear(&run);
 }
 
+/* One process that drives two GPUs: said, since shares are of both. */
+Test(trace_verdict, several_devices_are_said)
+{
+    for (int device = 0; device < 2; device++) {
+        struct tp_trace_run run = {0};
+        struct trace_maker maker;
+        const struct recipe how = {.loader_us = 8000};
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++)
+            make_step(&maker, &how, false);
+        tp_text_add(&maker.json,
+                    ",\n{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": "
+                    "\"k\", \"pid\": %d, \"tid\": 7, \"ts\": 5, \"dur\": "
+                    "9, \"args\": {\"device\": %d, \"stream\": 7}}",
+                    device, device);
+        add_trace(&run, &maker, "made.json");
+        finish(&run);
+        cr_expect_eq(has_note(&run, "several GPUs"), device == 1);
+        tp_trace_run_clear(&run);
+    }
+}
+
 /* A step of zero length has no shares: it is left out, and that is said. */
 Test(trace_verdict, empty_steps)
 {
