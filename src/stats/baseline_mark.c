@@ -125,7 +125,7 @@ static void count_tails(const struct tp_points *p, double spread,
 {
     size_t from = TP_LINE_WINDOW;
     for (size_t i = from; i < p->count; i++) {
-        double error = fabs(error_of(p, i, i));
+        double error = error_of(p, i, i);
         if (p->bad[i] == 0 && error == error && spread > 0)
             tp_tails_count(tails, i - from, p->count - from, error / spread);
     }

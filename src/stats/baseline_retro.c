@@ -20,8 +20,9 @@
  * freedom as far as neighbours hang together. The limit is divided by
  * everything that was tried (Bonferroni): series, points, lengths and scales,
  * so that the expected number of false alarms of a healthy run is at most
- * FALSE_ALARMS for noise around a level or a trend. (A random walk is neither:
- * up to 2 in 10^4 of them, of 40 to 120 points, seem to change.)
+ * FALSE_ALARMS for noise around a level or a trend. (What wanders, a random
+ * walk or noise of a correlation of 0.9, is neither: of 40 to 120 points up to
+ * 4 in 10^4 such series seem to change.)
  *
  * The price is power: a lasting shift is found from about 8 spreads on in 1 000
  * points, 12 in 120 and 50 in 40, growth much earlier, a single odd point from

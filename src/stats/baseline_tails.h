@@ -18,10 +18,11 @@ enum { TP_TAILS_PARTS = 8, TP_TAILS_LIMITS = 3 };
 
 struct tp_tails {
     uint64_t errors[TP_TAILS_PARTS];
-    uint64_t beyond[TP_TAILS_PARTS][TP_TAILS_LIMITS]; /* 3, 5, 8 spreads  */
+    /* by 3, 5, 8 spreads, below and above */
+    uint64_t beyond[TP_TAILS_PARTS][2][TP_TAILS_LIMITS];
 };
 
-/* Counts an error, number `at` of `count` in the run. */
+/* Counts an error, number `at` of `count` in the run; `spreads` has a sign. */
 void tp_tails_count(struct tp_tails *tails, size_t at, size_t count,
                     double spreads);
 
@@ -33,6 +34,7 @@ void tp_tails_merge(struct tp_tails *into, const struct tp_tails *from);
  * exceed, of 30, 20, 14, 10 and 7; TP_TAILS_HEAVY if there is none or too few
  * errors to tell. The first part is asked, where a run settles, and of the
  * others the calmest four: what a fault does in the other three does not count.
+ * A side that is clearly heavier stands for both.
  */
 int tp_tails_freedom(const struct tp_tails *tails);
 
