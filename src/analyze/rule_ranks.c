@@ -19,7 +19,11 @@
  * within half of one. */
 static const double FAR = 2, NEAR = 0.5;
 
-enum { FEW = 8 /* iterations that say nothing of a rank */ };
+enum {
+    FEW = 8,   /* iterations that say nothing of a rank                      */
+    PARTS = 8, /* of a run, for slow drifts                                  */
+    LASTING = 20
+};
 
 /* What is said of a rank; the later ones are the milder. */
 enum saying { COPIES, LEAVES, THROUGHOUT, SAYINGS };
@@ -201,11 +205,56 @@ static bool find_copies(const struct peers *p, struct remark *remark)
 
 /* --- ratios ------------------------------------------------------------- */
 
+/* What neighbouring ratios differ by. */
+static double median_step(const struct peers *p, size_t rank)
+{
+    size_t n = 0;
+    for (size_t i = 1; i < p->count; i++) {
+        const double *ratio = &p->ratio[rank * p->count + i];
+        if (!isnan(ratio[0] - ratio[-1]))
+            p->value[n++] = fabs(ratio[0] - ratio[-1]);
+    }
+    return n > 0 ? median_of(p->value, n) : NAN;
+}
+
+/*
+ * A drift so slow that predictions follow it: medians of eighths of the run
+ * that go one way, by a binade and by LASTING steps from point to point in all,
+ * which a random walk of 1 000 points makes in one of 10^3 cases. It begins in
+ * the first eighth that is off by more than such a step.
+ */
+static bool find_drifting(const struct peers *p, size_t rank, size_t *first)
+{
+    double step = median_step(p, rank), last = NAN, start = NAN, way = 0;
+    *first = p->count;
+    if (p->count < PARTS * FEW)
+        return false;
+    for (size_t part = 0; part < PARTS; part++) {
+        size_t from = part * p->count / PARTS;
+        double now = median_ratio(p, rank, from, (part + 1) * p->count / PARTS);
+        if (part == 0)
+            start = now;
+        else if (way * (now - last) < -step || isnan(now))
+            return false;
+        if (*first == p->count && fabs(now - start) > step) {
+            *first = from;
+            way = now > start ? 1 : -1;
+        }
+        last = now;
+    }
+    return fabs(last - start) >= fmax(1, LASTING * step);
+}
+
 /* Whether the ratio of a rank leaves its level for good. */
 static bool find_leaving(const struct peers *p, size_t rank, double tests,
                          struct remark *remark)
 {
     struct tp_baseline baseline;
+    size_t end = p->count < FEW ? p->count : FEW;
+    double before = median_ratio(p, rank, 0, (p->count + 1) / 2);
+    double after = median_ratio(p, rank, p->count - end, p->count);
+    if (!(fabs(after - before) >= NEAR))
+        return false; /* mostly so, and cheap to see */
     for (size_t i = 0; i < p->count; i++) {
         p->value[i] = exp2(p->ratio[rank * p->count + i]);
         p->floor[i] = 0;
@@ -219,10 +268,12 @@ static bool find_leaving(const struct peers *p, size_t rank, double tests,
     const struct tp_baseline_options options = {
         .alert_window = 1, .sigma = 3, .tests = tests};
     tp_baseline_fit(&series, &options, p->scratch, &baseline, NULL);
-    if (baseline.weak ||
-        (baseline.kind != TP_CHANGE_SHIFT && baseline.kind != TP_CHANGE_DRIFT))
+    size_t first = baseline.first;
+    bool leaves = !baseline.weak && (baseline.kind == TP_CHANGE_SHIFT ||
+                                     baseline.kind == TP_CHANGE_DRIFT);
+    if (!leaves && !find_drifting(p, rank, &first))
         return false;
-    set_remark(p, LEAVES, rank, baseline.first, remark);
+    set_remark(p, LEAVES, rank, first, remark);
     return true;
 }
 

@@ -137,6 +137,29 @@ Test(rule_ranks, a_rank_that_leaves_the_trend_is_told)
     }
 }
 
+/* For two thirds of the run, so slowly that each step looks like the last. */
+Test(rule_ranks, a_slow_drift_is_told)
+{
+    for (int64_t ranks = 2; ranks < 5; ranks++) {
+        struct made made = {.dice = 88172645463325252u};
+        const struct tp_finding *told = NULL;
+        for (int64_t i = 0; i < 240; i++) {
+            for (int64_t rank = 0; rank < ranks; rank++) {
+                double own =
+                    rank == 1 ? 4 * fmax(0, (double)(i - 80)) / 160 : 0;
+                add(&made, "input", rank, i, norm(&made, i, 0));
+                add(&made, "output", rank, i, norm(&made, i, own));
+            }
+        }
+        cr_assert_eq(find(&made, &told), 1, "%d ranks", (int)ranks);
+        cr_expect_str_eq(told->tensor_name, "output");
+        cr_expect_eq(told->rank, 1);
+        cr_expect(told->iteration >= 60 && told->iteration <= 120, "%d",
+                  (int)told->iteration);
+        clear(&made);
+    }
+}
+
 Test(rule_ranks, a_rank_that_is_off_throughout_is_told_once)
 {
     struct made made = {.dice = 88172645463325252u};
