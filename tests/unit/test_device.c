@@ -18,6 +18,7 @@
 struct memory {
     struct tp_storage storage; /* first */
     unsigned char *bytes;
+    uint64_t damaged; /* reading this byte fails; 0: none                 */
 };
 
 static enum tp_status read_memory(const struct tp_storage *storage,
@@ -25,8 +26,10 @@ static enum tp_status read_memory(const struct tp_storage *storage,
                                   size_t length, struct tp_error *err)
 {
     const struct memory *memory = (const void *)storage;
-    (void)err;
     cr_assert(offset <= storage->size && length <= storage->size - offset);
+    if (memory->damaged && memory->damaged - offset < length)
+        return tp_fail(err, TP_E_DAMAGED, (int64_t)offset, "%zu bytes at %llu",
+                       length, (unsigned long long)offset);
     memcpy(buffer, memory->bytes + offset, length);
     return TP_OK;
 }
@@ -97,11 +100,11 @@ struct answer {
 };
 static struct answer here, there;
 
-static void scan(const struct question *q, struct memory *memory,
-                 unsigned jobs, struct tp_device_session *device,
-                 struct answer *answer)
+static enum tp_status try_scan(const struct question *q,
+                               struct memory *memory, unsigned jobs,
+                               struct tp_device_session *device,
+                               struct answer *answer, struct tp_error *err)
 {
-    struct tp_error err = {.code = TP_OK};
     struct tp_pool *pool;
     struct tp_scanner *scanner;
     struct tp_tensor tensor = tensor_of(q, memory);
@@ -115,14 +118,24 @@ static void scan(const struct question *q, struct memory *memory,
         .errors = &answer->error};
     memset(answer, 0, sizeof *answer);
     cr_assert(!q->target || request.target);
-    cr_assert_eq(tp_tensor_check(&tensor, &err), TP_OK, "%s", err.message);
-    cr_assert_eq(tp_pool_new(jobs, &pool, &err), TP_OK);
-    cr_assert_eq(tp_scanner_new(pool, &scanner, &err), TP_OK);
+    cr_assert_eq(tp_tensor_check(&tensor, err), TP_OK, "%s", err->message);
+    cr_assert_eq(tp_pool_new(jobs, &pool, err), TP_OK);
+    cr_assert_eq(tp_scanner_new(pool, &scanner, err), TP_OK);
     tp_scanner_use(scanner, device);
-    cr_assert_eq(tp_scan(scanner, &tensor, &request, &answer->result, &err),
-                 TP_OK, "%s", err.message);
+    enum tp_status status =
+        tp_scan(scanner, &tensor, &request, &answer->result, err);
     tp_scanner_free(scanner);
     tp_pool_free(pool);
+    return status;
+}
+
+static void scan(const struct question *q, struct memory *memory,
+                 unsigned jobs, struct tp_device_session *device,
+                 struct answer *answer)
+{
+    struct tp_error err = {.code = TP_OK};
+    cr_assert_eq(try_scan(q, memory, jobs, device, answer, &err), TP_OK, "%s",
+                 err.message);
 }
 
 static void assert_same(const char *what, size_t number)
@@ -310,6 +323,33 @@ Test(device, one_lane_fails_for_all)
         cr_assert_leq(tp_emulator_peak(), limit);
     }
     cr_assert_gt(failed, 2);
+    free(memory.bytes);
+}
+
+/* What cannot be read is reported as without a device, which is not blamed. */
+Test(device, read_errors_are_those_of_the_host)
+{
+    static const struct question wide = {
+        TP_BFLOAT16, 2, {8200, 1101}, "mxfp8_e4m3", 0, WHOLE, false, false};
+    static const uint64_t damaged[] = {1000, 3000001, 17000001};
+    char reason[TP_DEVICE_REASON_MAX];
+    struct memory memory = memory_of(&wide, 3);
+    tp_emulator_begin(&tp_emulator_default);
+    struct tp_device_session *device = open_device(1, 0, reason);
+    cr_assert_not_null(device, "%s", reason);
+    for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
+        struct tp_error mine = {.code = TP_OK}, theirs = {.code = TP_OK};
+        memory.damaged = damaged[i];
+        cr_assert_eq(try_scan(&wide, &memory, 1, NULL, &here, &mine),
+                     TP_E_DAMAGED);
+        cr_assert_eq(try_scan(&wide, &memory, 1, device, &there, &theirs),
+                     TP_E_DAMAGED);
+        cr_assert_str_eq(theirs.message, mine.message);
+        cr_assert_eq(theirs.offset, mine.offset);
+    }
+    cr_assert_str_eq(tp_device_failure(device), "");
+    tp_device_close(device);
+    cr_assert_eq(tp_emulator_leaks(), 0);
     free(memory.bytes);
 }
 
