@@ -131,18 +131,19 @@ static void cast_range(const struct scan *scan, const struct extent *e,
     gather->casts_only = false;
 }
 
-enum tp_status tp_scan_range_on_device(struct scan *scan, size_t range,
-                                       struct gather *gather, bool *done,
-                                       struct tp_error *err)
+bool tp_scan_range_on_device(struct scan *scan, size_t range,
+                             struct gather *gather)
 {
     struct tp_device_session *device = scan->scanner->device;
     unsigned lane = number_of(scan, gather->worker);
     unsigned char *buffer = tp_device_buffer(device, lane);
     struct extent e = extent_of(scan, range);
-    enum tp_status status = read_range(scan, &e, buffer, gather, err);
-    *done = false;
-    if (status != TP_OK || !count_range(scan, &e, buffer, gather))
-        return status;
+    struct tp_error err = {.code = TP_OK};
+    /* A failure to read is the host's to find again: it reads other pieces, so
+     * what it says would not be what is said here. */
+    if (read_range(scan, &e, buffer, gather, &err) != TP_OK ||
+        !count_range(scan, &e, buffer, gather))
+        return false;
     const unsigned char *codes =
         buffer + (size_t)(e.first - e.early) * scan->size;
     size_t bytes = (size_t)(e.end - e.first) * scan->size;
@@ -162,6 +163,5 @@ enum tp_status tp_scan_range_on_device(struct scan *scan, size_t range,
     tp_device_take(device, lane, &shared);
     pthread_mutex_unlock(&scan->lock);
     cast_range(scan, &e, buffer, gather);
-    *done = true;
-    return TP_OK;
+    return true;
 }

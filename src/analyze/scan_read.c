@@ -166,10 +166,8 @@ static void range_task(void *context, size_t index, unsigned worker)
     gather.part->errors = errors;
     gather.errors = errors;
     enum tp_status status = TP_OK;
-    bool done = false;
-    if (tp_scan_has_lane(scan, gather.worker))
-        status = tp_scan_range_on_device(scan, range, &gather, &done, &err);
-    if (status == TP_OK && !done)
+    if (!tp_scan_has_lane(scan, gather.worker) ||
+        !tp_scan_range_on_device(scan, range, &gather))
         status = do_range(scan, range, &gather, &err);
     if (status == TP_OK) {
         tp_scan_add(scan, &gather);

@@ -228,11 +228,10 @@ struct scan_lane {
 /* Whether a worker has a lane for the work of this reading. */
 bool tp_scan_has_lane(const struct scan *scan, const struct worker *worker);
 
-/* Reads a range and has the device count it. *done says whether it did: if
- * not, nothing was counted. Fails as reading does. */
-enum tp_status tp_scan_range_on_device(struct scan *scan, size_t range,
-                                       struct gather *gather, bool *done,
-                                       struct tp_error *err);
+/* Reads a range and has the device count it. False when it could not be read
+ * or the device failed: then nothing was counted. */
+bool tp_scan_range_on_device(struct scan *scan, size_t range,
+                             struct gather *gather);
 
 /* --- scan_blocks.c ------------------------------------------------------ */
 

@@ -84,3 +84,35 @@ real_traces()
     traces=${TP_SHARED:-$srcdir/../shared}/traces
     [ -d "$traces" ] || skip "no traces at $traces"
 }
+
+# device_input FOLDER: our training run, and files with tensors large enough for
+# a device.
+device_input()
+{
+    local dumps=${TP_SHARED:-$srcdir/../shared}/dumps
+    some_logs "$1" 100
+    must cp "$srcdir"/testdata/torch/good-*.pt "$1/"
+    if [ -d "$dumps" ]; then
+        must cp -R "$dumps" "$1/dumps"
+        must chmod -R u+w "$1/dumps"
+    fi
+}
+
+# run_tables PROGRAM FOLDER WORD...: in FOLDER, analyses the files of `in`
+# beside it and leaves all tables as text; standard error is `err` beside it.
+run_tables()
+{
+    local program=$1
+    must mkdir "$2"
+    cd "$2" || exit
+    shift 2
+    "$program" --tensor_dir ../in --output_dir draw --no_plots "$@" \
+        > printed 2> ../err
+    echo "exit $?" >> printed
+    h5dump -n 1 draw/summary.h5 | awk '$1 == "dataset" { print $2 }' > names
+    while read -r table; do
+        h5dump -d "$table" draw/summary.h5 | tail -n +2
+    done < names > tables
+    rm draw/summary.h5 # its attributes hold the command line
+    cd ..
+}

@@ -18,6 +18,7 @@
 struct memory {
     struct tp_storage storage; /* first */
     unsigned char *bytes;
+    uint64_t damaged; /* reading this byte fails; 0: none                 */
 };
 
 static enum tp_status read_memory(const struct tp_storage *storage,
@@ -25,8 +26,10 @@ static enum tp_status read_memory(const struct tp_storage *storage,
                                   size_t length, struct tp_error *err)
 {
     const struct memory *memory = (const void *)storage;
-    (void)err;
     cr_assert(offset <= storage->size && length <= storage->size - offset);
+    if (memory->damaged && memory->damaged - offset < length)
+        return tp_fail(err, TP_E_DAMAGED, (int64_t)offset, "%zu bytes at %llu",
+                       length, (unsigned long long)offset);
     memcpy(buffer, memory->bytes + offset, length);
     return TP_OK;
 }
@@ -47,6 +50,13 @@ static struct memory new_memory(uint64_t size, uint64_t state)
     return memory;
 }
 
+/* How a tensor lies in its storage. */
+enum view {
+    WHOLE,
+    TURNED, /* last two axes exchanged: strided                          */
+    SPREAD  /* first axis of stride 0                                    */
+};
+
 /* What a tensor is and what is asked of it. */
 struct question {
     enum tp_dtype dtype;
@@ -54,7 +64,7 @@ struct question {
     int64_t shape[3];
     const char *target; /* or NULL                                        */
     int block_axis;
-    bool turned;        /* last two axes exchanged: a strided view        */
+    enum view view;
     bool cast;          /* and an MX cast simulated                       */
     bool host;          /* too many launches for a device                 */
 };
@@ -71,7 +81,9 @@ static struct tp_tensor tensor_of(const struct question *q,
         tensor.stride[i] = stride;
         stride *= q->shape[i];
     }
-    if (q->turned) {
+    if (q->view == SPREAD)
+        tensor.stride[0] = 0;
+    if (q->view == TURNED) {
         int i = q->ndim - 2, j = q->ndim - 1;
         int64_t shape = tensor.shape[i], step = tensor.stride[i];
         tensor.shape[i] = tensor.shape[j];
@@ -88,11 +100,11 @@ struct answer {
 };
 static struct answer here, there;
 
-static void scan(const struct question *q, struct memory *memory,
-                 unsigned jobs, struct tp_device_session *device,
-                 struct answer *answer)
+static enum tp_status try_scan(const struct question *q,
+                               struct memory *memory, unsigned jobs,
+                               struct tp_device_session *device,
+                               struct answer *answer, struct tp_error *err)
 {
-    struct tp_error err = {.code = TP_OK};
     struct tp_pool *pool;
     struct tp_scanner *scanner;
     struct tp_tensor tensor = tensor_of(q, memory);
@@ -106,14 +118,24 @@ static void scan(const struct question *q, struct memory *memory,
         .errors = &answer->error};
     memset(answer, 0, sizeof *answer);
     cr_assert(!q->target || request.target);
-    cr_assert_eq(tp_tensor_check(&tensor, &err), TP_OK, "%s", err.message);
-    cr_assert_eq(tp_pool_new(jobs, &pool, &err), TP_OK);
-    cr_assert_eq(tp_scanner_new(pool, &scanner, &err), TP_OK);
+    cr_assert_eq(tp_tensor_check(&tensor, err), TP_OK, "%s", err->message);
+    cr_assert_eq(tp_pool_new(jobs, &pool, err), TP_OK);
+    cr_assert_eq(tp_scanner_new(pool, &scanner, err), TP_OK);
     tp_scanner_use(scanner, device);
-    cr_assert_eq(tp_scan(scanner, &tensor, &request, &answer->result, &err),
-                 TP_OK, "%s", err.message);
+    enum tp_status status =
+        tp_scan(scanner, &tensor, &request, &answer->result, err);
     tp_scanner_free(scanner);
     tp_pool_free(pool);
+    return status;
+}
+
+static void scan(const struct question *q, struct memory *memory,
+                 unsigned jobs, struct tp_device_session *device,
+                 struct answer *answer)
+{
+    struct tp_error err = {.code = TP_OK};
+    cr_assert_eq(try_scan(q, memory, jobs, device, answer, &err), TP_OK, "%s",
+                 err.message);
 }
 
 static void assert_same(const char *what, size_t number)
@@ -133,22 +155,29 @@ static struct tp_device_session *open_device(unsigned lanes, uint64_t memory,
 }
 
 static const struct question questions[] = {
-    {TP_BFLOAT16, 1, {150001}, NULL, 0, false, false, false},
-    {TP_BFLOAT16, 2, {301, 333}, "mxfp8_e4m3", 0, false, false, false},
-    {TP_FLOAT16, 2, {400, 256}, "mxfp4", 0, false, true, false},
-    {TP_BFLOAT16, 3, {3, 210, 130}, "mxfp8_e5m2", 1, false, true, false},
-    {TP_BFLOAT16, 3, {9000, 3, 5}, "mxfp8_e4m3", 1, false, false, true},
-    {TP_FLOAT8_E4M3FN, 2, {320, 320}, "mxfp6_e2m3", 0, false, false, false},
-    {TP_UINT8, 1, {200000}, NULL, 0, false, false, false},
-    {TP_BOOL, 1, {100000}, NULL, 0, false, false, false},
-    {TP_FLOAT32, 2, {300, 301}, "hif8", 0, false, false, false},
-    {TP_FLOAT32, 2, {256, 384}, "nvfp4", 0, false, false, false},
-    {TP_FLOAT64, 2, {300, 320}, "mxfp8_e4m3", 1, false, false, false},
-    {TP_INT32, 1, {123457}, NULL, 0, false, false, false},
-    {TP_INT64, 1, {70001}, NULL, 0, false, false, false},
-    {TP_COMPLEX64, 1, {50001}, "hif8", 0, false, false, false},
-    {TP_BFLOAT16, 2, {310, 333}, "mxfp8_e4m3", 0, true, true, false},
-    {TP_FLOAT32, 2, {400, 250}, NULL, 0, true, false, false},
+    {TP_BFLOAT16, 1, {150001}, NULL, 0, WHOLE, false, false},
+    {TP_BFLOAT16, 2, {301, 333}, "mxfp8_e4m3", 0, WHOLE, false, false},
+    {TP_FLOAT16, 2, {400, 256}, "mxfp4", 0, WHOLE, true, false},
+    {TP_BFLOAT16, 3, {3, 210, 130}, "mxfp8_e5m2", 1, WHOLE, true, false},
+    {TP_BFLOAT16, 3, {9000, 3, 5}, "mxfp8_e4m3", 1, WHOLE, false, true},
+    {TP_FLOAT8_E4M3FN, 2, {320, 320}, "mxfp6_e2m3", 0, WHOLE, false, false},
+    {TP_UINT8, 1, {200000}, NULL, 0, WHOLE, false, false},
+    {TP_BOOL, 1, {100000}, NULL, 0, WHOLE, false, false},
+    {TP_FLOAT32, 2, {300, 301}, "hif8", 0, WHOLE, false, false},
+    {TP_FLOAT32, 2, {256, 384}, "nvfp4", 0, WHOLE, false, false},
+    {TP_FLOAT64, 2, {300, 320}, "mxfp8_e4m3", 1, WHOLE, false, false},
+    {TP_INT32, 1, {123457}, NULL, 0, WHOLE, false, false},
+    {TP_INT64, 1, {70001}, NULL, 0, WHOLE, false, false},
+    {TP_COMPLEX64, 1, {50001}, "hif8", 0, WHOLE, false, false},
+    {TP_BFLOAT16, 2, {310, 333}, "mxfp8_e4m3", 0, TURNED, true, false},
+    {TP_FLOAT32, 2, {400, 250}, NULL, 0, TURNED, false, false},
+    {TP_FLOAT8_E5M2, 2, {301, 127}, NULL, 0, WHOLE, true, false},
+    {TP_INT8, 1, {99999}, NULL, 0, WHOLE, false, false},
+    {TP_INT16, 2, {211, 333}, NULL, 0, TURNED, false, false},
+    {TP_COMPLEX128, 1, {40001}, NULL, 0, WHOLE, false, false},
+    {TP_BFLOAT16, 2, {3, 100003}, "hif8", 0, SPREAD, true, false},
+    {TP_FLOAT32, 3, {2, 250, 320}, "mxfp8_e4m3", 0, SPREAD, true, false},
+    {TP_FLOAT64, 2, {5, 70001}, NULL, 0, SPREAD, false, false},
 };
 enum { QUESTIONS = sizeof questions / sizeof questions[0] };
 
@@ -188,8 +217,11 @@ Test(device, results_are_those_of_the_host)
 Test(device, ranges_and_jobs_are_not_seen)
 {
     static const struct question many[] = {
-        {TP_BFLOAT16, 2, {8200, 1101}, "mxfp8_e4m3", 0, false, false, false},
-        {TP_FLOAT32, 2, {4300, 1024}, "hif8", 0, false, false, false},
+        {TP_BFLOAT16, 2, {8200, 1101}, "mxfp8_e4m3", 0, WHOLE, false, false},
+        {TP_FLOAT32, 2, {4300, 1024}, "hif8", 0, WHOLE, false, false},
+        {TP_FLOAT16, 2, {1101, 8200}, "mxfp4", 0, TURNED, true, false},
+        {TP_FLOAT64, 2, {2111, 1001}, "mxfp8_e4m3", 1, WHOLE, false, false},
+        {TP_INT8, 1, {(32 << 20) + 1}, NULL, 0, WHOLE, false, false},
     };
     char reason[TP_DEVICE_REASON_MAX];
     for (size_t i = 0; i < sizeof many / sizeof many[0]; i++) {
@@ -203,6 +235,7 @@ Test(device, ranges_and_jobs_are_not_seen)
         cr_assert_str_eq(tp_device_failure(device), "");
         assert_same("many", i);
         tp_device_close(device);
+        cr_assert_eq(tp_emulator_leaks(), 0);
         free(memory.bytes);
     }
 }
@@ -237,6 +270,7 @@ static void fail_each(const struct question *q, int lost)
             assert_same("failing call", (size_t)n);
             tp_device_close(device);
         }
+        cr_assert_eq(tp_emulator_leaks(), 0, "call %zu", (size_t)n);
     }
     cr_assert_gt(refused, 0);
     cr_assert_gt(failed, 4);
@@ -246,13 +280,77 @@ static void fail_each(const struct question *q, int lost)
 Test(device, failures_are_made_good)
 {
     static const struct question small[] = {
-        {TP_BFLOAT16, 2, {256, 160}, "mxfp8_e4m3", 0, false, true, false},
-        {TP_FLOAT64, 2, {256, 160}, "mxfp8_e4m3", 0, false, false, false},
+        {TP_BFLOAT16, 2, {256, 160}, "mxfp8_e4m3", 0, WHOLE, true, false},
+        {TP_FLOAT64, 2, {256, 160}, "mxfp8_e4m3", 0, WHOLE, false, false},
     };
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++) {
         fail_each(&small[i], 0);
         fail_each(&small[i], 1);
     }
+}
+
+/* Two lanes at once, one of which fails in the middle of several ranges. */
+Test(device, one_lane_fails_for_all)
+{
+    static const struct question wide = {
+        TP_BFLOAT16, 2, {8200, 2101}, "mxfp8_e4m3", 0, WHOLE, false, false};
+    const uint64_t limit = 50 << 20;
+    char reason[TP_DEVICE_REASON_MAX];
+    struct memory memory = memory_of(&wide, 9);
+    tp_emulator_begin(&tp_emulator_default);
+    struct tp_device_session *sound = open_device(2, limit, reason);
+    cr_assert_not_null(sound, "%s", reason);
+    uint64_t opened = tp_emulator_calls(), failed = 0;
+    scan(&wide, &memory, 2, sound, &here);
+    cr_assert_str_eq(tp_device_failure(sound), "");
+    uint64_t calls = tp_emulator_calls();
+    tp_device_close(sound);
+    cr_assert_leq(tp_emulator_peak(), limit);
+    scan(&wide, &memory, 1, NULL, &here);
+    for (uint64_t n = opened + 1; n <= calls; n += 9) {
+        struct tp_emulator how = tp_emulator_default;
+        how.fail_call = n;
+        how.fail_with = 719;
+        how.lost = n % 2;
+        tp_emulator_begin(&how);
+        struct tp_device_session *device = open_device(2, limit, reason);
+        cr_assert_not_null(device, "%s", reason);
+        scan(&wide, &memory, 2, device, &there);
+        failed += *tp_device_failure(device) != '\0';
+        assert_same("failing lane, call", (size_t)n);
+        tp_device_close(device);
+        cr_assert_eq(tp_emulator_leaks(), 0);
+        cr_assert_leq(tp_emulator_peak(), limit);
+    }
+    cr_assert_gt(failed, 2);
+    free(memory.bytes);
+}
+
+/* What cannot be read is reported as without a device, which is not blamed. */
+Test(device, read_errors_are_those_of_the_host)
+{
+    static const struct question wide = {
+        TP_BFLOAT16, 2, {8200, 1101}, "mxfp8_e4m3", 0, WHOLE, false, false};
+    static const uint64_t damaged[] = {1000, 3000001, 17000001};
+    char reason[TP_DEVICE_REASON_MAX];
+    struct memory memory = memory_of(&wide, 3);
+    tp_emulator_begin(&tp_emulator_default);
+    struct tp_device_session *device = open_device(1, 0, reason);
+    cr_assert_not_null(device, "%s", reason);
+    for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
+        struct tp_error mine = {.code = TP_OK}, theirs = {.code = TP_OK};
+        memory.damaged = damaged[i];
+        cr_assert_eq(try_scan(&wide, &memory, 1, NULL, &here, &mine),
+                     TP_E_DAMAGED);
+        cr_assert_eq(try_scan(&wide, &memory, 1, device, &there, &theirs),
+                     TP_E_DAMAGED);
+        cr_assert_str_eq(theirs.message, mine.message);
+        cr_assert_eq(theirs.offset, mine.offset);
+    }
+    cr_assert_str_eq(tp_device_failure(device), "");
+    tp_device_close(device);
+    cr_assert_eq(tp_emulator_leaks(), 0);
+    free(memory.bytes);
 }
 
 Test(device, memory_is_bounded)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# Tables of whole runs with an emulated device, sound or lost on the way, are
+# those of the CPU.
+need h5dump
+emulated=${TPROF%/*}/tests/cli_emulated
+[ -x "$emulated" ] || skip "no emulated device"
+device_input in
+
+export TP_EMULATOR_SHOW=1
+for folder in cpu auto cuda; do
+    run_tables "$emulated" $folder --device $folder
+    echo "$folder: $(cat err)"
+done
+# Some calls after the device was opened for one job.
+TP_EMULATOR_FAIL=25 run_tables "$emulated" lost --device cuda --jobs 1
+echo "lost: $(cat err)"
+[ "$(wc -l < cpu/names)" -gt 3 ] || echo "hardly a table"
+for folder in auto cuda lost; do
+    diff -r cpu $folder && echo "$folder is cpu"
+done
+unset TP_EMULATOR_SHOW
+"$emulated" list devices
+"$emulated" --tensor_dir in --output_dir none --device cuda \
+    --device_memory 1M 2>&1
+echo "exit $?"
