@@ -39,7 +39,7 @@ static void add_event(const struct tp_trace *trace, uint32_t event,
     row->count++;
     row->device_us += (double)trace->events.duration[event] / 1e3;
     if (call != TP_NO_EVENT) {
-        delays->runtime_ns += (double)start[event] - (double)start[call];
+        delays->runtime_ns += (double)(start[event] - start[call]);
         delays->calls++;
     }
     if (op != TP_NO_EVENT) {

@@ -232,6 +232,28 @@ Test(trace_hta, triton)
     trace_file_close(&trace);
 }
 
+/* 08 counts its time from 1970: differences of 1e18 ns must be taken before
+ * they become doubles. The sum is of the decimals in the file. */
+Test(trace_hta, runtime_delays_to_the_ns, .timeout = 60)
+{
+    const char *file =
+        "08_ns_resolution/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz";
+    struct tp_trace trace;
+    const struct tp_op_kernel_row *found = NULL;
+    trace_file_read(file, &trace);
+    cr_assert_eq(tp_trace_op_kernels(&trace, NULL), TP_OK);
+    for (size_t i = 0; i < trace.op_kernels.count && !found; i++) {
+        const struct tp_op_kernel_row *row = &trace.op_kernels.rows[i];
+        if (strcmp(row->op, "aten::add_") == 0 && row->count == 160)
+            found = row;
+    }
+    cr_assert_not_null(found);
+    cr_expect_float_eq(found->device_us, 26303.973, 1e-6);
+    cr_expect_float_eq(found->launch_delay_us, 765842 / 160e3, 1e-6);
+    cr_expect_float_eq(found->runtime_delay_us, 10715516279 / 160e3, 1e-6);
+    trace_file_close(&trace);
+}
+
 /* --- the rest of the list ------------------------------------------------ */
 
 /* Queue lengths and bandwidths of a trace without a device are none. */
