@@ -230,7 +230,7 @@ struct tp_comm_row {
 
 /*
  * /critical_path: what the critical paths of the steps (without steps: of the
- * trace, as step 0; of more than 65 536 host events: of equal slices of it)
+ * trace, as step 0; of more than 32 768 host events: of equal slices of it)
  * were spent on, see trace_path.h. Of each step by kind; then, with step
  * -1, of all steps by kind and name, the 64 longest. trace_path.c
  */

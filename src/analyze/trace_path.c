@@ -8,8 +8,8 @@
 
 enum {
     NAMED = 64,     /* names that are told of a trace                      */
-    SLICE = 1 << 16 /* host events whose paths are looked for at once: some
-                        20 MB; steps of large models have fewer             */
+    SLICE = 1 << 15 /* host events whose paths are looked for at once: some
+                        10 MB; steps of large models have fewer             */
 };
 
 const char *tp_path_kind_name(enum tp_path_kind kind)

@@ -11,7 +11,8 @@
  *
  * Nodes are starts and ends of operators and calls that start in the window
  * and of the device events that such calls launched; what lasts no time is
- * left out. Edges, with their weights:
+ * left out. Work that outlasts the window counts to its end, so the paths of
+ * consecutive steps may overlap. Edges, with their weights:
  *
  * - along a thread through the nesting of its operators and calls: the time
  *   between; 0 within calls that wait for the device, and 0 from one operator

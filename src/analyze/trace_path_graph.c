@@ -97,13 +97,26 @@ static size_t first_at(const struct tp_ordered *items, size_t count, int64_t at)
     return low;
 }
 
+/* The first host event at or after a time. */
+static size_t first_host(const struct tp_path_maker *m, int64_t at)
+{
+    size_t low = 0, high = m->trace->index.host_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->trace->events.start[m->hosts[middle]] < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Host events that start in [from, to] are m->hosts[*first .. end). */
 static size_t find_hosts(const struct tp_path_maker *m, int64_t from,
                          int64_t to, size_t *first)
 {
-    size_t count = m->trace->index.host_count;
-    *first = first_at(m->hosts, count, from);
-    return to < INT64_MAX ? first_at(m->hosts, count, to + 1) : count;
+    *first = first_host(m, from);
+    return to < INT64_MAX ? first_host(m, to + 1) : m->trace->index.host_count;
 }
 
 size_t tp_path_events(const struct tp_path_maker *m, int64_t from, int64_t to)
@@ -118,9 +131,8 @@ struct tp_step tp_path_extent(const struct tp_path_maker *m)
     size_t count = trace->index.host_count;
     if (count == 0)
         return (struct tp_step){.from = 0, .to = 0};
-    return (struct tp_step){.from = trace->events.start[m->hosts[0].event],
-                            .to =
-                                trace->events.start[m->hosts[count - 1].event]};
+    return (struct tp_step){.from = trace->events.start[m->hosts[0]],
+                            .to = trace->events.start[m->hosts[count - 1]]};
 }
 
 /* The walk along one thread. */
@@ -226,13 +238,16 @@ static enum tp_status add_threads(struct tp_path_maker *m, int64_t from,
     size_t first, last = find_hosts(m, from, to, &first), n = 0;
     enum tp_status status = grow_items(m, tp_path_events(m, from, to) + 1, err);
     for (; first < last && status == TP_OK; first++) {
-        uint32_t event = m->hosts[first].event;
+        uint32_t event = m->hosts[first];
         m->items[n++] = (struct tp_ordered){events->lane[event], event};
         if (is_node(m, event))
             status = add_event(m, event, err);
     }
     if (status == TP_OK)
         tp_order_sort(m->items, m->scratch, n);
+    if (status == TP_OK) /* each event is entered once, and left once */
+        status = tp_grow(&m->arcs, &m->arc_capacity, 2 * m->event_count + 1,
+                         sizeof *m->arcs, err);
     for (size_t i = 0, end; i < n && status == TP_OK; i = end) {
         for (end = i; end < n && m->items[end].key == m->items[i].key;)
             end++;
@@ -410,6 +425,9 @@ static enum tp_status add_devices(struct tp_path_maker *m, int64_t from,
 {
     size_t count;
     enum tp_status status = list_work(m, from, to, &count, err);
+    if (status == TP_OK) /* its time, what was before it, its launch */
+        status = tp_grow(&m->arcs, &m->arc_capacity,
+                         m->arc_count + 3 * count + 1, sizeof *m->arcs, err);
     for (; m->seen_count > 0; m->seen_count--)
         m->last[m->seen[m->seen_count - 1]] = TP_NO_NODE;
     for (size_t i = 0; i < count && status == TP_OK; i++) {

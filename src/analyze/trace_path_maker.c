@@ -120,13 +120,16 @@ static void sort_streams(struct tp_path_maker *m, struct tp_ordered *items,
 }
 
 /* Host events by start; those of one lane as the index has them. */
-static void sort_hosts(struct tp_path_maker *m, struct tp_ordered *scratch)
+static void sort_hosts(struct tp_path_maker *m, struct tp_ordered *items,
+                       struct tp_ordered *scratch)
 {
     const struct tp_trace_index *index = &m->trace->index;
     for (size_t i = 0; i < index->host_count; i++)
-        m->hosts[i] = (struct tp_ordered){start_key(m->trace, index->host[i]),
-                                          index->host[i]};
-    tp_order_sort(m->hosts, scratch, index->host_count);
+        items[i] = (struct tp_ordered){start_key(m->trace, index->host[i]),
+                                       index->host[i]};
+    tp_order_sort(items, scratch, index->host_count);
+    for (size_t i = 0; i < index->host_count; i++)
+        m->hosts[i] = items[i].event;
 }
 
 /* --- the maker ----------------------------------------------------------- */
@@ -170,7 +173,7 @@ enum tp_status tp_path_maker_new(const struct tp_trace *trace,
         link_syncs(m, items, calls, scratch);
         link_work(m, scratch);
         sort_streams(m, items, scratch);
-        sort_hosts(m, scratch);
+        sort_hosts(m, items, scratch);
         m->last = calloc(m->stream_count + 1, sizeof *m->last);
         m->seen = calloc(m->stream_count + 1, sizeof *m->seen);
         there = m->last && m->seen;

@@ -35,7 +35,7 @@ struct tp_path_maker {
                              done all before when the call began            */
     struct path_stream *streams; /* sorted                                  */
     size_t stream_count;
-    struct tp_ordered *hosts; /* [index.host_count]: by start               */
+    uint32_t *hosts;      /* [index.host_count]: by start                   */
 
     /* of a window; room is kept */
     uint32_t *node;       /* [events.count]: its start; +1: its end         */

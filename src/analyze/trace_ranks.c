@@ -263,6 +263,9 @@ static void say_slowest(struct tp_trace_run *run,
         most = item->row->total_us > most->row->total_us ? item : most;
     }
     const struct tp_comm_row *row = slowest->first->row;
+    if (least == most) {
+        return; /* as slow everywhere */
+    }
     tp_trace_note(run,
                   "the slowest collective is %s (%.60s): %.2f ms on rank "
                   "%" PRId64 " to %.2f ms on rank %" PRId64 "; what is more "
@@ -550,6 +553,16 @@ static void mark_stragglers(struct tp_trace_run *run, size_t ranks)
             run->ranks.rows[i].straggler |= run->ranks.rows[i].late == latest;
         }
         limit = latest;
+    }
+    for (size_t i = 0; i < run->ranks.count; i++) {
+        const struct tp_rank_row *row = &run->ranks.rows[i];
+        if (!row->straggler && row->late >= TP_STRAGGLER_NEARLY * limit) {
+            tp_trace_note(run,
+                          "rank %" PRId64 " starts its collectives nearly as "
+                          "late as the stragglers that are named: by %.1f %% "
+                          "of a step",
+                          row->rank, 100 * row->late);
+        }
     }
 }
 

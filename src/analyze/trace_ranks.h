@@ -28,6 +28,9 @@ enum tp_status tp_trace_ranks(struct tp_trace_run *run, struct tp_error *err);
 /* A rank is slow if the ranks differ by 5 % (msprof-analyze, slow rank). */
 #define TP_STRAGGLER_LATE 0.05
 
+/* Who is so much as late as the last straggler that is named is noted. */
+#define TP_STRAGGLER_NEARLY 0.9
+
 /* Matched collectives that tell how clocks differ. */
 enum { TP_CLOCK_MATCHES = 4 };
 

@@ -55,6 +55,8 @@ static void add_path(const struct tp_trace *trace, size_t top,
         if (kinds[i].count > 0)
             add_line(&kinds[i], all_us, "", text);
     }
+    tp_text_add(text, "  device gap: between events of a stream, waiting for "
+                      "other streams included\n");
     for (size_t i = 0, shown = 0; i < trace->paths.count && shown < top; i++) {
         const struct tp_path_row *row = &trace->paths.rows[i];
         if (row->step >= 0 || !*row->name)
@@ -74,7 +76,9 @@ void tp_report_paths(const struct tp_trace_run *run, size_t top,
             continue;
         tp_text_add(text, "\nCritical path of ");
         tp_report_trace_label(run, i, 0, text);
-        tp_text_add(text, ", the longest chain of work of %s; us\n",
+        tp_text_add(text,
+                    ": the longest chain of what %s starts, until it is done; "
+                    "us\n",
                     trace->steps.count && trace->steps.rows[0].step >= 0
                         ? "each step"
                         : "the trace");
