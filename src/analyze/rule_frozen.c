@@ -123,6 +123,10 @@ static enum tp_status tell(const struct tp_rule_input *input,
     if (status != TP_OK)
         return status;
     const int64_t *at = tp_series_at(set, first->series);
+    for (const struct frozen *other = first; other < end; other++) {
+        if (other->series->label.rank != finding->rank)
+            finding->rank = -1; /* of several */
+    }
     finding->level = TP_SEVERITY_MEDIUM;
     finding->metric = numbers[0];
     finding->value = tp_series_values(set, first->series, l2)[first->since];

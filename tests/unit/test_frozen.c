@@ -57,7 +57,7 @@ Test(frozen, a_weight_that_stops_is_told_once_for_all_ranks)
     }
     cr_assert_eq(find(&run, &findings, &frozen), 1);
     cr_expect_eq(frozen->iteration, 250);
-    cr_expect_eq(frozen->rank, 0);
+    cr_expect_eq(frozen->rank, -1);
     cr_expect_eq(frozen->consequences, 2);
     cr_expect_eq(frozen->level, TP_SEVERITY_MEDIUM);
     cr_expect(strstr(frozen->evidence, "15 iterations from 250 to 390"), "%s",
