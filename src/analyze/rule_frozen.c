@@ -3,25 +3,17 @@
  * Tensors that stop changing: a weight that is no longer updated, a batch that
  * comes again and again. What never changed (masks), or seldom, is as it
  * should be; so is what a run ends with after a change or two.
- *
- * Four numbers of more than one element that are all equal mean equal tensors
- * but for a chance that does not matter.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/findings.h"
 
 enum {
-    STILL = 8,  /* iterations that are too many to be by chance            */
-    LONGER = 4, /* and so many times the longest standstill before         */
-    NUMBERS = 4
+    STILL = 8, /* iterations that are too many to be by chance            */
+    LONGER = 4 /* and so many times the longest standstill before         */
 };
-
-static const char *const numbers[NUMBERS] = {"l2_norm", "mean", "std",
-                                             "abs_max"};
 
 struct frozen {
     const struct tp_run_series *series;
@@ -29,19 +21,6 @@ struct frozen {
     int64_t iteration; /* of that point                                   */
     size_t changes;    /* from point to point before                      */
 };
-
-/* Whether two points of a series are of equal tensors. */
-static bool are_equal(const struct tp_series_set *set,
-                      const struct tp_run_series *series, size_t a, size_t b)
-{
-    for (size_t i = 0; i < NUMBERS; i++) {
-        size_t metric = tp_series_metric_by_name(numbers[i]);
-        const double *value = tp_series_values(set, series, metric);
-        if (value[a] != value[b] || value[a] == 0)
-            return false;
-    }
-    return true;
-}
 
 /* Whether a series stands still at its end, though it used not to. */
 static bool is_frozen(const struct tp_series_set *set,
@@ -53,9 +32,11 @@ static bool is_frozen(const struct tp_series_set *set,
         return false;
     do
         since--;
-    while (since > 0 && are_equal(set, series, since - 1, since));
+    while (since > 0 &&
+           tp_series_are_equal(set, series, since - 1, series, since));
     for (size_t i = 1; i <= since; i++) {
-        bool equal = i < since && are_equal(set, series, i - 1, i);
+        bool equal =
+            i < since && tp_series_are_equal(set, series, i - 1, series, i);
         still = equal ? still + 1 : 1;
         changes += !equal;
         longest = still > longest ? still : longest;
@@ -115,7 +96,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
 {
     const struct tp_series_set *set = &input->run->monitor.series;
     size_t rows, others = (size_t)(end - first) - 1,
-                 l2 = tp_series_metric_by_name(numbers[0]);
+                 l2 = tp_series_metric_by_name("l2_norm");
     struct tp_finding *finding;
     enum tp_status status = tp_finding_add(
         input, rule, tp_series_rows(set, first->series, first->since, &rows)[0],
@@ -128,7 +109,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
             finding->rank = -1; /* of several */
     }
     finding->level = TP_SEVERITY_MEDIUM;
-    finding->metric = numbers[0];
+    finding->metric = "l2_norm";
     finding->value = tp_series_values(set, first->series, l2)[first->since];
     finding->consequences = (int64_t)others;
     finding->excess = (double)(first->series->count - first->since) / STILL;

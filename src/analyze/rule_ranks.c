@@ -154,26 +154,12 @@ static void set_remark(const struct peers *p, enum saying saying, size_t rank,
 
 /* --- copies ----------------------------------------------------------- */
 
-static bool are_copies(const struct peers *p, size_t a, size_t b, size_t i)
-{
-    static const char *const names[] = {"l2_norm", "mean", "std", "abs_max"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        size_t metric = tp_series_metric_by_name(names[k]);
-        double x =
-            tp_series_values(p->set, p->series[a], metric)[point_of(p, a, i)];
-        double y =
-            tp_series_values(p->set, p->series[b], metric)[point_of(p, b, i)];
-        if (x != y || x == 0)
-            return false;
-    }
-    return true;
-}
-
 static size_t copies_of(const struct peers *p, size_t rank, size_t i)
 {
     size_t n = 0;
     for (size_t k = 0; k < p->ranks; k++)
-        n += are_copies(p, rank, k, i);
+        n += tp_series_are_equal(p->set, p->series[rank], point_of(p, rank, i),
+                                 p->series[k], point_of(p, k, i));
     return n;
 }
 

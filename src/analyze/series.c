@@ -170,6 +170,21 @@ tp_series_of_metric(const struct tp_series_set *set,
         .scale = its->scale};
 }
 
+bool tp_series_are_equal(const struct tp_series_set *set,
+                         const struct tp_run_series *a, size_t i,
+                         const struct tp_run_series *b, size_t k)
+{
+    static const char *const names[] = {"l2_norm", "mean", "std", "abs_max"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        size_t metric = tp_series_metric_by_name(names[n]);
+        double x = tp_series_values(set, a, metric)[i];
+        double y = tp_series_values(set, b, metric)[k];
+        if (x != y || x == 0)
+            return false;
+    }
+    return true;
+}
+
 bool tp_series_are_peers(const struct tp_run_series *a,
                          const struct tp_run_series *b)
 {

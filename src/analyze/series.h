@@ -113,6 +113,13 @@ tp_series_of_metric(const struct tp_series_set *set,
                     const struct tp_run_series *series, size_t metric,
                     double *floor);
 
+/* Whether point i of one series and k of another (or the same) are of equal
+ * tensors: l2_norm, mean, std and abs_max are equal, and not 0. Of more than
+ * one element that is so by a chance that does not matter. */
+bool tp_series_are_equal(const struct tp_series_set *set,
+                         const struct tp_run_series *a, size_t i,
+                         const struct tp_run_series *b, size_t k);
+
 /* Whether two series are of the same tensor on two ranks. */
 bool tp_series_are_peers(const struct tp_run_series *a,
                          const struct tp_run_series *b);

@@ -64,8 +64,8 @@ struct tp_trace_index {
                               event around it on its lane                  */
     uint32_t *op;          /* [count] of calls and device events: innermost
                               CPU_OP (no annotation) around the call       */
-    uint32_t *call;        /* [count] of device events: the runtime or driver
-                              call with its correlation                    */
+    uint32_t *call;        /* [count] of device and cuda_sync events: the
+                              runtime or driver call with its correlation  */
     uint32_t *launched;    /* [count] of calls: first device event of it   */
     uint32_t *device;      /* device events with a stream, by start        */
     size_t device_count;

@@ -203,24 +203,29 @@ static size_t order_calls(struct making *making)
     return count;
 }
 
-/* The first call with a correlation; TP_NO_EVENT. */
-static uint32_t find_call(const struct tp_ordered *calls, size_t count,
-                          uint64_t correlation)
+/* The first of `count` calls with the correlation of an event; TP_NO_EVENT. */
+static uint32_t find_call(const struct making *making, size_t count,
+                          uint32_t event)
 {
-    size_t low = 0, high = count;
+    const struct tp_ordered *calls = making->items;
+    const int64_t correlation = making->events->correlation[event];
+    size_t low = 0, high = correlation < 0 ? 0 : count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (calls[middle].key < correlation) {
+        if (calls[middle].key < (uint64_t)correlation) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < count && calls[low].key == correlation ? calls[low].event
-                                                        : TP_NO_EVENT;
+    return correlation >= 0 && low < count &&
+                   calls[low].key == (uint64_t)correlation
+               ? calls[low].event
+               : TP_NO_EVENT;
 }
 
-/* Each device event to the call with its correlation. Graphs start many with
+/* Each device event, and each that says what was waited for, to the call with
+ * its correlation. Graphs start many with
  * one call; a call met twice (a driver call that the runtime call made has a
  * number of its own) counts once, by the earlier. */
 static void link_device(struct making *making)
@@ -230,11 +235,7 @@ static void link_device(struct making *making)
     const size_t calls = order_calls(making);
     for (size_t i = 0; i < index->device_count; i++) {
         const uint32_t event = index->device[i];
-        const int64_t correlation = events->correlation[event];
-        const uint32_t call =
-            correlation < 0
-                ? TP_NO_EVENT
-                : find_call(making->items, calls, (uint64_t)correlation);
+        const uint32_t call = find_call(making, calls, event);
         if (call == TP_NO_EVENT) {
             continue;
         }
@@ -242,6 +243,11 @@ static void link_device(struct making *making)
         index->op[event] = index->op[call];
         if (index->launched[call] == TP_NO_EVENT) {
             index->launched[call] = event;
+        }
+    }
+    for (uint32_t i = 0; i < events->count && events->sync_count; i++) {
+        if (events->category[i] == TP_EVENT_SYNC) {
+            index->call[i] = find_call(making, calls, i);
         }
     }
 }

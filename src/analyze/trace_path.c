@@ -145,10 +145,9 @@ static enum tp_status walk_back(struct tp_path_maker *m, const struct search *s,
         m->edges[count] = (struct tp_path_edge){
             arc->kind, arc->event,
             tp_path_time(m, arc->to) - tp_path_time(m, arc->from), arc->weight};
-        /* a path enters an event by its start and leaves it for good by its
-         * end, so the queue's room may mark those that were met */
         node = arc->from;
     }
+    /* nothing waits any more: that room marks the events that were met */
     for (size_t i = 0; i < m->event_count; i++)
         s->waits[i] = 0;
     s->waits[last / 2] = 1;

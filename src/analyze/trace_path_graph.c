@@ -236,7 +236,8 @@ static enum tp_status add_threads(struct tp_path_maker *m, int64_t from,
 {
     const struct tp_events *events = &m->trace->events;
     size_t first, last = find_hosts(m, from, to, &first), n = 0;
-    enum tp_status status = grow_items(m, tp_path_events(m, from, to) + 1, err);
+    size_t most = last > first ? last - first : 0;
+    enum tp_status status = grow_items(m, most + 1, err);
     for (; first < last && status == TP_OK; first++) {
         uint32_t event = m->hosts[first];
         m->items[n++] = (struct tp_ordered){events->lane[event], event};
@@ -374,7 +375,7 @@ static enum tp_status add_sync(struct tp_path_maker *m, uint32_t event,
 {
     const struct tp_events *events = &m->trace->events;
     const struct tp_sync_detail *sync = &events->syncs[events->detail[event]];
-    uint32_t call = m->sync_call[events->detail[event]];
+    uint32_t call = m->trace->index.call[event];
     const char *kind = tp_events_get(events, sync->kind);
     enum tp_status status = TP_OK;
     if (!strcmp(kind, "Stream Sync")) {

@@ -11,55 +11,16 @@ static uint64_t start_key(const struct tp_trace *trace, uint32_t event)
     return tp_order_key(trace->events.start[event]);
 }
 
-/* The calls with a correlation, by it; returns how many. */
-static size_t sort_calls(const struct tp_trace *trace, struct tp_ordered *items,
-                         struct tp_ordered *scratch)
-{
-    const struct tp_events *events = &trace->events;
-    size_t count = 0;
-    for (size_t i = 0; i < trace->index.host_count; i++) {
-        uint32_t event = trace->index.host[i];
-        uint8_t category = events->category[event];
-        if ((category == TP_EVENT_RUNTIME || category == TP_EVENT_DRIVER) &&
-            events->correlation[event] >= 0)
-            items[count++] = (struct tp_ordered){
-                (uint64_t)events->correlation[event], event};
-    }
-    tp_order_sort(items, scratch, count);
-    return count;
-}
-
-static uint32_t find_call(const struct tp_ordered *calls, size_t count,
-                          int64_t correlation)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (calls[middle].key < (uint64_t)correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return correlation >= 0 && low < count &&
-                   calls[low].key == (uint64_t)correlation
-               ? calls[low].event
-               : TP_NO_EVENT;
-}
-
-/* cuda_sync events to their calls, by start of these. */
-static void link_syncs(struct tp_path_maker *m, const struct tp_ordered *calls,
-                       size_t call_count, struct tp_ordered *scratch)
+/* cuda_sync events that have a call, by start of these. */
+static void link_syncs(struct tp_path_maker *m, struct tp_ordered *scratch)
 {
     const struct tp_events *events = &m->trace->events;
-    for (uint32_t i = 0; i < events->count; i++) {
-        if (events->category[i] != TP_EVENT_SYNC ||
-            events->detail[i] == TP_NO_DETAIL)
-            continue;
-        uint32_t call = find_call(calls, call_count, events->correlation[i]);
-        m->sync_call[events->detail[i]] = call;
-        if (call != TP_NO_EVENT)
+    const uint32_t *call = m->trace->index.call;
+    for (uint32_t i = 0; i < events->count && events->sync_count; i++) {
+        if (events->category[i] == TP_EVENT_SYNC &&
+            events->detail[i] != TP_NO_DETAIL && call[i] != TP_NO_EVENT)
             m->syncs[m->sync_count++] =
-                (struct tp_ordered){start_key(m->trace, call), i};
+                (struct tp_ordered){start_key(m->trace, call[i]), i};
     }
     tp_order_sort(m->syncs, scratch, m->sync_count);
 }
@@ -140,15 +101,14 @@ static bool allocate(struct tp_path_maker *m)
     size_t device = m->trace->index.device_count;
     m->work = calloc(device + 1, sizeof *m->work);
     m->syncs = calloc(events->sync_count + 1, sizeof *m->syncs);
-    m->sync_call = calloc(events->sync_count + 1, sizeof *m->sync_call);
     m->stream = calloc(events->count + 1, sizeof *m->stream);
     m->idle = calloc(events->count + 1, sizeof *m->idle);
     m->streams = calloc(device + 1, sizeof *m->streams);
     m->hosts = calloc(m->trace->index.host_count + 1, sizeof *m->hosts);
     m->node = malloc((events->count + 1) * sizeof *m->node);
     m->around = malloc((events->count + 1) * sizeof *m->around);
-    if (!m->work || !m->syncs || !m->sync_call || !m->stream || !m->idle ||
-        !m->streams || !m->hosts || !m->node || !m->around)
+    if (!m->work || !m->syncs || !m->stream || !m->idle || !m->streams ||
+        !m->hosts || !m->node || !m->around)
         return false;
     memset(m->node, 0xff, (events->count + 1) * sizeof *m->node);
     return true;
@@ -169,8 +129,7 @@ enum tp_status tp_path_maker_new(const struct tp_trace *trace,
         there = allocate(m);
     }
     if (there) {
-        size_t calls = sort_calls(trace, items, scratch);
-        link_syncs(m, items, calls, scratch);
+        link_syncs(m, scratch);
         link_work(m, scratch);
         sort_streams(m, items, scratch);
         sort_hosts(m, items, scratch);
@@ -196,7 +155,6 @@ void tp_path_maker_free(struct tp_path_maker *m)
         return;
     free(m->work);
     free(m->syncs);
-    free(m->sync_call);
     free(m->stream);
     free(m->idle);
     free(m->streams);

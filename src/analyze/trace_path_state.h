@@ -29,7 +29,6 @@ struct tp_path_maker {
      * events likewise; keys are tp_order_key of that start */
     struct tp_ordered *work, *syncs;
     size_t work_count, sync_count;
-    uint32_t *sync_call;  /* [events.syncs]: by detail                      */
     uint32_t *stream;     /* [events.count] of device events: its number    */
     uint8_t *idle;        /* [events.count] of device events: its stream had
                              done all before when the call began            */

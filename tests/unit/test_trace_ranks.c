@@ -79,14 +79,28 @@ Test(trace_ranks, stragglers_are_those_of_hta)
 
 /* --- by hand ------------------------------------------------------------ */
 
+/* Analyses a trace and adds it to the run; releases the text. */
+static void add_trace(struct tp_trace_run *run, struct tp_text *json)
+{
+    static const char *const files[] = {"a", "b", "c", "d", "e", "f"};
+    struct tp_trace trace;
+    trace_text_read(tp_text_get(json), &trace);
+    tp_text_clear(json);
+    tp_trace_index_clear(&trace.index);
+    trace.path = files[run->trace_count];
+    cr_assert_eq(tp_trace_analyse(&trace, &run->arena, NULL), TP_OK);
+    cr_assert_eq(tp_grow(&run->traces, &run->trace_capacity,
+                         run->trace_count + 1, sizeof trace, NULL),
+                 TP_OK);
+    run->traces[run->trace_count++] = trace;
+}
+
 /* One step of 1000 us, and an all-reduce that this rank enters at `enters`
  * and leaves with all others at 900. Starts at `start` us of the epoch. */
 static void add_rank(struct tp_trace_run *run, int rank, double start,
                      double enters)
 {
-    static const char *const files[] = {"a", "b", "c", "d", "e", "f"};
     struct tp_text json = {0};
-    struct tp_trace trace;
     tp_text_add(&json,
                 "{\"distributedInfo\":{\"rank\":%d,\"world_size\":4},"
                 "\"traceEvents\":["
@@ -102,15 +116,7 @@ static void add_rank(struct tp_trace_run *run, int rank, double start,
                 "\"device\":0,\"correlation\":1}}]}",
                 rank, start, start + enters - 10, start + enters,
                 900 - enters);
-    trace_text_read(tp_text_get(&json), &trace);
-    tp_text_clear(&json);
-    tp_trace_index_clear(&trace.index);
-    trace.path = files[run->trace_count];
-    cr_assert_eq(tp_trace_analyse(&trace, &run->arena, NULL), TP_OK);
-    cr_assert_eq(tp_grow(&run->traces, &run->trace_capacity,
-                         run->trace_count + 1, sizeof trace, NULL),
-                 TP_OK);
-    run->traces[run->trace_count++] = trace;
+    add_trace(run, &json);
 }
 
 static void finish(struct tp_trace_run *run)
@@ -157,10 +163,8 @@ Test(trace_ranks, one_late_rank)
 static void add_collectives(struct tp_trace_run *run, int rank, double ahead,
                             const double *enters, int count)
 {
-    static const char *const files[] = {"a", "b", "c", "d", "e", "f"};
     const double start = 1.7e15 + ahead;
     struct tp_text json = {0};
-    struct tp_trace trace;
     tp_text_add(&json,
                 "{\"distributedInfo\":{\"rank\":%d,\"world_size\":4},"
                 "\"traceEvents\":[{\"ph\":\"X\",\"cat\":"
@@ -180,15 +184,7 @@ static void add_collectives(struct tp_trace_run *run, int rank, double ahead,
                     at, i + 1, at + enters[i], 90 - enters[i], i + 1);
     }
     tp_text_add(&json, "]}");
-    trace_text_read(tp_text_get(&json), &trace);
-    tp_text_clear(&json);
-    tp_trace_index_clear(&trace.index);
-    trace.path = files[run->trace_count];
-    cr_assert_eq(tp_trace_analyse(&trace, &run->arena, NULL), TP_OK);
-    cr_assert_eq(tp_grow(&run->traces, &run->trace_capacity,
-                         run->trace_count + 1, sizeof trace, NULL),
-                 TP_OK);
-    run->traces[run->trace_count++] = trace;
+    add_trace(run, &json);
 }
 
 /* A clock that is 3 ms, three steps, ahead makes no straggler; who is late by
