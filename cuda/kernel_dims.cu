@@ -30,6 +30,7 @@ struct job_t {
     bool all;              /* finite, and nothing to scale                 */
     double factor;         /* 2^-scale, twice applied                      */
     uint64_t width;        /* of a strip                                   */
+    uint64_t height;
     uint64_t across, down; /* strips                                       */
     unsigned cells;        /* of a row of a strip: SUMS with gaps, else 1  */
     struct tp_dim_cell *columns; /* [down][matrix.columns]                 */
@@ -155,11 +156,11 @@ __global__ void __launch_bounds__(THREADS) add_strips(job_t job)
         strip at = {};
         at.down = i / job.across;
         at.across = i % job.across;
-        at.row = at.down * TP_DIM_ROWS;
+        at.row = at.down * job.height;
         at.column = at.across * job.width;
         const uint64_t rows = job.matrix.rows - at.row;
         const uint64_t columns = job.matrix.columns - at.column;
-        at.rows = rows < TP_DIM_ROWS ? unsigned(rows) : unsigned(TP_DIM_ROWS);
+        at.rows = unsigned(rows < job.height ? rows : job.height);
         at.columns = unsigned(columns < job.width ? columns : job.width);
         do_column(job, at);
         do_row(job, at);
@@ -201,8 +202,9 @@ __global__ void __launch_bounds__(MERGERS)
     }
 }
 
-job_t plan(const struct tp_dim_matrix *matrix)
+job_t plan(const struct tp_kernel_dims *asked)
 {
+    const struct tp_dim_matrix *matrix = &asked->matrix;
     job_t job = {};
     job.matrix = *matrix;
     job.size = tp_dtype_info(matrix->dtype)->size;
@@ -210,7 +212,8 @@ job_t plan(const struct tp_dim_matrix *matrix)
     job.factor = ldexp(1.0, int(-matrix->scale / 2));
     job.width = tp_dim_strip_width(matrix);
     job.across = (matrix->columns + job.width - 1) / job.width;
-    job.down = (matrix->rows + TP_DIM_ROWS - 1) / TP_DIM_ROWS;
+    job.height = asked->height;
+    job.down = (matrix->rows + job.height - 1) / job.height;
     job.cells = job.all ? 1 : SUMS;
     return job;
 }
@@ -223,10 +226,11 @@ unsigned grid_for(const struct tp_kernel_place *place, uint64_t count)
 
 } // namespace
 
-uint64_t tp_kernel_dims_room(const struct tp_dim_matrix *matrix)
+uint64_t tp_kernel_dims_room(const struct tp_kernel_dims *asked)
 {
-    const job_t job = plan(matrix);
-    return job.down * matrix->columns + job.across * job.cells * matrix->rows;
+    const job_t job = plan(asked);
+    return job.down * job.matrix.columns +
+           job.across * job.cells * job.matrix.rows;
 }
 
 int tp_kernel_dims(const struct tp_kernel_place *place,
@@ -235,7 +239,7 @@ int tp_kernel_dims(const struct tp_kernel_place *place,
     const struct tp_dim_matrix *matrix = &asked->matrix;
     if (matrix->rows == 0 || matrix->columns == 0)
         return 0;
-    job_t job = plan(matrix);
+    job_t job = plan(asked);
     job.columns = asked->scratch;
     job.rows = asked->scratch + job.down * matrix->columns;
     TP_LAUNCH(add_strips, grid_for(place, job.across * job.down), THREADS, 0,

@@ -235,6 +235,36 @@ __global__ void __launch_bounds__(THREADS) tally_columns(job_t job)
     finish(counts, &job.tally->counts);
 }
 
+/* Each warp takes lines of the tables. */
+__global__ void __launch_bounds__(THREADS)
+    move_tally(struct tp_tally *from, struct tp_tally *to)
+{
+    const unsigned lane = threadIdx.x % LANES;
+    const unsigned step = gridDim.x * (THREADS / LANES);
+    for (unsigned line = (blockIdx.x * THREADS + threadIdx.x) / LANES;
+         line < TP_TALLY_CLASSES * TP_TALLY_LINES; line += step) {
+        uint8_t *used = &from->used[0][0] + line;
+        const bool some = *used != 0;
+        __syncwarp(); /* before it is cleared */
+        if (!some)
+            continue;
+        uint64_t *counts = &from->count[0][0] + line * TP_TALLY_LINE;
+        uint64_t *moved = &to->count[0][0] + line * TP_TALLY_LINE;
+        for (unsigned i = lane; i < TP_TALLY_LINE; i += LANES) {
+            moved[i] = counts[i];
+            counts[i] = 0;
+        }
+        if (lane == 0) {
+            (&to->used[0][0])[line] = 1;
+            *used = 0;
+        }
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        to->counts = from->counts;
+        memset(&from->counts, 0, sizeof from->counts);
+    }
+}
+
 template <class STORED>
 int start(const struct tp_kernel_place *place, const job_t &job, bool down)
 {
@@ -266,4 +296,12 @@ int tp_kernel_tally(const struct tp_kernel_place *place,
         return 0;
     return asked->code_size == 1 ? start<uint8_t>(place, job, down)
                                  : start<uint16_t>(place, job, down);
+}
+
+int tp_kernel_tally_move(const struct tp_kernel_place *place,
+                         struct tp_tally *from, struct tp_tally *to)
+{
+    enum { GRID = TP_TALLY_CLASSES * TP_TALLY_LINES * LANES / THREADS };
+    TP_LAUNCH(move_tally, unsigned(GRID), THREADS, 0, place->stream, from, to);
+    return cudaGetLastError();
 }

@@ -16,6 +16,7 @@ extern "C" {
 #include "stats/dims.h"
 #include "stats/judge.h"
 #include "stats/order.h"
+#include "stats/select.h"
 #include "stats/tally.h"
 #include "stats/values.h"
 
@@ -98,6 +99,22 @@ struct tp_kernel_tally {
 int tp_kernel_tally(const struct tp_kernel_place *place,
                     const struct tp_kernel_tally *job);
 
+/* Moves what a tally of the device holds to an empty one in pinned memory,
+ * which kernels can write to: mostly that is little. */
+int tp_kernel_tally_move(const struct tp_kernel_place *place,
+                         struct tp_tally *from, struct tp_tally *to);
+
+/* What tp_select_count and tp_select_flush add to totals[TP_SELECT_ROOM];
+ * gathered keys come in any order. */
+struct tp_kernel_select {
+    const struct tp_select *select; /* of the device ...                  */
+    const struct tp_select *host;   /* and the same of the host           */
+    struct tp_span span;
+    uint64_t *totals;
+};
+int tp_kernel_select(const struct tp_kernel_place *place,
+                     const struct tp_kernel_select *job);
+
 /* Copies elements [first, first + n) of a strided view, counted in row-major
  * order of its shape, to to[0 .. n). */
 enum { TP_KERNEL_AXES = 64 };
@@ -113,12 +130,13 @@ int tp_kernel_gather(const struct tp_kernel_place *place,
                      uint64_t n, void *to);
 
 /*
- * tp_dims_add: columns are cells laid out as by tp_dim_cells_place, of which
- * the matrix is added to those from first_column on. `scratch` has
- * tp_kernel_dims_room(matrix) cells.
+ * tp_dims_add of `height` rows (at most TP_DIM_ROWS) at a time: columns are
+ * cells laid out as by tp_dim_cells_place, of which the matrix is added to
+ * those from first_column on. `scratch` has tp_kernel_dims_room(job) cells.
  */
 struct tp_kernel_dims {
     struct tp_dim_matrix matrix;
+    uint64_t height;
     struct tp_dim_cells columns;
     uint64_t first_column;
     struct tp_dim_cell *rows, *scratch;
@@ -126,8 +144,8 @@ struct tp_kernel_dims {
 int tp_kernel_dims(const struct tp_kernel_place *place,
                    const struct tp_kernel_dims *job);
 
-/* Cells of scratch for a matrix, whose codes are not looked at. */
-uint64_t tp_kernel_dims_room(const struct tp_dim_matrix *matrix);
+/* Cells of scratch for a matrix of this shape and height. */
+uint64_t tp_kernel_dims_room(const struct tp_kernel_dims *job);
 
 #ifdef __cplusplus
 }

@@ -11,26 +11,33 @@ extern "C" {
 #endif
 
 #include "stats/blocks.h"
+#include "stats/dims.h"
 #include "stats/judge.h"
 #include "stats/order.h"
+#include "stats/select.h"
+#include "stats/tally.h"
 #include "stats/values.h"
 
 /*
- * A device that counts codes for the host. Work is done by *lanes*: each has a
- * stream, a buffer in pinned memory, as much memory on the device, and one
- * thread that uses it. Lanes do not wait for each other, so one copies while
- * another counts.
+ * A device that counts codes for the host. Work is done by *lanes*, each with
+ * one thread that uses it: two stages (a buffer in pinned memory and as much
+ * on the device), a stream that copies and one that counts. So while the host
+ * fills one stage, the other is copied or counted; and lanes do not wait for
+ * each other.
  *
- *     begin(lane, bytes)    the buffer's first bytes go to the device
- *     codes, values, blocks what is counted of them, in any order
- *     end(lane)             waits
- *     take(lane, results)   adds what was counted
+ *     begin(lane)               nothing is counted yet
+ *     for each stage:
+ *         stage(lane)           the buffer to fill
+ *         send(lane, bytes)     its first bytes go to the device
+ *         codes, values, ...    what is counted of them, in any order
+ *     end(lane)                 waits
+ *     take(lane, results)       adds what was counted
  *
  * Results have the bits that the functions of src/stats give for the same
  * codes. After a failure (out of device memory, a device that is lost) all
  * functions return false from then on, and the host does the work: nothing of
- * the range that failed was added to any result. A program built without CUDA
- * has the same functions, and no device to open.
+ * what failed was added to any result. A program built without CUDA has the
+ * same functions, and no device to open.
  */
 struct tp_device_session;
 
@@ -38,7 +45,8 @@ struct tp_device_options {
     int index;       /* of 0 .. tp_device_count() - 1                      */
     unsigned lanes;  /* at most, one for each thread                       */
     uint64_t memory; /* bytes on the device at most; 0: half of what is free */
-    size_t range;    /* bytes of a buffer                                  */
+    size_t range;    /* bytes counted between begin and end, at most       */
+    size_t stage;    /* bytes of a buffer                                  */
     size_t call;     /* bytes of codes of 32 or 64 bits whose moments are
                         taken at once, see tp_values_add                   */
 };
@@ -58,45 +66,124 @@ unsigned tp_device_lanes(const struct tp_device_session *session);
 /* Why the session failed, or "". Any thread. */
 const char *tp_device_failure(const struct tp_device_session *session);
 
-/* The lane's buffer of `range` bytes. */
-void *tp_device_buffer(struct tp_device_session *session, unsigned lane);
+/* One lane: the session's first argument of all that follows. */
+struct tp_device_lane {
+    struct tp_device_session *session;
+    unsigned number; /* below tp_device_lanes() */
+};
+
+/* --- what goes there ------------------------------------------------------ */
+
+/* As all that follow: false after a failure. */
+bool tp_device_begin(const struct tp_device_lane *lane);
+
+/* The buffer to fill next, of `stage` bytes; NULL after a failure. What was
+ * sent before is not counted any more. */
+void *tp_device_stage(const struct tp_device_lane *lane);
+
+/* Sends the first `bytes` of that buffer. They stay as they are until the
+ * second tp_device_stage from here, or tp_device_end. */
+bool tp_device_send(const struct tp_device_lane *lane, size_t bytes);
+
+/* A strided view of what was sent, in bytes from the begin of the buffer to
+ * element 0 (which may lie before it), and elements. */
+struct tp_device_view {
+    int size; /* bytes of an element: 1 2 4 8 16                           */
+    int ndim; /* at most TP_LIMIT_DIMS                                     */
+    int64_t origin;
+    const int64_t *shape, *stride;
+};
+
+/* Puts elements [first, first + n) of the view, in row-major order, in the
+ * place of what was sent; they fit a stage. */
+bool tp_device_gather(const struct tp_device_lane *lane,
+                      const struct tp_device_view *view, uint64_t first,
+                      uint64_t n);
+
+/* --- what is counted ------------------------------------------------------ */
+
+/* Pointers to codes are to the buffer: where codes lie in it, or would lie if
+ * the host had gathered them. */
+
+/* A histogram of codes of 8 or 16 bits. */
+bool tp_device_codes(const struct tp_device_lane *lane, const struct tp_span *span);
+
+/* Counts, moments, extrema and top digits of codes of 32 or 64 bits, and bins
+ * if they are wanted. A span that does not end with a whole `call` is the
+ * last. */
+bool tp_device_values(const struct tp_device_lane *lane, const struct tp_span *span,
+                      const struct tp_judge *judge, bool bins);
+
+/* What tp_select_count counts. */
+bool tp_device_select(const struct tp_device_lane *lane, const struct tp_span *span,
+                      const struct tp_select *select);
+
+/* Rows of codes; or, when `columns` is not 0, columns of
+ * codes[row_length][columns]. */
+struct tp_device_rows {
+    const void *codes;
+    uint64_t rows, row_length, columns; /* rows: 1 with columns            */
+};
+
+/* tp_blocks_count, or tp_blocks_count_across. The plan is the same from begin
+ * to end. */
+bool tp_device_blocks(const struct tp_device_lane *lane,
+                      const struct tp_block_plan *plan,
+                      const struct tp_device_rows *rows);
+
+/* Provides tallies 0 .. count - 1; false when they do not fit into the memory
+ * that is allowed, which is no failure. */
+bool tp_device_tallies(const struct tp_device_lane *lane, size_t count);
+
+/* tp_tally_rows, into a tally that was provided. It has the same plan from
+ * begin to end. */
+bool tp_device_tally(const struct tp_device_lane *lane, size_t tally,
+                     const struct tp_tally_plan *plan,
+                     const struct tp_device_rows *rows);
+
+/* Statistics by index: tp_dims_add of strips `height` rows high (at most
+ * TP_DIM_ROWS) of a matrix that does not lie across. From begin to end all
+ * matrices have the same columns; their rows follow each other. */
+struct tp_device_matrix {
+    struct tp_dim_matrix matrix;
+    size_t height;
+};
+bool tp_device_dims(const struct tp_device_lane *lane,
+                    const struct tp_device_matrix *dims);
+
+/* Whether there is room for what dims->matrix.rows rows in all make, and for
+ * the work on `stage_rows` of them at a time. */
+bool tp_device_dims_fit(const struct tp_device_lane *lane,
+                        const struct tp_device_matrix *dims, size_t stage_rows);
+
+/* --- what comes back ------------------------------------------------------ */
+
+/* Waits until all is counted. */
+bool tp_device_end(const struct tp_device_lane *lane);
 
 /* Where what was counted goes; NULL: nowhere. */
 struct tp_device_results {
-    uint64_t *totals;    /* [TP_CODES] of codes, or [TP_SELECT_TOP] of the
-                            top digits of values: added to                 */
-    uint64_t *bins;      /* [TP_SUMMARY_BINS] of values: added to          */
+    uint64_t *totals; /* [TP_CODES] of codes, [TP_SELECT_TOP] of the top
+                         digits of values: added to; [TP_SELECT_ROOM] of a
+                         selection: as tp_select_flush                     */
+    uint64_t *bins;                 /* [TP_SUMMARY_BINS] of values: added to */
     struct tp_values *values;       /* merged into, in order               */
     struct tp_block_counts *blocks; /* added to                            */
 };
 
-/* Sends the first `bytes` of the lane's buffer, which then stay as they are
- * until tp_device_end. As all that follow: false after a failure. */
-bool tp_device_begin(struct tp_device_session *session, unsigned lane,
-                     size_t bytes);
-
-/* A histogram of codes of 8 or 16 bits; span->codes is in the buffer. */
-bool tp_device_codes(struct tp_device_session *session, unsigned lane,
-                     const struct tp_span *span);
-
-/* Counts, moments, extrema and top digits of codes of 32 or 64 bits, and bins
- * if they are wanted; once per range. */
-bool tp_device_values(struct tp_device_session *session, unsigned lane,
-                      const struct tp_span *span, const struct tp_judge *judge,
-                      bool bins);
-
-/* tp_blocks_count of `rows` rows, or, when `columns` is not 0, of
- * codes[row_length][columns] as tp_blocks_count_across. */
-bool tp_device_blocks(struct tp_device_session *session, unsigned lane,
-                      const struct tp_block_plan *plan, const void *codes,
-                      const uint64_t shape[3]); /* rows, row_length, columns */
-
-/* Waits until all is counted. */
-bool tp_device_end(struct tp_device_session *session, unsigned lane);
-
 /* Adds what was counted before the last tp_device_end, which succeeded. */
-void tp_device_take(const struct tp_device_session *session, unsigned lane,
+void tp_device_take(const struct tp_device_lane *lane,
                     const struct tp_device_results *results);
+
+/* The same of one tally; empties it, so it is to be called once for each that
+ * was tallied. */
+void tp_device_take_tally(const struct tp_device_lane *lane, size_t tally,
+                          struct tp_tally *into);
+
+/* And of tp_device_dims: columns and rows, borrowed until the next begin. */
+void tp_device_take_dims(const struct tp_device_lane *lane,
+                         struct tp_dim_cells *columns,
+                         const struct tp_dim_cell **rows);
 
 #ifdef __cplusplus
 }

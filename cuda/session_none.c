@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda/session.h"
 
-#include <stdio.h>
-
 #include "cuda/device.h"
 
 struct tp_device_session *
@@ -30,50 +28,109 @@ const char *tp_device_failure(const struct tp_device_session *session)
     return "";
 }
 
-void *tp_device_buffer(struct tp_device_session *session, unsigned lane)
+bool tp_device_begin(const struct tp_device_lane *lane)
 {
-    (void)session, (void)lane;
+    (void)lane;
+    return false;
+}
+
+void *tp_device_stage(const struct tp_device_lane *lane)
+{
+    (void)lane;
     return NULL;
 }
 
-bool tp_device_begin(struct tp_device_session *session, unsigned lane,
-                     size_t bytes)
+bool tp_device_send(const struct tp_device_lane *lane, size_t bytes)
 {
-    (void)session, (void)lane, (void)bytes;
+    (void)lane, (void)bytes;
     return false;
 }
 
-bool tp_device_codes(struct tp_device_session *session, unsigned lane,
-                     const struct tp_span *span)
+bool tp_device_gather(const struct tp_device_lane *lane,
+                      const struct tp_device_view *view, uint64_t first,
+                      uint64_t n)
 {
-    (void)session, (void)lane, (void)span;
+    (void)lane, (void)view, (void)first, (void)n;
     return false;
 }
 
-bool tp_device_values(struct tp_device_session *session, unsigned lane,
-                      const struct tp_span *span, const struct tp_judge *judge,
-                      bool bins)
+bool tp_device_codes(const struct tp_device_lane *lane, const struct tp_span *span)
 {
-    (void)session, (void)lane, (void)span, (void)judge, (void)bins;
+    (void)lane, (void)span;
     return false;
 }
 
-bool tp_device_blocks(struct tp_device_session *session, unsigned lane,
-                      const struct tp_block_plan *plan, const void *codes,
-                      const uint64_t shape[3])
+bool tp_device_values(const struct tp_device_lane *lane, const struct tp_span *span,
+                      const struct tp_judge *judge, bool bins)
 {
-    (void)session, (void)lane, (void)plan, (void)codes, (void)shape;
+    (void)lane, (void)span, (void)judge, (void)bins;
     return false;
 }
 
-bool tp_device_end(struct tp_device_session *session, unsigned lane)
+bool tp_device_select(const struct tp_device_lane *lane, const struct tp_span *span,
+                      const struct tp_select *select)
 {
-    (void)session, (void)lane;
+    (void)lane, (void)span, (void)select;
     return false;
 }
 
-void tp_device_take(const struct tp_device_session *session, unsigned lane,
+bool tp_device_blocks(const struct tp_device_lane *lane,
+                      const struct tp_block_plan *plan,
+                      const struct tp_device_rows *rows)
+{
+    (void)lane, (void)plan, (void)rows;
+    return false;
+}
+
+bool tp_device_tallies(const struct tp_device_lane *lane, size_t count)
+{
+    (void)lane, (void)count;
+    return false;
+}
+
+bool tp_device_tally(const struct tp_device_lane *lane, size_t tally,
+                     const struct tp_tally_plan *plan,
+                     const struct tp_device_rows *rows)
+{
+    (void)lane, (void)tally, (void)plan, (void)rows;
+    return false;
+}
+
+bool tp_device_dims(const struct tp_device_lane *lane,
+                    const struct tp_device_matrix *dims)
+{
+    (void)lane, (void)dims;
+    return false;
+}
+
+bool tp_device_dims_fit(const struct tp_device_lane *lane,
+                        const struct tp_device_matrix *dims, size_t stage_rows)
+{
+    (void)lane, (void)dims, (void)stage_rows;
+    return false;
+}
+
+bool tp_device_end(const struct tp_device_lane *lane)
+{
+    (void)lane;
+    return false;
+}
+
+void tp_device_take(const struct tp_device_lane *lane,
                     const struct tp_device_results *results)
 {
-    (void)session, (void)lane, (void)results;
+    (void)lane, (void)results;
+}
+
+void tp_device_take_tally(const struct tp_device_lane *lane, size_t tally,
+                          struct tp_tally *into)
+{
+    (void)lane, (void)tally, (void)into;
+}
+
+void tp_device_take_dims(const struct tp_device_lane *lane,
+                         struct tp_dim_cells *columns,
+                         const struct tp_dim_cell **rows)
+{
+    (void)lane, (void)columns, (void)rows;
 }

@@ -19,24 +19,16 @@ bool tp_scan_blocks_fit(const struct scan *scan)
     return slab <= EARLY_BYTES / (uint64_t)scan->block;
 }
 
-/* Has the device count blocks of rows, row length, columns. */
-static void count_there(const struct scan *scan, const unsigned char *codes,
-                        const uint64_t shape[3], struct scan_lane *lane)
-{
-    lane->ok = lane->ok && tp_device_blocks(lane->device, lane->number,
-                                            scan->plan, codes, shape);
-}
-
 /* Does the block work for rows of blocks. */
 static void do_rows(const struct scan *scan, const unsigned char *codes,
                     size_t rows, size_t length, struct gather *gather)
 {
+    const struct tp_device_rows there = {codes, rows, length, 0};
     if (gather->lane) {
-        count_there(scan, codes, (const uint64_t[]){rows, length, 0},
-                    gather->lane);
+        tp_scan_blocks_there(scan, &there, gather->lane);
         return;
     }
-    if (scan->work & WORK_BLOCKS && !gather->casts_only)
+    if (scan->work & WORK_BLOCKS)
         tp_blocks_count(scan->plan, codes, rows, length, &gather->blocks);
     tp_scan_cast_rows(scan, gather, codes, rows, length);
 }
@@ -45,12 +37,12 @@ static void do_rows(const struct scan *scan, const unsigned char *codes,
 static void do_columns(const struct scan *scan, const unsigned char *codes,
                        size_t rows, size_t columns, struct gather *gather)
 {
+    const struct tp_device_rows there = {codes, 1, rows, columns};
     if (gather->lane) {
-        count_there(scan, codes, (const uint64_t[]){1, rows, columns},
-                    gather->lane);
+        tp_scan_blocks_there(scan, &there, gather->lane);
         return;
     }
-    if (scan->work & WORK_BLOCKS && !gather->casts_only)
+    if (scan->work & WORK_BLOCKS)
         tp_blocks_count_across(scan->plan, codes, rows, columns,
                                &gather->blocks);
     tp_scan_cast_columns(scan, gather, codes, rows, columns);

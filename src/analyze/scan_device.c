@@ -1,28 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranges that a device counts: codes, wide values, blocks. The host reads them
- * into pinned memory and verifies checksums; casts stay with it, too. Each
- * worker has a lane of its own, so while one waits others read and copy.
+ * What a device counts of a scan: codes, wide values, selections, blocks and
+ * MX tallies. The host reads them into pinned memory, stage by stage, and
+ * verifies checksums. Each worker has a lane of its own.
  */
 #include <libdeflate.h>
 #include <string.h>
 
 #include "analyze/scan_state.h"
 
-/* Each matrix of blocks down columns is a launch of some microseconds; the host
- * counts a range in a millisecond or two. */
-enum { MOST_LAUNCHES = 64 };
+enum {
+    DEVICE_WORK = WORK_CODES | WORK_VALUES | WORK_SELECT | WORK_BLOCKS |
+                  WORK_TALLY,
+    /* Each matrix of blocks down columns is a launch of some microseconds; the
+     * host counts a range in a millisecond or two. */
+    MOST_LAUNCHES = 64,
+    /* Views that show less than this share of what lies between their elements
+     * are gathered by the host: copying the rest would take longer. */
+    LEAST_SHARE = 4
+};
 
 struct tp_device_options tp_scan_device_options(unsigned workers)
 {
     return (struct tp_device_options){.lanes = workers,
-                                      .range = RANGE_BYTES + EARLY_BYTES,
+                                      .range = RANGE_BYTES,
+                                      .stage = STAGE_BYTES + EARLY_BYTES,
                                       .call = PIECE_BYTES};
 }
 
-static unsigned number_of(const struct scan *scan, const struct worker *worker)
+bool tp_scan_lane(const struct scan *scan, const struct worker *worker,
+                  struct scan_lane *lane)
 {
-    return (unsigned)(worker - scan->scanner->workers);
+    struct tp_device_session *device = scan->scanner->device;
+    lane->at.session = device;
+    lane->at.number = (unsigned)(worker - scan->scanner->workers);
+    lane->ok = true;
+    return device && lane->at.number < tp_device_lanes(device) &&
+           !*tp_device_failure(device);
+}
+
+/* Casts that are tallied in this reading. */
+static size_t tallies_of(const struct scan *scan)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < scan->casts.count; i++)
+        count += (scan->work & WORK_TALLY) &&
+                 scan->casts.kind[i] == CAST_TALLY;
+    return count;
 }
 
 /* Whether the blocks of a range need few launches. */
@@ -35,133 +59,240 @@ static bool are_few_launches(const struct scan *scan)
     return scan->lines.inner == 1 || bytes / MOST_LAUNCHES <= plane;
 }
 
-bool tp_scan_has_lane(const struct scan *scan, const struct worker *worker)
+bool tp_scan_device_can(const struct scan *scan, const struct scan_lane *lane)
 {
-    struct tp_device_session *device = scan->scanner->device;
-    unsigned work = scan->work & (WORK_CODES | WORK_VALUES | WORK_BLOCKS);
-    if (!device || !work || (scan->work & WORK_BLOCKS && !scan->plan) ||
-        number_of(scan, worker) >= tp_device_lanes(device) ||
-        *tp_device_failure(device))
+    const unsigned work = scan->work;
+    const unsigned counted = WORK_CODES | WORK_VALUES | WORK_SELECT;
+    if (!(work & DEVICE_WORK) || work & ~(unsigned)(DEVICE_WORK | WORK_CRC))
         return false;
-    return (!(work & (WORK_CODES | WORK_VALUES)) || scan->totals) &&
-           (!(work & WORK_BLOCKS) || are_few_launches(scan));
+    if ((work & counted && !scan->totals) || (work & WORK_BLOCKS && !scan->plan))
+        return false;
+    return (!(work & WORK_ANY_BLOCKS) || are_few_launches(scan)) &&
+           tp_device_tallies(&lane->at, tallies_of(scan));
 }
 
-/* Elements of a range, and where blocks that begin in it begin and end. */
-struct extent {
-    int64_t early, first, end, blocks_end;
+/* --- reading -------------------------------------------------------------- */
+
+/* Whether elements can be sent as they are stored, and gathered there. */
+static bool can_gather_there(const struct tp_walk *walk)
+{
+    const struct tp_tensor *tensor = walk->tensor;
+    return !walk->dense && !tensor->conjugated && !tensor->negated &&
+           !tensor->storage->big_endian;
+}
+
+/* What is stored between the first and the last of some elements. */
+struct cover {
+    int64_t begin, end;
 };
 
-static struct extent extent_of(const struct scan *scan, size_t range)
+static struct cover cover_of(const struct stage *stage)
 {
-    int64_t step = (int64_t)(RANGE_BYTES / scan->size);
-    struct extent e = {.first = (int64_t)range * step};
-    bool blocks = scan->work & WORK_ANY_BLOCKS;
-    e.end =
-        e.first + step < scan->walk.count ? e.first + step : scan->walk.count;
-    e.early = blocks ? tp_scan_block_begin(scan, e.first) : e.first;
-    e.blocks_end = blocks && e.end < scan->walk.count
-                       ? tp_scan_block_begin(scan, e.end)
-                       : e.end;
-    return e;
+    struct cover c;
+    tp_walk_cover(stage->walk, stage->first, stage->end - stage->first,
+                  &c.begin, &c.end);
+    return c;
 }
 
-static enum tp_status read_range(const struct scan *scan,
-                                 const struct extent *e, unsigned char *buffer,
-                                 struct gather *gather, struct tp_error *err)
+/* Reads bytes of the storage. */
+static enum tp_status read_stored(const struct scan *scan,
+                                  const struct stage *stage,
+                                  const struct cover *cover,
+                                  unsigned char *buffer, struct tp_error *err)
 {
-    int64_t step = (int64_t)(PIECE_BYTES / scan->size);
-    enum tp_status status = tp_scan_prepare(scan, gather->worker, err);
-    for (int64_t at = e->early; status == TP_OK && at < e->end; at += step) {
-        int64_t stop = at + step < e->end ? at + step : e->end;
+    const struct tp_storage *storage = stage->walk->tensor->storage;
+    uint64_t at = (uint64_t)cover->begin * scan->size;
+    const uint64_t end = (uint64_t)cover->end * scan->size;
+    enum tp_status status = TP_OK;
+    while (at < end && status == TP_OK) {
+        size_t n = end - at < PIECE_BYTES ? (size_t)(end - at) : PIECE_BYTES;
         status = tp_scan_go_on(scan->scanner, err);
         if (status == TP_OK)
-            status = tp_walk_read(&scan->walk, at, (size_t)(stop - at),
-                                  buffer + (size_t)(at - e->early) * scan->size,
-                                  gather->worker->walk, err);
+            status = storage->read(storage, at, buffer, n, err);
+        at += n;
+        buffer += n;
     }
     return status;
 }
 
-/* Has it counted; false when the device failed. */
-static bool count_range(const struct scan *scan, const struct extent *e,
-                        const unsigned char *buffer, struct gather *gather)
+/* Reads elements, in pieces that are still in the cache for the checksum. */
+static enum tp_status read_elements(const struct scan *scan,
+                                    const struct stage *stage,
+                                    unsigned char *buffer,
+                                    struct worker *worker, struct tp_error *err)
 {
-    struct scan_lane lane = {scan->scanner->device,
-                             number_of(scan, gather->worker), true};
-    const unsigned char *codes =
-        buffer + (size_t)(e->first - e->early) * scan->size;
-    struct tp_span span = {scan->real, codes,
-                           (size_t)(e->end - e->first) * scan->parts};
-    lane.ok = tp_device_begin(lane.device, lane.number,
-                              (size_t)(e->end - e->early) * scan->size);
-    if (lane.ok && scan->work & WORK_CODES)
-        lane.ok = tp_device_codes(lane.device, lane.number, &span);
-    if (lane.ok && scan->work & WORK_VALUES)
-        lane.ok = tp_device_values(lane.device, lane.number, &span,
-                                   &scan->judge, scan->real != TP_FLOAT32);
-    if (lane.ok && scan->work & WORK_BLOCKS) {
-        gather->lane = &lane;
-        tp_scan_count_blocks(scan, buffer, e->early, e->blocks_end, gather);
-        gather->lane = NULL;
+    const int64_t step = (int64_t)(PIECE_BYTES / scan->size);
+    enum tp_status status = TP_OK;
+    for (int64_t at = stage->first; at < stage->end && status == TP_OK;
+         at += step) {
+        const int64_t stop = at + step < stage->end ? at + step : stage->end;
+        unsigned char *to = buffer + (size_t)(at - stage->first) * scan->size;
+        status = tp_scan_go_on(scan->scanner, err);
+        if (status == TP_OK)
+            status = tp_walk_read(stage->walk, at, (size_t)(stop - at), to,
+                                  worker->walk, err);
+        const int64_t from = at > stage->fresh ? at : stage->fresh;
+        if (stage->crc && from < stop)
+            *stage->crc = libdeflate_crc32(
+                *stage->crc, to + (size_t)(from - at) * scan->size,
+                (size_t)(stop - from) * scan->size);
     }
-    /* waits also when something failed, for the buffer is used again */
-    return tp_device_end(lane.device, lane.number) && lane.ok;
+    return status;
 }
 
-/* What the device does not do, piece by piece as without one. */
-static void cast_range(const struct scan *scan, const struct extent *e,
-                       const unsigned char *buffer, struct gather *gather)
+/* Has the device gather what was sent as it is stored. */
+static bool gather_there(const struct scan *scan, const struct stage *stage,
+                         const struct cover *cover,
+                         const struct scan_lane *lane)
 {
-    int64_t step = (int64_t)(PIECE_BYTES / scan->size);
-    gather->casts_only = true;
-    for (int64_t at = e->first; at < e->end; at += step) {
-        int64_t stop = at + step < e->end ? at + step : e->end;
-        tp_scan_cast_values(scan, gather,
-                            buffer + (size_t)(at - e->early) * scan->size,
-                            (size_t)(stop - at) * scan->parts);
-        if (!(scan->work & WORK_ANY_BLOCKS))
-            continue;
-        int64_t begin = tp_scan_block_begin(scan, at);
-        tp_scan_count_blocks(
-            scan, buffer + (size_t)(begin - e->early) * scan->size, begin,
-            stop == scan->walk.count ? stop : tp_scan_block_begin(scan, stop),
-            gather);
-    }
-    gather->casts_only = false;
+    const struct tp_walk *walk = stage->walk;
+    const int64_t size = (int64_t)scan->size;
+    const struct tp_device_view view = {
+        .size = (int)size,
+        .ndim = walk->ndim,
+        .origin = (walk->tensor->offset - cover->begin) * size,
+        .shape = walk->shape,
+        .stride = walk->stride};
+    return tp_device_gather(&lane->at, &view, (uint64_t)stage->first,
+                            (uint64_t)(stage->end - stage->first));
 }
 
-bool tp_scan_range_on_device(struct scan *scan, size_t range,
-                             struct gather *gather)
+const unsigned char *tp_scan_send(const struct scan *scan,
+                                  const struct stage *stage,
+                                  struct worker *worker,
+                                  struct scan_lane *lane)
 {
-    struct tp_device_session *device = scan->scanner->device;
-    unsigned lane = number_of(scan, gather->worker);
-    unsigned char *buffer = tp_device_buffer(device, lane);
-    struct extent e = extent_of(scan, range);
+    const int64_t n = stage->end - stage->first;
+    const struct cover cover = cover_of(stage);
     struct tp_error err = {.code = TP_OK};
-    /* A failure to read is the host's to find again: it reads other pieces, so
-     * what it says would not be what is said here. */
-    if (read_range(scan, &e, buffer, gather, &err) != TP_OK ||
-        !count_range(scan, &e, buffer, gather))
-        return false;
+    const bool stored =
+        can_gather_there(stage->walk) &&
+        cover.end - cover.begin <= LEAST_SHARE * n &&
+        (uint64_t)(cover.end - cover.begin) * scan->size <=
+            STAGE_BYTES + EARLY_BYTES;
+    const int64_t sent = stored ? cover.end - cover.begin : n;
+    unsigned char *buffer = lane->ok ? tp_device_stage(&lane->at) : NULL;
+    if (!buffer || (!stage->walk->dense &&
+                    !tp_scan_provide(&worker->walk, TP_CHUNK_BYTES)))
+        return NULL;
+    if ((stored ? read_stored(scan, stage, &cover, buffer, &err)
+                : read_elements(scan, stage, buffer, worker, &err)) != TP_OK)
+        return NULL;
+    if (!tp_device_send(&lane->at, (size_t)sent * scan->size))
+        return NULL;
+    return !stored || gather_there(scan, stage, &cover, lane) ? buffer : NULL;
+}
+
+/* --- counting ------------------------------------------------------------- */
+
+void tp_scan_blocks_there(const struct scan *scan,
+                          const struct tp_device_rows *rows,
+                          struct scan_lane *lane)
+{
+    const struct casts *casts = &scan->casts;
+    size_t tally = 0;
+    if (scan->work & WORK_BLOCKS)
+        lane->ok = lane->ok && tp_device_blocks(&lane->at, scan->plan, rows);
+    for (size_t i = 0; i < casts->count && scan->work & WORK_TALLY; i++)
+        if (casts->kind[i] == CAST_TALLY)
+            lane->ok = lane->ok && tp_device_tally(&lane->at, tally++,
+                                                   casts->plan[i], rows);
+}
+
+/* Has elements [first, end) of the walk counted, which fit a stage. */
+static void count_stage(const struct scan *scan, int64_t first, int64_t end,
+                        struct gather *gather)
+{
+    struct scan_lane *lane = gather->lane;
+    const bool blocks = scan->work & WORK_ANY_BLOCKS;
+    const struct stage stage = {
+        .walk = &scan->walk,
+        .first = blocks ? tp_scan_block_begin(scan, first) : first,
+        .end = end,
+        .fresh = first,
+        .crc = scan->work & WORK_CRC ? &gather->part->crc : NULL};
     const unsigned char *codes =
-        buffer + (size_t)(e.first - e.early) * scan->size;
-    size_t bytes = (size_t)(e.end - e.first) * scan->size;
-    if (scan->work & WORK_CRC) {
-        gather->part->crc = libdeflate_crc32(0, codes, bytes);
-        gather->part->crc_bytes = bytes;
-    }
-    const struct tp_device_results own = {.values = &gather->part->values,
-                                          .blocks = &gather->blocks},
-                                   shared = {
-                                       .totals = scan->totals,
-                                       .bins = scan->result
-                                                   ? scan->result->summary.bins
-                                                   : NULL};
-    tp_device_take(device, lane, &own);
+        tp_scan_send(scan, &stage, gather->worker, lane);
+    lane->ok = codes != NULL;
+    if (!codes)
+        return;
+    const struct tp_span span = {
+        scan->real, codes + (size_t)(first - stage.first) * scan->size,
+        (size_t)(end - first) * scan->parts};
+    if (scan->work & WORK_CODES)
+        lane->ok = tp_device_codes(&lane->at, &span);
+    if (scan->work & WORK_VALUES)
+        lane->ok = lane->ok &&
+                   tp_device_values(&lane->at, &span, &scan->judge,
+                                    scan->real != TP_FLOAT32);
+    if (scan->work & WORK_SELECT)
+        lane->ok = lane->ok && tp_device_select(&lane->at, &span, scan->select);
+    if (blocks)
+        tp_scan_count_blocks(scan, codes, stage.first,
+                             end == scan->walk.count
+                                 ? end
+                                 : tp_scan_block_begin(scan, end),
+                             gather);
+}
+
+/* Adds what the device counted. */
+static void take(struct scan *scan, struct gather *gather,
+                 const struct scan_lane *lane)
+{
+    struct casts *casts = &scan->casts;
+    const struct tp_device_results own = {.values = &gather->part->values};
+    const struct tp_device_results shared = {
+        .totals = scan->totals,
+        .bins = scan->result ? scan->result->summary.bins : NULL,
+        .blocks = &scan->blocks};
+    size_t tally = 0;
+    tp_device_take(&lane->at, &own);
     pthread_mutex_lock(&scan->lock);
-    tp_device_take(device, lane, &shared);
+    tp_device_take(&lane->at, &shared);
+    for (size_t i = 0; i < casts->count && scan->work & WORK_TALLY; i++)
+        if (casts->kind[i] == CAST_TALLY)
+            tp_device_take_tally(&lane->at, tally++, casts->total[i]);
     pthread_mutex_unlock(&scan->lock);
-    cast_range(scan, &e, buffer, gather);
+}
+
+/* Where a stage ends that begins at `at`: of a view that the device gathers
+ * it is as large as what is sent for it allows. */
+static int64_t stage_end(const struct scan *scan, int64_t at, int64_t end)
+{
+    const int64_t piece = (int64_t)(PIECE_BYTES / scan->size);
+    const int64_t most = (int64_t)(STAGE_BYTES / scan->size);
+    struct stage stage = {.walk = &scan->walk, .first = at};
+    for (int64_t n = most; n >= most / LEAST_SHARE && n >= piece; n -= piece) {
+        stage.end = at + n < end ? at + n : end;
+        const struct cover cover = cover_of(&stage);
+        if (!can_gather_there(&scan->walk) || cover.end - cover.begin <= most)
+            return stage.end;
+    }
+    return at + most < end ? at + most : end;
+}
+
+bool tp_scan_range_there(struct scan *scan, size_t range,
+                         struct gather *gather, struct scan_lane *lane)
+{
+    const int64_t step = (int64_t)(RANGE_BYTES / scan->size);
+    int64_t at = (int64_t)range * step, end = at + step;
+    const int64_t begin = at;
+    end = end < scan->walk.count ? end : scan->walk.count;
+    lane->ok = tp_device_begin(&lane->at);
+    gather->lane = lane;
+    for (int64_t stop; lane->ok && at < end; at = stop) {
+        stop = stage_end(scan, at, end);
+        count_stage(scan, at, stop, gather);
+    }
+    gather->lane = NULL;
+    /* Waits also when something failed. A failure to read is the host's to
+     * find again: it reads other pieces, so what it says would not be what is
+     * said here. */
+    if (!tp_device_end(&lane->at) || !lane->ok) {
+        gather->part->crc = 0;
+        return false;
+    }
+    gather->part->crc_bytes = (uint64_t)(end - begin) * scan->size;
+    take(scan, gather, lane);
     return true;
 }

@@ -249,13 +249,20 @@ static struct tp_dim_matrix matrix_of(const struct reading *r,
                                   .columns = columns};
 }
 
+/* Rows of a piece: whole strips, where it holds more than one. */
+static int64_t piece_rows(size_t row_bytes)
+{
+    const int64_t rows = (int64_t)(PIECE_BYTES / row_bytes);
+    return rows > TP_DIM_ROWS ? rows - rows % TP_DIM_ROWS : rows;
+}
+
 /* Rows of which many fit a piece, or that are in memory. */
 static enum tp_status read_rows(struct reading *r, int64_t rows)
 {
     const struct scan *scan = r->dims->scan;
     int64_t elements = r->columns / (int64_t)scan->parts;
     size_t bytes = (size_t)elements * scan->size;
-    int64_t step = r->dims->codes ? rows : (int64_t)(PIECE_BYTES / bytes);
+    int64_t step = r->dims->codes ? rows : piece_rows(bytes);
     for (int64_t at = 0; at < rows; at += step) {
         const unsigned char *codes;
         int64_t n = rows - at < step ? rows - at : step;
@@ -351,6 +358,76 @@ static enum tp_status read_wide_rows(struct reading *r, int64_t rows)
     return TP_OK;
 }
 
+/* --- rows that a device adds up ------------------------------------------- */
+
+/* Rows as wide as read_wide_rows has them. */
+static bool are_wide(const struct reading *r)
+{
+    const struct scan *scan = r->dims->scan;
+    const size_t bytes = (size_t)r->columns / scan->parts * scan->size;
+    return !r->dims->codes && bytes > PIECE_BYTES / TILE_ROWS;
+}
+
+/* The rows of the slab for a device, in strips as high as those of the host;
+ * false where they are not worth while or have no room. */
+static bool plan_there(const struct reading *r, int64_t rows,
+                       const struct scan_lane *lane,
+                       struct tp_device_matrix *dims, int64_t *stage_rows)
+{
+    const struct scan *scan = r->dims->scan;
+    const size_t bytes = (size_t)r->columns / scan->parts * scan->size;
+    const int64_t height = are_wide(r) ? TILE_ROWS : piece_rows(bytes);
+    *dims = (struct tp_device_matrix){
+        .matrix = matrix_of(r, NULL, (size_t)rows, (size_t)r->columns),
+        .height = height < TP_DIM_ROWS ? (size_t)height : TP_DIM_ROWS};
+    *stage_rows = (int64_t)(STAGE_BYTES / bytes / dims->height * dims->height);
+    *stage_rows = *stage_rows < rows ? *stage_rows : rows;
+    /* what comes back is at most half of what is sent */
+    return *stage_rows > 0 &&
+           ((size_t)rows + (size_t)r->columns) * sizeof(struct tp_dim_cell) <=
+               (size_t)rows * bytes / 2 &&
+           tp_device_dims_fit(&lane->at, dims, (size_t)*stage_rows);
+}
+
+/* Has rows [first, end) added. */
+static void send_rows(const struct reading *r, int64_t first, int64_t end,
+                      const struct tp_device_matrix *all, struct scan_lane *lane)
+{
+    const struct scan *scan = r->dims->scan;
+    const int64_t elements = r->columns / (int64_t)scan->parts;
+    const struct stage stage = {.walk = &r->walk,
+                                .first = first * elements,
+                                .end = end * elements};
+    struct tp_device_matrix dims = *all;
+    dims.matrix.codes = tp_scan_send(scan, &stage, r->worker, lane);
+    dims.matrix.rows = (size_t)(end - first);
+    lane->ok = dims.matrix.codes && tp_device_dims(&lane->at, &dims);
+}
+
+/* As read_rows and read_wide_rows; false when the device failed, or what is
+ * there could not be read, and the host is to do it. */
+static bool read_rows_there(struct reading *r, int64_t rows)
+{
+    struct tp_device_matrix dims;
+    struct scan_lane lane;
+    int64_t step;
+    if (r->dims->codes || !tp_scan_lane(r->dims->scan, r->worker, &lane) ||
+        !plan_there(r, rows, &lane, &dims, &step))
+        return false;
+    lane.ok = tp_device_begin(&lane.at);
+    for (int64_t at = 0; at < rows && lane.ok; at += step)
+        send_rows(r, at, at + step < rows ? at + step : rows, &dims, &lane);
+    if (!tp_device_end(&lane.at) || !lane.ok)
+        return false;
+    struct tp_dim_cells columns;
+    const struct tp_dim_cell *cells;
+    tp_device_take_dims(&lane.at, &columns, &cells);
+    tp_dim_cells_merge(&r->slab->columns, 0, &columns);
+    for (int64_t i = 0; i < rows; i++)
+        add_row(r->slab, r->dims->inner - 1, &r->rows, cells[i]);
+    return true;
+}
+
 /* Adds columns that several axes were joined to, to each of these. */
 static void part_columns(const struct dims *dims, struct slab *slab)
 {
@@ -389,12 +466,12 @@ static enum tp_status read_slab(const struct dims *dims, size_t number,
     if (!tp_scan_provide(&r.worker->piece, PIECE_BYTES + EARLY_BYTES) ||
         (!r.walk.dense && !tp_scan_provide(&r.worker->walk, TP_CHUNK_BYTES)))
         return tp_fail_memory(err);
-    size_t bytes = (size_t)r.columns / scan->parts * scan->size;
-    bool wide = !dims->codes && bytes > PIECE_BYTES / TILE_ROWS;
     bool narrow = dims->inner > 0 && r.columns <= TP_DIM_ACROSS;
-    enum tp_status status = wide     ? read_wide_rows(&r, rows)
-                            : narrow ? read_short_rows(&r, rows)
-                                     : read_rows(&r, rows);
+    enum tp_status status = TP_OK;
+    if (narrow)
+        status = read_short_rows(&r, rows);
+    else if (!read_rows_there(&r, rows))
+        status = are_wide(&r) ? read_wide_rows(&r, rows) : read_rows(&r, rows);
     if (status == TP_OK && !columns_are_an_axis(dims))
         part_columns(dims, slab);
     return status;

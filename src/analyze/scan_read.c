@@ -165,10 +165,12 @@ static void range_task(void *context, size_t index, unsigned worker)
     memset(errors, 0, casts * sizeof *errors);
     gather.part->errors = errors;
     gather.errors = errors;
-    enum tp_status status = TP_OK;
-    if (!tp_scan_has_lane(scan, gather.worker) ||
-        !tp_scan_range_on_device(scan, range, &gather))
-        status = do_range(scan, range, &gather, &err);
+    struct scan_lane lane;
+    if (tp_scan_lane(scan, gather.worker, &lane) &&
+        tp_scan_device_can(scan, &lane) &&
+        tp_scan_range_there(scan, range, &gather, &lane))
+        return;
+    enum tp_status status = do_range(scan, range, &gather, &err);
     if (status == TP_OK) {
         tp_scan_add(scan, &gather);
     } else {

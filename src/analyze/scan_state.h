@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analyze/scan.h"
+#include "cuda/session.h"
 #include "stats/blocks.h"
 #include "stats/codes.h"
 #include "stats/judge.h"
@@ -18,8 +19,9 @@
 
 /*
  * What the files of the scan share: scan.c (the kinds of tensors, results),
- * scan_read.c (one reading, in parallel), scan_blocks.c (block formats),
- * scan_quant.c (casts), scan_dims.c (statistics by index).
+ * scan_read.c (one reading, in parallel), scan_device.c (ranges that a device
+ * counts), scan_blocks.c (block formats), scan_quant.c (casts), scan_dims.c
+ * (statistics by index).
  *
  * A scan is one or more readings of the tensor in storage order. A reading is
  * a loop over ranges on the pool, a range a loop over pieces that stay in the
@@ -45,7 +47,10 @@ enum {
     SMALL_CODES = TP_SELECT_SMALL,
     /* A piece may begin up to this many bytes early, at the begin of a block
      * of a block format. */
-    EARLY_BYTES = PIECE_BYTES / 4
+    EARLY_BYTES = PIECE_BYTES / 4,
+    /* What is sent to a device at a time: some 80 us of its link, of which a
+     * few are for what each copy and each kernel takes to start. */
+    STAGE_BYTES = 4 << 20
 };
 
 /* Tables of a worker; all-zero between two ranges, whichever kind was used. */
@@ -177,8 +182,7 @@ struct scan {
 /* What a range gathers before it takes the lock. */
 struct gather {
     struct worker *worker;
-    struct scan_lane *lane; /* block counts go to this device; or NULL    */
-    bool casts_only;        /* what else there is was counted already     */
+    struct scan_lane *lane; /* of a device that does the work; or NULL    */
     struct part *part;
     struct tp_block_counts blocks;
     struct tp_quant_error *errors; /* [casts.count], of the range         */
@@ -220,18 +224,43 @@ void tp_scan_count_codes(const struct scan *scan, struct worker *worker,
 
 /* A lane of the device, and whether it did all that it was asked for. */
 struct scan_lane {
-    struct tp_device_session *device;
-    unsigned number;
+    struct tp_device_lane at;
     bool ok;
 };
 
-/* Whether a worker has a lane for the work of this reading. */
-bool tp_scan_has_lane(const struct scan *scan, const struct worker *worker);
+/* The lane of a worker; false when it has none, or the device failed. */
+bool tp_scan_lane(const struct scan *scan, const struct worker *worker,
+                  struct scan_lane *lane);
 
-/* Reads a range and has the device count it. False when it could not be read
- * or the device failed: then nothing was counted. */
-bool tp_scan_range_on_device(struct scan *scan, size_t range,
-                             struct gather *gather);
+/* Whether the device can do the work of this reading; then it has all that is
+ * needed. */
+bool tp_scan_device_can(const struct scan *scan, const struct scan_lane *lane);
+
+/* Reads a range, has the device count it, and adds that to the totals. False
+ * when it could not be read or the device failed: then nothing was added. */
+bool tp_scan_range_there(struct scan *scan, size_t range,
+                         struct gather *gather, struct scan_lane *lane);
+
+/* Reads elements [first, end) of a walk into the next stage of a lane and
+ * sends them; they fit STAGE_BYTES + EARLY_BYTES. Returns where their codes
+ * lie, or would lie if the host had gathered them; NULL when they could not be
+ * read or the device failed. *crc, unless NULL, goes on over all from element
+ * `fresh` on. */
+struct stage {
+    const struct tp_walk *walk;
+    int64_t first, end;
+    int64_t fresh;
+    uint32_t *crc;
+};
+const unsigned char *tp_scan_send(const struct scan *scan,
+                                  const struct stage *stage,
+                                  struct worker *worker,
+                                  struct scan_lane *lane);
+
+/* Has the device do the block work for rows, or for columns. */
+void tp_scan_blocks_there(const struct scan *scan,
+                          const struct tp_device_rows *rows,
+                          struct scan_lane *lane);
 
 /* --- scan_blocks.c ------------------------------------------------------ */
 

@@ -229,6 +229,28 @@ void tp_walk_any_order(const struct tp_tensor *tensor, struct tp_walk *walk)
     make_walk(tensor, axes, n, walk);
 }
 
+void tp_walk_cover(const struct tp_walk *walk, int64_t first, int64_t n,
+                   int64_t *begin, int64_t *end)
+{
+    int64_t last = first + n - 1, inside = walk->count;
+    *begin = *end = walk->tensor->offset;
+    for (int i = 0; i < walk->ndim; i++) {
+        inside /= walk->shape[i]; /* elements of one index of this axis */
+        *begin += first / inside * walk->stride[i];
+        *end += last / inside * walk->stride[i];
+        if (first / inside != last / inside) {
+            /* any index of the axes that follow */
+            for (int j = i + 1; j < walk->ndim; j++) {
+                *end += (walk->shape[j] - 1) * walk->stride[j];
+            }
+            break;
+        }
+        first %= inside;
+        last %= inside;
+    }
+    ++*end;
+}
+
 void tp_walk_lines(const struct tp_tensor *tensor, int axis,
                    struct tp_lines *lines)
 {

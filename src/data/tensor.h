@@ -80,6 +80,11 @@ void tp_walk_ordered(const struct tp_tensor *tensor, struct tp_walk *walk);
 /* The walk in storage order, for statistics that ignore order. */
 void tp_walk_any_order(const struct tp_tensor *tensor, struct tp_walk *walk);
 
+/* Elements [first, first + n) of the walk, n > 0, all lie in the elements
+ * [*begin, *end) of the storage, which are there. */
+void tp_walk_cover(const struct tp_walk *walk, int64_t first, int64_t n,
+                   int64_t *begin, int64_t *end);
+
 /*
  * How the lines along one axis of a tensor lie in its tp_walk_any_order: as
  * an array [outer][length][inner], each element standing for `constant`

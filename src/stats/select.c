@@ -241,28 +241,39 @@ void tp_select_count(const struct tp_select *select,
 }
 
 /* Gathered keys are kept behind their number. */
-static void flush_gathered(union tp_select_tables *tables, uint64_t *totals)
+static void add_gathered(const uint64_t *keys, uint64_t length,
+                         uint64_t *totals)
 {
-    uint64_t length = tables->gathered.length;
     uint64_t room = TP_SELECT_SMALL - totals[0];
     uint64_t taken = length < room ? length : room;
-    memcpy(totals + 1 + totals[0], tables->gathered.key,
-           taken * sizeof *totals);
+    memcpy(totals + 1 + totals[0], keys, taken * sizeof *totals);
     totals[0] += taken;
-    memset(tables, 0, (1 + length) * sizeof *totals);
 }
 
 void tp_select_flush(const struct tp_select *select,
                      union tp_select_tables *tables, uint64_t *totals)
 {
     if (select->next == TP_SELECT_GATHER) {
-        flush_gathered(tables, totals);
+        uint64_t length = tables->gathered.length;
+        add_gathered(tables->gathered.key, length, totals);
+        memset(tables, 0, (1 + length) * sizeof *totals);
         return;
     }
     size_t used = (size_t)select->groups << select->digit;
     for (size_t i = 0; i < used; i++)
         totals[i] += tables->count[i];
     memset(tables->count, 0, used * sizeof tables->count[0]);
+}
+
+void tp_select_add(const struct tp_select *select, const uint64_t *from,
+                   uint64_t *totals)
+{
+    size_t used = (size_t)select->groups << select->digit;
+    if (select->next == TP_SELECT_GATHER)
+        add_gathered(from + 1, from[0], totals); /* at most what fits */
+    else
+        for (size_t i = 0; i < used; i++)
+            totals[i] += from[i];
 }
 
 enum { SORT_BITS = 11, SORT_BUCKETS = 1 << SORT_BITS };

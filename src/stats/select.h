@@ -94,6 +94,10 @@ void tp_select_count(const struct tp_select *select,
 void tp_select_flush(const struct tp_select *select,
                      union tp_select_tables *tables, uint64_t *totals);
 
+/* (or the totals of others, from a reading of the same step, are added) */
+void tp_select_add(const struct tp_select *select, const uint64_t *from,
+                   uint64_t *totals);
+
 /* and, at the end of the reading, learns from the totals (and may sort in
  * them). */
 void tp_select_learn(struct tp_select *select, uint64_t *totals);

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstring>
@@ -502,6 +503,8 @@ const matrix_shape matrices[] = {
 template <typename T>
 void check_dims(enum tp_dtype dtype, const matrix_shape &of, kind which)
 {
+    static const size_t heights[] = {TP_DIM_ROWS, 16, 37};
+    const size_t height = heights[of.across ? 0 : int(which) % 3];
     const size_t n = of.rows * of.columns, first = 2;
     const std::vector<T> codes = make<T>(which, n);
     std::vector<double> values(n);
@@ -518,15 +521,22 @@ void check_dims(enum tp_dtype dtype, const matrix_shape &of, kind which)
     on_device<double> device_columns(columns.memory);
     on_device<struct tp_dim_cell> device_rows(rows);
     on_device<T> from(codes, 1);
-    on_device<struct tp_dim_cell> scratch{std::vector<struct tp_dim_cell>(
-        tp_kernel_dims_room(&matrix))};
     struct tp_dim_cells want = columns.at(columns.memory.data());
-    struct tp_kernel_dims job = {matrix, columns.at(device_columns.get()),
-                                 first, device_rows.get(), scratch.get()};
+    struct tp_kernel_dims job = {matrix,  height,
+                                 columns.at(device_columns.get()),
+                                 first,   device_rows.get(), nullptr};
     job.matrix.codes = from.get();
+    on_device<struct tp_dim_cell> scratch{
+        std::vector<struct tp_dim_cell>(tp_kernel_dims_room(&job))};
+    job.scratch = scratch.get();
     tp_kernel_place at = place();
     for (int times = 0; times < 2; times++) { /* to nothing, to something */
-        tp_dims_add(&matrix, &want, first, rows.data());
+        for (size_t row = 0; row < of.rows; row += height) {
+            struct tp_dim_matrix strip = matrix;
+            strip.codes = codes.data() + row * of.columns;
+            strip.rows = std::min(height, of.rows - row);
+            tp_dims_add(&strip, &want, first, rows.data() + row);
+        }
         cr_assert_eq(tp_kernel_dims(&at, &job), 0);
     }
     const std::vector<double> got = device_columns.read();

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+#include "cuda/session_state.h"
+
+#include <cstring>
+
+#include "cuda/kernels.h"
+
+using namespace tp_session;
+
+/* --- to and from the device ----------------------------------------------- */
+
+namespace {
+
+/* The same codes on the device. */
+const void *there(const Lane *lane, const void *codes)
+{
+    return lane->codes + (static_cast<const unsigned char *>(codes) -
+                          lane->stages[lane->stage].bytes.here);
+}
+
+bool send(const tp_device_lane *at, void *to, const void *from, size_t bytes)
+{
+    return check(at->session,
+                 cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice,
+                                 lane_of(at)->place.stream));
+}
+
+bool fetch(const tp_device_lane *at, void *to, const void *from, size_t bytes)
+{
+    return check(at->session,
+                 cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost,
+                                 lane_of(at)->place.stream));
+}
+
+bool clear(const tp_device_lane *at, void *what, size_t bytes)
+{
+    return check(at->session, cudaMemsetAsync(what, 0, bytes,
+                                              lane_of(at)->place.stream));
+}
+
+/* Notes that `what` is counted; whether it is for the first time. */
+bool is_first(Lane *lane, unsigned what)
+{
+    const bool first = !(lane->what & what);
+    lane->what |= what;
+    return first;
+}
+
+/* Begins to count into `n` totals, unless that was done. */
+bool begin_totals(const tp_device_lane *at, unsigned what, size_t n)
+{
+    Lane *lane = lane_of(at);
+    if (!is_first(lane, what))
+        return true;
+    lane->totals = n;
+    return clear(at, lane->back.there->totals, n * sizeof(uint64_t));
+}
+
+/* Puts a plan where a kernel reads it; it is the same for the whole range. */
+template <class T>
+bool send_plan(const tp_device_lane *at, T *to, T *pinned, const T *plan)
+{
+    *pinned = *plan;
+    return send(at, to, pinned, sizeof *plan);
+}
+
+}
+
+bool tp_device_gather(const tp_device_lane *at, const tp_device_view *view,
+                      uint64_t first, uint64_t n)
+{
+    Lane *lane = lane_of(at);
+    struct tp_kernel_view made = {};
+    static_assert(sizeof made.shape == sizeof made.stride, "axes");
+    made.codes = lane->codes + view->origin;
+    made.size = view->size;
+    made.ndim = view->ndim;
+    for (int i = 0; i < view->ndim; i++) {
+        made.shape[i] = static_cast<uint64_t>(view->shape[i]);
+        made.stride[i] = view->stride[i];
+    }
+    lane->codes = lane->gathered;
+    return !is_lost(at) &&
+           check(at->session, tp_kernel_gather(&lane->place, &made, first, n,
+                                               lane->gathered));
+}
+
+/* --- what is counted ------------------------------------------------------ */
+
+bool tp_device_codes(const tp_device_lane *at, const tp_span *span)
+{
+    Lane *lane = lane_of(at);
+    tp_span device = *span;
+    device.codes = there(lane, span->codes);
+    const size_t codes = tp_dtype_info(span->dtype)->size == 1
+                             ? size_t{256}
+                             : static_cast<size_t>(TP_CODES);
+    return !is_lost(at) && begin_totals(at, CODES, codes) &&
+           check(at->session, tp_kernel_codes(&lane->place, &device,
+                                              lane->back.there->totals));
+}
+
+bool tp_device_values(const tp_device_lane *at, const tp_span *span,
+                      const tp_judge *judge, bool bins)
+{
+    Lane *lane = lane_of(at);
+    struct tp_kernel_values job = {};
+    job.span = *span;
+    job.span.codes = there(lane, span->codes);
+    job.judge = *judge;
+    job.per_call = at->session->options.call / tp_dtype_info(span->dtype)->size;
+    job.blocks = reinterpret_cast<tp_values *>(lane->scratch);
+    job.calls = lane->calls.there + lane->call_count;
+    lane->call_count += (span->n + job.per_call - 1) / job.per_call;
+    if (is_lost(at) || !begin_totals(at, VALUES, TP_SELECT_TOP))
+        return false;
+    if (!check(at->session, tp_kernel_values(&lane->place, &job)) ||
+        !check(at->session, tp_kernel_top(&lane->place, &job.span,
+                                          lane->back.there->totals)))
+        return false;
+    if (!bins)
+        return true;
+    uint64_t *to = lane->back.there->bins;
+    return (!is_first(lane, BINS) ||
+            clear(at, to, sizeof lane->back.there->bins)) &&
+           check(at->session, tp_kernel_bins(&lane->place, &job.span, to));
+}
+
+/* Totals of a reading. */
+static size_t totals_of(const tp_select *select)
+{
+    return select->next == TP_SELECT_GATHER
+               ? size_t{1} + TP_SELECT_SMALL
+               : static_cast<size_t>(select->groups) << select->digit;
+}
+
+bool tp_device_select(const tp_device_lane *at, const tp_span *span,
+                      const tp_select *select)
+{
+    Lane *lane = lane_of(at);
+    const bool first = !(lane->what & SELECT);
+    if (is_lost(at) || !begin_totals(at, SELECT, totals_of(select)))
+        return false;
+    if (first && !send_plan(at, &lane->plans.there->select,
+                            &lane->plans.here->select, select))
+        return false;
+    struct tp_kernel_select job = {};
+    job.select = &lane->plans.there->select;
+    job.host = select;
+    job.span = *span;
+    job.span.codes = there(lane, span->codes);
+    job.totals = lane->back.there->totals;
+    return check(at->session, tp_kernel_select(&lane->place, &job));
+}
+
+bool tp_device_blocks(const tp_device_lane *at, const tp_block_plan *plan,
+                      const tp_device_rows *rows)
+{
+    Lane *lane = lane_of(at);
+    tp_block_counts *counts = &lane->back.there->blocks;
+    const bool first = is_first(lane, BLOCKS);
+    if (is_lost(at))
+        return false;
+    if (first && (!send_plan(at, &lane->plans.there->blocks,
+                             &lane->plans.here->blocks, plan) ||
+                  !clear(at, counts, sizeof *counts)))
+        return false;
+    struct tp_kernel_blocks job = {};
+    job.plan = &lane->plans.there->blocks;
+    job.code_size = plan->code_size;
+    job.block = plan->block;
+    job.codes = there(lane, rows->codes);
+    job.rows = rows->rows;
+    job.row_length = rows->row_length;
+    job.columns = rows->columns;
+    job.counts = counts;
+    return check(at->session, tp_kernel_blocks(&lane->place, &job));
+}
+
+bool tp_device_tally(const tp_device_lane *at, size_t number,
+                     const tp_tally_plan *plan, const tp_device_rows *rows)
+{
+    Lane *lane = lane_of(at);
+    Pair<Tally> *tally = &lane->tallies[number];
+    const uint64_t bit = uint64_t{1} << number;
+    if (is_lost(at))
+        return false;
+    if (!(lane->tallied & bit) &&
+        !send_plan(at, &tally->there->plan, &tally->here->plan, plan))
+        return false;
+    lane->tallied |= bit;
+    struct tp_kernel_tally job = {};
+    job.plan = &tally->there->plan;
+    job.code_size = tp_dtype_info(plan->blocks.dtype)->size;
+    job.codes = there(lane, rows->codes);
+    job.rows = rows->rows;
+    job.row_length = rows->row_length;
+    job.columns = rows->columns;
+    job.tally = &tally->there->tally;
+    return check(at->session, tp_kernel_tally(&lane->place, &job));
+}
+
+/* --- statistics by index -------------------------------------------------- */
+
+namespace {
+
+/* Doubles of the cells of so many rows and columns. */
+size_t cells_of(size_t rows, size_t columns)
+{
+    static_assert(sizeof(tp_dim_cell) == 5 * sizeof(double), "cells");
+    return 5 * (rows + columns);
+}
+
+}
+
+bool tp_device_dims_fit(const tp_device_lane *at, const tp_device_matrix *dims,
+                        size_t stage_rows)
+{
+    const tp_device_options &options = at->session->options;
+    const tp_dim_matrix *matrix = &dims->matrix;
+    struct tp_kernel_dims job = {};
+    job.matrix = *matrix;
+    job.matrix.rows = stage_rows;
+    job.height = dims->height;
+    return cells_of(matrix->rows, matrix->columns) <= cells_room(options) &&
+           tp_kernel_dims_room(&job) * sizeof(tp_dim_cell) <=
+               scratch_room(options);
+}
+
+bool tp_device_dims(const tp_device_lane *at, const tp_device_matrix *dims)
+{
+    Lane *lane = lane_of(at);
+    const tp_dim_matrix *matrix = &dims->matrix;
+    double *const columns = lane->cells.there;
+    const size_t done = cells_of(lane->rows, matrix->columns);
+    double *const rows = columns + done;
+    const bool first = is_first(lane, DIMS);
+    struct tp_kernel_dims job = {};
+    job.matrix = *matrix;
+    job.matrix.codes = there(lane, matrix->codes);
+    job.height = dims->height;
+    tp_dim_cells_place(&job.columns, matrix->columns, columns);
+    job.rows = reinterpret_cast<tp_dim_cell *>(rows);
+    job.scratch = reinterpret_cast<tp_dim_cell *>(lane->scratch);
+    lane->rows += matrix->rows;
+    lane->columns = matrix->columns;
+    return !is_lost(at) &&
+           (!first || clear(at, columns, done * sizeof *columns)) &&
+           clear(at, rows, cells_of(matrix->rows, 0) * sizeof *rows) &&
+           check(at->session, tp_kernel_dims(&lane->place, &job));
+}
+
+/* --- what comes back ------------------------------------------------------ */
+
+namespace {
+
+bool fetch_tallies(const tp_device_lane *at)
+{
+    Lane *lane = lane_of(at);
+    bool ok = true;
+    for (size_t i = 0; i < TALLIES && ok; i++)
+        if (lane->tallied >> i & 1)
+            ok = check(at->session,
+                       tp_kernel_tally_move(
+                           &lane->place, &lane->tallies[i].there->tally,
+                           &lane->tallies[i].here->tally));
+    return ok;
+}
+
+bool fetch_results(const tp_device_lane *at)
+{
+    Lane *lane = lane_of(at);
+    Back *back = lane->back.there, *here = lane->back.here;
+    const size_t cells = cells_of(lane->rows, lane->columns);
+    return (lane->totals == 0 ||
+            fetch(at, here->totals, back->totals,
+                  lane->totals * sizeof(uint64_t))) &&
+           (!(lane->what & BINS) ||
+            fetch(at, here->bins, back->bins, sizeof here->bins)) &&
+           (!(lane->what & BLOCKS) ||
+            fetch(at, &here->blocks, &back->blocks, sizeof here->blocks)) &&
+           (lane->call_count == 0 ||
+            fetch(at, lane->calls.here, lane->calls.there,
+                  lane->call_count * sizeof(tp_values))) &&
+           (cells == 0 || fetch(at, lane->cells.here, lane->cells.there,
+                                cells * sizeof(double))) &&
+           fetch_tallies(at);
+}
+
+void add(uint64_t *into, const uint64_t *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        into[i] += from[i];
+}
+
+}
+
+bool tp_device_end(const tp_device_lane *at)
+{
+    Lane *lane = lane_of(at);
+    bool ok = !is_lost(at) && fetch_results(at);
+    lane->sent = false;
+    /* always: buffers must not be written while they are read from */
+    ok = check(at->session, cudaStreamSynchronize(lane->copy)) && ok;
+    return check(at->session, cudaStreamSynchronize(lane->place.stream)) && ok;
+}
+
+void tp_device_take(const tp_device_lane *at, const tp_device_results *results)
+{
+    const Lane *lane = lane_of(at);
+    const Back *back = lane->back.here;
+    if (results->totals && lane->what & SELECT)
+        tp_select_add(&lane->plans.here->select, back->totals,
+                      results->totals);
+    else if (results->totals)
+        add(results->totals, back->totals, lane->totals);
+    if (lane->what & BINS && results->bins)
+        add(results->bins, back->bins, TP_SUMMARY_BINS);
+    if (lane->what & BLOCKS && results->blocks)
+        tp_block_counts_merge(results->blocks, &back->blocks, 1);
+    for (size_t i = 0; i < lane->call_count && results->values; i++)
+        tp_values_merge(results->values, &lane->calls.here[i]);
+}
+
+void tp_device_take_tally(const tp_device_lane *at, size_t tally, tp_tally *into)
+{
+    Lane *lane = lane_of(at);
+    tp_tally_flush(&lane->tallies[tally].here->tally, into);
+    lane->tallied &= ~(uint64_t{1} << tally);
+}
+
+void tp_device_take_dims(const tp_device_lane *at, tp_dim_cells *columns,
+                         const tp_dim_cell **rows)
+{
+    const Lane *lane = lane_of(at);
+    double *const cells = lane->cells.here;
+    tp_dim_cells_place(columns, lane->columns, cells);
+    *rows = reinterpret_cast<const tp_dim_cell *>(cells +
+                                                  cells_of(0, lane->columns));
+}
