@@ -103,23 +103,6 @@ static void assert_equal(const struct tp_block_counts *got,
                  (unsigned long)expected->subnormal);
 }
 
-/* Splits 32 (16) words "3f800000 ..." into numbers; returns how many. */
-static int words(char *text, float *values)
-{
-    int n = 0;
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
-        values[n++] = vectors_float(word);
-    }
-    return n;
-}
-
-/* Magnitude of element code number i of a string of two digits each. */
-static unsigned element(const char *codes, int i, unsigned no_sign)
-{
-    const char digits[3] = {codes[2 * i], codes[2 * i + 1], '\0'};
-    return (unsigned)strtoul(digits, NULL, 16) & no_sign;
-}
-
 /*
  * Counts what a block of the vectors shows: x and the element codes that two
  * independent encoders made of it. `normal` is the first normal code.
@@ -130,7 +113,7 @@ static struct tp_block_counts shown(const float *x, int n, const char *codes,
 {
     struct tp_block_counts c = {.blocks = 1};
     for (int i = 0; i < n; i++) {
-        const unsigned code = element(codes, i, no_sign);
+        const unsigned code = vectors_element(codes, i, 2) & no_sign;
         c.upper_overflow += x[i] > scaled_max;
         c.lower_overflow += x[i] < -scaled_max;
         c.underflow += x[i] != 0 && code == 0;
@@ -151,7 +134,7 @@ static void check_mx_vectors(const char *file, const char *id,
             continue; /* NaN or Inf in the block: OCP defines nothing */
         }
         float x[32];
-        cr_assert_eq(words(v.field[5], x), 32);
+        cr_assert_eq(vectors_words(v.field[5], x), 32);
         const int e = (int)strtol(v.field[4], NULL, 16) - 127;
         const struct tp_block_counts expected = shown(
             x, 32, v.field[6], ldexp(number->max, e), no_sign, normal);
@@ -187,14 +170,13 @@ Test(blocks, nvfp4_blocks_of_the_vectors)
     int rows = 0;
     while (vectors_next(&v)) {
         float x[16], amax = 0;
-        cr_assert_eq(words(v.field[5], x), 16);
+        cr_assert_eq(vectors_words(v.field[5], x), 16);
         const float tensor_amax = vectors_float(v.field[2]);
         const float encode = tp_nvfp4_encode(tensor_amax);
         cr_assert_eq(encode, vectors_float(v.field[3]));
         struct tp_block_counts expected = {0};
         for (int i = 0; i < 16; i++) {
-            const char digit[2] = {v.field[6][i], '\0'};
-            const unsigned code = (unsigned)strtoul(digit, NULL, 16) & 7;
+            const unsigned code = vectors_element(v.field[6], i, 1) & 7;
             amax = fmaxf(amax, fabsf(x[i]));
             expected.underflow += x[i] != 0 && code == 0;
             expected.subnormal += x[i] != 0 && code < 2;

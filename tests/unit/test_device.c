@@ -1,45 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze/scan.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
 
-#include "cuda/device.h"
 #include "stats/quantize.h"
 #include "tests/unit/cuda_emulator.h"
+#include "tests/unit/device_scan.h"
 
 /*
  * Scans with the emulated device against scans without: all results equal, bit
  * for bit, whatever the device does.
  */
 
-struct memory {
-    struct tp_storage storage; /* first */
-    unsigned char *bytes;
-    uint64_t damaged; /* reading this byte fails; 0: none                 */
-};
-
-static enum tp_status read_memory(const struct tp_storage *storage,
-                                  uint64_t offset, void *buffer,
-                                  size_t length, struct tp_error *err)
-{
-    const struct memory *memory = (const void *)storage;
-    cr_assert(offset <= storage->size && length <= storage->size - offset);
-    if (memory->damaged && memory->damaged - offset < length)
-        return tp_fail(err, TP_E_DAMAGED, (int64_t)offset, "%zu bytes at %llu",
-                       length, (unsigned long long)offset);
-    memcpy(buffer, memory->bytes + offset, length);
-    return TP_OK;
-}
-
 /* Random bits; the first half repeat few codes, as real data do. */
-static struct memory new_memory(uint64_t size, uint64_t state)
+static struct memory random_memory(uint64_t size, uint64_t state)
 {
-    struct memory memory = {
-        .storage = {.read = read_memory, .size = size, .file_offset = 64}};
-    memory.bytes = malloc(size);
+    struct memory memory = memory_new(size);
     for (uint64_t i = 0; i < size; i++) {
         state ^= state << 13;
         state ^= state >> 7;
@@ -49,13 +26,6 @@ static struct memory new_memory(uint64_t size, uint64_t state)
     }
     return memory;
 }
-
-/* How a tensor lies in its storage. */
-enum view {
-    WHOLE,
-    TURNED, /* last two axes exchanged: strided                          */
-    SPREAD  /* first axis of stride 0                                    */
-};
 
 /* What a tensor is and what is asked of it. */
 struct question {
@@ -69,35 +39,6 @@ struct question {
     bool host;          /* too many launches for a device                 */
 };
 
-static struct tp_tensor tensor_of(const struct question *q,
-                                  struct memory *memory)
-{
-    struct tp_tensor tensor = {
-        .path = "", .dtype = q->dtype, .ndim = q->ndim,
-        .storage = &memory->storage};
-    int64_t stride = 1;
-    for (int i = q->ndim - 1; i >= 0; i--) {
-        tensor.shape[i] = q->shape[i];
-        tensor.stride[i] = stride;
-        stride *= q->shape[i];
-    }
-    if (q->view == SPREAD)
-        tensor.stride[0] = 0;
-    if (q->view == TURNED) {
-        int i = q->ndim - 2, j = q->ndim - 1;
-        int64_t shape = tensor.shape[i], step = tensor.stride[i];
-        tensor.shape[i] = tensor.shape[j];
-        tensor.stride[i] = tensor.stride[j];
-        tensor.shape[j] = shape;
-        tensor.stride[j] = step;
-    }
-    return tensor;
-}
-
-struct answer {
-    struct tp_scan_result result;
-    struct tp_quant_error error;
-};
 static struct answer here, there;
 
 static enum tp_status try_scan(const struct question *q,
@@ -107,23 +48,20 @@ static enum tp_status try_scan(const struct question *q,
 {
     struct tp_pool *pool;
     struct tp_scanner *scanner;
-    struct tp_tensor tensor = tensor_of(q, memory);
+    struct tp_tensor tensor =
+        memory_tensor(memory, q->dtype, q->ndim, q->shape, q->view);
     struct tp_quant_spec spec = {.number = tp_number_by_id("mxfp8_e4m3")};
     struct tp_scan_request request = {
         .target = q->target ? tp_number_by_id(q->target) : NULL,
         .scale_rule = "floor",
         .block_axis = q->block_axis,
         .specs = &spec,
-        .spec_count = q->cast,
-        .errors = &answer->error};
-    memset(answer, 0, sizeof *answer);
+        .spec_count = q->cast};
     cr_assert(!q->target || request.target);
-    cr_assert_eq(tp_tensor_check(&tensor, err), TP_OK, "%s", err->message);
     cr_assert_eq(tp_pool_new(jobs, &pool, err), TP_OK);
     cr_assert_eq(tp_scanner_new(pool, &scanner, err), TP_OK);
     tp_scanner_use(scanner, device);
-    enum tp_status status =
-        tp_scan(scanner, &tensor, &request, &answer->result, err);
+    enum tp_status status = scan_into(scanner, &tensor, &request, answer, err);
     tp_scanner_free(scanner);
     tp_pool_free(pool);
     return status;
@@ -136,22 +74,6 @@ static void scan(const struct question *q, struct memory *memory,
     struct tp_error err = {.code = TP_OK};
     cr_assert_eq(try_scan(q, memory, jobs, device, answer, &err), TP_OK, "%s",
                  err.message);
-}
-
-static void assert_same(const char *what, size_t number)
-{
-    cr_assert_eq(memcmp(&here.result, &there.result, sizeof here.result), 0,
-                 "%s %zu: results differ", what, number);
-    cr_assert_eq(memcmp(&here.error, &there.error, sizeof here.error), 0,
-                 "%s %zu: casts differ", what, number);
-}
-
-static struct tp_device_session *open_device(unsigned lanes, uint64_t memory,
-                                             char *reason)
-{
-    struct tp_device_options how = tp_scan_device_options(lanes);
-    how.memory = memory;
-    return tp_device_open(&how, reason);
 }
 
 static const struct question questions[] = {
@@ -186,7 +108,7 @@ static struct memory memory_of(const struct question *q, uint64_t seed)
     uint64_t size = tp_dtype_info(q->dtype)->size;
     for (int i = 0; i < q->ndim; i++)
         size *= (uint64_t)q->shape[i];
-    struct memory memory = new_memory(size, seed);
+    struct memory memory = random_memory(size, seed);
     for (uint64_t i = 0; i < size && q->dtype == TP_BOOL; i++)
         memory.bytes[i] &= 1;
     return memory;
@@ -206,7 +128,7 @@ Test(device, results_are_those_of_the_host)
         cr_assert_eq(tp_emulator_launches() == 0, questions[i].host,
                      "question %zu", i);
         cr_assert_str_eq(tp_device_failure(device), "");
-        assert_same("question", i);
+        assert_same_answer(&here, &there, "question", i);
         tp_device_close(device);
         cr_assert_eq(tp_emulator_leaks(), 0);
         free(memory.bytes);
@@ -233,7 +155,7 @@ Test(device, ranges_and_jobs_are_not_seen)
         scan(&many[i], &memory, 1, NULL, &here);
         scan(&many[i], &memory, 3, device, &there);
         cr_assert_str_eq(tp_device_failure(device), "");
-        assert_same("many", i);
+        assert_same_answer(&here, &there, "many", i);
         tp_device_close(device);
         cr_assert_eq(tp_emulator_leaks(), 0);
         free(memory.bytes);
@@ -267,7 +189,7 @@ static void fail_each(const struct question *q, int lost)
         } else {
             scan(q, &memory, 1, device, &there);
             failed += *tp_device_failure(device) != '\0';
-            assert_same("failing call", (size_t)n);
+            assert_same_answer(&here, &there, "failing call", (size_t)n);
             tp_device_close(device);
         }
         cr_assert_eq(tp_emulator_leaks(), 0, "call %zu", (size_t)n);
@@ -317,7 +239,7 @@ Test(device, one_lane_fails_for_all)
         cr_assert_not_null(device, "%s", reason);
         scan(&wide, &memory, 2, device, &there);
         failed += *tp_device_failure(device) != '\0';
-        assert_same("failing lane, call", (size_t)n);
+        assert_same_answer(&here, &there, "failing lane, call", (size_t)n);
         tp_device_close(device);
         cr_assert_eq(tp_emulator_leaks(), 0);
         cr_assert_leq(tp_emulator_peak(), limit);

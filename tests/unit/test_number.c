@@ -6,29 +6,6 @@
 #include "data/number.h"
 #include "vectors.h"
 
-/* Values of the 256 codes of one format, read from the code tables. */
-struct codes {
-    double value[256];
-    int count;
-};
-
-static struct codes codes_of(const char *format)
-{
-    struct codes codes = {.count = 0};
-    const bool hif8 = strcmp(format, "hif8") == 0;
-    struct vectors v =
-        vectors_open(hif8 ? "hif8_codes.csv" : "small_codes.csv");
-    while (vectors_next(&v)) {
-        if (hif8 || strcmp(v.field[0], format) == 0) {
-            const char *code = v.field[hif8 ? 0 : 1];
-            const char *value = v.field[hif8 ? 10 : 2];
-            codes.value[strtol(code, NULL, 16)] = strtod(value, NULL);
-            codes.count++;
-        }
-    }
-    return codes;
-}
-
 /* Equal as numbers; NaN codes stand for "too large" where there is no Inf. */
 static bool same(double rounded, double expected)
 {
@@ -41,7 +18,7 @@ static bool same(double rounded, double expected)
  */
 static void check_steps(const char *id, const char *format, const char *mode)
 {
-    const struct codes codes = codes_of(format);
+    const struct vector_codes codes = vectors_codes(format);
     const struct tp_number *row = tp_number_by_id(id);
     char name[32];
     snprintf(name, sizeof name, "%s_%s", format, mode);
@@ -101,9 +78,9 @@ static void check_casts(const char *id, const char *file, enum tp_dtype wide)
 {
     const struct tp_number *row = tp_number_by_id(id);
     const char *format = strcmp(id, "e4m3") == 0 ? "e4m3fn" : id;
-    const struct codes codes = wide == TP_DTYPE_COUNT
-                                   ? codes_of(format)
-                                   : (struct codes){.count = 0};
+    const struct vector_codes codes = wide == TP_DTYPE_COUNT
+                                   ? vectors_codes(format)
+                                   : (struct vector_codes){.count = 0};
     struct vectors v = vectors_open(file);
     int rows = 0;
     while (vectors_next(&v)) {
@@ -149,7 +126,7 @@ Test(number, values_of_a_format_are_fixed_points)
     const char *const formats[] = {"hif8", "e4m3fn",   "e5m2", "e4m3fnuz",
                                    "e2m3", "e5m2fnuz", "e3m2", "e2m1"};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        const struct codes codes = codes_of(formats[i]);
+        const struct vector_codes codes = vectors_codes(formats[i]);
         const char *id = i == 1 ? "e4m3" : formats[i];
         const struct tp_number *row = tp_number_by_id(id);
         double max = 0, min = INFINITY;

@@ -75,4 +75,46 @@ static inline float vectors_float(const char *hex)
     return value;
 }
 
+/* Splits words "3f800000 ..." into binary32 numbers; returns how many. */
+static inline int vectors_words(char *text, float *values)
+{
+    int n = 0;
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+        values[n++] = vectors_float(word);
+    }
+    return n;
+}
+
+/* Element code i of a text with `digits` hexadecimal digits for each. */
+static inline unsigned vectors_element(const char *text, int i, int digits)
+{
+    const char *at = text + i * digits;
+    const char code[3] = {at[0], digits == 2 ? at[1] : '\0', '\0'};
+    return (unsigned)strtoul(code, NULL, 16);
+}
+
+/* Values of the codes of one format. */
+struct vector_codes {
+    double value[256];
+    int count;
+};
+
+/* Reads those of "hif8", "e4m3fn", ... from the tables of codes. */
+static inline struct vector_codes vectors_codes(const char *format)
+{
+    struct vector_codes codes = {.count = 0};
+    const int hif8 = strcmp(format, "hif8") == 0;
+    struct vectors v =
+        vectors_open(hif8 ? "hif8_codes.csv" : "small_codes.csv");
+    while (vectors_next(&v)) {
+        if (hif8 || strcmp(v.field[0], format) == 0) {
+            const char *code = v.field[hif8 ? 0 : 1];
+            const char *value = v.field[hif8 ? 10 : 2];
+            codes.value[strtol(code, NULL, 16)] = strtod(value, NULL);
+            codes.count++;
+        }
+    }
+    return codes;
+}
+
 #endif
