@@ -46,8 +46,10 @@ void tp_emulator_begin(const struct tp_emulator *options);
 /* Calls that may fail, since the begin: what fail_call counts. */
 uint64_t tp_emulator_calls(void);
 
-/* Of them, kernels. */
+/* Of them, kernels; and those that a file starts, by its name without folder
+ * ("kernel_dims.cu"). */
 uint64_t tp_emulator_launches(void);
+uint64_t tp_emulator_launches_of(const char *file);
 
 /* Allocations, streams and events that were not given back. */
 size_t tp_emulator_leaks(void);
@@ -365,6 +367,7 @@ struct tp_emulated_launch {
     dim3 grid, block;
     size_t shared;
     cudaStream_t stream;
+    const char *file;
 };
 
 /* Runs a kernel, block by block, one at a time in the program. */
@@ -387,8 +390,9 @@ void tp_emulate(const tp_emulated_launch &launch, void (*kernel)(P...),
 }
 
 #define TP_LAUNCH(kernel, grid, block, shared, stream, ...)           \
-    tp_emulate(tp_emulated_launch{grid, block, shared, stream}, kernel, \
-               __VA_ARGS__)
+    tp_emulate(                                                         \
+        tp_emulated_launch{grid, block, shared, stream, __FILE__}, kernel, \
+        __VA_ARGS__)
 
 #endif
 #endif

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 
 const struct tp_emulator tp_emulator_default = {
     1, 2, 9, 0, size_t(1) << 30, 227 << 10, 0, 0, 0};
@@ -32,6 +33,7 @@ const size_t guard = 64, front = 256; /* front: as aligned as CUDA's */
 struct state {
     tp_emulator options = tp_emulator_default;
     uint64_t calls = 0, launches = 0;
+    std::map<std::string, uint64_t> launches_of;
     cudaError_t sticky = cudaSuccess, last = cudaSuccess;
     size_t used = 0, peak = 0;
     std::map<char *, size_t> device;
@@ -174,6 +176,12 @@ uint64_t tp_emulator_launches(void)
     return now().launches;
 }
 
+uint64_t tp_emulator_launches_of(const char *file)
+{
+    hold held(lock);
+    return now().launches_of[file];
+}
+
 size_t tp_emulator_leaks(void)
 {
     hold held(lock);
@@ -202,6 +210,8 @@ void tp_emulate_launch(const tp_emulated_launch &launch, operation body)
         return;
     }
     s.launches++;
+    const char *slash = std::strrchr(launch.file, '/');
+    s.launches_of[slash ? slash + 1 : launch.file]++;
     put(launch.stream, [=] {
         tp_emulate_grid(launch, body);
         for (auto &piece : now().device)

@@ -47,9 +47,17 @@ static inline struct memory memory_new(uint64_t size)
 /* How a tensor lies in its storage. */
 enum view {
     WHOLE,
-    TURNED, /* last two axes exchanged: strided                          */
-    SPREAD  /* first axis of stride 0                                    */
+    TURNED, /* last two axes exchanged                                   */
+    SPREAD, /* first axis of stride 0                                    */
+    SLICED, /* part of each row of twice as many, but for the first one  */
+    SPARSE  /* every ninth of a row                                      */
 };
+
+/* How many times the view the storage is. */
+static inline uint64_t view_room(enum view view)
+{
+    return view == SPARSE ? 9 : view == SLICED ? 2 : 1;
+}
 
 /* A view of `memory`, which holds shape[ndim]. */
 static inline struct tp_tensor
@@ -61,12 +69,15 @@ memory_tensor(struct memory *memory, enum tp_dtype dtype, int ndim,
                                .ndim = ndim,
                                .storage = &memory->storage};
     struct tp_error err = {.code = TP_OK};
-    int64_t stride = 1;
+    int64_t stride = view == SPARSE ? 9 : 1;
     for (int i = ndim - 1; i >= 0; i--) {
         tensor.shape[i] = shape[i];
         tensor.stride[i] = stride;
         stride *= shape[i];
+        if (i == ndim - 1 && view == SLICED)
+            stride *= 2;
     }
+    tensor.offset = view == SLICED;
     if (view == SPREAD)
         tensor.stride[0] = 0;
     if (view == TURNED) {
