@@ -54,8 +54,8 @@ struct tp_device_options {
 /* NULL, and a sentence in `reason` (of TP_DEVICE_REASON_MAX bytes, device.h),
  * when the device or its memory is not to be had. Closed by
  * tp_device_close. */
-struct tp_device_session *
-tp_device_open(const struct tp_device_options *options, char *reason);
+struct tp_device_session *tp_device_open(
+    const struct tp_device_options *options, char *reason);
 
 /* Gives everything back. Accepts NULL. */
 void tp_device_close(struct tp_device_session *session);
@@ -106,16 +106,19 @@ bool tp_device_gather(const struct tp_device_lane *lane,
  * the host had gathered them. */
 
 /* A histogram of codes of 8 or 16 bits. */
-bool tp_device_codes(const struct tp_device_lane *lane, const struct tp_span *span);
+bool tp_device_codes(const struct tp_device_lane *lane,
+                     const struct tp_span *span);
 
 /* Counts, moments, extrema and top digits of codes of 32 or 64 bits, and bins
  * if they are wanted. A span that does not end with a whole `call` is the
  * last. */
-bool tp_device_values(const struct tp_device_lane *lane, const struct tp_span *span,
-                      const struct tp_judge *judge, bool bins);
+bool tp_device_values(const struct tp_device_lane *lane,
+                      const struct tp_span *span, const struct tp_judge *judge,
+                      bool bins);
 
 /* What tp_select_count counts. */
-bool tp_device_select(const struct tp_device_lane *lane, const struct tp_span *span,
+bool tp_device_select(const struct tp_device_lane *lane,
+                      const struct tp_span *span,
                       const struct tp_select *select);
 
 /* Rows of codes; or, when `columns` is not 0, columns of
@@ -163,11 +166,11 @@ bool tp_device_end(const struct tp_device_lane *lane);
 
 /* Where what was counted goes; NULL: nowhere. */
 struct tp_device_results {
-    uint64_t *totals; /* [TP_CODES] of codes, [TP_SELECT_TOP] of the top
-                         digits of values: added to; [TP_SELECT_ROOM] of a
-                         selection: as tp_select_flush                     */
-    uint64_t *bins;                 /* [TP_SUMMARY_BINS] of values: added to */
-    struct tp_values *values;       /* merged into, in order               */
+    uint64_t *totals;         /* [TP_CODES] of codes, [TP_SELECT_TOP] of the top
+                                 digits of values: added to; [TP_SELECT_ROOM] of a
+                                 selection: as tp_select_flush                     */
+    uint64_t *bins;           /* [TP_SUMMARY_BINS] of values: added to */
+    struct tp_values *values; /* merged into, in order               */
     struct tp_block_counts *blocks; /* added to                            */
 };
 

@@ -3,8 +3,8 @@
 
 #include "cuda/device.h"
 
-struct tp_device_session *
-tp_device_open(const struct tp_device_options *options, char *reason)
+struct tp_device_session *tp_device_open(
+    const struct tp_device_options *options, char *reason)
 {
     (void)options;
     tp_device_count(reason);
@@ -54,20 +54,23 @@ bool tp_device_gather(const struct tp_device_lane *lane,
     return false;
 }
 
-bool tp_device_codes(const struct tp_device_lane *lane, const struct tp_span *span)
+bool tp_device_codes(const struct tp_device_lane *lane,
+                     const struct tp_span *span)
 {
     (void)lane, (void)span;
     return false;
 }
 
-bool tp_device_values(const struct tp_device_lane *lane, const struct tp_span *span,
-                      const struct tp_judge *judge, bool bins)
+bool tp_device_values(const struct tp_device_lane *lane,
+                      const struct tp_span *span, const struct tp_judge *judge,
+                      bool bins)
 {
     (void)lane, (void)span, (void)judge, (void)bins;
     return false;
 }
 
-bool tp_device_select(const struct tp_device_lane *lane, const struct tp_span *span,
+bool tp_device_select(const struct tp_device_lane *lane,
+                      const struct tp_span *span,
                       const struct tp_select *select)
 {
     (void)lane, (void)span, (void)select;

@@ -105,6 +105,7 @@ struct tiles {
     int64_t down;   /* rows of tiles in [length]                          */
     int64_t count;  /* in all                                             */
     int64_t share;  /* of one range                                       */
+    int64_t strips; /* rows of tiles that a device takes at a time; 0: none */
     struct tp_quant_error *errors; /* [range][casts]                      */
 };
 
@@ -136,6 +137,35 @@ static enum tp_status do_tile(const struct tiles *tiles, int64_t tile,
     return TP_OK;
 }
 
+/* The first element of a row of tiles; these follow each other. */
+static int64_t strip_begin(const struct tiles *tiles, int64_t strip)
+{
+    const struct tp_lines *lines = &tiles->scan->lines;
+    return (strip / tiles->down * lines->length +
+            strip % tiles->down * tiles->scan->block) *
+           lines->inner;
+}
+
+/* Has a device count tiles [at, end), whole rows of them; false when it cannot
+ * or failed. */
+static bool do_tiles_there(const struct tiles *tiles, int64_t at, int64_t end,
+                           struct gather *gather)
+{
+    struct scan *scan = tiles->scan;
+    struct scan_lane lane;
+    int64_t strip = at / tiles->across, last = end / tiles->across;
+    if (tiles->strips == 0 || !tp_scan_lane(scan, gather->worker, &lane) ||
+        !tp_scan_device_can(scan, &lane))
+        return false;
+    tp_scan_begin_there(gather, &lane);
+    for (int64_t stop; lane.ok && strip < last; strip = stop) {
+        stop = strip + tiles->strips < last ? strip + tiles->strips : last;
+        tp_scan_stage_there(scan, strip_begin(tiles, strip),
+                            strip_begin(tiles, stop), gather);
+    }
+    return tp_scan_end_there(scan, gather);
+}
+
 static void tiles_task(void *context, size_t index, unsigned worker)
 {
     const struct tiles *tiles = context;
@@ -146,6 +176,8 @@ static void tiles_task(void *context, size_t index, unsigned worker)
     struct tp_error err = {.code = TP_OK};
     int64_t at = (int64_t)index * tiles->share, end = at + tiles->share;
     end = end < tiles->count ? end : tiles->count;
+    if (do_tiles_there(tiles, at, end, &gather))
+        return;
     enum tp_status status = tp_scan_prepare(scan, gather.worker, &err);
     for (; status == TP_OK && at < end; at++)
         status = do_tile(tiles, at, &gather, &err);
@@ -167,6 +199,12 @@ enum tp_status tp_scan_read_tiles(struct scan *scan, unsigned work)
     tiles.down = (lines->length + block - 1) / block;
     tiles.count = lines->outer * tiles.down * tiles.across;
     tiles.share = RANGE_BYTES / PIECE_BYTES;
+    if (scan->scanner->device && !(work & WORK_QUANT_BLOCKS)) {
+        const int64_t strip = block * lines->inner * (int64_t)scan->size;
+        tiles.strips = STAGE_BYTES / strip;
+        if (tiles.strips > 0) /* of which a range is a whole number */
+            tiles.share = RANGE_BYTES / strip * tiles.across;
+    }
     scan->work = work;
     size_t ranges = (size_t)((tiles.count + tiles.share - 1) / tiles.share);
     size_t casts = scan->casts.count;

@@ -10,8 +10,8 @@
 #include "analyze/scan_state.h"
 
 enum {
-    DEVICE_WORK = WORK_CODES | WORK_VALUES | WORK_SELECT | WORK_BLOCKS |
-                  WORK_TALLY,
+    DEVICE_WORK =
+        WORK_CODES | WORK_VALUES | WORK_SELECT | WORK_BLOCKS | WORK_TALLY,
     /* Each matrix of blocks down columns is a launch of some microseconds; the
      * host counts a range in a millisecond or two. */
     MOST_LAUNCHES = 64,
@@ -44,8 +44,7 @@ static size_t tallies_of(const struct scan *scan)
 {
     size_t count = 0;
     for (size_t i = 0; i < scan->casts.count; i++)
-        count += (scan->work & WORK_TALLY) &&
-                 scan->casts.kind[i] == CAST_TALLY;
+        count += (scan->work & WORK_TALLY) && scan->casts.kind[i] == CAST_TALLY;
     return count;
 }
 
@@ -65,7 +64,8 @@ bool tp_scan_device_can(const struct scan *scan, const struct scan_lane *lane)
     const unsigned counted = WORK_CODES | WORK_VALUES | WORK_SELECT;
     if (!(work & DEVICE_WORK) || work & ~(unsigned)(DEVICE_WORK | WORK_CRC))
         return false;
-    if ((work & counted && !scan->totals) || (work & WORK_BLOCKS && !scan->plan))
+    if ((work & counted && !scan->totals) ||
+        (work & WORK_BLOCKS && !scan->plan))
         return false;
     return (!(work & WORK_ANY_BLOCKS) || are_few_launches(scan)) &&
            tp_device_tallies(&lane->at, tallies_of(scan));
@@ -159,17 +159,15 @@ static bool gather_there(const struct scan *scan, const struct stage *stage,
 
 const unsigned char *tp_scan_send(const struct scan *scan,
                                   const struct stage *stage,
-                                  struct worker *worker,
-                                  struct scan_lane *lane)
+                                  struct worker *worker, struct scan_lane *lane)
 {
     const int64_t n = stage->end - stage->first;
     const struct cover cover = cover_of(stage);
     struct tp_error err = {.code = TP_OK};
-    const bool stored =
-        can_gather_there(stage->walk) &&
-        cover.end - cover.begin <= LEAST_SHARE * n &&
-        (uint64_t)(cover.end - cover.begin) * scan->size <=
-            STAGE_BYTES + EARLY_BYTES;
+    const bool stored = can_gather_there(stage->walk) &&
+                        cover.end - cover.begin <= LEAST_SHARE * n &&
+                        (uint64_t)(cover.end - cover.begin) * scan->size <=
+                            STAGE_BYTES + EARLY_BYTES;
     const int64_t sent = stored ? cover.end - cover.begin : n;
     unsigned char *buffer = lane->ok ? tp_device_stage(&lane->at) : NULL;
     if (!buffer || (!stage->walk->dense &&
@@ -199,9 +197,8 @@ void tp_scan_blocks_there(const struct scan *scan,
                                                    casts->plan[i], rows);
 }
 
-/* Has elements [first, end) of the walk counted, which fit a stage. */
-static void count_stage(const struct scan *scan, int64_t first, int64_t end,
-                        struct gather *gather)
+void tp_scan_stage_there(const struct scan *scan, int64_t first, int64_t end,
+                         struct gather *gather)
 {
     struct scan_lane *lane = gather->lane;
     const bool blocks = scan->work & WORK_ANY_BLOCKS;
@@ -222,17 +219,21 @@ static void count_stage(const struct scan *scan, int64_t first, int64_t end,
     if (scan->work & WORK_CODES)
         lane->ok = tp_device_codes(&lane->at, &span);
     if (scan->work & WORK_VALUES)
-        lane->ok = lane->ok &&
-                   tp_device_values(&lane->at, &span, &scan->judge,
-                                    scan->real != TP_FLOAT32);
+        lane->ok = lane->ok && tp_device_values(&lane->at, &span, &scan->judge,
+                                                scan->real != TP_FLOAT32);
     if (scan->work & WORK_SELECT)
         lane->ok = lane->ok && tp_device_select(&lane->at, &span, scan->select);
     if (blocks)
-        tp_scan_count_blocks(scan, codes, stage.first,
-                             end == scan->walk.count
-                                 ? end
-                                 : tp_scan_block_begin(scan, end),
-                             gather);
+        tp_scan_count_blocks(
+            scan, codes, stage.first,
+            end == scan->walk.count ? end : tp_scan_block_begin(scan, end),
+            gather);
+}
+
+void tp_scan_begin_there(struct gather *gather, struct scan_lane *lane)
+{
+    lane->ok = tp_device_begin(&lane->at);
+    gather->lane = lane;
 }
 
 /* Adds what the device counted. */
@@ -240,7 +241,8 @@ static void take(struct scan *scan, struct gather *gather,
                  const struct scan_lane *lane)
 {
     struct casts *casts = &scan->casts;
-    const struct tp_device_results own = {.values = &gather->part->values};
+    const struct tp_device_results own = {
+        .values = gather->part ? &gather->part->values : NULL};
     const struct tp_device_results shared = {
         .totals = scan->totals,
         .bins = scan->result ? scan->result->summary.bins : NULL,
@@ -253,6 +255,17 @@ static void take(struct scan *scan, struct gather *gather,
         if (casts->kind[i] == CAST_TALLY)
             tp_device_take_tally(&lane->at, tally++, casts->total[i]);
     pthread_mutex_unlock(&scan->lock);
+}
+
+bool tp_scan_end_there(struct scan *scan, struct gather *gather)
+{
+    const struct scan_lane *lane = gather->lane;
+    /* also when something failed: it waits */
+    const bool ok = tp_device_end(&lane->at) && lane->ok;
+    gather->lane = NULL;
+    if (ok)
+        take(scan, gather, lane);
+    return ok;
 }
 
 /* Where a stage ends that begins at `at`: of a view that the device gathers
@@ -271,28 +284,22 @@ static int64_t stage_end(const struct scan *scan, int64_t at, int64_t end)
     return at + most < end ? at + most : end;
 }
 
-bool tp_scan_range_there(struct scan *scan, size_t range,
-                         struct gather *gather, struct scan_lane *lane)
+bool tp_scan_range_there(struct scan *scan, size_t range, struct gather *gather,
+                         struct scan_lane *lane)
 {
     const int64_t step = (int64_t)(RANGE_BYTES / scan->size);
     int64_t at = (int64_t)range * step, end = at + step;
     const int64_t begin = at;
     end = end < scan->walk.count ? end : scan->walk.count;
-    lane->ok = tp_device_begin(&lane->at);
-    gather->lane = lane;
+    tp_scan_begin_there(gather, lane);
     for (int64_t stop; lane->ok && at < end; at = stop) {
         stop = stage_end(scan, at, end);
-        count_stage(scan, at, stop, gather);
-    }
-    gather->lane = NULL;
-    /* Waits also when something failed. A failure to read is the host's to
-     * find again: it reads other pieces, so what it says would not be what is
-     * said here. */
-    if (!tp_device_end(&lane->at) || !lane->ok) {
-        gather->part->crc = 0;
-        return false;
+        tp_scan_stage_there(scan, at, stop, gather);
     }
     gather->part->crc_bytes = (uint64_t)(end - begin) * scan->size;
-    take(scan, gather, lane);
-    return true;
+    if (tp_scan_end_there(scan, gather))
+        return true;
+    gather->part->crc = 0;
+    gather->part->crc_bytes = 0;
+    return false;
 }

@@ -236,8 +236,20 @@ bool tp_scan_lane(const struct scan *scan, const struct worker *worker,
  * needed. */
 bool tp_scan_device_can(const struct scan *scan, const struct scan_lane *lane);
 
-/* Reads a range, has the device count it, and adds that to the totals. False
- * when it could not be read or the device failed: then nothing was added. */
+/*
+ * Work on a lane: begin, stages of elements [first, end) of the walk (those
+ * with block work begin and end with blocks, but for the end of the walk or
+ * where a range ends), and at the end what was counted is added to the totals.
+ * False when something could not be read or the device failed: then nothing
+ * was added, and the host is to do it. Since it reads in pieces of its own,
+ * what it says of a failure to read does not depend on devices.
+ */
+void tp_scan_begin_there(struct gather *gather, struct scan_lane *lane);
+void tp_scan_stage_there(const struct scan *scan, int64_t first, int64_t end,
+                         struct gather *gather);
+bool tp_scan_end_there(struct scan *scan, struct gather *gather);
+
+/* All that for a range. */
 bool tp_scan_range_there(struct scan *scan, size_t range,
                          struct gather *gather, struct scan_lane *lane);
 

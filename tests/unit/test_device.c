@@ -35,15 +35,14 @@ struct question {
     const char *target; /* or NULL                                        */
     int block_axis;
     enum view view;
-    bool cast;          /* and an MX cast simulated                       */
-    bool host;          /* too many launches for a device                 */
+    bool cast; /* and an MX cast simulated                       */
+    bool host; /* too many launches for a device                 */
 };
 
 static struct answer here, there;
 
-static enum tp_status try_scan(const struct question *q,
-                               struct memory *memory, unsigned jobs,
-                               struct tp_device_session *device,
+static enum tp_status try_scan(const struct question *q, struct memory *memory,
+                               unsigned jobs, struct tp_device_session *device,
                                struct answer *answer, struct tp_error *err)
 {
     struct tp_pool *pool;
@@ -68,9 +67,8 @@ static enum tp_status try_scan(const struct question *q,
     return status;
 }
 
-static void scan(const struct question *q, struct memory *memory,
-                 unsigned jobs, struct tp_device_session *device,
-                 struct answer *answer)
+static void scan(const struct question *q, struct memory *memory, unsigned jobs,
+                 struct tp_device_session *device, struct answer *answer)
 {
     struct tp_error err = {.code = TP_OK};
     cr_assert_eq(try_scan(q, memory, jobs, device, answer, &err), TP_OK, "%s",
@@ -110,11 +108,14 @@ static const struct question questions[] = {
     {TP_FLOAT32, 2, {40, 9001}, NULL, 0, WHOLE, false, false},
     {TP_BFLOAT16, 2, {130, 5001}, NULL, 0, WHOLE, false, false},
     {TP_FLOAT32, 2, {3001, 40}, NULL, 0, WHOLE, false, false},
+    {TP_BFLOAT16, 3, {2, 67, 1500}, "mxfp8_e4m3", 1, WHOLE, true, false},
+    {TP_FLOAT32, 2, {70, 2000}, "mxfp4", 1, WHOLE, false, false},
+    {TP_FLOAT32, 2, {70, 2000}, "nvfp4", 1, SLICED, false, false},
 };
 enum {
     QUESTIONS = sizeof questions / sizeof questions[0],
     /* with an axis to analyse whose cells are less than half of the codes */
-    DIMS = 19
+    DIMS = 22
 };
 
 static struct memory memory_of(const struct question *q, uint64_t seed)
@@ -135,6 +136,9 @@ static void assert_used(const struct question *q, size_t number)
     const struct tp_dtype_info *info = tp_dtype_info(q->dtype);
     const bool narrow = info->size / info->parts <= 2;
     cr_assert_eq(tp_emulator_launches_of("kernel_codes.cu") > 0, !q->host,
+                 "question %zu", number);
+    cr_assert_eq(tp_emulator_launches_of("kernel_blocks.cu") > 0,
+                 q->target && strcmp(q->target, "hif8") && !q->host,
                  "question %zu", number);
     if (q->host)
         return;
@@ -182,6 +186,8 @@ Test(device, ranges_and_jobs_are_not_seen)
         {TP_INT8, 1, {(32 << 20) + 1}, NULL, 0, WHOLE, false, false},
         {TP_BFLOAT16, 2, {8200, 1101}, "mxfp8_e4m3", 0, SLICED, true, false},
         {TP_FLOAT32, 2, {33, 150001}, NULL, 0, WHOLE, false, false},
+        {TP_FLOAT16, 2, {401, 30001}, "mxfp6_e3m2", 1, WHOLE, true, false},
+        {TP_FLOAT16, 2, {65, 90001}, "mxfp6_e3m2", 1, WHOLE, true, false},
     };
     char reason[TP_DEVICE_REASON_MAX];
     for (size_t i = 0; i < sizeof many / sizeof many[0]; i++) {
@@ -267,7 +273,7 @@ Test(device, one_lane_fails_for_all)
     tp_device_close(sound);
     cr_assert_leq(tp_emulator_peak(), limit);
     scan(&wide, &memory, 1, NULL, &here);
-    for (uint64_t n = opened + 1; n <= calls; n += 9) {
+    for (uint64_t n = opened + 1; n <= calls; n += 29) {
         struct tp_emulator how = tp_emulator_default;
         how.fail_call = n;
         how.fail_with = 719;
