@@ -166,11 +166,11 @@ bool tp_device_end(const struct tp_device_lane *lane);
 
 /* Where what was counted goes; NULL: nowhere. */
 struct tp_device_results {
-    uint64_t *totals;         /* [TP_CODES] of codes, [TP_SELECT_TOP] of the top
-                                 digits of values: added to; [TP_SELECT_ROOM] of a
-                                 selection: as tp_select_flush                     */
-    uint64_t *bins;           /* [TP_SUMMARY_BINS] of values: added to */
-    struct tp_values *values; /* merged into, in order               */
+    /* [TP_CODES] of codes, [TP_SELECT_TOP] of the top digits of values: added
+     * to; [TP_SELECT_ROOM] of a selection: as by tp_select_flush */
+    uint64_t *totals;
+    uint64_t *bins;                 /* [TP_SUMMARY_BINS] of values: added to */
+    struct tp_values *values;       /* merged into, in order               */
     struct tp_block_counts *blocks; /* added to                            */
 };
 

@@ -322,7 +322,8 @@ void tp_device_take(const tp_device_lane *at, const tp_device_results *results)
         tp_values_merge(results->values, &lane->calls.here[i]);
 }
 
-void tp_device_take_tally(const tp_device_lane *at, size_t tally, tp_tally *into)
+void tp_device_take_tally(const tp_device_lane *at, size_t tally,
+                          tp_tally *into)
 {
     Lane *lane = lane_of(at);
     tp_tally_flush(&lane->tallies[tally].here->tally, into);

@@ -391,7 +391,8 @@ static bool plan_there(const struct reading *r, int64_t rows,
 
 /* Has rows [first, end) added. */
 static void send_rows(const struct reading *r, int64_t first, int64_t end,
-                      const struct tp_device_matrix *all, struct scan_lane *lane)
+                      const struct tp_device_matrix *all,
+                      struct scan_lane *lane)
 {
     const struct scan *scan = r->dims->scan;
     const int64_t elements = r->columns / (int64_t)scan->parts;
