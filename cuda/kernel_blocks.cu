@@ -125,26 +125,31 @@ union share {
     STORED code[COUNT];
 };
 
-/* Loads the n codes from `at` on; zeros behind them. */
+/* Loads the n codes from `at` on as they are counted; zeros behind them, for
+ * which not every dtype has a code of its own. */
 template <class STORED>
-__device__ share<STORED> load(const STORED *at, uint64_t n)
+__device__ void load(const struct tp_block_plan *plan, const STORED *at,
+                     uint64_t n, typename as_counted<STORED>::type *code)
 {
-    share<STORED> loaded;
-    if (n >= share<STORED>::COUNT &&
-        reinterpret_cast<uintptr_t>(at) % VECTOR == 0) {
+    typedef as_counted<STORED> counted;
+    enum { COUNT = share<STORED>::COUNT };
+    if (n >= COUNT && reinterpret_cast<uintptr_t>(at) % VECTOR == 0) {
+        share<STORED> loaded;
         loaded.quad = *reinterpret_cast<const uint4 *>(at);
-        return loaded;
+        TP_UNROLL
+        for (int i = 0; i < COUNT; i++)
+            code[i] = counted::of(plan, loaded.code[i]);
+        return;
     }
     TP_UNROLL
-    for (int i = 0; i < share<STORED>::COUNT; i++)
-        loaded.code[i] = static_cast<uint64_t>(i) < n ? at[i] : STORED{0};
-    return loaded;
+    for (int i = 0; i < COUNT; i++)
+        code[i] = static_cast<uint64_t>(i) < n ? counted::of(plan, at[i]) : 0;
 }
 
 /* The share of lane `lane` of a block. */
 template <class STORED, int BLOCK>
-__device__ share<STORED> load_share(const job_t &job, uint64_t block,
-                                    unsigned lane)
+__device__ void load_share(const job_t &job, uint64_t block, unsigned lane,
+                           typename as_counted<STORED>::type *code)
 {
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
     uint64_t row = 0, in_row = block;
@@ -156,14 +161,13 @@ __device__ share<STORED> load_share(const job_t &job, uint64_t block,
     const uint64_t left =
         block < job.blocks && first < job.row_length ? job.row_length - first
                                                      : 0;
-    return load<STORED>(codes + row * job.row_length + first, left);
+    load<STORED>(job.plan, codes + row * job.row_length + first, left, code);
 }
 
 template <class STORED, int BLOCK>
 __global__ void __launch_bounds__(THREADS) count_rows(job_t job)
 {
-    typedef as_counted<STORED> counted;
-    typedef typename counted::type CODE;
+    typedef typename as_counted<STORED>::type CODE;
     enum { COUNT = share<STORED>::COUNT, SHARERS = BLOCK / COUNT };
     const CODE infinity = static_cast<CODE>(job.plan->infinity);
     const unsigned lane = threadIdx.x % SHARERS;
@@ -173,13 +177,11 @@ __global__ void __launch_bounds__(THREADS) count_rows(job_t job)
     for (uint64_t base = blockIdx.x * together; base < job.blocks;
          base += step) {
         const uint64_t block = base + threadIdx.x / SHARERS;
-        const share<STORED> mine = load_share<STORED, BLOCK>(job, block, lane);
         CODE code[COUNT], largest = 0;
+        load_share<STORED, BLOCK>(job, block, lane, code);
         TP_UNROLL
-        for (int i = 0; i < COUNT; i++) {
-            code[i] = counted::of(job.plan, mine.code[i]);
+        for (int i = 0; i < COUNT; i++)
             largest = larger(largest, code[i], infinity);
-        }
         uint64_t most = largest;
         TP_UNROLL
         for (int lanes = 1; lanes < SHARERS; lanes *= 2) {

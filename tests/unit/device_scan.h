@@ -60,14 +60,13 @@ static inline uint64_t view_room(enum view view)
 }
 
 /* A view of `memory`, which holds shape[ndim]. */
-static inline struct tp_tensor
-memory_tensor(struct memory *memory, enum tp_dtype dtype, int ndim,
-              const int64_t *shape, enum view view)
+static inline struct tp_tensor memory_tensor(struct memory *memory,
+                                             enum tp_dtype dtype, int ndim,
+                                             const int64_t *shape,
+                                             enum view view)
 {
-    struct tp_tensor tensor = {.path = "",
-                               .dtype = dtype,
-                               .ndim = ndim,
-                               .storage = &memory->storage};
+    struct tp_tensor tensor = {
+        .path = "", .dtype = dtype, .ndim = ndim, .storage = &memory->storage};
     struct tp_error err = {.code = TP_OK};
     int64_t stride = view == SPARSE ? 9 : 1;
     for (int i = ndim - 1; i >= 0; i--) {
@@ -145,8 +144,9 @@ static inline void assert_same_answer(const struct answer *a,
 }
 
 /* As scans want it; NULL and a reason where there is none. */
-static inline struct tp_device_session *
-open_device(unsigned lanes, uint64_t memory, char *reason)
+static inline struct tp_device_session *open_device(unsigned lanes,
+                                                    uint64_t memory,
+                                                    char *reason)
 {
     struct tp_device_options how = tp_scan_device_options(lanes);
     how.memory = memory;
