@@ -332,6 +332,55 @@ Test(tensor, lines_lie_where_they_are_said_to)
     }
 }
 
+/* Bytes of the storage are numbers. */
+static void check_cover(const struct tp_walk *walk, int64_t first, int64_t n)
+{
+    static unsigned char scratch[TP_CHUNK_BYTES];
+    int32_t *codes = malloc((size_t)n * sizeof *codes);
+    int64_t begin, end, least = INT64_MAX, most = 0;
+    tp_walk_cover(walk, first, n, &begin, &end);
+    cr_assert_eq(tp_walk_read(walk, first, (size_t)n, codes, scratch, NULL),
+                 TP_OK);
+    for (int64_t i = 0; i < n; i++) {
+        least = codes[i] < least ? codes[i] : least;
+        most = codes[i] > most ? codes[i] : most;
+    }
+    cr_assert(begin <= least && most < end);
+    cr_assert(begin >= walk->tensor->offset);
+    cr_assert_leq((uint64_t)end * 4, walk->tensor->storage->size);
+    if (walk->dense || n == 1 || n == walk->count) {
+        cr_assert_eq(begin, least);
+        cr_assert_eq(end, most + 1);
+    }
+    free(codes);
+}
+
+Test(tensor, a_cover_holds_its_elements)
+{
+    static int32_t numbers[STORAGE_BYTES / 4];
+    for (int i = 0; i < STORAGE_BYTES / 4; i++) {
+        numbers[i] = i;
+    }
+    struct memory_storage memory = memory_storage(numbers, sizeof numbers);
+    uint64_t state = 11;
+    for (int round = 0; round < 3000; round++) {
+        struct tp_tensor tensor = random_view(&state, &memory);
+        struct tp_walk walk;
+        tensor.dtype = TP_INT32;
+        if (tp_tensor_check(&tensor, NULL) != TP_OK) {
+            continue;
+        }
+        tp_walk_any_order(&tensor, &walk);
+        const uint64_t count = (uint64_t)walk.count;
+        const int64_t first = (int64_t)(noise(&state) % count);
+        const int64_t left = walk.count - first;
+        check_cover(&walk, first, 1 + (int64_t)(noise(&state) %
+                                                (uint64_t)left));
+        check_cover(&walk, first, 1);
+        check_cover(&walk, 0, walk.count);
+    }
+}
+
 Test(tensor, a_large_transposed_view_is_read_in_few_pieces)
 {
     static uint16_t numbers[STORAGE_BYTES / 2];
