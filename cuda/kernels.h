@@ -16,6 +16,7 @@ extern "C" {
 #include "stats/dims.h"
 #include "stats/judge.h"
 #include "stats/order.h"
+#include "stats/select.h"
 #include "stats/tally.h"
 #include "stats/values.h"
 
@@ -50,6 +51,23 @@ int tp_kernel_codes(const struct tp_kernel_place *place,
  * bits into totals[TP_SELECT_TOP]: tp_select_count_top. */
 int tp_kernel_top(const struct tp_kernel_place *place,
                   const struct tp_span *span, uint64_t *totals);
+
+/*
+ * The readings of a selection that follow the first, of codes of 32 or 64
+ * bits. For TP_SELECT_DIGIT, totals gain what tp_select_count and
+ * tp_select_flush add. For TP_SELECT_GATHER, totals[0] is the number of keys
+ * and totals[1] is the first of them, in any order: behind those there, and
+ * no more than TP_SELECT_SMALL in all, the others are dropped. So these totals
+ * are laid out as tp_select_tables.gathered is.
+ */
+struct tp_kernel_select {
+    const struct tp_select *select;     /* of the device ...              */
+    const struct tp_select *host;       /* and a copy of it on the host   */
+    struct tp_span span;
+    uint64_t *totals;                   /* TP_SELECT_ROOM of them         */
+};
+int tp_kernel_select(const struct tp_kernel_place *place,
+                     const struct tp_kernel_select *job);
 
 /* Histogram of the finite nonzero values of codes of 32 or 64 bits by
  * tp_bin_of into totals[TP_SUMMARY_BINS]: the bins of tp_values_add. */
