@@ -52,6 +52,23 @@ int tp_kernel_codes(const struct tp_kernel_place *place,
 int tp_kernel_top(const struct tp_kernel_place *place,
                   const struct tp_span *span, uint64_t *totals);
 
+/*
+ * The readings of a selection that follow the first, of codes of 32 or 64
+ * bits. For TP_SELECT_DIGIT, totals gain what tp_select_count and
+ * tp_select_flush add. For TP_SELECT_GATHER, totals[0] is the number of keys
+ * and totals[1] is the first of them, in any order: behind those there, and
+ * no more than TP_SELECT_SMALL in all, the others are dropped. So these totals
+ * are laid out as tp_select_tables.gathered is.
+ */
+struct tp_kernel_select {
+    const struct tp_select *select;     /* of the device ...              */
+    const struct tp_select *host;       /* and a copy of it on the host   */
+    struct tp_span span;
+    uint64_t *totals;                   /* TP_SELECT_ROOM of them         */
+};
+int tp_kernel_select(const struct tp_kernel_place *place,
+                     const struct tp_kernel_select *job);
+
 /* Histogram of the finite nonzero values of codes of 32 or 64 bits by
  * tp_bin_of into totals[TP_SUMMARY_BINS]: the bins of tp_values_add. */
 int tp_kernel_bins(const struct tp_kernel_place *place,
@@ -103,17 +120,6 @@ int tp_kernel_tally(const struct tp_kernel_place *place,
  * which kernels can write to: mostly that is little. */
 int tp_kernel_tally_move(const struct tp_kernel_place *place,
                          struct tp_tally *from, struct tp_tally *to);
-
-/* What tp_select_count and tp_select_flush add to totals[TP_SELECT_ROOM];
- * gathered keys come in any order. */
-struct tp_kernel_select {
-    const struct tp_select *select; /* of the device ...                  */
-    const struct tp_select *host;   /* and the same of the host           */
-    struct tp_span span;
-    uint64_t *totals;
-};
-int tp_kernel_select(const struct tp_kernel_place *place,
-                     const struct tp_kernel_select *job);
 
 /* Copies elements [first, first + n) of a strided view, counted in row-major
  * order of its shape, to to[0 .. n). */

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "stats/select_math.h"
+
 static uint64_t load32(const unsigned char *at, size_t i)
 {
     uint32_t code;
@@ -182,30 +184,14 @@ void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
     make_groups(select, found);
 }
 
-/* The group a key belongs to; select->groups if none. */
-INLINE unsigned group_of(const struct tp_select *select, int bits, uint64_t key)
-{
-    unsigned group = select->first_group[key >> (bits - 16)];
-    if (group-- == 0)
-        return select->groups;
-    uint64_t prefix = key >> (bits - select->known);
-    while (group < select->groups && select->prefix[group] < prefix)
-        group++;
-    if (group < select->groups && select->prefix[group] == prefix)
-        return group;
-    return select->groups;
-}
-
 INLINE void digit_loop(const struct tp_select *select, enum tp_order order,
                        int bits, const struct tp_span *span, uint32_t *count)
 {
-    const int shift = bits - select->known - select->digit;
-    const uint64_t mask = ((uint64_t)1 << select->digit) - 1;
     for (size_t i = 0; i < span->n; i++) {
         uint64_t key = load_key(order, bits, span->codes, i);
-        uint64_t group = group_of(select, bits, key);
+        unsigned group = tp_select_group(select, bits, key);
         if (group < select->groups)
-            count[(group << select->digit) + (key >> shift & mask)]++;
+            count[tp_select_counter(select, bits, group, key)]++;
     }
 }
 
@@ -216,7 +202,7 @@ static void gather_loop(const struct tp_select *select,
     uint64_t length = tables->gathered.length;
     for (size_t i = 0; i < span->n; i++) {
         uint64_t key = load_key(select->order, select->bits, span->codes, i);
-        if (group_of(select, select->bits, key) == select->groups)
+        if (tp_select_group(select, select->bits, key) == select->groups)
             continue;
         if (length < TP_SELECT_SMALL) /* else the file was written to */
             tables->gathered.key[length++] = key;
