@@ -18,6 +18,14 @@ echo "lost: $(cat err)"
 for folder in auto cuda lost; do
     diff -r cpu $folder && echo "$folder is cpu"
 done
+# Other blocks, casts and statistics by index.
+for folder in other_cpu other_cuda; do
+    run_tables "$emulated" $folder --device ${folder#other_} --dims all \
+        --block_axis 1 --mx_scale ceil --formats hif8,e4m3,mxfp4,nvfp4
+    echo "$folder: $(cat err)"
+done
+diff -r other_cpu other_cuda && echo "other_cuda is other_cpu"
+cmp -s cpu/tables other_cpu/tables && echo "nothing is other"
 unset TP_EMULATOR_SHOW
 "$emulated" list devices
 "$emulated" --tensor_dir in --output_dir none --device cuda \

@@ -85,13 +85,30 @@ real_traces()
     [ -d "$traces" ] || skip "no traces at $traces"
 }
 
-# device_input FOLDER: our training run, and files with tensors large enough for
-# a device.
+# large_tensor FILE WORD...: a tensor large enough for a device, see
+# tests/bench/make_pt.c.
+large_tensor()
+{
+    local tool=${TPROF%/*}/tests/bench/make_pt
+    [ -x "$tool" ] || skip "no $tool"
+    must "$tool" "$@"
+}
+
+# device_input FOLDER: our training run, small files of all kinds, and tensors
+# large enough for a device.
 device_input()
 {
     local dumps=${TP_SHARED:-$srcdir/../shared}/dumps
+    local run=20260115_100002_0001_iter001_attention_L1_forward_pre_FA
+    local part=rank00_sample000_group000_query
     some_logs "$1" 100
     must cp "$srcdir"/testdata/torch/good-*.pt "$1/"
+    must mkdir "$1/large"
+    large_tensor "$1/large/$run"_mxfp8_$part.pt 0.3 331 211 bfloat16
+    large_tensor "$1/large/$run"_hifp8_$part.pt 0.6 331 211 float32
+    large_tensor "$1/large/turned.pt" 0.6 331 211 float32 turned
+    large_tensor "$1/large/turned16.pt" 0.3 331 211 bfloat16 turned
+    large_tensor "$1/large/small.pt" 0.15 331 211 float8_e4m3fn
     if [ -d "$dumps" ]; then
         must cp -R "$dumps" "$1/dumps"
         must chmod -R u+w "$1/dumps"
