@@ -47,6 +47,32 @@ int tp_kernel_place_init(struct tp_kernel_place *place,
 int tp_kernel_codes(const struct tp_kernel_place *place,
                     const struct tp_span *span, uint64_t *totals);
 
+/*
+ * Lists of many small tensors at once, in one buffer: of each, the codes that
+ * occur, as entries that tp_codes_list_entries takes.
+ */
+struct tp_kernel_list {
+    uint64_t offset;     /* bytes from the buffer's begin                 */
+    uint32_t n;          /* codes, at most TP_SELECT_SMALL                */
+    uint32_t code_size;  /* 1 or 2                                        */
+    uint32_t length;     /* made: entries,                                */
+    uint32_t first;      /* from entries[first] on                        */
+};
+
+/*
+ * entries[0] becomes the number of those in use behind it: not more, for each
+ * tensor, than it has codes, nor, if these are of 8 bits, than 256. So that is
+ * the room needed, and one; less than 2^32. Tensors are in any order.
+ */
+struct tp_kernel_lists {
+    const void *codes;
+    struct tp_kernel_list *lists;       /* of the device                  */
+    uint32_t count;                     /* of tensors                     */
+    uint32_t *entries;
+};
+int tp_kernel_lists(const struct tp_kernel_place *place,
+                    const struct tp_kernel_lists *job);
+
 /* Histogram of the top TP_SELECT_TOP_BITS of the keys of codes of 32 or 64
  * bits into totals[TP_SELECT_TOP]: tp_select_count_top. */
 int tp_kernel_top(const struct tp_kernel_place *place,

@@ -239,6 +239,31 @@ void tp_codes_list(enum tp_dtype dtype, const uint64_t *totals,
     build_end(&builder);
 }
 
+static void add_entry(struct builder *builder, uint32_t entry)
+{
+    add_code(builder, entry >> 16, (uint64_t)(entry & 0xffff) + 1);
+}
+
+/* Key order: codes with a sign first, floating ones from the highest on. */
+void tp_codes_list_entries(enum tp_dtype dtype, const uint32_t *entries,
+                           size_t n, struct tp_code_list *list)
+{
+    struct builder builder;
+    build_begin(&builder, dtype, list);
+    const enum tp_order order = tp_order_of(dtype);
+    const size_t sign = (size_t)1 << (8 * builder.size - 1);
+    size_t above = 0; /* entries without a sign */
+    while (above < n &&
+           (order == TP_ORDER_UNSIGNED || entries[above] >> 16 < sign))
+        above++;
+    for (size_t i = above; i < n; i++)
+        add_entry(&builder,
+                  entries[order == TP_ORDER_FLOAT ? n - 1 - (i - above) : i]);
+    for (size_t i = 0; i < above; i++)
+        add_entry(&builder, entries[i]);
+    build_end(&builder);
+}
+
 /* Takes the lines [first, first + MARKS) in key order: for negative floating
  * codes, `flip`, that is from the highest code to the lowest. */
 static void take_lines(struct builder *builder, struct tp_code_tables *tables,

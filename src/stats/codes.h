@@ -79,6 +79,13 @@ void tp_codes_list(enum tp_dtype dtype, const uint64_t *totals,
 void tp_codes_list_flush(enum tp_dtype dtype, struct tp_code_tables *tables,
                          struct tp_code_list *list);
 
+/*
+ * The same list of n entries, ascending by code: each is a code that occurs,
+ * 1 to 65536 times: code << 16 | (times - 1).
+ */
+void tp_codes_list_entries(enum tp_dtype dtype, const uint32_t *entries,
+                           size_t n, struct tp_code_list *list);
+
 /* Every count times `repeat` (stride-0 axes). */
 void tp_code_list_repeat(struct tp_code_list *list, uint64_t repeat);
 

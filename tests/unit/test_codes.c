@@ -123,6 +123,49 @@ Test(codes, lists_are_the_sorted_values)
     free(totals);
 }
 
+/* Entries of the codes, by a table of every code; returns how many. */
+static size_t make_entries(const void *codes, size_t size, size_t n,
+                           uint32_t *entries)
+{
+    static uint32_t times[TP_CODES];
+    size_t length = 0;
+    memset(times, 0, sizeof times);
+    for (size_t i = 0; i < n; i++)
+        times[size == 1 ? ((const uint8_t *)codes)[i]
+                        : ((const uint16_t *)codes)[i]]++;
+    for (uint32_t code = 0; code < TP_CODES; code++)
+        if (times[code] > 0)
+            entries[length++] = code << 16 | (times[code] - 1);
+    return length;
+}
+
+static void assert_entries(enum tp_dtype dtype, const void *codes, size_t n)
+{
+    static uint32_t entries[TP_CODES];
+    struct tp_code_list list = empty_list();
+    size_t length =
+        make_entries(codes, tp_dtype_info(dtype)->size, n, entries);
+    tp_codes_list_entries(dtype, entries, length, &list);
+    assert_list(dtype, codes, n, &list);
+}
+
+Test(codes, lists_of_entries_are_the_sorted_values)
+{
+    static const size_t lengths[] = {0, 1, 2, 31, 4099, 65536};
+    static uint16_t codes[TP_CODES], equal[TP_CODES];
+    uint64_t seed = 5;
+    for (size_t i = 0; i < TP_CODES; i++) {
+        codes[i] = (uint16_t)(noise(&seed) >> 24);
+        equal[i] = 0x8181; /* 65536 times */
+    }
+    for (int d = 0; d < NARROW; d++) {
+        for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
+            assert_entries(narrow[d], codes, lengths[l]);
+            assert_entries(narrow[d], equal, lengths[l]);
+        }
+    }
+}
+
 Test(codes, specials_are_counted_apart)
 {
     static const uint16_t codes[] = {0x7f80, 0xff80, 0x7fc0, 0xffc1, 0x7f81,
