@@ -33,6 +33,12 @@ size_t cells_room(const tp_device_options &options)
     return options.range / 2 / sizeof(double);
 }
 
+/* As many as codes of 16 bits, or as there are of 8 bits; and their number. */
+size_t entries_room(const tp_device_options &options)
+{
+    return options.stage / 2 + size_t{TP_DEVICE_LISTS} * 256 + 1;
+}
+
 size_t scratch_room(const tp_device_options &options)
 {
     /* codes have 4 bytes at least; each call's last block may be short */
@@ -70,6 +76,8 @@ int provide(tp_device_session *session, void **there, void **here,
     session->used -= bytes;
     cudaFree(*there);
     *there = nullptr;
+    if (here)
+        *here = nullptr;
     return status;
 }
 
@@ -164,6 +172,9 @@ void close_lane(Lane *lane)
     give_back(&lane->cells);
     for (Pair<Tally> &tally : lane->tallies)
         give_back(&tally);
+    give_back(&lane->batch);
+    give_back(&lane->lists);
+    give_back(&lane->entries);
     memset(lane, 0, sizeof *lane);
 }
 
@@ -288,6 +299,25 @@ bool tp_device_tallies(const tp_device_lane *at, size_t count)
             return false;
     }
     return true;
+}
+
+void *tp_device_batch(const tp_device_lane *at)
+{
+    tp_device_session *session = at->session;
+    Lane *lane = lane_of(at);
+    if (is_lost(at) ||
+        cudaSetDevice(session->options.index) != cudaSuccess)
+        return nullptr;
+    const bool all =
+        (lane->batch.here ||
+         provide(session, &lane->batch, session->options.stage) ==
+             cudaSuccess) &&
+        (lane->lists.here ||
+         provide(session, &lane->lists, TP_DEVICE_LISTS) == cudaSuccess) &&
+        (lane->entries.here ||
+         provide(session, &lane->entries, entries_room(session->options)) ==
+             cudaSuccess);
+    return all ? lane->batch.here : nullptr;
 }
 
 /* --- stages --------------------------------------------------------------- */

@@ -159,6 +159,29 @@ bool tp_device_dims(const struct tp_device_lane *lane,
 bool tp_device_dims_fit(const struct tp_device_lane *lane,
                         const struct tp_device_matrix *dims, size_t stage_rows);
 
+/* --- small tensors -------------------------------------------------------- */
+
+/* Apart from stages and what is counted of them; it waits. */
+
+enum { TP_DEVICE_LISTS = 256 };
+
+/* One of many tensors of at most TP_SELECT_SMALL codes of 8 or 16 bits. */
+struct tp_device_list {
+    const void *codes;       /* in the batch, aligned to 16 bytes          */
+    uint32_t n, code_size;
+    const uint32_t *entries; /* out: for tp_codes_list_entries, borrowed
+                                until the next tp_device_lists             */
+    size_t length;           /* out                                        */
+};
+
+/* A buffer of `stage` bytes for their codes; NULL where there is no memory for
+ * it, which is no failure. */
+void *tp_device_batch(const struct tp_device_lane *lane);
+
+/* Counts the codes of at most TP_DEVICE_LISTS tensors in one launch. */
+bool tp_device_lists(const struct tp_device_lane *lane,
+                     struct tp_device_list *lists, size_t count);
+
 /* --- what comes back ------------------------------------------------------ */
 
 /* Waits until all is counted. */

@@ -250,6 +250,61 @@ bool tp_device_dims(const tp_device_lane *at, const tp_device_matrix *dims)
            check(at->session, tp_kernel_dims(&lane->place, &job));
 }
 
+/* --- small tensors -------------------------------------------------------- */
+
+namespace {
+
+/* Describes the tensors; returns how many bytes of the batch they take. */
+size_t describe(const Lane *lane, const struct tp_device_list *lists,
+                size_t count)
+{
+    size_t end = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t offset = static_cast<size_t>(
+            static_cast<const unsigned char *>(lists[i].codes) -
+            lane->batch.here);
+        const size_t bytes = size_t{lists[i].n} * lists[i].code_size;
+        lane->lists.here[i] = {offset, lists[i].n, lists[i].code_size, 0, 0};
+        end = offset + bytes > end ? offset + bytes : end;
+    }
+    return end;
+}
+
+bool wait(const tp_device_lane *at)
+{
+    return check(at->session,
+                 cudaStreamSynchronize(lane_of(at)->place.stream));
+}
+
+}
+
+bool tp_device_lists(const tp_device_lane *at, struct tp_device_list *lists,
+                     size_t count)
+{
+    Lane *lane = lane_of(at);
+    const size_t bytes = describe(lane, lists, count);
+    const size_t size = count * sizeof *lane->lists.here;
+    uint32_t *entries = lane->entries.here;
+    struct tp_kernel_lists job = {};
+    job.codes = lane->batch.there;
+    job.lists = lane->lists.there;
+    job.count = static_cast<uint32_t>(count);
+    job.entries = lane->entries.there;
+    if (is_lost(at) || !send(at, lane->batch.there, lane->batch.here, bytes) ||
+        !send(at, lane->lists.there, lane->lists.here, size) ||
+        !check(at->session, tp_kernel_lists(&lane->place, &job)) ||
+        !fetch(at, lane->lists.here, lane->lists.there, size) ||
+        !fetch(at, entries, job.entries, sizeof *entries) || !wait(at) ||
+        !fetch(at, entries, job.entries, (1 + *entries) * sizeof *entries) ||
+        !wait(at))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        lists[i].entries = entries + lane->lists.here[i].first;
+        lists[i].length = lane->lists.here[i].length;
+    }
+    return true;
+}
+
 /* --- what comes back ------------------------------------------------------ */
 
 namespace {

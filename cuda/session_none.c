@@ -113,6 +113,19 @@ bool tp_device_dims_fit(const struct tp_device_lane *lane,
     return false;
 }
 
+void *tp_device_batch(const struct tp_device_lane *lane)
+{
+    (void)lane;
+    return NULL;
+}
+
+bool tp_device_lists(const struct tp_device_lane *lane,
+                     struct tp_device_list *lists, size_t count)
+{
+    (void)lane, (void)lists, (void)count;
+    return false;
+}
+
 bool tp_device_end(const struct tp_device_lane *lane)
 {
     (void)lane;

@@ -69,6 +69,9 @@ struct Lane {
     Pair<double> cells;        /* of columns, then of rows                  */
     unsigned char *scratch;
     Pair<Tally> tallies[TALLIES];
+    Pair<unsigned char> batch; /* of small tensors: codes, lists, entries   */
+    Pair<struct tp_kernel_list> lists;
+    Pair<uint32_t> entries;
     unsigned what;
     uint64_t tallied;          /* a bit for each                            */
     size_t totals;             /* in use                                    */
@@ -115,7 +118,8 @@ int provide(tp_device_session *session, Pair<T> *pair, size_t count)
 }
 
 /* Room of a lane: values for the moments of a range, doubles for cells, bytes
- * of scratch for a stage. */
+ * of scratch for a stage, entries for a batch. */
+size_t entries_room(const tp_device_options &options);
 size_t calls_room(const tp_device_options &options);
 size_t cells_room(const tp_device_options &options);
 size_t scratch_room(const tp_device_options &options);

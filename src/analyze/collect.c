@@ -203,6 +203,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         .errors = worker->quant.errors,
         .dims = c->options->dims == TP_DIMS_NONE ? NULL : &worker->dims,
         .dims_keep = dims_keep(c, worker),
+        .ahead = true,
     };
     row.file = path;
     if (tp_scan(c->scanner, tensor, &request, &worker->scan, &err) != TP_OK) {
@@ -238,9 +239,13 @@ static void read_open_file(struct collector *c, struct file_result *result,
     result->rows = calloc(file->tensor_count, sizeof *result->rows);
     if (!result->rows && file->tensor_count > 0)
         set_fatal(c);
-    for (size_t i = 0; result->rows && i < file->tensor_count; i++) {
+    const size_t count = file->tensor_count;
+    for (size_t i = 0, ahead = 0; result->rows && i < count; i++) {
         if (c->options->stop && *c->options->stop)
             return;
+        if (i == ahead)
+            ahead += tp_scan_ahead(c->scanner, file->tensors + i, count - i,
+                                   number);
         scan_tensor(c, result, path, &file->tensors[i], number);
     }
 }

@@ -53,6 +53,7 @@ void tp_scanner_free(struct tp_scanner *scanner)
         }
         free(worker->ranker[0]);
         free(worker->ranker[1]);
+        free(worker->ahead);
     }
     free(scanner);
 }
@@ -176,10 +177,11 @@ static struct tp_code_list list_in(struct lists *lists)
 
 /* --- the kinds of tensors ---------------------------------------------- */
 
-/* At most SMALL_CODES values, in memory. */
-static enum tp_status small_codes(struct scan *scan, struct worker *worker)
+/* At most SMALL_CODES values, in memory; and their codes, if a device has
+ * counted them. */
+static enum tp_status small_codes(struct scan *scan, struct worker *worker,
+                                  const struct tp_device_list *counted)
 {
-    const unsigned char *codes = worker->piece;
     struct tp_code_list list = list_in(worker->lists);
     struct gather gather = {.worker = worker};
     if (scan->casts.works & WORK_TALLY) {
@@ -187,17 +189,22 @@ static enum tp_status small_codes(struct scan *scan, struct worker *worker)
         if (status != TP_OK)
             return status;
         scan->work = WORK_TALLY;
-        tp_scan_count_blocks(scan, codes, 0, scan->walk.count, &gather);
+        tp_scan_count_blocks(scan, scan->small, 0, scan->walk.count, &gather);
     }
-    tp_scan_count_codes(scan, worker, codes, (size_t)scan->codes);
-    tp_codes_list_flush(scan->real, &worker->tables->codes, &list);
+    if (counted) {
+        tp_codes_list_entries(scan->real, counted->entries, counted->length,
+                              &list);
+    } else {
+        tp_scan_count_codes(scan, worker, scan->small, (size_t)scan->codes);
+        tp_codes_list_flush(scan->real, &worker->tables->codes, &list);
+    }
     finish_list(scan, &list);
     return TP_OK;
 }
 
 static void small_values(struct scan *scan, struct worker *worker)
 {
-    struct tp_span span = {scan->real, worker->piece, (size_t)scan->codes};
+    struct tp_span span = {scan->real, scan->small, (size_t)scan->codes};
     struct tp_ranks ranks;
     double ordered[TP_RANKS] = {0};
     tp_values_add(&span, &scan->judge, &scan->values, worker->bins);
@@ -219,15 +226,16 @@ static enum tp_status small_blocks(struct scan *scan, struct worker *worker)
         if (status != TP_OK)
             return status;
         scan->work = WORK_BLOCKS;
-        tp_scan_count_blocks(scan, worker->piece, 0, scan->walk.count, &gather);
+        tp_scan_count_blocks(scan, scan->small, 0, scan->walk.count, &gather);
         scan->blocks = gather.blocks;
         finish_blocks(scan);
     }
-    return tp_scan_casts_direct(scan, worker->piece);
+    return tp_scan_casts_direct(scan, scan->small);
 }
 
 /* At most SMALL_CODES values: read once, then everything in memory. */
-static enum tp_status scan_small(struct scan *scan, bool crc)
+static enum tp_status scan_small(struct scan *scan, bool crc,
+                                 const struct tp_device_list *counted)
 {
     struct worker *worker = &scan->scanner->workers[scan->worker];
     size_t elements = (size_t)scan->walk.count;
@@ -238,13 +246,15 @@ static enum tp_status scan_small(struct scan *scan, bool crc)
         return status;
     if (!tp_scan_provide(&worker->lists, sizeof *worker->lists))
         return tp_fail_memory(scan->err);
-    status = tp_walk_read(&scan->walk, 0, elements, worker->piece, worker->walk,
-                          scan->err);
+    scan->small = counted ? counted->codes : worker->piece;
+    if (!counted)
+        status = tp_walk_read(&scan->walk, 0, elements, worker->piece,
+                              worker->walk, scan->err);
     if (status == TP_OK && crc)
         status = judge_crc(
-            scan, libdeflate_crc32(0, worker->piece, elements * scan->size));
+            scan, libdeflate_crc32(0, scan->small, elements * scan->size));
     if (status == TP_OK && narrow)
-        status = small_codes(scan, worker);
+        status = small_codes(scan, worker, counted);
     else if (status == TP_OK)
         small_values(scan, worker);
     return status == TP_OK ? small_blocks(scan, worker) : status;
@@ -416,6 +426,9 @@ enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
             result->quantile[i] = NAN;
         return request->dims ? tp_scan_dims(&scan, request, NULL) : TP_OK;
     }
+    struct worker *worker = &scanner->workers[request->worker];
+    const struct tp_device_list *counted =
+        request->ahead ? tp_scan_take_ahead(worker, tensor) : NULL;
     bool crc = must_check(tensor->storage);
     bool crc_apart = crc && !covers_storage(&scan);
     enum tp_status status = TP_OK;
@@ -423,14 +436,11 @@ enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
         status = check_storage(&scan);
     pthread_mutex_init(&scan.lock, NULL);
     if (status == TP_OK && scan.codes <= SMALL_CODES)
-        status = scan_small(&scan, crc && !crc_apart);
+        status = scan_small(&scan, crc && !crc_apart, counted);
     else if (status == TP_OK)
         status = scan_large(&scan, crc && !crc_apart);
     if (status == TP_OK && request->dims)
-        status = tp_scan_dims(&scan, request,
-                              scan.codes <= SMALL_CODES
-                                  ? scanner->workers[scan.worker].piece
-                                  : NULL);
+        status = tp_scan_dims(&scan, request, scan.small);
     pthread_mutex_destroy(&scan.lock);
     tp_scan_casts_clear(&scan);
     result->summary.counts.numel = (uint64_t)tensor->numel;

@@ -3,6 +3,8 @@
 #define TP_ANALYZE_SCAN_H
 
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "analyze/dims.h"
 #include "base/error.h"
@@ -68,7 +70,19 @@ struct tp_scan_request {
                                           spec does not apply to the dtype    */
     struct tp_dims_room *dims; /* out: statistics by index; NULL: none     */
     size_t dims_keep;     /* indices to keep of an axis, up to TP_DIM_KEPT */
+    bool ahead; /* tp_scan_ahead may have the tensor                      */
 };
+
+/*
+ * Has the device, if there is one, count the codes of the next small tensors
+ * at once: of the first of `count` tensors of one file as many as it takes.
+ * Returns how many these are (small or not, at least one); they are then
+ * scanned with request.ahead in this order by the same worker, which calls
+ * this again for the next ones. What cannot be read is left to tp_scan.
+ */
+size_t tp_scan_ahead(struct tp_scanner *scanner,
+                     const struct tp_tensor *tensors, size_t count,
+                     unsigned worker);
 
 /* Casts of one scan, so that a sweep over scales fits. */
 enum { TP_SCAN_SPECS = 64 };

@@ -20,7 +20,7 @@
 /*
  * What the files of the scan share: scan.c (the kinds of tensors, results),
  * scan_read.c (one reading, in parallel), scan_device.c (ranges that a device
- * counts), scan_blocks.c (block formats), scan_quant.c (casts), scan_dims.c
+ * counts), scan_ahead.c (small tensors that it counts), scan_blocks.c (block formats), scan_quant.c (casts), scan_dims.c
  * (statistics by index).
  *
  * A scan is one or more readings of the tensor in storage order. A reading is
@@ -66,6 +66,13 @@ struct lists {
     uint64_t scratch[TP_CODES]; /* for tallies                           */
 };
 
+/* Small tensors whose codes a device has counted. */
+struct ahead {
+    size_t count, next;
+    const struct tp_tensor *tensor[TP_DEVICE_LISTS];
+    struct tp_device_list list[TP_DEVICE_LISTS];
+};
+
 /* Scratch of one worker. Pointers are NULL until first needed. */
 struct worker {
     unsigned char *piece; /* PIECE_BYTES + EARLY_BYTES                    */
@@ -79,6 +86,7 @@ struct worker {
     struct tp_tally *tally[TP_SCAN_SPECS];
     struct tp_tally_plan *tally_plan[TP_SCAN_SPECS];
     struct tp_dim_ranker *ranker[2]; /* not used by tasks inside a scan    */
+    struct ahead *ahead;
 };
 
 struct tp_scanner {
@@ -160,6 +168,7 @@ struct scan {
     int64_t block;         /* at a multiple of this, any of them begins   */
     struct casts casts;
     const struct tp_block_plan *plan; /* of the calling worker              */
+    const unsigned char *small; /* all of a small tensor, in memory         */
 
     /* of the reading under way */
     unsigned work;
@@ -273,6 +282,12 @@ const unsigned char *tp_scan_send(const struct scan *scan,
 void tp_scan_blocks_there(const struct scan *scan,
                           const struct tp_device_rows *rows,
                           struct scan_lane *lane);
+
+/* --- scan_ahead.c --------------------------------------------------------- */
+
+/* What tp_scan_ahead has of the tensor, once; or NULL. */
+const struct tp_device_list *tp_scan_take_ahead(struct worker *worker,
+                                                const struct tp_tensor *tensor);
 
 /* --- scan_blocks.c ------------------------------------------------------ */
 

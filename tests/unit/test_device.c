@@ -348,3 +348,94 @@ Test(device, absent_devices_are_explained)
     cr_assert_null(tp_device_open(&options, reason));
     cr_assert(strstr(reason, "7"), "%s", reason);
 }
+
+/* --- small tensors -------------------------------------------------------- */
+
+enum { SMALLS = 400 };
+
+/* Some of each kind; every seventh is not small, every 50th cannot be read. */
+static void make_small(size_t i, struct memory *memory,
+                       struct tp_tensor *tensor)
+{
+    static const enum tp_dtype dtypes[] = {
+        TP_BFLOAT16, TP_FLOAT16,   TP_FLOAT8_E4M3FN, TP_BOOL,
+        TP_INT8,     TP_COMPLEX32, TP_FLOAT8_E8M0FNU, TP_FLOAT32,
+        TP_UINT16,   TP_INT64};
+    static const enum view views[] = {WHOLE, TURNED, SLICED, SPREAD, SPARSE};
+    const int64_t rows = i % 7 == 0 ? 200 : 1 + (int64_t)(i % 5);
+    const struct question q = {.dtype = dtypes[i % 10],
+                               .ndim = 2,
+                               .shape = {rows, 1 + (int64_t)(i * 37 % 401)},
+                               .view = views[i % 5]};
+    *memory = memory_of(&q, i + 1);
+    if (i % 50 == 49)
+        memory->damaged = 1;
+    *tensor = memory_tensor(memory, q.dtype, q.ndim, q.shape, q.view);
+}
+
+struct smalls {
+    struct memory memory[SMALLS];
+    struct tp_tensor tensor[SMALLS];
+    struct answer answer[SMALLS];
+    enum tp_status status[SMALLS];
+};
+
+static void scan_smalls(struct smalls *all, struct tp_device_session *device)
+{
+    struct tp_pool *pool;
+    struct tp_scanner *scanner;
+    struct tp_error err = {.code = TP_OK};
+    cr_assert_eq(tp_pool_new(1, &pool, &err), TP_OK);
+    cr_assert_eq(tp_scanner_new(pool, &scanner, &err), TP_OK);
+    tp_scanner_use(scanner, device);
+    for (size_t i = 0, ahead = 0; i < SMALLS; i++) {
+        struct tp_quant_spec spec = {.number = tp_number_by_id("mxfp8_e4m3")};
+        struct tp_scan_request request = {.target = tp_number_by_id("hif8"),
+                                          .scale_rule = "floor",
+                                          .specs = &spec,
+                                          .spec_count = 1,
+                                          .dims_keep = 4,
+                                          .ahead = true};
+        if (i == ahead)
+            ahead +=
+                tp_scan_ahead(scanner, all->tensor + i, SMALLS - i, 0);
+        cr_assert_gt(ahead, i);
+        all->status[i] = scan_into(scanner, &all->tensor[i], &request,
+                                   &all->answer[i], &err);
+    }
+    tp_scanner_free(scanner);
+    tp_pool_free(pool);
+}
+
+static struct smalls small_here, small_there;
+
+Test(device, small_tensors_are_counted_together)
+{
+    char reason[TP_DEVICE_REASON_MAX];
+    for (size_t i = 0; i < SMALLS; i++) {
+        make_small(i, &small_here.memory[i], &small_here.tensor[i]);
+        make_small(i, &small_there.memory[i], &small_there.tensor[i]);
+    }
+    tp_emulator_begin(&tp_emulator_default);
+    struct tp_device_session *device = open_device(1, 0, reason);
+    cr_assert_not_null(device, "%s", reason);
+    scan_smalls(&small_here, NULL);
+    cr_assert_eq(tp_emulator_launches(), 0);
+    scan_smalls(&small_there, device);
+    cr_assert_str_eq(tp_device_failure(device), "");
+    cr_assert_eq(tp_emulator_launches_of("kernel_lists.cu"), 2);
+    for (size_t i = 0; i < SMALLS; i++) {
+        const bool damaged = small_here.memory[i].damaged != 0;
+        cr_assert_eq(small_here.status[i], damaged ? TP_E_DAMAGED : TP_OK);
+        cr_assert_eq(small_there.status[i], small_here.status[i]);
+        if (!damaged)
+            assert_same_answer(&small_here.answer[i], &small_there.answer[i],
+                               "small", i);
+        tp_dims_clear(&small_here.answer[i].dims);
+        tp_dims_clear(&small_there.answer[i].dims);
+        free(small_here.memory[i].bytes);
+        free(small_there.memory[i].bytes);
+    }
+    tp_device_close(device);
+    cr_assert_eq(tp_emulator_leaks(), 0);
+}
