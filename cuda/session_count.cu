@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cuda/session_state.h"
+#include "cuda/session_state.cuh"
 
 #include <cstring>
 

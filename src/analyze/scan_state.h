@@ -20,8 +20,8 @@
 /*
  * What the files of the scan share: scan.c (the kinds of tensors, results),
  * scan_read.c (one reading, in parallel), scan_device.c (ranges that a device
- * counts), scan_ahead.c (small tensors that it counts), scan_blocks.c (block formats), scan_quant.c (casts), scan_dims.c
- * (statistics by index).
+ * counts), scan_ahead.c (small tensors that it counts), scan_blocks.c (block
+ * formats), scan_quant.c (casts), scan_dims.c (statistics by index).
  *
  * A scan is one or more readings of the tensor in storage order. A reading is
  * a loop over ranges on the pool, a range a loop over pieces that stay in the

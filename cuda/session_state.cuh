@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TP_CUDA_SESSION_STATE_H
-#define TP_CUDA_SESSION_STATE_H
+#ifndef TP_CUDA_SESSION_STATE_CUH
+#define TP_CUDA_SESSION_STATE_CUH
 
 #include "cuda/session.h"
 
