@@ -2,6 +2,7 @@
 #ifndef TP_UNIT_CUDA_EMULATOR_H
 #define TP_UNIT_CUDA_EMULATOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,7 +18,9 @@
  * thread; they take turns.
  *
  * It shows that kernels count right, not how devices round, reorder stores or
- * how fast they are.
+ * how fast they are. So where there is CUDA the same tests are also linked with
+ * the real one, and tests/unit/real_device.cpp in place of the emulator:
+ * TP_REAL_DEVICE is then defined for those in C++.
  */
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +46,10 @@ extern const struct tp_emulator tp_emulator_default;
  */
 void tp_emulator_begin(const struct tp_emulator *options);
 
+/* False of a real device: the functions that follow then know nothing and
+ * return 0. The begin has skipped the test if there is none. */
+bool tp_emulator_present(void);
+
 /* Calls that may fail, since the begin: what fail_call counts. */
 uint64_t tp_emulator_calls(void);
 
@@ -60,6 +67,9 @@ size_t tp_emulator_peak(void);
 #ifdef __cplusplus
 }
 
+#ifdef TP_REAL_DEVICE
+#include <cuda_runtime.h>
+#else
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -394,5 +404,6 @@ void tp_emulate(const tp_emulated_launch &launch, void (*kernel)(P...),
         tp_emulated_launch{grid, block, shared, stream, __FILE__}, kernel, \
         __VA_ARGS__)
 
+#endif
 #endif
 #endif

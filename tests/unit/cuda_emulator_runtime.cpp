@@ -164,6 +164,11 @@ void tp_emulator_begin(const struct tp_emulator *options)
     s.options = *options;
 }
 
+bool tp_emulator_present(void)
+{
+    return true;
+}
+
 uint64_t tp_emulator_calls(void)
 {
     hold held(lock);

@@ -55,7 +55,8 @@ void compare(struct bench *bench, struct tp_tensor *tensor,
                  "%s: %s", what, err.message);
     bench->launches = tp_emulator_launches() - before;
     bench->scans++;
-    cr_assert_gt(bench->launches, 0, "%s: the device did nothing", what);
+    cr_assert(bench->launches > 0 || !tp_emulator_present(),
+              "%s: the device did nothing", what);
     assert_same_answer(&here, &there, what, bench->scans);
 }
 

@@ -20,10 +20,13 @@
 
 namespace {
 
+uint64_t shared_limit;
+
 void begin(uint64_t shared = 227 << 10)
 {
     tp_emulator options = tp_emulator_default;
     options.shared = shared;
+    shared_limit = shared;
     tp_emulator_begin(&options);
 }
 
@@ -31,6 +34,8 @@ tp_kernel_place place()
 {
     tp_kernel_place made;
     cr_assert_eq(tp_kernel_place_init(&made, nullptr), 0);
+    if (made.shared > shared_limit)
+        made.shared = shared_limit;
     return made;
 }
 
