@@ -100,6 +100,9 @@ static const struct question questions[] = {
     {TP_BFLOAT16, 2, {3, 100003}, "hif8", 0, SPREAD, true, false},
     {TP_FLOAT32, 3, {2, 250, 320}, "mxfp8_e4m3", 0, SPREAD, true, false},
     {TP_FLOAT64, 2, {5, 70001}, NULL, 0, SPREAD, false, false},
+    /* no code of these is zero */
+    {TP_FLOAT8_E8M0FNU, 2, {301, 127}, "nvfp4", 0, WHOLE, true, false},
+    {TP_FLOAT8_E8M0FNU, 2, {127, 301}, "mxfp4", 1, WHOLE, true, false},
 };
 enum { QUESTIONS = sizeof questions / sizeof questions[0] };
 
