@@ -228,6 +228,14 @@ T atomicSub(T *at, T value)
     return old;
 }
 
+/* The larger of both halves. */
+inline unsigned __vmaxu2(unsigned a, unsigned b)
+{
+    const unsigned low = (a & 0xffff) > (b & 0xffff) ? a : b;
+    const unsigned high = a >> 16 > b >> 16 ? a : b;
+    return (high & 0xffff0000u) | (low & 0xffff);
+}
+
 inline int __popc(unsigned x)
 {
     return __builtin_popcount(x);
