@@ -147,8 +147,10 @@ static void assert_used(const struct question *q, size_t number)
     const bool narrow = info->size / info->parts <= 2;
     if (!tp_emulator_present())
         return;
-    cr_assert_eq(tp_emulator_launches_of("kernel_codes.cu") > 0, !q->host,
-                 "question %zu", number);
+    cr_assert_eq(tp_emulator_launches_of("kernel_codes.cu") +
+                         tp_emulator_launches_of("kernel_codes16.cu") >
+                     0,
+                 !q->host, "question %zu", number);
     cr_assert_eq(tp_emulator_launches_of("kernel_blocks.cu") > 0,
                  q->target && strcmp(q->target, "hif8") && !q->host,
                  "question %zu", number);
