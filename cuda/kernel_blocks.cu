@@ -197,10 +197,11 @@ __global__ void __launch_bounds__(THREADS) count_columns(job_t job)
         const CODE *at = codes + row * job.per_row + block % job.per_row;
         CODE code[BLOCK], largest = 0;
         TP_UNROLL
-        for (int i = 0; i < BLOCK; i++) {
-            code[i] = i < height ? at[i * job.per_row] : CODE{0};
+        for (int i = 0; i < BLOCK; i++, at += job.per_row)
+            code[i] = i < height ? *at : CODE{0};
+        TP_UNROLL
+        for (int i = 0; i < BLOCK; i++)
             largest = larger(largest, code[i], infinity);
-        }
         const limits<CODE> limit = limits_of(job.plan, largest);
         bool over = false;
         TP_UNROLL
@@ -399,12 +400,11 @@ __global__ void __launch_bounds__(THREADS) count_column_pairs(job_t job)
                            i % across * (TWO ? 2 : 1);
         uint32_t pair[BLOCK], most = 0;
         TP_UNROLL
-        for (int k = 0; k < BLOCK; k++) {
-            pair[k] = k < height ? load_column(job.plan,
-                                               at + k * job.per_row, TWO)
-                                 : 0;
+        for (int k = 0; k < BLOCK; k++, at += job.per_row)
+            pair[k] = k < height ? load_column(job.plan, at, TWO) : 0;
+        TP_UNROLL
+        for (int k = 0; k < BLOCK; k++)
             most = larger_pair(most, pair[k], infinity);
-        }
         const pair_limits limit =
             pair_limits_of(job.plan, most & 0xffff, most >> 16);
         pair_tally found = {};
