@@ -4,8 +4,8 @@
  *
  * A change is *firm* when its series has points enough and does not merely
  * drift, or when there is a NaN or Inf that was not there before. A firm change
- * with another one on its rank in the same iteration, or the next, begins an
- * incident. Its origin is the first change of that iteration in the data's
+ * with another one on its rank in the same iteration, or up to the next after
+ * it shows, begins an incident. Its origin is the first change of that iteration in the data's
  * flow, a weak one too: what follows bears it out. Whatever changes in the same
  * run until --alert_window iterations pass without a further one is a
  * consequence, if there is a way for it (may_follow); where there is none,
@@ -290,12 +290,22 @@ static enum tp_status spread(struct tp_monitor *monitor, size_t number,
 
 /* --- incidents ----------------------------------------------- */
 
+/* Iterations that a change takes to get beyond its limit. */
+static int64_t until_shown(const struct tp_monitor *monitor, size_t alarm)
+{
+    const struct tp_alarm *its = &monitor->alarms[alarm];
+    const struct tp_run_series *series = tp_alarm_series(monitor, alarm);
+    int64_t shown = tp_series_at(&monitor->series, series)[its->shown];
+    return shown > its->iteration ? shown - its->iteration : 0;
+}
+
 /* Which alarms begin an incident, in the order in which this is asked. */
 static bool begins_firmly(const struct tp_monitor *monitor, size_t alarm)
 {
     return is_firm(monitor, alarm) &&
            (monitor->alarms[alarm].nonfinite ||
-            count_followers(monitor, alarm, 1, 1) > 0);
+            count_followers(monitor, alarm, until_shown(monitor, alarm) + 1,
+                            1) > 0);
 }
 
 static bool begins_weakly(const struct tp_monitor *monitor, size_t alarm)

@@ -283,7 +283,10 @@ static const char *evidence_of(const struct story *s, const struct tp_row *row)
 {
     struct tp_text text = {0};
     add_change(s, row, &text);
-    if (s->alarm->iteration - s->alarm->after > 1 && s->alarm->point > 0)
+    if (s->alarm->until > s->alarm->iteration)
+        tp_text_add(&text, "; began after iteration %" PRId64 ", by %" PRId64,
+                    s->alarm->after, s->alarm->until);
+    else if (s->alarm->iteration - s->alarm->after > 1 && s->alarm->point > 0)
         tp_text_add(&text, "; began after iteration %" PRId64, s->alarm->after);
     add_old_infinities(s, &text);
     add_ranks(s, &text);
