@@ -44,7 +44,7 @@ static bool is_change(const struct tp_series_set *set,
         (metric == tp_series_metric_by_name("nan+inf") &&
          !(baseline->center > 0)))
         return false;
-    double value = tp_series_values(set, series, metric)[baseline->first];
+    double value = tp_series_values(set, series, metric)[baseline->shown];
     return !(tp_series_metrics[metric].only_more && value < baseline->center);
 }
 
@@ -307,8 +307,7 @@ bool tp_alarm_of_tensor(const struct tp_monitor *monitor, size_t alarm)
 }
 
 size_t tp_series_point_at(const struct tp_series_set *set,
-                          const struct tp_run_series *series,
-                          int64_t iteration)
+                          const struct tp_run_series *series, int64_t iteration)
 {
     const int64_t *at = tp_series_at(set, series);
     size_t low = 0, high = series->count;
@@ -352,8 +351,8 @@ bool tp_alarm_moved(const struct tp_monitor *monitor,
     bool log = tp_series_metrics[alarm->metric].scale == TP_BASELINE_LOG;
     double own = log ? log2(worst / alarm->center) : worst - alarm->center;
     size_t i = tp_series_point_at(set, peer, alarm->iteration);
-    size_t k = tp_series_point_at(set, peer,
-                                  tp_series_at(set, its)[alarm->shown]);
+    size_t k =
+        tp_series_point_at(set, peer, tp_series_at(set, its)[alarm->shown]);
     if (alarm->nonfinite || !isfinite(own) || i == 0)
         return false;
     for (size_t end = k + 2; k < peer->count && k < end; k++) {

@@ -7,8 +7,8 @@
  * nearest of those that no sharper one speaks for. Of several that are equally
  * sharp, the median one is it.
  *
- * Before that, the sums over a layer's gradients speak for these. The ratio of a
- * layer's norm to the next one's is free of what both have in common, so it
+ * Before that, the sums over a layer's gradients speak for these. The ratio of
+ * a layer's norm to the next one's is free of what both have in common, so it
  * may show a growth early and firmly that in the tensor itself is a vague
  * drift. After it, the same is done with one tensor on several ranks, but only
  * where each has the other's iteration in its span: one rank may lead the
@@ -50,9 +50,9 @@ static int compare_flows(const struct member *a, const struct member *b)
     int result = tp_series_compare_runs(a->series, b->series);
     if (!result)
         result = order(a->series->label.rank, b->series->label.rank);
-    return result ? result
-                  : strcmp(a->series->label.operation,
-                           b->series->label.operation);
+    return result
+               ? result
+               : strcmp(a->series->label.operation, b->series->label.operation);
 }
 
 static int compare_numbers(const struct member *a, const struct member *b)
@@ -164,23 +164,21 @@ static int64_t nearest(const int64_t *iterations, size_t count, int64_t to)
         else
             high = middle;
     }
-    if (low == count || (low > 0 && to - iterations[low - 1] <=
-                                        iterations[low] - to))
+    if (low == count ||
+        (low > 0 && to - iterations[low - 1] <= iterations[low] - to))
         low--;
     return iterations[low];
 }
 
 /* Members sorted by flow and span. */
-static void align_flows(const struct tp_series_set *set,
-                        struct member *members, size_t count,
-                        int64_t *iterations)
+static void align_flows(const struct tp_series_set *set, struct member *members,
+                        size_t count, int64_t *iterations)
 {
     for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && compare_flows(&members[first],
-                                                           &members[end]) == 0;)
+        for (end = first + 1;
+             end < count && compare_flows(&members[first], &members[end]) == 0;)
             end++;
-        size_t leaders =
-            find_leaders(members + first, end - first, iterations);
+        size_t leaders = find_leaders(members + first, end - first, iterations);
         for (size_t i = first; i < end; i++)
             move(set, &members[i],
                  nearest(iterations, leaders, members[i].alarm->iteration));
@@ -224,8 +222,7 @@ static bool speaks_for(const struct tp_series_set *set,
         sum->alarm->iteration > tensor->alarm->until ||
         (!is_drift(tensor) && width_of(sum) >= width_of(tensor)))
         return false;
-    int64_t shown =
-        tp_series_at(set, tensor->series)[tensor->alarm->shown];
+    int64_t shown = tp_series_at(set, tensor->series)[tensor->alarm->shown];
     double own = change_at(set, tensor, shown),
            its = change_at(set, sum, shown);
     return isfinite(own) && (own < 0 ? -its : its) >= 0.5 * fabs(own);

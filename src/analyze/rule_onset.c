@@ -81,6 +81,20 @@ static void add_deviation(const struct story *s, struct tp_text *text)
         tp_text_add(text, ", later by %.3g", alarm->worst);
 }
 
+/* The value that is off; where a change grows, when it is beyond its limit. */
+static void add_value(const struct story *s, struct tp_text *text)
+{
+    const struct tp_alarm *alarm = s->alarm;
+    const struct tp_series_set *set = &s->input->run->monitor.series;
+    size_t at = alarm->shown > alarm->point ? alarm->shown : alarm->point;
+    tp_text_add(text, "%s %.4g", s->metric->name,
+                tp_series_values(set, s->series, alarm->metric)[at]);
+    if (at > alarm->point)
+        tp_text_add(text, " in iteration %" PRId64,
+                    tp_series_at(set, s->series)[at]);
+    tp_text_add(text, " against %.4g", alarm->center);
+}
+
 static void add_change(const struct story *s, const struct tp_row *row,
                        struct tp_text *text)
 {
@@ -92,8 +106,7 @@ static void add_change(const struct story *s, const struct tp_row *row,
                     row->counts.nan, bad_elements(row) - row->counts.nan,
                     row->counts.numel);
     } else {
-        tp_text_add(text, "%s %.4g against %.4g", s->metric->name, alarm->value,
-                    alarm->center);
+        add_value(s, text);
         if (alarm->kind == TP_CHANGE_VANISH)
             tp_text_add(text, ": it vanished");
         else if (isfinite(alarm->deviation))

@@ -266,8 +266,9 @@ static void refine(struct tp_points *p, const struct tp_points *coarse,
         p->bad[i] = 1;
 }
 
-/* What a change is that was described. One that only medians show, and that begins small
- * against what comes of it, drifts, unless it is far off so soon. */
+/* What a change is that was described. One that only medians show, and that
+ * begins small against what comes of it, drifts, unless it is far off so soon.
+ */
 static enum tp_change kind_of(const struct tp_points *p, size_t first,
                               size_t fold, const struct tp_baseline *b)
 {

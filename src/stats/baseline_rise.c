@@ -10,8 +10,9 @@
  *
  * Errors have Student's t with 5 degrees of freedom, as in baseline_retro.c. An
  * earlier and a later point are about as likely as the best one when twice the
- * logarithm of their likelihoods differs by no more than 4, that is at two
- * standard deviations.
+ * logarithm of their likelihoods differs by no more than 4. That would be two
+ * standard deviations if the growth were even and its line known; as it is,
+ * four spans of five hold the truth (tests/unit/test_growth.c).
  */
 #include "stats/baseline_rise.h"
 
@@ -19,7 +20,8 @@
 
 enum {
     BACK = TP_LINE_WINDOW, /* points that are tried before the marked one   */
-    AHEAD = TP_MARK_AHEAD, /* marked points that growth is measured by      */
+    AHEAD = TP_MARK_AHEAD, /* points that growth is measured by: marked ones
+                              and single ones between them                  */
     LEAST = 4              /* fewer do not show that it is growth           */
 };
 
@@ -58,8 +60,8 @@ static double cost_of(const struct scene *s, const struct story *story)
     for (size_t i = s->from; i < s->end; i++) {
         double error = error_of(s, &story->line, i);
         if (i >= story->begin)
-            error -= story->jump +
-                     story->slope * time_since(s, story->begin, i);
+            error -=
+                story->jump + story->slope * time_since(s, story->begin, i);
         double z = error / s->spread;
         sum += (TP_TAILS_HEAVY + 1) * log1p(z * z / TP_TAILS_HEAVY);
     }
@@ -69,8 +71,7 @@ static double cost_of(const struct scene *s, const struct story *story)
 static struct story begin_story(const struct scene *s, size_t begin)
 {
     struct tp_history history = tp_mark_history(s->p, s->p->bad, begin);
-    return (struct story){.line = tp_line_fit(s->p, &history),
-                          .begin = begin};
+    return (struct story){.line = tp_line_fit(s->p, &history), .begin = begin};
 }
 
 /* Steady growth from nothing, by least squares. */
@@ -87,10 +88,12 @@ static struct story grows_from(const struct scene *s, size_t begin)
     return story;
 }
 
-/* A jump with steady growth after it, by least squares. */
-static struct story jumps_at(const struct scene *s, size_t begin)
+/* A jump with steady growth after it, by least squares. The line is that of
+ * another story: one through points that grow already would follow them. */
+static struct story jumps_at(const struct scene *s, size_t begin,
+                             const struct story *other)
 {
-    struct story story = begin_story(s, begin);
+    struct story story = {.line = other->line, .begin = begin};
     double n = (double)(s->end - begin), time = 0, error = 0, up = 0, down = 0;
     for (size_t i = begin; i < s->end; i++) {
         time += time_since(s, begin, i) / n;
@@ -111,9 +114,9 @@ static bool set_scene(const struct tp_points *p,
                       const struct tp_spreads *spreads, size_t shown,
                       struct scene *s)
 {
-    size_t end = shown;
-    while (end < p->count && end < shown + AHEAD && p->bad[end] != 0)
-        end++;
+    size_t end = shown + 1;
+    for (size_t i = end; i < p->count && i < shown + AHEAD && i <= end + 1; i++)
+        end = p->bad[i] != 0 ? i + 1 : end;
     if (end < shown + LEAST || shown < TP_LINE_FIRM + 1)
         return false;
     size_t from = shown > TP_LINE_FIRM + BACK ? shown - BACK : TP_LINE_FIRM;
@@ -131,6 +134,7 @@ bool tp_rise_find(const struct tp_points *p, const struct tp_spreads *spreads,
 {
     struct scene s;
     double costs[BACK + 1], least = INFINITY;
+    struct story best = {.begin = shown};
     if (!set_scene(p, spreads, shown, &s))
         return false;
     for (size_t i = s.from; i <= shown; i++) {
@@ -138,13 +142,13 @@ bool tp_rise_find(const struct tp_points *p, const struct tp_spreads *spreads,
         costs[i - s.from] = cost_of(&s, &story);
         if (costs[i - s.from] < least) {
             least = costs[i - s.from];
-            rise->first = i;
+            best = story;
         }
     }
-    struct story jump = jumps_at(&s, shown);
-    if (rise->first == shown || cost_of(&s, &jump) <= least)
+    struct story jump = jumps_at(&s, shown, &best);
+    if (best.begin == shown || cost_of(&s, &jump) <= least)
         return false;
-    rise->earliest = rise->latest = rise->first;
+    rise->first = rise->earliest = rise->latest = best.begin;
     for (size_t i = s.from; i <= shown; i++) {
         if (costs[i - s.from] > least + ABOUT_AS_LIKELY)
             continue;
