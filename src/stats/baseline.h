@@ -92,6 +92,9 @@ struct tp_baseline_trace {
 void tp_baseline_tails(const struct tp_baseline_series *series,
                        double *scratch, struct tp_tails *tails);
 
+/* Spreads from what is expected to the edges of the band, in retro traces. */
+double tp_baseline_band(const struct tp_baseline_options *options);
+
 /* How many spreads a value is away from a center, both as a baseline has
  * them. */
 double tp_baseline_deviation(enum tp_baseline_scale scale, double value,

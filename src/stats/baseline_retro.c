@@ -503,6 +503,11 @@ static void look_back(struct tp_points *p, const struct tp_mark_rules *rules,
         p->bad[i] = back.bad[n - 1 - i];
 }
 
+double tp_baseline_band(const struct tp_baseline_options *options)
+{
+    return fmax(OUTSIDE, options->sigma);
+}
+
 static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
                                       size_t points,
                                       const struct tp_baseline_series *series)
@@ -512,7 +517,7 @@ static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
     double least = log(erfc(options->sigma / sqrt(2)));
     return (struct tp_mark_rules){.limit =
                                       fmin(log(FALSE_ALARMS / tried), least),
-                                  .outside = fmax(OUTSIDE, options->sigma),
+                                  .outside = tp_baseline_band(options),
                                   .firm = FIRM,
                                   .flat = series->steady,
                                   .freedom = series->freedom};

@@ -3,7 +3,10 @@
  * Gradients that grow by a factor in every iteration, from one layer on: when
  * and where that began, by simulation. The truth is what was planted.
  */
+#include <stdio.h>
+
 #include "analyze/findings.h"
+#include "report/report_monitor.h"
 #include "run_maker.h"
 
 enum {
@@ -317,5 +320,59 @@ Test(growth, is_told_once_and_from_its_beginning)
         cr_expect_geq(score.tensor, cases[i].tensor, "%zu: %d", i,
                       score.tensor);
         cr_expect_leq(score.others, 2, "%zu: %d", i, score.others);
+    }
+}
+
+/* --- the lines of the monitor -------------------------------------------- */
+
+/* The line on a gradient's norm. */
+struct said {
+    double value, baseline, spread;
+    const char *status, *end; /* the words after it                        */
+};
+
+static struct said read_line(const char *text, int64_t iteration)
+{
+    struct said said = {0};
+    char words[64];
+    snprintf(words, sizeof words,
+             "[Monitor] Step %d | hifp8 rank 0 | grad_norm: ", (int)iteration);
+    const char *line = strstr(text, words);
+    cr_assert_not_null(line, "%s", words);
+    cr_assert_eq(sscanf(line + strlen(words), "%lf (baseline: %lf\u00b1%lf)",
+                        &said.value, &said.baseline, &said.spread),
+                 3);
+    said.status = strstr(line, " | Status: ");
+    cr_assert_not_null(said.status);
+    said.end = strchr(said.status, '\n');
+    return said;
+}
+
+/* The baseline does not follow the fault, and the line says from when it is;
+ * of a healthy run it does follow, and nothing is said. */
+Test(growth, holds_the_baseline_of_the_monitor)
+{
+    for (int ill = 0; ill < 2; ill++) {
+        struct maker m = {
+            .dice = 88172645463325252u, .growth = ill ? 1.4 : 1, .shared = 0.1};
+        struct tp_findings findings = {0};
+        struct tp_text text = {0};
+        make_run(&m, &findings);
+        tp_report_monitor(&m.run, &text);
+        struct said last = read_line(tp_text_get(&text), ITERATIONS - 1);
+        const char *held = strstr(last.status, " | baseline of before step ");
+        cr_expect_eq(held && held < last.end, ill);
+        if (ill) {
+            cr_assert_not_null(held);
+            cr_expect_eq(strtoll(held + 27, NULL, 10),
+                         findings.rows[0].iteration);
+            cr_expect_gt(last.value, 1000 * last.baseline);
+            cr_expect_lt(last.spread, last.baseline);
+        } else {
+            cr_expect_lt(fabs(last.value - last.baseline), 5 * last.spread);
+        }
+        tp_text_clear(&text);
+        tp_findings_clear(&findings);
+        tp_run_clear(&m.run);
     }
 }
