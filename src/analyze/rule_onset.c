@@ -292,6 +292,29 @@ static void add_first_nonfinite(const struct story *s, struct tp_text *text)
     }
 }
 
+/* What the ratio of gradient norms says of the beginning, which it knows best:
+ * that of the layer where it changed first on the origin's rank. */
+static void add_ratio(const struct story *s, struct tp_text *text)
+{
+    const struct tp_monitor *monitor = &s->input->run->monitor;
+    size_t metric = tp_series_metric_by_name("layer_grad_ratio");
+    int64_t shown = tp_series_at(&monitor->series, s->series)[s->alarm->shown];
+    for (size_t i = s->incident->first; i != TP_NONE;
+         i = monitor->alarms[i].next) {
+        const struct tp_alarm *alarm = &monitor->alarms[i];
+        const struct tp_label *label =
+            &monitor->series.series[alarm->series].label;
+        if (alarm->metric != metric || alarm == s->alarm ||
+            alarm->iteration > shown || label->rank != s->series->label.rank)
+            continue;
+        tp_text_add(text,
+                    "; %s of layer %" PRId64 " left %.4g in iteration %" PRId64,
+                    tp_series_metrics[metric].name, label->layer_idx,
+                    alarm->center, alarm->iteration);
+        return;
+    }
+}
+
 static const char *evidence_of(const struct story *s, const struct tp_row *row)
 {
     struct tp_text text = {0};
@@ -301,6 +324,7 @@ static const char *evidence_of(const struct story *s, const struct tp_row *row)
                     s->alarm->after, s->alarm->until);
     else if (s->alarm->iteration - s->alarm->after > 1 && s->alarm->point > 0)
         tp_text_add(&text, "; began after iteration %" PRId64, s->alarm->after);
+    add_ratio(s, &text);
     add_old_infinities(s, &text);
     add_ranks(s, &text);
     add_followers(s, &text);

@@ -232,6 +232,7 @@ struct score {
     int near; /* off by one iteration at most                      */
     int told; /* the iterations it names hold the true one         */
     int layer, tensor;
+    int ratio;  /* the ratio of norms is part of its evidence      */
     int others; /* further findings of medium or higher, in all    */
 };
 
@@ -262,6 +263,7 @@ static void judge(const struct maker *m, const struct tp_findings *findings,
     score->high += first->level == TP_SEVERITY_HIGH;
     score->near += llabs(first->iteration - AT) <= 1;
     score->told += holds(first);
+    score->ratio += strstr(first->evidence, "layer_grad_ratio") != NULL;
     score->layer += first->layer_idx == AT_LAYER;
     score->tensor += first->layer_idx == AT_LAYER &&
                      !strcmp(first->operation, "backward") &&
@@ -319,6 +321,8 @@ Test(growth, is_told_once_and_from_its_beginning)
         cr_expect_geq(score.layer, cases[i].layer, "%zu: %d", i, score.layer);
         cr_expect_geq(score.tensor, cases[i].tensor, "%zu: %d", i,
                       score.tensor);
+        cr_expect(cases[i].own > 0 || score.ratio >= ROUNDS / 2, "%zu: %d", i,
+                  score.ratio);
         cr_expect_leq(score.others, 2, "%zu: %d", i, score.others);
     }
 }
