@@ -243,7 +243,7 @@ static bool find_leaving(const struct peers *p, size_t rank, double tests,
     const struct tp_baseline_options options = {
         .alert_window = 1, .sigma = 3, .tests = tests};
     tp_baseline_fit(&series, &options, p->scratch, &baseline, NULL);
-    size_t first = baseline.first;
+    size_t first = baseline.shown; /* it may drift, so not sooner */
     bool leaves = !baseline.weak && (baseline.kind == TP_CHANGE_SHIFT ||
                                      baseline.kind == TP_CHANGE_DRIFT);
     if (!leaves && !find_drifting(p, rank, &first))
