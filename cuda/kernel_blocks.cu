@@ -2,6 +2,7 @@
 #include "cuda/kernels.h"
 
 #include "cuda/launch.h"
+#include "cuda/warp.h"
 extern "C" {
 #include "stats/blocks_plan.h"
 }
@@ -15,7 +16,12 @@ extern "C" {
  */
 namespace {
 
-enum { THREADS = 256, LANES = 32, VECTOR = 16, PER_PROCESSOR = 8 };
+enum {
+    THREADS = 256,
+    WARPS = THREADS / TP_WARP_LANES,
+    SUMS = 6, /* of a thread */
+    VECTOR = 16
+};
 const unsigned ALL = 0xffffffffu;
 
 typedef unsigned long long total_t;
@@ -32,6 +38,13 @@ struct job_t {
 /* Counts of one thread. */
 struct tally {
     unsigned blocks, saturated, over, lower, zeros, smalls;
+};
+
+/* Blocks of rows that a multiprocessor has registers for. More would run after
+ * these, too few at a time to keep the memory busy. */
+template <class STORED>
+struct per_processor {
+    enum { COUNT = sizeof(STORED) == 1 ? 5 : 6 };
 };
 
 template <class CODE>
@@ -97,22 +110,15 @@ __device__ bool judge(CODE code, const limits<CODE> &at, tally *t)
     return over;
 }
 
-/* Adds up the counts of a warp, and adds them to the result. */
+/* Adds the counts of a block to the result. */
 __device__ void finish(const tally &t, struct tp_block_counts *counts)
 {
-    total_t sums[] = {t.blocks,  t.saturated, t.over - t.lower,
-                      t.lower, t.zeros,     t.smalls};
-    uint64_t *to[] = {&counts->blocks,         &counts->saturated,
-                      &counts->upper_overflow, &counts->lower_overflow,
-                      &counts->underflow,      &counts->subnormal};
-    TP_UNROLL
-    for (int i = 0; i < 6; i++) {
-        TP_UNROLL
-        for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
-            sums[i] += __shfl_xor_sync(ALL, sums[i], lanes);
-        if (threadIdx.x % LANES == 0 && sums[i] != 0)
-            atomicAdd(reinterpret_cast<total_t *>(to[i]), sums[i]);
-    }
+    total_t sums[SUMS] = {t.blocks, t.saturated, t.over - t.lower,
+                          t.lower,  t.zeros,     t.smalls};
+    uint64_t *const to[SUMS] = {
+        &counts->blocks,         &counts->saturated, &counts->upper_overflow,
+        &counts->lower_overflow, &counts->underflow, &counts->subnormal};
+    tp_block_add<WARPS>(sums, to);
 }
 
 /* --- along rows ----------------------------------------------------------- */
@@ -165,7 +171,8 @@ __device__ void load_share(const job_t &job, uint64_t block, unsigned lane,
 }
 
 template <class STORED, int BLOCK>
-__global__ void __launch_bounds__(THREADS) count_rows(job_t job)
+__global__ void __launch_bounds__(THREADS, per_processor<STORED>::COUNT)
+    count_rows(job_t job)
 {
     typedef typename as_counted<STORED>::type CODE;
     enum { COUNT = share<STORED>::COUNT, SHARERS = BLOCK / COUNT };
@@ -252,12 +259,14 @@ int start(const struct tp_kernel_place *place,
     const uint64_t sharers =
         down ? 1 : BLOCK / (VECTOR / sizeof(STORED));
     const uint64_t together = THREADS / sharers;
-    const uint64_t most = uint64_t(place->multiprocessors) * PER_PROCESSOR;
+    const uint64_t most =
+        uint64_t(place->multiprocessors) * per_processor<STORED>::COUNT;
     uint64_t grid = (made.blocks + together - 1) / together;
     grid = grid < most ? grid : most;
     auto kernel = down ? count_columns<STORED, BLOCK>
                        : count_rows<STORED, BLOCK>;
-    TP_LAUNCH(kernel, unsigned(grid), THREADS, 0, place->stream, made);
+    TP_LAUNCH(kernel, unsigned(grid), THREADS, WARPS * SUMS * sizeof(total_t),
+              place->stream, made);
     return cudaGetLastError();
 }
 
