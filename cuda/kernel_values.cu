@@ -257,20 +257,24 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-__global__ void __launch_bounds__(THREADS)
-    merge_blocks(struct tp_kernel_values job)
+/* A call has one thread of a block of its own, since what it does is one long
+ * chain. It reads a block ahead, and so does not wait for memory in it. */
+__global__ void __launch_bounds__(1) merge_blocks(struct tp_kernel_values job)
 {
     const uint64_t blocks =
         (job.span.n + TP_VALUE_BLOCK - 1) / TP_VALUE_BLOCK;
     const uint64_t each = job.per_call / TP_VALUE_BLOCK;
-    const uint64_t step = uint64_t{gridDim.x} * THREADS;
-    for (uint64_t call = uint64_t{blockIdx.x} * THREADS + threadIdx.x;
-         call * each < blocks; call += step) {
+    for (uint64_t call = blockIdx.x; call * each < blocks; call += gridDim.x) {
         const uint64_t end = (call + 1) * each < blocks ? (call + 1) * each
                                                         : blocks;
-        struct tp_values values = job.blocks[call * each];
-        for (uint64_t i = call * each + 1; i < end; i++)
-            tp_merge_values(&values, &job.blocks[i]);
+        uint64_t i = call * each + 1;
+        struct tp_values values = job.blocks[i - 1];
+        struct tp_values next = job.blocks[i < end ? i : i - 1];
+        for (; i < end; i++) {
+            const struct tp_values block = next;
+            next = job.blocks[i + 1 < end ? i + 1 : i];
+            tp_merge_values(&values, &block);
+        }
         job.calls[call] = values;
     }
 }
@@ -295,7 +299,6 @@ int tp_kernel_values(const struct tp_kernel_place *place,
     TP_LAUNCH(sum_blocks, grid_for(place, (blocks + PAIRS - 1) / PAIRS),
               THREADS, 0, place->stream, *job,
               unsigned(tp_dtype_info(job->span.dtype)->size));
-    TP_LAUNCH(merge_blocks, grid_for(place, (calls + THREADS - 1) / THREADS),
-              THREADS, 0, place->stream, *job);
+    TP_LAUNCH(merge_blocks, grid_for(place, calls), 1, 0, place->stream, *job);
     return cudaGetLastError();
 }

@@ -191,6 +191,7 @@ int open_lanes(tp_device_session *session)
         status = open_lane(session, lane);
         if (status != cudaSuccess) {
             close_lane(lane);
+            cudaGetLastError(); /* so that no launch is blamed for it */
             break;
         }
         session->lane_count++;

@@ -5,9 +5,12 @@
 /*
  * Counting by a warp, for kernels (C++ only). Where most values are equal
  * (zeros, masks, constants) all lanes would wait for one address: so what
- * many lanes hold is added once.
+ * many lanes hold is added once. So are the sums of a block, when it ends:
+ * thousands of warps would wait for the few addresses of the results.
  */
 #ifdef __cplusplus
+
+#include "cuda/launch.h"
 
 enum {
     TP_WARP_LANES = 32,
@@ -38,6 +41,33 @@ static __device__ void tp_warp_count(unsigned index, ADD add)
     }
     if (index != TP_WARP_NONE)
         add(index, 1);
+}
+
+/* Adds the sums of all threads of a block of so many warps to *to[0 .. COUNT).
+ * All of them must be here, with WARPS * COUNT words of shared memory, which
+ * nothing else uses. */
+template <int WARPS, int COUNT>
+static __device__ void tp_block_add(unsigned long long (&sums)[COUNT],
+                                    uint64_t *const (&to)[COUNT])
+{
+    TP_SHARED(unsigned long long, of_warp);
+    TP_UNROLL
+    for (int i = 0; i < COUNT; i++) {
+        TP_UNROLL
+        for (int lanes = TP_WARP_LANES / 2; lanes > 0; lanes /= 2)
+            sums[i] += __shfl_xor_sync(TP_WARP_ALL, sums[i], lanes);
+        if (threadIdx.x % TP_WARP_LANES == 0)
+            of_warp[i * WARPS + threadIdx.x / TP_WARP_LANES] = sums[i];
+    }
+    __syncthreads();
+    TP_UNROLL
+    for (int i = 0; i < COUNT; i++) { /* so that `to` is in registers */
+        unsigned long long sum = 0;
+        for (int w = 0; w < WARPS && threadIdx.x == unsigned(i); w++)
+            sum += of_warp[i * WARPS + w];
+        if (sum != 0)
+            atomicAdd(reinterpret_cast<unsigned long long *>(to[i]), sum);
+    }
 }
 
 #endif
