@@ -13,13 +13,18 @@ extern "C" {
  * Along rows, neighbouring lanes share a block: each loads a vector of 16
  * bytes of it, and they agree on the largest magnitude by exchange. Down
  * columns, each thread has one, and keeps the block in registers.
+ *
+ * Codes of 16 bits, as which those of 8 are counted too, go through the
+ * arithmetic two at a time, in the halves of a word: along rows neighbours of
+ * one block, down columns of two.
  */
 namespace {
 
 enum {
     THREADS = 256,
     WARPS = THREADS / TP_WARP_LANES,
-    SUMS = 6, /* of a thread */
+    SUMS = 6, /* of a thread                                                */
+    SHARED = WARPS * SUMS * 8,
     VECTOR = 16
 };
 const unsigned ALL = 0xffffffffu;
@@ -40,35 +45,41 @@ struct tally {
     unsigned blocks, saturated, over, lower, zeros, smalls;
 };
 
-/* Blocks of rows that a multiprocessor has registers for. More would run after
- * these, too few at a time to keep the memory busy. */
-template <class STORED>
-struct per_processor {
-    enum { COUNT = sizeof(STORED) == 1 ? 5 : 6 };
+/* Adds the counts of a block to the result. */
+__device__ void finish(const tally &t, struct tp_block_counts *counts)
+{
+    total_t sums[SUMS] = {t.blocks, t.saturated, t.over - t.lower,
+                          t.lower,  t.zeros,     t.smalls};
+    uint64_t *const to[SUMS] = {
+        &counts->blocks,         &counts->saturated, &counts->upper_overflow,
+        &counts->lower_overflow, &counts->underflow, &counts->subnormal};
+    tp_block_add<WARPS>(sums, to);
+}
+
+/* Where a lane's share of a block begins, in codes, and how many are left of
+ * the row there. */
+struct share {
+    uint64_t first, left;
 };
+
+template <int BLOCK, int COUNT>
+__device__ share share_of(const job_t &job, uint64_t block, unsigned lane)
+{
+    uint64_t row = 0, in_row = block;
+    if (job.blocks != job.per_row) {
+        row = block / job.per_row;
+        in_row = block % job.per_row;
+    }
+    const uint64_t first = in_row * BLOCK + lane * COUNT;
+    const bool some = block < job.blocks && first < job.row_length;
+    return {row * job.row_length + first, some ? job.row_length - first : 0};
+}
+
+/* --- codes of 32 and 64 bits ---------------------------------------------- */
 
 template <class CODE>
 struct limits {
     CODE infinity, finite, zero, small;
-};
-
-/* Counted codes of bytes as they lie in memory: an 8-bit one is widened. */
-template <class STORED>
-struct as_counted {
-    typedef STORED type;
-    static __device__ type of(const struct tp_block_plan *, STORED stored)
-    {
-        return stored;
-    }
-};
-
-template <>
-struct as_counted<uint8_t> {
-    typedef uint16_t type;
-    static __device__ type of(const struct tp_block_plan *plan, uint8_t stored)
-    {
-        return plan->widened[stored];
-    }
 };
 
 template <class CODE>
@@ -110,72 +121,31 @@ __device__ bool judge(CODE code, const limits<CODE> &at, tally *t)
     return over;
 }
 
-/* Adds the counts of a block to the result. */
-__device__ void finish(const tally &t, struct tp_block_counts *counts)
+/* Loads the n codes from `at` on; zeros behind them. */
+template <class CODE, int COUNT>
+__device__ void load(const CODE *at, uint64_t n, CODE *code)
 {
-    total_t sums[SUMS] = {t.blocks, t.saturated, t.over - t.lower,
-                          t.lower,  t.zeros,     t.smalls};
-    uint64_t *const to[SUMS] = {
-        &counts->blocks,         &counts->saturated, &counts->upper_overflow,
-        &counts->lower_overflow, &counts->underflow, &counts->subnormal};
-    tp_block_add<WARPS>(sums, to);
-}
-
-/* --- along rows ----------------------------------------------------------- */
-
-/* A lane's share of a block. */
-template <class STORED>
-union share {
-    enum { COUNT = VECTOR / sizeof(STORED) };
-    uint4 quad;
-    STORED code[COUNT];
-};
-
-/* Loads the n codes from `at` on as they are counted; zeros behind them, for
- * which not every dtype has a code of its own. */
-template <class STORED>
-__device__ void load(const struct tp_block_plan *plan, const STORED *at,
-                     uint64_t n, typename as_counted<STORED>::type *code)
-{
-    typedef as_counted<STORED> counted;
-    enum { COUNT = share<STORED>::COUNT };
+    union {
+        uint4 quad;
+        CODE code[COUNT];
+    } loaded;
     if (n >= COUNT && reinterpret_cast<uintptr_t>(at) % VECTOR == 0) {
-        share<STORED> loaded;
         loaded.quad = *reinterpret_cast<const uint4 *>(at);
         TP_UNROLL
         for (int i = 0; i < COUNT; i++)
-            code[i] = counted::of(plan, loaded.code[i]);
+            code[i] = loaded.code[i];
         return;
     }
     TP_UNROLL
     for (int i = 0; i < COUNT; i++)
-        code[i] = static_cast<uint64_t>(i) < n ? counted::of(plan, at[i]) : 0;
+        code[i] = static_cast<uint64_t>(i) < n ? at[i] : CODE{0};
 }
 
-/* The share of lane `lane` of a block. */
-template <class STORED, int BLOCK>
-__device__ void load_share(const job_t &job, uint64_t block, unsigned lane,
-                           typename as_counted<STORED>::type *code)
+template <class CODE, int BLOCK>
+__global__ void __launch_bounds__(THREADS) count_rows(job_t job)
 {
-    const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
-    uint64_t row = 0, in_row = block;
-    if (job.blocks != job.per_row) {
-        row = block / job.per_row;
-        in_row = block % job.per_row;
-    }
-    const uint64_t first = in_row * BLOCK + lane * share<STORED>::COUNT;
-    const uint64_t left =
-        block < job.blocks && first < job.row_length ? job.row_length - first
-                                                     : 0;
-    load<STORED>(job.plan, codes + row * job.row_length + first, left, code);
-}
-
-template <class STORED, int BLOCK>
-__global__ void __launch_bounds__(THREADS, per_processor<STORED>::COUNT)
-    count_rows(job_t job)
-{
-    typedef typename as_counted<STORED>::type CODE;
-    enum { COUNT = share<STORED>::COUNT, SHARERS = BLOCK / COUNT };
+    enum { COUNT = VECTOR / sizeof(CODE), SHARERS = BLOCK / COUNT };
+    const CODE *codes = reinterpret_cast<const CODE *>(job.codes);
     const CODE infinity = static_cast<CODE>(job.plan->infinity);
     const unsigned lane = threadIdx.x % SHARERS;
     const uint64_t together = THREADS / SHARERS; /* blocks                  */
@@ -184,21 +154,20 @@ __global__ void __launch_bounds__(THREADS, per_processor<STORED>::COUNT)
     for (uint64_t base = blockIdx.x * together; base < job.blocks;
          base += step) {
         const uint64_t block = base + threadIdx.x / SHARERS;
+        const share mine = share_of<BLOCK, COUNT>(job, block, lane);
         CODE code[COUNT], largest = 0;
-        load_share<STORED, BLOCK>(job, block, lane, code);
+        load<CODE, COUNT>(codes + mine.first, mine.left, code);
         TP_UNROLL
         for (int i = 0; i < COUNT; i++)
             largest = larger(largest, code[i], infinity);
-        uint64_t most = largest;
         TP_UNROLL
         for (int lanes = 1; lanes < SHARERS; lanes *= 2) {
-            CODE other = static_cast<CODE>(
-                sizeof(CODE) == 8 ? __shfl_xor_sync(ALL, most, lanes)
-                                  : __shfl_xor_sync(ALL, unsigned(most),
-                                                    lanes));
-            most = other > most ? other : most;
+            const CODE other =
+                static_cast<CODE>(__shfl_xor_sync(ALL, total_t{largest},
+                                                  lanes));
+            largest = other > largest ? other : largest;
         }
-        const limits<CODE> at = limits_of(job.plan, static_cast<CODE>(most));
+        const limits<CODE> at = limits_of(job.plan, largest);
         bool over = false;
         TP_UNROLL
         for (int i = 0; i < COUNT; i++)
@@ -213,14 +182,10 @@ __global__ void __launch_bounds__(THREADS, per_processor<STORED>::COUNT)
     finish(t, job.counts);
 }
 
-/* --- down columns --------------------------------------------------------- */
-
-template <class STORED, int BLOCK>
+template <class CODE, int BLOCK>
 __global__ void __launch_bounds__(THREADS) count_columns(job_t job)
 {
-    typedef as_counted<STORED> counted;
-    typedef typename counted::type CODE;
-    const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
+    const CODE *codes = reinterpret_cast<const CODE *>(job.codes);
     const CODE infinity = static_cast<CODE>(job.plan->infinity);
     const uint64_t step = uint64_t{gridDim.x} * THREADS;
     tally t = {};
@@ -229,15 +194,14 @@ __global__ void __launch_bounds__(THREADS) count_columns(job_t job)
         const uint64_t row = block / job.per_row * BLOCK;
         const uint64_t left = job.row_length - row;
         const int height = left < BLOCK ? int(left) : BLOCK;
-        const STORED *at = codes + row * job.per_row + block % job.per_row;
+        const CODE *at = codes + row * job.per_row + block % job.per_row;
         CODE code[BLOCK], largest = 0;
         TP_UNROLL
-        for (int i = 0; i < BLOCK; i++) {
-            code[i] = i < height
-                          ? counted::of(job.plan, at[i * job.per_row])
-                          : CODE{0};
+        for (int i = 0; i < BLOCK; i++, at += job.per_row)
+            code[i] = i < height ? *at : CODE{0};
+        TP_UNROLL
+        for (int i = 0; i < BLOCK; i++)
             largest = larger(largest, code[i], infinity);
-        }
         const limits<CODE> limit = limits_of(job.plan, largest);
         bool over = false;
         TP_UNROLL
@@ -249,24 +213,254 @@ __global__ void __launch_bounds__(THREADS) count_columns(job_t job)
     finish(t, job.counts);
 }
 
+/* --- pairs of 16-bit codes ------------------------------------------------ */
+
+/* A sum of two magnitudes does not leave its half, so the highest bit of the
+ * half tells a comparison. */
+const uint32_t FLAGS = 0x80008000u, MAGNITUDES = 0x7fff7fffu;
+
+/* What a magnitude needs to reach 0x8000 where it is above a limit. */
+struct pair_limits {
+    uint32_t infinity, finite, zero, small;
+};
+
+struct pair_tally {
+    uint32_t over, lower, zeros, smalls; /* each half below 2^16            */
+};
+
+__device__ uint32_t room_above(uint64_t limit)
+{
+    return limit < 0x7fff ? 0x7fff - static_cast<uint32_t>(limit) : 0;
+}
+
+/* Of blocks whose largest magnitudes are these, one for each half. */
+__device__ pair_limits pair_limits_of(const struct tp_block_plan *plan,
+                                      unsigned low, unsigned high)
+{
+    const struct tp_block_limits *a = tp_block_limits_of(plan, low);
+    const struct tp_block_limits *b =
+        high == low ? a : tp_block_limits_of(plan, high);
+    return {room_above(plan->infinity) * 0x10001u,
+            room_above(a->finite) | room_above(b->finite) << 16,
+            room_above(a->zero) | room_above(b->zero) << 16,
+            room_above(a->small) | room_above(b->small) << 16};
+}
+
+/* The larger of each half, unless it is not finite. */
+__device__ uint32_t larger_pair(uint32_t largest, uint32_t pair,
+                                uint32_t infinity_room)
+{
+    const uint32_t magnitudes = pair & MAGNITUDES;
+    /* one more: infinity itself, too */
+    const uint32_t flags = (magnitudes + infinity_room + 0x00010001u) & FLAGS;
+    return __vmaxu2(largest, magnitudes & ~(flags - (flags >> 15)));
+}
+
+/* As judge(). */
+__device__ void judge_pair(uint32_t pair, const pair_limits &at,
+                           pair_tally *t)
+{
+    const uint32_t magnitudes = pair & MAGNITUDES;
+    const uint32_t nonzero = magnitudes + MAGNITUDES;
+    const uint32_t over =
+        (magnitudes + at.finite) & ~(magnitudes + at.infinity) & FLAGS;
+    t->over += over >> 15;
+    t->lower += (over & pair) >> 15;
+    t->zeros += (nonzero & ~(magnitudes + at.zero) & FLAGS) >> 15;
+    t->smalls += (nonzero & ~(magnitudes + at.small) & FLAGS) >> 15;
+}
+
+__device__ unsigned both(uint32_t pair)
+{
+    return (pair & 0xffff) + (pair >> 16);
+}
+
+__device__ void add_pairs(const pair_tally &pairs, tally *t)
+{
+    t->over += both(pairs.over);
+    t->lower += both(pairs.lower);
+    t->zeros += both(pairs.zeros);
+    t->smalls += both(pairs.smalls);
+}
+
+/* Codes as they are counted: those of 8 bits widened, not all of which have a
+ * zero. */
+__device__ uint32_t counted(const struct tp_block_plan *plan, uint8_t code)
+{
+    return plan->widened[code];
+}
+
+__device__ uint32_t counted(const struct tp_block_plan *, uint16_t code)
+{
+    return code;
+}
+
+/* Loads the n codes from `at` on; zeros behind them. */
+template <class STORED, int COUNT>
+__device__ void load_pairs(const struct tp_block_plan *plan, const STORED *at,
+                           uint64_t n, uint32_t *pairs)
+{
+    union {
+        uint4 quad;
+        STORED code[COUNT];
+        uint32_t pair[VECTOR / 4];
+    } loaded;
+    const bool whole =
+        n >= COUNT && reinterpret_cast<uintptr_t>(at) % VECTOR == 0;
+    if (whole)
+        loaded.quad = *reinterpret_cast<const uint4 *>(at);
+    if (whole && sizeof(STORED) == 2) {
+        TP_UNROLL
+        for (int i = 0; i < VECTOR / 4; i++)
+            pairs[i] = loaded.pair[i];
+        return;
+    }
+    TP_UNROLL
+    for (int i = 0; i < COUNT; i++) {
+        uint32_t code = 0;
+        if (whole)
+            code = counted(plan, loaded.code[i]);
+        else if (static_cast<uint64_t>(i) < n)
+            code = counted(plan, at[i]);
+        pairs[i / 2] = i % 2 ? pairs[i / 2] | code << 16 : code;
+    }
+}
+
+template <class STORED, int BLOCK>
+__global__ void __launch_bounds__(THREADS) count_row_pairs(job_t job)
+{
+    enum { COUNT = VECTOR / sizeof(STORED), SHARERS = BLOCK / COUNT };
+    const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
+    const uint32_t infinity = room_above(job.plan->infinity) * 0x10001u;
+    const unsigned lane = threadIdx.x % SHARERS;
+    const uint64_t together = THREADS / SHARERS; /* blocks                  */
+    const uint64_t step = gridDim.x * together;
+    tally t = {};
+    for (uint64_t base = blockIdx.x * together; base < job.blocks;
+         base += step) {
+        const uint64_t block = base + threadIdx.x / SHARERS;
+        const share mine = share_of<BLOCK, COUNT>(job, block, lane);
+        uint32_t pairs[COUNT / 2], most = 0;
+        load_pairs<STORED, COUNT>(job.plan, codes + mine.first, mine.left,
+                                  pairs);
+        TP_UNROLL
+        for (int i = 0; i < COUNT / 2; i++)
+            most = larger_pair(most, pairs[i], infinity);
+        TP_UNROLL
+        for (int lanes = 1; lanes < SHARERS; lanes *= 2)
+            most = __vmaxu2(most, __shfl_xor_sync(ALL, most, lanes));
+        const unsigned low = most & 0xffff, high = most >> 16;
+        const unsigned largest = low > high ? low : high;
+        const pair_limits at = pair_limits_of(job.plan, largest, largest);
+        pair_tally found = {};
+        TP_UNROLL
+        for (int i = 0; i < COUNT / 2; i++)
+            judge_pair(pairs[i], at, &found);
+        add_pairs(found, &t);
+        unsigned any = found.over != 0;
+        TP_UNROLL
+        for (int lanes = 1; lanes < SHARERS; lanes *= 2)
+            any |= __shfl_xor_sync(ALL, any, lanes);
+        t.blocks += lane == 0 && block < job.blocks;
+        t.saturated += lane == 0 && any;
+    }
+    finish(t, job.counts);
+}
+
+/* A code, or those of two columns, by one load. */
+template <class STORED>
+__device__ uint32_t load_column(const struct tp_block_plan *plan,
+                                const STORED *at, bool two)
+{
+    if (!two)
+        return counted(plan, *at);
+    if (sizeof(STORED) == 2)
+        return *reinterpret_cast<const uint32_t *>(at);
+    const uint16_t codes = *reinterpret_cast<const uint16_t *>(at);
+    return counted(plan, static_cast<uint8_t>(codes)) |
+           counted(plan, static_cast<uint8_t>(codes >> 8)) << 16;
+}
+
+/* TWO: an even number of columns, and codes as aligned as two of them. */
+template <class STORED, int BLOCK, bool TWO>
+__global__ void __launch_bounds__(THREADS) count_column_pairs(job_t job)
+{
+    const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
+    const uint32_t infinity = room_above(job.plan->infinity) * 0x10001u;
+    const uint64_t across = job.per_row / (TWO ? 2 : 1);
+    const uint64_t pairs = job.blocks / (TWO ? 2 : 1);
+    const uint64_t step = uint64_t{gridDim.x} * THREADS;
+    tally t = {};
+    for (uint64_t i = uint64_t{blockIdx.x} * THREADS + threadIdx.x; i < pairs;
+         i += step) {
+        const uint64_t row = i / across * BLOCK;
+        const uint64_t left = job.row_length - row;
+        const int height = left < BLOCK ? int(left) : BLOCK;
+        const STORED *at = codes + row * job.per_row +
+                           i % across * (TWO ? 2 : 1);
+        uint32_t pair[BLOCK], most = 0;
+        TP_UNROLL
+        for (int k = 0; k < BLOCK; k++, at += job.per_row)
+            pair[k] = k < height ? load_column(job.plan, at, TWO) : 0;
+        TP_UNROLL
+        for (int k = 0; k < BLOCK; k++)
+            most = larger_pair(most, pair[k], infinity);
+        const pair_limits limit =
+            pair_limits_of(job.plan, most & 0xffff, most >> 16);
+        pair_tally found = {};
+        TP_UNROLL
+        for (int k = 0; k < BLOCK; k++)
+            judge_pair(pair[k], limit, &found);
+        add_pairs(found, &t);
+        t.blocks += TWO ? 2 : 1;
+        t.saturated += ((found.over & 0xffff) != 0) + (found.over >> 16 != 0);
+    }
+    finish(t, job.counts);
+}
+
 /* --- starting ------------------------------------------------------------- */
+
+/* What counts codes that are stored so: along rows, down columns, and down two
+ * at a time. */
+template <class STORED, int BLOCK>
+struct kernels {
+    static constexpr auto rows = count_rows<STORED, BLOCK>;
+    static constexpr auto columns = count_columns<STORED, BLOCK>;
+    static constexpr auto two = columns;
+};
+
+template <int BLOCK>
+struct kernels<uint8_t, BLOCK> {
+    static constexpr auto rows = count_row_pairs<uint8_t, BLOCK>;
+    static constexpr auto columns = count_column_pairs<uint8_t, BLOCK, false>;
+    static constexpr auto two = count_column_pairs<uint8_t, BLOCK, true>;
+};
+
+template <int BLOCK>
+struct kernels<uint16_t, BLOCK> {
+    static constexpr auto rows = count_row_pairs<uint16_t, BLOCK>;
+    static constexpr auto columns = count_column_pairs<uint16_t, BLOCK, false>;
+    static constexpr auto two = count_column_pairs<uint16_t, BLOCK, true>;
+};
 
 template <class STORED, int BLOCK>
 int start(const struct tp_kernel_place *place,
           const struct tp_kernel_blocks *job, const job_t &made)
 {
+    typedef kernels<STORED, BLOCK> kind;
     const bool down = job->columns != 0;
+    const uintptr_t at = reinterpret_cast<uintptr_t>(job->codes);
+    const bool two = job->columns % 2 == 0 && at % (2 * sizeof(STORED)) == 0;
     const uint64_t sharers =
         down ? 1 : BLOCK / (VECTOR / sizeof(STORED));
     const uint64_t together = THREADS / sharers;
-    const uint64_t most =
-        uint64_t(place->multiprocessors) * per_processor<STORED>::COUNT;
     uint64_t grid = (made.blocks + together - 1) / together;
-    grid = grid < most ? grid : most;
-    auto kernel = down ? count_columns<STORED, BLOCK>
-                       : count_rows<STORED, BLOCK>;
-    TP_LAUNCH(kernel, unsigned(grid), THREADS, WARPS * SUMS * sizeof(total_t),
-              place->stream, made);
+    auto kernel = !down ? kind::rows : two ? kind::two : kind::columns;
+    const cudaError_t status = tp_one_wave(kernel, THREADS, SHARED,
+                                           place->multiprocessors, &grid);
+    if (status != cudaSuccess)
+        return status;
+    TP_LAUNCH(kernel, unsigned(grid), THREADS, SHARED, place->stream, made);
     return cudaGetLastError();
 }
 

@@ -10,11 +10,10 @@ extern "C" {
 }
 
 /*
- * Histograms. Each block counts in shared memory, two counters of 16 bits in a
- * word: the 65 536 of 16-bit codes then take 128 KiB, which one block of a
- * data centre's multiprocessor may have. Where it may not, or where there are
- * more counters, the range of codes is split among blockIdx.y, and each reads
- * everything.
+ * Histograms (of 16-bit codes, where there is less shared memory than
+ * kernel_codes16.cu takes). Each block counts in shared memory, two counters
+ * of 16 bits in a word. Where all counters do not fit, the range of codes is
+ * split among blockIdx.y, and each reads everything.
  *
  * A counter never reaches its neighbour: who takes one to half its range
  * moves that half to the totals, and between two barriers a block adds less
@@ -403,6 +402,8 @@ int tp_kernel_codes(const struct tp_kernel_place *place,
 {
     return tp_dtype_info(span->dtype)->code_size == 1
                ? start<pairs8>(place, span, totals)
+           : place->shared >= TP_KERNEL_CODES16_SHARED
+               ? tp_kernel_codes16(place, span, totals)
                : start<codes16>(place, span, totals);
 }
 

@@ -19,10 +19,10 @@ enum {
     THREADS = 256,
     LANES = TP_WARP_LANES,
     WARPS = THREADS / LANES,
-    SUMS = 8, /* of a thread */
+    SUMS = 8, /* of a thread                                                */
+    SHARED = WARPS * SUMS * 8,
     VECTOR = 16,
-    BLOCK = 32,
-    PER_PROCESSOR = 8
+    BLOCK = 32
 };
 const unsigned ALL = 0xffffffffu;
 
@@ -324,12 +324,13 @@ int start(const struct tp_kernel_place *place, const job_t &job, bool down)
 {
     const uint64_t sharers = down ? 1 : BLOCK * sizeof(STORED) / VECTOR;
     const uint64_t together = THREADS / sharers;
-    const uint64_t most = uint64_t(place->multiprocessors) * PER_PROCESSOR;
     uint64_t grid = (job.blocks + together - 1) / together;
-    grid = grid < most ? grid : most;
     auto kernel = down ? tally_columns<STORED> : tally_rows<STORED>;
-    TP_LAUNCH(kernel, unsigned(grid), THREADS, WARPS * SUMS * sizeof(total_t),
-              place->stream, job);
+    const cudaError_t status = tp_one_wave(kernel, THREADS, SHARED,
+                                           place->multiprocessors, &grid);
+    if (status != cudaSuccess)
+        return status;
+    TP_LAUNCH(kernel, unsigned(grid), THREADS, SHARED, place->stream, job);
     return cudaGetLastError();
 }
 

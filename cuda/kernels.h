@@ -47,6 +47,12 @@ int tp_kernel_place_init(struct tp_kernel_place *place,
 int tp_kernel_codes(const struct tp_kernel_place *place,
                     const struct tp_span *span, uint64_t *totals);
 
+/* The same of 16 bits alone, fast where a block may have so many bytes of
+ * shared memory: that is, on sm_80, sm_90 and what follows them. */
+enum { TP_KERNEL_CODES16_SHARED = 160 << 10 };
+int tp_kernel_codes16(const struct tp_kernel_place *place,
+                      const struct tp_span *span, uint64_t *totals);
+
 /*
  * Lists of many small tensors at once, in one buffer: of each, the codes that
  * occur, as entries that tp_codes_list_entries takes.

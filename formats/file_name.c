@@ -33,21 +33,34 @@ static bool is_digits(const char *text, size_t length)
 
 int64_t tp_digits_value(const char *text, size_t length)
 {
-    if (!is_digits(text, length) || length > 18)
+    if (!is_digits(text, length))
         return -1;
     int64_t value = 0;
-    for (size_t i = 0; i < length; i++)
-        value = value * 10 + (text[i] - '0');
+    for (size_t i = 0; i < length; i++) {
+        int digit = text[i] - '0';
+        if (value > (INT64_MAX - digit) / 10)
+            return -1;
+        value = value * 10 + digit;
+    }
     return value;
+}
+
+/* Whether a word is "<prefix>" and digits, though their number may be beyond
+ * an int64_t. */
+static bool is_numbered(struct word word, const char *prefix)
+{
+    size_t skip = strlen(prefix);
+    return word.length > skip && memcmp(word.at, prefix, skip) == 0 &&
+           is_digits(word.at + skip, word.length - skip);
 }
 
 /* N of a word "<prefix>N"; -1 when the word is another. */
 static int64_t word_number(struct word word, const char *prefix)
 {
     size_t skip = strlen(prefix);
-    if (word.length <= skip || memcmp(word.at, prefix, skip) != 0)
-        return -1;
-    return tp_digits_value(word.at + skip, word.length - skip);
+    return is_numbered(word, prefix)
+               ? tp_digits_value(word.at + skip, word.length - skip)
+               : -1;
 }
 
 static bool word_is(struct word word, const char *text)
@@ -208,11 +221,12 @@ static size_t parse_head(struct name *name, struct tp_label *label)
         label->timestamp = join(name, 0, 2);
         at = 2;
         label->counter = tp_digits_value(word[at].at, word[at].length);
-        at += label->counter >= 0;
+        at += is_digits(word[at].at, word[at].length);
     }
-    if (at < name->count)
-        label->iteration = word_number(word[at], "iter");
-    return at + (label->iteration >= 0);
+    if (at == name->count || !is_numbered(word[at], "iter"))
+        return at;
+    label->iteration = word_number(word[at], "iter");
+    return at + 1;
 }
 
 /* Layer type and layer index: words [first, last), the latter anywhere. */

@@ -44,20 +44,26 @@ static bool is_change(const struct tp_series_set *set,
         (metric == tp_series_metric_by_name("nan+inf") &&
          !(baseline->center > 0)))
         return false;
-    double value = tp_series_values(set, series, metric)[baseline->first];
+    double value = tp_series_values(set, series, metric)[baseline->shown];
     return !(tp_series_metrics[metric].only_more && value < baseline->center);
 }
 
-/* Whether `a` shows a series' change better than `b`: earlier, more firmly,
- * farther off. */
+/* Whether `a` shows a series' change better than `b`: surely earlier or, where
+ * that is open, more firmly, more sharply, farther off. */
 static bool is_better(const struct tp_baseline *a, const struct tp_baseline *b)
 {
-    if (a->first != b->first)
-        return a->first < b->first;
+    int64_t width = a->onset_to - a->onset_from,
+            other = b->onset_to - b->onset_from;
+    if (a->onset_to <= b->onset_from || b->onset_to <= a->onset_from)
+        return a->onset_to <= b->onset_from;
     if (a->weak != b->weak)
         return !a->weak;
     if ((a->kind == TP_CHANGE_DRIFT) != (b->kind == TP_CHANGE_DRIFT))
         return a->kind != TP_CHANGE_DRIFT;
+    if (width != other)
+        return width < other;
+    if (a->first != b->first)
+        return a->first < b->first;
     return a->deviation > b->deviation;
 }
 
@@ -72,6 +78,9 @@ static void set_alarm(const struct tp_series_set *set,
     alarm->after = baseline->onset_from < alarm->iteration
                        ? baseline->onset_from
                        : alarm->iteration - 1;
+    alarm->until = baseline->onset_to > alarm->iteration ? baseline->onset_to
+                                                         : alarm->iteration;
+    alarm->shown = baseline->shown;
     alarm->value = tp_series_values(set, series, alarm->metric)[at];
     alarm->center = baseline->center;
     alarm->spread = baseline->spread;
@@ -90,6 +99,8 @@ static void set_nonfinite(const struct tp_series_set *set,
     alarm->point = at;
     alarm->iteration = iterations[at];
     alarm->after = at ? iterations[at - 1] : iterations[at] - 1;
+    alarm->until = alarm->iteration;
+    alarm->shown = at;
     alarm->value = tp_series_values(set, series, alarm->metric)[at];
     alarm->center = 0;
     alarm->spread = alarm->deviation = alarm->worst = NAN;
@@ -277,6 +288,8 @@ static enum tp_status sort_alarms(struct tp_monitor *monitor,
 enum tp_status tp_alarms_make(struct tp_monitor *monitor, struct tp_error *err)
 {
     enum tp_status status = add_alarms(monitor, err);
+    if (status == TP_OK)
+        status = tp_alarms_align(monitor, err);
     return status == TP_OK ? sort_alarms(monitor, err) : status;
 }
 
@@ -293,9 +306,8 @@ bool tp_alarm_of_tensor(const struct tp_monitor *monitor, size_t alarm)
     return tp_alarm_series(monitor, alarm)->kind == TP_SERIES_TENSOR;
 }
 
-/* The first point of a series that is not before an iteration. */
-static size_t point_at(const struct tp_series_set *set,
-                       const struct tp_run_series *series, int64_t iteration)
+size_t tp_series_point_at(const struct tp_series_set *set,
+                          const struct tp_run_series *series, int64_t iteration)
 {
     const int64_t *at = tp_series_at(set, series);
     size_t low = 0, high = series->count;
@@ -313,7 +325,7 @@ static size_t point_at(const struct tp_series_set *set,
 static int64_t counter_at(const struct tp_series_set *set,
                           const struct tp_run_series *series, int64_t iteration)
 {
-    size_t i = point_at(set, series, iteration);
+    size_t i = tp_series_point_at(set, series, iteration);
     return i < series->count && tp_series_at(set, series)[i] == iteration
                ? counter_of(set, series, i)
                : -1;
@@ -333,14 +345,17 @@ bool tp_alarm_moved(const struct tp_monitor *monitor,
                     const struct tp_run_series *peer)
 {
     const struct tp_series_set *set = &monitor->series;
+    const struct tp_run_series *its = &set->series[alarm->series];
     const double *value = tp_series_values(set, peer, alarm->metric);
+    double worst = tp_series_values(set, its, alarm->metric)[alarm->shown];
     bool log = tp_series_metrics[alarm->metric].scale == TP_BASELINE_LOG;
-    double own =
-        log ? log2(alarm->value / alarm->center) : alarm->value - alarm->center;
-    size_t i = point_at(set, peer, alarm->iteration);
+    double own = log ? log2(worst / alarm->center) : worst - alarm->center;
+    size_t i = tp_series_point_at(set, peer, alarm->iteration);
+    size_t k =
+        tp_series_point_at(set, peer, tp_series_at(set, its)[alarm->shown]);
     if (alarm->nonfinite || !isfinite(own) || i == 0)
         return false;
-    for (size_t k = i; k < peer->count && k < i + 2; k++) {
+    for (size_t end = k + 2; k < peer->count && k < end; k++) {
         double step =
             log ? log2(value[k] / value[i - 1]) : value[k] - value[i - 1];
         if ((own < 0 ? -step : step) >= 0.5 * fabs(own))

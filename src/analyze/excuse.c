@@ -71,7 +71,10 @@ static size_t find_reaches(const struct tp_monitor *monitor,
         const struct tp_label *label = &tp_alarm_series(monitor, i)->label;
         if (!tp_incident_followed(incident) || !explains(monitor, incident))
             continue;
-        int64_t to = alarm->iteration + (int64_t)monitor->options.alert_window;
+        int64_t window = (int64_t)monitor->options.alert_window;
+        int64_t to = alarm->iteration > INT64_MAX - window
+                         ? INT64_MAX
+                         : alarm->iteration + window;
         reaches[n++] =
             (struct reach){label->quant_type, label->rank, incident->from,
                            alarm->last > to ? alarm->last : to};

@@ -4,6 +4,7 @@
 #include "analyze/fig_builders.h"
 #include "analyze/fig_grid.h"
 #include "analyze/fig_peers.h"
+#include "stats/quantile.h"
 
 enum { RANKS_MIN = 3 }; /* of two, neither is the outlier */
 
@@ -35,12 +36,6 @@ static bool is_pair(const struct tp_facts *facts)
     return facts->keys[TP_KEY_RANK].count == 2;
 }
 
-static double median(double *values, size_t n)
-{
-    tp_sort_numbers(values, n);
-    return tp_sorted_quantile(values, n, 0.5);
-}
-
 /* Peers, and room for a number of each. */
 struct group {
     const uint32_t *rows;
@@ -65,7 +60,7 @@ static double group_center(const struct tp_facts *facts,
         if (counts && isfinite(value))
             scratch[kept++] = value;
     }
-    return median(scratch, kept);
+    return tp_median(scratch, kept);
 }
 
 static void group_deviation(const struct tp_facts *facts, enum deviation kind,
@@ -150,7 +145,8 @@ static size_t flag_outliers(const double *values, size_t ranks, bool *flagged)
             sizes[n++] = fabs(values[i]);
     }
     if (n >= RANKS_MIN) {
-        double limit = fmax(least_deviation, many_spreads * median(sizes, n));
+        double limit =
+            fmax(least_deviation, many_spreads * tp_median(sizes, n));
         for (size_t i = 0; i < ranks; i++) {
             bool out = fabs(values[i]) > limit;
             flagged[i] |= out;

@@ -4,12 +4,12 @@
  *
  * A change is *firm* when its series has points enough and does not merely
  * drift, or when there is a NaN or Inf that was not there before. A firm change
- * with another one on its rank in the same iteration, or the next, begins an
- * incident. Its origin is the first change of that iteration in the data's
- * flow, a weak one too: what follows bears it out. Whatever changes in the same
- * run until --alert_window iterations pass without a further one is a
- * consequence, if there is a way for it (may_follow); where there is none,
- * another incident may begin.
+ * with another one on its rank in the same iteration, or up to the next after
+ * it shows, begins an incident. Its origin is the first change of that
+ * iteration in the data's flow, a weak one too: what follows bears it out.
+ * Whatever changes in the same run until --alert_window iterations pass without
+ * a further one is a consequence, if there is a way for it (may_follow); where
+ * there is none, another incident may begin.
  *
  * Of what is left, firm incidents take what lies in their windows; weak changes
  * bear each other out when three of a rank come in one iteration; drifts that
@@ -49,8 +49,9 @@ static int64_t next_saved(const struct tp_monitor *monitor,
 {
     const struct tp_run_series *series = &monitor->series.series[alarm->series];
     const int64_t *at = tp_series_at(&monitor->series, series);
-    return alarm->point + 1 < series->count ? at[alarm->point + 1]
-                                            : alarm->iteration + 1;
+    if (alarm->point + 1 < series->count)
+        return at[alarm->point + 1];
+    return alarm->iteration < INT64_MAX ? alarm->iteration + 1 : INT64_MAX;
 }
 
 static bool is_drift(const struct tp_alarm *alarm)
@@ -78,7 +79,7 @@ static size_t count_followers(const struct tp_monitor *monitor, size_t alarm,
     for (size_t i = first; i < monitor->alarm_count && count < enough; i++) {
         const struct tp_alarm *next = &monitor->alarms[i];
         if (!same_run(monitor, i, alarm) ||
-            next->iteration > its->iteration + later)
+            next->iteration - its->iteration > later)
             break;
         count += i != alarm && tp_alarm_of_tensor(monitor, i) &&
                  next->incident == TP_NONE &&
@@ -290,12 +291,22 @@ static enum tp_status spread(struct tp_monitor *monitor, size_t number,
 
 /* --- incidents ----------------------------------------------- */
 
+/* Iterations that a change takes to get beyond its limit. */
+static int64_t until_shown(const struct tp_monitor *monitor, size_t alarm)
+{
+    const struct tp_alarm *its = &monitor->alarms[alarm];
+    const struct tp_run_series *series = tp_alarm_series(monitor, alarm);
+    int64_t shown = tp_series_at(&monitor->series, series)[its->shown];
+    return shown > its->iteration ? shown - its->iteration : 0;
+}
+
 /* Which alarms begin an incident, in the order in which this is asked. */
 static bool begins_firmly(const struct tp_monitor *monitor, size_t alarm)
 {
     return is_firm(monitor, alarm) &&
            (monitor->alarms[alarm].nonfinite ||
-            count_followers(monitor, alarm, 1, 1) > 0);
+            count_followers(monitor, alarm, until_shown(monitor, alarm) + 1,
+                            1) > 0);
 }
 
 static bool begins_weakly(const struct tp_monitor *monitor, size_t alarm)

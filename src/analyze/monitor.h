@@ -20,6 +20,9 @@ struct tp_alarm {
     size_t point;      /* the first bad one, index in the series          */
     int64_t iteration; /* of that point                                  */
     int64_t after;     /* it began later than at this one                 */
+    int64_t until;     /* and no later than at this one                   */
+    size_t shown;      /* the first point beyond the limit; where a change
+                          grows, that is after the first bad one          */
     int64_t last;      /* iteration of the last bad point                 */
     double value, center, spread, deviation;
     double worst; /* the largest deviation, there or later              */

@@ -81,6 +81,20 @@ static void add_deviation(const struct story *s, struct tp_text *text)
         tp_text_add(text, ", later by %.3g", alarm->worst);
 }
 
+/* The value that is off; where a change grows, when it is beyond its limit. */
+static void add_value(const struct story *s, struct tp_text *text)
+{
+    const struct tp_alarm *alarm = s->alarm;
+    const struct tp_series_set *set = &s->input->run->monitor.series;
+    size_t at = alarm->shown > alarm->point ? alarm->shown : alarm->point;
+    tp_text_add(text, "%s %.4g", s->metric->name,
+                tp_series_values(set, s->series, alarm->metric)[at]);
+    if (at > alarm->point)
+        tp_text_add(text, " in iteration %" PRId64,
+                    tp_series_at(set, s->series)[at]);
+    tp_text_add(text, " against %.4g", alarm->center);
+}
+
 static void add_change(const struct story *s, const struct tp_row *row,
                        struct tp_text *text)
 {
@@ -92,8 +106,7 @@ static void add_change(const struct story *s, const struct tp_row *row,
                     row->counts.nan, bad_elements(row) - row->counts.nan,
                     row->counts.numel);
     } else {
-        tp_text_add(text, "%s %.4g against %.4g", s->metric->name, alarm->value,
-                    alarm->center);
+        add_value(s, text);
         if (alarm->kind == TP_CHANGE_VANISH)
             tp_text_add(text, ": it vanished");
         else if (isfinite(alarm->deviation))
@@ -279,12 +292,39 @@ static void add_first_nonfinite(const struct story *s, struct tp_text *text)
     }
 }
 
+/* What the ratio of gradient norms says of the beginning, which it knows best:
+ * that of the layer where it changed first on the origin's rank. */
+static void add_ratio(const struct story *s, struct tp_text *text)
+{
+    const struct tp_monitor *monitor = &s->input->run->monitor;
+    size_t metric = tp_series_metric_by_name("layer_grad_ratio");
+    int64_t shown = tp_series_at(&monitor->series, s->series)[s->alarm->shown];
+    for (size_t i = s->incident->first; i != TP_NONE;
+         i = monitor->alarms[i].next) {
+        const struct tp_alarm *alarm = &monitor->alarms[i];
+        const struct tp_label *label =
+            &monitor->series.series[alarm->series].label;
+        if (alarm->metric != metric || alarm == s->alarm ||
+            alarm->iteration > shown || label->rank != s->series->label.rank)
+            continue;
+        tp_text_add(text,
+                    "; %s of layer %" PRId64 " left %.4g in iteration %" PRId64,
+                    tp_series_metrics[metric].name, label->layer_idx,
+                    alarm->center, alarm->iteration);
+        return;
+    }
+}
+
 static const char *evidence_of(const struct story *s, const struct tp_row *row)
 {
     struct tp_text text = {0};
     add_change(s, row, &text);
-    if (s->alarm->iteration - s->alarm->after > 1 && s->alarm->point > 0)
+    if (s->alarm->until > s->alarm->iteration)
+        tp_text_add(&text, "; began after iteration %" PRId64 ", by %" PRId64,
+                    s->alarm->after, s->alarm->until);
+    else if (s->alarm->iteration - s->alarm->after > 1 && s->alarm->point > 0)
         tp_text_add(&text, "; began after iteration %" PRId64, s->alarm->after);
+    add_ratio(s, &text);
     add_old_infinities(s, &text);
     add_ranks(s, &text);
     add_followers(s, &text);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analyze/findings.h"
+#include "stats/quantile.h"
 
 /* A rank that is off throughout is so by two binades, and the others are
  * within half of one. */
@@ -92,18 +93,6 @@ static void align(struct peers *p)
     p->count = count;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    const double *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
-static double median_of(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, compare_doubles);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /* log2 of every norm over the median of the ranks, of two over the other's;
  * NaN where one is 0 or not finite. */
 static void divide(struct peers *p)
@@ -115,7 +104,7 @@ static void divide(struct peers *p)
             p->ratio[rank * p->count + i] = p->sorted[rank] = y;
             all &= isfinite(y) != 0;
         }
-        double middle = all ? median_of(p->sorted, p->ranks) : NAN;
+        double middle = all ? tp_median(p->sorted, p->ranks) : NAN;
         for (size_t rank = 0; rank < p->ranks; rank++)
             p->ratio[rank * p->count + i] =
                 (p->ratio[rank * p->count + i] - middle) *
@@ -132,7 +121,7 @@ static double median_ratio(const struct peers *p, size_t rank, size_t from,
         if (!isnan(ratio))
             p->value[n++] = ratio;
     }
-    return n > 0 ? median_of(p->value, n) : NAN;
+    return tp_median(p->value, n);
 }
 
 static void set_remark(const struct peers *p, enum saying saying, size_t rank,
@@ -200,7 +189,7 @@ static double median_step(const struct peers *p, size_t rank)
         if (!isnan(ratio[0] - ratio[-1]))
             p->value[n++] = fabs(ratio[0] - ratio[-1]);
     }
-    return n > 0 ? median_of(p->value, n) : NAN;
+    return tp_median(p->value, n);
 }
 
 /*
@@ -254,7 +243,7 @@ static bool find_leaving(const struct peers *p, size_t rank, double tests,
     const struct tp_baseline_options options = {
         .alert_window = 1, .sigma = 3, .tests = tests};
     tp_baseline_fit(&series, &options, p->scratch, &baseline, NULL);
-    size_t first = baseline.first;
+    size_t first = baseline.shown; /* it may drift, so not sooner */
     bool leaves = !baseline.weak && (baseline.kind == TP_CHANGE_SHIFT ||
                                      baseline.kind == TP_CHANGE_DRIFT);
     if (!leaves && !find_drifting(p, rank, &first))

@@ -12,6 +12,7 @@
 #include "analyze/findings.h"
 #include "analyze/incident.h"
 #include "base/text.h"
+#include "stats/quantile.h"
 
 /* Below the median of its place by more than this (dB): a loss that the
  * place usually does not have. */
@@ -28,12 +29,6 @@ struct verdict {
     uint64_t count; /* rows that are at fault */
     uint64_t all;
 };
-
-static int compare_reals(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
 
 /* SQNR of the row in its target format; NaN when there is none. */
 static double sqnr_of(const struct tp_rule_input *input,
@@ -72,8 +67,8 @@ static void find_worst(const struct tp_row *const *rows, const double *sqnr,
 }
 
 /* Median of the n values of sqnr that are numbers; `sorted` has room. */
-static double median_of(const double *sqnr, size_t n, double *sorted,
-                        uint64_t *numbers)
+static double median_known(const double *sqnr, size_t n, double *sorted,
+                           uint64_t *numbers)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -81,10 +76,7 @@ static double median_of(const double *sqnr, size_t n, double *sorted,
             sorted[kept++] = sqnr[i];
     }
     *numbers = kept;
-    if (kept == 0)
-        return NAN;
-    qsort(sorted, kept, sizeof *sorted, compare_reals);
-    return (sorted[(kept - 1) / 2] + sorted[kept / 2]) / 2;
+    return tp_median(sorted, kept);
 }
 
 /* What the recommendation of the place says. It asks of every tensor what
@@ -148,7 +140,7 @@ static enum tp_status judge(const struct tp_rule_input *input,
     for (size_t i = 0; i < n; i++)
         scratch[i] =
             tp_row_excused(input->run, rows[i]) ? NAN : sqnr_of(input, rows[i]);
-    verdict.median = median_of(scratch, n, scratch + n, &verdict.all);
+    verdict.median = median_known(scratch, n, scratch + n, &verdict.all);
     enum tp_severity level = TP_SEVERITY_MEDIUM;
     find_worst(rows, scratch, n, medium_limit(limit, verdict.median), &verdict);
     if (!verdict.worst) {

@@ -124,6 +124,10 @@ bool tp_series_are_equal(const struct tp_series_set *set,
 bool tp_series_are_peers(const struct tp_run_series *a,
                          const struct tp_run_series *b);
 
+/* Whether a label is of what gradient norms are made of: backward pre
+ * `input`. */
+bool tp_series_is_gradient(const struct tp_label *label);
+
 /* Points of the longest series, at least 1. */
 size_t tp_series_longest(const struct tp_series_set *set);
 

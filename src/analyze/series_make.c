@@ -139,12 +139,15 @@ static enum tp_status add_tensors(struct maker *m)
 
 /* --- gradients ----------------------------------------------- */
 
+bool tp_series_is_gradient(const struct tp_label *label)
+{
+    return !strcmp(label->operation, "backward") &&
+           !strcmp(label->phase, "pre") && !strcmp(label->tensor_name, "input");
+}
+
 static bool is_gradient(const struct tp_row *row)
 {
-    const struct tp_label *label = &row->label;
-    return !strcmp(label->operation, "backward") &&
-           !strcmp(label->phase, "pre") &&
-           !strcmp(label->tensor_name, "input") && label->iteration >= 0;
+    return row->label.iteration >= 0 && tp_series_is_gradient(&row->label);
 }
 
 static int order(int64_t a, int64_t b)

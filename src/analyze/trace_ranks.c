@@ -9,6 +9,7 @@
 #include "analyze/trace_facts.h"
 #include "analyze/trace_run.h"
 #include "base/memory.h"
+#include "stats/quantile.h"
 
 /* Times before September 2001 count from the start of some machine: nobody
  * can have recorded them since the epoch. */
@@ -383,21 +384,6 @@ static bool says_something(const struct ranks_state *state, size_t first,
     return says && end - first > 1;
 }
 
-static int by_double(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts them. */
-static double median_of(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, by_double);
-    return count % 2 ? values[count / 2]
-                     : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 /* When a rank starts, or ends, a collective, after the first one starts it by
  * its own clock. */
 static double moment_of(const struct ranks_state *state, size_t first,
@@ -416,7 +402,7 @@ static double median_moment(const struct ranks_state *state, size_t first,
     for (size_t i = first; i < last; i++) {
         state->values[i - first] = moment_of(state, first, i, end);
     }
-    return median_of(state->values, last - first);
+    return tp_median(state->values, last - first);
 }
 
 /* How much later than the median rank a trace sees collectives end. */

@@ -119,6 +119,25 @@ void tp_text_printable(struct tp_text *text, const char *value)
     }
 }
 
+void tp_text_printable_cut(struct tp_text *text, const char *value,
+                           size_t most)
+{
+    struct tp_text whole = {.data = NULL};
+    tp_text_printable(&whole, value);
+    const char *bytes = tp_text_get(&whole);
+    size_t length = whole.length;
+    if (length > most) {
+        length = most;
+        while (length > 0 && ((unsigned char)bytes[length] & 0xc0) == 0x80)
+            length--;
+    }
+    tp_text_bytes(text, bytes, length);
+    if (length < whole.length)
+        tp_text_bytes(text, "...", 3);
+    text->failed |= whole.failed;
+    tp_text_clear(&whole);
+}
+
 bool tp_text_is_utf8(const char *value)
 {
     const unsigned char *s = (const unsigned char *)value;

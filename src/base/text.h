@@ -37,6 +37,11 @@ void tp_text_json_number(struct tp_text *text, double value);
  * writing direction, too) and bytes that are not UTF-8 written as \xNN. */
 void tp_text_printable(struct tp_text *text, const char *value);
 
+/* The same, but of a longer one at most `most` bytes, whole characters, and
+ * "..." for the rest. */
+void tp_text_printable_cut(struct tp_text *text, const char *value,
+                           size_t most);
+
 /* Whether a text is valid UTF-8. */
 bool tp_text_is_utf8(const char *value);
 

@@ -56,11 +56,8 @@ static void add_row(const struct tp_compare_row *row, bool is_op,
                     row->base_device_us, row->test_device_us);
     tp_text_add(text, " %9.1f %9.1f  %-9s  ", row->base_per_step,
                 row->test_per_step, row->change);
-    struct tp_text name = {0};
-    tp_text_printable(&name, row->name);
-    tp_text_add(text, "%.*s%s\n", WIDTH, tp_text_get(&name),
-                name.length > WIDTH ? "..." : "");
-    tp_text_clear(&name);
+    tp_text_printable_cut(text, row->name, WIDTH);
+    tp_text_add(text, "\n");
 }
 
 static void add_operators(const struct tp_compare_report *report,

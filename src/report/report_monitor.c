@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/incident.h"
 #include "report/report.h"
 
 enum {
@@ -93,6 +94,13 @@ static void add_value(const char *metric, double value, double center,
         tp_text_add(text, "%.4g\u00b1%.2g)", center, spread);
 }
 
+static bool same_rank(const struct tp_run_series *a,
+                      const struct tp_run_series *b)
+{
+    return a->label.rank == b->label.rank &&
+           !strcmp(a->label.quant_type, b->label.quant_type);
+}
+
 /* Firm alarms of the same run and rank that last at this iteration. */
 static size_t count_active(const struct tp_monitor *monitor,
                            const struct tp_run_series *model, int64_t at)
@@ -104,14 +112,56 @@ static size_t count_active(const struct tp_monitor *monitor,
             &monitor->series.series[alarm->series];
         count += alarm->iteration <= at && at <= alarm->last &&
                  monitor->incidents[alarm->incident].firm &&
-                 series->label.rank == model->label.rank &&
-                 !strcmp(series->label.quant_type, model->label.quant_type);
+                 same_rank(series, model);
     }
     return count;
 }
 
+/*
+ * The point of a model's series whose baseline counts at another: that one or,
+ * while a change lasts that a finding names, of the rank's tensors with others
+ * that follow or of the norm itself, the first one of the change. From there
+ * on the baseline would follow the fault. Online it is that of the warm-up.
+ */
+static size_t baseline_point(const struct tp_monitor *monitor,
+                             const struct tp_run_series *model, size_t point)
+{
+    const int64_t *at = tp_series_at(&monitor->series, model);
+    int64_t from = at[point];
+    for (size_t i = 0; i < monitor->alarm_count; i++) {
+        const struct tp_alarm *alarm = &monitor->alarms[i];
+        const struct tp_run_series *series =
+            &monitor->series.series[alarm->series];
+        const struct tp_incident *incident =
+            &monitor->incidents[alarm->incident];
+        bool named = tp_incident_followed(incident) || series == model;
+        if (named && incident->firm && alarm->kind != TP_CHANGE_DRIFT &&
+            alarm->iteration <= at[point] && at[point] <= alarm->last &&
+            same_rank(series, model) && incident->from < from)
+            from = incident->from;
+    }
+    while (point > 0 && at[point - 1] >= from && !monitor->options.online)
+        point--;
+    return point;
+}
+
+/* What the gradients' norms are expected to be: [points of the set]. */
+struct norms {
+    double *expected, *high;
+};
+
+/* The spread of a baseline that is held: the band's at its point, which knows
+ * nothing of what comes after. */
+static double held_spread(const struct tp_monitor *monitor,
+                          const struct norms *norms, size_t point)
+{
+    double center = norms->expected[point];
+    double up = log2(norms->high[point] / center);
+    return center * sinh(log(2) * up / tp_baseline_band(&monitor->options));
+}
+
 static void write_gradient(struct lines *l, const struct line *line,
-                           double expected)
+                           const struct norms *norms)
 {
     const struct tp_monitor *monitor = l->monitor;
     const struct tp_run_series *series = &monitor->series.series[line->series];
@@ -119,18 +169,26 @@ static void write_gradient(struct lines *l, const struct line *line,
         tp_monitor_baseline(monitor, line->series, line->metric);
     double value =
         tp_series_values(&monitor->series, series, line->metric)[line->point];
-    double spread = baseline->spread * (expected / baseline->center);
+    size_t point = baseline_point(monitor, series, line->point);
+    bool held = point < line->point;
+    double center = norms->expected[series->first + point];
+    double spread = held ? held_spread(monitor, norms, series->first + point)
+                         : baseline->spread * (center / baseline->center);
     size_t active = count_active(monitor, series, line->iteration);
     tp_text_add(l->text, "[Monitor] Step %" PRId64 " | ", line->iteration);
     size_t length = l->text->length;
     add_series(series, l->text);
     tp_text_add(l->text, l->text->length > length ? " | " : "");
-    add_value(tp_series_metrics[line->metric].name, value, expected, spread,
+    add_value(tp_series_metrics[line->metric].name, value, center, spread,
               l->text);
     if (active)
-        tp_text_add(l->text, " | Status: ALERT (%zu series)\n", active);
+        tp_text_add(l->text, " | Status: ALERT (%zu series)", active);
     else
-        tp_text_add(l->text, " | Status: OK\n");
+        tp_text_add(l->text, " | Status: OK");
+    if (held)
+        tp_text_add(l->text, " | baseline of before step %" PRId64,
+                    tp_series_at(&monitor->series, series)[point]);
+    tp_text_add(l->text, "\n");
 }
 
 static void write_alarm(struct lines *l, const struct line *line)
@@ -222,44 +280,51 @@ static void add_online_lines(struct lines *l)
     }
 }
 
-/* The band of the gradient's norm: [points of the set], where it has one. */
-static double *expected_norms(const struct tp_monitor *monitor)
+static void norms_clear(struct norms *norms)
+{
+    free(norms->expected);
+    free(norms->high);
+}
+
+/* The band of the gradient's norm, where it has one. */
+static bool find_norms(const struct tp_monitor *monitor, struct norms *norms)
 {
     const struct tp_series_set *set = &monitor->series;
-    double *expected = calloc(set->point_count + 1, sizeof *expected);
-    for (size_t i = 0; expected && i < set->point_count; i++)
-        expected[i] = NAN;
-    for (size_t i = 0; expected && i < set->count; i++) {
+    norms->expected = calloc(set->point_count + 1, sizeof *norms->expected);
+    norms->high = calloc(set->point_count + 1, sizeof *norms->high);
+    bool there = norms->expected && norms->high;
+    for (size_t i = 0; there && i < set->point_count; i++)
+        norms->expected[i] = norms->high[i] = NAN;
+    for (size_t i = 0; there && i < set->count; i++) {
         const struct tp_run_series *series = &set->series[i];
-        struct tp_baseline_trace trace = {.expected = expected + series->first};
-        if (series->kind == TP_SERIES_MODEL &&
-            tp_monitor_trace(monitor, i, series->metric, &trace, NULL)) {
-            free(expected);
-            return NULL;
-        }
+        struct tp_baseline_trace trace = {.expected =
+                                              norms->expected + series->first,
+                                          .high = norms->high + series->first};
+        if (series->kind == TP_SERIES_MODEL)
+            there = tp_monitor_trace(monitor, i, series->metric, &trace,
+                                     NULL) == TP_OK;
     }
-    return expected;
+    return there;
 }
 
 static void write_lines(struct lines *l)
 {
     const struct tp_monitor *monitor = l->monitor;
-    double *expected = expected_norms(monitor);
-    l->text->failed = l->text->failed || !expected;
+    struct norms norms = {NULL, NULL};
+    bool there = find_norms(monitor, &norms);
+    l->text->failed = l->text->failed || !there;
     if (l->count)
         qsort(l->lines, l->count, sizeof *l->lines, compare_lines);
-    for (size_t i = 0; expected && i < l->count; i++) {
+    for (size_t i = 0; there && i < l->count; i++) {
         const struct line *line = &l->lines[i];
         if (line->number == TP_NONE)
-            write_gradient(l, line,
-                           expected[monitor->series.series[line->series].first +
-                                    line->point]);
+            write_gradient(l, line, &norms);
         else if (monitor->options.online)
             write_online(l, line);
         else
             write_alarm(l, line);
     }
-    free(expected);
+    norms_clear(&norms);
 }
 
 static void write_heading(struct lines *l)

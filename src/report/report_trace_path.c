@@ -24,11 +24,8 @@ static void add_line(const struct tp_path_row *row, double all_us,
                 row->count);
     tp_text_printable(text, row->kind);
     if (*name) {
-        struct tp_text shown = {0};
-        tp_text_printable(&shown, name);
-        tp_text_add(text, ": %.*s%s", WIDTH, tp_text_get(&shown),
-                    shown.length > WIDTH ? "..." : "");
-        tp_text_clear(&shown);
+        tp_text_add(text, ": ");
+        tp_text_printable_cut(text, name, WIDTH);
     }
     tp_text_add(text, "\n");
 }

@@ -37,6 +37,21 @@ double tp_baseline_bent(enum tp_baseline_scale scale, double straight)
     return straight;
 }
 
+/* A spread in units of value is half of what one spread up and one down are
+ * apart: solved for the straight one. */
+double tp_baseline_deviation(enum tp_baseline_scale scale, double value,
+                             double center, double spread)
+{
+    double straight = spread;
+    if (scale == TP_BASELINE_LOG)
+        straight = asinh(spread / center) / log(2);
+    else if (scale == TP_BASELINE_RATIO && center > 0 && center < 1)
+        straight = asin(fmin(spread / sqrt(center * (1 - center)), 1)) / 2;
+    return fabs(tp_baseline_straight(scale, value) -
+                tp_baseline_straight(scale, center)) /
+           straight;
+}
+
 double tp_baseline_floor(const struct tp_baseline_series *series, size_t i)
 {
     double value = series->value[i];

@@ -69,9 +69,14 @@ struct tp_baseline {
     enum tp_change kind;
     bool weak;               /* too few points for a firm statement        */
     size_t alarms;           /* points beyond the limit, joined by window  */
-    size_t first;            /* index of the first bad point, if kind      */
-    int64_t onset_from, onset_to; /* iterations between which it began     */
+    size_t first;            /* index of the first bad point, if kind: where
+                                it most likely began                       */
+    size_t shown;            /* of the first one that is beyond the limit: a
+                                change that grows has begun before         */
+    int64_t onset_from, onset_to; /* it began after the one and not after the
+                                     other of these iterations             */
     double deviation;        /* at `first`, in spreads                     */
+    double later;            /* the same 16 points later, or at the end    */
     double worst;            /* largest deviation                          */
     size_t warmup;           /* online: points of the warm-up              */
 };
@@ -86,6 +91,14 @@ struct tp_baseline_trace {
  * baseline_tails.h. `scratch` as for tp_baseline_fit. */
 void tp_baseline_tails(const struct tp_baseline_series *series,
                        double *scratch, struct tp_tails *tails);
+
+/* Spreads from what is expected to the edges of the band, in retro traces. */
+double tp_baseline_band(const struct tp_baseline_options *options);
+
+/* How many spreads a value is away from a center, both as a baseline has
+ * them. */
+double tp_baseline_deviation(enum tp_baseline_scale scale, double value,
+                             double center, double spread);
 
 /* Doubles of scratch memory for a series of `count` points. */
 size_t tp_baseline_scratch(size_t count);

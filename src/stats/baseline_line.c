@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "stats/quantile.h"
+
 /* Turns a median of absolute errors into a standard deviation. */
 static const double TO_SIGMA = 1.4826;
 
@@ -18,15 +20,10 @@ static void sort_few(double *values, size_t n)
     }
 }
 
-static double middle_of(const double *sorted, size_t n)
-{
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
 double tp_line_median(double *values, size_t n)
 {
     sort_few(values, n);
-    return middle_of(values, n);
+    return tp_sorted_median(values, n);
 }
 
 /* Puts `in` into sorted[TP_LINE_HALF] in place of `out`, which is there. */
@@ -81,8 +78,8 @@ struct tp_line tp_line_fit(const struct tp_points *p,
            rest = h->count - half;
     double older = 0, values[TP_LINE_WINDOW];
     if (h->count == TP_LINE_WINDOW) {
-        older = middle_of(h->older, TP_LINE_HALF);
-        line.level = middle_of(h->newer, TP_LINE_HALF);
+        older = tp_sorted_median(h->older, TP_LINE_HALF);
+        line.level = tp_sorted_median(h->newer, TP_LINE_HALF);
     } else {
         for (size_t i = 0; i < half; i++)
             values[i] = p->y[h->of[i]];

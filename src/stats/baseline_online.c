@@ -70,7 +70,7 @@ static void see(const struct tp_baseline_series *series, size_t i,
 {
     double away = fabs(series->value[i] - normal->mean) / b->spread;
     if (b->kind == TP_CHANGE_NONE) {
-        b->first = i;
+        b->first = b->shown = i;
         b->deviation = away;
         b->onset_to = series->at[i];
         b->onset_from = i > 0 ? series->at[i - 1] : series->at[i];

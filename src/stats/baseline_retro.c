@@ -40,6 +40,7 @@
 
 #include "stats/baseline_mark.h"
 #include "stats/baseline_parts.h"
+#include "stats/baseline_rise.h"
 
 enum {
     FIRM = TP_LINE_FIRM,
@@ -265,17 +266,16 @@ static void refine(struct tp_points *p, const struct tp_points *coarse,
         p->bad[i] = 1;
 }
 
-/* What a change is, whose first point deviates by b->deviation, and one a
- * window later by `later`. One that only medians show, and that begins small
- * against what comes of it, drifts, unless it is far off so soon. */
+/* What a change is that was described. One that only medians show, and that
+ * begins small against what comes of it, drifts, unless it is far off so soon.
+ */
 static enum tp_change kind_of(const struct tp_points *p, size_t first,
-                              size_t fold, double later,
-                              const struct tp_baseline *b)
+                              size_t fold, const struct tp_baseline *b)
 {
     size_t last = p->count - 1;
     if (p->bad[last] == 0)
         return TP_CHANGE_SPIKE;
-    if (fold > 1 && later < SOON &&
+    if (fold > 1 && b->later < SOON &&
         (b->deviation < 5 || b->deviation < b->worst / 3))
         return TP_CHANGE_DRIFT;
     return first == last ? TP_CHANGE_SPIKE : TP_CHANGE_SHIFT;
@@ -312,19 +312,17 @@ static void fill_trace(const struct tp_baseline_series *series,
     }
 }
 
-/* Fills the baseline from the marks. */
-static void conclude(const struct tp_baseline_series *series,
+/* The healthy level and its spread where a change begins, or at the end, and
+ * how far off the change is. */
+static void describe(const struct tp_baseline_series *series,
                      const struct tp_points *p,
-                     const struct tp_spreads *spreads, size_t fold,
+                     const struct tp_spreads *spreads, size_t at,
                      struct tp_baseline *b)
 {
-    size_t first = first_bad(p);
-    size_t at = first < p->count ? first : p->count;
     double local;
     struct tp_line line = line_before(p, at, &local);
-    double where = at < p->count ? p->at[at] : p->at[p->count - 1];
     size_t near = at < p->count ? at : p->count - 1;
-    double level = tp_line_predict(&line, where);
+    double level = tp_line_predict(&line, p->at[near]);
     double spread = fmax(tp_mark_spread(p, spreads, &line, near), local);
     b->center = tp_baseline_bent(series->scale, level);
     b->spread = (tp_baseline_bent(series->scale, level + spread) -
@@ -332,6 +330,7 @@ static void conclude(const struct tp_baseline_series *series,
                 2;
     if (at == p->count)
         return;
+    b->worst = 0;
     for (size_t i = at; i < p->count; i++) {
         double z = fabs(p->y[i] - tp_line_predict(&line, p->at[i])) / spread;
         if (p->bad[i] != 0)
@@ -339,14 +338,34 @@ static void conclude(const struct tp_baseline_series *series,
     }
     b->deviation = fabs(p->y[at] - level) / spread;
     size_t soon = at + WINDOW < p->count ? at + WINDOW : p->count - 1;
-    double later =
-        fabs(p->y[soon] - tp_line_predict(&line, p->at[soon])) / spread;
-    b->kind = kind_of(p, at, fold, later, b);
-    b->first = (size_t)p->index[at];
+    b->later = fabs(p->y[soon] - tp_line_predict(&line, p->at[soon])) / spread;
+}
+
+/* Fills the baseline from the marks. */
+static void conclude(const struct tp_baseline_series *series,
+                     struct tp_points *p, const struct tp_spreads *spreads,
+                     size_t fold, struct tp_baseline *b)
+{
+    struct tp_rise rise;
+    size_t at = first_bad(p);
+    describe(series, p, spreads, at, b);
+    if (at == p->count)
+        return;
+    b->kind = kind_of(p, at, fold, b);
+    b->first = b->shown = (size_t)p->index[at];
     size_t before = at > 0 ? (size_t)p->index[at - 1] : b->first;
     size_t early = fold > 1 && b->first > fold ? b->first - fold : before;
     b->onset_from = series->at[early < before ? early : before];
     b->onset_to = series->at[b->first];
+    if (b->weak || b->kind == TP_CHANGE_DRIFT ||
+        !tp_rise_find(p, spreads, at, &rise))
+        return;
+    for (size_t i = rise.first; i < at; i++)
+        p->bad[i] = 1;
+    describe(series, p, spreads, rise.first, b);
+    b->first = (size_t)p->index[rise.first];
+    b->onset_from = series->at[(size_t)p->index[rise.earliest - 1]];
+    b->onset_to = series->at[(size_t)p->index[rise.latest]];
 }
 
 static void conclude_special(const struct tp_baseline_series *series,
@@ -354,7 +373,7 @@ static void conclude_special(const struct tp_baseline_series *series,
                              struct tp_baseline *b)
 {
     b->kind = kind;
-    b->first = first;
+    b->first = b->shown = first;
     b->onset_to = series->at[first];
     b->onset_from = first > 0 ? series->at[first - 1] : b->onset_to;
     b->deviation = b->worst = INFINITY;
@@ -484,6 +503,11 @@ static void look_back(struct tp_points *p, const struct tp_mark_rules *rules,
         p->bad[i] = back.bad[n - 1 - i];
 }
 
+double tp_baseline_band(const struct tp_baseline_options *options)
+{
+    return fmax(OUTSIDE, options->sigma);
+}
+
 static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
                                       size_t points,
                                       const struct tp_baseline_series *series)
@@ -493,7 +517,7 @@ static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
     double least = log(erfc(options->sigma / sqrt(2)));
     return (struct tp_mark_rules){.limit =
                                       fmin(log(FALSE_ALARMS / tried), least),
-                                  .outside = fmax(OUTSIDE, options->sigma),
+                                  .outside = tp_baseline_band(options),
                                   .firm = FIRM,
                                   .flat = series->steady,
                                   .freedom = series->freedom};

@@ -2,6 +2,7 @@
 #include "stats/quantile.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 void tp_ranks_of(uint64_t n, uint64_t repeat, struct tp_ranks *ranks)
 {
@@ -37,4 +38,23 @@ void tp_ranks_quantiles(const struct tp_ranks *ranks,
             quantile[i] =
                 between(ordered[2 * i], ordered[2 * i + 1], ranks->fraction[i]);
     }
+}
+
+static int compare_values(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double tp_median(double *values, size_t n)
+{
+    if (n == 0)
+        return NAN;
+    qsort(values, n, sizeof *values, compare_values);
+    return tp_sorted_median(values, n);
+}
+
+double tp_sorted_median(const double *sorted, size_t n)
+{
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }

@@ -2,6 +2,7 @@
 #ifndef TP_STATS_QUANTILE_H
 #define TP_STATS_QUANTILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "stats/summary.h"
@@ -30,5 +31,12 @@ void tp_ranks_of(uint64_t n, uint64_t repeat, struct tp_ranks *ranks);
 void tp_ranks_quantiles(const struct tp_ranks *ranks,
                         const double ordered[TP_RANKS],
                         double quantile[TP_QUANTILES]);
+
+/* The median of n values, none of which is NaN: of an even number, the mean of
+ * the two in the middle; NaN of none. Sorts them. */
+double tp_median(double *values, size_t n);
+
+/* The same of values that are in order already; n > 0. */
+double tp_sorted_median(const double *sorted, size_t n);
 
 #endif

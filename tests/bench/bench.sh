@@ -5,7 +5,7 @@
 # absolute times belong to one machine and one hour. Never part of check.
 #
 #   BENCH_PARTS     which parts
-#                   [large dims casts small memory series traces]
+#                   [large dims casts small memory series traces device]
 #   BENCH_MEBIBYTES size of the large tensor [1024]
 #   BENCH_RUNS      runs of which the best counts [3]
 #   BENCH_PYTHON    a python with torch [/usr/bin/python3]
@@ -224,10 +224,51 @@ traces()
     [ -n "$found" ] || echo "skipped: traces (TP_SHARED has none)"
 }
 
-parts='large dims casts small memory series traces'
+# Kernels with the data on the device, as shares of the rate of copies there
+# (bytes read, of copies also written); and whole runs.
+device()
+{
+    local why seconds bytes wanted what copy='' rate share
+    why=$("$TPROF" list devices | sed -n 's/^  cuda  *none: //p')
+    [ -z "$why" ] || {
+        echo "skipped: kernels (no CUDA device: $why)"
+        return
+    }
+    "$tools/device" "$mebibytes" "$((10 * runs))" > "$work/device"
+    while read -r seconds bytes wanted what; do
+        rate=$(calc "$bytes / $seconds / 1e9")
+        copy=${copy:-$rate}
+        share=$(calc "$rate / $copy")
+        row "$what" "$(calc "$seconds * 1e3") ms" "$rate GB/s" \
+            "$share of a copy" "$([ "$wanted" = 0 ] ||
+                echo "$(verdict "$share" at_least "$wanted") (>= $wanted)")"
+    done < "$work/device"
+    device_runs
+}
+
+# Large files by the CPU and by the device: the bound is the link (above), or
+# how fast the file is read (the floor also counts what it reads).
+device_runs()
+{
+    local file=$work/device.pt jobs taken where
+    "$tools/make_pt" "$file" "$mebibytes"
+    for jobs in $(printf "%s\n" 1 2 "$(nproc)" | sort -nu); do
+        taken=$("$tools/measure" "$runs" "$tools/floor" "$file" "$jobs")
+        taken=${taken% *}
+        row "pread + counting codes, $jobs thread(s)" "$taken s" \
+            "$(calc "$mebibytes / 1024 / $taken") GiB/s" "" ""
+        for where in cpu cuda; do
+            large_run "all default, --device $where --jobs $jobs" \
+                --device $where --jobs "$jobs"
+        done
+    done
+    rm "$file"
+}
+
+parts='large dims casts small memory series traces device'
 for part in ${BENCH_PARTS:-$parts}; do
     case $part in
-    large | dims | casts | small | memory | series | traces)
+    large | dims | casts | small | memory | series | traces | device)
         echo "== $part"
         $part
         ;;

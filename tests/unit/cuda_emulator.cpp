@@ -115,13 +115,15 @@ UNCHECKED void change_to(fibre *f)
     run.current = f;
     if (f->running)
         place(f->running);
-    if (__builtin_setjmp(run.scheduler) != 0) {
-            return;
-    }
+    if (__builtin_setjmp(run.scheduler) != 0)
+        return;
     if (f->begun)
         jump(f->at);
     f->begun = true;
     setcontext(&f->context);
+    /* Something must follow: were it the last call, a compiler might give up
+     * the frame first, to which the scheduler returns. */
+    tp_emulate_die("a thread does not begin");
 }
 
 fibre *new_fibre()

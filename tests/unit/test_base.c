@@ -140,6 +140,25 @@ Test(text, nothing_printable_drives_a_terminal)
     tp_text_clear(&text);
 }
 
+Test(text, long_names_are_cut_between_characters)
+{
+    static const char *const cut[][2] = {
+        {"abcde", "abcde"},
+        {"abcdef", "abcde..."},
+        {"abcd\xc3\xa9", "abcd..."}, /* e acute */
+        {"abc\xc3\xa9", "abc\xc3\xa9"},
+        {"ab\xe2\x82\xac" "c", "ab\xe2\x82\xac..."}, /* Euro */
+        {"ab\x01" "cd", "ab\\x0..."},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        struct tp_text text = {0};
+        tp_text_printable_cut(&text, cut[i][0], 5);
+        cr_assert_str_eq(tp_text_get(&text), cut[i][1]);
+        tp_text_clear(&text);
+    }
+}
+
 Test(text, json_numbers_round_trip_and_have_no_nan)
 {
     struct tp_text text = {0};

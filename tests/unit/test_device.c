@@ -118,11 +118,14 @@ static const struct question questions[] = {
     {TP_BFLOAT16, 3, {2, 67, 1500}, "mxfp8_e4m3", 1, WHOLE, true, false},
     {TP_FLOAT32, 2, {70, 2000}, "mxfp4", 1, WHOLE, false, false},
     {TP_FLOAT32, 2, {70, 2000}, "nvfp4", 1, SLICED, false, false},
+    /* no code of these is zero */
+    {TP_FLOAT8_E8M0FNU, 2, {301, 127}, "nvfp4", 0, WHOLE, true, false},
+    {TP_FLOAT8_E8M0FNU, 2, {127, 301}, "mxfp4", 1, WHOLE, true, false},
 };
 enum {
     QUESTIONS = sizeof questions / sizeof questions[0],
     /* with an axis to analyse whose cells are less than half of the codes */
-    DIMS = 22
+    DIMS = 24
 };
 
 static struct memory memory_of(const struct question *q, uint64_t seed)
@@ -144,8 +147,10 @@ static void assert_used(const struct question *q, size_t number)
     const bool narrow = info->size / info->parts <= 2;
     if (!tp_emulator_present())
         return;
-    cr_assert_eq(tp_emulator_launches_of("kernel_codes.cu") > 0, !q->host,
-                 "question %zu", number);
+    cr_assert_eq(tp_emulator_launches_of("kernel_codes.cu") +
+                         tp_emulator_launches_of("kernel_codes16.cu") >
+                     0,
+                 !q->host, "question %zu", number);
     cr_assert_eq(tp_emulator_launches_of("kernel_blocks.cu") > 0,
                  q->target && strcmp(q->target, "hif8") && !q->host,
                  "question %zu", number);

@@ -440,7 +440,17 @@ Test(kernels, codes_of_16_bits)
 {
     begin();
     check_all_codes<uint16_t>(TP_BFLOAT16);
+    check_all_codes<uint16_t>(TP_INT16);
     cr_assert_eq(tp_emulator_leaks(), 0);
+}
+
+/* More codes without a counter of their own. */
+Test(kernels, codes_of_16_bits_in_less_shared_memory)
+{
+    for (enum tp_dtype dtype : {TP_FLOAT16, TP_UINT16, TP_INT16}) {
+        begin(TP_KERNEL_CODES16_SHARED);
+        check_all_codes<uint16_t>(dtype);
+    }
 }
 
 Test(kernels, codes_of_8_bits)

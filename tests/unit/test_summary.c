@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "stats/bins.h"
+#include "stats/quantile.h"
 #include "stats/stats.h"
 #include "stats/values.h"
 
@@ -460,6 +461,18 @@ Test(summary, quantiles_from_bins_are_close)
                        fabs(values[rank + 1] - values[rank - 1]);
         cr_assert_leq(fabs(numbers.quantile[i] - values[rank]), slack);
     }
+}
+
+Test(summary, medians)
+{
+    double odd[] = {7, -INFINITY, 3}, even[] = {4, 1, 3, -5};
+    double wide[] = {INFINITY, 2, INFINITY, INFINITY};
+    cr_assert_eq(tp_median(odd, 3), 3);
+    cr_assert_eq(tp_median(odd, 1), -INFINITY);
+    cr_assert_eq(tp_median(even, 4), 2);
+    cr_assert_eq(tp_sorted_median(even, 2), -2); /* they are sorted now */
+    cr_assert_eq(tp_median(wide, 4), INFINITY);
+    cr_assert(isnan(tp_median(NULL, 0)));
 }
 
 Test(summary, packing_keeps_everything)

@@ -156,6 +156,38 @@ Test(tensor_saver, name_of_every_version)
     EXPECT_EXAMPLES(examples);
 }
 
+/* The largest iterations, and one that is no int64_t, which is unknown but no
+ * part of the layer type. */
+Test(tensor_saver, iterations_of_many_digits)
+{
+#define NAMED(iteration)                                          \
+    "20250915_091300_12345_iter" iteration                        \
+    "_linear_backward_pre_linear_bf16_rank07_group000_input.pt"
+#define LABELS                                                    \
+    {"linear", "backward", "pre", "linear", "bf16", "input",      \
+     "20250915_091300"}
+    static const struct example examples[] = {
+        {NAMED("999999999999999999"),
+         LABELS,
+         {-1, 7, -1, 0, 999999999999999999, 12345}},
+        {NAMED("9223372036854775806"),
+         LABELS,
+         {-1, 7, -1, 0, INT64_MAX - 1, 12345}},
+        {NAMED("9223372036854775807"),
+         LABELS,
+         {-1, 7, -1, 0, INT64_MAX, 12345}},
+        {NAMED("9223372036854775808"), LABELS, {-1, 7, -1, 0, -1, 12345}},
+        {NAMED("0000000000000000000000000000012"),
+         LABELS,
+         {-1, 7, -1, 0, 12, 12345}},
+        {"20250915_091300_99999999999999999999_iter007_linear_backward_pre_"
+         "linear_bf16_rank07_group000_input.pt",
+         LABELS,
+         {-1, 7, -1, 0, 7, -1}},
+    };
+    EXPECT_EXAMPLES(examples);
+}
+
 /* Words that look like other words. */
 Test(tensor_saver, ambiguous_names)
 {
