@@ -24,12 +24,8 @@ enum {
     THREADS = 256,
     WARPS = THREADS / TP_WARP_LANES,
     SUMS = 6, /* of a thread                                                */
-    VECTOR = 16,
-    /* CUDA blocks that a multiprocessor has registers for. More would run
-     * after these, too few at a time to keep the memory busy. */
-    ROWS_AT_ONCE = 5,
-    PAIRS_AT_ONCE = 4, /* down columns                                      */
-    COLUMNS_AT_ONCE = 2
+    SHARED = WARPS * SUMS * 8,
+    VECTOR = 16
 };
 const unsigned ALL = 0xffffffffu;
 
@@ -49,7 +45,7 @@ struct tally {
     unsigned blocks, saturated, over, lower, zeros, smalls;
 };
 
-/* Adds the counts of a CUDA block to the result. */
+/* Adds the counts of a block to the result. */
 __device__ void finish(const tally &t, struct tp_block_counts *counts)
 {
     total_t sums[SUMS] = {t.blocks, t.saturated, t.over - t.lower,
@@ -146,8 +142,7 @@ __device__ void load(const CODE *at, uint64_t n, CODE *code)
 }
 
 template <class CODE, int BLOCK>
-__global__ void __launch_bounds__(THREADS, ROWS_AT_ONCE)
-    count_rows(job_t job)
+__global__ void __launch_bounds__(THREADS) count_rows(job_t job)
 {
     enum { COUNT = VECTOR / sizeof(CODE), SHARERS = BLOCK / COUNT };
     const CODE *codes = reinterpret_cast<const CODE *>(job.codes);
@@ -188,8 +183,7 @@ __global__ void __launch_bounds__(THREADS, ROWS_AT_ONCE)
 }
 
 template <class CODE, int BLOCK>
-__global__ void __launch_bounds__(THREADS, COLUMNS_AT_ONCE)
-    count_columns(job_t job)
+__global__ void __launch_bounds__(THREADS) count_columns(job_t job)
 {
     const CODE *codes = reinterpret_cast<const CODE *>(job.codes);
     const CODE infinity = static_cast<CODE>(job.plan->infinity);
@@ -333,8 +327,7 @@ __device__ void load_pairs(const struct tp_block_plan *plan, const STORED *at,
 }
 
 template <class STORED, int BLOCK>
-__global__ void __launch_bounds__(THREADS, ROWS_AT_ONCE)
-    count_row_pairs(job_t job)
+__global__ void __launch_bounds__(THREADS) count_row_pairs(job_t job)
 {
     enum { COUNT = VECTOR / sizeof(STORED), SHARERS = BLOCK / COUNT };
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
@@ -390,8 +383,7 @@ __device__ uint32_t load_column(const struct tp_block_plan *plan,
 
 /* TWO: an even number of columns, and codes as aligned as two of them. */
 template <class STORED, int BLOCK, bool TWO>
-__global__ void __launch_bounds__(THREADS, PAIRS_AT_ONCE)
-    count_column_pairs(job_t job)
+__global__ void __launch_bounds__(THREADS) count_column_pairs(job_t job)
 {
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
     const uint32_t infinity = room_above(job.plan->infinity) * 0x10001u;
@@ -462,15 +454,13 @@ int start(const struct tp_kernel_place *place,
     const uint64_t sharers =
         down ? 1 : BLOCK / (VECTOR / sizeof(STORED));
     const uint64_t together = THREADS / sharers;
-    const uint64_t at_once = !down                  ? ROWS_AT_ONCE
-                             : sizeof(STORED) <= 2 ? PAIRS_AT_ONCE
-                                                   : COLUMNS_AT_ONCE;
-    const uint64_t most = uint64_t(place->multiprocessors) * at_once;
     uint64_t grid = (made.blocks + together - 1) / together;
-    grid = grid < most ? grid : most;
     auto kernel = !down ? kind::rows : two ? kind::two : kind::columns;
-    TP_LAUNCH(kernel, unsigned(grid), THREADS, WARPS * SUMS * sizeof(total_t),
-              place->stream, made);
+    const cudaError_t status = tp_one_wave(kernel, THREADS, SHARED,
+                                           place->multiprocessors, &grid);
+    if (status != cudaSuccess)
+        return status;
+    TP_LAUNCH(kernel, unsigned(grid), THREADS, SHARED, place->stream, made);
     return cudaGetLastError();
 }
 

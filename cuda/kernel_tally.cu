@@ -2,6 +2,7 @@
 #include "cuda/kernels.h"
 
 #include "cuda/launch.h"
+#include "cuda/warp.h"
 extern "C" {
 #include "stats/blocks_plan.h"
 #include "stats/tally_math.h"
@@ -9,11 +10,20 @@ extern "C" {
 
 /*
  * MX tallies: blocks lie as in kernel_blocks.cu. What is tallied goes straight
- * to the tables, since mostly it is little and spread over many counters.
+ * to the tables, since mostly it is little and spread over many counters;
+ * where many of a warp have the same one (constants), it is added once.
  */
 namespace {
 
-enum { THREADS = 256, LANES = 32, VECTOR = 16, BLOCK = 32, PER_PROCESSOR = 8 };
+enum {
+    THREADS = 256,
+    LANES = TP_WARP_LANES,
+    WARPS = THREADS / LANES,
+    SUMS = 8, /* of a thread                                                */
+    SHARED = WARPS * SUMS * 8,
+    VECTOR = 16,
+    BLOCK = 32
+};
 const unsigned ALL = 0xffffffffu;
 
 typedef unsigned long long total_t;
@@ -39,36 +49,57 @@ struct share {
     int n; /* there are                                                     */
 };
 
-__device__ void tally_code(struct tp_tally *tally, unsigned which,
-                           unsigned magnitude)
+/* What the plan says of a block, in registers: what is read through the plan
+ * would be read again behind each addition to the tables. */
+struct scale_t {
+    int slot;
+    unsigned infinity, finite, zero, small, fewer;
+};
+
+__device__ scale_t scale_of(const struct tp_block_plan *plan, unsigned largest)
 {
-    atomicAdd(reinterpret_cast<total_t *>(&tally->count[which][magnitude]),
-              total_t{1});
-    tally->used[which][magnitude / TP_TALLY_LINE] = 1;
+    const int slot = tp_mx_slot(plan, largest);
+    const struct tp_block_limits &at = plan->limits[slot];
+    return {slot,              unsigned(plan->infinity), unsigned(at.finite),
+            unsigned(at.zero), unsigned(at.small),       unsigned(at.fewer)};
 }
 
-/* A finite value of a block that becomes NaN. */
-__device__ void lose(const job_t &job, const struct tp_block_limits &limits,
-                     unsigned magnitude, counts_t *counts)
+/* The counter of a magnitude. */
+__device__ unsigned counter_of(unsigned which, unsigned magnitude)
 {
-    if (magnitude >= job.plan->blocks.infinity)
-        return;
-    tally_code(job.tally, TP_TALLY_LOST, magnitude);
-    counts->underflow += magnitude != 0 && magnitude <= limits.zero;
-    counts->subnormal += magnitude != 0 && magnitude <= limits.small;
+    return which * TP_TALLY_CODES + magnitude;
 }
 
-/* A value that keeps its block. */
-__device__ void keep(const job_t &job, int slot, unsigned magnitude)
+__device__ void add(struct tp_tally *tally, unsigned counter, unsigned times)
 {
-    const struct tp_block_limits &limits = job.plan->blocks.limits[slot];
-    if (magnitude >= job.plan->blocks.infinity)
-        return;
-    if (magnitude > limits.finite)
-        tally_code(job.tally, TP_TALLY_SATURATED, magnitude);
-    else if (magnitude != 0 && magnitude <= limits.fewer)
-        tally_code(job.tally, tp_small_class(job.plan, slot, magnitude),
-                   magnitude);
+    atomicAdd(reinterpret_cast<total_t *>(&tally->count[0][0]) + counter,
+              total_t{times});
+    (&tally->used[0][0])[counter / TP_TALLY_LINE] = 1;
+}
+
+/* The counter of a value of a block that becomes NaN, if it is finite. */
+__device__ unsigned lose(const scale_t &scale, unsigned magnitude,
+                         counts_t *counts)
+{
+    if (magnitude >= scale.infinity)
+        return TP_WARP_NONE;
+    counts->underflow += magnitude != 0 && magnitude <= scale.zero;
+    counts->subnormal += magnitude != 0 && magnitude <= scale.small;
+    return counter_of(TP_TALLY_LOST, magnitude);
+}
+
+/* The counter of a value that keeps its block, if it has one. */
+__device__ unsigned keep(const job_t &job, const scale_t &scale,
+                         unsigned magnitude)
+{
+    if (magnitude >= scale.infinity)
+        return TP_WARP_NONE;
+    if (magnitude > scale.finite)
+        return counter_of(TP_TALLY_SATURATED, magnitude);
+    if (magnitude == 0 || magnitude > scale.fewer)
+        return TP_WARP_NONE;
+    return counter_of(tp_small_class(job.plan, scale.slot, magnitude),
+                      magnitude);
 }
 
 /* All of the SHARERS neighbouring lanes that have a block agree. */
@@ -83,6 +114,7 @@ __device__ unsigned largest_of(unsigned mine)
     return mine;
 }
 
+/* All lanes of a warp come by here, those without a block with an empty one. */
 template <int COUNT, int SHARERS>
 __device__ void take(const job_t &job, const share<COUNT> &mine, bool first,
                      counts_t *counts)
@@ -98,12 +130,11 @@ __device__ void take(const job_t &job, const share<COUNT> &mine, bool first,
             largest = magnitude;
     }
     largest = largest_of<SHARERS>(largest);
-    const int slot = tp_mx_slot(plan, largest);
-    const struct tp_block_limits &limits = plan->limits[slot];
+    const scale_t scale = scale_of(plan, largest);
     TP_UNROLL
     for (int i = 0; i < COUNT; i++) {
         const unsigned magnitude = mine.code[i] & 0x7fff;
-        if (magnitude > limits.finite && magnitude <= infinity) {
+        if (magnitude > scale.finite && magnitude <= infinity) {
             over = 1;
             counts->upper += mine.code[i] < 0x8000;
             counts->lower += mine.code[i] >= 0x8000;
@@ -115,10 +146,14 @@ __device__ void take(const job_t &job, const share<COUNT> &mine, bool first,
         special && job.plan->spec.nonfinite == TP_NONFINITE_BLOCK;
     TP_UNROLL
     for (int i = 0; i < COUNT; i++) {
-        if (i < mine.n && lost)
-            lose(job, limits, mine.code[i] & 0x7fff, counts);
-        else if (i < mine.n)
-            keep(job, slot, mine.code[i] & 0x7fff);
+        const unsigned magnitude = mine.code[i] & 0x7fff;
+        unsigned counter = TP_WARP_NONE;
+        if (i < mine.n)
+            counter = lost ? lose(scale, magnitude, counts)
+                           : keep(job, scale, magnitude);
+        tp_warp_count(counter, [&](unsigned which, unsigned times) {
+            add(job.tally, which, times);
+        });
     }
     if (!first)
         return;
@@ -128,7 +163,8 @@ __device__ void take(const job_t &job, const share<COUNT> &mine, bool first,
     counts->nonfinite += special;
     if (largest == 0)
         return;
-    const unsigned least = 256 - unsigned(slot), most = unsigned(slot) + 1;
+    const unsigned least = 256 - unsigned(scale.slot);
+    const unsigned most = unsigned(scale.slot) + 1;
     counts->least = least > counts->least ? least : counts->least;
     counts->largest = most > counts->largest ? most : counts->largest;
 }
@@ -142,34 +178,30 @@ __device__ void raise_scales(struct tp_quant_error *to, unsigned least,
                           offsetof(struct tp_quant_error, scale_least) + 2,
                   "not one word");
     unsigned *word = reinterpret_cast<unsigned *>(&to->scale_least);
-    unsigned before = *word, seen;
+    unsigned before = *word, seen, raised;
     do {
         seen = before;
         const unsigned low = seen & 0xffff, high = seen >> 16;
-        const unsigned raised = (low > least ? low : least) |
-                                (high > largest ? high : largest) << 16;
+        raised = (low > least ? low : least) |
+                 (high > largest ? high : largest) << 16;
+        if (raised == seen) /* also if others raised it meanwhile */
+            return;
         before = atomicCAS(word, seen, raised);
     } while (before != seen);
 }
 
-/* Adds up the counts of a warp, and adds them to the result. */
+/* Adds the counts of a block to the result. */
 __device__ void finish(const counts_t &counts, struct tp_quant_error *to)
 {
-    total_t sums[] = {counts.blocks,    counts.zero_blocks, counts.saturated,
-                      counts.nonfinite, counts.upper,       counts.lower,
-                      counts.underflow, counts.subnormal};
-    uint64_t *totals[] = {&to->blocks,           &to->zero_blocks,
-                          &to->saturated_blocks, &to->nonfinite_blocks,
-                          &to->upper_overflow,   &to->lower_overflow,
-                          &to->underflow,        &to->subnormal};
-    TP_UNROLL
-    for (int i = 0; i < 8; i++) {
-        TP_UNROLL
-        for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
-            sums[i] += __shfl_xor_sync(ALL, sums[i], lanes);
-        if (threadIdx.x % LANES == 0 && sums[i] != 0)
-            atomicAdd(reinterpret_cast<total_t *>(totals[i]), sums[i]);
-    }
+    total_t sums[SUMS] = {counts.blocks,    counts.zero_blocks,
+                          counts.saturated, counts.nonfinite,
+                          counts.upper,     counts.lower,
+                          counts.underflow, counts.subnormal};
+    uint64_t *const totals[SUMS] = {
+        &to->blocks,           &to->zero_blocks,    &to->saturated_blocks,
+        &to->nonfinite_blocks, &to->upper_overflow, &to->lower_overflow,
+        &to->underflow,        &to->subnormal};
+    tp_block_add<WARPS>(sums, totals);
     const unsigned least = largest_of<LANES>(counts.least);
     const unsigned largest = largest_of<LANES>(counts.largest);
     if (threadIdx.x % LANES == 0 && largest != 0)
@@ -184,6 +216,28 @@ __device__ unsigned widen(const job_t &, uint16_t stored)
 __device__ unsigned widen(const job_t &job, uint8_t stored)
 {
     return job.plan->blocks.widened[stored];
+}
+
+/* Loads the mine->n codes from `at` on, and zeros behind them. */
+template <class STORED, int COUNT>
+__device__ void load(const job_t &job, const STORED *at, share<COUNT> *mine)
+{
+    union {
+        uint4 quad;
+        STORED code[COUNT];
+    } loaded = {};
+    static_assert(sizeof loaded == VECTOR, "not one vector");
+    if (mine->n == COUNT && reinterpret_cast<uintptr_t>(at) % VECTOR == 0) {
+        loaded.quad = *reinterpret_cast<const uint4 *>(at);
+    } else {
+        TP_UNROLL
+        for (int i = 0; i < COUNT; i++)
+            if (i < mine->n)
+                loaded.code[i] = at[i];
+    }
+    TP_UNROLL
+    for (int i = 0; i < COUNT; i++)
+        mine->code[i] = i < mine->n ? widen(job, loaded.code[i]) : 0;
 }
 
 template <class STORED>
@@ -206,9 +260,7 @@ __global__ void __launch_bounds__(THREADS, 2) tally_rows(job_t job)
         const STORED *at = codes + row * job.row_length + first;
         share<COUNT> mine;
         mine.n = left < COUNT ? int(left) : int(COUNT);
-        TP_UNROLL
-        for (int i = 0; i < COUNT; i++)
-            mine.code[i] = i < mine.n ? widen(job, at[i]) : 0;
+        load(job, at, &mine);
         take<COUNT, SHARERS>(job, mine, some && lane == 0, &counts);
     }
     finish(counts, &job.tally->counts);
@@ -220,17 +272,19 @@ __global__ void __launch_bounds__(THREADS) tally_columns(job_t job)
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
     const uint64_t step = uint64_t{gridDim.x} * THREADS;
     counts_t counts = {};
-    for (uint64_t block = uint64_t{blockIdx.x} * THREADS + threadIdx.x;
-         block < job.blocks; block += step) {
+    for (uint64_t base = uint64_t{blockIdx.x} * THREADS; base < job.blocks;
+         base += step) {
+        const uint64_t block = base + threadIdx.x;
+        const bool some = block < job.blocks;
         const uint64_t row = block / job.per_row * BLOCK;
-        const uint64_t left = job.row_length - row;
+        const uint64_t left = some ? job.row_length - row : 0;
         const STORED *at = codes + row * job.per_row + block % job.per_row;
         share<BLOCK> mine;
         mine.n = left < BLOCK ? int(left) : int(BLOCK);
         TP_UNROLL
         for (int i = 0; i < BLOCK; i++)
             mine.code[i] = i < mine.n ? widen(job, at[i * job.per_row]) : 0;
-        take<BLOCK, 1>(job, mine, true, &counts);
+        take<BLOCK, 1>(job, mine, some, &counts);
     }
     finish(counts, &job.tally->counts);
 }
@@ -270,11 +324,13 @@ int start(const struct tp_kernel_place *place, const job_t &job, bool down)
 {
     const uint64_t sharers = down ? 1 : BLOCK * sizeof(STORED) / VECTOR;
     const uint64_t together = THREADS / sharers;
-    const uint64_t most = uint64_t(place->multiprocessors) * PER_PROCESSOR;
     uint64_t grid = (job.blocks + together - 1) / together;
-    grid = grid < most ? grid : most;
     auto kernel = down ? tally_columns<STORED> : tally_rows<STORED>;
-    TP_LAUNCH(kernel, unsigned(grid), THREADS, 0, place->stream, job);
+    const cudaError_t status = tp_one_wave(kernel, THREADS, SHARED,
+                                           place->multiprocessors, &grid);
+    if (status != cudaSuccess)
+        return status;
+    TP_LAUNCH(kernel, unsigned(grid), THREADS, SHARED, place->stream, job);
     return cudaGetLastError();
 }
 

@@ -232,6 +232,8 @@ __device__ void take_block(view *block, const struct tp_judge &judge,
         *moments = spread;
 }
 
+/* Made for each dtype, so that no value has to ask for it. */
+template <enum tp_dtype DTYPE>
 __global__ void __launch_bounds__(THREADS)
     sum_blocks(struct tp_kernel_values job, unsigned size)
 {
@@ -246,7 +248,7 @@ __global__ void __launch_bounds__(THREADS)
         view block = {};
         block.codes = static_cast<const unsigned char *>(job.span.codes) +
                       first * size;
-        block.dtype = job.span.dtype;
+        block.dtype = DTYPE;
         block.n = left < TP_VALUE_BLOCK ? unsigned(left)
                                         : unsigned(TP_VALUE_BLOCK);
         block.mine = threadIdx.x % PAIR;
@@ -279,6 +281,20 @@ __global__ void __launch_bounds__(1) merge_blocks(struct tp_kernel_values job)
     }
 }
 
+typedef void sum_fn(struct tp_kernel_values job, unsigned size);
+
+sum_fn *sums_of(enum tp_dtype dtype)
+{
+    switch (dtype) {
+    case TP_FLOAT64: return sum_blocks<TP_FLOAT64>;
+    case TP_INT32: return sum_blocks<TP_INT32>;
+    case TP_UINT32: return sum_blocks<TP_UINT32>;
+    case TP_INT64: return sum_blocks<TP_INT64>;
+    case TP_UINT64: return sum_blocks<TP_UINT64>;
+    default: return sum_blocks<TP_FLOAT32>;
+    }
+}
+
 /* Enough blocks for `count` shares, up to what keeps the device busy. */
 unsigned grid_for(const struct tp_kernel_place *place, uint64_t count)
 {
@@ -296,8 +312,9 @@ int tp_kernel_values(const struct tp_kernel_place *place,
     const uint64_t blocks =
         (job->span.n + TP_VALUE_BLOCK - 1) / TP_VALUE_BLOCK;
     const uint64_t calls = (job->span.n + job->per_call - 1) / job->per_call;
-    TP_LAUNCH(sum_blocks, grid_for(place, (blocks + PAIRS - 1) / PAIRS),
-              THREADS, 0, place->stream, *job,
+    sum_fn *sum = sums_of(job->span.dtype);
+    TP_LAUNCH(sum, grid_for(place, (blocks + PAIRS - 1) / PAIRS), THREADS, 0,
+              place->stream, *job,
               unsigned(tp_dtype_info(job->span.dtype)->size));
     TP_LAUNCH(merge_blocks, grid_for(place, calls), 1, 0, place->stream, *job);
     return cudaGetLastError();

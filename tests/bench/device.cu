@@ -65,6 +65,8 @@ void measure(const bench &b, const char *what, size_t bytes, double wanted,
              WORK work)
 {
     std::vector<float> times;
+    /* what it reads comes by the default stream, which ours does not await */
+    must(cudaDeviceSynchronize());
     must(work()); /* warm */
     for (int i = 0; i < b.rounds; i++) {
         float milliseconds = 0;
