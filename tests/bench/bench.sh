@@ -228,7 +228,7 @@ traces()
 # (bytes read, of copies also written); and whole runs.
 device()
 {
-    local why seconds bytes wanted what copy='' rate share
+    local why seconds bytes wanted what copy='' link='' rate share
     why=$("$TPROF" list devices | sed -n 's/^  cuda  *none: //p')
     [ -z "$why" ] || {
         echo "skipped: kernels (no CUDA device: $why)"
@@ -238,31 +238,57 @@ device()
     while read -r seconds bytes wanted what; do
         rate=$(calc "$bytes / $seconds / 1e9")
         copy=${copy:-$rate}
+        [ "$what" != "copy from pinned memory" ] || link=$rate
         share=$(calc "$rate / $copy")
         row "$what" "$(calc "$seconds * 1e3") ms" "$rate GB/s" \
             "$share of a copy" "$([ "$wanted" = 0 ] ||
                 echo "$(verdict "$share" at_least "$wanted") (>= $wanted)")"
     done < "$work/device"
-    device_runs
+    end_to_end "$link"
 }
 
-# Large files by the CPU and by the device: the bound is the link (above), or
-# how fast the file is read (the floor also counts what it reads).
-device_runs()
+# seconds FILE OPTION...: of a run that reads the file.
+seconds()
 {
-    local file=$work/device.pt jobs taken where
+    local file=$1 taken
+    shift
+    taken=$("$tools/measure" "$runs" "$TPROF" --tensor_dir "$file" \
+        --output_dir "$work/draw" --no_plots --quiet "$@")
+    rm -rf "$work/draw"
+    echo "${taken% *}"
+}
+
+# gbytes SECONDS: GB/s of the large tensor.
+gbytes()
+{
+    calc "$mebibytes * 1.048576e-3 / $1"
+}
+
+# end_to_end LINK: whole runs, the file in the page cache, beside what bounds
+# them: reading it by as many threads, or LINK, the GB/s of copies to the
+# device. What a run of a small file takes is the start of program and device.
+end_to_end()
+{
+    local link=$1 file=$work/large.pt jobs taken start read bound name where
+    jobs=$(nproc)
     "$tools/make_pt" "$file" "$mebibytes"
-    for jobs in $(printf "%s\n" 1 2 "$(nproc)" | sort -nu); do
-        taken=$("$tools/measure" "$runs" "$tools/floor" "$file" "$jobs")
-        taken=${taken% *}
-        row "pread + counting codes, $jobs thread(s)" "$taken s" \
-            "$(calc "$mebibytes / 1024 / $taken") GiB/s" "" ""
-        for where in cpu cuda; do
-            large_run "all default, --device $where --jobs $jobs" \
-                --device $where --jobs "$jobs"
-        done
+    "$tools/make_pt" "$work/little.pt" 1
+    taken=$("$tools/measure" "$runs" "$tools/floor" "$file" "$jobs" read)
+    read=$(gbytes "${taken% *}")
+    row "pread alone, $jobs thread(s)" "${taken% *} s" "$read GB/s" "" ""
+    bound=$read name="reading the file"
+    [ "$(verdict "$link" at_most "$read")" = MISSED ] ||
+        bound=$link name="the link"
+    for where in cpu cuda; do
+        start=$(seconds "$work/little.pt" --device $where)
+        taken=$(seconds "$file" --device $where)
+        row "all default, --device $where, $jobs jobs" "$taken s" \
+            "$(gbytes "$taken") GB/s" "" "start: $start s"
+        taken=$(calc "($taken > $start ? $taken - $start : 1e-9)")
+        row "  without the start" "$taken s" "$(gbytes "$taken") GB/s" \
+            "$(calc "$(gbytes "$taken") / $bound") of bound" "$name"
     done
-    rm "$file"
+    rm "$file" "$work/little.pt"
 }
 
 parts='large dims casts small memory series traces device'
