@@ -13,11 +13,13 @@ extern "C" {
  * Histograms (of 16-bit codes, where there is less shared memory than
  * kernel_codes16.cu takes). Each block counts in shared memory, two counters
  * of 16 bits in a word. Where all counters do not fit, the range of codes is
- * split among blockIdx.y, and each reads everything.
+ * split among neighbouring blocks. Each reads everything; at about the same
+ * time, so from the device's cache.
  *
- * A counter never reaches its neighbour: who takes one to half its range
- * moves that half to the totals, and between two barriers a block adds less
- * than the other half.
+ * A counter never reaches its neighbour: who adds to one that is beyond half
+ * its range moves that half to the totals before the next barrier. Between
+ * barriers a block adds less than the rest, also to a counter that the last
+ * addition before one took there.
  *
  * Real tensors have codes that a large part of the values share (zeros, masks,
  * constants). All lanes of a warp would then wait for one address. So each
@@ -37,6 +39,7 @@ enum {
     HOT = 6
 };
 const unsigned ALL = 0xffffffffu;
+const unsigned BEYOND = 0x80008000u; /* half the range of each of a word    */
 const unsigned NONE = 0xffffffffu; /* no counter                            */
 const unsigned COLD = 0xfffffffeu; /* none either: equals no index          */
 
@@ -63,8 +66,8 @@ union vector {
 /* --- what is counted ------------------------------------------------------ */
 
 /* Each kind has SIZE (bytes of a code), BITS (of an index), COUNT (indices in
- * a vector), index() of one of them, one() of a single code, and add() and
- * fold(), which know what an index stands for. */
+ * a vector), EVERY (no index is NONE), index() of one of them, one() of a
+ * single code, and add() and fold(), which know what an index stands for. */
 
 /* Kinds whose index is that of a total. */
 struct plain {
@@ -88,7 +91,7 @@ struct plain {
 };
 
 struct codes16 : plain {
-    enum { SIZE = 2, BITS = 16, COUNT = 8 };
+    enum { SIZE = 2, BITS = 16, COUNT = 8, EVERY = 1 };
 
     static __device__ unsigned index(const histogram &, const vector &v, int i)
     {
@@ -104,7 +107,7 @@ struct codes16 : plain {
 
 /* Pairs of neighbours, as one index: as fast, by bytes, as 16-bit codes. */
 struct pairs8 {
-    enum { SIZE = 1, BITS = 16, COUNT = 8 };
+    enum { SIZE = 1, BITS = 16, COUNT = 8, EVERY = 1 };
 
     static __device__ unsigned index(const histogram &, const vector &v, int i)
     {
@@ -145,7 +148,7 @@ struct pairs8 {
 
 /* The top digits of keys. */
 struct top32 : plain {
-    enum { SIZE = 4, BITS = TP_SELECT_TOP_BITS, COUNT = 4 };
+    enum { SIZE = 4, BITS = TP_SELECT_TOP_BITS, COUNT = 4, EVERY = 1 };
 
     static __device__ unsigned key(const histogram &job, uint32_t code)
     {
@@ -167,7 +170,7 @@ struct top32 : plain {
 };
 
 struct top64 : plain {
-    enum { SIZE = 8, BITS = TP_SELECT_TOP_BITS, COUNT = 2 };
+    enum { SIZE = 8, BITS = TP_SELECT_TOP_BITS, COUNT = 2, EVERY = 1 };
 
     static __device__ unsigned key(const histogram &job, uint64_t code)
     {
@@ -195,7 +198,7 @@ __device__ unsigned bin_of(double value)
 }
 
 struct bins32 : plain {
-    enum { SIZE = 4, BITS = 12, COUNT = 4 };
+    enum { SIZE = 4, BITS = 12, COUNT = 4, EVERY = 0 };
 
     static __device__ unsigned index(const histogram &job, const vector &v,
                                      int i)
@@ -212,7 +215,7 @@ struct bins32 : plain {
 };
 
 struct bins64 : plain {
-    enum { SIZE = 8, BITS = 12, COUNT = 2 };
+    enum { SIZE = 8, BITS = 12, COUNT = 2, EVERY = 0 };
 
     static __device__ unsigned index(const histogram &job, const vector &v,
                                      int i)
@@ -230,65 +233,175 @@ struct bins64 : plain {
 
 /* --- counting ------------------------------------------------------------- */
 
-/* Adds to the counter of an index, if this block has it. */
-template <class KIND>
-__device__ void count(const histogram &job, unsigned *counters, unsigned index,
-                      unsigned times)
+/* The counters of a block: of one range of the indices. */
+struct counters_t {
+    unsigned *words; /* and a spare one for each lane                       */
+    unsigned range; /* its number                                           */
+    int bits;       /* of an index inside it                                */
+};
+
+/* The word of an index, which may be of any range. */
+__device__ unsigned word_of(const counters_t &to, unsigned index)
 {
-    const int bits = KIND::BITS - job.split;
-    if (index >> bits != blockIdx.y) /* so is NONE */
+    return index & ((1u << (to.bits - 1)) - 1);
+}
+
+/* Adds to the counter of an index of the range, if wanted; if not, nothing to
+ * the lane's spare word, which is less than a branch. Returns the word before
+ * that. */
+__device__ unsigned add(const counters_t &to, unsigned index, unsigned times,
+                        bool wanted)
+{
+    const bool upper = index >> (to.bits - 1) & 1;
+    const unsigned spare = (1u << (to.bits - 1)) + threadIdx.x % LANES;
+    const unsigned at = wanted ? word_of(to, index) : spare;
+    const unsigned more = upper ? times << 16 : times;
+    return atomicAdd(to.words + at, wanted ? more : 0);
+}
+
+/* Whether an index is of the range: NONE and COLD never are. */
+__device__ bool has(const counters_t &to, unsigned index)
+{
+    return index >> to.bits == to.range;
+}
+
+/* Moves half the range of both counters of a word that are beyond it. */
+template <class KIND>
+__device__ void settle(const histogram &job, const counters_t &to,
+                       unsigned index)
+{
+    if (!has(to, index))
         return;
-    const unsigned words = 1u << (bits - 1);
-    const int shift = index & words ? 16 : 0;
-    unsigned *word = counters + (index & (words - 1));
-    unsigned before = atomicAdd(word, times << shift) >> shift & 0xffff;
-    if (before < HALF && before + times >= HALF) {
-        atomicSub(word, static_cast<unsigned>(HALF) << shift);
-        KIND::add(job.totals, index, HALF);
-    }
+    const unsigned at = word_of(to, index);
+    const unsigned before = atomicAnd(to.words + at, ~BEYOND);
+    const unsigned lower = (to.range << to.bits) + at;
+    if (before & HALF)
+        KIND::add(job.totals, lower, HALF);
+    if (before >> 31)
+        KIND::add(job.totals, lower + (1u << (to.bits - 1)), HALF);
 }
 
-/* The index of the first of `lanes`, NONE without any. */
-__device__ unsigned pick(unsigned first, unsigned lanes)
+/* Indices that several lanes of a warp have; COLD: none, b if a is. */
+struct hot_t {
+    unsigned a, b;
+    bool all; /* lanes showed a                                             */
+};
+
+/* Those of the first lane, and of the first that has another, of which each
+ * lane shows one. */
+__device__ hot_t find_hot(unsigned mine)
 {
-    return __shfl_sync(ALL, lanes ? first : NONE,
-                       lanes ? __ffs(int(lanes)) - 1 : 0);
+    hot_t hot;
+    hot.a = __shfl_sync(ALL, mine, 0);
+    const unsigned same = __ballot_sync(ALL, mine == hot.a);
+    hot.b = __shfl_sync(ALL, mine, (__ffs(int(~same)) - 1) & (LANES - 1));
+    const unsigned others = __ballot_sync(ALL, mine == hot.b) & ~same;
+    if (__popc(same) < HOT || hot.a == NONE)
+        hot.a = COLD;
+    if (__popc(others) < HOT || hot.b == NONE)
+        hot.b = COLD;
+    if (hot.a == COLD)
+        return {hot.b, COLD, false};
+    hot.all = same == ALL;
+    return hot;
 }
 
-/* Counts the vectors of a warp; lanes without one have index NONE. */
-template <class KIND>
-__device__ void count_vector(const histogram &job, unsigned *counters,
-                             const vector &v, bool some)
+/* Counts an index that each lane has `times` times. */
+__device__ unsigned count_hot(const counters_t &to, unsigned index,
+                              unsigned times)
 {
-    unsigned first = some ? KIND::index(job, v, 0) : NONE;
-    unsigned a = pick(first, __ballot_sync(ALL, first != NONE));
-    unsigned others = __ballot_sync(ALL, first != NONE && first != a);
-    unsigned b = pick(first, others);
-    if (__popc(__ballot_sync(ALL, first == a)) < HOT)
-        a = COLD;
-    if (__popc(__ballot_sync(ALL, first == b)) < HOT)
-        b = COLD;
-    unsigned times_a = 0, times_b = 0;
+    if (index >= COLD || !has(to, index)) /* the same for all lanes */
+        return 0;
+    times = __reduce_add_sync(ALL, times);
+    return add(to, index, times, threadIdx.x % LANES == 0);
+}
+
+/* Counts vectors with hot indices, one or TWO. */
+template <class KIND, bool TWO>
+__device__ unsigned count_around(const histogram &job, const counters_t &to,
+                                 const vector &v, const hot_t &hot)
+{
+    unsigned seen = 0, times_a = 0, times_b = 0;
     TP_UNROLL
     for (int i = 0; i < KIND::COUNT; i++) {
-        unsigned index = some ? KIND::index(job, v, i) : NONE;
-        if (index == a)
-            times_a++;
-        else if (index == b)
-            times_b++;
-        else
-            count<KIND>(job, counters, index, 1);
+        const unsigned index = KIND::index(job, v, i);
+        const bool is_a = index == hot.a, is_b = TWO && index == hot.b;
+        times_a += is_a;
+        times_b += is_b;
+        seen |= add(to, index, 1, !is_a && !is_b);
     }
-    if (a < COLD) { /* the same for all lanes */
-        times_a = __reduce_add_sync(ALL, times_a);
-        if (threadIdx.x % LANES == 0)
-            count<KIND>(job, counters, a, times_a);
+    seen |= count_hot(to, hot.a, times_a);
+    return TWO ? seen | count_hot(to, hot.b, times_b) : seen;
+}
+
+/* Whether all indices of a warp are the same one. */
+template <class KIND>
+__device__ bool is_constant(const histogram &job, const vector &v,
+                            unsigned index)
+{
+    bool same = true;
+    TP_UNROLL
+    for (int i = 0; i < KIND::COUNT; i++)
+        same = same && KIND::index(job, v, i) == index;
+    return __all_sync(ALL, same);
+}
+
+/* Counts vectors of which all indices are of the range, the only one. */
+template <class KIND>
+__device__ unsigned count_all(const histogram &job, unsigned *words,
+                              const vector &v, const hot_t &hot)
+{
+    const counters_t to = {words, 0, KIND::BITS};
+    if (hot.a == COLD) {
+        unsigned seen = 0;
+        TP_UNROLL
+        for (int i = 0; i < KIND::COUNT; i++)
+            seen |= add(to, KIND::index(job, v, i), 1, true);
+        return seen;
     }
-    if (b < COLD) {
-        times_b = __reduce_add_sync(ALL, times_b);
-        if (threadIdx.x % LANES == 0)
-            count<KIND>(job, counters, b, times_b);
+    if (hot.b != COLD)
+        return count_around<KIND, true>(job, to, v, hot);
+    if (hot.all && is_constant<KIND>(job, v, hot.a))
+        return count_hot(to, hot.a, KIND::COUNT);
+    return count_around<KIND, false>(job, to, v, hot);
+}
+
+/* Counts the vectors that some lanes have; the others' have no indices. */
+template <class KIND>
+__device__ unsigned count_some(const histogram &job, const counters_t &to,
+                               const vector &v, bool some, const hot_t &hot)
+{
+    unsigned seen = 0, times_a = 0, times_b = 0;
+    TP_UNROLL
+    for (int i = 0; i < KIND::COUNT; i++) {
+        const unsigned index = some ? KIND::index(job, v, i) : NONE;
+        times_a += index == hot.a;
+        times_b += index == hot.b;
+        seen |= add(to, index, 1,
+                    index != hot.a && index != hot.b && has(to, index));
     }
+    seen |= count_hot(to, hot.a, times_a);
+    return seen | count_hot(to, hot.b, times_b);
+}
+
+/* Counts the vectors of a warp. */
+template <class KIND>
+__device__ void count_vector(const histogram &job, const counters_t &to,
+                             const vector &v, bool some)
+{
+    const hot_t hot = find_hot(some ? KIND::index(job, v, 0) : NONE);
+    unsigned seen;
+    if (KIND::EVERY && job.split == 0 && __all_sync(ALL, some))
+        seen = count_all<KIND>(job, to.words, v, hot);
+    else
+        seen = count_some<KIND>(job, to, v, some, hot);
+    if ((seen & BEYOND) == 0)
+        return;
+    TP_UNROLL
+    for (int i = 0; i < KIND::COUNT; i++)
+        settle<KIND>(job, to, some ? KIND::index(job, v, i) : NONE);
+    settle<KIND>(job, to, hot.a);
+    settle<KIND>(job, to, hot.b);
 }
 
 /* The few codes before and behind the aligned vectors. */
@@ -297,7 +410,7 @@ __device__ void count_ends(const histogram &job)
 {
     const uint64_t body = job.vectors * (16 / KIND::SIZE);
     const uint64_t ends = job.n - body; /* less than 32 */
-    if (blockIdx.x != 0 || blockIdx.y != 0 || threadIdx.x >= ends)
+    if (blockIdx.x != 0 || threadIdx.x >= ends)
         return;
     uint64_t i = threadIdx.x < job.head ? threadIdx.x : body + threadIdx.x;
     unsigned index = KIND::one(job, job.codes + i * KIND::SIZE);
@@ -308,15 +421,19 @@ __device__ void count_ends(const histogram &job)
 template <class KIND>
 __global__ void __launch_bounds__(THREADS) count_codes(histogram job)
 {
-    static_assert(THREADS * BATCH * KIND::COUNT <= HALF, "counters overflow");
+    static_assert(HALF + (THREADS * BATCH + LANES) * KIND::COUNT <= 0xffff,
+                  "counters overflow");
     TP_SHARED(unsigned, counters);
-    const unsigned words = 1u << (KIND::BITS - job.split - 1);
-    for (unsigned i = threadIdx.x; i < words; i += THREADS)
+    const unsigned range = blockIdx.x & ((1u << job.split) - 1);
+    const counters_t to = {counters, range, KIND::BITS - job.split};
+    const unsigned words = 1u << (to.bits - 1);
+    for (unsigned i = threadIdx.x; i < words + LANES; i += THREADS)
         counters[i] = 0;
     const vector *from = reinterpret_cast<const vector *>(
         job.codes + job.head * KIND::SIZE);
-    const uint64_t step = uint64_t{gridDim.x} * THREADS * BATCH;
-    uint64_t base = uint64_t{blockIdx.x} * THREADS * BATCH;
+    const uint64_t step =
+        uint64_t{gridDim.x >> job.split} * THREADS * BATCH;
+    uint64_t base = uint64_t{blockIdx.x >> job.split} * THREADS * BATCH;
     vector next[BATCH] = {};
     TP_UNROLL
     for (int i = 0; i < BATCH; i++) {
@@ -336,12 +453,12 @@ __global__ void __launch_bounds__(THREADS) count_codes(histogram job)
         }
         TP_UNROLL
         for (int i = 0; i < BATCH; i++)
-            count_vector<KIND>(job, counters, v[i],
+            count_vector<KIND>(job, to, v[i],
                                base + i * THREADS + threadIdx.x <
                                    job.vectors);
         __syncthreads();
     }
-    KIND::fold(counters, words, blockIdx.y * 2 * words, job.totals);
+    KIND::fold(counters, words, range << to.bits, job.totals);
     count_ends<KIND>(job);
 }
 
@@ -361,20 +478,24 @@ int start(const struct tp_kernel_place *place, const struct tp_span *span,
     job.totals = reinterpret_cast<total_t *>(totals);
     job.order = tp_order_of(span->dtype);
     job.dtype = span->dtype;
+    const size_t spare = LANES * sizeof(unsigned);
     size_t shared = size_t{2} << KIND::BITS;
-    for (; shared > place->shared; shared /= 2)
+    for (; shared + spare > place->shared; shared /= 2)
         job.split++;
+    shared += spare;
     const uint64_t share = THREADS * BATCH;
     uint64_t blocks = (job.vectors + share - 1) / share;
-    const uint64_t most = static_cast<uint64_t>(place->multiprocessors);
-    blocks = blocks < 1 ? 1 : blocks < most ? blocks : most;
+    const uint64_t most =
+        static_cast<uint64_t>(place->multiprocessors) >> job.split;
+    blocks = blocks < most ? blocks : most;
+    blocks = blocks < 1 ? 1 : blocks;
     auto kernel = count_codes<KIND>;
     cudaError_t status = cudaFuncSetAttribute(
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared));
     if (status != cudaSuccess)
         return status;
-    TP_LAUNCH(kernel, dim3(unsigned(blocks), 1u << job.split), THREADS, shared,
-              place->stream, job);
+    TP_LAUNCH(kernel, unsigned(blocks << job.split), THREADS, shared, place->stream,
+              job);
     return cudaGetLastError();
 }
 

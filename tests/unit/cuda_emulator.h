@@ -236,6 +236,14 @@ inline unsigned __vmaxu2(unsigned a, unsigned b)
     return (high & 0xffff0000u) | (low & 0xffff);
 }
 
+template <typename T>
+T atomicAnd(T *at, T value)
+{
+    T old = *at;
+    *at = static_cast<T>(old & value);
+    return old;
+}
+
 inline int __popc(unsigned x)
 {
     return __builtin_popcount(x);

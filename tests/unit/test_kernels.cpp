@@ -459,6 +459,26 @@ Test(kernels, codes_of_8_bits)
     check_all_codes<uint8_t>(TP_FLOAT8_E4M3FN);
 }
 
+/* Counters fill up whether few lanes of a warp have a code, many, or all but
+ * the first; the codes of both signs share a word. */
+Test(kernels, codes_that_fill_their_counters)
+{
+    static uint16_t (*const of_lane[])(size_t) = {
+        [](size_t lane) { return uint16_t(lane % 8 << 13); },
+        [](size_t lane) { return uint16_t(lane < 8 ? 0x8013 : 0x12); },
+        [](size_t lane) { return uint16_t(lane < 1 ? 7 : 0x8012); },
+    };
+    for (auto code_of_lane : of_lane) {
+        std::vector<uint16_t> codes(1300001); /* for two blocks */
+        for (size_t i = 0; i < codes.size(); i++)
+            codes[i] = code_of_lane(i / 8 % 32);
+        for (uint64_t shared : {227 << 10, 128 << 10}) { /* both kernels */
+            begin(shared);
+            check_codes(TP_BFLOAT16, codes, 0);
+        }
+    }
+}
+
 /* A device with little shared memory: the codes are split among blocks. */
 Test(kernels, codes_in_little_shared_memory)
 {
