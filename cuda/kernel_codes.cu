@@ -494,8 +494,8 @@ int start(const struct tp_kernel_place *place, const struct tp_span *span,
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared));
     if (status != cudaSuccess)
         return status;
-    TP_LAUNCH(kernel, unsigned(blocks << job.split), THREADS, shared, place->stream,
-              job);
+    TP_LAUNCH(kernel, unsigned(blocks << job.split), THREADS, shared,
+              place->stream, job);
     return cudaGetLastError();
 }
 
