@@ -178,11 +178,20 @@ void close_lane(Lane *lane)
     memset(lane, 0, sizeof *lane);
 }
 
+/* How many lanes fit that can tally, or else one that cannot. */
+uint64_t fitting_lanes(const tp_device_options &options)
+{
+    const uint64_t lane = lane_bytes(options);
+    const uint64_t all = lane + options.tallies * sizeof(Tally);
+    const uint64_t fit = options.memory / all;
+    return fit > 0 ? fit : options.memory >= lane;
+}
+
 /* As many lanes as are wanted and fit; 0 and why not even one. */
 int open_lanes(tp_device_session *session)
 {
     const tp_device_options &options = session->options;
-    const uint64_t fit = options.memory / lane_bytes(options);
+    const uint64_t fit = fitting_lanes(options);
     const unsigned most = fit < options.lanes ? static_cast<unsigned>(fit)
                                               : options.lanes;
     int status = cudaErrorMemoryAllocation;
