@@ -163,7 +163,7 @@ bool tp_device_dims_fit(const struct tp_device_lane *lane,
 
 /* --- small tensors -------------------------------------------------------- */
 
-/* Apart from stages and what is counted of them; it waits. */
+/* Not between begin and end, whose memory on the device it takes; it waits. */
 
 enum { TP_DEVICE_LISTS = 256 };
 
@@ -176,8 +176,8 @@ struct tp_device_list {
     size_t length;           /* out                                        */
 };
 
-/* A buffer of `stage` bytes for their codes; NULL where there is no memory for
- * it, which is no failure. */
+/* A buffer of `stage` bytes for their codes; NULL where there is no pinned
+ * memory for it, which is no failure. */
 void *tp_device_batch(const struct tp_device_lane *lane);
 
 /* Counts the codes of at most TP_DEVICE_LISTS tensors in one launch. */

@@ -345,8 +345,8 @@ Test(device, memory_is_bounded)
     cr_assert_eq(tp_emulator_leaks(), 0);
 }
 
-/* Nor does more memory make lanes that cannot tally. */
-Test(device, lanes_have_memory_for_tallies)
+/* Nor does more memory make lanes that cannot do all. */
+Test(device, lanes_have_memory_for_tallies_and_small_tensors)
 {
     need_emulator();
     enum { TALLIES = 5 };
@@ -364,7 +364,9 @@ Test(device, lanes_have_memory_for_tallies)
             const struct tp_device_lane lane = {device, i};
             cr_assert(tp_device_tallies(&lane, TALLIES),
                       "%u lanes in %ju bytes", lanes, (uintmax_t)how.memory);
+            cr_assert_not_null(tp_device_batch(&lane));
         }
+        cr_assert_leq(tp_emulator_peak(), how.memory);
         tp_device_close(device);
     }
     cr_assert_eq(lanes, 4);
