@@ -45,7 +45,8 @@ size_t scratch_room(const tp_device_options &options)
     const size_t blocks = options.stage / 4 / TP_VALUE_BLOCK +
                           options.stage / options.call + 2;
     const size_t moments = blocks * sizeof(tp_values);
-    return moments > 2 * options.stage ? moments : 2 * options.stage;
+    const size_t entries = entries_room(options) * sizeof(uint32_t);
+    return moments > entries ? moments : entries;
 }
 
 namespace {
@@ -55,7 +56,8 @@ uint64_t lane_bytes(const tp_device_options &options)
 {
     return (STAGES + 1) * options.stage + sizeof(Back) + sizeof(Plans) +
            calls_room(options) * sizeof(tp_values) +
-           cells_room(options) * sizeof(double) + scratch_room(options);
+           cells_room(options) * sizeof(double) + scratch_room(options) +
+           TP_DEVICE_LISTS * sizeof(tp_kernel_list);
 }
 
 }
@@ -128,6 +130,8 @@ int open_memory(tp_device_session *session, Lane *lane)
     if (status == cudaSuccess)
         status = provide_there(session, &lane->scratch,
                                scratch_room(options));
+    if (status == cudaSuccess)
+        status = provide(session, &lane->lists, TP_DEVICE_LISTS);
     return status;
 }
 
@@ -172,17 +176,26 @@ void close_lane(Lane *lane)
     give_back(&lane->cells);
     for (Pair<Tally> &tally : lane->tallies)
         give_back(&tally);
-    give_back(&lane->batch);
+    cudaFreeHost(lane->batch);
+    cudaFreeHost(lane->entries);
     give_back(&lane->lists);
-    give_back(&lane->entries);
     memset(lane, 0, sizeof *lane);
+}
+
+/* How many lanes fit that can tally, or else one that cannot. */
+uint64_t fitting_lanes(const tp_device_options &options)
+{
+    const uint64_t lane = lane_bytes(options);
+    const uint64_t all = lane + options.tallies * sizeof(Tally);
+    const uint64_t fit = options.memory / all;
+    return fit > 0 ? fit : options.memory >= lane;
 }
 
 /* As many lanes as are wanted and fit; 0 and why not even one. */
 int open_lanes(tp_device_session *session)
 {
     const tp_device_options &options = session->options;
-    const uint64_t fit = options.memory / lane_bytes(options);
+    const uint64_t fit = fitting_lanes(options);
     const unsigned most = fit < options.lanes ? static_cast<unsigned>(fit)
                                               : options.lanes;
     int status = cudaErrorMemoryAllocation;
@@ -302,23 +315,29 @@ bool tp_device_tallies(const tp_device_lane *at, size_t count)
     return true;
 }
 
+template <class T>
+static bool provide_here(T **here, size_t count)
+{
+    if (*here)
+        return true;
+    void *made = nullptr;
+    if (cudaMallocHost(&made, count * sizeof(T)) != cudaSuccess) {
+        cudaGetLastError(); /* so that no launch is blamed for it */
+        return false;
+    }
+    *here = static_cast<T *>(made);
+    return true;
+}
+
 void *tp_device_batch(const tp_device_lane *at)
 {
-    tp_device_session *session = at->session;
+    const tp_device_options &options = at->session->options;
     Lane *lane = lane_of(at);
-    if (is_lost(at) ||
-        cudaSetDevice(session->options.index) != cudaSuccess)
-        return nullptr;
-    const bool all =
-        (lane->batch.here ||
-         provide(session, &lane->batch, session->options.stage) ==
-             cudaSuccess) &&
-        (lane->lists.here ||
-         provide(session, &lane->lists, TP_DEVICE_LISTS) == cudaSuccess) &&
-        (lane->entries.here ||
-         provide(session, &lane->entries, entries_room(session->options)) ==
-             cudaSuccess);
-    return all ? lane->batch.here : nullptr;
+    return !is_lost(at) && cudaSetDevice(options.index) == cudaSuccess &&
+                   provide_here(&lane->batch, options.stage) &&
+                   provide_here(&lane->entries, entries_room(options))
+               ? lane->batch
+               : nullptr;
 }
 
 /* --- stages --------------------------------------------------------------- */

@@ -49,6 +49,8 @@ struct tp_device_options {
     size_t stage;    /* bytes of a buffer                                  */
     size_t call;     /* bytes of codes of 32 or 64 bits whose moments are
                         taken at once, see tp_values_add                   */
+    size_t tallies;  /* that each lane is to have memory for; there are
+                        fewer lanes rather than lanes without              */
 };
 
 /* NULL, and a sentence in `reason` (of TP_DEVICE_REASON_MAX bytes, device.h),
@@ -161,7 +163,7 @@ bool tp_device_dims_fit(const struct tp_device_lane *lane,
 
 /* --- small tensors -------------------------------------------------------- */
 
-/* Apart from stages and what is counted of them; it waits. */
+/* Not between begin and end, whose memory on the device it takes; it waits. */
 
 enum { TP_DEVICE_LISTS = 256 };
 
@@ -174,8 +176,8 @@ struct tp_device_list {
     size_t length;           /* out                                        */
 };
 
-/* A buffer of `stage` bytes for their codes; NULL where there is no memory for
- * it, which is no failure. */
+/* A buffer of `stage` bytes for their codes; NULL where there is no pinned
+ * memory for it, which is no failure. */
 void *tp_device_batch(const struct tp_device_lane *lane);
 
 /* Counts the codes of at most TP_DEVICE_LISTS tensors in one launch. */

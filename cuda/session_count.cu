@@ -262,7 +262,7 @@ size_t describe(const Lane *lane, const struct tp_device_list *lists,
     for (size_t i = 0; i < count; i++) {
         const size_t offset = static_cast<size_t>(
             static_cast<const unsigned char *>(lists[i].codes) -
-            lane->batch.here);
+            lane->batch);
         const size_t bytes = size_t{lists[i].n} * lists[i].code_size;
         lane->lists.here[i] = {offset, lists[i].n, lists[i].code_size, 0, 0};
         end = offset + bytes > end ? offset + bytes : end;
@@ -284,13 +284,14 @@ bool tp_device_lists(const tp_device_lane *at, struct tp_device_list *lists,
     Lane *lane = lane_of(at);
     const size_t bytes = describe(lane, lists, count);
     const size_t size = count * sizeof *lane->lists.here;
-    uint32_t *entries = lane->entries.here;
+    uint32_t *entries = lane->entries;
+    unsigned char *codes = lane->stages[0].bytes.there;
     struct tp_kernel_lists job = {};
-    job.codes = lane->batch.there;
+    job.codes = codes;
     job.lists = lane->lists.there;
     job.count = static_cast<uint32_t>(count);
-    job.entries = lane->entries.there;
-    if (is_lost(at) || !send(at, lane->batch.there, lane->batch.here, bytes) ||
+    job.entries = reinterpret_cast<uint32_t *>(lane->scratch);
+    if (is_lost(at) || !send(at, codes, lane->batch, bytes) ||
         !send(at, lane->lists.there, lane->lists.here, size) ||
         !check(at->session, tp_kernel_lists(&lane->place, &job)) ||
         !fetch(at, lane->lists.here, lane->lists.there, size) ||

@@ -69,9 +69,9 @@ struct Lane {
     Pair<double> cells;        /* of columns, then of rows                  */
     unsigned char *scratch;
     Pair<Tally> tallies[TALLIES];
-    Pair<unsigned char> batch; /* of small tensors: codes, lists, entries   */
-    Pair<struct tp_kernel_list> lists;
-    Pair<uint32_t> entries;
+    unsigned char *batch;      /* of small tensors, pinned: on the device   */
+    uint32_t *entries;         /* in the place of a stage and of scratch    */
+    Pair<tp_kernel_list> lists;
     unsigned what;
     uint64_t tallied;          /* a bit for each                            */
     size_t totals;             /* in use                                    */

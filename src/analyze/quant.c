@@ -7,6 +7,7 @@
 
 #include "analyze/run.h"
 #include "base/text.h"
+#include "stats/tally.h"
 
 /* --- the plan ---------------------------------------------------------- */
 
@@ -178,6 +179,19 @@ size_t tp_quant_plan_find(const struct tp_quant_plan *plan,
             return i;
     }
     return plan->count;
+}
+
+size_t tp_quant_plan_tallies(const struct tp_quant_plan *plan)
+{
+    size_t listed = 0, named = 0; /* of these a tensor has one at most */
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct tp_quant_cast *cast = &plan->casts[i];
+        if (!tp_tally_applies(&cast->spec, TP_BFLOAT16))
+            continue;
+        listed += cast->listed;
+        named |= !cast->listed;
+    }
+    return listed + named;
 }
 
 void tp_quant_choose(const struct tp_quant_plan *plan, enum tp_dtype dtype,

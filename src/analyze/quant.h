@@ -65,6 +65,9 @@ enum tp_status tp_quant_plan_make(const struct tp_quant_options *options,
 size_t tp_quant_plan_find(const struct tp_quant_plan *plan,
                           const char *format);
 
+/* Most casts of one tensor that a scan tallies (tp_tally_applies). */
+size_t tp_quant_plan_tallies(const struct tp_quant_plan *plan);
+
 /* The casts of one tensor. */
 struct tp_quant_choice {
     uint8_t cast[TP_QUANT_CASTS_MAX]; /* of the plan, ascending            */

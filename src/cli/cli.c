@@ -95,6 +95,7 @@ enum tp_status tp_check_options(const struct tp_options *options,
 
 enum tp_status tp_open_device(const struct tp_options *options,
                               unsigned workers,
+                              const struct tp_quant_plan *plan,
                               struct tp_device_session **device,
                               struct tp_error *err)
 {
@@ -106,6 +107,7 @@ enum tp_status tp_open_device(const struct tp_options *options,
         return TP_OK;
     struct tp_device_options how = tp_scan_device_options(workers);
     how.memory = options->device_memory;
+    how.tallies = plan ? tp_quant_plan_tallies(plan) : 0;
     *device = tp_device_open(&how, reason);
     /* LIMIT, not UNSUPPORTED: that would blame the input */
     return *device || !named

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "analyze/quant.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/options.h"
@@ -69,12 +70,14 @@ enum tp_status tp_check_options(const struct tp_options *options,
                                 const char *what, struct tp_error *err);
 
 /*
- * Opens the device that was asked for, for the workers of a pool; *device is
- * NULL where the CPU is to do it all. Fails with TP_E_LIMIT and the reason when
- * it was asked for by name and is not to be had.
+ * Opens the device that was asked for, for the workers of a pool and the casts
+ * of a plan (NULL: none); *device is NULL where the CPU is to do it all. Fails
+ * with TP_E_LIMIT and the reason when it was asked for by name and is not to be
+ * had.
  */
 enum tp_status tp_open_device(const struct tp_options *options,
                               unsigned workers,
+                              const struct tp_quant_plan *plan,
                               struct tp_device_session **device,
                               struct tp_error *err);
 

@@ -87,7 +87,8 @@ static enum tp_status read_files(const struct tp_options *options,
     if (status == TP_OK)
         status = tp_pool_new(tp_options_jobs(options), &pool, err);
     if (status == TP_OK)
-        status = tp_open_device(options, tp_pool_size(pool), &how.device, err);
+        status = tp_open_device(options, tp_pool_size(pool), how.quant,
+                                &how.device, err);
     if (status == TP_OK)
         status = tp_collect(pool, &how, run, err);
     tp_close_device(options, how.device);

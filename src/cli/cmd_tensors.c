@@ -79,8 +79,8 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
     enum tp_status status =
         tp_pool_new(tp_options_jobs(options), &s->pool, err);
     if (status == TP_OK)
-        status = tp_open_device(options, tp_pool_size(s->pool), &how.device,
-                                err);
+        status = tp_open_device(options, tp_pool_size(s->pool), how.quant,
+                                &how.device, err);
     if (status == TP_OK)
         status = tp_collect(s->pool, &how, &s->run, err);
     tp_close_device(options, how.device);

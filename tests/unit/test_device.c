@@ -350,6 +350,33 @@ Test(device, memory_is_bounded)
     cr_assert_eq(tp_emulator_leaks(), 0);
 }
 
+/* Nor does more memory make lanes that cannot do all. */
+Test(device, lanes_have_memory_for_tallies_and_small_tensors)
+{
+    need_emulator();
+    enum { TALLIES = 5 };
+    char reason[TP_DEVICE_REASON_MAX];
+    struct tp_device_options how = tp_scan_device_options(4);
+    unsigned lanes = 0;
+    how.tallies = TALLIES;
+    for (how.memory = 48 << 20; how.memory <= 200 << 20; how.memory += 4 << 20) {
+        tp_emulator_begin(&tp_emulator_default);
+        struct tp_device_session *device = tp_device_open(&how, reason);
+        cr_assert_not_null(device, "%s", reason);
+        cr_assert_geq(tp_device_lanes(device), lanes);
+        lanes = tp_device_lanes(device);
+        for (unsigned i = 0; i < lanes; i++) {
+            const struct tp_device_lane lane = {device, i};
+            cr_assert(tp_device_tallies(&lane, TALLIES),
+                      "%u lanes in %ju bytes", lanes, (uintmax_t)how.memory);
+            cr_assert_not_null(tp_device_batch(&lane));
+        }
+        cr_assert_leq(tp_emulator_peak(), how.memory);
+        tp_device_close(device);
+    }
+    cr_assert_eq(lanes, 4);
+}
+
 Test(device, absent_devices_are_explained)
 {
     need_emulator();

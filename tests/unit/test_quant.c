@@ -26,6 +26,21 @@ Test(quant_plan, lists_formats_once_and_in_order)
     cr_assert_eq(plan.count, 5);
 }
 
+/* Of those that only some tensors name, each names one. */
+Test(quant_plan, tells_how_many_casts_are_tallied)
+{
+    static const struct {
+        const char *formats;
+        size_t tallies;
+    } cases[] = {{"none", 0},  {"hif8,e4m3,nvfp4", 0}, {"mxfp4", 1},
+                 {"named", 1}, {"e5m2,mxfp4,mxfp8_e4m3,named", 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct tp_quant_plan plan = plan_of(cases[i].formats);
+        cr_assert_eq(tp_quant_plan_tallies(&plan), cases[i].tallies, "%s",
+                     cases[i].formats);
+    }
+}
+
 /* Largest values: 448 = 1.75 * 2^8, 57344 = 1.75 * 2^15, 65504; HiF8 has
  * three fraction bits below 16. */
 Test(quant_plan, scales_to_the_last_full_binade)
