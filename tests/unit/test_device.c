@@ -359,7 +359,8 @@ Test(device, lanes_have_memory_for_tallies_and_small_tensors)
     struct tp_device_options how = tp_scan_device_options(4);
     unsigned lanes = 0;
     how.tallies = TALLIES;
-    for (how.memory = 48 << 20; how.memory <= 200 << 20; how.memory += 4 << 20) {
+    for (how.memory = 48 << 20; how.memory <= 200 << 20;
+         how.memory += 4 << 20) {
         tp_emulator_begin(&tp_emulator_default);
         struct tp_device_session *device = tp_device_open(&how, reason);
         cr_assert_not_null(device, "%s", reason);
