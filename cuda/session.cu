@@ -51,13 +51,14 @@ size_t scratch_room(const tp_device_options &options)
 
 namespace {
 
-/* Bytes of one lane on the device, without tallies. */
+/* Bytes of one lane on the device, with tallies, provided or not. */
 uint64_t lane_bytes(const tp_device_options &options)
 {
     return (STAGES + 1) * options.stage + sizeof(Back) + sizeof(Plans) +
            calls_room(options) * sizeof(tp_values) +
            cells_room(options) * sizeof(double) + scratch_room(options) +
-           TP_DEVICE_LISTS * sizeof(tp_kernel_list);
+           TP_DEVICE_LISTS * sizeof(tp_kernel_list) +
+           options.tallies * sizeof(Tally);
 }
 
 }
@@ -182,20 +183,11 @@ void close_lane(Lane *lane)
     memset(lane, 0, sizeof *lane);
 }
 
-/* How many lanes fit that can tally, or else one that cannot. */
-uint64_t fitting_lanes(const tp_device_options &options)
-{
-    const uint64_t lane = lane_bytes(options);
-    const uint64_t all = lane + options.tallies * sizeof(Tally);
-    const uint64_t fit = options.memory / all;
-    return fit > 0 ? fit : options.memory >= lane;
-}
-
 /* As many lanes as are wanted and fit; 0 and why not even one. */
 int open_lanes(tp_device_session *session)
 {
     const tp_device_options &options = session->options;
-    const uint64_t fit = fitting_lanes(options);
+    const uint64_t fit = options.memory / lane_bytes(options);
     const unsigned most = fit < options.lanes ? static_cast<unsigned>(fit)
                                               : options.lanes;
     int status = cudaErrorMemoryAllocation;

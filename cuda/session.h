@@ -49,8 +49,7 @@ struct tp_device_options {
     size_t stage;    /* bytes of a buffer                                  */
     size_t call;     /* bytes of codes of 32 or 64 bits whose moments are
                         taken at once, see tp_values_add                   */
-    size_t tallies;  /* that each lane is to have memory for; there are
-                        fewer lanes rather than lanes without              */
+    size_t tallies;  /* that each lane has memory for                      */
 };
 
 /* NULL, and a sentence in `reason` (of TP_DEVICE_REASON_MAX bytes, device.h),

@@ -359,8 +359,8 @@ Test(device, lanes_have_memory_for_tallies_and_small_tensors)
     struct tp_device_options how = tp_scan_device_options(4);
     unsigned lanes = 0;
     how.tallies = TALLIES;
-    for (how.memory = 48 << 20; how.memory <= 200 << 20;
-         how.memory += 4 << 20) {
+    for (uint64_t mib = 48; mib <= 200; mib += 4) {
+        how.memory = mib << 20;
         tp_emulator_begin(&tp_emulator_default);
         struct tp_device_session *device = tp_device_open(&how, reason);
         cr_assert_not_null(device, "%s", reason);
@@ -369,7 +369,7 @@ Test(device, lanes_have_memory_for_tallies_and_small_tensors)
         for (unsigned i = 0; i < lanes; i++) {
             const struct tp_device_lane lane = {device, i};
             cr_assert(tp_device_tallies(&lane, TALLIES),
-                      "%u lanes in %ju bytes", lanes, (uintmax_t)how.memory);
+                      "%u lanes in %u MiB", lanes, (unsigned)mib);
             cr_assert_not_null(tp_device_batch(&lane));
         }
         cr_assert_leq(tp_emulator_peak(), how.memory);
