@@ -68,7 +68,7 @@ int provide(tp_device_session *session, void **there, void **here,
 {
     if (session->used.fetch_add(bytes) + bytes > session->options.memory) {
         session->used -= bytes;
-        return cudaErrorMemoryAllocation;
+        return OVER_LIMIT;
     }
     int status = cudaMalloc(there, bytes);
     if (status == cudaSuccess && here)
@@ -294,8 +294,10 @@ bool tp_device_tallies(const tp_device_lane *at, size_t count)
         Pair<Tally> *tally = &lane->tallies[i];
         if (tally->there)
             continue;
-        if (cudaSetDevice(at->session->options.index) != cudaSuccess ||
-            provide(at->session, tally, 1) != cudaSuccess)
+        int status = cudaSetDevice(at->session->options.index);
+        if (status == cudaSuccess)
+            status = provide(at->session, tally, 1);
+        if (status == OVER_LIMIT || !check(at->session, status))
             return false;
         memset(&tally->here->tally, 0, sizeof tally->here->tally);
         if (!check(at->session,

@@ -104,8 +104,10 @@ inline bool is_lost(const tp_device_lane *lane)
 /* Keeps the first failure; false when there was one. */
 bool check(tp_device_session *session, int status);
 
+enum { OVER_LIMIT = -1 }; /* no cudaError_t                                 */
+
 /* Memory for `count` on both sides, or, without `here`, on the device, within
- * the session's limit: cudaErrorMemoryAllocation beyond it. */
+ * the session's limit: OVER_LIMIT beyond it. */
 int provide(tp_device_session *session, void **there, void **here,
             size_t bytes);
 
