@@ -103,8 +103,7 @@ void give_back(Pair<T> *pair)
 
 int open_stage(tp_device_session *session, Stage *stage)
 {
-    int status = provide(session, &stage->bytes,
-                                     session->options.stage);
+    int status = provide(session, &stage->bytes, session->options.stage);
     if (status == cudaSuccess)
         status = cudaEventCreateWithFlags(&stage->sent,
                                           cudaEventDisableTiming);
@@ -123,11 +122,9 @@ int open_memory(tp_device_session *session, Lane *lane)
     if (status == cudaSuccess)
         status = provide(session, &lane->plans, 1);
     if (status == cudaSuccess)
-        status = provide(session, &lane->calls,
-                                     calls_room(options));
+        status = provide(session, &lane->calls, calls_room(options));
     if (status == cudaSuccess)
-        status = provide(session, &lane->cells,
-                                     cells_room(options));
+        status = provide(session, &lane->cells, cells_room(options));
     if (status == cudaSuccess)
         status = provide_there(session, &lane->scratch,
                                scratch_room(options));

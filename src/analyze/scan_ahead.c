@@ -4,32 +4,25 @@
  * those of one file, which are read into one buffer. It stays until all of
  * them were scanned, so that they are read once.
  */
-#include <string.h>
-
 #include "analyze/scan_state.h"
 
 enum { ALIGNMENT = 16 };
 
-static bool is_small_and_narrow(const struct tp_tensor *tensor)
+static bool is_small_and_narrow(const struct tp_walk *walk)
 {
-    const struct tp_dtype_info *info = tp_dtype_info(tensor->dtype);
-    struct tp_walk walk;
-    if (tensor->numel == 0 || info->size / info->parts > 2)
-        return false;
-    tp_walk_any_order(tensor, &walk);
-    return (uint64_t)walk.count * info->parts <= SMALL_CODES;
+    const struct tp_dtype_info *info = tp_dtype_info(walk->tensor->dtype);
+    return walk->count > 0 && info->size / info->parts <= 2 &&
+           (uint64_t)walk->count * info->parts <= SMALL_CODES;
 }
 
 /* Reads a tensor to `at`; false when that fails, which tp_scan will tell. */
 static bool read_ahead(struct tp_scanner *scanner, struct worker *worker,
-                       const struct tp_tensor *tensor, unsigned char *at)
+                       const struct tp_walk *walk, unsigned char *at)
 {
-    struct tp_walk walk;
     struct tp_error err;
-    tp_walk_any_order(tensor, &walk);
     return tp_scan_go_on(scanner, &err) == TP_OK &&
-           (walk.dense || tp_scan_provide(&worker->walk, TP_CHUNK_BYTES)) &&
-           tp_walk_read(&walk, 0, (size_t)walk.count, at, worker->walk, &err) ==
+           (walk->dense || tp_scan_provide(&worker->walk, TP_CHUNK_BYTES)) &&
+           tp_walk_read(walk, 0, (size_t)walk->count, at, worker->walk, &err) ==
                TP_OK;
 }
 
@@ -44,14 +37,14 @@ static size_t fill(struct tp_scanner *scanner, struct worker *worker,
     for (; i < count && ahead->count < TP_DEVICE_LISTS; i++) {
         const struct tp_tensor *tensor = &tensors[i];
         const struct tp_dtype_info *info = tp_dtype_info(tensor->dtype);
-        if (!is_small_and_narrow(tensor))
-            continue;
         struct tp_walk walk;
         tp_walk_any_order(tensor, &walk);
+        if (!is_small_and_narrow(&walk))
+            continue;
         const size_t bytes = (size_t)walk.count * info->size;
         if (used + bytes > STAGE_BYTES)
             break;
-        if (!read_ahead(scanner, worker, tensor, buffer + used))
+        if (!read_ahead(scanner, worker, &walk, buffer + used))
             continue;
         ahead->tensor[ahead->count] = tensor;
         ahead->list[ahead->count++] = (struct tp_device_list){

@@ -5,7 +5,6 @@
  * verifies checksums. Each worker has a lane of its own.
  */
 #include <libdeflate.h>
-#include <string.h>
 
 #include "analyze/scan_state.h"
 
@@ -39,12 +38,18 @@ bool tp_scan_lane(const struct scan *scan, const struct worker *worker,
            !*tp_device_failure(device);
 }
 
-/* Casts that are tallied in this reading. */
+/* Whether a cast is tallied in this reading; the lane's tallies are those of
+ * such casts, in their order. */
+static bool is_tallied(const struct scan *scan, size_t cast)
+{
+    return scan->work & WORK_TALLY && scan->casts.kind[cast] == CAST_TALLY;
+}
+
 static size_t tallies_of(const struct scan *scan)
 {
     size_t count = 0;
     for (size_t i = 0; i < scan->casts.count; i++)
-        count += (scan->work & WORK_TALLY) && scan->casts.kind[i] == CAST_TALLY;
+        count += is_tallied(scan, i);
     return count;
 }
 
@@ -191,8 +196,8 @@ void tp_scan_blocks_there(const struct scan *scan,
     size_t tally = 0;
     if (scan->work & WORK_BLOCKS)
         lane->ok = lane->ok && tp_device_blocks(&lane->at, scan->plan, rows);
-    for (size_t i = 0; i < casts->count && scan->work & WORK_TALLY; i++)
-        if (casts->kind[i] == CAST_TALLY)
+    for (size_t i = 0; i < casts->count; i++)
+        if (is_tallied(scan, i))
             lane->ok = lane->ok && tp_device_tally(&lane->at, tally++,
                                                    casts->plan[i], rows);
 }
@@ -251,8 +256,8 @@ static void take(struct scan *scan, struct gather *gather,
     tp_device_take(&lane->at, &own);
     pthread_mutex_lock(&scan->lock);
     tp_device_take(&lane->at, &shared);
-    for (size_t i = 0; i < casts->count && scan->work & WORK_TALLY; i++)
-        if (casts->kind[i] == CAST_TALLY)
+    for (size_t i = 0; i < casts->count; i++)
+        if (is_tallied(scan, i))
             tp_device_take_tally(&lane->at, tally++, casts->total[i]);
     pthread_mutex_unlock(&scan->lock);
 }
@@ -274,11 +279,13 @@ static int64_t stage_end(const struct scan *scan, int64_t at, int64_t end)
 {
     const int64_t piece = (int64_t)(PIECE_BYTES / scan->size);
     const int64_t most = (int64_t)(STAGE_BYTES / scan->size);
+    const bool gathers = can_gather_there(&scan->walk);
     struct stage stage = {.walk = &scan->walk, .first = at};
-    for (int64_t n = most; n >= most / LEAST_SHARE && n >= piece; n -= piece) {
+    for (int64_t n = most; gathers && n >= most / LEAST_SHARE && n >= piece;
+         n -= piece) {
         stage.end = at + n < end ? at + n : end;
         const struct cover cover = cover_of(&stage);
-        if (!can_gather_there(&scan->walk) || cover.end - cover.begin <= most)
+        if (cover.end - cover.begin <= most)
             return stage.end;
     }
     return at + most < end ? at + most : end;

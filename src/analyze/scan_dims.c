@@ -249,10 +249,16 @@ static struct tp_dim_matrix matrix_of(const struct reading *r,
                                   .columns = columns};
 }
 
-/* Rows of a piece: whole strips, where it holds more than one. */
-static int64_t piece_rows(size_t row_bytes)
+static size_t row_bytes(const struct reading *r)
 {
-    const int64_t rows = (int64_t)(PIECE_BYTES / row_bytes);
+    const struct scan *scan = r->dims->scan;
+    return (size_t)r->columns / scan->parts * scan->size;
+}
+
+/* Rows of a piece: whole strips, where it holds more than one. */
+static int64_t piece_rows(const struct reading *r)
+{
+    const int64_t rows = (int64_t)(PIECE_BYTES / row_bytes(r));
     return rows > TP_DIM_ROWS ? rows - rows % TP_DIM_ROWS : rows;
 }
 
@@ -261,8 +267,8 @@ static enum tp_status read_rows(struct reading *r, int64_t rows)
 {
     const struct scan *scan = r->dims->scan;
     int64_t elements = r->columns / (int64_t)scan->parts;
-    size_t bytes = (size_t)elements * scan->size;
-    int64_t step = r->dims->codes ? rows : piece_rows(bytes);
+    size_t bytes = row_bytes(r);
+    int64_t step = r->dims->codes ? rows : piece_rows(r);
     for (int64_t at = 0; at < rows; at += step) {
         const unsigned char *codes;
         int64_t n = rows - at < step ? rows - at : step;
@@ -363,9 +369,7 @@ static enum tp_status read_wide_rows(struct reading *r, int64_t rows)
 /* Rows as wide as read_wide_rows has them. */
 static bool are_wide(const struct reading *r)
 {
-    const struct scan *scan = r->dims->scan;
-    const size_t bytes = (size_t)r->columns / scan->parts * scan->size;
-    return !r->dims->codes && bytes > PIECE_BYTES / TILE_ROWS;
+    return !r->dims->codes && row_bytes(r) > PIECE_BYTES / TILE_ROWS;
 }
 
 /* The rows of the slab for a device, in strips as high as those of the host;
@@ -374,9 +378,8 @@ static bool plan_there(const struct reading *r, int64_t rows,
                        const struct scan_lane *lane,
                        struct tp_device_matrix *dims, int64_t *stage_rows)
 {
-    const struct scan *scan = r->dims->scan;
-    const size_t bytes = (size_t)r->columns / scan->parts * scan->size;
-    const int64_t height = are_wide(r) ? TILE_ROWS : piece_rows(bytes);
+    const size_t bytes = row_bytes(r);
+    const int64_t height = are_wide(r) ? TILE_ROWS : piece_rows(r);
     *dims = (struct tp_device_matrix){
         .matrix = matrix_of(r, NULL, (size_t)rows, (size_t)r->columns),
         .height = height < TP_DIM_ROWS ? (size_t)height : TP_DIM_ROWS};

@@ -48,16 +48,24 @@ versus_torch()
     row "" "" "" "$ratio x torch" "$(verdict "$ratio" at_least "$2") (>= $2)"
 }
 
+# seconds FILE OPTION...: of a run that reads the file.
+seconds()
+{
+    local file=$1 taken
+    shift
+    taken=$("$tools/measure" "$runs" "$TPROF" --tensor_dir "$file" \
+        --output_dir "$work/draw" --no_plots --quiet "$@")
+    rm -rf "$work/draw"
+    echo "${taken% *}"
+}
+
 # large_run NAME OPTION...: one row; leaves the seconds in $taken.
 large_run()
 {
     local name=$1
     shift
-    taken=$("$tools/measure" "$runs" "$TPROF" --tensor_dir "$file" \
-        --output_dir "$work/draw" --no_plots --quiet "$@")
-    taken=${taken% *}
+    taken=$(seconds "$file" "$@")
     row "$name" "$taken s" "$(calc "$mebibytes / 1024 / $taken") GiB/s" "" ""
-    rm -rf "$work/draw"
 }
 
 large()
@@ -245,17 +253,6 @@ device()
                 echo "$(verdict "$share" at_least "$wanted") (>= $wanted)")"
     done < "$work/device"
     end_to_end "$link"
-}
-
-# seconds FILE OPTION...: of a run that reads the file.
-seconds()
-{
-    local file=$1 taken
-    shift
-    taken=$("$tools/measure" "$runs" "$TPROF" --tensor_dir "$file" \
-        --output_dir "$work/draw" --no_plots --quiet "$@")
-    rm -rf "$work/draw"
-    echo "${taken% *}"
 }
 
 # gbytes SECONDS: GB/s of the large tensor.

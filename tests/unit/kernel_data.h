@@ -82,13 +82,9 @@ const size_t sizes[] = {0,   1,   2,    15,   31,    32,   33,
 /* Bytes of one kind of data for codes of `size` bytes. */
 enum kind { RANDOM, NORMAL, CONSTANT, MASK, SPECIAL, SPARSE, KINDS };
 
-uint64_t special(std::mt19937_64 &random, size_t size)
+/* The first `size` bytes, as numbers have them, of a binary64 or binary32. */
+uint64_t cut(double v, size_t size)
 {
-    static const double values[] = {
-        0.0,      -0.0,    INFINITY, -INFINITY, NAN,    -NAN,  1e-310,
-        -1e-310,  1e-40,   -1e-40,   6e-8,      -6e-8,  1.0,   -1.0,
-        DBL_MAX,  -DBL_MAX, FLT_MAX, 1e300,     65504., -1e-300};
-    double v = values[random() % (sizeof values / sizeof *values)];
     uint64_t code = 0;
     float single = static_cast<float>(v);
     if (size == 8)
@@ -98,17 +94,19 @@ uint64_t special(std::mt19937_64 &random, size_t size)
     return size == 2 ? code >> 16 : size == 1 ? code >> 24 : code;
 }
 
+uint64_t special(std::mt19937_64 &random, size_t size)
+{
+    static const double values[] = {
+        0.0,      -0.0,    INFINITY, -INFINITY, NAN,    -NAN,  1e-310,
+        -1e-310,  1e-40,   -1e-40,   6e-8,      -6e-8,  1.0,   -1.0,
+        DBL_MAX,  -DBL_MAX, FLT_MAX, 1e300,     65504., -1e-300};
+    return cut(values[random() % (sizeof values / sizeof *values)], size);
+}
+
 uint64_t normal(std::mt19937_64 &random, size_t size)
 {
     std::normal_distribution<double> of(0.125, 3);
-    double v = of(random);
-    uint64_t code = 0;
-    float single = static_cast<float>(v);
-    if (size == 8)
-        std::memcpy(&code, &v, 8);
-    else
-        std::memcpy(&code, &single, 4);
-    return size == 2 ? code >> 16 : size == 1 ? code >> 24 : code;
+    return cut(of(random), size);
 }
 
 uint64_t code_of(kind which, std::mt19937_64 &random, size_t size)
