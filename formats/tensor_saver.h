@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "data/label.h"
-#include "formats/pickle.h"
+#include "formats/torch/pickle.h"
 
 /*
  * Labels of the files that tensor_saver and its relatives write: what the

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/scan.h"
 #include "cuda/device.h"
 #include "data/number.h"
+#include "scan/scan.h"
 
 volatile sig_atomic_t tp_interrupted;
 

@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#include "analyze/quant.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cuda/session.h"
+#include "tensors/cast_plan.h"
 
 /* What the commands share. Everything that is printed is printed here. */
 

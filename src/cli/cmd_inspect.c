@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/collect.h"
 #include "base/pool.h"
 #include "cli/cli.h"
 #include "config.h"
 #include "report/hdf5.h"
 #include "report/report.h"
+#include "tensors/collect.h"
 
 static void add_skipped_json(const struct tp_run *run, struct tp_text *text)
 {

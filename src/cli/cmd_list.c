@@ -3,17 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/figures.h"
-#include "analyze/findings.h"
-#include "analyze/trace_figures.h"
-#include "analyze/trace_rules.h"
-#include "analyze/trace_verdict.h"
 #include "cli/cli.h"
 #include "cuda/device.h"
 #include "data/dtype.h"
 #include "data/number.h"
+#include "figures/figures.h"
+#include "figures/trace_figures.h"
 #include "formats/reader.h"
+#include "rules/findings.h"
 #include "stats/stats.h"
+#include "verdict/trace_rules.h"
+#include "verdict/trace_verdict.h"
 
 static void list_formats(struct tp_text *text)
 {

@@ -7,20 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/collect.h"
-#include "analyze/figures.h"
-#include "analyze/findings.h"
-#include "analyze/group.h"
-#include "analyze/quant_sweep.h"
-#include "analyze/tables.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "config.h"
+#include "figures/figures.h"
+#include "quant/quant_sweep.h"
 #include "report/hdf5.h"
 #include "report/plot.h"
 #include "report/report.h"
+#include "report/tables.h"
+#include "rules/findings.h"
+#include "tensors/collect.h"
+#include "tensors/group.h"
 
 /* Items of each list on stdout; report.txt holds them all. */
 enum { MOST_ON_STDOUT = 10 };

@@ -8,20 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/trace_compare.h"
-#include "analyze/trace_figures.h"
-#include "analyze/trace_rules.h"
-#include "analyze/trace_run.h"
-#include "analyze/trace_tables.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "config.h"
+#include "figures/trace_figures.h"
 #include "report/hdf5.h"
 #include "report/plot.h"
 #include "report/report_compare.h"
 #include "report/report_trace.h"
+#include "trace/trace_compare.h"
+#include "trace/trace_run.h"
+#include "trace/trace_tables.h"
+#include "verdict/trace_rules.h"
 
 enum {
     MOST_ON_STDOUT = 10, /* steps, ranks and traces; the report holds all   */

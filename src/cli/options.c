@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/quant.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "tensors/cast_plan.h"
 
 #define AT(member) offsetof(struct tp_options, member)
 

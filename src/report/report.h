@@ -2,10 +2,10 @@
 #ifndef TP_REPORT_REPORT_H
 #define TP_REPORT_REPORT_H
 
-#include "analyze/findings.h"
-#include "analyze/group.h"
-#include "analyze/run.h"
 #include "base/text.h"
+#include "rules/findings.h"
+#include "tensors/group.h"
+#include "tensors/run.h"
 
 /*
  * A run in words, for people and for programs. Texts are appended to a

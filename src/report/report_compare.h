@@ -2,8 +2,8 @@
 #ifndef TP_REPORT_REPORT_COMPARE_H
 #define TP_REPORT_REPORT_COMPARE_H
 
-#include "analyze/trace_compare.h"
 #include "base/text.h"
+#include "trace/trace_compare.h"
 
 /* A comparison of two runs of traces in words. Everything is borrowed. */
 struct tp_compare_report {

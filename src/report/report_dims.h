@@ -2,8 +2,8 @@
 #ifndef TP_REPORT_REPORT_DIMS_H
 #define TP_REPORT_REPORT_DIMS_H
 
-#include "analyze/run.h"
 #include "base/text.h"
+#include "tensors/run.h"
 
 /*
  * The axes of one tensor: dim_ratio, risk, suggestion, and the indices with

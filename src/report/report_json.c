@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/tables.h"
 #include "report/hdf5.h"
 #include "report/report.h"
 #include "report/report_dims.h"
+#include "report/tables.h"
 
 /* A cell as JSON: absent texts, absent integers (-1) and NaN are null. */
 static void add_cell(const struct tp_table *table, size_t row,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/incident.h"
+#include "incidents/incident.h"
 #include "report/report.h"
 
 enum {

@@ -2,8 +2,8 @@
 #ifndef TP_REPORT_REPORT_MONITOR_H
 #define TP_REPORT_REPORT_MONITOR_H
 
-#include "analyze/run.h"
 #include "base/text.h"
+#include "tensors/run.h"
 
 /*
  * What a monitor would have said during the run: a line on the gradient's

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/trace_tables.h"
 #include "report/report_trace.h"
+#include "trace/trace_tables.h"
 
 enum {
     NAME_WIDTH_MAX = 55, /* longer names are cut, as torch does */

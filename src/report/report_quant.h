@@ -2,8 +2,8 @@
 #ifndef TP_REPORT_REPORT_QUANT_H
 #define TP_REPORT_REPORT_QUANT_H
 
-#include "analyze/run.h"
 #include "base/text.h"
+#include "tensors/run.h"
 
 /*
  * Appends what number formats do to the run: SQNR of each tensor name in each

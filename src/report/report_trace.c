@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/trace_facts.h"
-#include "analyze/trace_verdict.h"
 #include "report/report_trace_path.h"
+#include "trace/trace_facts.h"
+#include "verdict/trace_verdict.h"
 
 /* Whether some trace has device events; without, times of devices are left
  * out. */

@@ -2,9 +2,9 @@
 #ifndef TP_REPORT_REPORT_TRACE_H
 #define TP_REPORT_REPORT_TRACE_H
 
-#include "analyze/trace.h"
 #include "base/text.h"
 #include "report/report.h"
+#include "trace/trace.h"
 
 /* A run of traces in words, for people and for programs. Texts are appended
  * to a tp_text; nothing is printed here. */

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/trace_facts.h"
-#include "analyze/trace_tables.h"
 #include "report/hdf5.h"
 #include "report/report_table.h"
 #include "report/report_trace.h"
+#include "trace/trace_facts.h"
+#include "trace/trace_tables.h"
 
 /* "name": "text", with what follows. */
 static void add_text(struct tp_text *text, const char *name, const char *value,

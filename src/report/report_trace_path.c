@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/trace_path.h"
+#include "trace/trace_path.h"
 
 /* Bytes of a name that are shown. */
 enum { WIDTH = 100 };

@@ -2,8 +2,8 @@
 #ifndef TP_REPORT_REPORT_TRACE_PATH_H
 #define TP_REPORT_REPORT_TRACE_PATH_H
 
-#include "analyze/trace.h"
 #include "base/text.h"
+#include "trace/trace.h"
 
 /* What the critical paths of each trace were spent on, by kind and with `top`
  * names: a section of the report, "" where there are none. */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/scan.h"
+#include "scan/scan.h"
 
 struct memory {
     struct tp_storage storage; /* first */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/incident.h"
+#include "incidents/incident.h"
 
 enum { METRICS = 8 }; /* those of a tensor without distortion and drift */
 

@@ -15,8 +15,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "formats/trace.h"
-#include "formats/trace_input.h"
+#include "formats/trace/trace_input.h"
+#include "formats/trace/trace_reader.h"
 
 static double seconds(void)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/pickle.h"
+#include "formats/torch/pickle.h"
 #include "fuzz.h"
 
 /*

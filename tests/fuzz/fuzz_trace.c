@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/trace.h"
+#include "formats/trace/trace_reader.h"
 #include "fuzz.h"
 
 /*

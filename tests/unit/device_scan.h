@@ -7,8 +7,8 @@
 
 #include <criterion/criterion.h>
 
-#include "analyze/scan.h"
 #include "cuda/device.h"
+#include "scan/scan.h"
 
 /*
  * Tensors in memory, and whether scans of them with a device and without give

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats/interval.h"
+#include "trace/interval.h"
 #include "trace_files.h"
 
 /* HTA computes with microseconds in doubles, which for times since the epoch

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analyze/trace.h"
+#include "trace/trace.h"
 
 /*
  * Holistic Trace Analysis, as far as its published numbers can be followed:

@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-#include "analyze/quant.h"
+#include "tensors/cast_plan.h"
 
 /* The plan to simulate these formats, with the usual limits. */
 static struct tp_quant_plan plan_of(const char *formats)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/run.h"
+#include "tensors/run.h"
 
 /* A run by hand: rows with the labels and numbers a test is about. */
 static struct tp_row *add_row(struct tp_run *run, const char *file)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats/baseline.h"
-#include "stats/baseline_chance.h"
+#include "series/baseline.h"
+#include "series/baseline_chance.h"
 
 enum { POINTS_MAX = 1000 };
 

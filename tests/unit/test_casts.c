@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/scan.h"
+#include "scan/scan.h"
 
 /*
  * Casts of tensors of every layout, as a scan simulates them, against the

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/collect.h"
+#include "tensors/collect.h"
 
 static char *testdata(const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is said of the axes of tensors: ranks, risk, advice, table, rule. */
-#include "analyze/dims.h"
+#include "scan/dim_rank.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include <criterion/criterion.h>
 
-#include "analyze/dims_table.h"
-#include "analyze/findings.h"
+#include "rules/findings.h"
+#include "tensors/dims_table.h"
 #include "tests/unit/run_maker.h"
 
 /* --- what is said of an axis ---------------------------------------------- */

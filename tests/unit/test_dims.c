@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze/dims.h"
+#include "scan/dim_rank.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include <criterion/criterion.h>
 
-#include "analyze/scan.h"
+#include "scan/scan.h"
 
 /*
  * Statistics by index of tensors in memory, against a slow reference that

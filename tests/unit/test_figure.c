@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "analyze/figures.h"
+#include "figures/figures.h"
 #include "tests/unit/run_maker.h"
 
 /* --- runs to build figures from --------------------------------------- */

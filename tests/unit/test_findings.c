@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Ordinals, groups and findings over runs made by hand. */
-#include "analyze/findings.h"
-#include "analyze/group.h"
+#include "rules/findings.h"
 #include "run_maker.h"
+#include "tensors/group.h"
 
 /* --- ordinals ---------------------------------------------------------- */
 

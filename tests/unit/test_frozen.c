@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors that stop changing, in runs made by hand. */
-#include "analyze/findings.h"
-#include "analyze/monitor.h"
+#include "rules/findings.h"
+#include "series/monitor.h"
 #include "two_values.h"
 
 static void add(struct tp_run *run, const char *name, int64_t rank,

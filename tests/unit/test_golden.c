@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze/scan.h"
+#include "scan/scan.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  */
 #include <stdio.h>
 
-#include "analyze/findings.h"
 #include "report/report_monitor.h"
+#include "rules/findings.h"
 #include "run_maker.h"
 
 enum {

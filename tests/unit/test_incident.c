@@ -3,8 +3,8 @@
  * Causes and consequences. Runs, and what their baselines say, are made by
  * hand, so that each test holds one rule of incident.c.
  */
-#include "analyze/findings.h"
-#include "analyze/incident.h"
+#include "incidents/incident.h"
+#include "rules/findings.h"
 #include "run_maker.h"
 
 enum { ITERATIONS = 100, NUMEL = 1000 };

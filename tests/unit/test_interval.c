@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "stats/interval.h"
+#include "trace/interval.h"
 
 enum { LINE = 160, ROUNDS = 4000 };
 

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "formats/pickle.h"
+#include "formats/torch/pickle.h"
 
 /* A pickle that Python made, and its values in the notation of note(). */
 struct golden {

@@ -2,14 +2,14 @@
 /* Casts of a run: the plan, what is kept, groups, rule, figures. */
 #include <stdio.h>
 
-#include "analyze/collect.h"
-#include "analyze/figures.h"
-#include "analyze/findings.h"
-#include "analyze/quant_sweep.h"
-#include "analyze/quant_tables.h"
-#include "analyze/tables.h"
+#include "figures/figures.h"
+#include "quant/quant_sweep.h"
+#include "quant/quant_tables.h"
 #include "quant_plan.h"
+#include "report/tables.h"
+#include "rules/findings.h"
 #include "run_maker.h"
+#include "tensors/collect.h"
 
 /* --- the plan ------------------------------------------------------------- */
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gaussian.h"
 #include "stats/quantize.h"
 #include "stats/tally.h"
-#include "gaussian.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
 

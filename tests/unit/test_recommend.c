@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze/recommend.h"
+#include "quant/recommend.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What one rank has and the others have not, in runs made by hand. */
-#include "analyze/findings.h"
-#include "analyze/monitor.h"
+#include "rules/findings.h"
+#include "series/monitor.h"
 #include "two_values.h"
 
 enum { ITERATIONS = 120 };

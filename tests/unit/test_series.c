@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Series of runs made by hand; expected numbers are from the values, by hand
  * or by numpy as said. */
-#include "analyze/monitor.h"
-#include "analyze/tables.h"
+#include "report/tables.h"
+#include "series/monitor.h"
 #include "two_values.h"
 
 static const struct tp_baseline_options retro = {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/trace_compare.h"
-#include "analyze/trace_run.h"
+#include "trace/trace_compare.h"
+#include "trace/trace_run.h"
 #include "trace_files.h"
 
 /* What HTA calls an iteration: host events that start in a step, and device

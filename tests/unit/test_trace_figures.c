@@ -6,11 +6,11 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "analyze/figures.h"
-#include "analyze/trace_figures.h"
-#include "analyze/trace_run.h"
 #include "base/memory.h"
-#include "formats/trace.h"
+#include "figures/figures.h"
+#include "figures/trace_figures.h"
+#include "formats/trace/trace_reader.h"
+#include "trace/trace_run.h"
 #include "trace_maker.h"
 
 enum { STEPS = 4 };

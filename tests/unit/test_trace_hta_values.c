@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/trace_rows.h"
 #include "hta.h"
+#include "trace/trace_rows.h"
 #include "trace_files.h"
 
 static const char trace_01[] =

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/trace_names.h"
-#include "analyze/trace_order.h"
+#include "trace/trace_names.h"
+#include "trace/trace_order.h"
 #include "trace_files.h"
 
 /* --- a trace by hand ----------------------------------------------------- */

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/trace_rows.h"
 #include "csv.h"
+#include "trace/trace_rows.h"
 #include "trace_files.h"
 
 static void read_kernels(const char *file, struct tp_trace *trace)

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/trace_rows.h"
 #include "hta.h"
+#include "trace/trace_rows.h"
 #include "trace_files.h"
 
 static bool is_number(const char *word)

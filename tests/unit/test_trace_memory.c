@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/trace_rows.h"
 #include "base/text.h"
+#include "trace/trace_rows.h"
 #include "trace_files.h"
 
 enum { POINTS_MAX = 500 };

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/trace_ranks.h"
-#include "analyze/trace_run.h"
+#include "trace/trace_run.h"
 #include "trace_files.h"
+#include "verdict/trace_ranks.h"
 
 /* All traces below a folder of shared/traces. */
 static void collect(const char *name, struct tp_trace_run *run)

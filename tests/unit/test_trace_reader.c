@@ -7,7 +7,7 @@
  */
 #include "trace_bytes.h"
 
-#include "formats/trace_number.h"
+#include "formats/trace/trace_number.h"
 
 struct sums {
     const char *path;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/trace_facts.h"
-#include "analyze/trace_rules.h"
-#include "analyze/trace_run.h"
+#include "trace/trace_facts.h"
+#include "trace/trace_run.h"
+#include "verdict/trace_rules.h"
 
 static const struct tp_trace_finding *find(const struct tp_trace_run *run,
                                            const char *rule)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "analyze/trace_run.h"
+#include "trace/trace_run.h"
 #include "trace_maker.h"
 
 /* What was told of a run's progress. */

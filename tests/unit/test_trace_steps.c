@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/trace_rows.h"
+#include "trace/trace_rows.h"
 #include "trace_files.h"
 
 /*

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/trace_facts.h"
-#include "analyze/trace_rules.h"
-#include "analyze/trace_run.h"
-#include "analyze/trace_verdict.h"
 #include "base/memory.h"
-#include "formats/trace.h"
+#include "formats/trace/trace_reader.h"
+#include "trace/trace_facts.h"
+#include "trace/trace_run.h"
 #include "trace_maker.h"
+#include "verdict/trace_rules.h"
+#include "verdict/trace_verdict.h"
 
 enum { STEPS = 6 };
 

@@ -10,7 +10,7 @@
 
 #include "base/pool.h"
 #include "base/text.h"
-#include "formats/trace.h"
+#include "formats/trace/trace_reader.h"
 
 /*
  * For the tests of the trace reader. Real traces are read where they lie, in

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/trace.h"
 #include "base/pool.h"
-#include "formats/trace.h"
+#include "formats/trace/trace_reader.h"
+#include "trace/trace.h"
 
 /*
  * Real traces, and numbers of others about them, are read where they lie: in

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/torch/torch_object.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "formats/torch/torch_rebuild.h"
+
+/*
+ * The search for tensors: a walk over the values with a stack of its own,
+ * which notes what it finds; afterwards the notes become tensors and skips,
+ * so that the array of tensors has its final size from the start.
+ */
+
+enum {
+    PATH_MAX_BYTES = 1024, /* of a place in the payload; with the tensor
+                              itself 2 KiB                                */
+    UNWRAP_MAX = 64,       /* wrappers around one tensor                  */
+    ATTRIBUTES_MAX = 64    /* of a distributed tensor; torch has two      */
+};
+
+/* What the walk found: a tensor's call, or what stood in the way. */
+struct note {
+    const char *path;
+    const struct tp_torch_global *global; /* TENSOR or UNSUPPORTED, or NULL */
+    tp_ref args;                          /* of a TENSOR's call            */
+    tp_ref at;
+    const char *name;   /* of a call we do not know      */
+    const char *reason; /* of a limit that was reached   */
+};
+
+/* A container in the course of being visited. */
+struct frame {
+    tp_ref ref;
+    tp_ref blame;  /* unknown call whose arguments we are in, if any */
+    uint32_t next; /* child                                          */
+    uint32_t path_length;
+};
+
+struct walk {
+    const struct tp_pickle *pickle;
+    struct tp_arena *arena;
+    struct note *notes;
+    size_t note_count, note_room;
+    struct frame *frames;
+    size_t depth, frame_room;
+    unsigned char *open; /* a bit per value: it has a frame              */
+    uint64_t budget;     /* values still to be visited                   */
+    tp_ref blamed;       /* the last call that was noted as unknown      */
+    bool too_deep;       /* noted already                                */
+    uint32_t path_length;
+    uint32_t blame_length; /* of the path of the outermost unknown call   */
+    struct tp_error *err;
+    char path[PATH_MAX_BYTES]; /* last: it needs no initialisation        */
+};
+
+/* ---- notes ------------------------------------------------------------ */
+
+static enum tp_status add_note(struct walk *w, uint32_t path_length,
+                               struct note note)
+{
+    enum tp_status status = tp_grow(&w->notes, &w->note_room, w->note_count + 1,
+                                    sizeof note, w->err);
+    if (status != TP_OK)
+        return status;
+    note.path = tp_arena_text(w->arena, w->path, path_length);
+    if (!note.path)
+        return tp_fail_memory(w->err);
+    w->notes[w->note_count++] = note;
+    return TP_OK;
+}
+
+static enum tp_status note_limit(struct walk *w, tp_ref at, const char *reason)
+{
+    return add_note(w, w->path_length,
+                    (struct note){.at = at, .reason = reason});
+}
+
+/* A tensor, or an unsupported one; inside the arguments of an unknown call
+ * it is that call which is noted, once. */
+static enum tp_status note_tensor(struct walk *w, tp_ref blame, tp_ref at,
+                                  const struct tp_torch_global *global,
+                                  tp_ref args)
+{
+    if (blame == TP_REF_NONE)
+        return add_note(
+            w, w->path_length,
+            (struct note){.global = global, .args = args, .at = at});
+    if (blame == w->blamed)
+        return TP_OK;
+    w->blamed = blame;
+    const char *name = tp_pickle_callable(w->pickle, blame);
+    return add_note(
+        w, w->blame_length,
+        (struct note){.at = blame, .name = name ? name : "a nameless call"});
+}
+
+/* ---- paths ------------------------------------------------------------ */
+
+/* Length of the valid UTF-8 sequence at p; 0 if there is none. */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+    size_t n = p[0] < 0x80                   ? 1
+               : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+               : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
+               : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                             : 0;
+    if (n == 0 || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    bool bad = (n == 3 && p[0] == 0xe0 && p[1] < 0xa0) ||
+               (n == 3 && p[0] == 0xed && p[1] >= 0xa0) || /* surrogates */
+               (n == 4 && p[0] == 0xf0 && p[1] < 0x90) ||
+               (n == 4 && p[0] == 0xf4 && p[1] >= 0x90);
+    return bad ? 0 : n;
+}
+
+/* Returns false, with the path as it was, when it would get too long. */
+static bool path_bytes(struct walk *w, const char *text, size_t length)
+{
+    if (length >= PATH_MAX_BYTES - w->path_length)
+        return false;
+    memcpy(w->path + w->path_length, text, length);
+    w->path_length += (uint32_t)length;
+    return true;
+}
+
+/* A key's text; what is not printable UTF-8 becomes \xNN. */
+static bool path_text(struct walk *w, const char *text, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    for (size_t i = 0; i < length;) {
+        size_t n = utf8_length(p + i, length - i);
+        bool plain = n > 0 && p[i] >= 0x20 && p[i] != 0x7f;
+        char escaped[8];
+        bool fits;
+        if (plain) {
+            fits = path_bytes(w, text + i, n);
+        } else {
+            n = 1;
+            fits = path_bytes(
+                w, escaped,
+                (size_t)snprintf(escaped, sizeof escaped, "\\x%02x", p[i]));
+        }
+        if (!fits)
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+static bool path_index(struct walk *w, size_t index)
+{
+    char text[32];
+    int length = snprintf(text, sizeof text, "[%zu]", index);
+    return path_bytes(w, text, (size_t)length);
+}
+
+static bool path_key(struct walk *w, tp_ref key)
+{
+    const char *text;
+    size_t length;
+    int64_t integer;
+    double real;
+    char number[32];
+    if (w->path_length && !path_bytes(w, ".", 1))
+        return false;
+    if (tp_pickle_text(w->pickle, key, &text, &length))
+        return path_text(w, text, length);
+    if (tp_pickle_kind(w->pickle, key) == TP_VALUE_GLOBAL) {
+        text = tp_pickle_callable(w->pickle, key);
+        return path_text(w, text, strlen(text));
+    }
+    length = 0;
+    if (tp_pickle_kind(w->pickle, key) == TP_VALUE_BOOL)
+        length = (size_t)snprintf(number, sizeof number, "%s",
+                                  w->pickle->values[key].u.integer ? "True"
+                                                                   : "False");
+    else if (tp_pickle_int(w->pickle, key, &integer))
+        length =
+            (size_t)snprintf(number, sizeof number, "%lld", (long long)integer);
+    else if (tp_pickle_float(w->pickle, key, &real))
+        length = (size_t)snprintf(number, sizeof number, "%.17g", real);
+    else
+        length = (size_t)snprintf(number, sizeof number, "<key>");
+    return path_bytes(w, number, length);
+}
+
+/* ---- the walk --------------------------------------------------------- */
+
+static bool is_open(const struct walk *w, tp_ref ref)
+{
+    return w->open[ref / 8] >> (ref % 8) & 1;
+}
+
+static void set_open(struct walk *w, tp_ref ref, bool open)
+{
+    unsigned char bit = (unsigned char)(1u << (ref % 8));
+    if (open)
+        w->open[ref / 8] |= bit;
+    else
+        w->open[ref / 8] &= (unsigned char)~bit;
+}
+
+static enum tp_status enter(struct walk *w, tp_ref ref, tp_ref blame)
+{
+    if (is_open(w, ref))
+        return TP_OK; /* a cycle closes here */
+    if (w->depth >= TP_LIMIT_NESTING) {
+        if (w->too_deep)
+            return TP_OK;
+        w->too_deep = true;
+        /* the place of the outermost container tells enough */
+        w->path_length = w->frames[1].path_length;
+        return note_limit(w, ref, "containers nested too deep");
+    }
+    enum tp_status status = tp_grow(&w->frames, &w->frame_room, w->depth + 1,
+                                    sizeof *w->frames, w->err);
+    if (status != TP_OK)
+        return status;
+    set_open(w, ref, true);
+    w->frames[w->depth++] = (struct frame){
+        .ref = ref, .blame = blame, .path_length = w->path_length};
+    return TP_OK;
+}
+
+/* What is left of a call when wrappers are taken off it. */
+struct unwrapped {
+    const struct tp_torch_global *global; /* NULL: unknown */
+    tp_ref ref;   /* the value found; a call or something else */
+    tp_ref args;  /* of the call */
+    tp_ref state; /* attributes of a tensor subclass, or TP_REF_NONE */
+};
+
+/* Like tp_pickle_lookup, but of the first few pairs: a large dict may be the
+ * attributes of a million tensors. */
+static tp_ref attribute(const struct tp_pickle *pickle, tp_ref dict,
+                        const char *name)
+{
+    tp_ref key, value;
+    for (size_t i = 0; i < ATTRIBUTES_MAX; i++) {
+        if (!tp_pickle_pair(pickle, dict, i, &key, &value))
+            break;
+        if (tp_pickle_is(pickle, key, name))
+            return value;
+    }
+    return TP_REF_NONE;
+}
+
+/*
+ * The part of a distributed tensor that this rank has. The attributes are a
+ * dict, or a pair of the usual ones and those of __slots__.
+ */
+static tp_ref local_tensor(const struct tp_pickle *pickle, tp_ref state)
+{
+    static const char name[] = "_local_tensor";
+    tp_ref found = attribute(pickle, state, name);
+    for (size_t i = 0; found == TP_REF_NONE && i < 2; i++)
+        found = attribute(pickle, tp_pickle_item(pickle, state, i), name);
+    return found;
+}
+
+static struct unwrapped unwrap(const struct tp_pickle *pickle, tp_ref ref)
+{
+    struct unwrapped u = {NULL, ref, TP_REF_NONE, TP_REF_NONE};
+    tp_ref callable = ref;
+    for (int i = 0; i < UNWRAP_MAX; i++) {
+        if (callable == u.ref) {
+            if (tp_pickle_kind(pickle, u.ref) != TP_VALUE_CALL)
+                return (struct unwrapped){NULL, u.ref, TP_REF_NONE, u.state};
+            u.args = pickle->values[u.ref].u.call.args;
+        }
+        u.global = tp_torch_global_find(tp_pickle_callable(pickle, callable));
+        if (u.global && u.global->role == TP_TORCH_WRAPPER) {
+            u.ref = callable = tp_pickle_item(pickle, u.args, 0);
+        } else if (u.global && u.global->role == TP_TORCH_FROM_TYPE) {
+            callable = tp_pickle_item(pickle, u.args, 0);
+            u.state = tp_pickle_item(pickle, u.args, 3);
+            u.args = tp_pickle_item(pickle, u.args, 2);
+        } else if (u.global && u.global->role == TP_TORCH_SHELL &&
+                   local_tensor(pickle, u.state) != TP_REF_NONE) {
+            /* the other attributes tell of the mesh; no data of the user */
+            u.ref = callable = local_tensor(pickle, u.state);
+            u.state = TP_REF_NONE;
+        } else {
+            return u;
+        }
+    }
+    u.global = NULL;
+    return u;
+}
+
+static enum tp_status visit_call(struct walk *w, tp_ref ref, tp_ref blame)
+{
+    struct unwrapped u = unwrap(w->pickle, ref);
+    if (u.ref == TP_REF_NONE)
+        return TP_OK;
+    enum tp_status status = TP_OK;
+    bool tensor = u.global && (u.global->role == TP_TORCH_TENSOR ||
+                               u.global->role == TP_TORCH_SHELL ||
+                               u.global->role == TP_TORCH_UNSUPPORTED);
+    if (tensor)
+        status = note_tensor(w, blame, ref, u.global, u.args);
+    else if (tp_pickle_kind(w->pickle, u.ref) != TP_VALUE_PERSISTENT)
+        status = enter(w, u.ref, blame);
+    /* tensors among the attributes of a tensor */
+    if (status == TP_OK && tensor &&
+        tp_pickle_kind(w->pickle, u.state) != TP_VALUE_NONE)
+        status = enter(w, u.state, blame);
+    return status;
+}
+
+/* Visits a value whose path is w->path. */
+static enum tp_status visit(struct walk *w, tp_ref ref, tp_ref blame)
+{
+    switch (tp_pickle_kind(w->pickle, ref)) {
+    case TP_VALUE_LIST:
+    case TP_VALUE_TUPLE:
+    case TP_VALUE_SET:
+    case TP_VALUE_DICT:
+        return enter(w, ref, blame);
+    case TP_VALUE_CALL:
+        return visit_call(w, ref, blame);
+    default:
+        return TP_OK;
+    }
+}
+
+/* A child of a container: the value, and how the path goes on to it. */
+struct child {
+    tp_ref ref, key;
+    size_t index;
+    enum { CHILD_SAME, CHILD_KEY, CHILD_INDEX } step;
+    bool argument; /* of a call */
+};
+
+/* Children of a call are its arguments, its items and its state. */
+static bool call_child(const struct tp_pickle *pickle,
+                       const struct frame *frame, struct child *child)
+{
+    const struct tp_value_call *call = &pickle->values[frame->ref].u.call;
+    size_t pairs = call->items.count / 2;
+    if (frame->next == 0) {
+        /* One argument is the content itself: set([...]), dict([...]), but
+         * in a tuple with names the value of the only name. */
+        bool one =
+            tp_pickle_length(pickle, call->args) == 1 &&
+            (!pickle->values[frame->ref].made ||
+             tp_pickle_kind(pickle, tp_pickle_item(pickle, call->args, 0)) ==
+                 TP_VALUE_TUPLE);
+        child->ref = one ? tp_pickle_item(pickle, call->args, 0) : call->args;
+        child->argument = true;
+        child->step = CHILD_SAME;
+    } else if (tp_pickle_pair(pickle, frame->ref, frame->next - 1, &child->key,
+                              &child->ref)) {
+        child->index = frame->next - 1;
+        child->step = child->key == TP_REF_NONE ? CHILD_INDEX : CHILD_KEY;
+    } else if (frame->next == pairs + 1) {
+        child->ref = call->state;
+        child->step = CHILD_SAME;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool next_child(const struct tp_pickle *pickle, struct frame *frame,
+                       struct child *child)
+{
+    *child = (struct child){.ref = TP_REF_NONE};
+    bool more;
+    switch (tp_pickle_kind(pickle, frame->ref)) {
+    case TP_VALUE_DICT:
+        child->step = CHILD_KEY;
+        more = tp_pickle_pair(pickle, frame->ref, frame->next, &child->key,
+                              &child->ref);
+        break;
+    case TP_VALUE_CALL:
+        more = call_child(pickle, frame, child);
+        break;
+    default:
+        child->step = CHILD_INDEX;
+        child->index = frame->next;
+        child->ref = tp_pickle_item(pickle, frame->ref, frame->next);
+        more = child->index < tp_pickle_length(pickle, frame->ref);
+        break;
+    }
+    frame->next++;
+    return more;
+}
+
+static bool can_hold_tensors(const struct tp_pickle *pickle, tp_ref ref)
+{
+    enum tp_value_kind kind = tp_pickle_kind(pickle, ref);
+    return kind == TP_VALUE_LIST || kind == TP_VALUE_TUPLE ||
+           kind == TP_VALUE_SET || kind == TP_VALUE_DICT ||
+           kind == TP_VALUE_CALL;
+}
+
+static enum tp_status visit_child(struct walk *w, const struct frame *frame,
+                                  const struct child *child)
+{
+    if (!can_hold_tensors(w->pickle, child->ref))
+        return TP_OK;
+    bool fits = child->step == CHILD_SAME ||
+                (child->step == CHILD_KEY ? path_key(w, child->key)
+                                          : path_index(w, child->index));
+    if (!fits) {
+        w->path_length = frame->path_length;
+        return note_limit(w, child->ref, "its path is too long");
+    }
+    tp_ref blame = frame->blame;
+    /* What a function makes of a tensor is unknown; an object made by its
+     * class holds what it was given, as tuples with names do. */
+    if (child->argument && blame == TP_REF_NONE &&
+        !w->pickle->values[frame->ref].made) {
+        const char *name = tp_pickle_callable(w->pickle, frame->ref);
+        if (!tp_torch_global_find(name)) {
+            blame = frame->ref;
+            w->blame_length = frame->path_length;
+        }
+    }
+    return visit(w, child->ref, blame);
+}
+
+static enum tp_status walk_all(struct walk *w)
+{
+    enum tp_status status = visit(w, w->pickle->root, TP_REF_NONE);
+    while (status == TP_OK && w->depth > 0) {
+        struct frame *frame = &w->frames[w->depth - 1];
+        struct child child;
+        w->path_length = frame->path_length;
+        if (w->budget-- == 0) {
+            w->path_length = 0;
+            return note_limit(w, w->pickle->root,
+                              "too many paths lead to the same values; the "
+                              "rest was not visited");
+        }
+        if (next_child(w->pickle, frame, &child)) {
+            struct frame parent = *frame;
+            status = visit_child(w, &parent, &child);
+        } else {
+            set_open(w, frame->ref, false);
+            w->depth--;
+        }
+    }
+    return status;
+}
+
+/* ---- from notes to tensors -------------------------------------------- */
+
+static enum tp_status add_skip(struct tp_tensor_file *file,
+                               struct tp_skip **last, const char *path,
+                               const struct tp_error *why)
+{
+    struct tp_skip *skip = tp_arena_alloc(&file->arena, sizeof *skip);
+    const char *reason =
+        tp_arena_text(&file->arena, why->message, strlen(why->message));
+    if (!skip || !reason)
+        return TP_E_MEMORY;
+    *skip = (struct tp_skip){.path = path,
+                             .code = why->code,
+                             .reason = reason,
+                             .offset = why->offset};
+    if (*last)
+        (*last)->next = skip;
+    else
+        file->skips = skip;
+    *last = skip;
+    return TP_OK;
+}
+
+/* Turns one note into *tensor, or says why there is none. */
+static enum tp_status use_note(struct tp_torch_builder *builder,
+                               const struct note *note,
+                               struct tp_tensor *tensor, struct tp_error *why)
+{
+    int64_t at = tp_pickle_offset(builder->pickle, note->at);
+    if (note->reason)
+        return tp_fail(why, TP_E_LIMIT, at, "%s", note->reason);
+    if (note->name)
+        return tp_fail(why, TP_E_UNSUPPORTED, at,
+                       "a tensor inside the unknown object %s", note->name);
+    if (note->global->role != TP_TORCH_TENSOR)
+        return tp_fail(why, TP_E_UNSUPPORTED, at, "%s are not supported",
+                       note->global->what);
+    enum tp_status status =
+        tp_torch_rebuild(builder, note->global, note->args, tensor, why);
+    if (status != TP_OK && why->offset < 0)
+        why->offset = at;
+    return status;
+}
+
+static enum tp_status use_notes(struct tp_tensor_file *file,
+                                struct tp_torch_builder *builder,
+                                const struct walk *w, struct tp_error *err)
+{
+    struct tp_skip *last = NULL;
+    size_t tensors = 0;
+    for (size_t i = 0; i < w->note_count; i++)
+        tensors += w->notes[i].global != NULL;
+    file->tensors =
+        tp_arena_alloc(&file->arena, tensors * sizeof *file->tensors);
+    if (!file->tensors)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < w->note_count; i++) {
+        struct tp_error why = {0};
+        struct tp_tensor *tensor = &file->tensors[file->tensor_count];
+        enum tp_status status = use_note(builder, &w->notes[i], tensor, &why);
+        if (status == TP_OK) {
+            tensor->path = w->notes[i].path;
+            file->tensor_count++;
+        } else if (status == TP_E_MEMORY ||
+                   add_skip(file, &last, w->notes[i].path, &why) != TP_OK) {
+            return tp_fail_memory(err);
+        }
+    }
+    return TP_OK;
+}
+
+enum tp_status tp_torch_collect(struct tp_tensor_file *file,
+                                const struct tp_pickle *pickle,
+                                struct tp_torch_source *source,
+                                struct tp_error *err)
+{
+    struct tp_torch_builder builder = {
+        .pickle = pickle, .source = source, .arena = &file->arena};
+    struct walk w;
+    memset(&w, 0, offsetof(struct walk, path));
+    w.pickle = pickle;
+    w.arena = &file->arena;
+    w.blamed = TP_REF_NONE;
+    w.err = err;
+    /* Shared values are visited once on each path to them. Honest files
+     * share little; hostile ones double at every level. */
+    w.budget = 2 * ((uint64_t)pickle->count + pickle->item_count) + 4096;
+    w.open = tp_arena_alloc(&file->arena, pickle->count / 8 + 1);
+    if (!w.open)
+        return tp_fail_memory(err);
+    enum tp_status status = tp_torch_builder_init(&builder, err);
+    if (status == TP_OK)
+        status = walk_all(&w);
+    if (status == TP_OK)
+        status = use_notes(file, &builder, &w, err);
+    free(w.notes);
+    free(w.frames);
+    return status;
+}
+
+enum tp_status tp_torch_skip_file(struct tp_tensor_file *file,
+                                  const struct tp_error *why,
+                                  struct tp_error *err)
+{
+    struct tp_skip *last = file->skips;
+    while (last && last->next)
+        last = last->next;
+    return add_skip(file, &last, "", why) == TP_OK ? TP_OK
+                                                   : tp_fail_memory(err);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/torch/torch_storage.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Keys are numbers of up to 20 digits; long ones would make sorting slow. */
+enum { KEY_MAX_BYTES = 256 };
+
+/* ---- persistent ids --------------------------------------------------- */
+
+/* The dtype of "torch.FloatStorage", "torch.cuda.FloatStorage", ... */
+static enum tp_status class_dtype(struct tp_torch_id *id, struct tp_error *err)
+{
+    const char *class_name = strrchr(id->class_name, '.');
+    class_name = class_name ? class_name + 1 : id->class_name;
+    id->dtype = TP_DTYPE_COUNT;
+    if (strncmp(id->class_name, "torch.", strlen("torch.")) != 0)
+        return tp_fail(err, TP_E_UNSUPPORTED, id->at,
+                       "a storage of the foreign class %s", id->class_name);
+    if (strcmp(class_name, "UntypedStorage") == 0 ||
+        strcmp(class_name, "_UntypedStorage") == 0)
+        return TP_OK;
+    id->dtype = tp_dtype_by_storage(class_name);
+    if (id->dtype == TP_DTYPE_COUNT)
+        return tp_fail(err, TP_E_UNSUPPORTED, id->at,
+                       "storages of class %s are not supported",
+                       id->class_name);
+    return TP_OK;
+}
+
+enum tp_status tp_torch_id_read(const struct tp_pickle *pickle, tp_ref ref,
+                                struct tp_torch_id *id, struct tp_error *err)
+{
+    const struct tp_value *value = tp_pickle_value(pickle, ref);
+    tp_ref args = value && value->kind == TP_VALUE_PERSISTENT
+                      ? value->u.call.args
+                      : TP_REF_NONE;
+    const struct tp_value *class_value =
+        tp_pickle_value(pickle, tp_pickle_item(pickle, args, 1));
+    *id = (struct tp_torch_id){
+        .view = tp_pickle_item(pickle, args, 5),
+        .at = tp_pickle_offset(pickle, ref),
+    };
+    if (!tp_pickle_is(pickle, tp_pickle_item(pickle, args, 0), "storage") ||
+        !class_value || class_value->kind != TP_VALUE_GLOBAL ||
+        !tp_pickle_text(pickle, tp_pickle_item(pickle, args, 2), &id->key,
+                        &id->key_length) ||
+        !tp_pickle_int(pickle, tp_pickle_item(pickle, args, 4), &id->numel))
+        return tp_fail(err, TP_E_DAMAGED, id->at,
+                       "the persistent id names no torch storage");
+    if (id->key_length > KEY_MAX_BYTES)
+        return tp_fail(err, TP_E_LIMIT, id->at, "a storage key of %zu bytes",
+                       id->key_length);
+    id->class_name = class_value->u.text.data;
+    if (tp_pickle_kind(pickle, id->view) == TP_VALUE_NONE)
+        id->view = TP_REF_NONE;
+    enum tp_status status = class_dtype(id, err);
+    uint64_t element = tp_torch_id_element(id);
+    if (status == TP_OK &&
+        (id->numel < 0 || (uint64_t)id->numel > INT64_MAX / element))
+        status = tp_fail(err, TP_E_DAMAGED, id->at,
+                         "a storage of %" PRId64 " elements", id->numel);
+    return status;
+}
+
+uint64_t tp_torch_id_element(const struct tp_torch_id *id)
+{
+    return id->dtype == TP_DTYPE_COUNT ? 1 : tp_dtype_info(id->dtype)->size;
+}
+
+/* ---- the table -------------------------------------------------------- */
+
+static int compare_keys(const char *a, size_t a_length, const char *b,
+                        size_t b_length)
+{
+    if (a_length != b_length)
+        return a_length < b_length ? -1 : 1;
+    return a_length ? memcmp(a, b, a_length) : 0;
+}
+
+/* By key, then by place, so that the first mention leads its key. */
+static int compare_entries(const void *a, const void *b)
+{
+    const struct tp_torch_id *x = &((const struct tp_torch_entry *)a)->id;
+    const struct tp_torch_id *y = &((const struct tp_torch_entry *)b)->id;
+    int order = compare_keys(x->key, x->key_length, y->key, y->key_length);
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
+                                   struct tp_arena *arena,
+                                   struct tp_torch_table *table,
+                                   struct tp_error *err)
+{
+    memset(table, 0, sizeof *table);
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < pickle->count; i++)
+        count += pickle->values[i].kind == TP_VALUE_PERSISTENT;
+    struct tp_torch_entry *entries =
+        tp_arena_alloc(arena, count * sizeof *entries);
+    if (!entries)
+        return tp_fail_memory(err);
+    count = 0;
+    for (size_t i = 0; i < pickle->count; i++) {
+        if (pickle->values[i].kind == TP_VALUE_PERSISTENT &&
+            tp_torch_id_read(pickle, (tp_ref)i, &entries[count].id, NULL) ==
+                TP_OK)
+            count++;
+    }
+    if (count)
+        qsort(entries, count, sizeof *entries, compare_entries);
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_torch_id *id = &entries[i].id;
+        if (kept == 0 || compare_keys(entries[kept - 1].id.key,
+                                      entries[kept - 1].id.key_length, id->key,
+                                      id->key_length) != 0)
+            entries[kept++] = entries[i];
+    }
+    table->entries = entries;
+    table->count = kept;
+    return TP_OK;
+}
+
+struct tp_torch_entry *tp_torch_table_find(const struct tp_torch_table *table,
+                                           const char *key, size_t length)
+{
+    size_t low = 0, high = table->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct tp_torch_entry *entry = &table->entries[middle];
+        int order =
+            compare_keys(key, length, entry->id.key, entry->id.key_length);
+        if (order == 0)
+            return entry;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+/* ---- ranges of the file ----------------------------------------------- */
+
+static enum tp_status range_read(const struct tp_storage *storage,
+                                 uint64_t offset, void *buffer, size_t length,
+                                 struct tp_error *err)
+{
+    const struct tp_range_storage *range =
+        (const struct tp_range_storage *)storage;
+    if (offset > storage->size || length > storage->size - offset)
+        return tp_fail(
+            err, TP_E_DAMAGED, (int64_t)(range->start + storage->size),
+            "the storage ends after %" PRIu64
+            " bytes, but %zu bytes from byte %" PRIu64 " of it are needed",
+            storage->size, length, offset);
+    return tp_bytes_read(&range->bytes, range->start + offset, buffer, length,
+                         err);
+}
+
+struct tp_range_storage *tp_range_storage_new(struct tp_arena *arena,
+                                              const struct tp_bytes *bytes,
+                                              uint64_t start, uint64_t size)
+{
+    struct tp_range_storage *range = tp_arena_alloc(arena, sizeof *range);
+    if (!range)
+        return NULL;
+    if (start > bytes->size)
+        start = bytes->size;
+    if (size > bytes->size - start)
+        size = bytes->size - start;
+    range->base.read = range_read;
+    range->base.size = size;
+    range->base.file_offset = (int64_t)start;
+    range->bytes = *bytes;
+    range->start = start;
+    return range;
+}

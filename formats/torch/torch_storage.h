@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TORCH_TORCH_STORAGE_H
+#define TP_TORCH_TORCH_STORAGE_H
+
+#include "data/tensor.h"
+#include "formats/torch/pickle.h"
+
+/*
+ * Storages of torch files: how a pickle names them, and the plain case of a
+ * storage that is a range of the file.
+ */
+
+/*
+ * torch names a storage by the persistent id
+ * ("storage", class, key, location, numel[, view of another storage]).
+ */
+struct tp_torch_id {
+    const char *key;        /* borrowed from the pickle                   */
+    size_t key_length;
+    const char *class_name; /* "torch.FloatStorage"                       */
+    enum tp_dtype dtype;    /* of that class; TP_DTYPE_COUNT: untyped     */
+    int64_t numel;          /* of the storage; untyped: bytes             */
+    tp_ref view;            /* (key, offset, numel), or TP_REF_NONE       */
+    int64_t at;             /* byte of the id in the file, for messages   */
+};
+
+/*
+ * Takes a persistent value apart. Fails with TP_E_DAMAGED when it is no such
+ * tuple, TP_E_UNSUPPORTED for storage classes without a dtype of ours.
+ */
+enum tp_status tp_torch_id_read(const struct tp_pickle *pickle, tp_ref ref,
+                                struct tp_torch_id *id,
+                                struct tp_error *err);
+
+/* Bytes of an element: of the dtype, or 1 where there is none. */
+uint64_t tp_torch_id_element(const struct tp_torch_id *id);
+
+/* One storage that a pickle names. */
+struct tp_torch_entry {
+    struct tp_torch_id id;      /* where it is named first                */
+    struct tp_storage *storage; /* NULL until the container resolves it   */
+    const struct tp_error *failure; /* why it could not; NULL: not tried  */
+};
+
+/* The storages a pickle names, each key once, sorted by key. */
+struct tp_torch_table {
+    struct tp_torch_entry *entries;
+    size_t count;
+};
+
+/*
+ * Collects them, in memory of `arena`; keys are borrowed from the pickle. Ids
+ * that cannot be read are left out. Fails only with TP_E_MEMORY.
+ */
+enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
+                                   struct tp_arena *arena,
+                                   struct tp_torch_table *table,
+                                   struct tp_error *err);
+
+/* The entry of a key, NULL when there is none. */
+struct tp_torch_entry *tp_torch_table_find(const struct tp_torch_table *table,
+                                           const char *key, size_t length);
+
+/* A storage that is bytes [start, start + base.size) of an input. */
+struct tp_range_storage {
+    struct tp_storage base;
+    struct tp_bytes bytes; /* borrowed */
+    uint64_t start;
+};
+
+/*
+ * Makes one in `arena`; the input stays open as long as it is read. A range
+ * beyond the end of the input is cut there. NULL when out of memory.
+ */
+struct tp_range_storage *tp_range_storage_new(struct tp_arena *arena,
+                                              const struct tp_bytes *bytes,
+                                              uint64_t start, uint64_t size);
+
+#endif

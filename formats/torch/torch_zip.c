@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "formats/readers.h"
+#include "formats/tensor_saver.h"
+#include "formats/torch/torch_object.h"
+#include "formats/torch/zip_archive.h"
+
+/*
+ * What torch.save writes since 1.6: a zip archive, normally of stored
+ * records,
+ *
+ *     TOP/data.pkl    the object; storages are persistent ids
+ *     TOP/byteorder   "little" or "big"; absent in old files: little
+ *     TOP/data/KEY    the bytes of one storage
+ *     TOP/version, TOP/.format_version, ...
+ *
+ * TOP is "archive" or the stem of the file's first name. TorchScript modules
+ * are such archives too, with code beside the data.
+ */
+
+enum {
+    NAME_MAX_BYTES = 1024, /* of a record                                  */
+    BYTEORDER_MAX = 16,
+    /* A state dict's pickle deflates 10 to 20 : 1. Deflate could do 1032,
+     * and a value takes 32 bytes where its opcode takes one. */
+    PICKLE_RATIO = 100
+};
+
+struct zip_file {
+    struct tp_torch_source source;
+    struct tp_zip *zip;
+    struct tp_arena *arena;
+    const char *top; /* "archive/", or ""                            */
+    bool big_endian;
+    bool checksums; /* the archive was written with CRC-32s         */
+};
+
+static enum tp_status resolve(struct tp_torch_source *source,
+                              struct tp_torch_entry *entry,
+                              struct tp_error *err)
+{
+    struct zip_file *z = (struct zip_file *)source;
+    char name[NAME_MAX_BYTES];
+    int length = snprintf(name, sizeof name, "%sdata/%.*s", z->top,
+                          entry->id.key_length < NAME_MAX_BYTES
+                              ? (int)entry->id.key_length
+                              : NAME_MAX_BYTES,
+                          entry->id.key);
+    if (length < 0 || (size_t)length >= sizeof name)
+        return tp_fail(err, TP_E_DAMAGED, entry->id.at,
+                       "the key of its storage is too long");
+    struct tp_zip_record record;
+    enum tp_status status = tp_zip_find(z->zip, name, &record, err);
+    if (status == TP_E_NOT_FOUND)
+        return tp_fail(err, TP_E_DAMAGED, entry->id.at,
+                       "the archive has no record %s", name);
+    if (status == TP_OK)
+        status =
+            tp_zip_storage(z->zip, &record, z->arena, &entry->storage, err);
+    if (status != TP_OK)
+        return status;
+    entry->storage->big_endian = z->big_endian;
+    if (!z->checksums)
+        entry->storage->has_crc32 = false;
+    return TP_OK;
+}
+
+/* What an archive is that has no pickle, told by the ends of names. */
+static const char *kind_of_other(const struct zip_file *z)
+{
+    static const struct {
+        const char *end, *kind;
+    } kinds[] = {
+        {".npy", "a NumPy archive (.npz)"},
+        {"archive_format", "a program of torch.export (.pt2)"},
+    };
+    uint64_t count = tp_zip_count(z->zip);
+    for (uint64_t i = 0; i < count; i++) {
+        const char *name = tp_zip_name(z->zip, i);
+        size_t length = name ? strlen(name) : 0;
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            size_t end = strlen(kinds[k].end);
+            if (length >= end && strcmp(name + length - end, kinds[k].end) == 0)
+                return kinds[k].kind;
+        }
+    }
+    return "a zip archive";
+}
+
+/* Finds the folder of data.pkl; normally that of the first record. */
+static enum tp_status find_top(struct zip_file *z, struct tp_error *err)
+{
+    static const char pickle[] = "data.pkl";
+    uint64_t count = tp_zip_count(z->zip);
+    for (uint64_t i = 0; i < count; i++) {
+        const char *name = tp_zip_name(z->zip, i);
+        size_t length = name ? strlen(name) : 0;
+        if (length < strlen(pickle))
+            continue;
+        size_t top = length - strlen(pickle);
+        if (strcmp(name + top, pickle) != 0 ||
+            (top > 0 && name[top - 1] != '/'))
+            continue;
+        z->top = tp_arena_text(z->arena, name, top);
+        return z->top ? TP_OK : tp_fail_memory(err);
+    }
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "%s without data.pkl, not one of torch.save",
+                   kind_of_other(z));
+}
+
+static enum tp_status load(struct zip_file *z, const char *name, uint64_t limit,
+                           struct tp_zip_content *content,
+                           struct tp_zip_record *record, struct tp_error *err)
+{
+    char full[NAME_MAX_BYTES];
+    int length = snprintf(full, sizeof full, "%s%s", z->top, name);
+    if (length < 0 || (size_t)length >= sizeof full)
+        return tp_fail(err, TP_E_DAMAGED, -1, "a record's name is too long");
+    enum tp_status status = tp_zip_find(z->zip, full, record, err);
+    if (status == TP_E_NOT_FOUND)
+        return status;
+    if (status == TP_OK && record->size / PICKLE_RATIO > record->packed)
+        status = tp_fail(err, TP_E_LIMIT, -1,
+                         "%" PRIu64 " bytes packed into %" PRIu64
+                         " are no honest pickle",
+                         record->size, record->packed);
+    if (status == TP_OK)
+        status = tp_zip_load(z->zip, record, limit, content, err);
+    tp_while(status == TP_OK ? NULL : err, "reading %s", full);
+    return status;
+}
+
+static enum tp_status read_byteorder(struct zip_file *z, struct tp_error *err)
+{
+    struct tp_zip_content content = {.bytes = {.fd = -1}};
+    struct tp_zip_record record;
+    char text[BYTEORDER_MAX + 1] = "";
+    enum tp_status status =
+        load(z, "byteorder", BYTEORDER_MAX, &content, &record, err);
+    if (status == TP_E_NOT_FOUND)
+        return TP_OK;
+    if (status == TP_OK)
+        status = tp_bytes_read(&content.bytes, content.start, text,
+                               (size_t)record.size, err);
+    tp_zip_unload(&content);
+    if (status != TP_OK)
+        return status;
+    z->big_endian = strcmp(text, "big") == 0;
+    if (!z->big_endian && strcmp(text, "little") != 0)
+        status = tp_fail(err, TP_E_DAMAGED, (int64_t)record.start,
+                         "the byte order is neither little nor big");
+    return status;
+}
+
+/*
+ * Reads the pickle where it lies when it is stored, so that messages have
+ * offsets in the file and a large one needs no memory.
+ */
+static enum tp_status read_pickle(struct zip_file *z,
+                                  struct tp_zip_content *content,
+                                  struct tp_pickle *pickle,
+                                  struct tp_error *err)
+{
+    struct tp_zip_record record;
+    enum tp_status status =
+        load(z, "data.pkl", TP_LIMIT_PICKLE_BYTES, content, &record, err);
+    if (status == TP_E_NOT_FOUND)
+        return tp_fail(err, TP_E_DAMAGED, -1, "data.pkl is missing");
+    if (status != TP_OK)
+        return status;
+    z->checksums = record.crc32 != 0;
+    z->source.bytes = content->bytes;
+    uint64_t position = content->start;
+    return tp_pickle_read(&content->bytes, &position, position + record.size,
+                          pickle, err);
+}
+
+/* What stays open with the file: one for each archive. */
+struct state {
+    struct tp_zip *zip;            /* NULL: not needed any more            */
+    struct tp_zip_content content; /* memory of a deflated pickle          */
+    struct state *next;
+};
+
+static void close_file(struct tp_tensor_file *file)
+{
+    for (struct state *state = file->state; state; state = state->next) {
+        tp_zip_close(state->zip);
+        tp_zip_unload(&state->content);
+    }
+    file->state = NULL;
+}
+
+static enum tp_status read_all(struct zip_file *z, struct tp_tensor_file *file,
+                               struct tp_pickle *pickle, struct tp_error *err)
+{
+    struct state *state = file->state;
+    enum tp_status status = find_top(z, err);
+    if (status == TP_OK)
+        status = read_byteorder(z, err);
+    if (status == TP_OK)
+        status = read_pickle(z, &state->content, pickle, err);
+    if (status == TP_OK)
+        status =
+            tp_torch_table_read(pickle, &file->arena, &z->source.table, err);
+    if (status == TP_OK)
+        status = tp_torch_collect(file, pickle, &z->source, err);
+    if (status == TP_OK)
+        status =
+            tp_label_from_metadata(pickle, &file->arena, &file->label, err);
+    return status;
+}
+
+/* Sets file->tensors, skips and label to those of one archive. */
+static enum tp_status open_archive(struct tp_tensor_file *file,
+                                   const struct tp_zip_range *range,
+                                   struct tp_error *err)
+{
+    struct zip_file z = {.arena = &file->arena, .top = ""};
+    struct tp_pickle pickle = {0};
+    z.source.resolve = resolve;
+    struct state *state = tp_arena_alloc(&file->arena, sizeof *state);
+    if (!state)
+        return tp_fail_memory(err);
+    enum tp_status status = tp_zip_open(&file->bytes, range, &state->zip, err);
+    if (status != TP_OK)
+        return status;
+    state->next = file->state;
+    file->state = state;
+    z.zip = state->zip;
+    status = read_all(&z, file, &pickle, err);
+    tp_pickle_clear(&pickle);
+    if (status == TP_OK && !tp_zip_needed(state->zip)) {
+        tp_zip_close(state->zip);
+        state->zip = NULL;
+    }
+    return status;
+}
+
+/* ---- archives that follow one another --------------------------------- */
+
+/*
+ * A shard of a distributed checkpoint is such a file: each of its tensors
+ * was saved for itself. It reads as the list of what the archives hold.
+ */
+struct parts {
+    struct tp_zip_range *ranges; /* the last archive comes first           */
+    size_t count, room;
+    uint64_t before;           /* bytes in front of the first archive    */
+    uint64_t end;              /* of the last archive                    */
+    struct tp_tensor *tensors; /* of the archives read so far            */
+    size_t tensor_count, tensor_room;
+    struct tp_skip *skips, *last;
+};
+
+/* Finds the archives, from the end of the file to its start. */
+static enum tp_status find_archives(const struct tp_bytes *bytes,
+                                    struct parts *parts, struct tp_error *err)
+{
+    struct tp_zip_range range = {0, bytes->size, 0, 0};
+    parts->before = parts->end = bytes->size;
+    while (parts->before > 0 && parts->count < TP_LIMIT_ARCHIVES) {
+        struct tp_error why = {0};
+        enum tp_status status = tp_zip_last(bytes, parts->before, &range, &why);
+        bool found = status == TP_OK &&
+                     (parts->count == 0 || range.end == parts->before);
+        if (status != TP_OK && status != TP_E_NOT_FOUND) {
+            if (err)
+                *err = why;
+            return status;
+        }
+        if (!found && parts->count > 0)
+            return TP_OK;
+        /* where none is found libzip tells what is wrong with the first */
+        status = tp_grow(&parts->ranges, &parts->room, parts->count + 1,
+                         sizeof range, err);
+        if (status != TP_OK)
+            return status;
+        if (parts->count == 0)
+            parts->end = range.end;
+        parts->ranges[parts->count++] = range;
+        parts->before = range.start;
+    }
+    return TP_OK;
+}
+
+/* The path of a value of archive `index`; NULL: out of memory. */
+static const char *place(struct tp_arena *arena, size_t index, const char *path)
+{
+    char head[32];
+    const char *dot = *path && *path != '[' ? "." : "";
+    int length = snprintf(head, sizeof head, "[%zu]%s", index, dot);
+    size_t rest = strlen(path) + 1;
+    char *whole = tp_arena_alloc(arena, (size_t)length + rest);
+    if (whole) {
+        memcpy(whole, head, (size_t)length);
+        memcpy(whole + length, path, rest);
+    }
+    return whole;
+}
+
+/* Moves what the file holds, archive `index`, to the parts. */
+static enum tp_status take(struct parts *parts, struct tp_tensor_file *file,
+                           size_t index, struct tp_error *err)
+{
+    enum tp_status status = tp_grow(&parts->tensors, &parts->tensor_room,
+                                    parts->tensor_count + file->tensor_count,
+                                    sizeof *parts->tensors, err);
+    if (status != TP_OK)
+        return status;
+    for (size_t i = 0; i < file->tensor_count; i++) {
+        struct tp_tensor *to = &parts->tensors[parts->tensor_count++];
+        *to = file->tensors[i];
+        to->path = place(&file->arena, index, to->path);
+        if (!to->path)
+            return tp_fail_memory(err);
+    }
+    for (struct tp_skip *skip = file->skips; skip; skip = skip->next) {
+        skip->path = place(&file->arena, index, skip->path);
+        if (!skip->path)
+            return tp_fail_memory(err);
+        if (parts->last)
+            parts->last->next = skip;
+        else
+            parts->skips = skip;
+        parts->last = skip;
+    }
+    file->tensors = NULL;
+    file->tensor_count = 0;
+    file->skips = NULL;
+    return TP_OK;
+}
+
+static enum tp_status open_archives(struct tp_tensor_file *file,
+                                    struct parts *parts, struct tp_error *err)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        struct tp_error why = {0};
+        enum tp_status status =
+            open_archive(file, &parts->ranges[parts->count - 1 - i], &why);
+        if (status == TP_E_MEMORY || status == TP_E_IO) {
+            if (err)
+                *err = why;
+            return status;
+        }
+        if (status != TP_OK)
+            status = tp_torch_skip_file(file, &why, err);
+        if (status == TP_OK)
+            status = take(parts, file, i, err);
+        if (status != TP_OK)
+            return status;
+    }
+    size_t bytes = parts->tensor_count * sizeof *file->tensors;
+    file->tensors = tp_arena_alloc(&file->arena, bytes);
+    if (!file->tensors)
+        return tp_fail_memory(err);
+    if (bytes)
+        memcpy(file->tensors, parts->tensors, bytes);
+    file->tensor_count = parts->tensor_count;
+    file->skips = parts->skips;
+    file->label = (struct tp_label)TP_LABEL_NONE;
+    return TP_OK;
+}
+
+/* Bytes of the file that are in none of its archives are reported. */
+static enum tp_status report_rest(struct tp_tensor_file *file,
+                                  const struct parts *parts,
+                                  struct tp_error *err)
+{
+    struct tp_error why = {0};
+    enum tp_status status = TP_OK;
+    if (parts->before > 0) {
+        tp_fail(&why, TP_E_UNSUPPORTED, 0,
+                "%" PRIu64 " bytes stand before the last %zu archives; they "
+                "are not read",
+                parts->before, parts->count);
+        status = tp_torch_skip_file(file, &why, err);
+    }
+    if (status == TP_OK && parts->end < file->bytes.size) {
+        tp_fail(&why, TP_E_DAMAGED, (int64_t)parts->end,
+                "%" PRIu64 " bytes follow the last whole archive; they are "
+                "not read",
+                file->bytes.size - parts->end);
+        status = tp_torch_skip_file(file, &why, err);
+    }
+    return status;
+}
+
+static enum tp_status open_file(struct tp_tensor_file *file,
+                                struct tp_error *err)
+{
+    struct parts parts = {0};
+    enum tp_status status = find_archives(&file->bytes, &parts, err);
+    if (status == TP_OK)
+        status = parts.count == 1 ? open_archive(file, parts.ranges, err)
+                                  : open_archives(file, &parts, err);
+    if (status == TP_OK)
+        status = report_rest(file, &parts, err);
+    free(parts.ranges);
+    free(parts.tensors);
+    return status;
+}
+
+static int bid(const unsigned char *head, size_t length)
+{
+    static const unsigned char local[] = {'P', 'K', 3, 4};
+    static const unsigned char empty[] = {'P', 'K', 5, 6};
+    if (length < sizeof local)
+        return 0;
+    return memcmp(head, local, sizeof local) == 0 ||
+                   memcmp(head, empty, sizeof empty) == 0
+               ? 32
+               : 0;
+}
+
+const struct tp_format tp_format_torch_zip = {
+    .name = "torch_zip",
+    .help = "torch.save (zip archive), TorchScript",
+    .bid = bid,
+    .open = open_file,
+    .close = close_file,
+};

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/torch/zip_archive.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libdeflate.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zip.h>
+
+#include "base/limits.h"
+#include "formats/torch/torch_storage.h"
+
+enum {
+    COPY_BYTES = 64 << 10,
+    /* of a directory in memory: 100 bytes for each of 10^5 records */
+    DIRECTORY_MAX = 16 << 20
+};
+
+/* A deflated record that is a storage. */
+struct inflated {
+    struct tp_storage base;
+    struct tp_zip *zip;
+    struct tp_zip_record record;
+    unsigned char *memory; /* its bytes, or NULL: in zip->spill at ...    */
+    uint64_t spill_at;
+    bool ready;
+    struct tp_error failure; /* of the first attempt, code TP_OK: none     */
+    struct inflated *next;
+};
+
+struct tp_zip {
+    zip_t *archive;
+    struct tp_bytes bytes;     /* borrowed                              */
+    struct tp_zip_range range; /* the archive in them             */
+    uint64_t position;         /* of libzip in the archive              */
+    uint64_t last_read;        /* where it read last in the input       */
+    zip_error_t source_error;
+    struct tp_error input_error; /* of the last read that failed          */
+    uint64_t claimed;            /* bytes of the records asked for        */
+    unsigned char *directory;    /* what libzip sees as such; NULL: ours  */
+
+    pthread_mutex_t lock; /* guards all that follows, and archive  */
+    struct inflated *inflated;
+    uint64_t memory_used;  /* of inflated records                   */
+    struct tp_bytes spill; /* an unlinked file for the others       */
+};
+
+/* ---- libzip's view of the input --------------------------------------- */
+
+static uint64_t archive_size(const struct tp_zip *zip)
+{
+    return zip->range.end - zip->range.start;
+}
+
+/* Puts the changed directory over n bytes that were read at byte `at`. */
+static void overlay(const struct tp_zip *zip, uint64_t at, unsigned char *data,
+                    size_t n)
+{
+    uint64_t from = zip->range.directory, to = zip->range.directory_end;
+    uint64_t low = at > from ? at : from, high = at + n < to ? at + n : to;
+    if (zip->directory && low < high)
+        memcpy(data + (low - at), zip->directory + (low - from),
+               (size_t)(high - low));
+}
+
+static zip_int64_t source_read(struct tp_zip *zip, void *data,
+                               zip_uint64_t length)
+{
+    uint64_t left = archive_size(zip) - zip->position;
+    size_t n = (size_t)(length < left ? length : left);
+    zip->last_read = zip->range.start + zip->position;
+    if (tp_bytes_read(&zip->bytes, zip->last_read, data, n,
+                      &zip->input_error) != TP_OK) {
+        zip_error_set(&zip->source_error, ZIP_ER_READ, EIO);
+        return -1;
+    }
+    overlay(zip, zip->last_read, data, n);
+    zip->position += n;
+    return (zip_int64_t)n;
+}
+
+static zip_int64_t source_call(void *user, void *data, zip_uint64_t length,
+                               zip_source_cmd_t command)
+{
+    struct tp_zip *zip = user;
+    zip_int64_t to;
+    switch (command) {
+    case ZIP_SOURCE_OPEN:
+        zip->position = 0;
+        return 0;
+    case ZIP_SOURCE_READ:
+        return source_read(zip, data, length);
+    case ZIP_SOURCE_SEEK:
+        to = zip_source_seek_compute_offset(zip->position, archive_size(zip),
+                                            data, length, &zip->source_error);
+        if (to < 0)
+            return -1;
+        zip->position = (uint64_t)to;
+        return 0;
+    case ZIP_SOURCE_TELL:
+        return (zip_int64_t)zip->position;
+    case ZIP_SOURCE_STAT:
+        zip_stat_init(data);
+        ((zip_stat_t *)data)->size = archive_size(zip);
+        ((zip_stat_t *)data)->valid = ZIP_STAT_SIZE;
+        return sizeof(zip_stat_t);
+    case ZIP_SOURCE_ERROR:
+        return zip_error_to_data(&zip->source_error, data, length);
+    case ZIP_SOURCE_CLOSE:
+    case ZIP_SOURCE_FREE:
+        return 0;
+    case ZIP_SOURCE_SUPPORTS:
+        return zip_source_make_command_bitmap(
+            ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
+            ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL,
+            ZIP_SOURCE_SUPPORTS, -1);
+    default:
+        zip_error_set(&zip->source_error, ZIP_ER_OPNOTSUPP, 0);
+        return -1;
+    }
+}
+
+/* Words what libzip says, or what the input said below it. */
+static enum tp_status fail_zip(struct tp_zip *zip, zip_error_t *error,
+                               const char *what, struct tp_error *err)
+{
+    if (zip->input_error.code == TP_E_IO) {
+        if (err)
+            *err = zip->input_error;
+        return TP_E_IO;
+    }
+    if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
+        return tp_fail_memory(err);
+    if (zip_error_code_zip(error) == ZIP_ER_NOZIP)
+        return tp_fail(err, TP_E_DAMAGED, (int64_t)zip->range.end,
+                       "%s: there is none at the end of the file; the file "
+                       "is cut off or was never finished",
+                       what);
+    return tp_fail(err, TP_E_DAMAGED, -1, "%s: %s", what,
+                   zip_error_strerror(error));
+}
+
+/* ---- opening ---------------------------------------------------------- */
+
+/*
+ * Makes the names of all entries plain: libzip calls an archive inconsistent
+ * when a name holds a control character and is said to be UTF-8, but torch
+ * names the top folder after the file, whatever that is called.
+ */
+static void make_names_plain(unsigned char *p, size_t left)
+{
+    enum { ENTRY_BYTES = 46, LENGTHS = 28 };
+    while (left >= ENTRY_BYTES && memcmp(p, "PK\1\2", 4) == 0) {
+        size_t lengths[3]; /* of name, extra field and comment */
+        for (size_t i = 0; i < 3; i++)
+            lengths[i] =
+                p[LENGTHS + 2 * i] + ((size_t)p[LENGTHS + 2 * i + 1] << 8);
+        size_t step = ENTRY_BYTES + lengths[0] + lengths[1] + lengths[2];
+        if (step > left)
+            return;
+        for (size_t i = ENTRY_BYTES; i < ENTRY_BYTES + lengths[0]; i++) {
+            if (p[i] < ' ' || p[i] > '~')
+                p[i] = '?';
+        }
+        p += step;
+        left -= step;
+    }
+}
+
+/* Makes zip->directory; false: there is none, or it cannot be read. */
+static bool change_directory(struct tp_zip *zip)
+{
+    uint64_t size = zip->range.directory_end - zip->range.directory;
+    if (size == 0 || size > DIRECTORY_MAX)
+        return false;
+    unsigned char *made = malloc((size_t)size);
+    if (!made || tp_bytes_read(&zip->bytes, zip->range.directory, made,
+                               (size_t)size, NULL) != TP_OK) {
+        free(made);
+        return false;
+    }
+    make_names_plain(made, (size_t)size);
+    zip->directory = made;
+    return true;
+}
+
+static void open_archive(struct tp_zip *zip, zip_error_t *error)
+{
+    zip_source_t *source = zip_source_function_create(source_call, zip, error);
+    if (source)
+        zip->archive = zip_open_from_source(source, ZIP_RDONLY, error);
+    if (source && !zip->archive)
+        zip_source_free(source);
+}
+
+enum tp_status tp_zip_open(const struct tp_bytes *bytes,
+                           const struct tp_zip_range *range,
+                           struct tp_zip **zip, struct tp_error *err)
+{
+    struct tp_zip *made = calloc(1, sizeof *made);
+    if (!made)
+        return tp_fail_memory(err);
+    made->bytes = *bytes;
+    made->range = *range;
+    made->spill.fd = -1;
+    pthread_mutex_init(&made->lock, NULL);
+    zip_error_init(&made->source_error);
+
+    zip_error_t error;
+    zip_error_init(&error);
+    enum tp_status status = TP_OK;
+    open_archive(made, &error);
+    if (!made->archive && zip_error_code_zip(&error) == ZIP_ER_INCONS &&
+        change_directory(made)) {
+        zip_error_fini(&error);
+        zip_error_init(&error);
+        open_archive(made, &error);
+    }
+    if (!made->archive)
+        status =
+            fail_zip(made, &error, "the zip directory cannot be read", err);
+    zip_error_fini(&error);
+    if (status == TP_OK)
+        *zip = made;
+    else
+        tp_zip_close(made);
+    return status;
+}
+
+void tp_zip_close(struct tp_zip *zip)
+{
+    if (!zip)
+        return;
+    if (zip->archive)
+        zip_discard(zip->archive);
+    for (struct inflated *i = zip->inflated; i; i = i->next)
+        free(i->memory);
+    free(zip->directory);
+    tp_bytes_close(&zip->spill);
+    zip_error_fini(&zip->source_error);
+    pthread_mutex_destroy(&zip->lock);
+    free(zip);
+}
+
+uint64_t tp_zip_count(const struct tp_zip *zip)
+{
+    zip_int64_t count = zip_get_num_entries(zip->archive, 0);
+    return count > 0 ? (uint64_t)count : 0;
+}
+
+const char *tp_zip_name(struct tp_zip *zip, uint64_t index)
+{
+    return zip_get_name(zip->archive, index, ZIP_FL_ENC_RAW);
+}
+
+/* ---- finding records -------------------------------------------------- */
+
+/*
+ * libzip does not tell where a record's content starts (behind a local
+ * header of variable length), but it reads it through source_read, which
+ * notes the place. The CRC-32 of the content proves it right later.
+ */
+static enum tp_status find_start(struct tp_zip *zip, const char *name,
+                                 struct tp_zip_record *record,
+                                 struct tp_error *err)
+{
+    unsigned char first;
+    zip_file_t *file =
+        zip_fopen_index(zip->archive, record->index, ZIP_FL_COMPRESSED);
+    if (!file)
+        return fail_zip(zip, zip_get_error(zip->archive), name, err);
+    zip_int64_t got = record->size ? zip_fread(file, &first, 1) : 1;
+    enum tp_status status = TP_OK;
+    if (got != 1)
+        status = fail_zip(zip, zip_file_get_error(file), name, err);
+    zip_fclose(file);
+    record->start = record->size ? zip->last_read : 0;
+    if (status == TP_OK && (record->start > zip->range.end ||
+                            record->size > zip->range.end - record->start))
+        status = tp_fail(err, TP_E_DAMAGED, (int64_t)record->start,
+                         "%s: its %" PRIu64 " bytes go beyond the archive's "
+                         "end",
+                         name, record->size);
+    return status;
+}
+
+static enum tp_status check_record(struct tp_zip *zip, const char *name,
+                                   const zip_stat_t *stat, struct tp_error *err)
+{
+    const zip_uint64_t want = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE |
+                              ZIP_STAT_COMP_METHOD | ZIP_STAT_CRC |
+                              ZIP_STAT_ENCRYPTION_METHOD;
+    if ((stat->valid & want) != want)
+        return tp_fail(err, TP_E_DAMAGED, -1, "%s: incomplete zip entry", name);
+    if (stat->encryption_method != ZIP_EM_NONE)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1, "%s is encrypted", name);
+    bool stored = stat->comp_method == ZIP_CM_STORE;
+    if (!stored && stat->comp_method != ZIP_CM_DEFLATE)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "%s is packed by the unknown method %d", name,
+                       stat->comp_method);
+    if ((stored && stat->size != stat->comp_size) ||
+        stat->size / TP_LIMIT_DEFLATE_RATIO > stat->comp_size)
+        return tp_fail(err, TP_E_DAMAGED, -1,
+                       "%s claims %" PRIu64 " bytes out of %" PRIu64, name,
+                       (uint64_t)stat->size, (uint64_t)stat->comp_size);
+    /* Records do not overlap, so together they fit into the file: without
+     * this, many entries could unpack the same bytes again and again. */
+    if (stat->comp_size > archive_size(zip) - zip->claimed)
+        return tp_fail(err, TP_E_DAMAGED, -1,
+                       "%s: its zip entries claim more bytes than the file "
+                       "has",
+                       name);
+    zip->claimed += stat->comp_size;
+    return TP_OK;
+}
+
+enum tp_status tp_zip_find(struct tp_zip *zip, const char *name,
+                           struct tp_zip_record *record, struct tp_error *err)
+{
+    zip_int64_t index = zip_name_locate(zip->archive, name, ZIP_FL_ENC_RAW);
+    zip_stat_t stat;
+    if (index < 0)
+        return tp_fail(err, TP_E_NOT_FOUND, -1, "the archive has no record %s",
+                       name);
+    if (zip_stat_index(zip->archive, (zip_uint64_t)index, 0, &stat) < 0)
+        return fail_zip(zip, zip_get_error(zip->archive), name, err);
+    enum tp_status status = check_record(zip, name, &stat, err);
+    if (status != TP_OK)
+        return status;
+    *record = (struct tp_zip_record){
+        .index = (uint64_t)index,
+        .size = stat.size,
+        .packed = stat.comp_size,
+        .crc32 = stat.crc,
+        .deflated = stat.comp_method == ZIP_CM_DEFLATE,
+    };
+    return record->deflated ? TP_OK : find_start(zip, name, record, err);
+}
+
+/* ---- inflating -------------------------------------------------------- */
+
+/* Gets `length` inflated bytes at a time into `buffer` or the spill file. */
+static enum tp_status inflate_all(struct tp_zip *zip, zip_file_t *file,
+                                  uint64_t size, unsigned char *memory,
+                                  struct tp_error *err)
+{
+    unsigned char *copy = memory ? NULL : malloc(COPY_BYTES);
+    if (!memory && !copy)
+        return tp_fail_memory(err);
+    enum tp_status status = TP_OK;
+    uint64_t done = 0;
+    while (status == TP_OK && done < size) {
+        uint64_t want = size - done < COPY_BYTES ? size - done : COPY_BYTES;
+        unsigned char *to = memory ? memory + done : copy;
+        zip_int64_t got = zip_fread(file, to, want);
+        if (got <= 0)
+            status = got < 0 ? fail_zip(zip, zip_file_get_error(file),
+                                        "a deflated record", err)
+                             : tp_fail(err, TP_E_DAMAGED, -1,
+                                       "a deflated record ends after %" PRIu64
+                                       " of %" PRIu64 " bytes",
+                                       done, size);
+        for (zip_int64_t put = 0; !memory && put < got;) {
+            ssize_t n = pwrite(zip->spill.fd, copy + put, (size_t)(got - put),
+                               (off_t)(zip->spill.size + done) + put);
+            if (n < 0 && errno != EINTR) {
+                status = tp_fail_errno(err, "cannot write a temporary file");
+                break;
+            }
+            put += n > 0 ? n : 0;
+        }
+        done += got > 0 ? (uint64_t)got : 0;
+    }
+    unsigned char beyond;
+    /* the read that finds the end is the one that checks the CRC-32 */
+    if (status == TP_OK && zip_fread(file, &beyond, 1) != 0)
+        status =
+            fail_zip(zip, zip_file_get_error(file), "a deflated record", err);
+    free(copy);
+    return status;
+}
+
+static enum tp_status inflate(struct tp_zip *zip,
+                              const struct tp_zip_record *record,
+                              unsigned char *memory, struct tp_error *err)
+{
+    zip_file_t *file = zip_fopen_index(zip->archive, record->index, 0);
+    if (!file)
+        return fail_zip(zip, zip_get_error(zip->archive), "a deflated record",
+                        err);
+    enum tp_status status = inflate_all(zip, file, record->size, memory, err);
+    zip_fclose(file);
+    return status;
+}
+
+/* Opens zip->spill. */
+static enum tp_status open_spill(struct tp_zip *zip, struct tp_error *err)
+{
+    const char *folder = getenv("TMPDIR");
+    char name[4096];
+    int length = snprintf(name, sizeof name, "%s/tprof-XXXXXX",
+                          folder && *folder ? folder : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof name)
+        return tp_fail(err, TP_E_IO, -1, "TMPDIR is too long");
+    zip->spill.fd = mkstemp(name);
+    if (zip->spill.fd < 0)
+        return tp_fail_errno(err, "cannot make the temporary file %s", name);
+    unlink(name);
+    return TP_OK;
+}
+
+static enum tp_status make_ready(struct inflated *i, struct tp_error *err)
+{
+    struct tp_zip *zip = i->zip;
+    uint64_t size = i->record.size;
+    if (size <= TP_LIMIT_INFLATE_MEMORY - zip->memory_used) {
+        i->memory = malloc(size ? (size_t)size : 1);
+        if (!i->memory)
+            return tp_fail_memory(err);
+        zip->memory_used += size;
+        return inflate(zip, &i->record, i->memory, err);
+    }
+    enum tp_status status = zip->spill.fd < 0 ? open_spill(zip, err) : TP_OK;
+    if (status == TP_OK)
+        status = inflate(zip, &i->record, NULL, err);
+    if (status == TP_OK) {
+        i->spill_at = zip->spill.size;
+        zip->spill.size += size;
+    }
+    return status;
+}
+
+static enum tp_status inflated_read(const struct tp_storage *storage,
+                                    uint64_t offset, void *buffer,
+                                    size_t length, struct tp_error *err)
+{
+    /* the storage was made writable; only its users see it as constant */
+    struct inflated *i = (struct inflated *)(uintptr_t)storage;
+    if (offset > storage->size || length > storage->size - offset)
+        return tp_fail(err, TP_E_DAMAGED, -1,
+                       "the storage ends after %" PRIu64 " bytes",
+                       storage->size);
+    pthread_mutex_lock(&i->zip->lock);
+    if (!i->ready && i->failure.code == TP_OK)
+        i->ready = make_ready(i, &i->failure) == TP_OK;
+    bool ready = i->ready;
+    struct tp_bytes spill = i->zip->spill;
+    pthread_mutex_unlock(&i->zip->lock);
+    if (!ready) {
+        if (err)
+            *err = i->failure;
+        return i->failure.code;
+    }
+    if (!i->memory)
+        return tp_bytes_read(&spill, i->spill_at + offset, buffer, length, err);
+    if (length)
+        memcpy(buffer, i->memory + offset, length);
+    return TP_OK;
+}
+
+/* ---- records as bytes and as storages --------------------------------- */
+
+static enum tp_status check_crc(const struct tp_zip *zip,
+                                const struct tp_zip_record *record,
+                                struct tp_error *err)
+{
+    if (record->crc32 == 0)
+        return TP_OK; /* torch may be told to leave the checksums out */
+    unsigned char *buffer = malloc(COPY_BYTES);
+    if (!buffer)
+        return tp_fail_memory(err);
+    enum tp_status status = TP_OK;
+    uint32_t crc = 0;
+    for (uint64_t done = 0; status == TP_OK && done < record->size;) {
+        uint64_t left = record->size - done;
+        size_t n = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
+        status =
+            tp_bytes_read(&zip->bytes, record->start + done, buffer, n, err);
+        if (status == TP_OK)
+            crc = libdeflate_crc32(crc, buffer, n);
+        done += n;
+    }
+    free(buffer);
+    if (status == TP_OK && crc != record->crc32)
+        status = tp_fail(err, TP_E_DAMAGED, (int64_t)record->start,
+                         "CRC-32 is %08" PRIx32 " instead of %08" PRIx32, crc,
+                         record->crc32);
+    return status;
+}
+
+enum tp_status tp_zip_load(struct tp_zip *zip,
+                           const struct tp_zip_record *record, uint64_t limit,
+                           struct tp_zip_content *content, struct tp_error *err)
+{
+    if (record->size > limit)
+        return tp_fail(err, TP_E_LIMIT, -1,
+                       "a record of %" PRIu64 " bytes where at most %" PRIu64
+                       " are read",
+                       record->size, limit);
+    if (!record->deflated) {
+        content->bytes = zip->bytes;
+        content->bytes.owned = NULL;
+        content->start = record->start;
+        return check_crc(zip, record, err);
+    }
+    unsigned char *memory = malloc(record->size ? (size_t)record->size : 1);
+    if (!memory)
+        return tp_fail_memory(err);
+    enum tp_status status = inflate(zip, record, memory, err);
+    if (status != TP_OK) {
+        free(memory);
+        return status;
+    }
+    tp_bytes_view(memory, (size_t)record->size, &content->bytes);
+    content->bytes.owned = memory;
+    content->start = 0;
+    return TP_OK;
+}
+
+void tp_zip_unload(struct tp_zip_content *content)
+{
+    free(content->bytes.owned);
+    *content = (struct tp_zip_content){.bytes = {.fd = -1}};
+}
+
+enum tp_status tp_zip_storage(struct tp_zip *zip,
+                              const struct tp_zip_record *record,
+                              struct tp_arena *arena,
+                              struct tp_storage **storage, struct tp_error *err)
+{
+    if (!record->deflated) {
+        struct tp_range_storage *range = tp_range_storage_new(
+            arena, &zip->bytes, record->start, record->size);
+        if (!range)
+            return tp_fail_memory(err);
+        range->base.crc32 = record->crc32;
+        range->base.has_crc32 = true;
+        *storage = &range->base;
+        return TP_OK;
+    }
+    struct inflated *i = tp_arena_alloc(arena, sizeof *i);
+    if (!i)
+        return tp_fail_memory(err);
+    i->base.read = inflated_read;
+    i->base.size = record->size;
+    i->base.file_offset = -1;
+    i->zip = zip;
+    i->record = *record;
+    i->next = zip->inflated;
+    zip->inflated = i;
+    *storage = &i->base;
+    return TP_OK;
+}
+
+bool tp_zip_needed(const struct tp_zip *zip)
+{
+    return zip->inflated != NULL;
+}

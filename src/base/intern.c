@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/intern.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a, 64 bit: offset basis and prime as published. */
+static uint64_t hash(const char *text)
+{
+    uint64_t value = 0xcbf29ce484222325u;
+    for (const unsigned char *s = (const unsigned char *)text; *s; s++)
+        value = (value ^ *s) * 0x100000001b3u;
+    return value;
+}
+
+static const char **slot_of(const struct tp_intern *set, const char *text)
+{
+    size_t slot = (size_t)hash(text) & (set->capacity - 1);
+    while (set->slots[slot] && strcmp(set->slots[slot], text))
+        slot = (slot + 1) & (set->capacity - 1);
+    return &set->slots[slot];
+}
+
+static int grow(struct tp_intern *set)
+{
+    struct tp_intern bigger = {.capacity =
+                                   set->capacity ? 2 * set->capacity : 256};
+    bigger.slots = calloc(bigger.capacity, sizeof *bigger.slots);
+    if (!bigger.slots)
+        return -1;
+    for (size_t i = 0; i < set->capacity; i++) {
+        if (set->slots[i])
+            *slot_of(&bigger, set->slots[i]) = set->slots[i];
+    }
+    bigger.count = set->count;
+    free(set->slots);
+    *set = bigger;
+    return 0;
+}
+
+const char *tp_intern(struct tp_intern *set, struct tp_arena *arena,
+                      const char *text)
+{
+    if (2 * (set->count + 1) > set->capacity && grow(set) < 0)
+        return NULL;
+    const char **slot = slot_of(set, text);
+    if (!*slot) {
+        *slot = tp_arena_text(arena, text, strlen(text));
+        set->count += *slot != NULL;
+    }
+    return *slot;
+}
+
+void tp_intern_clear(struct tp_intern *set)
+{
+    free(set->slots);
+    memset(set, 0, sizeof *set);
+}

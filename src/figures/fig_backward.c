@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "figures/fig.h"
+#include "figures/fig_builders.h"
+
+static struct tp_pick backward(const struct tp_facts *facts)
+{
+    return tp_pick_named(facts, tp_pick_all(), TP_KEY_PASS, "backward");
+}
+
+void tp_fig_forward_against_backward(struct tp_fig *fig)
+{
+    if (fig->facts->keys[TP_KEY_PASS].count < 2)
+        return;
+    struct tp_ask ask = {
+        .title = "both signs, log scale",
+        .pick = tp_pick_with(tp_pick_all(), TP_KEY_PASS, TP_PICK_PRESENT),
+        .by = TP_KEY_QUANT,
+        .series = TP_KEY_PASS,
+    };
+    tp_fig_density(fig, &ask, TP_DENSITY_SIGNED);
+    ask.title = "magnitudes, tails";
+    tp_fig_density(fig, &ask, TP_DENSITY_MAGNITUDE);
+    ask.title = "std of each tensor";
+    ask.metric = &tp_metric_std;
+    tp_fig_boxes(fig, &ask);
+    ask.title = "amax of each tensor";
+    ask.metric = &tp_metric_amax;
+    tp_fig_boxes(fig, &ask);
+}
+
+void tp_fig_backward_by_layer_type(struct tp_fig *fig)
+{
+    struct tp_pick pick = backward(fig->facts);
+    struct tp_ask ask = {
+        .title = "by tensor, both signs, log scale",
+        .pick = pick,
+        .by = TP_KEY_LAYER_TYPE,
+        .series = TP_KEY_NAME,
+    };
+    tp_fig_density(fig, &ask, TP_DENSITY_SIGNED);
+    ask.title = "by tensor, std of each tensor";
+    ask.metric = &tp_metric_std;
+    tp_fig_boxes(fig, &ask);
+    ask.title = "by layer type, both signs, log scale";
+    ask.series = TP_KEY_LAYER_TYPE;
+    tp_fig_density(fig, &ask, TP_DENSITY_SIGNED);
+    ask.title = "by layer, std of each tensor";
+    ask.by = TP_KEY_LAYER;
+    tp_fig_boxes(fig, &ask);
+}
+
+void tp_fig_backward_statistics(struct tp_fig *fig)
+{
+    static const struct tp_metric *const metrics[] = {
+        &tp_metric_mean, &tp_metric_std, &tp_metric_min, &tp_metric_max};
+    for (int i = 0; i < 4; i++) {
+        struct tp_ask ask = {
+            .title = metrics[i]->title,
+            .pick = backward(fig->facts),
+            .by = TP_KEY_NAME,
+            .series = TP_KEY_QUANT,
+            .metric = metrics[i],
+        };
+        tp_fig_boxes(fig, &ask);
+    }
+}
+
+void tp_fig_gradients(struct tp_fig *fig)
+{
+    static const char *const names[] = {"grad_output", "grad_input"};
+    static const struct tp_metric *const metrics[] = {
+        &tp_metric_std, &tp_metric_amax, &tp_metric_underflow};
+    for (int m = 0; m < 3; m++) {
+        for (int n = 0; n < 2; n++) {
+            struct tp_ask ask = {
+                .title =
+                    tp_fig_text(fig, "%s, %s", names[n], metrics[m]->title),
+                .pick = tp_pick_named(fig->facts, backward(fig->facts),
+                                      TP_KEY_NAME, names[n]),
+                .by = TP_KEY_ITERATION,
+                .series = TP_KEY_QUANT,
+                .metric = metrics[m],
+            };
+            if (fig->facts->keys[TP_KEY_ITERATION].count > 1)
+                tp_fig_lines(fig, &ask);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "figures/fig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One row's value of a label while the distinct ones are searched. */
+struct entry {
+    const char *name;
+    int64_t number;
+    uint32_t row;
+};
+
+static const char *const axis_names[TP_KEY_COUNT] = {
+    [TP_KEY_QUANT] = "quant type [name]",
+    [TP_KEY_NAME] = "tensor [name]",
+    [TP_KEY_LAYER_TYPE] = "layer type [name]",
+    [TP_KEY_PASS] = "pass [name]",
+    [TP_KEY_FORMAT] = "target format [name]",
+    [TP_KEY_LAYER] = "layer [index]",
+    [TP_KEY_RANK] = "rank [index]",
+    [TP_KEY_SAMPLE] = "sample [index]",
+    [TP_KEY_ITERATION] = "iteration [number]",
+    [TP_KEY_BATCH] = "batch size [samples]",
+};
+
+/*
+ * What a tensor is called. In files of a backward pass the saver's `input`
+ * before the operation is the gradient of its output, and `output` after it
+ * the gradient of its input.
+ */
+static const char *true_name(const struct tp_row *row)
+{
+    const struct tp_label *label = &row->label;
+    const char *name = label->tensor_name[0] ? label->tensor_name : row->path;
+    if (strcmp(label->operation, "backward") != 0)
+        return name;
+    if (strcmp(label->phase, "pre") == 0 && strcmp(name, "input") == 0)
+        return "grad_output";
+    if (strcmp(label->phase, "post") == 0 && strcmp(name, "output") == 0)
+        return "grad_input";
+    return strcmp(name, "weight") == 0 ? "weight (bwd)" : name;
+}
+
+static const char *text_of(const struct tp_row *row, enum tp_key key)
+{
+    switch (key) {
+    case TP_KEY_QUANT:
+        return row->label.quant_type[0] ? row->label.quant_type : row->dtype;
+    case TP_KEY_NAME:
+        return true_name(row);
+    case TP_KEY_LAYER_TYPE:
+        return row->label.layer_type;
+    case TP_KEY_PASS:
+        return row->label.operation;
+    default:
+        return row->target_format;
+    }
+}
+
+static int64_t number_of(const struct tp_row *row, enum tp_key key)
+{
+    switch (key) {
+    case TP_KEY_LAYER:
+        return row->label.layer_idx;
+    case TP_KEY_RANK:
+        return row->label.rank;
+    case TP_KEY_SAMPLE:
+        return row->label.sample_idx;
+    case TP_KEY_ITERATION:
+        return row->label.iteration;
+    default:
+        return row->batch_size;
+    }
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    if (a->name)
+        return strcmp(a->name, b->name);
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Collects the rows that carry the label; returns how many do. */
+static size_t collect(const struct tp_run *run, enum tp_key key,
+                      struct entry *entries)
+{
+    size_t n = 0;
+    bool numeric = key >= TP_KEY_LAYER;
+    for (size_t r = 0; r < run->row_count; r++) {
+        const char *text = numeric ? NULL : text_of(&run->rows[r], key);
+        int64_t number = numeric ? number_of(&run->rows[r], key) : 0;
+        if (numeric ? number >= 0 : text[0] != '\0')
+            entries[n++] = (struct entry){text, number, (uint32_t)r};
+    }
+    return n;
+}
+
+/* Numbers the distinct values of sorted entries; returns how many. */
+static size_t assign(const struct entry *entries, size_t n, int32_t *code,
+                     const struct entry **firsts)
+{
+    size_t distinct = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || compare_entries(&entries[i - 1], &entries[i]) != 0)
+            firsts[distinct++] = &entries[i];
+        code[entries[i].row] = (int32_t)distinct - 1;
+    }
+    return distinct;
+}
+
+static enum tp_status name_values(const struct entry *const *firsts,
+                                  size_t count, enum tp_key key,
+                                  struct tp_arena *arena,
+                                  struct tp_key_values *values,
+                                  struct tp_error *err)
+{
+    const char **names = tp_arena_alloc(arena, count * sizeof *names);
+    int64_t *numbers = tp_arena_alloc(arena, count * sizeof *numbers);
+    if (!names || !numbers)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        char text[32];
+        int length = snprintf(text, sizeof text, "%lld",
+                              (long long)firsts[i]->number);
+        numbers[i] = firsts[i]->number;
+        names[i] = firsts[i]->name
+                       ? firsts[i]->name
+                       : tp_arena_text(arena, text, (size_t)length);
+        if (!names[i])
+            return tp_fail_memory(err);
+    }
+    *values = (struct tp_key_values){
+        .count = count,
+        .names = names,
+        .numbers = key >= TP_KEY_LAYER ? numbers : NULL,
+        .axis = axis_names[key],
+    };
+    return TP_OK;
+}
+
+enum tp_status tp_facts_init(const struct tp_run *run, struct tp_arena *arena,
+                             struct tp_facts *facts, struct tp_error *err)
+{
+    size_t rows = run->row_count;
+    struct entry *entries = calloc(rows + 1, sizeof *entries);
+    const struct entry **firsts = calloc(rows + 1, sizeof *firsts);
+    enum tp_status status = TP_OK;
+    *facts = (struct tp_facts){.run = run};
+    if (!entries || !firsts)
+        status = tp_fail_memory(err);
+    for (int k = 0; k < TP_KEY_COUNT && status == TP_OK; k++) {
+        int32_t *code = tp_arena_alloc(arena, rows * sizeof *code);
+        if (!code) {
+            status = tp_fail_memory(err);
+            break;
+        }
+        memset(code, -1, rows * sizeof *code);
+        size_t n = collect(run, (enum tp_key)k, entries);
+        qsort(entries, n, sizeof *entries, compare_entries);
+        size_t distinct = assign(entries, n, code, firsts);
+        facts->code[k] = code;
+        status = name_values(firsts, distinct, (enum tp_key)k, arena,
+                             &facts->keys[k], err);
+    }
+    free(entries);
+    free(firsts);
+    return status;
+}
+
+int32_t tp_facts_code(const struct tp_facts *facts, enum tp_key key,
+                      const char *name)
+{
+    const struct tp_key_values *values = &facts->keys[key];
+    for (size_t i = 0; i < values->count; i++) {
+        if (strcmp(values->names[i], name) == 0)
+            return (int32_t)i;
+    }
+    return -1;
+}

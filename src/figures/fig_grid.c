@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "figures/fig_grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tp_slots tp_slots_chosen(struct tp_fig *fig, enum tp_key key,
+                                const struct tp_choice *choice)
+{
+    struct tp_slots slots = {.key = key, .count = 1, .fold = 1};
+    if (key == TP_KEY_COUNT)
+        return slots;
+    size_t codes = fig->facts->keys[key].count;
+    int32_t *of_code = tp_fig_alloc(fig, codes + 1, sizeof *of_code);
+    if (!of_code)
+        return slots;
+    memset(of_code, -1, codes * sizeof *of_code);
+    for (size_t i = 0; i < choice->count; i++)
+        of_code[choice->codes[i]] = (int32_t)i;
+    slots.of_code = of_code;
+    slots.count = choice->count;
+    return slots;
+}
+
+struct tp_slots tp_slots_folded(struct tp_fig *fig, enum tp_key key,
+                                size_t limit)
+{
+    size_t codes = fig->facts->keys[key].count;
+    size_t fold = codes ? (codes + limit - 1) / limit : 1;
+    struct tp_slots slots = {.key = key, .fold = fold};
+    int32_t *of_code = tp_fig_alloc(fig, codes + 1, sizeof *of_code);
+    if (!of_code)
+        return slots;
+    for (size_t i = 0; i < codes; i++)
+        of_code[i] = (int32_t)(i / fold);
+    slots.of_code = of_code;
+    slots.count = (codes + fold - 1) / fold;
+    return slots;
+}
+
+double tp_slot_number(const struct tp_fig *fig, const struct tp_slots *slots,
+                      size_t slot)
+{
+    const struct tp_key_values *key = &fig->facts->keys[slots->key];
+    size_t first = slot * slots->fold, last = first + slots->fold - 1;
+    if (last >= key->count)
+        last = key->count - 1;
+    return ((double)key->numbers[first] + (double)key->numbers[last]) / 2;
+}
+
+static int32_t slot_of(const struct tp_facts *facts,
+                       const struct tp_slots *slots, size_t row)
+{
+    if (slots->key == TP_KEY_COUNT)
+        return 0;
+    int32_t code = facts->code[slots->key][row];
+    return code < 0 || !slots->of_code ? -1 : slots->of_code[code];
+}
+
+/* The row's cell, -1 when it has none. */
+static int64_t cell_of(const struct tp_facts *facts, const struct tp_slots *x,
+                       const struct tp_slots *series, size_t row)
+{
+    int32_t at = slot_of(facts, x, row), which = slot_of(facts, series, row);
+    return at < 0 || which < 0 ? -1 : which * (int64_t)x->count + at;
+}
+
+static int compare_samples(const void *left, const void *right)
+{
+    const struct tp_sample *a = left, *b = right;
+    if (a->cell != b->cell)
+        return a->cell < b->cell ? -1 : 1;
+    if (a->value != b->value)
+        return a->value < b->value ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+void tp_fig_sample(struct tp_fig *fig, const struct tp_ask *ask,
+                   const struct tp_slots *x, const struct tp_slots *series,
+                   struct tp_samples *samples)
+{
+    const struct tp_facts *facts = fig->facts;
+    size_t rows = facts->run->row_count;
+    *samples = (struct tp_samples){.rows = calloc(rows + 1,
+                                                  sizeof *samples->rows)};
+    if (!samples->rows) {
+        fig->failed = true;
+        return;
+    }
+    for (size_t r = 0; r < rows; r++) {
+        int64_t cell = cell_of(facts, x, series, r);
+        if (cell < 0 || !tp_picked(facts, &ask->pick, r))
+            continue;
+        double value =
+            ask->metric ? tp_metric_of_row(ask->metric, facts, r) : 0;
+        if (isfinite(value))
+            samples->rows[samples->count++] =
+                (struct tp_sample){(uint32_t)cell, (uint32_t)r, value};
+    }
+    qsort(samples->rows, samples->count, sizeof *samples->rows,
+          compare_samples);
+}
+
+size_t tp_samples_end(const struct tp_samples *samples, size_t first)
+{
+    size_t end = first;
+    while (end < samples->count &&
+           samples->rows[end].cell == samples->rows[first].cell)
+        end++;
+    return end;
+}
+
+double *tp_fig_pool(struct tp_fig *fig, const struct tp_ask *ask,
+                    const struct tp_slots *x, const struct tp_slots *series)
+{
+    const struct tp_facts *facts = fig->facts;
+    size_t cells = x->count * series->count;
+    double *values = tp_fig_alloc(fig, cells, sizeof *values);
+    struct tp_tally *tallies = calloc(cells + 1, sizeof *tallies);
+    if (!values || !tallies) {
+        fig->failed = true;
+        free(tallies);
+        return NULL;
+    }
+    for (size_t r = 0; r < facts->run->row_count; r++) {
+        int64_t cell = cell_of(facts, x, series, r);
+        if (cell >= 0 && tp_picked(facts, &ask->pick, r))
+            tp_tally_add(&tallies[cell], facts->run->rows[r].packed);
+    }
+    for (size_t i = 0; i < cells; i++) {
+        struct tp_numbers numbers;
+        tp_tally_numbers(&tallies[i], &numbers);
+        values[i] = tp_metric_of(ask->metric, &numbers);
+    }
+    free(tallies);
+    return values;
+}

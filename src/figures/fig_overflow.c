@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "figures/fig_builders.h"
+#include "figures/fig_peers.h"
+
+/* Exact shares of what the target format does to the elements. */
+static void loss_bars(struct tp_fig *fig)
+{
+    static const char *const rows[] = {"upper overflow", "lower overflow",
+                                       "underflow", "subnormal"};
+    struct tp_pick all = tp_pick_all();
+    struct tp_choice choice;
+    tp_choose(fig->facts, &all, TP_KEY_QUANT, TP_PANEL_SERIES_MAX, &choice);
+    double *shares = tp_fig_alloc(fig, 4 * choice.count + 1, sizeof *shares);
+    for (size_t i = 0; shares && i < choice.count; i++) {
+        struct tp_pick pick =
+            tp_pick_with(all, TP_KEY_QUANT, choice.codes[i]);
+        struct tp_counts counts = tp_picked_counts(fig->facts, &pick);
+        double n = counts.judged ? (double)counts.judged : NAN;
+        shares[4 * i] = (double)counts.upper_overflow / n;
+        shares[4 * i + 1] = (double)counts.lower_overflow / n;
+        shares[4 * i + 2] = (double)counts.underflow / n;
+        shares[4 * i + 3] = (double)counts.subnormal / n;
+    }
+    struct tp_bars bars = {
+        .title = "of all elements",
+        .rows = rows,
+        .row_count = 4,
+        .key = TP_KEY_QUANT,
+        .choice = &choice,
+        .values = shares,
+        .x = {.label = "share of elements [1, log10]",
+              .scale = TP_SCALE_LOG10},
+    };
+    tp_fig_bars(fig, &bars);
+}
+
+/* Whether any tensor overflows: a cloud of zeros is one dot. */
+static bool any_overflow(const struct tp_facts *facts)
+{
+    for (size_t r = 0; r < facts->run->row_count; r++) {
+        if (facts->run->rows[r].numbers.total_overflow_ratio > 0)
+            return true;
+    }
+    return false;
+}
+
+void tp_fig_overflow_by_quant_type(struct tp_fig *fig)
+{
+    struct tp_ask ask = {
+        .title = "tensors by their overflow",
+        .pick = tp_pick_all(),
+        .series = TP_KEY_QUANT,
+        .metric = &tp_metric_overflow,
+    };
+    loss_bars(fig);
+    tp_fig_histogram(fig, &ask);
+    ask.title = "tensors by their underflow";
+    ask.metric = &tp_metric_underflow;
+    tp_fig_histogram(fig, &ask);
+    ask.title = "upper against lower overflow";
+    ask.metric = &tp_metric_upper;
+    if (any_overflow(fig->facts))
+        tp_fig_cloud(fig, &ask, &tp_metric_lower, true);
+}
+
+void tp_fig_overflow_by_layer_type(struct tp_fig *fig)
+{
+    static const struct tp_metric *const metrics[] = {&tp_metric_overflow,
+                                                      &tp_metric_underflow};
+    static const enum tp_key keys[] = {TP_KEY_LAYER_TYPE, TP_KEY_NAME};
+    for (int i = 0; i < 4; i++) {
+        struct tp_ask ask = {
+            .title = metrics[i % 2]->title,
+            .pick = tp_pick_with(tp_pick_all(), TP_KEY_LAYER_TYPE,
+                                 TP_PICK_PRESENT),
+            .by = keys[i / 2],
+            .series = TP_KEY_QUANT,
+            .metric = metrics[i % 2],
+        };
+        tp_fig_boxes(fig, &ask);
+    }
+}
+
+void tp_fig_overflow_by_iteration(struct tp_fig *fig)
+{
+    static const struct tp_metric *const metrics[] = {
+        &tp_metric_overflow, &tp_metric_underflow, &tp_metric_subnormal};
+    for (int i = 0; i < 3; i++) {
+        struct tp_ask ask = {
+            .title = metrics[i]->title,
+            .pick = tp_pick_all(),
+            .by = TP_KEY_ITERATION,
+            .series = TP_KEY_QUANT,
+            .metric = metrics[i],
+        };
+        if (fig->facts->keys[TP_KEY_ITERATION].count > 1)
+            tp_fig_lines(fig, &ask);
+    }
+}
+
+/* Binades between the largest magnitude and the format's largest value. */
+static double *headroom_values(struct tp_fig *fig)
+{
+    double *values = tp_fig_row_values(fig);
+    for (size_t r = 0; values && r < fig->facts->run->row_count; r++) {
+        const struct tp_row *row = &fig->facts->run->rows[r];
+        if (row->target_max > 0 && row->numbers.abs_max > 0)
+            values[r] = log2(row->target_max / row->numbers.abs_max);
+    }
+    return values;
+}
+
+/* Marks the edge of the format in the panel added last. */
+static void mark_limit(struct tp_fig *fig, size_t before)
+{
+    static const struct tp_mark limit = {0, "limit of the format"};
+    if (fig->count > before) {
+        fig->panels[fig->count - 1].marks = &limit;
+        fig->panels[fig->count - 1].mark_count = 1;
+    }
+}
+
+/* Formats differ by a hundred binades, so each has panels of its own. */
+void tp_fig_headroom(struct tp_fig *fig)
+{
+    struct tp_metric headroom = {
+        .title = "headroom",
+        .label = "log2(largest finite / amax) [binades]",
+        .values = headroom_values(fig),
+    };
+    const struct tp_facts *facts = fig->facts;
+    size_t formats = facts->keys[TP_KEY_FORMAT].count, shown = 0;
+    for (size_t f = 0; headroom.values && f < formats && shown < 3; f++) {
+        const char *name = facts->keys[TP_KEY_FORMAT].names[f];
+        size_t before = fig->count;
+        struct tp_ask ask = {
+            .title = tp_fig_text(fig, "%s, by tensor name", name),
+            .pick =
+                tp_pick_with(tp_pick_all(), TP_KEY_FORMAT, (int32_t)f),
+            .by = TP_KEY_NAME,
+            .series = TP_KEY_COUNT,
+            .metric = &headroom,
+        };
+        tp_fig_boxes(fig, &ask);
+        mark_limit(fig, before);
+        ask.title = tp_fig_text(fig, "%s, tensors over iterations", name);
+        ask.by = TP_KEY_ITERATION;
+        tp_fig_metric_bands(fig, &ask);
+        shown += fig->count > before;
+    }
+}

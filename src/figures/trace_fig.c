@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "figures/trace_fig.h"
+
+#include <string.h>
+
+void tp_trace_choose(const struct tp_trace_run *run,
+                     bool (*has)(const struct tp_trace *trace), size_t limit,
+                     struct tp_trace_choice *choice)
+{
+    size_t total = 0, seen = 0;
+    choice->count = 0;
+    if (limit > TP_TRACE_ROWS_MAX)
+        limit = TP_TRACE_ROWS_MAX;
+    for (size_t i = 0; i < run->trace_count; i++)
+        total += !has || has(&run->traces[i]);
+    for (size_t i = 0; i < run->trace_count; i++) {
+        if (has && !has(&run->traces[i]))
+            continue;
+        /* The n-th shown is the one nearest to n equal steps. */
+        size_t n = choice->count;
+        size_t next = total <= limit ? seen
+                      : limit < 2    ? 0
+                                     : n * (total - 1) / (limit - 1);
+        if (n < limit && seen == next)
+            choice->traces[choice->count++] = i;
+        seen++;
+    }
+}
+
+static bool is_only_one_of_rank(const struct tp_trace_run *run, size_t trace)
+{
+    for (size_t i = 0; i < run->trace_count; i++) {
+        if (i != trace && run->traces[i].rank == run->traces[trace].rank)
+            return false;
+    }
+    return true;
+}
+
+const char *tp_trace_label(struct tp_fig *fig, const struct tp_trace_run *run,
+                           size_t trace)
+{
+    const struct tp_trace *t = &run->traces[trace];
+    if (t->rank >= 0 && is_only_one_of_rank(run, trace))
+        return tp_fig_text(fig, "rank %lld", (long long)t->rank);
+    if (t->worker[0] && t->span >= 0)
+        return tp_fig_text(fig, "%s, %lld", t->worker, (long long)t->span);
+    const char *slash = strrchr(t->path, '/');
+    return tp_fig_text(fig, "%s", slash ? slash + 1 : t->path);
+}
+
+struct tp_axis tp_trace_rows_axis(struct tp_fig *fig,
+                                  const char *const *texts, size_t count)
+{
+    struct tp_tic *tics = tp_fig_alloc(fig, count + 1, sizeof *tics);
+    for (size_t i = 0; tics && i < count; i++)
+        tics[i] = (struct tp_tic){(double)i, texts[i]};
+    return (struct tp_axis){.scale = TP_SCALE_ROWS,
+                            .tics = tics,
+                            .tic_count = tics ? count : 0};
+}
+
+static double part_of(const struct tp_stack *stack, size_t row, size_t part)
+{
+    double value = stack->values[row * stack->part_count + part];
+    return value > 0 ? value : 0;
+}
+
+static bool is_used(const struct tp_stack *stack, size_t part)
+{
+    for (size_t r = 0; r < stack->row_count; r++) {
+        if (part_of(stack, r, part) > 0)
+            return true;
+    }
+    return false;
+}
+
+void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack)
+{
+    size_t rows = stack->row_count, parts = stack->part_count, used = 0;
+    struct tp_series *series = tp_fig_alloc(fig, parts + 1, sizeof *series);
+    for (size_t k = 0; k < parts && series; k++) {
+        if (!is_used(stack, k)) /* nor named in the legend */
+            continue;
+        double *table = tp_fig_alloc(fig, 3 * rows + 1, sizeof *table);
+        for (size_t r = 0; r < rows && table; r++) {
+            double from = 0;
+            for (size_t j = 0; j < k; j++)
+                from += part_of(stack, r, j);
+            table[3 * r] = (double)r;
+            table[3 * r + 1] = from;
+            table[3 * r + 2] = from + part_of(stack, r, k);
+        }
+        series[used++] = (struct tp_series){.name = stack->parts[k],
+                                            .values = table,
+                                            .rows = table ? rows : 0,
+                                            .colour = (unsigned)k + 1};
+    }
+    struct tp_panel panel = {
+        .kind = TP_PANEL_STACKS,
+        .title = stack->title,
+        .x = {.label = stack->label},
+        .y = tp_trace_rows_axis(fig, stack->rows, rows),
+        .series = series,
+        .series_count = used,
+    };
+    if (rows > 0 && used > 0)
+        tp_fig_add(fig, &panel);
+}

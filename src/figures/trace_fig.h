@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_FIGURES_TRACE_FIG_H
+#define TP_FIGURES_TRACE_FIG_H
+
+#include "figures/fig.h"
+#include "trace/trace.h"
+
+/* What the builders of trace figures share, and the builders. */
+
+/* Traces that are shown: all, or evenly spaced ones with both ends. */
+enum { TP_TRACE_ROWS_MAX = 24 };
+struct tp_trace_choice {
+    size_t traces[TP_TRACE_ROWS_MAX];
+    size_t count;
+};
+
+/* Chooses at most `limit` traces for which `has` holds (NULL: all). */
+void tp_trace_choose(const struct tp_trace_run *run,
+                     bool (*has)(const struct tp_trace *trace), size_t limit,
+                     struct tp_trace_choice *choice);
+
+/* "rank 3", or what else tells the trace from the others; borrowed. */
+const char *tp_trace_label(struct tp_fig *fig, const struct tp_trace_run *run,
+                           size_t trace);
+
+/* An axis of rows named by `texts`, from the top. */
+struct tp_axis tp_trace_rows_axis(struct tp_fig *fig,
+                                  const char *const *texts, size_t count);
+
+/* Stacked bars: `parts` values for each of `rows` rows; a part that is zero
+ * everywhere is left out, the others keep their colours. */
+struct tp_stack {
+    const char *title;
+    const char *const *rows;  /* [row_count] names                        */
+    size_t row_count;
+    const char *const *parts; /* [part_count] names, at most 8            */
+    size_t part_count;
+    const double *values;     /* [row_count][part_count], NaN counts as 0 */
+    const char *label;        /* of the axis, with its unit               */
+};
+void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack);
+
+/* The builders; see tp_trace_figure_table. */
+void tp_trace_fig_step_cost(struct tp_fig *fig,
+                            const struct tp_trace_run *run);
+void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run);
+void tp_trace_fig_operators(struct tp_fig *fig,
+                            const struct tp_trace_run *run);
+void tp_trace_fig_top_kernels(struct tp_fig *fig,
+                              const struct tp_trace_run *run);
+void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run);
+void tp_trace_fig_utilisation(struct tp_fig *fig,
+                              const struct tp_trace_run *run);
+void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run);
+void tp_trace_fig_overlap(struct tp_fig *fig, const struct tp_trace_run *run);
+void tp_trace_fig_ranks(struct tp_fig *fig, const struct tp_trace_run *run);
+
+#endif

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the work is: operators and kernels, how long they last, the device
+ * and its memory over time.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figures/trace_fig.h"
+
+enum { BARS_MAX = 20 };
+
+/* --- names and their time ---------------------------------------------- */
+
+/* Time by name, over all traces of the run. */
+struct named {
+    const char *name;
+    double us;
+};
+
+struct named_list {
+    struct named *items;
+    size_t count;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->name,
+                  ((const struct named *)b)->name);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    if (x->us != y->us)
+        return x->us > y->us ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Adds up equal names; longest first; those without time are left out. */
+static void merge_names(struct named_list *list)
+{
+    size_t kept = 0;
+    if (list->count == 0)
+        return;
+    qsort(list->items, list->count, sizeof *list->items, compare_names);
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept > 0 &&
+            !strcmp(list->items[kept - 1].name, list->items[i].name))
+            list->items[kept - 1].us += list->items[i].us;
+        else
+            list->items[kept++] = list->items[i];
+    }
+    qsort(list->items, kept, sizeof *list->items, compare_times);
+    while (kept > 0 && !(list->items[kept - 1].us > 0))
+        kept--;
+    list->count = kept;
+}
+
+enum op_time { SELF_CUDA, SELF_CPU };
+
+static struct named_list op_times(struct tp_fig *fig,
+                                  const struct tp_trace_run *run,
+                                  enum op_time which)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < run->trace_count; i++)
+        total += run->traces[i].ops.count;
+    struct named_list list = {
+        tp_fig_alloc(fig, total + 1, sizeof *list.items), 0};
+    for (size_t i = 0; i < run->trace_count && list.items; i++) {
+        const struct tp_trace *trace = &run->traces[i];
+        for (size_t k = 0; k < trace->ops.count; k++) {
+            const struct tp_op_row *op = &trace->ops.rows[k];
+            if (!strcmp(op->device_type, "CPU"))
+                list.items[list.count++] = (struct named){
+                    op->name,
+                    which == SELF_CUDA ? op->self_cuda_us : op->self_cpu_us};
+        }
+    }
+    merge_names(&list);
+    return list;
+}
+
+static struct named_list kernel_times(struct tp_fig *fig,
+                                      const struct tp_trace_run *run)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < run->trace_count; i++)
+        total += run->traces[i].kernels.count;
+    struct named_list list = {
+        tp_fig_alloc(fig, total + 1, sizeof *list.items), 0};
+    for (size_t i = 0; i < run->trace_count && list.items; i++) {
+        const struct tp_trace *trace = &run->traces[i];
+        for (size_t k = 0; k < trace->kernels.count; k++)
+            list.items[list.count++] =
+                (struct named){trace->kernels.rows[k].name,
+                               trace->kernels.rows[k].total_us};
+    }
+    merge_names(&list);
+    return list;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Length of a qualifier at the start of a text: "at::", "(anonymous
+ * namespace)::"; 0: there is none. */
+static size_t qualifier(const char *text)
+{
+    static const char hidden[] = "(anonymous namespace)::";
+    if (!strncmp(text, hidden, sizeof hidden - 1))
+        return sizeof hidden - 1;
+    size_t n = 0;
+    while (is_word(text[n]))
+        n++;
+    return n > 0 && text[n] == ':' && text[n + 1] == ':' ? n + 2 : 0;
+}
+
+/*
+ * A kernel's name without what makes them long and alike: the type, name
+ * spaces and arguments. Of what is still too long both ends are shown, as
+ * kernels of one template differ at the end.
+ */
+static const char *short_name(struct tp_fig *fig, const char *name)
+{
+    enum { SHOWN_MAX = 38, TAIL = 16, ROOM = 1024 };
+    char plain[ROOM];
+    size_t n = 0, depth = 0;
+    if (strlen(name) <= SHOWN_MAX)
+        return name;
+    if (!strncmp(name, "void ", 5))
+        name += 5;
+    while (*name && n + 1 < ROOM) {
+        const size_t skipped = qualifier(name);
+        name += skipped;
+        if (skipped)
+            continue;
+        if (*name == '(' && depth == 0 && n > 0)
+            break; /* the arguments */
+        depth += *name == '<';
+        depth -= *name == '>' && depth > 0;
+        /* a word is taken whole, so that its end begins no qualifier */
+        do
+            plain[n++] = *name++;
+        while (n + 1 < ROOM && is_word(plain[n - 1]) && is_word(*name));
+    }
+    if (n <= SHOWN_MAX)
+        return tp_fig_text(fig, "%.*s", (int)n, plain);
+    return tp_fig_text(fig, "%.*s...%.*s", SHOWN_MAX - TAIL - 3, plain, TAIL,
+                       plain + n - TAIL);
+}
+
+static void add_bars(struct tp_fig *fig, const char *title,
+                     const struct named_list *list, unsigned colour)
+{
+    const char *names[BARS_MAX];
+    size_t rows = list->count < BARS_MAX ? list->count : BARS_MAX;
+    double *values = tp_fig_alloc(fig, 2 * rows + 1, sizeof *values);
+    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    if (!values || !series || rows == 0)
+        return;
+    for (size_t i = 0; i < rows; i++) {
+        names[i] = short_name(fig, list->items[i].name);
+        values[2 * i] = (double)i;
+        values[2 * i + 1] = list->items[i].us / 1e3;
+    }
+    *series = (struct tp_series){
+        .name = "", .values = values, .rows = rows, .colour = colour};
+    const struct tp_panel panel = {
+        .kind = TP_PANEL_BARS,
+        .title = rows < list->count
+                     ? tp_fig_text(fig, "%s (%zu of %zu)", title, rows,
+                                   list->count)
+                     : title,
+        .x = {.label = "time [ms]"},
+        .y = tp_trace_rows_axis(fig, names, rows),
+        .series = series,
+        .series_count = 1,
+    };
+    tp_fig_add(fig, &panel);
+}
+
+static const char *of_all(const struct tp_trace_run *run)
+{
+    return run->trace_count > 1 ? ", all traces together" : "";
+}
+
+void tp_trace_fig_operators(struct tp_fig *fig, const struct tp_trace_run *run)
+{
+    struct named_list cuda = op_times(fig, run, SELF_CUDA);
+    struct named_list cpu = op_times(fig, run, SELF_CPU);
+    add_bars(fig, tp_fig_text(fig, "self CUDA time%s", of_all(run)), &cuda,
+             1);
+    add_bars(fig, tp_fig_text(fig, "self CPU time%s", of_all(run)), &cpu, 3);
+}
+
+void tp_trace_fig_top_kernels(struct tp_fig *fig,
+                              const struct tp_trace_run *run)
+{
+    struct named_list kernels = kernel_times(fig, run);
+    add_bars(fig, tp_fig_text(fig, "kernels, copies and sets%s", of_all(run)),
+             &kernels, 2);
+}
+
+/* --- durations of kernels ---------------------------------------------- */
+
+/* Where a bin of the histogram begins, us; see TP_KERNEL_BINS. */
+static double bin_begin(size_t bin)
+{
+    return exp2((double)((int)bin - 1) / 2);
+}
+
+/* Powers of four; those outside of a panel are not drawn. */
+static const struct tp_tic tics[] = {
+    {1, "1 us"},        {4, "4 us"},        {16, "16 us"},
+    {64, "64 us"},      {256, "256 us"},    {1024, "1 ms"},
+    {4096, "4.1 ms"},   {16384, "16 ms"},   {65536, "66 ms"},
+    {262144, "262 ms"}, {1048576, "1 s"}};
+
+void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
+{
+    double count[TP_KERNEL_BINS] = {0}, us[TP_KERNEL_BINS] = {0};
+    double all_count = 0, all_us = 0;
+    size_t first = TP_KERNEL_BINS, last = 0;
+    for (size_t i = 0; i < run->trace_count; i++) {
+        for (size_t b = 0; b < TP_KERNEL_BINS; b++) {
+            count[b] += (double)run->traces[i].kernel_count[b];
+            us[b] += run->traces[i].kernel_us[b];
+        }
+    }
+    for (size_t b = 0; b < TP_KERNEL_BINS; b++) {
+        all_count += count[b];
+        all_us += us[b];
+        if (count[b] > 0) {
+            first = first < b ? first : b;
+            last = b;
+        }
+    }
+    double *values =
+        tp_fig_alloc(fig, 4 * (TP_KERNEL_BINS + 2), sizeof *values);
+    struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+    if (!values || !series || all_count == 0)
+        return;
+    double *second = values + 2 * (TP_KERNEL_BINS + 2);
+    size_t n = 0;
+    for (size_t b = first; b <= last + 1; b++, n++) {
+        bool beyond = b > last; /* closes the outline */
+        values[2 * n] = second[2 * n] = bin_begin(b);
+        values[2 * n + 1] = beyond ? 0 : 100 * count[b] / all_count;
+        second[2 * n + 1] =
+            beyond || !(all_us > 0) ? 0 : 100 * us[b] / all_us;
+    }
+    series[0] = (struct tp_series){
+        .name = "of all kernels", .values = values, .rows = n, .colour = 2};
+    series[1] = (struct tp_series){
+        .name = "of all kernel time", .values = second, .rows = n, .colour = 1};
+    const struct tp_panel panel = {
+        .kind = TP_PANEL_STEPS,
+        .title = tp_fig_text(fig, "%.0f kernels, %.4g ms together", all_count,
+                             all_us / 1e3),
+        .x = {.label = "duration, two bins per octave",
+              .scale = TP_SCALE_LOG2,
+              .tics = tics,
+              .tic_count = sizeof tics / sizeof *tics},
+        .y = {.label = "share in each bin [%]"},
+        .series = series,
+        .series_count = 2,
+    };
+    tp_fig_add(fig, &panel);
+}
+
+/* --- over time --------------------------------------------------------- */
+
+/* A curve as a series: time in units of `us` against scaled values. */
+static struct tp_series curve(struct tp_fig *fig,
+                              const struct tp_curve *points, double us,
+                              double scale)
+{
+    double *values = tp_fig_alloc(fig, 2 * points->count + 1, sizeof *values);
+    for (size_t i = 0; values && i < points->count; i++) {
+        values[2 * i] = points->rows[i].at_us / us;
+        values[2 * i + 1] = points->rows[i].value * scale;
+    }
+    return (struct tp_series){.values = values,
+                              .rows = values ? points->count : 0};
+}
+
+static bool has_utilisation(const struct tp_trace *trace)
+{
+    return trace->utilisation.count > 0;
+}
+
+/* The time axis of curves; milliseconds where seconds would be fractions. */
+struct clock {
+    const char *label;
+    double us; /* of a unit */
+};
+
+static struct clock clock_for(const struct tp_trace_run *run,
+                              const struct tp_trace_choice *choice)
+{
+    double longest = 0;
+    for (size_t i = 0; i < choice->count; i++)
+        longest = fmax(longest,
+                       run->traces[choice->traces[i]].idle.window_us);
+    return longest < 1e6
+               ? (struct clock){"time since the window began [ms]", 1e3}
+               : (struct clock){"time since the window began [s]", 1e6};
+}
+
+/* Few traces are curves. */
+static void busy_curves(struct tp_fig *fig, const struct tp_trace_run *run,
+                        const struct tp_trace_choice *choice)
+{
+    struct clock clock = clock_for(run, choice);
+    struct tp_series *busy =
+        tp_fig_alloc(fig, choice->count + 1, sizeof *busy);
+    struct tp_series *queue =
+        tp_fig_alloc(fig, choice->count + 1, sizeof *queue);
+    if (!busy || !queue)
+        return;
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct tp_trace *trace = &run->traces[choice->traces[i]];
+        busy[i] = curve(fig, &trace->utilisation, clock.us, 100);
+        queue[i] = curve(fig, &trace->queue, clock.us, 1);
+        busy[i].name = queue[i].name =
+            tp_trace_label(fig, run, choice->traces[i]);
+    }
+    struct tp_panel panel = {
+        .kind = TP_PANEL_LINES,
+        .title = "device busy (kernels, copies, sets) in equal pieces of time",
+        .x = {.label = clock.label},
+        .y = {.label = "busy [%]", .limited = true, .min = 0, .max = 100},
+        .series = busy,
+        .series_count = choice->count,
+    };
+    tp_fig_add(fig, &panel);
+    panel.title = "launched and not yet started (all streams)";
+    panel.y = (struct tp_axis){.label = "queue length [launches]"};
+    panel.series = queue;
+    tp_fig_add(fig, &panel);
+}
+
+/* Means of a curve in `columns` equal pieces of `length` us; NaN: none. */
+static void fold_curve(const struct tp_curve *points, double length,
+                       size_t columns, double *means)
+{
+    for (size_t c = 0; c < columns; c++) {
+        double sum = 0, n = 0;
+        for (size_t i = 0; i < points->count; i++) {
+            double at = points->rows[i].at_us / length * (double)columns;
+            if (at >= (double)c && at < (double)c + 1) {
+                sum += points->rows[i].value;
+                n++;
+            }
+        }
+        means[c] = n > 0 ? sum / n : NAN;
+    }
+}
+
+/* Many traces are rows of a map. */
+static void busy_map(struct tp_fig *fig, const struct tp_trace_run *run,
+                     const struct tp_trace_choice *choice)
+{
+    enum { COLUMNS = 80 };
+    struct clock clock = clock_for(run, choice);
+    double means[COLUMNS], length = 0;
+    const char *names[TP_TRACE_ROWS_MAX];
+    double *cells =
+        tp_fig_alloc(fig, 3 * choice->count * COLUMNS, sizeof *cells);
+    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    for (size_t i = 0; i < choice->count; i++)
+        length =
+            fmax(length, run->traces[choice->traces[i]].idle.window_us);
+    size_t n = 0;
+    for (size_t r = 0; cells && series && r < choice->count; r++) {
+        const struct tp_trace *trace = &run->traces[choice->traces[r]];
+        names[r] = tp_trace_label(fig, run, choice->traces[r]);
+        fold_curve(&trace->utilisation, length * 1.0001, COLUMNS, means);
+        for (size_t c = 0; c < COLUMNS; c++) {
+            if (isnan(means[c]))
+                continue;
+            cells[3 * n] = ((double)c + 0.5) * length / COLUMNS / clock.us;
+            cells[3 * n + 1] = (double)r;
+            cells[3 * n++ + 2] = 100 * means[c];
+        }
+    }
+    if (fig->failed)
+        return;
+    *series = (struct tp_series){.name = "", .values = cells, .rows = n};
+    const struct tp_panel panel = {
+        .kind = TP_PANEL_HEAT,
+        .title = "device busy (kernels, copies, sets); grey: not recorded",
+        .x = {.label = clock.label,
+              .limited = true,
+              .min = 0,
+              .max = length / clock.us},
+        .y = tp_trace_rows_axis(fig, names, choice->count),
+        .z = {.label = "busy [%]", .limited = true, .min = 0, .max = 100},
+        .palette = TP_PALETTE_VALUE,
+        .series = series,
+        .series_count = 1,
+        .cell_width = length / COLUMNS / clock.us,
+        .cell_height = 1,
+    };
+    tp_fig_add(fig, &panel);
+}
+
+void tp_trace_fig_utilisation(struct tp_fig *fig,
+                              const struct tp_trace_run *run)
+{
+    enum { CURVES_MAX = 2 };
+    struct tp_trace_choice choice;
+    tp_trace_choose(run, has_utilisation, TP_TRACE_ROWS_MAX, &choice);
+    if (choice.count > CURVES_MAX)
+        busy_map(fig, run, &choice);
+    else if (choice.count > 0)
+        busy_curves(fig, run, &choice);
+}
+
+static bool has_memory(const struct tp_trace *trace)
+{
+    return trace->allocated.count > 0;
+}
+
+static double peak_of(const struct tp_curve *points)
+{
+    double peak = 0;
+    for (size_t i = 0; i < points->count; i++)
+        peak = fmax(peak, points->rows[i].value);
+    return peak;
+}
+
+/* The unit of an axis of memory: the largest that its peak reaches. */
+struct amount {
+    const char *label;
+    double bytes;
+};
+
+static struct amount amount_for(const struct tp_trace *trace)
+{
+    static const struct amount amounts[] = {
+        {"memory [GiB]", 1 << 30}, {"memory [MiB]", 1 << 20},
+        {"memory [KiB]", 1 << 10}, {"memory [B]", 1}};
+    const double peak =
+        fmax(peak_of(&trace->allocated), peak_of(&trace->reserved));
+    size_t i = 0;
+    while (i + 1 < sizeof amounts / sizeof *amounts && peak < amounts[i].bytes)
+        i++;
+    return amounts[i];
+}
+
+void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run)
+{
+    enum { PANELS = 4 };
+    struct tp_trace_choice choice;
+    tp_trace_choose(run, has_memory, PANELS, &choice);
+    struct clock clock = clock_for(run, &choice);
+    for (size_t i = 0; i < choice.count; i++) {
+        const struct tp_trace *trace = &run->traces[choice.traces[i]];
+        struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+        if (!series)
+            return;
+        const struct amount unit = amount_for(trace);
+        series[0] = curve(fig, &trace->allocated, clock.us, 1 / unit.bytes);
+        series[1] = curve(fig, &trace->reserved, clock.us, 1 / unit.bytes);
+        series[0].name = "allocated";
+        series[1].name = "reserved";
+        const struct tp_panel panel = {
+            .kind = TP_PANEL_STEPS, /* it stays until the next event */
+            .title = tp_fig_text(
+                fig, "%s: %s", tp_trace_label(fig, run, choice.traces[i]),
+                trace->memory.count ? trace->memory.rows[0].device : ""),
+            .x = {.label = clock.label},
+            .y = {.label = unit.label},
+            .series = series,
+            /* the host has no reserve */
+            .series_count = peak_of(&trace->reserved) > 0 ? 2 : 1,
+        };
+        tp_fig_add(fig, &panel);
+    }
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "figures/trace_figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "figures/trace_fig.h"
+
+const struct tp_trace_figure_info tp_trace_figure_table[] = {
+    {"step_cost",
+     "Where the time of a step goes: each moment once, "
+     "to the first of these that covers it",
+     "a recorded step", tp_trace_fig_step_cost},
+    {"idle_causes",
+     "What the device waits for, by what the host does meanwhile",
+     "device events", tp_trace_fig_idle},
+    {"top_operators", "Operators that take most time", "an operator",
+     tp_trace_fig_operators},
+    {"top_kernels", "Device work that takes most time", "device events",
+     tp_trace_fig_top_kernels},
+    {"kernel_durations", "How long kernels last: by number and by time",
+     "kernels", tp_trace_fig_kernels},
+    {"utilisation", "The device over time", "device events",
+     tp_trace_fig_utilisation},
+    {"memory", "Memory of the allocator over time",
+     "[memory] events with totals (profile_memory=True, torch 1.11 or later)",
+     tp_trace_fig_memory},
+    {"communication_overlap",
+     "Communication under and beside computation",
+     "communication kernels", tp_trace_fig_overlap},
+    {"step_by_rank", "Duration of each step of each trace (grey: not recorded)",
+     "steps of two traces", tp_trace_fig_ranks},
+    {NULL, NULL, NULL, NULL},
+};
+
+static size_t table_rows(void)
+{
+    size_t n = 0;
+    while (tp_trace_figure_table[n].id)
+        n++;
+    return n;
+}
+
+static bool build_one(const struct tp_trace_run *run, size_t index,
+                      struct tp_figure_set *set)
+{
+    const struct tp_trace_figure_info *info = &tp_trace_figure_table[index];
+    struct tp_fig fig = {.arena = &set->arenas[index]};
+    info->build(&fig, run);
+    struct tp_panel *panels =
+        tp_fig_alloc(&fig, fig.count + 1, sizeof *panels);
+    if (panels)
+        memcpy(panels, fig.panels, fig.count * sizeof *panels);
+    set->figures[index] = (struct tp_figure){
+        .id = info->id,
+        .category = TP_TRACE_FIGURE_CATEGORY,
+        .caption = info->caption,
+        .panels = panels,
+        .panel_count = fig.count,
+        .empty_reason =
+            fig.count ? "" : tp_fig_text(&fig, "needs %s", info->needs),
+    };
+    return !fig.failed;
+}
+
+enum tp_status tp_trace_figures_build(const struct tp_trace_run *run,
+                                      struct tp_figure_set *set,
+                                      struct tp_error *err)
+{
+    size_t count = table_rows();
+    *set = (struct tp_figure_set){
+        .figures = calloc(count, sizeof *set->figures),
+        .arenas = calloc(count, sizeof *set->arenas),
+        .count = count,
+    };
+    enum tp_status status =
+        set->figures && set->arenas ? TP_OK : tp_fail_memory(err);
+    for (size_t i = 0; status == TP_OK && i < count; i++) {
+        if (!build_one(run, i, set))
+            status = tp_fail_memory(err);
+    }
+    if (status != TP_OK)
+        tp_figure_set_clear(set);
+    return status;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Alarms that may have begun together. Of a change that grows, every tensor
+ * tells the beginning within some iterations only, one this, the next that.
+ * What grows flows on within an iteration, so alarms of one rank, all forward
+ * or all backward, begin with the sharpest one that their spans allow: the
+ * nearest of those that no sharper one speaks for. Of several that are equally
+ * sharp, the median one is it.
+ *
+ * Before that, the sums over a layer's gradients speak for these. The ratio of
+ * a layer's norm to the next one's is free of what both have in common, so it
+ * may show a growth early and firmly that in the tensor itself is a vague
+ * drift. After it, the same is done with one tensor on several ranks, but only
+ * where each has the other's iteration in its span: one rank may lead the
+ * others by an iteration, which is not to be lost.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "incidents/alarm.h"
+
+/* An alarm with what it is sorted by. */
+struct member {
+    struct tp_alarm *alarm;
+    const struct tp_run_series *series;
+    bool spoken_for;
+};
+
+static int order(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Iterations in which an alarm may have begun. */
+static int64_t width_of(const struct member *member)
+{
+    return member->alarm->until - member->alarm->after;
+}
+
+static bool spans(const struct member *member, int64_t iteration)
+{
+    return member->alarm->after < iteration &&
+           iteration <= member->alarm->until;
+}
+
+/* Run, rank and direction: within those an iteration flows on. */
+static int compare_flows(const struct member *a, const struct member *b)
+{
+    int result = tp_series_compare_runs(a->series, b->series);
+    if (!result)
+        result = order(a->series->label.rank, b->series->label.rank);
+    return result
+               ? result
+               : strcmp(a->series->label.operation, b->series->label.operation);
+}
+
+static int compare_numbers(const struct member *a, const struct member *b)
+{
+    return (a->series > b->series) - (a->series < b->series);
+}
+
+/* The sharpest first. */
+static int compare_members(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    int result = compare_flows(a, b);
+    if (!result)
+        result = order(width_of(a), width_of(b));
+    if (!result)
+        result = order(a->alarm->iteration, b->alarm->iteration);
+    return result ? result : compare_numbers(a, b);
+}
+
+static int compare_series(const void *left, const void *right)
+{
+    return compare_numbers(left, right);
+}
+
+static int compare_iterations(const void *left, const void *right)
+{
+    return order(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+/* Run, rank and layer, sums last. */
+static int compare_layers(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    int result = tp_series_compare_runs(a->series, b->series);
+    if (!result)
+        result = order(a->series->label.rank, b->series->label.rank);
+    if (!result)
+        result = order(a->series->label.layer_idx, b->series->label.layer_idx);
+    return result ? result : compare_numbers(a, b);
+}
+
+/* Moves an alarm to an iteration of its span, or to the next that its series
+ * has in it. */
+static void move(const struct tp_series_set *set, const struct member *member,
+                 int64_t iteration)
+{
+    struct tp_alarm *alarm = member->alarm;
+    const int64_t *at = tp_series_at(set, member->series);
+    size_t i = tp_series_point_at(set, member->series, iteration);
+    if (i == alarm->point || i == member->series->count ||
+        !spans(member, at[i]))
+        return;
+    alarm->point = i;
+    alarm->iteration = at[i];
+    alarm->value = tp_series_values(set, member->series, alarm->metric)[i];
+    alarm->deviation =
+        tp_baseline_deviation(tp_series_metrics[alarm->metric].scale,
+                              alarm->value, alarm->center, alarm->spread);
+}
+
+/* --- flows ----------------------------------------------- */
+
+/* Of the members that nobody speaks for yet, the sharpest. */
+static const struct member *find_leader(const struct member *members,
+                                        size_t count)
+{
+    size_t first = 0, equal = 0, middle;
+    while (first < count && members[first].spoken_for)
+        first++;
+    for (size_t i = first; i < count; i++)
+        equal += !members[i].spoken_for &&
+                 width_of(&members[i]) == width_of(&members[first]);
+    if (equal == 0)
+        return NULL;
+    middle = (equal - 1) / 2;
+    while (members[first].spoken_for || middle-- > 0)
+        first++;
+    return &members[first];
+}
+
+/*
+ * The iterations of the leaders of sorted members, ascending; returns their
+ * number. Each of them is another iteration of the run, so all rounds together
+ * take no more time than there are points.
+ */
+static size_t find_leaders(struct member *members, size_t count,
+                           int64_t *iterations)
+{
+    const struct member *leader;
+    size_t n = 0;
+    while ((leader = find_leader(members, count))) {
+        int64_t iteration = leader->alarm->iteration;
+        iterations[n++] = iteration;
+        for (size_t i = 0; i < count; i++)
+            members[i].spoken_for |= spans(&members[i], iteration);
+    }
+    qsort(iterations, n, sizeof *iterations, compare_iterations);
+    return n;
+}
+
+/* The nearest of the leaders' iterations, of which there is one at least. */
+static int64_t nearest(const int64_t *iterations, size_t count, int64_t to)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (iterations[middle] < to)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == count ||
+        (low > 0 && to - iterations[low - 1] <= iterations[low] - to))
+        low--;
+    return iterations[low];
+}
+
+/* Members sorted by flow and span. */
+static void align_flows(const struct tp_series_set *set, struct member *members,
+                        size_t count, int64_t *iterations)
+{
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1;
+             end < count && compare_flows(&members[first], &members[end]) == 0;)
+            end++;
+        size_t leaders = find_leaders(members + first, end - first, iterations);
+        for (size_t i = first; i < end; i++)
+            move(set, &members[i],
+                 nearest(iterations, leaders, members[i].alarm->iteration));
+    }
+}
+
+/* --- layers ----------------------------------------------- */
+
+static bool same_layer(const struct member *a, const struct member *b)
+{
+    return a->series->label.rank == b->series->label.rank &&
+           a->series->label.layer_idx == b->series->label.layer_idx &&
+           tp_series_compare_runs(a->series, b->series) == 0;
+}
+
+static bool is_drift(const struct member *member)
+{
+    return member->alarm->kind == TP_CHANGE_DRIFT;
+}
+
+/* Binades from an alarm's center to its series in an iteration. */
+static double change_at(const struct tp_series_set *set,
+                        const struct member *member, int64_t iteration)
+{
+    const struct tp_alarm *alarm = member->alarm;
+    size_t i = tp_series_point_at(set, member->series, iteration);
+    if (i == member->series->count ||
+        tp_series_metrics[alarm->metric].scale != TP_BASELINE_LOG)
+        return NAN;
+    return log2(tp_series_values(set, member->series, alarm->metric)[i] /
+                alarm->center);
+}
+
+/* Whether a sum tells better when a tensor of it changed: when the tensor is
+ * beyond its limit, the sum has changed in the same way by half as much. */
+static bool speaks_for(const struct tp_series_set *set,
+                       const struct member *sum, const struct member *tensor)
+{
+    if (tensor->series->kind != TP_SERIES_TENSOR ||
+        !tp_series_is_gradient(&tensor->series->label) ||
+        sum->alarm->iteration > tensor->alarm->until ||
+        (!is_drift(tensor) && width_of(sum) >= width_of(tensor)))
+        return false;
+    int64_t shown = tp_series_at(set, tensor->series)[tensor->alarm->shown];
+    double own = change_at(set, tensor, shown),
+           its = change_at(set, sum, shown);
+    return isfinite(own) && (own < 0 ? -its : its) >= 0.5 * fabs(own);
+}
+
+/* Members by layer: a layer's tensors, then its sum. */
+static void align_layers(const struct tp_series_set *set,
+                         const struct member *members, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct member *sum = &members[i];
+        if (sum->series->kind != TP_SERIES_LAYER || is_drift(sum) ||
+            sum->alarm->weak)
+            continue;
+        for (size_t k = i; k > 0 && same_layer(&members[k - 1], sum); k--) {
+            struct tp_alarm *alarm = members[k - 1].alarm;
+            if (!speaks_for(set, sum, &members[k - 1]))
+                continue;
+            alarm->kind = sum->alarm->kind;
+            alarm->after = sum->alarm->after;
+            alarm->until = sum->alarm->until;
+            move(set, &members[k - 1], sum->alarm->iteration);
+        }
+    }
+}
+
+/* --- ranks ----------------------------------------------- */
+
+/* Members by series: one tensor's ranks are next to each other. */
+static void align_ranks(const struct tp_series_set *set,
+                        const struct member *members, size_t count)
+{
+    for (size_t first = 0, end; first < count; first = end) {
+        size_t sharpest = first;
+        for (end = first + 1;
+             end < count &&
+             tp_series_are_peers(members[first].series, members[end].series);
+             end++)
+            if (width_of(&members[end]) < width_of(&members[sharpest]))
+                sharpest = end;
+        int64_t iteration = members[sharpest].alarm->iteration;
+        for (size_t i = first; i < end; i++) {
+            if (spans(&members[sharpest], members[i].alarm->iteration))
+                move(set, &members[i], iteration);
+        }
+    }
+}
+
+enum tp_status tp_alarms_align(struct tp_monitor *monitor, struct tp_error *err)
+{
+    const struct tp_series_set *set = &monitor->series;
+    struct member *members = calloc(monitor->alarm_count + 1, sizeof *members);
+    int64_t *iterations = calloc(monitor->alarm_count + 1, sizeof *iterations);
+    size_t count = 0;
+    if (!members || !iterations) {
+        free(members);
+        free(iterations);
+        return tp_fail_memory(err);
+    }
+    for (size_t i = 0; i < monitor->alarm_count; i++) {
+        struct tp_alarm *alarm = &monitor->alarms[i];
+        members[i] = (struct member){alarm, &set->series[alarm->series], false};
+    }
+    qsort(members, monitor->alarm_count, sizeof *members, compare_layers);
+    align_layers(set, members, monitor->alarm_count);
+    for (size_t i = 0; i < monitor->alarm_count; i++) {
+        if (!is_drift(&members[i]))
+            members[count++] = members[i];
+    }
+    qsort(members, count, sizeof *members, compare_members);
+    align_flows(set, members, count, iterations);
+    qsort(members, count, sizeof *members, compare_series);
+    align_ranks(set, members, count);
+    free(members);
+    free(iterations);
+    return TP_OK;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* What an incident explains: rows that need no finding of their own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "incidents/alarm.h"
+#include "incidents/incident.h"
+
+/* Whether an incident explains the losses of what it changed: a drift may be
+ * one, and a single weak statement is too little. */
+static bool explains(const struct tp_monitor *monitor,
+                     const struct tp_incident *incident)
+{
+    return monitor->alarms[incident->origin].kind != TP_CHANGE_DRIFT &&
+           (incident->firm || tp_incident_followed(incident));
+}
+
+/* The rows of a changed series while its incident lasts. */
+static void excuse_series(struct tp_run *run, const struct tp_alarm *alarm)
+{
+    const struct tp_monitor *monitor = &run->monitor;
+    const struct tp_series_set *set = &monitor->series;
+    const struct tp_run_series *series = &set->series[alarm->series];
+    const struct tp_incident *incident = &monitor->incidents[alarm->incident];
+    const int64_t *at = tp_series_at(set, series);
+    if (!explains(monitor, incident))
+        return;
+    for (size_t i = 0; i < series->count; i++) {
+        size_t count;
+        const struct tp_row *const *rows =
+            tp_series_rows(set, series, i, &count);
+        if (at[i] < incident->from || at[i] > incident->to)
+            continue;
+        for (size_t k = 0; k < count; k++)
+            monitor->excused[rows[k] - run->rows] = 1;
+    }
+}
+
+/* A rank of a run while an incident spreads there: what begins then follows
+ * from it, though the change was too small for an alarm. */
+struct reach {
+    const char *quant_type;
+    int64_t rank, from, to;
+};
+
+static int order(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_reach(const void *left, const void *right)
+{
+    const struct reach *a = left, *b = right;
+    int result = strcmp(a->quant_type, b->quant_type);
+    if (!result)
+        result = order(a->rank, b->rank);
+    return result ? result : order(a->from, b->from);
+}
+
+/* One reach for each alarm of an incident that others follow: from its start to
+ * the alarm's end, but one window at least. Sorted, and joined where they
+ * overlap. */
+static size_t find_reaches(const struct tp_monitor *monitor,
+                           struct reach *reaches)
+{
+    size_t n = 0, joined = 0;
+    for (size_t i = 0; i < monitor->alarm_count; i++) {
+        const struct tp_alarm *alarm = &monitor->alarms[i];
+        const struct tp_incident *incident =
+            &monitor->incidents[alarm->incident];
+        const struct tp_label *label = &tp_alarm_series(monitor, i)->label;
+        if (!tp_incident_followed(incident) || !explains(monitor, incident))
+            continue;
+        int64_t window = (int64_t)monitor->options.alert_window;
+        int64_t to = alarm->iteration > INT64_MAX - window
+                         ? INT64_MAX
+                         : alarm->iteration + window;
+        reaches[n++] =
+            (struct reach){label->quant_type, label->rank, incident->from,
+                           alarm->last > to ? alarm->last : to};
+    }
+    if (n)
+        qsort(reaches, n, sizeof *reaches, compare_reach);
+    for (size_t i = 0; i < n; i++) {
+        struct reach *last = joined ? &reaches[joined - 1] : NULL;
+        if (last && !strcmp(last->quant_type, reaches[i].quant_type) &&
+            last->rank == reaches[i].rank && reaches[i].from <= last->to)
+            last->to = reaches[i].to > last->to ? reaches[i].to : last->to;
+        else
+            reaches[joined++] = reaches[i];
+    }
+    return joined;
+}
+
+/* Whether some reach holds this row: the last one that begins before it. */
+static bool is_reached(const struct reach *reaches, size_t count,
+                       const struct tp_label *label)
+{
+    const struct reach wanted = {label->quant_type, label->rank,
+                                 label->iteration, 0};
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_reach(&reaches[middle], &wanted) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return false;
+    const struct reach *last = &reaches[low - 1];
+    return last->rank == label->rank && label->iteration <= last->to &&
+           !strcmp(last->quant_type, label->quant_type);
+}
+
+enum tp_status tp_incidents_excuse(struct tp_run *run, struct tp_error *err)
+{
+    struct tp_monitor *monitor = &run->monitor;
+    struct reach *reaches = calloc(monitor->alarm_count + 1, sizeof *reaches);
+    monitor->excused = calloc(run->row_count + 1, 1);
+    if (!reaches || !monitor->excused) {
+        free(reaches);
+        return tp_fail_memory(err);
+    }
+    for (size_t i = 0; i < monitor->alarm_count; i++)
+        excuse_series(run, &monitor->alarms[i]);
+    size_t count = find_reaches(monitor, reaches);
+    for (size_t i = 0; i < run->row_count && count; i++)
+        monitor->excused[i] |= is_reached(reaches, count, &run->rows[i].label);
+    free(reaches);
+    return TP_OK;
+}
+
+bool tp_row_excused(const struct tp_run *run, const struct tp_row *row)
+{
+    return run->monitor.excused && run->monitor.excused[row - run->rows];
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "quant/quant_sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/reader.h"
+#include "scan/scan.h"
+
+const char *const tp_quant_sweep_formats[3] = {"hif8", "e4m3", "e5m2"};
+
+enum {
+    /* From amax at 2^-22, where nothing of HiF8 is left, to 2^17, where
+     * everything overflows. */
+    LOWEST = -22,
+    EXPONENTS = 40,
+    /* Wider values are cast one by one, 120 times. */
+    VALUES_MAX = 1 << 22
+};
+
+/* A row, and how bad its own format is for it. */
+struct candidate {
+    size_t row;
+    int order; /* of the format: the tensor's own comes first */
+    double sqnr;
+};
+
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->order != b->order)
+        return a->order - b->order;
+    if (a->sqnr != b->sqnr)
+        return a->sqnr < b->sqnr ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* SQNR in the format that the file names or, if that is exact, in HiF8 or
+ * E4M3. False when all are. */
+static bool rate(const struct tp_run *run, struct candidate *candidate)
+{
+    const struct tp_row *row = &run->rows[candidate->row];
+    const struct tp_quant_plan *plan = &run->quant.plan;
+    const char *const formats[] = {row->target_format, "hif8", "e4m3"};
+    struct tp_quant_metrics metrics;
+    for (int i = 0; i < 3; i++) {
+        size_t cast = tp_quant_plan_find(plan, formats[i]);
+        if (cast == plan->count ||
+            !tp_quant_metrics_of_row(row, cast, &metrics) ||
+            !isfinite(metrics.sqnr_db))
+            continue;
+        candidate->order = i;
+        candidate->sqnr = metrics.sqnr_db;
+        return true;
+    }
+    return false;
+}
+
+static bool fits(const struct tp_row *row)
+{
+    return row->quant && row->counts.numel <= VALUES_MAX &&
+           isfinite(row->numbers.abs_max) && row->numbers.abs_max > 0;
+}
+
+/* Another tensor of a place, or the same under another quant type, says
+ * little new. */
+static bool is_new_place(const struct tp_run *run, size_t row)
+{
+    struct tp_quant_place place =
+        tp_quant_place_of(&run->rows[row], TP_QUANT_BY_PLACE);
+    for (size_t i = 0; i < run->quant.sweep_count; i++) {
+        place.quant_type = run->quant.sweeps[i].place.quant_type;
+        if (tp_quant_same_place(&run->quant.sweeps[i].place, &place))
+            return false;
+    }
+    return true;
+}
+
+/* Casts an open tensor with every scale. */
+static bool sweep_tensor(struct tp_scanner *scanner, struct tp_tensor *tensor,
+                         struct tp_scan_result *result,
+                         struct tp_quant_sweep *sweep)
+{
+    struct tp_quant_spec specs[EXPONENTS];
+    struct tp_quant_error errors[EXPONENTS];
+    const struct tp_scan_request request = {
+        .specs = specs, .spec_count = EXPONENTS, .errors = errors};
+    for (int f = 0; f < 3; f++) {
+        for (int i = 0; i < EXPONENTS; i++)
+            specs[i] = (struct tp_quant_spec){
+                .number = tp_number_by_id(tp_quant_sweep_formats[f]),
+                .scaled = TP_SCALED_FIXED,
+                .exponent = sweep->first + i};
+        memset(errors, 0, sizeof errors);
+        if (tp_scan(scanner, tensor, &request, result, NULL) != TP_OK)
+            return false;
+        for (int i = 0; i < EXPONENTS; i++) {
+            struct tp_quant_metrics metrics;
+            tp_quant_metrics_of(&errors[i], &metrics);
+            sweep->sqnr[f][i] =
+                errors[i].nonfinite_out ? NAN : metrics.sqnr_db;
+        }
+    }
+    return true;
+}
+
+static bool sweep_row(struct tp_run *run, struct tp_scanner *scanner,
+                      struct tp_scan_result *result,
+                      struct tp_quant_sweep *sweep)
+{
+    const struct tp_row *row = &run->rows[sweep->row];
+    struct tp_tensor_file file = {.tensors = NULL};
+    bool done = false;
+    if (tp_tensor_file_open(row->file, &file, NULL) != TP_OK)
+        return false;
+    for (size_t i = 0; i < file.tensor_count && !done; i++) {
+        if (!strcmp(file.tensors[i].path, row->path))
+            done = sweep_tensor(scanner, &file.tensors[i], result, sweep);
+    }
+    tp_tensor_file_close(&file);
+    tp_arena_clear(&file.arena);
+    return done;
+}
+
+/* Adds a sweep of a row; false when out of memory. */
+static bool add_sweep(struct tp_run *run, struct tp_scanner *scanner,
+                      struct tp_scan_result *result, size_t row)
+{
+    struct tp_quant_sweep *sweep = &run->quant.sweeps[run->quant.sweep_count];
+    *sweep = (struct tp_quant_sweep){
+        .row = row,
+        .place = tp_quant_place_of(&run->rows[row], TP_QUANT_BY_PLACE),
+        .count = EXPONENTS,
+        .first = LOWEST - ilogb(run->rows[row].numbers.abs_max),
+    };
+    double *numbers = malloc(3 * EXPONENTS * sizeof *numbers);
+    if (!numbers)
+        return false;
+    for (int f = 0; f < 3; f++)
+        sweep->sqnr[f] = numbers + f * EXPONENTS;
+    if (sweep_row(run, scanner, result, sweep))
+        run->quant.sweep_count++;
+    else
+        free(numbers);
+    return true;
+}
+
+enum tp_status tp_quant_sweep(struct tp_run *run, struct tp_pool *pool,
+                              struct tp_error *err)
+{
+    struct candidate *worst = calloc(run->row_count + 1, sizeof *worst);
+    struct tp_scan_result *result = malloc(sizeof *result);
+    struct tp_scanner *scanner = NULL;
+    size_t count = 0, tries = 0;
+    run->quant.sweeps = calloc(TP_QUANT_SWEEPS, sizeof *run->quant.sweeps);
+    enum tp_status status = TP_OK;
+    if (!worst || !result || !run->quant.sweeps)
+        status = tp_fail_memory(err);
+    if (status == TP_OK)
+        status = tp_scanner_new(pool, &scanner, err);
+    for (size_t i = 0; i < run->row_count && status == TP_OK; i++) {
+        worst[count].row = i;
+        count += fits(&run->rows[i]) && rate(run, &worst[count]);
+    }
+    if (count)
+        qsort(worst, count, sizeof *worst, compare_candidates);
+    for (size_t i = 0; i < count && status == TP_OK &&
+                       run->quant.sweep_count < TP_QUANT_SWEEPS &&
+                       tries < 4 * TP_QUANT_SWEEPS;
+         i++) {
+        if (!is_new_place(run, worst[i].row))
+            continue;
+        tries++;
+        if (!add_sweep(run, scanner, result, worst[i].row))
+            status = tp_fail_memory(err);
+    }
+    tp_scanner_free(scanner);
+    free(worst);
+    free(result);
+    return status;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_QUANT_QUANT_TABLES_H
+#define TP_QUANT_QUANT_TABLES_H
+
+#include "data/table.h"
+#include "tensors/run.h"
+
+/*
+ * Sets up /quantization (one row per tensor and plain cast, made on demand),
+ * /quantization_groups and /recommendations. They borrow the run; without
+ * casts they have no rows.
+ */
+void tp_quant_tables_make(const struct tp_run *run,
+                          struct tp_table *quantization,
+                          struct tp_table *groups,
+                          struct tp_table *recommendations);
+
+#endif

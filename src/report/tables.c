@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/tables.h"
+
+#include <assert.h>
+
+#include "quant/quant_tables.h"
+#include "series/series_tables.h"
+#include "stats/stats.h"
+#include "tensors/dims_table.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+#define ROW(name, unit, type, member)                                 \
+    {                                                                 \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_row, member) \
+    }
+
+static const struct tp_column tensor_labels[] = {
+    ROW("file", "", TEXT, file),
+    ROW("path", "", TEXT, path),
+    ROW("layer_type", "", TEXT, label.layer_type),
+    ROW("layer_idx", "1", INTEGER, label.layer_idx),
+    ROW("operation", "", TEXT, label.operation),
+    ROW("phase", "", TEXT, label.phase),
+    ROW("component", "", TEXT, label.component),
+    ROW("quant_type", "", TEXT, label.quant_type),
+    ROW("tensor_name", "", TEXT, label.tensor_name),
+    ROW("ordinal", "1", INTEGER, ordinal),
+    ROW("rank", "1", INTEGER, label.rank),
+    ROW("sample_idx", "1", INTEGER, label.sample_idx),
+    ROW("group_idx", "1", INTEGER, label.group_idx),
+    ROW("iteration", "1", INTEGER, label.iteration),
+    ROW("dtype", "", TEXT, dtype),
+    ROW("target_format", "", TEXT, target_format),
+    ROW("scale_rule", "", TEXT, scale_rule),
+    ROW("shape", "", TEXT, shape),
+};
+
+#define GROUP(name, unit, type, member)                                 \
+    {                                                                   \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_group, member) \
+    }
+
+static const struct tp_column group_labels[] = {
+    GROUP("group_by", "", TEXT, group_by),
+    GROUP("key", "", TEXT, key),
+    GROUP("tensors", "1", COUNT, tensors),
+};
+
+#define BIN(name, unit, type, member)                                       \
+    {                                                                       \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_group_bin, member) \
+    }
+
+static const struct tp_column bin_columns[] = {
+    BIN("group", "1", COUNT, group),
+    BIN("lower", "value", REAL, lower),
+    BIN("upper", "value", REAL, upper),
+    BIN("count", "1", COUNT, count),
+};
+
+#define SKIPPED(name, unit, type, member)                                 \
+    {                                                                     \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_skipped, member) \
+    }
+
+static const struct tp_column skipped_columns[] = {
+    SKIPPED("file", "", TEXT, file),
+    SKIPPED("path", "", TEXT, path),
+    SKIPPED("reason", "", TEXT, reason),
+    SKIPPED("offset", "byte", INTEGER, offset),
+};
+
+#define FINDING(name, unit, type, member)                                 \
+    {                                                                     \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_finding, member) \
+    }
+
+static const struct tp_column finding_columns[] = {
+    FINDING("severity", "", TEXT, severity),
+    FINDING("rule", "", TEXT, rule),
+    FINDING("rank", "1", INTEGER, rank),
+    FINDING("iteration", "1", INTEGER, iteration),
+    FINDING("layer_idx", "1", INTEGER, layer_idx),
+    FINDING("layer_type", "", TEXT, layer_type),
+    FINDING("operation", "", TEXT, operation),
+    FINDING("phase", "", TEXT, phase),
+    FINDING("component", "", TEXT, component),
+    FINDING("quant_type", "", TEXT, quant_type),
+    FINDING("tensor_name", "", TEXT, tensor_name),
+    FINDING("ordinal", "1", INTEGER, ordinal),
+    FINDING("metric", "", TEXT, metric),
+    FINDING("value", "metric", REAL, value),
+    FINDING("baseline", "metric", REAL, baseline),
+    FINDING("spread", "metric", REAL, spread),
+    FINDING("deviation", "spread", REAL, deviation),
+    FINDING("evidence", "", TEXT, evidence),
+    FINDING("suggestion", "", TEXT, suggestion),
+    FINDING("consequences", "1", INTEGER, consequences),
+    FINDING("file", "", TEXT, file),
+    FINDING("path", "", TEXT, path),
+};
+
+/* Labels first, then every row of the statistics table. */
+static size_t join_columns(const struct tp_column *labels, size_t count,
+                           size_t counts_offset, size_t numbers_offset,
+                           struct tp_column *columns)
+{
+    for (size_t i = 0; i < count; i++)
+        columns[i] = labels[i];
+    for (const struct tp_stat *stat = tp_stats; stat->name; stat++) {
+        bool is_count = stat->type == TP_STAT_INTEGER;
+        assert(count < TP_TABLE_COLUMNS_MAX);
+        columns[count++] = (struct tp_column){
+            stat->name, stat->unit, is_count ? TP_COLUMN_COUNT : TP_COLUMN_REAL,
+            stat->offset + (is_count ? counts_offset : numbers_offset)};
+    }
+    return count;
+}
+
+/* The rows of a table that are there: an array. */
+#define ROWS(array, count) array, count, sizeof *(array), NULL
+
+void tp_run_tables_make(const struct tp_run *run,
+                        const struct tp_groups *groups,
+                        const struct tp_findings *findings,
+                        struct tp_run_tables *tables)
+{
+    size_t tensor_columns = join_columns(
+        tensor_labels, COUNT_OF(tensor_labels), offsetof(struct tp_row, counts),
+        offsetof(struct tp_row, numbers), tables->tensors);
+    size_t group_columns = join_columns(
+        group_labels, COUNT_OF(group_labels), offsetof(struct tp_group, counts),
+        offsetof(struct tp_group, numbers), tables->groups);
+    const struct tp_table made[TP_RUN_TABLES] = {
+        [TP_TABLE_TENSORS] = {"tensors", tables->tensors, tensor_columns,
+                              ROWS(run->rows, run->row_count)},
+        [TP_TABLE_GROUPS] = {"groups", tables->groups, group_columns,
+                             ROWS(groups->rows, groups->count)},
+        [TP_TABLE_HISTOGRAMS] = {"histograms/groups", bin_columns,
+                                 COUNT_OF(bin_columns),
+                                 ROWS(groups->bins, groups->bin_count)},
+        [TP_TABLE_SKIPPED] = {"skipped", skipped_columns,
+                              COUNT_OF(skipped_columns),
+                              ROWS(run->skipped, run->skipped_count)},
+        [TP_TABLE_FINDINGS] = {"findings", finding_columns,
+                               COUNT_OF(finding_columns),
+                               ROWS(findings->rows, findings->count)},
+    };
+    for (size_t i = 0; i < TP_RUN_TABLES; i++)
+        tables->tables[i] = made[i];
+    tp_quant_tables_make(run, &tables->tables[TP_TABLE_QUANTIZATION],
+                         &tables->tables[TP_TABLE_QUANT_GROUPS],
+                         &tables->tables[TP_TABLE_RECOMMENDATIONS]);
+    tp_dims_table_make(run, &tables->tables[TP_TABLE_DIMS]);
+    tp_series_tables_make(&run->monitor, &tables->tables[TP_TABLE_SERIES],
+                          &tables->tables[TP_TABLE_BASELINES]);
+}

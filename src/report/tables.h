@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_TABLES_H
+#define TP_REPORT_TABLES_H
+
+#include "data/table.h"
+#include "rules/findings.h"
+#include "tensors/group.h"
+#include "tensors/run.h"
+
+/*
+ * The tables of a run as writers see them: which columns there are, in which
+ * order and with which unit.
+ */
+
+enum { TP_TABLE_COLUMNS_MAX = 80 };
+
+enum tp_run_table {
+    TP_TABLE_TENSORS,
+    TP_TABLE_GROUPS,
+    TP_TABLE_HISTOGRAMS,
+    TP_TABLE_SKIPPED,
+    TP_TABLE_FINDINGS,
+    TP_TABLE_QUANTIZATION,
+    TP_TABLE_QUANT_GROUPS,
+    TP_TABLE_RECOMMENDATIONS,
+    TP_TABLE_DIMS,
+    TP_TABLE_SERIES,
+    TP_TABLE_BASELINES,
+    TP_RUN_TABLES
+};
+
+/* The tables, and the columns they point to. Borrows run, groups, findings. */
+struct tp_run_tables {
+    struct tp_table tables[TP_RUN_TABLES]; /* [enum tp_run_table] */
+    struct tp_column tensors[TP_TABLE_COLUMNS_MAX];
+    struct tp_column groups[TP_TABLE_COLUMNS_MAX];
+};
+
+/* Sets up the tables; `tables` must stay where it is while they are used. */
+void tp_run_tables_make(const struct tp_run *run,
+                        const struct tp_groups *groups,
+                        const struct tp_findings *findings,
+                        struct tp_run_tables *tables);
+
+#endif

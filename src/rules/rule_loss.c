@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a target format loses at its two ends: overflow and underflow. One
+ * finding for each place in the model, over all its ranks, iterations and
+ * samples, with the worst tensor named.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "data/number.h"
+#include "incidents/incident.h"
+#include "rules/findings.h"
+
+/* One kind of loss. */
+struct loss {
+    const char *metric;
+    double (*ratio)(const struct tp_row *row);
+    double medium, low; /* limits on the ratio (findings.h) */
+    const char *(*suggest)(const struct tp_rule_input *input,
+                           const struct tp_row *worst);
+};
+
+static double overflow_ratio(const struct tp_row *row)
+{
+    return row->numbers.total_overflow_ratio;
+}
+
+static double underflow_ratio(const struct tp_row *row)
+{
+    return row->numbers.underflow_ratio;
+}
+
+/* The magnitude below which the format has its full precision: its largest
+ * value, but 16 in HiF8, whose significand narrows towards both ends. */
+static double precise_up_to(const struct tp_number *format)
+{
+    int top = ilogb(format->max), e = top;
+    while (tp_number_precision(format, e) < format->precision)
+        e--;
+    return e == top ? format->max : ldexp(1, e + 1);
+}
+
+/* The exponent of the power-of-two scale that puts amax just below that. */
+static int scale_exponent(const struct tp_row *row,
+                          const struct tp_number *format)
+{
+    return (int)floor(log2(precise_up_to(format) / row->numbers.abs_max));
+}
+
+static const char *suggest_scale(const struct tp_rule_input *input,
+                                 const struct tp_row *worst)
+{
+    const struct tp_number *format = tp_number_by_id(worst->target_format);
+    if (!format || !(worst->numbers.abs_max > 0))
+        return "keep this tensor in its stored dtype";
+    return tp_finding_text(
+        input,
+        "multiply by 2^%d before the cast: amax is %.4g, %s is most precise "
+        "up to %.6g and ends at %.6g",
+        scale_exponent(worst, format), worst->numbers.abs_max, format->id,
+        precise_up_to(format), format->max);
+}
+
+/* Of the rules of MX scales only floor and even may round amax down. */
+static const char *suggest_block_scale(const struct tp_rule_input *input,
+                                       const struct tp_row *worst)
+{
+    const char *rule = *worst->scale_rule ? worst->scale_rule : "floor";
+    if (strcmp(rule, "floor") != 0 && strcmp(rule, "even") != 0)
+        return tp_finding_text(
+            input,
+            "multiply by a smaller number before the cast: the %s rule rounds "
+            "scales up already, and the largest is %g",
+            rule, tp_number_e8m0.max);
+    return tp_finding_text(
+        input,
+        "use a scale rule that rounds up (--mx_scale rceil): the %s rule lets "
+        "the block's own amax saturate",
+        rule);
+}
+
+static const char *suggest_overflow(const struct tp_rule_input *input,
+                                    const struct tp_row *worst)
+{
+    if (worst->counts.pos_inf + worst->counts.neg_inf > 0)
+        return "the stored values are infinite already, so no scale helps: "
+               "look for the operation that made them";
+    const struct tp_number *format = tp_number_by_id(worst->target_format);
+    if (format && format->kind == TP_NUMBER_MX)
+        return suggest_block_scale(input, worst);
+    return suggest_scale(input, worst);
+}
+
+static const char *suggest_underflow(const struct tp_rule_input *input,
+                                     const struct tp_row *worst)
+{
+    const struct tp_number *format = tp_number_by_id(worst->target_format);
+    if (format && format->kind != TP_NUMBER_ELEMENT)
+        return "the block's largest value hides its small ones: use a wider "
+               "element format, or keep this tensor in bf16";
+    if (format && scale_exponent(worst, format) <= 0)
+        return "the tensor spans more binades than the format has: keep it "
+               "in bf16, or scale in blocks";
+    return suggest_scale(input, worst);
+}
+
+static const struct loss overflow = {"total_overflow_ratio", overflow_ratio,
+                                     0.01, 0.001, suggest_overflow};
+static const struct loss underflow = {"underflow_ratio", underflow_ratio, 0.10,
+                                      0.01, suggest_underflow};
+
+/* A block's own scale keeps what saturates within an eighth of its value
+ * (448 of less than 512 in E4M3), so it never counts as lost. */
+static bool is_bounded(const struct loss *loss, const struct tp_row *row)
+{
+    const struct tp_number *format = tp_number_by_id(row->target_format);
+    return loss == &overflow && format && format->kind != TP_NUMBER_ELEMENT &&
+           row->counts.pos_inf + row->counts.neg_inf == 0;
+}
+
+/* The rows of one place that lose more than a limit. */
+struct losers {
+    const struct tp_row *worst, *earliest;
+    uint64_t count;
+};
+
+/* What is looked for among the rows of a place. */
+struct search {
+    const struct loss *loss;
+    bool bounded;
+    double limit;
+};
+
+static struct losers find_losers(const struct tp_rule_input *input,
+                                 const struct search *search,
+                                 const size_t span[2])
+{
+    const struct loss *loss = search->loss;
+    struct losers found = {NULL, NULL, 0};
+    for (size_t i = span[0]; i < span[1]; i++) {
+        const struct tp_row *row = input->rows[i];
+        double ratio = loss->ratio(row);
+        if (!(ratio > search->limit) ||
+            is_bounded(loss, row) != search->bounded ||
+            tp_row_excused(input->run, row))
+            continue;
+        found.count++;
+        if (!found.worst || ratio > loss->ratio(found.worst))
+            found.worst = row;
+        if (!found.earliest ||
+            row->label.iteration < found.earliest->label.iteration)
+            found.earliest = row;
+    }
+    return found;
+}
+
+static void describe(const struct tp_rule_input *input, const struct loss *loss,
+                     const struct losers *losers, size_t tensors,
+                     struct tp_finding *finding)
+{
+    const struct tp_row *worst = losers->worst;
+    double limit = finding->level == TP_SEVERITY_LOW ? loss->low : loss->medium;
+    struct tp_text where = {0};
+    if (worst->label.rank >= 0)
+        tp_text_add(&where, " in rank %" PRId64, worst->label.rank);
+    if (worst->label.iteration >= 0)
+        tp_text_add(&where, "%s iteration %" PRId64, where.length ? "," : " in",
+                    worst->label.iteration);
+    finding->value = loss->ratio(worst);
+    finding->excess = finding->value / limit;
+    finding->metric = loss->metric;
+    finding->iteration = losers->earliest->label.iteration;
+    finding->suggestion = loss->suggest(input, worst);
+    finding->evidence = tp_finding_text(
+        input, "%" PRIu64 " of %zu tensors above %g %% in %s; worst %.3g %%%s",
+        losers->count, tensors, limit * 100, worst->target_format,
+        finding->value * 100, tp_text_get(&where));
+    tp_text_clear(&where);
+}
+
+/* What is said of rows [span[0], span[1]) of one place, of those whose loss is
+ * bounded or of the others: they have different causes. */
+static enum tp_status judge(const struct tp_rule_input *input,
+                            const struct tp_rule *rule,
+                            const struct search *which, const size_t span[2],
+                            struct tp_error *err)
+{
+    struct search search = *which;
+    enum tp_severity level =
+        which->bounded ? TP_SEVERITY_LOW : TP_SEVERITY_MEDIUM;
+    search.limit = which->bounded ? which->loss->low : which->loss->medium;
+    struct losers losers = find_losers(input, &search, span);
+    if (!losers.worst && !which->bounded) {
+        level = TP_SEVERITY_LOW;
+        search.limit = which->loss->low;
+        losers = find_losers(input, &search, span);
+    }
+    if (!losers.worst)
+        return TP_OK;
+    struct tp_finding *finding;
+    enum tp_status status =
+        tp_finding_add(input, rule, losers.worst, &finding, err);
+    if (status == TP_OK) {
+        finding->level = level;
+        describe(input, which->loss, &losers, span[1] - span[0], finding);
+    }
+    return status;
+}
+
+static enum tp_status apply(const struct tp_rule_input *input,
+                            const struct tp_rule *rule, const struct loss *loss,
+                            struct tp_error *err)
+{
+    size_t count = input->run->row_count;
+    enum tp_status status = TP_OK;
+    for (size_t i = 0, end; i < count && status == TP_OK; i = end) {
+        for (end = i + 1;
+             end < count && tp_same_place(input->rows[i], input->rows[end]);)
+            end++;
+        const size_t span[2] = {i, end};
+        for (int bounded = 0; bounded < 2 && status == TP_OK; bounded++) {
+            const struct search search = {.loss = loss, .bounded = bounded};
+            status = judge(input, rule, &search, span, err);
+        }
+    }
+    return status;
+}
+
+enum tp_status tp_rule_overflow(const struct tp_rule_input *input,
+                                const struct tp_rule *rule,
+                                struct tp_error *err)
+{
+    return apply(input, rule, &overflow, err);
+}
+
+enum tp_status tp_rule_underflow(const struct tp_rule_input *input,
+                                 const struct tp_rule *rule,
+                                 struct tp_error *err)
+{
+    return apply(input, rule, &underflow, err);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_SERIES_BASELINE_CHANCE_H
+#define TP_SERIES_BASELINE_CHANCE_H
+
+#include <stddef.h>
+
+/* How likely deviations are, for baselines of a whole run. */
+
+/* Degrees of freedom of noise of which nothing better is known. */
+enum { TP_TAILS_HEAVY = 5 };
+
+/* Natural logarithm of P(|T| > z), z >= 0, of Student's t; relative error of
+ * the probability below 1e-6, and far out (P < 1e-9) below 31 / z^2. */
+double tp_chance_log(int freedom, double z);
+
+/* The z whose tp_chance_log is `limit` < 0. */
+double tp_chance_limit(int freedom, double limit);
+
+/* Logarithm of the probability that the product of m numbers, even on (0, 1),
+ * is below exp(sum): Fisher's combination of m independent tests. */
+double tp_chance_combined(double sum, size_t m);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "series/monitor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "incidents/incident.h"
+#include "stats/summary.h"
+#include "tensors/coverage.h"
+#include "tensors/run.h"
+
+/* --- drift ----------------------------------------------- */
+
+/* Shares by sign and binade, and of zeros: 8 bins of a summary in one. */
+enum { BINADES = TP_SUMMARY_BINS / 8, SHARES = BINADES + 1 };
+
+/* Scratch of one worker; arrays by the longest series. */
+struct scratch {
+    double *fit, *floor;
+    uint8_t *alarm;
+    struct tp_summary summary;
+    double mean[SHARES], shares[SHARES];
+};
+
+/* The finite values of a point as shares; false when there are none. */
+static bool shares_of(const struct tp_series_set *set,
+                      const struct tp_run_series *series, size_t point,
+                      struct scratch *scratch)
+{
+    size_t count;
+    const struct tp_row *const *rows =
+        tp_series_rows(set, series, point, &count);
+    struct tp_summary *sum = &scratch->summary;
+    memset(sum, 0, sizeof *sum);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i]->packed)
+            tp_summary_merge_packed(sum, rows[i]->packed);
+    }
+    double n = (double)sum->moments.n;
+    if (n == 0)
+        return false;
+    for (size_t i = 0; i < BINADES; i++) {
+        uint64_t values = 0;
+        for (size_t k = 0; k < 8; k++)
+            values += sum->bins[8 * i + k];
+        scratch->shares[i] = (double)values / n;
+    }
+    scratch->shares[BINADES] = (double)sum->counts.zero / n;
+    return true;
+}
+
+/* Jensen-Shannon divergence in bits: 0 to 1. */
+static double divergence(const double *p, const double *q)
+{
+    double sum = 0;
+    for (size_t i = 0; i < SHARES; i++) {
+        double middle = (p[i] + q[i]) / 2;
+        if (p[i] > 0)
+            sum += p[i] * log2(p[i] / middle);
+        if (q[i] > 0)
+            sum += q[i] * log2(q[i] / middle);
+    }
+    return fmin(fmax(sum / 2, 0), 1);
+}
+
+/* --- fitting ----------------------------------------------- */
+
+/* A loop over the series. */
+struct fitter {
+    struct tp_monitor *monitor;
+    struct scratch *scratch; /* [workers] */
+};
+
+static struct tp_baseline *baseline_of(const struct tp_monitor *monitor,
+                                       const struct tp_run_series *series,
+                                       size_t metric)
+{
+    size_t at = monitor->first[series - monitor->series.series];
+    return &monitor->baselines[at + metric - series->metric];
+}
+
+static struct tp_baseline fit(const struct tp_monitor *monitor,
+                              const struct tp_run_series *series, size_t metric,
+                              struct scratch *scratch,
+                              const struct tp_baseline_trace *trace)
+{
+    struct tp_baseline baseline;
+    struct tp_baseline_series values = tp_series_of_metric(
+        &monitor->series, series, metric, scratch->floor);
+    size_t number = (size_t)(series - monitor->series.series);
+    values.freedom = tp_kinds_freedom(&monitor->kinds, number, metric);
+    tp_baseline_fit(&values, &monitor->options, scratch->fit, &baseline, trace);
+    return baseline;
+}
+
+/* Which points a tensor's baseline is made from: online those of the
+ * warm-up, else those that its norm and its largest magnitude do not alarm. */
+static void find_healthy(const struct tp_monitor *monitor,
+                         const struct tp_run_series *series,
+                         struct scratch *scratch, uint8_t *bad)
+{
+    static const char *const names[] = {"l2_norm", "abs_max"};
+    const struct tp_baseline_trace trace = {.alarm = scratch->alarm};
+    memset(bad, 0, series->count);
+    for (size_t k = 0; k < 2; k++) {
+        size_t metric = tp_series_metric_by_name(names[k]);
+        struct tp_baseline known = *baseline_of(monitor, series, metric);
+        if (monitor->options.online) {
+            for (size_t i = known.warmup; i < series->count; i++)
+                bad[i] = 1;
+        } else if (known.kind != TP_CHANGE_NONE) {
+            fit(monitor, series, metric, scratch, &trace);
+            for (size_t i = 0; i < series->count; i++)
+                bad[i] |= scratch->alarm[i];
+        }
+    }
+}
+
+/* The divergence of each point from the mean of the healthy ones. */
+static void measure_drift(const struct tp_monitor *monitor,
+                          const struct tp_run_series *series, size_t metric,
+                          struct scratch *scratch)
+{
+    const struct tp_series_set *set = &monitor->series;
+    double *values = tp_series_values(set, series, metric);
+    uint8_t *bad = scratch->alarm + series->count;
+    size_t healthy = 0;
+    find_healthy(monitor, series, scratch, bad);
+    memset(scratch->mean, 0, sizeof scratch->mean);
+    for (size_t i = 0; i < series->count; i++) {
+        if (bad[i] || !shares_of(set, series, i, scratch))
+            continue;
+        healthy++;
+        for (size_t k = 0; k < SHARES; k++)
+            scratch->mean[k] +=
+                (scratch->shares[k] - scratch->mean[k]) / (double)healthy;
+    }
+    for (size_t i = 0; i < series->count; i++)
+        values[i] = healthy && shares_of(set, series, i, scratch)
+                        ? divergence(scratch->shares, scratch->mean)
+                        : NAN;
+}
+
+static void fit_one(void *context, size_t index, unsigned worker)
+{
+    struct fitter *f = context;
+    const struct tp_monitor *monitor = f->monitor;
+    const struct tp_run_series *series = &monitor->series.series[index];
+    struct scratch *scratch = &f->scratch[worker];
+    size_t drift = tp_series_metric_by_name("drift");
+    for (size_t k = 0; k < series->metric_count; k++) {
+        size_t metric = series->metric + k;
+        if (metric == drift && series->row)
+            measure_drift(monitor, series, metric, scratch);
+        *baseline_of(monitor, series, metric) =
+            fit(monitor, series, metric, scratch, NULL);
+    }
+}
+
+static bool has_value(const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!isnan(values[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Series times metrics that there are: what the rate of false alarms is
+ * controlled over. Drift is not there yet, but will be. */
+static double count_tests(const struct tp_series_set *set)
+{
+    size_t tests = 0, drift = tp_series_metric_by_name("drift");
+    for (size_t i = 0; i < set->count; i++) {
+        const struct tp_run_series *series = &set->series[i];
+        for (size_t k = 0; k < series->metric_count; k++) {
+            size_t metric = series->metric + k;
+            tests +=
+                metric == drift ||
+                has_value(tp_series_values(set, series, metric), series->count);
+        }
+    }
+    return tests ? (double)tests : 1;
+}
+
+/* Lists the baselines that stand for anything. */
+static enum tp_status list_values(struct tp_monitor *monitor,
+                                  struct tp_error *err)
+{
+    const struct tp_series_set *set = &monitor->series;
+    size_t count = monitor->baseline_count, at = 0, values = 0;
+    monitor->with_values = calloc(count + 1, sizeof *monitor->with_values);
+    monitor->value_row = calloc(count + 1, sizeof *monitor->value_row);
+    if (!monitor->with_values || !monitor->value_row)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < set->count; i++) {
+        const struct tp_run_series *series = &set->series[i];
+        for (size_t k = 0; k < series->metric_count; k++, at++) {
+            monitor->value_row[at] = values;
+            if (!has_value(tp_series_values(set, series, series->metric + k),
+                           series->count))
+                continue;
+            values += series->count;
+            monitor->with_values[monitor->with_value_count++] = at;
+        }
+    }
+    monitor->value_row[count] = values;
+    return TP_OK;
+}
+
+static void scratch_clear(struct scratch *scratch, size_t count)
+{
+    for (size_t i = 0; scratch && i < count; i++) {
+        free(scratch[i].fit);
+        free(scratch[i].floor);
+        free(scratch[i].alarm);
+    }
+    free(scratch);
+}
+
+/* Scratch for `count` workers and the longest series; NULL without memory. */
+static struct scratch *scratch_new(const struct tp_series_set *set,
+                                   size_t count)
+{
+    size_t most = tp_series_longest(set);
+    struct scratch *scratch = calloc(count, sizeof *scratch);
+    for (size_t i = 0; scratch && i < count; i++) {
+        scratch[i].fit = calloc(tp_baseline_scratch(most) + 1, sizeof(double));
+        scratch[i].floor = calloc(most, sizeof(double));
+        scratch[i].alarm = calloc(most, 2);
+        if (scratch[i].fit && scratch[i].floor && scratch[i].alarm)
+            continue;
+        scratch_clear(scratch, count);
+        scratch = NULL;
+    }
+    return scratch;
+}
+
+enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
+                              struct tp_error *err)
+{
+    const struct tp_series_set *set = &monitor->series;
+    size_t workers = pool ? tp_pool_size(pool) : 1;
+    monitor->first = calloc(set->count + 1, sizeof *monitor->first);
+    if (!monitor->first)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < set->count; i++)
+        monitor->first[i + 1] = monitor->first[i] + set->series[i].metric_count;
+    monitor->baseline_count = monitor->first[set->count];
+    monitor->baselines =
+        calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
+    monitor->options.tests = count_tests(set);
+    enum tp_status status = tp_kinds_make(set, pool, &monitor->kinds, err);
+    if (status != TP_OK)
+        return status;
+    struct fitter f = {monitor, scratch_new(set, workers)};
+    if (!monitor->baselines || !f.scratch) {
+        scratch_clear(f.scratch, workers);
+        return tp_fail_memory(err);
+    }
+    if (pool)
+        tp_pool_for(pool, set->count, fit_one, &f);
+    for (size_t i = 0; !pool && i < set->count; i++)
+        fit_one(&f, i, 0);
+    scratch_clear(f.scratch, workers);
+    return list_values(monitor, err);
+}
+
+const struct tp_baseline *tp_monitor_baseline(const struct tp_monitor *monitor,
+                                              size_t series, size_t metric)
+{
+    const struct tp_run_series *its = &monitor->series.series[series];
+    if (metric < its->metric || metric - its->metric >= its->metric_count)
+        return NULL;
+    return baseline_of(monitor, its, metric);
+}
+
+enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
+                                size_t metric,
+                                const struct tp_baseline_trace *trace,
+                                struct tp_error *err)
+{
+    struct scratch *scratch = scratch_new(&monitor->series, 1);
+    if (!scratch)
+        return tp_fail_memory(err);
+    fit(monitor, &monitor->series.series[series], metric, scratch, trace);
+    scratch_clear(scratch, 1);
+    return TP_OK;
+}
+
+enum tp_status tp_monitor_make(struct tp_run *run,
+                               const struct tp_baseline_options *options,
+                               struct tp_pool *pool, struct tp_error *err)
+{
+    struct tp_monitor *monitor = &run->monitor;
+    monitor->options = *options;
+    enum tp_status status = tp_coverage_note(run, err);
+    if (status == TP_OK)
+        status = tp_series_make(run, &monitor->series, err);
+    if (status == TP_OK)
+        status = tp_monitor_fit(monitor, pool, err);
+    return status == TP_OK ? tp_incidents_make(run, err) : status;
+}
+
+void tp_monitor_clear(struct tp_monitor *monitor)
+{
+    tp_series_clear(&monitor->series);
+    tp_kinds_clear(&monitor->kinds);
+    free(monitor->baselines);
+    free(monitor->first);
+    free(monitor->with_values);
+    free(monitor->value_row);
+    free(monitor->alarms);
+    free(monitor->alarm_of);
+    free(monitor->incidents);
+    free(monitor->excused);
+    memset(monitor, 0, sizeof *monitor);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include "tensors/cast_plan.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "stats/tally.h"
+#include "tensors/run.h"
+
+/* --- the plan ---------------------------------------------------------- */
+
+static enum tp_status fail_unknown(const char *name, size_t length,
+                                   struct tp_error *err)
+{
+    struct tp_text known = {0};
+    for (const struct tp_number *n = tp_numbers; n->id; n++)
+        tp_text_add(&known, " %s", n->id);
+    enum tp_status status =
+        tp_fail(err, TP_E_USAGE, -1,
+                "--formats does not know \"%.*s\"; it knows none named%s",
+                (int)length, name, tp_text_get(&known));
+    tp_text_clear(&known);
+    return status;
+}
+
+static const struct tp_number *number_of(const char *id, size_t length)
+{
+    for (const struct tp_number *n = tp_numbers; n->id; n++) {
+        if (strlen(n->id) == length && !memcmp(n->id, id, length))
+            return n;
+    }
+    return NULL;
+}
+
+/*
+ * The binade to which a tensor's largest magnitude is scaled: the highest
+ * one that lies below the largest value with full precision, so that nothing
+ * overflows and as little as possible is small.
+ */
+static int full_binade(const struct tp_number *number)
+{
+    int e = ilogb(number->max);
+    while (tp_number_precision(number, e) < number->precision)
+        e--;
+    return e == ilogb(number->max) ? e - 1 : e;
+}
+
+static void add_cast(struct tp_quant_plan *plan,
+                     const struct tp_quant_spec *spec, bool listed)
+{
+    const struct tp_number *number = spec->number;
+    bool mx = number->kind == TP_NUMBER_MX;
+    assert(plan->count < TP_QUANT_CASTS_MAX);
+    plan->casts[plan->count++] = (struct tp_quant_cast){
+        .spec = *spec,
+        .format = number->id,
+        .rule = mx ? tp_scale_rule_name(spec->rule) : "",
+        .rounding = tp_rounding_name(number, spec->rounding),
+        .listed = listed,
+    };
+}
+
+/* A word of the list that is not a format. */
+static enum tp_status fail_word(const char *list, const char *word,
+                                size_t length, struct tp_error *err)
+{
+    if (length == 0)
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--formats has an empty name in \"%s\"", list);
+    if (length == 4 && !memcmp(word, "none", 4))
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "--formats takes \"none\" alone, not with others");
+    return fail_unknown(word, length, err);
+}
+
+/* The words of --formats; `named` is set when it is among them. */
+static enum tp_status add_listed(const char *list,
+                                 const struct tp_quant_spec *common,
+                                 struct tp_quant_plan *plan, bool *named,
+                                 struct tp_error *err)
+{
+    for (const char *word = list;; word++) {
+        size_t length = strcspn(word, ",");
+        const struct tp_number *number = number_of(word, length);
+        if (length == 5 && !memcmp(word, "named", 5)) {
+            *named = true;
+        } else if (!number) {
+            return fail_word(list, word, length, err);
+        } else if (tp_quant_plan_find(plan, number->id) == plan->count) {
+            struct tp_quant_spec spec = *common;
+            spec.number = number;
+            if (strcmp(number->id, "hif8"))
+                spec.rounding = TP_ROUND_DEFAULT;
+            add_cast(plan, &spec, true);
+        }
+        word += length;
+        if (!*word)
+            return TP_OK;
+    }
+}
+
+/* Formats that no tensor has unless its file names them. */
+static void add_named(const struct tp_quant_spec *common,
+                      struct tp_quant_plan *plan)
+{
+    for (const struct tp_number *n = tp_numbers; n->id; n++) {
+        struct tp_quant_spec spec = *common;
+        spec.number = n;
+        if (strcmp(n->id, "hif8"))
+            spec.rounding = TP_ROUND_DEFAULT;
+        if (tp_quant_plan_find(plan, n->id) == plan->count)
+            add_cast(plan, &spec, false);
+    }
+}
+
+/* bf16 has the range of what is stored: a power of two changes nothing. */
+static void add_scaled(struct tp_quant_plan *plan)
+{
+    plan->scaled = plan->count;
+    for (size_t i = 0; i < plan->scaled; i++) {
+        struct tp_quant_spec spec = plan->casts[i].spec;
+        if (!plan->casts[i].listed || spec.number->kind != TP_NUMBER_ELEMENT ||
+            !strcmp(spec.number->id, "bf16"))
+            continue;
+        spec.scaled = TP_SCALED_AMAX;
+        spec.exponent = full_binade(spec.number);
+        add_cast(plan, &spec, true);
+    }
+}
+
+static enum tp_status read_words(const struct tp_quant_options *options,
+                                 struct tp_quant_spec *common,
+                                 struct tp_error *err)
+{
+    const struct tp_number *hif8 = tp_number_by_id("hif8");
+    const char *rounding = options->rounding ? options->rounding : "";
+    common->rounding = tp_rounding_by_name(hif8, rounding);
+    common->rule = tp_scale_rule_by_name(options->mx_scale);
+    common->nonfinite = tp_nonfinite_by_name(options->nonfinite);
+    if (common->rounding == TP_ROUND_COUNT)
+        return tp_fail(err, TP_E_USAGE, -1, "no rounding of HiF8 is \"%s\"",
+                       rounding);
+    if (common->rule == TP_SCALE_COUNT)
+        return tp_fail(err, TP_E_USAGE, -1, "no MX scale rule is \"%s\"",
+                       options->mx_scale);
+    if (common->nonfinite == TP_NONFINITE_COUNT)
+        return tp_fail(err, TP_E_USAGE, -1, "no policy for NaN is \"%s\"",
+                       options->nonfinite);
+    return TP_OK;
+}
+
+enum tp_status tp_quant_plan_make(const struct tp_quant_options *options,
+                                  struct tp_quant_plan *plan,
+                                  struct tp_error *err)
+{
+    const char *list = options->formats ? options->formats : TP_QUANT_FORMATS;
+    struct tp_quant_spec common = {.number = NULL};
+    bool named = false;
+    *plan = (struct tp_quant_plan){.min_sqnr = options->min_sqnr,
+                                   .max_underflow = options->max_underflow};
+    enum tp_status status = read_words(options, &common, err);
+    if (status == TP_OK && strcmp(list, "none")) {
+        status = add_listed(list, &common, plan, &named, err);
+        if (status == TP_OK && named)
+            add_named(&common, plan);
+        add_scaled(plan);
+    }
+    return status;
+}
+
+size_t tp_quant_plan_find(const struct tp_quant_plan *plan,
+                          const char *format)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->casts[i].spec.scaled == TP_SCALED_NOT &&
+            !strcmp(plan->casts[i].format, format))
+            return i;
+    }
+    return plan->count;
+}
+
+size_t tp_quant_plan_tallies(const struct tp_quant_plan *plan)
+{
+    size_t listed = 0, named = 0; /* of these a tensor has one at most */
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct tp_quant_cast *cast = &plan->casts[i];
+        if (!tp_tally_applies(&cast->spec, TP_BFLOAT16))
+            continue;
+        listed += cast->listed;
+        named |= !cast->listed;
+    }
+    return listed + named;
+}
+
+void tp_quant_choose(const struct tp_quant_plan *plan, enum tp_dtype dtype,
+                     const struct tp_number *target,
+                     struct tp_quant_choice *choice)
+{
+    choice->count = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct tp_quant_cast *cast = &plan->casts[i];
+        if (!cast->listed && cast->spec.number != target)
+            continue;
+        if (!tp_quant_applies(&cast->spec, dtype))
+            continue;
+        choice->cast[choice->count] = (uint8_t)i;
+        choice->specs[choice->count++] = cast->spec;
+    }
+    memset(choice->errors, 0, choice->count * sizeof choice->errors[0]);
+}
+
+/* --- packing ----------------------------------------------------------- */
+
+/*
+ * A packed error: the cast, the length of the rest, the counts (and scales)
+ * as little-endian groups of 7 bits, the sums as they are. 255 ends a row.
+ */
+enum { END = 255, SUMS = 6, COUNTS = 13, PACKED_MAX = 2 + 16 * 10 + SUMS * 8 };
+
+#define COUNT_AT(member) offsetof(struct tp_quant_error, member)
+
+static const size_t count_offsets[COUNTS] = {
+    COUNT_AT(values),           COUNT_AT(nonfinite_in),
+    COUNT_AT(nonfinite_out),    COUNT_AT(upper_overflow),
+    COUNT_AT(lower_overflow),   COUNT_AT(underflow),
+    COUNT_AT(subnormal),        COUNT_AT(summed),
+    COUNT_AT(nonzero),          COUNT_AT(blocks),
+    COUNT_AT(saturated_blocks), COUNT_AT(nonfinite_blocks),
+    COUNT_AT(zero_blocks),
+};
+
+static const size_t sum_offsets[SUMS] = {
+    COUNT_AT(sum_xx), COUNT_AT(sum_dd),       COUNT_AT(sum_xq),
+    COUNT_AT(sum_qq), COUNT_AT(sum_relative), COUNT_AT(max_abs_error),
+};
+
+static uint8_t *put(uint8_t *to, uint64_t value)
+{
+    for (; value > 127; value >>= 7)
+        *to++ = (uint8_t)(value | 128);
+    *to++ = (uint8_t)value;
+    return to;
+}
+
+static uint64_t take(const uint8_t **from)
+{
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+        uint8_t byte = *(*from)++;
+        value |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128)
+            return value;
+    }
+}
+
+/* Small numbers of either sign become small ones without. */
+static uint64_t fold_sign(int32_t value)
+{
+    return value < 0 ? 2 * (uint64_t)(-(int64_t)value) - 1
+                     : 2 * (uint64_t)value;
+}
+
+static int32_t unfold_sign(uint64_t value)
+{
+    return value & 1 ? (int32_t)-(int64_t)((value + 1) / 2)
+                     : (int32_t)(value / 2);
+}
+
+static uint8_t *pack_error(uint8_t cast, const struct tp_quant_error *error,
+                           uint8_t *to)
+{
+    uint8_t *begin = to;
+    *to++ = cast;
+    to++;
+    for (int i = 0; i < COUNTS; i++) {
+        uint64_t count;
+        memcpy(&count, (const char *)error + count_offsets[i], sizeof count);
+        to = put(to, count);
+    }
+    to = put(to, error->scale_least);
+    to = put(to, error->scale_largest);
+    to = put(to, fold_sign(error->tensor_scale));
+    for (int i = 0; i < SUMS; i++) {
+        memcpy(to, (const char *)error + sum_offsets[i], sizeof(double));
+        to += sizeof(double);
+    }
+    begin[1] = (uint8_t)(to - begin - 2);
+    return to;
+}
+
+const uint8_t *tp_quant_pack(const struct tp_quant_choice *choice,
+                             struct tp_arena *arena)
+{
+    uint8_t bytes[TP_QUANT_CASTS_MAX * PACKED_MAX + 1], *end = bytes;
+    for (size_t i = 0; i < choice->count; i++)
+        end = pack_error(choice->cast[i], &choice->errors[i], end);
+    *end++ = END;
+    uint8_t *kept = tp_arena_alloc(arena, (size_t)(end - bytes));
+    if (kept)
+        memcpy(kept, bytes, (size_t)(end - bytes));
+    return kept;
+}
+
+const uint8_t *tp_quant_next(const uint8_t *at, size_t *cast,
+                             struct tp_quant_error *error)
+{
+    if (!at || *at == END)
+        return NULL;
+    const uint8_t *from = at + 2, *end = from + at[1];
+    *cast = *at;
+    memset(error, 0, sizeof *error);
+    for (int i = 0; i < COUNTS; i++) {
+        uint64_t count = take(&from);
+        memcpy((char *)error + count_offsets[i], &count, sizeof count);
+    }
+    error->scale_least = (uint16_t)take(&from);
+    error->scale_largest = (uint16_t)take(&from);
+    error->tensor_scale = unfold_sign(take(&from));
+    for (int i = 0; i < SUMS; i++) {
+        memcpy((char *)error + sum_offsets[i], from, sizeof(double));
+        from += sizeof(double);
+    }
+    assert(from == end);
+    return end;
+}
+
+bool tp_quant_of_row(const struct tp_row *row, size_t cast,
+                     struct tp_quant_error *error)
+{
+    const uint8_t *at = row->quant;
+    while (at && *at != END && *at < cast)
+        at += 2 + at[1];
+    if (!at || *at != cast)
+        return false;
+    return tp_quant_next(at, &cast, error) != NULL;
+}
+
+bool tp_quant_metrics_of_row(const struct tp_row *row, size_t cast,
+                             struct tp_quant_metrics *metrics)
+{
+    struct tp_quant_error error;
+    if (!tp_quant_of_row(row, cast, &error))
+        return false;
+    tp_quant_metrics_of(&error, metrics);
+    return true;
+}

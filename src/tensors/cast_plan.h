@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TENSORS_CAST_PLAN_H
+#define TP_TENSORS_CAST_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "stats/quantize.h"
+
+/*
+ * Which casts a run simulates, and what is kept of them. A tensor's outcomes
+ * are packed into some ten bytes a count less than they would fill, since
+ * most counts are zero and thousands of tensors are kept.
+ */
+
+struct tp_row;
+
+/* Every number format plain, and once more with a scale per tensor. */
+enum { TP_QUANT_CASTS_MAX = 64 };
+
+/* The formats of --formats when it is not given; "named" is the one that the
+ * tensor's file names. */
+#define TP_QUANT_FORMATS \
+    "hif8,e4m3,e5m2,mxfp8_e4m3,mxfp8_e5m2,bf16,fp16,named"
+
+/* What the user asks for. Texts may be NULL: the default. */
+struct tp_quant_options {
+    const char *formats;   /* ids joined by ','; "named"; "none"           */
+    const char *rounding;  /* of HiF8: "ta", "ta_sat", "te", "hybrid"      */
+    const char *mx_scale;  /* tp_scale_rule_by_name                        */
+    const char *nonfinite; /* tp_nonfinite_by_name                         */
+    double min_sqnr;       /* dB, that a recommended format reaches        */
+    double max_underflow;  /* ratio, that it does not exceed               */
+};
+
+/* One cast of the run. */
+struct tp_quant_cast {
+    struct tp_quant_spec spec;
+    const char *format;   /* id of spec.number                             */
+    const char *rule;     /* scale rule of MX formats, else ""             */
+    const char *rounding; /* word of the rounding                          */
+    bool listed;          /* of every tensor; else of those that name it   */
+};
+
+/* The casts of a run: plain ones, then those with a scale per tensor. A plan
+ * without casts simulates nothing. */
+struct tp_quant_plan {
+    struct tp_quant_cast casts[TP_QUANT_CASTS_MAX];
+    size_t count;
+    size_t scaled; /* the first cast with a scale per tensor               */
+    double min_sqnr, max_underflow;
+};
+
+/*
+ * Fills in the plan. TP_E_USAGE with the known words for one that is not.
+ */
+enum tp_status tp_quant_plan_make(const struct tp_quant_options *options,
+                                  struct tp_quant_plan *plan,
+                                  struct tp_error *err);
+
+/* The plain cast to the format with this id, or plan->count. */
+size_t tp_quant_plan_find(const struct tp_quant_plan *plan,
+                          const char *format);
+
+/* Most casts of one tensor that a scan tallies (tp_tally_applies). */
+size_t tp_quant_plan_tallies(const struct tp_quant_plan *plan);
+
+/* The casts of one tensor. */
+struct tp_quant_choice {
+    uint8_t cast[TP_QUANT_CASTS_MAX]; /* of the plan, ascending            */
+    struct tp_quant_spec specs[TP_QUANT_CASTS_MAX];
+    struct tp_quant_error errors[TP_QUANT_CASTS_MAX];
+    size_t count;
+};
+
+/* Chooses the casts of a tensor of `dtype` judged against `target` (NULL:
+ * none); `errors` become empty. */
+void tp_quant_choose(const struct tp_quant_plan *plan, enum tp_dtype dtype,
+                     const struct tp_number *target,
+                     struct tp_quant_choice *choice);
+
+/* Packs the errors into the arena: NULL when out of memory. */
+const uint8_t *tp_quant_pack(const struct tp_quant_choice *choice,
+                             struct tp_arena *arena);
+
+/*
+ * Unpacks the next cast's error of a row: from row->quant on first, then from
+ * what the last call returned. NULL at the end; `at` may be NULL.
+ */
+const uint8_t *tp_quant_next(const uint8_t *at, size_t *cast,
+                             struct tp_quant_error *error);
+
+/* Unpacks the error of one cast; false when the row does not have it. */
+bool tp_quant_of_row(const struct tp_row *row, size_t cast,
+                     struct tp_quant_error *error);
+
+/* The row's metrics of one cast; false as above. */
+bool tp_quant_metrics_of_row(const struct tp_row *row, size_t cast,
+                             struct tp_quant_metrics *metrics);
+
+#endif

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+#include "tensors/collect.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/text.h"
+#include "data/dtype.h"
+#include "formats/reader.h"
+#include "scan/scan.h"
+#include "tensors/dims_table.h"
+#include "tensors/row.h"
+
+/* What one file gave; a slot per file makes the result independent of the
+ * order in which workers finish. */
+struct file_result {
+    struct tp_row *rows; /* room for one per tensor of the file */
+    size_t row_count;
+    struct tp_skipped *skipped;
+    size_t skipped_count, skipped_capacity;
+    const char *conflict; /* between metadata and name, or NULL */
+    bool ignored;
+};
+
+struct worker {
+    struct tp_tensor_file file;
+    struct tp_scan_result scan; /* 32 KiB: too large for a stack */
+    struct tp_quant_choice quant;
+    struct tp_dims_room dims;
+};
+
+struct collector {
+    const struct tp_collect_options *options;
+    struct tp_run *run;
+    struct tp_scanner *scanner;
+    struct worker *workers;
+    struct file_result *results;
+    pthread_mutex_t lock; /* guards everything below, and run->arena */
+    struct tp_intern texts;
+    uint64_t files_done, bytes_done, bytes_all;
+    struct tp_error fatal; /* out of memory: the run cannot go on */
+};
+
+/* Only what ends the whole run; called without the lock. */
+static void set_fatal(struct collector *c)
+{
+    pthread_mutex_lock(&c->lock);
+    tp_fail_memory(&c->fatal);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static bool has_suffix(const char *path)
+{
+    static const char *const suffixes[] = {".pt", ".pth", ".pkl", ".bin"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t tail = strlen(suffixes[i]);
+        if (length > tail && !strcmp(path + length - tail, suffixes[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Named by the user, or by a name that promises tensors: then whatever is
+ * wrong with it must be said. */
+static bool is_expected(const struct collector *c, const char *path)
+{
+    if (has_suffix(path))
+        return true;
+    for (size_t i = 0; i < c->options->root_count; i++) {
+        if (!strcmp(c->options->roots[i], path))
+            return true;
+    }
+    return false;
+}
+
+/* Any other file counts when it carries a torch magic. A bare pickle has
+ * none, and of zip archives only those that open as torch's are ours. */
+static bool carries_magic(const char *path)
+{
+    unsigned char head[TP_FORMAT_HEAD];
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    size_t length = fread(head, 1, sizeof head, file);
+    fclose(file);
+    const struct tp_format *format = tp_format_by_content(head, length);
+    return format && strcmp(format->name, "torch_pickle") != 0;
+}
+
+static void add_skipped(struct collector *c, struct file_result *result,
+                        const char *file, const struct tp_skip *skip)
+{
+    if (tp_grow(&result->skipped, &result->skipped_capacity,
+                result->skipped_count + 1, sizeof *result->skipped,
+                NULL) != TP_OK) {
+        set_fatal(c);
+        return;
+    }
+    pthread_mutex_lock(&c->lock);
+    const char *path = tp_intern(&c->texts, &c->run->arena, skip->path);
+    const char *reason = tp_intern(&c->texts, &c->run->arena, skip->reason);
+    if (!path || !reason)
+        tp_fail_memory(&c->fatal);
+    pthread_mutex_unlock(&c->lock);
+    if (path && reason)
+        result->skipped[result->skipped_count++] =
+            (struct tp_skipped){.file = file,
+                                .path = path,
+                                .reason = reason,
+                                .offset = skip->offset,
+                                .damage = skip->code != TP_OK};
+}
+
+static void add_failure(struct collector *c, struct file_result *result,
+                        const char *file, const char *path,
+                        const struct tp_error *err)
+{
+    struct tp_text reason = {0};
+    tp_text_add(&reason, "%s", err->message);
+    struct tp_skip skip = {.path = path,
+                           .code = err->code,
+                           .reason = tp_text_get(&reason),
+                           .offset = err->offset};
+    if (err->code == TP_E_MEMORY)
+        set_fatal(c);
+    else
+        add_skipped(c, result, file, &skip);
+    tp_text_clear(&reason);
+}
+
+/* Moves what a row borrows from the open file into the run. */
+static bool keep_texts(struct collector *c, struct tp_row *row,
+                       const struct worker *worker)
+{
+    struct tp_label *label = &row->label;
+    const char **const texts[] = {
+        &row->path,         &row->dtype,         &row->target_format,
+        &row->scale_rule,   &row->shape,         &label->layer_type,
+        &label->operation,  &label->phase,       &label->component,
+        &label->quant_type, &label->tensor_name, &label->timestamp};
+    bool kept = true;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        *texts[i] = tp_intern(&c->texts, &c->run->arena, *texts[i]);
+        kept = kept && *texts[i];
+    }
+    row->packed = tp_summary_pack(&worker->scan.summary, &c->run->arena);
+    kept = kept && row->packed;
+    if (worker->quant.count)
+        row->quant = tp_quant_pack(&worker->quant, &c->run->arena);
+    kept = kept && (row->quant || !worker->quant.count);
+    if (c->options->dims != TP_DIMS_NONE) {
+        row->dims = tp_dims_pack(&worker->dims.dims, c->options->dims,
+                                 &c->run->arena);
+        kept = kept && row->dims;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return kept;
+}
+
+/*
+ * Indices to keep of an axis: a run of up to 1 000 tensors keeps all it may,
+ * a larger one less of each, so that it keeps some 10^5 in all (48 bytes each,
+ * and a row of a table); but two of the largest and two of the smallest.
+ */
+static size_t dims_keep(const struct collector *c, const struct worker *worker)
+{
+    double files = (double)c->run->files.count;
+    double tensors = files * (double)worker->file.tensor_count;
+    if (c->options->dims == TP_DIMS_ALL || tensors <= 1000)
+        return TP_DIM_KEPT;
+    double share = 1000 * TP_DIM_KEPT / tensors;
+    return share < 4 ? 4 : (size_t)share;
+}
+
+static void scan_tensor(struct collector *c, struct file_result *result,
+                        const char *path, struct tp_tensor *tensor,
+                        unsigned number)
+{
+    struct worker *worker = &c->workers[number];
+    struct tp_error err = {0};
+    char shape[TP_ROW_SHAPE_MAX];
+    struct tp_row row;
+    const struct tp_row_rules rules = {c->options->mx_scale,
+                                       c->options->backward_format};
+    const struct tp_number *target =
+        tp_row_describe(tensor, &worker->file.label, &rules, shape, &row);
+    worker->quant.count = 0;
+    if (c->options->quant)
+        tp_quant_choose(c->options->quant, tensor->dtype, target,
+                        &worker->quant);
+    const struct tp_scan_request request = {
+        .target = target,
+        .scale_rule = c->options->mx_scale,
+        .worker = number,
+        .block_axis = c->options->block_axis,
+        .specs = worker->quant.specs,
+        .spec_count = worker->quant.count,
+        .errors = worker->quant.errors,
+        .dims = c->options->dims == TP_DIMS_NONE ? NULL : &worker->dims,
+        .dims_keep = dims_keep(c, worker),
+        .ahead = true,
+    };
+    row.file = path;
+    if (tp_scan(c->scanner, tensor, &request, &worker->scan, &err) != TP_OK) {
+        add_failure(c, result, path, tensor->path, &err);
+        return;
+    }
+    tp_row_measure(&row, &worker->scan);
+    if (!keep_texts(c, &row, worker)) {
+        set_fatal(c);
+        return;
+    }
+    result->rows[result->row_count++] = row;
+}
+
+static void read_open_file(struct collector *c, struct file_result *result,
+                           const char *path, unsigned number)
+{
+    struct tp_tensor_file *file = &c->workers[number].file;
+    for (const struct tp_skip *s = file->skips; s; s = s->next)
+        add_skipped(c, result, path, s);
+    if (file->tensor_count == 0 && !file->skips) {
+        const struct tp_skip none = {
+            .path = "", .reason = "no tensor", .offset = -1};
+        add_skipped(c, result, path, &none);
+    }
+    if (file->label_conflict[0]) {
+        pthread_mutex_lock(&c->lock);
+        result->conflict =
+            tp_intern(&c->texts, &c->run->arena, file->label_conflict);
+        pthread_mutex_unlock(&c->lock);
+    }
+    /* exactly: a run has 10^5 files of one tensor each */
+    result->rows = calloc(file->tensor_count, sizeof *result->rows);
+    if (!result->rows && file->tensor_count > 0)
+        set_fatal(c);
+    const size_t count = file->tensor_count;
+    for (size_t i = 0, ahead = 0; result->rows && i < count; i++) {
+        if (c->options->stop && *c->options->stop)
+            return;
+        if (i == ahead)
+            ahead += tp_scan_ahead(c->scanner, file->tensors + i, count - i,
+                                   number);
+        scan_tensor(c, result, path, &file->tensors[i], number);
+    }
+}
+
+/* The path as tables show it: a path is any bytes, a table is UTF-8. */
+static const char *shown_path(struct collector *c, const char *path)
+{
+    if (tp_text_is_utf8(path))
+        return path;
+    struct tp_text text = {0};
+    tp_text_printable(&text, path);
+    pthread_mutex_lock(&c->lock);
+    const char *shown =
+        tp_intern(&c->texts, &c->run->arena, tp_text_get(&text));
+    pthread_mutex_unlock(&c->lock);
+    tp_text_clear(&text);
+    return shown ? shown : "";
+}
+
+static void read_file(struct collector *c, size_t index, unsigned number)
+{
+    const struct tp_found *found = &c->run->files.files[index];
+    struct file_result *result = &c->results[index];
+    struct tp_tensor_file *file = &c->workers[number].file;
+    bool expected = is_expected(c, found->path);
+    if (!expected && !carries_magic(found->path)) {
+        result->ignored = true;
+        return;
+    }
+    struct tp_error err = {0};
+    const char *shown = shown_path(c, found->path);
+    if (tp_tensor_file_open(found->path, file, &err) == TP_OK)
+        read_open_file(c, result, shown, number);
+    else if (expected || err.code != TP_E_UNSUPPORTED)
+        add_failure(c, result, shown, "", &err);
+    else
+        result->ignored = true;
+    tp_tensor_file_close(file);
+}
+
+static void collect_one(void *context, size_t index, unsigned number)
+{
+    struct collector *c = context;
+    const struct tp_collect_options *options = c->options;
+    if ((options->stop && *options->stop) || c->fatal.code != TP_OK)
+        return;
+    read_file(c, index, number);
+    pthread_mutex_lock(&c->lock);
+    c->files_done++;
+    c->bytes_done += c->run->files.files[index].size;
+    if (options->progress)
+        options->progress(options->progress_context, c->files_done,
+                          c->run->files.count, c->bytes_done, c->bytes_all);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static enum tp_status find_files(const struct tp_collect_options *options,
+                                 struct tp_run *run, struct tp_error *err)
+{
+    for (size_t i = 0; i < options->root_count; i++) {
+        enum tp_status status =
+            tp_file_find(options->roots[i], &run->files, err);
+        if (status != TP_OK)
+            return status;
+    }
+    return tp_found_sort(&run->files, err);
+}
+
+/* Says which files disagree with their names, without saying it 10^5 times. */
+static void note_conflicts(struct tp_run *run,
+                           const struct file_result *results)
+{
+    size_t count = 0;
+    const char *first = NULL, *where = NULL;
+    for (size_t i = 0; i < run->files.count; i++) {
+        if (!results[i].conflict)
+            continue;
+        if (count++ == 0) {
+            first = results[i].conflict;
+            where = run->files.files[i].path;
+        }
+    }
+    if (count)
+        tp_run_note(run,
+                    "metadata and file name disagree in %zu file%s; "
+                    "metadata holds. First: %s: %s",
+                    count, count == 1 ? "" : "s", where, first);
+}
+
+/* Says once that integers have no quantisation rows. */
+static void note_integers(struct tp_run *run)
+{
+    size_t count = 0;
+    const struct tp_row *first = NULL;
+    for (size_t i = 0; i < run->row_count && run->quant.plan.count; i++) {
+        enum tp_dtype dtype = tp_dtype_by_name(run->rows[i].dtype);
+        if (tp_dtype_info(dtype)->kind != TP_CLASS_INTEGER)
+            continue;
+        first = count++ ? first : &run->rows[i];
+    }
+    if (count)
+        tp_run_note(run,
+                    "%zu tensor%s not floating-point and %s no rows in "
+                    "/quantization. First: %s (%s)",
+                    count, count == 1 ? " is" : "s are",
+                    count == 1 ? "has" : "have", first->file, first->dtype);
+}
+
+/* The first cast wanted of a row of numbers that it cannot have, or NULL. */
+static const struct tp_quant_cast *
+missing_cast(const struct tp_quant_plan *plan, const struct tp_row *row)
+{
+    enum tp_dtype dtype = tp_dtype_by_name(row->dtype);
+    if (tp_dtype_info(dtype)->kind == TP_CLASS_INTEGER)
+        return NULL;
+    for (size_t i = 0; i < plan->scaled; i++) {
+        const struct tp_quant_cast *cast = &plan->casts[i];
+        bool wanted = cast->listed || !strcmp(cast->format, row->target_format);
+        if (wanted && !tp_quant_applies(&cast->spec, dtype))
+            return cast;
+    }
+    return NULL;
+}
+
+/* Says once which formats were left out for some dtypes. */
+static void note_missing_casts(struct tp_run *run)
+{
+    size_t count = 0;
+    const struct tp_row *first = NULL;
+    const struct tp_quant_cast *cast = NULL;
+    for (size_t i = 0; i < run->row_count; i++) {
+        const struct tp_quant_cast *missing =
+            missing_cast(&run->quant.plan, &run->rows[i]);
+        if (!missing || count++)
+            continue;
+        first = &run->rows[i];
+        cast = missing;
+    }
+    bool hybrid = cast && cast->spec.rounding == TP_ROUND_HYBRID;
+    if (count)
+        tp_run_note(run,
+                    "%zu tensor%s no rows for formats that do not apply to "
+                    "their dtype. First: %s (%s): %s%s%s",
+                    count, count == 1 ? " has" : "s have", first->file,
+                    first->dtype, cast->format,
+                    hybrid ? ", rounding " : "",
+                    hybrid ? cast->rounding : "");
+}
+
+static void add_totals(struct tp_run *run, const struct file_result *result,
+                       uint64_t size)
+{
+    run->row_count += result->row_count;
+    run->skipped_count += result->skipped_count;
+    run->files_ignored += result->ignored;
+    run->files_read += !result->ignored;
+    run->bytes_read += result->ignored ? 0 : size;
+}
+
+/* Joins the files' results in the order of their paths. */
+static enum tp_status assemble(const struct collector *c, struct tp_error *err)
+{
+    struct tp_run *run = c->run;
+    struct file_result *results = c->results;
+    for (size_t i = 0; i < run->files.count; i++)
+        add_totals(run, &results[i], run->files.files[i].size);
+    size_t problems = run->files.problem_count;
+    run->rows = calloc(run->row_count + 1, sizeof *run->rows);
+    run->skipped =
+        calloc(run->skipped_count + problems + 1, sizeof *run->skipped);
+    if (!run->rows || !run->skipped)
+        return tp_fail_memory(err);
+    size_t row = 0, skipped = 0;
+    for (size_t i = 0; i < problems; i++)
+        run->skipped[skipped++] =
+            (struct tp_skipped){"", "", run->files.problems[i], -1, true};
+    run->skipped_count += problems;
+    for (size_t i = 0; i < run->files.count; i++) {
+        struct file_result *result = &results[i];
+        for (size_t j = 0; j < result->row_count; j++)
+            run->rows[row++] = result->rows[j];
+        for (size_t j = 0; j < result->skipped_count; j++)
+            run->skipped[skipped++] = result->skipped[j];
+        free(result->rows);
+        result->rows = NULL;
+    }
+    if (c->options->quant)
+        run->quant.plan = *c->options->quant;
+    note_conflicts(run, results);
+    note_integers(run);
+    note_missing_casts(run);
+    tp_row_note_unknown_types(run);
+    if (c->options->dims != TP_DIMS_NONE &&
+        tp_dims_number(run, err) != TP_OK)
+        return TP_E_MEMORY;
+    return tp_run_number(run, err);
+}
+
+static void collector_clear(struct collector *c, unsigned jobs)
+{
+    for (size_t i = 0; c->results && i < c->run->files.count; i++) {
+        free(c->results[i].rows);
+        free(c->results[i].skipped);
+    }
+    for (unsigned i = 0; c->workers && i < jobs; i++) {
+        tp_arena_clear(&c->workers[i].file.arena);
+        tp_dims_clear(&c->workers[i].dims);
+    }
+    free(c->results);
+    free(c->workers);
+    tp_scanner_free(c->scanner);
+    tp_intern_clear(&c->texts);
+    pthread_mutex_destroy(&c->lock);
+}
+
+static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
+                               struct tp_error *err)
+{
+    size_t count = c->run->files.count;
+    c->results = calloc(count + 1, sizeof *c->results);
+    c->workers = calloc(tp_pool_size(pool), sizeof *c->workers);
+    if (!c->results || !c->workers)
+        return tp_fail_memory(err);
+    enum tp_status status = tp_scanner_new(pool, &c->scanner, err);
+    if (status != TP_OK)
+        return status;
+    tp_scanner_stop_on(c->scanner, c->options->stop);
+    tp_scanner_use(c->scanner, c->options->device);
+    tp_pool_for(pool, count, collect_one, c);
+    if (c->options->stop && *c->options->stop)
+        return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    if (c->fatal.code != TP_OK)
+        return tp_fail_memory(err);
+    return assemble(c, err);
+}
+
+enum tp_status tp_collect(struct tp_pool *pool,
+                          const struct tp_collect_options *options,
+                          struct tp_run *run, struct tp_error *err)
+{
+    enum tp_status status = find_files(options, run, err);
+    if (status != TP_OK)
+        return status;
+    struct collector c = {.options = options, .run = run};
+    for (size_t i = 0; i < run->files.count; i++)
+        c.bytes_all += run->files.files[i].size;
+    pthread_mutex_init(&c.lock, NULL);
+    status = run_jobs(&c, pool, err);
+    collector_clear(&c, tp_pool_size(pool));
+    return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TENSORS_COLLECT_H
+#define TP_TENSORS_COLLECT_H
+
+#include <signal.h>
+
+#include "base/error.h"
+#include "base/pool.h"
+#include "cuda/session.h"
+#include "tensors/run.h"
+
+/*
+ * From directories to a run: finds the files, reads them, scans every tensor
+ * and assembles the rows. One damaged file is a skipped row, never the end.
+ */
+
+struct tp_collect_options {
+    const char *const *roots; /* directories, or files, which are
+                                 read whatever their name is        */
+    size_t root_count;
+    const char *mx_scale;        /* "floor", "ceil", "even", "rceil"   */
+    const char *backward_format; /* number format id for backward
+                                    tensors of MX runs; NULL: as
+                                    forward                            */
+    int block_axis; /* of blocks, counted from the last one: 0           */
+    const struct tp_quant_plan *quant; /* casts to simulate; NULL: none   */
+    enum tp_dims_mode dims;            /* statistics by index             */
+    /* Called now and then, never by two threads at once; may be NULL. */
+    void (*progress)(void *context, uint64_t files_done, uint64_t files_all,
+                     uint64_t bytes_done, uint64_t bytes_all);
+    void *progress_context;
+    const volatile sig_atomic_t *stop; /* nonzero: give up; may be NULL   */
+    struct tp_device_session *device;  /* as of tp_scanner_use; NULL: none */
+};
+
+/*
+ * Fills `run` (zeroed by the caller; release with tp_run_clear, also after a
+ * failure). The rows do not depend on the size of the pool. Fails with
+ * TP_E_NOT_FOUND when a root is not there, TP_E_INTERRUPTED, TP_E_MEMORY.
+ * A run without a single row is not a failure here.
+ */
+enum tp_status tp_collect(struct tp_pool *pool,
+                          const struct tp_collect_options *options,
+                          struct tp_run *run, struct tp_error *err);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "tensors/dims_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A row of /dims. */
+struct dims_row {
+    uint64_t tensor;
+    int64_t axis;
+    struct tp_dim_index index;
+    double abs_max, l2_norm, ratio;
+    const char *risk;
+    uint64_t outliers, dead;
+};
+
+#define ROW(name, unit, type, member)                                   \
+    {                                                                   \
+        name, unit, TP_COLUMN_##type, offsetof(struct dims_row, member) \
+    }
+
+static const struct tp_column columns[] = {
+    ROW("tensor", "1", COUNT, tensor),
+    ROW("axis", "1", INTEGER, axis),
+    ROW("index", "1", INTEGER, index.index),
+    ROW("count", "1", COUNT, index.count),
+    ROW("min", "value", REAL, index.min),
+    ROW("max", "value", REAL, index.max),
+    ROW("mean", "value", REAL, index.mean),
+    ROW("std", "value", REAL, index.std),
+    ROW("abs_max", "value", REAL, abs_max),
+    ROW("l2_norm", "value", REAL, l2_norm),
+    ROW("dim_ratio", "1", REAL, ratio),
+    ROW("risk", "", TEXT, risk),
+    ROW("outliers", "1", COUNT, outliers),
+    ROW("dead", "1", COUNT, dead),
+};
+
+static size_t rows_of(const struct tp_dims *dims)
+{
+    size_t rows = 0;
+    for (size_t i = 0; dims && i < dims->count; i++)
+        rows += 1 + dims->axes[i].kept;
+    return rows;
+}
+
+enum tp_status tp_dims_number(struct tp_run *run, struct tp_error *err)
+{
+    run->dims_first = calloc(run->row_count + 1, sizeof *run->dims_first);
+    if (!run->dims_first)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < run->row_count; i++)
+        run->dims_first[i + 1] =
+            run->dims_first[i] + rows_of(run->rows[i].dims);
+    return TP_OK;
+}
+
+/* The tensor to which a row belongs: the last with dims_first <= row. */
+static size_t tensor_of(const struct tp_run *run, size_t row)
+{
+    size_t low = 0, high = run->row_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (run->dims_first[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The row of the axis as a whole. */
+static void describe_axis(const struct tp_row *row,
+                          const struct tp_dim_axis *axis, struct dims_row *made)
+{
+    const struct tp_counts *counts = &row->counts;
+    const struct tp_numbers *numbers = &row->numbers;
+    made->index = (struct tp_dim_index){
+        -1,           counts->values - counts->nan - counts->pos_inf -
+                          counts->neg_inf,
+        numbers->min, numbers->max,
+        numbers->mean, numbers->std};
+    made->abs_max = numbers->abs_max;
+    made->l2_norm = numbers->l2_norm;
+    made->ratio = axis->ratio;
+    made->risk = tp_dim_risk_name(axis->risk);
+    made->outliers = axis->outliers;
+    made->dead = axis->dead;
+}
+
+static void describe_index(const struct tp_dim_axis *axis, size_t kept,
+                           struct dims_row *made)
+{
+    made->index = axis->worst[kept];
+    made->abs_max = tp_dim_abs_max(&made->index);
+    made->l2_norm = tp_dim_l2_norm(&made->index);
+    made->ratio = NAN;
+    made->risk = "";
+    made->outliers = tp_dim_is_outlier(axis, &made->index);
+    made->dead = tp_dim_is_dead(axis, &made->index);
+}
+
+static void make_rows(const void *from, size_t first, size_t count, void *made)
+{
+    const struct tp_run *run = from;
+    struct dims_row *rows = made;
+    size_t tensor = tensor_of(run, first), axis = 0, done = 0;
+    size_t at = first - run->dims_first[tensor]; /* in the axis */
+    while (done < count) {
+        const struct tp_row *row = &run->rows[tensor];
+        if (!row->dims || axis == row->dims->count) {
+            tensor++;
+            axis = at = 0;
+            continue;
+        }
+        const struct tp_dim_axis *its = &row->dims->axes[axis];
+        if (at > its->kept) {
+            at -= its->kept + 1;
+            axis++;
+            continue;
+        }
+        rows[done].tensor = tensor;
+        rows[done].axis = its->axis;
+        if (at == 0)
+            describe_axis(row, its, &rows[done++]);
+        else
+            describe_index(its, at - 1, &rows[done++]);
+        at++;
+    }
+}
+
+void tp_dims_table_make(const struct tp_run *run, struct tp_table *table)
+{
+    *table = (struct tp_table){
+        .name = "dims",
+        .columns = columns,
+        .column_count = sizeof columns / sizeof *columns,
+        .rows = run,
+        .row_count = run->dims_first ? run->dims_first[run->row_count] : 0,
+        .row_size = sizeof(struct dims_row),
+        .make = make_rows,
+    };
+}

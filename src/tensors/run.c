@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "tensors/run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tp_run_note(struct tp_run *run, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (tp_grow(&run->notes, &run->note_capacity, run->note_count + 1,
+                sizeof *run->notes, NULL) != TP_OK)
+        return;
+    const char *copy = tp_arena_text(&run->arena, text, strlen(text));
+    if (copy)
+        run->notes[run->note_count++] = copy;
+}
+
+static int order(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* All labels but the ordinal; 0 when they are equal. */
+static int compare_labels(const struct tp_label *a, const struct tp_label *b)
+{
+    const char *const left[] = {a->layer_type, a->operation,  a->phase,
+                                a->component,  a->quant_type, a->tensor_name};
+    const char *const right[] = {b->layer_type, b->operation,  b->phase,
+                                 b->component,  b->quant_type, b->tensor_name};
+    const int64_t left_numbers[] = {a->layer_idx, a->rank, a->sample_idx,
+                                    a->group_idx, a->iteration};
+    const int64_t right_numbers[] = {b->layer_idx, b->rank, b->sample_idx,
+                                     b->group_idx, b->iteration};
+    for (size_t i = 0; i < sizeof left_numbers / sizeof *left_numbers; i++) {
+        if (left_numbers[i] != right_numbers[i])
+            return order(left_numbers[i], right_numbers[i]);
+    }
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        int result = strcmp(left[i], right[i]);
+        if (result)
+            return result;
+    }
+    return 0;
+}
+
+static int compare_for_ordinal(const void *left, const void *right)
+{
+    const struct tp_row *a = *(const struct tp_row *const *)left;
+    const struct tp_row *b = *(const struct tp_row *const *)right;
+    int result = compare_labels(&a->label, &b->label);
+    if (!result)
+        result = order(a->label.counter, b->label.counter);
+    if (!result)
+        result = strcmp(a->label.timestamp, b->label.timestamp);
+    if (!result)
+        result = strcmp(a->file, b->file);
+    return result ? result : (a > b) - (a < b); /* rows: payload order */
+}
+
+enum tp_status tp_run_number(struct tp_run *run, struct tp_error *err)
+{
+    if (run->row_count == 0)
+        return TP_OK;
+    struct tp_row **sorted = malloc(run->row_count * sizeof *sorted);
+    if (!sorted)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < run->row_count; i++)
+        sorted[i] = &run->rows[i];
+    qsort(sorted, run->row_count, sizeof *sorted, compare_for_ordinal);
+    for (size_t i = 0; i < run->row_count; i++) {
+        bool same = i > 0 && compare_labels(&sorted[i]->label,
+                                            &sorted[i - 1]->label) == 0;
+        sorted[i]->ordinal = same ? sorted[i - 1]->ordinal + 1 : 0;
+    }
+    free(sorted);
+    return TP_OK;
+}
+
+void tp_run_clear(struct tp_run *run)
+{
+    tp_arena_clear(&run->arena);
+    tp_found_clear(&run->files);
+    free(run->rows);
+    free(run->skipped);
+    free(run->notes);
+    free(run->dims_first);
+    tp_quant_clear(&run->quant);
+    tp_monitor_clear(&run->monitor);
+    memset(run, 0, sizeof *run);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TENSORS_RUN_H
+#define TP_TENSORS_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/label.h"
+#include "quant/quant_groups.h"
+#include "scan/dim_rank.h"
+#include "series/monitor.h"
+#include "stats/summary.h"
+
+/*
+ * A run: every tensor of the directories given, as one row of numbers with a
+ * packed summary. This is what groups, findings and figures are made from;
+ * the tensors' values are gone.
+ */
+
+/* One tensor. Texts are owned by the run's arena and never NULL. */
+struct tp_row {
+    const char *file; /* path as reached from the command line   */
+    const char *path; /* inside the file                         */
+    struct tp_label label;
+    int64_t ordinal;           /* among rows with all other labels equal  */
+    const char *dtype;         /* "bfloat16"                              */
+    const char *target_format; /* number format id, or the dtype          */
+    const char *scale_rule;    /* MX only, else ""                        */
+    const char *shape;         /* "[16,1,64]"                             */
+    int64_t first_dims[2];     /* shape[0], shape[1]; -1 when absent      */
+    int64_t batch_size;        /* metadata, or from the shape; -1 unknown */
+    double target_max;         /* largest finite of target_format; NaN if
+                                  unknown or a block format's scale makes
+                                  the question moot                       */
+    struct tp_counts counts;
+    struct tp_numbers numbers; /* exact, the quantiles too                */
+    const struct tp_packed *packed;
+    const uint8_t *quant; /* tp_quant_next; NULL: no cast was simulated   */
+    const struct tp_dims *dims; /* NULL: not asked for                    */
+};
+
+/* One thing that could not be analysed. */
+struct tp_skipped {
+    const char *file, *path, *reason;
+    int64_t offset;
+    bool damage; /* counts for exit status 3                */
+};
+
+struct tp_run {
+    struct tp_arena arena;      /* owns every text and packed summary      */
+    struct tp_found_list files; /* owns the paths                         */
+    struct tp_row *rows;        /* sorted: file path bytes, payload order  */
+    size_t row_count;
+    struct tp_skipped *skipped;
+    size_t skipped_count;
+    struct tp_quant quant;      /* what number formats do to the rows      */
+    size_t *dims_first; /* [rows + 1]: rows of /dims before each row; NULL:
+                           there are none                                  */
+    struct tp_monitor monitor;  /* what they are over the iterations       */
+    const char **notes; /* warnings, one sentence each             */
+    size_t note_count;
+    size_t note_capacity;
+    uint64_t files_read;    /* opened as a file with tensors           */
+    uint64_t files_ignored; /* found, but not a file of ours           */
+    uint64_t bytes_read;    /* sizes of the files read                 */
+};
+
+/*
+ * Adds a note, worded as printf does. A failing allocation drops the note:
+ * the run itself is not the worse for it.
+ */
+void tp_run_note(struct tp_run *run, const char *format, ...) TP_PRINTF(2, 3);
+
+/*
+ * Numbers the rows that share all other labels, per rank and iteration, in
+ * the order of counter, time stamp, file and place in the file.
+ */
+enum tp_status tp_run_number(struct tp_run *run, struct tp_error *err);
+
+/* Releases everything a run owns; it is empty afterwards. */
+void tp_run_clear(struct tp_run *run);
+
+#endif

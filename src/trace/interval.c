@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/interval.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum tp_status tp_intervals_add(struct tp_intervals *list, int64_t from,
+                                int64_t to, struct tp_error *err)
+{
+    if (from >= to) {
+        return TP_OK;
+    }
+    struct tp_interval *last =
+        list->count > 0 ? &list->items[list->count - 1] : NULL;
+    if (last && from >= last->from && from <= last->to) {
+        last->to = to > last->to ? to : last->to;
+        return TP_OK;
+    }
+    if (list->count == list->capacity) {
+        const enum tp_status status =
+            tp_grow(&list->items, &list->capacity, list->count + 1,
+                    sizeof *list->items, err);
+        if (status) {
+            return status;
+        }
+    }
+    list->items[list->count++] = (struct tp_interval){from, to};
+    return TP_OK;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct tp_interval *x = a;
+    const struct tp_interval *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Events come nearly always in order: then there is nothing to sort. */
+static bool is_sorted(const struct tp_intervals *list)
+{
+    for (size_t i = 1; i < list->count; i++) {
+        if (list->items[i].from < list->items[i - 1].from) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void tp_intervals_unite(struct tp_intervals *list)
+{
+    if (list->count < 2) {
+        return;
+    }
+    if (!is_sorted(list)) {
+        qsort(list->items, list->count, sizeof *list->items, by_start);
+    }
+    struct tp_interval *last = list->items;
+    for (size_t i = 1; i < list->count; i++) {
+        const struct tp_interval next = list->items[i];
+        if (next.from > last->to) {
+            *++last = next;
+        } else if (next.to > last->to) {
+            last->to = next.to;
+        }
+    }
+    list->count = (size_t)(last - list->items) + 1;
+}
+
+int64_t tp_intervals_length(const struct tp_intervals *set)
+{
+    int64_t length = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        length += set->items[i].to - set->items[i].from;
+    }
+    return length;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+enum tp_status tp_intervals_intersect(const struct tp_intervals *a,
+                                      const struct tp_intervals *b,
+                                      struct tp_intervals *out,
+                                      struct tp_error *err)
+{
+    out->count = 0;
+    for (size_t i = 0, j = 0; i < a->count && j < b->count;) {
+        const struct tp_interval x = a->items[i];
+        const struct tp_interval y = b->items[j];
+        const enum tp_status status = tp_intervals_add(
+            out, later(x.from, y.from), earlier(x.to, y.to), err);
+        if (status) {
+            return status;
+        }
+        if (x.to < y.to) {
+            i++;
+        } else {
+            j++;
+        }
+    }
+    return TP_OK;
+}
+
+enum tp_status tp_intervals_subtract(const struct tp_intervals *a,
+                                     const struct tp_intervals *b,
+                                     struct tp_intervals *out,
+                                     struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    size_t j = 0;
+    out->count = 0;
+    for (size_t i = 0; i < a->count && !status; i++) {
+        int64_t from = a->items[i].from;
+        const int64_t to = a->items[i].to;
+        while (j < b->count && b->items[j].to <= from) {
+            j++;
+        }
+        /* The last hole may reach into the next interval: j stays on it. */
+        for (; j < b->count && b->items[j].from < to && !status; j++) {
+            status = tp_intervals_add(out, from, b->items[j].from, err);
+            from = b->items[j].to;
+            if (from >= to) {
+                break;
+            }
+        }
+        if (!status) {
+            status = tp_intervals_add(out, from, to, err);
+        }
+    }
+    return status;
+}
+
+/* The first interval that ends after `moment`. */
+static size_t first_after(const struct tp_intervals *set, int64_t moment)
+{
+    size_t low = 0;
+    size_t high = set->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (set->items[middle].to <= moment) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void tp_intervals_clip(struct tp_intervals *set, int64_t from, int64_t to)
+{
+    size_t kept = 0;
+    for (size_t i = first_after(set, from);
+         i < set->count && set->items[i].from < to; i++) {
+        const struct tp_interval cut = {later(set->items[i].from, from),
+                                        earlier(set->items[i].to, to)};
+        if (cut.from < cut.to) {
+            set->items[kept++] = cut;
+        }
+    }
+    set->count = kept;
+}
+
+int64_t tp_intervals_within(const struct tp_intervals *set, int64_t from,
+                            int64_t to)
+{
+    int64_t length = 0;
+    for (size_t i = first_after(set, from);
+         i < set->count && set->items[i].from < to; i++) {
+        const int64_t cut =
+            earlier(set->items[i].to, to) - later(set->items[i].from, from);
+        length += cut > 0 ? cut : 0;
+    }
+    return length;
+}
+
+void tp_intervals_clear(struct tp_intervals *list)
+{
+    free(list->items);
+    *list = (struct tp_intervals){0};
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TRACE_INTERVAL_H
+#define TP_TRACE_INTERVAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/*
+ * Sets of moments: half-open intervals [from, to) of integer nanoseconds.
+ * A *set* is sorted, disjoint, and without empty or touching intervals. Every
+ * share of time in a trace is a length of such a set over the length of a
+ * named window.
+ */
+struct tp_interval {
+    int64_t from, to;
+};
+
+/* All-zero bytes are the empty set. */
+struct tp_intervals {
+    struct tp_interval *items;
+    size_t count, capacity;
+};
+
+/* Adds an interval at the end; empty and reversed ones are left out. One that
+ * starts inside the last (as nested calls do) only lengthens it. The list is
+ * a set only after tp_intervals_unite. */
+enum tp_status tp_intervals_add(struct tp_intervals *list, int64_t from,
+                                int64_t to, struct tp_error *err);
+
+/* Makes a set of the list: sorts and merges what overlaps or touches. */
+void tp_intervals_unite(struct tp_intervals *list);
+
+/* Length of a set, ns. */
+int64_t tp_intervals_length(const struct tp_intervals *set);
+
+/* out = a and b; out = a without b. `out` is emptied first, is not a or b. */
+enum tp_status tp_intervals_intersect(const struct tp_intervals *a,
+                                      const struct tp_intervals *b,
+                                      struct tp_intervals *out,
+                                      struct tp_error *err);
+enum tp_status tp_intervals_subtract(const struct tp_intervals *a,
+                                     const struct tp_intervals *b,
+                                     struct tp_intervals *out,
+                                     struct tp_error *err);
+
+/* Cuts a set to [from, to). */
+void tp_intervals_clip(struct tp_intervals *set, int64_t from, int64_t to);
+
+/* Length of the part of a set inside [from, to). O(log n + hits). */
+int64_t tp_intervals_within(const struct tp_intervals *set, int64_t from,
+                            int64_t to);
+
+/* Releases; empty afterwards. */
+void tp_intervals_clear(struct tp_intervals *list);
+
+#endif

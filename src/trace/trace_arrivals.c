@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When a rank arrives at its collectives: what stays of a trace's device
+ * events for the comparison of ranks, when the events are gone.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "trace/trace_rows.h"
+
+/* One communication kernel. */
+struct arrival {
+    uint32_t kernel; /* text */
+    int32_t stream;
+    size_t step;
+    size_t place; /* in index.device, so by start */
+};
+
+struct arrivals_state {
+    struct tp_trace *trace;
+    struct arrival *items;
+    size_t count, capacity;
+};
+
+/* The step that holds a moment; step_count if none does. */
+static size_t find_step(const struct tp_trace_index *index, int64_t moment)
+{
+    size_t low = 0, high = index->step_count;
+    while (low < high) { /* the first that starts after it */
+        const size_t middle = low + (high - low) / 2;
+        if (index->steps[middle].from <= moment) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 && moment < index->steps[low - 1].to ? low - 1
+                                                        : index->step_count;
+}
+
+/* Steps are those of the host: that of the call which launched it. */
+static enum tp_status collect(struct arrivals_state *state,
+                              struct tp_error *err)
+{
+    const struct tp_trace_index *index = &state->trace->index;
+    const struct tp_events *events = &state->trace->events;
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < index->device_count && !status; i++) {
+        const uint32_t event = index->device[i];
+        const uint32_t call = index->call[event];
+        if (!(index->kinds[events->name[event]] & TP_NAME_COMM) ||
+            events->category[event] != TP_EVENT_KERNEL ||
+            call == TP_NO_EVENT) {
+            continue;
+        }
+        const size_t step = find_step(index, events->start[call]);
+        if (step == index->step_count) {
+            continue;
+        }
+        status = tp_grow(&state->items, &state->capacity, state->count + 1,
+                         sizeof *state->items, err);
+        if (!status) {
+            state->items[state->count++] = (struct arrival){
+                events->name[event],
+                events->gpu[events->detail[event]].stream, step, i};
+        }
+    }
+    return status;
+}
+
+static int by_number(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Order of kernel, stream and step; the rest is no key. */
+static int by_key(const struct arrival *x, const struct arrival *y)
+{
+    int order = by_number(x->kernel, y->kernel);
+    if (!order) {
+        order = by_number(x->stream, y->stream);
+    }
+    return order ? order : by_number((int64_t)x->step, (int64_t)y->step);
+}
+
+static int by_key_and_place(const void *a, const void *b)
+{
+    const struct arrival *x = a;
+    const struct arrival *y = b;
+    const int order = by_key(x, y);
+    return order ? order : by_number((int64_t)x->place, (int64_t)y->place);
+}
+
+/* Numbers them within kernel, stream and step. */
+static enum tp_status keep(struct arrivals_state *state, struct tp_error *err)
+{
+    struct tp_trace *trace = state->trace;
+    const struct tp_events *events = &trace->events;
+    int64_t number = 0;
+    const enum tp_status status =
+        tp_grow(&trace->arrivals.rows, &trace->arrivals.capacity,
+                state->count + 1, sizeof *trace->arrivals.rows, err);
+    for (size_t i = 0; i < state->count && !status; i++) {
+        const struct arrival *item = &state->items[i];
+        const uint32_t event = trace->index.device[item->place];
+        number = i > 0 && by_key(item - 1, item) == 0 ? number + 1 : 0;
+        trace->arrivals.rows[trace->arrivals.count++] = (struct tp_arrival_row){
+            .kernel = tp_events_get(events, item->kernel),
+            .stream = item->stream,
+            .step = trace->index.steps[item->step].number,
+            .number = number,
+            .start_ns = events->start[event],
+            .ns = events->duration[event]};
+    }
+    return status;
+}
+
+enum tp_status tp_trace_arrivals(struct tp_trace *trace, struct tp_error *err)
+{
+    struct arrivals_state state = {.trace = trace};
+    enum tp_status status = collect(&state, err);
+    if (!status && state.count > 1) {
+        qsort(state.items, state.count, sizeof *state.items,
+              by_key_and_place);
+    }
+    if (!status) {
+        status = keep(&state, err);
+    }
+    free(state.items);
+    return status;
+}

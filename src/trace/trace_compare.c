@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/trace_compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+enum side { BASE, TEST, SIDES };
+
+/* A row of one trace, on its way into a row of the comparison. */
+struct item {
+    const char *name, *kind;
+    enum side side;
+    int64_t count;
+    double us, device_us;
+};
+
+struct items {
+    struct item *rows;
+    size_t count, capacity;
+};
+
+struct merging {
+    const struct tp_trace_run *runs[SIDES];
+    int64_t steps[SIDES];
+};
+
+/* --- operators and kernels ---------------------------------------------- */
+
+static enum tp_status add_item(struct items *items, const struct item *item,
+                               struct tp_error *err)
+{
+    const enum tp_status status =
+        tp_grow(&items->rows, &items->capacity, items->count + 1,
+                sizeof *items->rows, err);
+    if (!status) {
+        items->rows[items->count++] = *item;
+    }
+    return status;
+}
+
+/* Operators, annotations and calls; device rows are those of kernels. */
+static enum tp_status add_ops(const struct tp_trace *trace, enum side side,
+                              struct items *items, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < trace->ops.count && !status; i++) {
+        const struct tp_op_row *row = &trace->ops.rows[i];
+        const struct item item = {row->name,        row->device_type,
+                                  side,             row->count,
+                                  row->self_cpu_us, row->self_cuda_us};
+        if (!strcmp(row->device_type, "CPU")) {
+            status = add_item(items, &item, err);
+        }
+    }
+    return status;
+}
+
+static enum tp_status add_kernels(const struct tp_trace *trace,
+                                  enum side side, struct items *items,
+                                  struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < trace->kernels.count && !status; i++) {
+        const struct tp_kernel_row *row = &trace->kernels.rows[i];
+        const struct item item = {row->name,  row->kind,     side,
+                                  row->count, row->total_us, 0};
+        status = add_item(items, &item, err);
+    }
+    return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct item *x = a;
+    const struct item *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order ? order : strcmp(x->kind, y->kind);
+}
+
+/* Largest change first. */
+static int by_change(const void *a, const void *b)
+{
+    const struct tp_compare_row *x = a;
+    const struct tp_compare_row *y = b;
+    const double left =
+        fmax(fabs(x->change_us), fabs(x->change_device_us));
+    const double right =
+        fmax(fabs(y->change_us), fabs(y->change_device_us));
+    if (left != right) {
+        return left > right ? -1 : 1;
+    }
+    const int order = strcmp(x->name, y->name);
+    return order ? order : strcmp(x->kind, y->kind);
+}
+
+/* How the count of a step changed; exact, as products of integers below
+ * 2^63 are in long double, or near enough to equal. */
+static const char *change_of(const struct merging *merging, int64_t base,
+                             int64_t test)
+{
+    if (base == 0 || test == 0) {
+        return base == test ? "unchanged" : base == 0 ? "added" : "removed";
+    }
+    const long double before = (long double)base * merging->steps[TEST];
+    const long double after = (long double)test * merging->steps[BASE];
+    return before == after ? "unchanged" : before < after ? "more" : "fewer";
+}
+
+/* Adds up the items of one name. */
+static struct tp_compare_row make_row(const struct merging *merging,
+                                      const struct item *items, size_t count)
+{
+    int64_t counts[SIDES] = {0};
+    double us[SIDES] = {0}, device_us[SIDES] = {0};
+    for (size_t i = 0; i < count; i++) {
+        const enum side side = items[i].side;
+        counts[side] += items[i].count;
+        us[side] += items[i].us;
+        device_us[side] += items[i].device_us;
+    }
+    const double base = (double)merging->steps[BASE];
+    const double test = (double)merging->steps[TEST];
+    struct tp_compare_row row = {
+        .name = items->name,
+        .kind = items->kind,
+        .change = change_of(merging, counts[BASE], counts[TEST]),
+        .base_count = counts[BASE],
+        .test_count = counts[TEST],
+        .base_per_step = (double)counts[BASE] / base,
+        .test_per_step = (double)counts[TEST] / test,
+        .base_us = us[BASE] / base,
+        .test_us = us[TEST] / test,
+        .base_device_us = device_us[BASE] / base,
+        .test_device_us = device_us[TEST] / test};
+    row.change_us = row.test_us - row.base_us;
+    row.change_device_us = row.test_device_us - row.base_device_us;
+    const double larger =
+        fabs(row.change_us) >= fabs(row.change_device_us)
+            ? row.change_us
+            : row.change_device_us;
+    row.sign = larger > 0 ? "+" : larger < 0 ? "-" : "=";
+    return row;
+}
+
+typedef enum tp_status add_function(const struct tp_trace *trace,
+                                    enum side side, struct items *items,
+                                    struct tp_error *err);
+
+/* Rows of the comparison of what `add` takes from each trace; owned by the
+ * caller. */
+static enum tp_status compare(const struct merging *merging,
+                              add_function *add,
+                              struct tp_compare_row **rows, size_t *count,
+                              struct tp_error *err)
+{
+    struct items items = {0};
+    enum tp_status status = TP_OK;
+    for (enum side side = BASE; side < SIDES; side++) {
+        const struct tp_trace_run *run = merging->runs[side];
+        for (size_t i = 0; i < run->trace_count && !status; i++) {
+            status = add(&run->traces[i], side, &items, err);
+        }
+    }
+    *rows = calloc(items.count + 1, sizeof **rows);
+    if (!status && !*rows) {
+        status = tp_fail_memory(err);
+    }
+    if (!status && items.count > 1) {
+        qsort(items.rows, items.count, sizeof *items.rows, by_name);
+    }
+    for (size_t first = 0, end; first < items.count && !status; first = end) {
+        for (end = first + 1;
+             end < items.count &&
+             by_name(&items.rows[first], &items.rows[end]) == 0;
+             end++) {
+        }
+        (*rows)[(*count)++] =
+            make_row(merging, &items.rows[first], end - first);
+    }
+    if (*count > 1) {
+        qsort(*rows, *count, sizeof **rows, by_change);
+    }
+    free(items.rows);
+    return status;
+}
+
+/* --- steps -------------------------------------------------------------- */
+
+/* Means over the typical steps of all traces. */
+static const struct metric {
+    const char *name, *unit;
+    size_t offset; /* of a double in tp_step_row */
+} metrics[] = {
+    {"step", "us", offsetof(struct tp_step_row, host_us)},
+    {"step with device tail", "us", offsetof(struct tp_step_row, window_us)},
+    {"data wait", "us", offsetof(struct tp_step_row, data_wait_us)},
+    {"step without data wait", "us",
+     offsetof(struct tp_step_row, compute_us)},
+    {"cost: kernel", "us", offsetof(struct tp_step_row, kernel_us)},
+    {"cost: memcpy", "us", offsetof(struct tp_step_row, memcpy_us)},
+    {"cost: memset", "us", offsetof(struct tp_step_row, memset_us)},
+    {"cost: communication", "us",
+     offsetof(struct tp_step_row, communication_us)},
+    {"cost: runtime", "us", offsetof(struct tp_step_row, runtime_us)},
+    {"cost: dataloader", "us", offsetof(struct tp_step_row, dataloader_us)},
+    {"cost: cpu_exec", "us", offsetof(struct tp_step_row, cpu_exec_us)},
+    {"cost: other", "us", offsetof(struct tp_step_row, other_us)},
+    {"device busy", "1", offsetof(struct tp_step_row, busy)},
+};
+
+static double mean_of(const struct tp_trace_run *run,
+                      const struct metric *metric)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < run->trace_count; i++) {
+        for (size_t k = 0; k < run->traces[i].steps.count; k++) {
+            const struct tp_step_row *row = &run->traces[i].steps.rows[k];
+            double value;
+            memcpy(&value, (const char *)row + metric->offset, sizeof value);
+            if (row->step >= 0 && row->typical) {
+                sum += value;
+                count++;
+            }
+        }
+    }
+    return count > 0 ? sum / (double)count : NAN;
+}
+
+static enum tp_status compare_steps(const struct merging *merging,
+                                    struct tp_trace_comparison *comparison,
+                                    struct tp_error *err)
+{
+    const struct tp_trace_run *base = merging->runs[BASE];
+    const struct tp_trace_run *test = merging->runs[TEST];
+    const enum tp_status status =
+        tp_grow(&comparison->steps.rows, &comparison->steps.capacity,
+                COUNT_OF(metrics), sizeof *comparison->steps.rows, err);
+    for (size_t i = 0; i < COUNT_OF(metrics) && !status; i++) {
+        const struct metric *metric = &metrics[i];
+        const double before = mean_of(base, metric);
+        const double after = mean_of(test, metric);
+        comparison->steps.rows[comparison->steps.count++] =
+            (struct tp_compare_step_row){
+                metric->name, metric->unit, before, after, after - before,
+                before != 0 ? after / before : NAN};
+    }
+    return status;
+}
+
+/* --- all ---------------------------------------------------------------- */
+
+static int64_t count_steps(const struct tp_trace_run *run)
+{
+    int64_t steps = 0;
+    for (size_t i = 0; i < run->trace_count; i++) {
+        for (size_t k = 0; k < run->traces[i].steps.count; k++) {
+            steps += run->traces[i].steps.rows[k].step >= 0;
+        }
+    }
+    return steps;
+}
+
+enum tp_status tp_trace_compare(const struct tp_trace_run *base,
+                                const struct tp_trace_run *test,
+                                struct tp_trace_comparison *comparison,
+                                struct tp_error *err)
+{
+    struct merging merging = {{base, test},
+                              {count_steps(base), count_steps(test)}};
+    const bool steps = merging.steps[BASE] > 0 && merging.steps[TEST] > 0;
+    for (enum side side = BASE; side < SIDES && !steps; side++) {
+        const size_t count = merging.runs[side]->trace_count;
+        merging.steps[side] = count ? (int64_t)count : 1;
+    }
+    comparison->base_steps = merging.steps[BASE];
+    comparison->test_steps = merging.steps[TEST];
+    comparison->per = steps ? "step" : "trace";
+    enum tp_status status =
+        compare(&merging, add_ops, &comparison->ops.rows,
+                &comparison->ops.count, err);
+    if (!status) {
+        status = compare(&merging, add_kernels, &comparison->kernels.rows,
+                         &comparison->kernels.count, err);
+    }
+    return status ? status : compare_steps(&merging, comparison, err);
+}
+
+void tp_trace_comparison_clear(struct tp_trace_comparison *comparison)
+{
+    free(comparison->ops.rows);
+    free(comparison->kernels.rows);
+    free(comparison->steps.rows);
+    *comparison = (struct tp_trace_comparison){0};
+}
+
+/* --- tables ------------------------------------------------------------- */
+
+#define ROW(member, unit, type)                                             \
+    {                                                                       \
+        #member, unit, TP_COLUMN_##type,                                    \
+            offsetof(struct tp_compare_row, member)                         \
+    }
+
+static const struct tp_column op_columns[] = {
+    ROW(name, "", TEXT),
+    ROW(change, "", TEXT),
+    ROW(sign, "", TEXT),
+    ROW(base_count, "1", INTEGER),
+    ROW(test_count, "1", INTEGER),
+    ROW(base_per_step, "1", REAL),
+    ROW(test_per_step, "1", REAL),
+    {"base_self_cpu_us", "us", TP_COLUMN_REAL,
+     offsetof(struct tp_compare_row, base_us)},
+    {"test_self_cpu_us", "us", TP_COLUMN_REAL,
+     offsetof(struct tp_compare_row, test_us)},
+    {"change_self_cpu_us", "us", TP_COLUMN_REAL,
+     offsetof(struct tp_compare_row, change_us)},
+    {"base_self_cuda_us", "us", TP_COLUMN_REAL,
+     offsetof(struct tp_compare_row, base_device_us)},
+    {"test_self_cuda_us", "us", TP_COLUMN_REAL,
+     offsetof(struct tp_compare_row, test_device_us)},
+    {"change_self_cuda_us", "us", TP_COLUMN_REAL,
+     offsetof(struct tp_compare_row, change_device_us)},
+};
+
+static const struct tp_column kernel_columns[] = {
+    ROW(name, "", TEXT),          ROW(kind, "", TEXT),
+    ROW(change, "", TEXT),        ROW(sign, "", TEXT),
+    ROW(base_count, "1", INTEGER), ROW(test_count, "1", INTEGER),
+    ROW(base_per_step, "1", REAL), ROW(test_per_step, "1", REAL),
+    ROW(base_us, "us", REAL),     ROW(test_us, "us", REAL),
+    ROW(change_us, "us", REAL),
+};
+
+#define STEP(member, unit, type)                                            \
+    {                                                                       \
+        #member, unit, TP_COLUMN_##type,                                    \
+            offsetof(struct tp_compare_step_row, member)                    \
+    }
+
+static const struct tp_column step_columns[] = {
+    STEP(metric, "", TEXT),     STEP(unit, "", TEXT),
+    STEP(base, "unit", REAL),   STEP(test, "unit", REAL),
+    STEP(change, "unit", REAL), STEP(ratio, "1", REAL),
+};
+
+void tp_trace_compare_tables(const struct tp_trace_comparison *comparison,
+                             struct tp_table tables[TP_COMPARE_TABLES])
+{
+    tables[TP_COMPARE_STEPS] = (struct tp_table){
+        "compare/steps",         step_columns,
+        COUNT_OF(step_columns),  comparison->steps.rows,
+        comparison->steps.count, sizeof *comparison->steps.rows,
+        NULL};
+    tables[TP_COMPARE_OPS] = (struct tp_table){
+        "compare/ops",         op_columns,
+        COUNT_OF(op_columns),  comparison->ops.rows,
+        comparison->ops.count, sizeof *comparison->ops.rows,
+        NULL};
+    tables[TP_COMPARE_KERNELS] = (struct tp_table){
+        "compare/kernels",         kernel_columns,
+        COUNT_OF(kernel_columns),  comparison->kernels.rows,
+        comparison->kernels.count, sizeof *comparison->kernels.rows,
+        NULL};
+}

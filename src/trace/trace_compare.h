@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TRACE_TRACE_COMPARE_H
+#define TP_TRACE_TRACE_COMPARE_H
+
+#include "data/table.h"
+#include "trace/trace.h"
+
+/*
+ * Before and after: two runs, each of one trace or many, name by name. A side
+ * is the sum over its traces divided by their steps, so that runs of unequal
+ * length, or unequal numbers of ranks, compare; without steps it is divided
+ * by the number of traces. A change is `test` minus `base`.
+ */
+
+/* An operator or a kernel. Times are per step. */
+struct tp_compare_row {
+    const char *name;
+    const char *kind;   /* of operators "CPU", of kernels that of /kernels */
+    const char *change; /* of counts per step: "added", "removed", "more",
+                           "fewer", "unchanged"                            */
+    int64_t base_count, test_count; /* in all                              */
+    double base_per_step, test_per_step;
+    double base_us, test_us;        /* operators: self CPU; kernels: total */
+    double change_us;
+    double base_device_us, test_device_us; /* operators: self CUDA         */
+    double change_device_us;
+    const char *sign; /* of the larger change of time: "+", "-", "="       */
+};
+
+/* A mean over steps; NaN where there are no steps. */
+struct tp_compare_step_row {
+    const char *metric, *unit;
+    double base, test, change;
+    double ratio; /* test over base; NaN: base is 0                        */
+};
+
+struct tp_trace_comparison {
+    int64_t base_steps, test_steps; /* what sums are divided by            */
+    const char *per;                /* "step" or "trace"                   */
+    TP_ROWS(tp_compare_row) ops;    /* by absolute change of time, largest */
+    TP_ROWS(tp_compare_row) kernels; /* first                              */
+    TP_ROWS(tp_compare_step_row) steps;
+};
+
+/* Fills `comparison` (zeroed by the caller, released with
+ * tp_trace_comparison_clear, also after a failure); texts belong to the two
+ * runs. TP_E_MEMORY only. */
+enum tp_status tp_trace_compare(const struct tp_trace_run *base,
+                                const struct tp_trace_run *test,
+                                struct tp_trace_comparison *comparison,
+                                struct tp_error *err);
+void tp_trace_comparison_clear(struct tp_trace_comparison *comparison);
+
+enum tp_compare_table {
+    TP_COMPARE_STEPS,
+    TP_COMPARE_OPS,
+    TP_COMPARE_KERNELS,
+    TP_COMPARE_TABLES
+};
+
+/* The tables of a comparison; borrow it. */
+void tp_trace_compare_tables(const struct tp_trace_comparison *comparison,
+                             struct tp_table tables[TP_COMPARE_TABLES]);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/trace_facts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is counted per name; [texts.count]. */
+struct by_name {
+    int64_t kernels; /* launched inside operators of this name */
+    int64_t kernel_ns;
+    int64_t driver_ns; /* in calls of this name                  */
+};
+
+struct counting {
+    struct tp_trace *trace;
+    struct by_name *names;
+    bool *steady; /* [index.step_count] */
+    int64_t half; /* half of the device's events have begun */
+};
+
+/* The rows of /steps are some of the index's steps, in the same order. */
+static void mark_steady(struct counting *c)
+{
+    const struct tp_trace *trace = c->trace;
+    size_t row = 0;
+    for (size_t i = 0; i < trace->index.step_count; i++) {
+        if (row < trace->steps.count &&
+            trace->steps.rows[row].step == trace->index.steps[i].number)
+            c->steady[i] = trace->steps.rows[row++].steady != 0;
+    }
+}
+
+/* The steady step a moment lies in, or NULL. */
+static const struct tp_step *steady_step(const struct counting *c, int64_t at)
+{
+    const struct tp_trace_index *index = &c->trace->index;
+    size_t low = 0, high = index->step_count;
+    while (low < high) { /* after the last step that has begun */
+        size_t middle = low + (high - low) / 2;
+        if (index->steps[middle].from <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct tp_step *step = low ? &index->steps[low - 1] : NULL;
+    return step && at < step->to && c->steady[low - 1] ? step : NULL;
+}
+
+static void add_driver_call(struct counting *c, uint32_t event)
+{
+    struct tp_trace_facts *facts = &c->trace->facts;
+    const struct tp_events *events = &c->trace->events;
+    const struct tp_step *step = steady_step(c, events->start[event]);
+    facts->driver_calls++;
+    facts->driver_us += (double)events->duration[event] / 1e3;
+    if (events->start[event] >= c->half)
+        facts->late_driver_us += (double)events->duration[event] / 1e3;
+    c->names[events->name[event]].driver_ns += events->duration[event];
+    if (step && facts->steady_driver_calls++ == 0)
+        facts->first_driver_step = step->number;
+}
+
+static void add_host_event(struct counting *c, uint32_t event)
+{
+    const struct tp_trace *trace = c->trace;
+    struct tp_trace_facts *facts = &c->trace->facts;
+    const struct tp_events *events = &trace->events;
+    const uint32_t kinds = trace->index.kinds[events->name[event]];
+    const char *name = tp_events_get(events, events->name[event]);
+    facts->host_events++;
+    if ((kinds & TP_NAME_DATALOADER) && !*facts->loader)
+        facts->loader = name;
+    if ((kinds & TP_NAME_SINGLE_TENSOR) && !*facts->single_tensor)
+        facts->single_tensor = name;
+    if (events->start[event] < facts->from_ns ||
+        events->start[event] >= facts->to_ns)
+        return;
+    if (kinds & TP_NAME_DRIVER_ALLOC)
+        add_driver_call(c, event);
+    const uint32_t parent = trace->index.parent[event];
+    if ((kinds & TP_NAME_EMPTY_OP) &&
+        (parent == TP_NO_EVENT ||
+         !(trace->index.kinds[events->name[parent]] & TP_NAME_EMPTY_OP)))
+        facts->alloc_op_us += (double)events->duration[event] / 1e3;
+}
+
+/* A copy through pageable memory, by its direction. */
+static void add_pageable(struct counting *c, uint32_t event)
+{
+    const struct tp_events *events = &c->trace->events;
+    struct tp_trace_facts *facts = &c->trace->facts;
+    const char *name = tp_events_get(events, events->name[event]);
+    const uint32_t call = c->trace->index.call[event];
+    if (!strstr(name, "ageable"))
+        return;
+    struct tp_pageable *sum =
+        strstr(name, "DtoH") ? &facts->to_host : &facts->to_device;
+    sum->copies++;
+    if (events->detail[event] != TP_NO_DETAIL &&
+        events->gpu[events->detail[event]].bytes > 0)
+        sum->bytes += events->gpu[events->detail[event]].bytes;
+    if (call != TP_NO_EVENT)
+        sum->call_us += (double)events->duration[call] / 1e3;
+}
+
+static void add_device_event(struct counting *c, uint32_t event)
+{
+    const struct tp_trace *trace = c->trace;
+    struct tp_trace_facts *facts = &c->trace->facts;
+    const struct tp_events *events = &trace->events;
+    const uint32_t call = trace->index.call[event];
+    const uint32_t op = trace->index.op[event];
+    const int32_t device = events->gpu[events->detail[event]].device;
+    facts->device_events++;
+    if (device >= 0)
+        facts->devices |= (uint64_t)1 << (device < 63 ? device : 63);
+    facts->unlinked += call == TP_NO_EVENT;
+    facts->uncorrelated +=
+        call == TP_NO_EVENT && events->correlation[event] < 0;
+    if (events->category[event] == TP_EVENT_KERNEL) {
+        facts->kernels++;
+        if (op == TP_NO_EVENT)
+            return;
+        c->names[events->name[op]].kernels++;
+        c->names[events->name[op]].kernel_ns += events->duration[event];
+    } else if (events->category[event] == TP_EVENT_MEMCPY &&
+               events->start[event] >= trace->index.from &&
+               events->start[event] < trace->index.to) {
+        add_pageable(c, event);
+    }
+}
+
+/* The names with the most kernels and the most time in the driver. */
+static void pick_names(struct tp_trace *trace, const struct by_name *names)
+{
+    struct tp_trace_facts *facts = &trace->facts;
+    int64_t driver_ns = -1;
+    for (size_t i = 0; i < trace->events.texts.count; i++) {
+        const char *text = trace->events.texts.texts[i];
+        if (names[i].kernels > facts->top_op_kernels) {
+            facts->top_op = text;
+            facts->top_op_kernels = names[i].kernels;
+            facts->top_op_kernel_us =
+                (double)names[i].kernel_ns / 1e3 / (double)names[i].kernels;
+        }
+        if (names[i].driver_ns > driver_ns && names[i].driver_ns > 0) {
+            facts->driver_call = text;
+            driver_ns = names[i].driver_ns;
+        }
+    }
+}
+
+/* The device that worked: of the first event that names one. */
+static void find_device(struct tp_trace *trace)
+{
+    const struct tp_events *events = &trace->events;
+    int32_t id = -1;
+    for (size_t i = 0; i < trace->index.device_count && id < 0; i++) {
+        const uint32_t detail = events->detail[trace->index.device[i]];
+        id = detail == TP_NO_DETAIL ? -1 : events->gpu[detail].device;
+    }
+    for (size_t i = 0; i < events->device_count && id >= 0; i++) {
+        const struct tp_device_properties *device = &events->devices[i];
+        if (device->id != id)
+            continue;
+        trace->facts.device_name = device->name ? device->name : "";
+        if (device->total_memory > 0)
+            trace->facts.device_memory_b = (double)device->total_memory;
+    }
+}
+
+enum tp_status tp_trace_facts(struct tp_trace *trace, struct tp_error *err)
+{
+    const struct tp_events *events = &trace->events;
+    const struct tp_trace_index *index = &trace->index;
+    struct counting c = {trace,
+                         calloc(events->texts.count + 1, sizeof *c.names),
+                         calloc(index->step_count + 1, sizeof *c.steady),
+                         index->to};
+    if (!c.names || !c.steady) {
+        free(c.names);
+        free(c.steady);
+        return tp_fail_memory(err);
+    }
+    mark_steady(&c);
+    if (index->device_count)
+        c.half = events->start[index->device[index->device_count / 2]];
+    trace->facts = (struct tp_trace_facts){.from_ns = index->from,
+                                           .to_ns = index->to,
+                                           .window = index->window,
+                                           .empty_steps = index->empty_steps,
+                                           .loader = "",
+                                           .driver_call = "",
+                                           .top_op = "",
+                                           .single_tensor = "",
+                                           .device_name = "",
+                                           .first_driver_step = -1};
+    for (size_t i = 0; i < index->host_count; i++)
+        add_host_event(&c, index->host[i]);
+    for (size_t i = 0; i < index->device_count; i++)
+        add_device_event(&c, index->device[i]);
+    for (size_t i = 0; i < events->count; i++) {
+        trace->facts.memory_events += events->category[i] == TP_EVENT_MEMORY;
+        trace->facts.out_of_memory +=
+            events->category[i] == TP_EVENT_OUT_OF_MEMORY;
+    }
+    find_device(trace);
+    pick_names(trace, c.names);
+    free(c.names);
+    free(c.steady);
+    return TP_OK;
+}
+
+struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
+                                          size_t count)
+{
+    struct tp_trace_means means = {0};
+    double step = 0, wait = 0, whole = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < traces[i].steps.count; j++) {
+            const struct tp_step_row *row = &traces[i].steps.rows[j];
+            means.all_steps += row->step >= 0;
+            if (row->step < 0 || !row->typical)
+                continue;
+            means.steps++;
+            step += row->compute_us;
+            wait += row->data_wait_us;
+            whole += row->host_us;
+        }
+    }
+    const double us = 1e6 * (double)means.steps;
+    means.step_s = means.steps ? step / us : NAN;
+    bool loaded = false; /* a DataLoader was recorded */
+    for (size_t i = 0; i < count; i++)
+        loaded |= traces[i].facts.loader[0] != '\0';
+    means.data_wait_s = means.steps && loaded ? wait / us : NAN;
+    means.profiler_step_s = means.steps ? whole / us : NAN;
+    return means;
+}
+
+bool tp_trace_has_steps(const struct tp_trace *trace)
+{
+    return trace->steps.count > 0 && trace->steps.rows[0].step >= 0;
+}
+
+/* The row of /busy about the window W, or NULL. */
+static const struct tp_busy_row *busy_window(const struct tp_trace *trace)
+{
+    for (size_t i = 0; i < trace->busy.count; i++) {
+        if (!strcmp(trace->busy.rows[i].definition, "window"))
+            return &trace->busy.rows[i];
+    }
+    return NULL;
+}
+
+double tp_trace_exposed_communication(const struct tp_trace *trace)
+{
+    const struct tp_busy_row *row = busy_window(trace);
+    return row && row->total_us > 0
+               ? row->exposed_communication_us / row->total_us
+               : 0;
+}
+
+double tp_trace_exposed_memory(const struct tp_trace *trace)
+{
+    const struct tp_busy_row *row = busy_window(trace);
+    return row && row->total_us > 0 ? row->exposed_memory_us / row->total_us
+                                    : 0;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the host does while the device idles. Every idle moment of the window
+ * W is charged once, to the first of the causes below that covers it: a call
+ * into the driver's allocator outranks the operator it happens in. Counts and
+ * total times mislead where this does not: a wait for a busy device costs
+ * nothing.
+ *
+ * W ends with the last step, so that the synchronisation with which the
+ * profiler itself ends is not part of it. A trace without device events is
+ * idle throughout: the shares then tell how the host spends W.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "trace/trace_rows.h"
+#include "trace/trace_sets.h"
+
+/* In order of priority. */
+enum cause {
+    CAUSE_ALLOC,
+    CAUSE_DATALOADER,
+    CAUSE_BLOCKING,
+    CAUSE_LAUNCH,
+    CAUSE_CPU_OP,
+    CAUSES, /* and none of them */
+};
+
+struct causes {
+    struct tp_interval window;
+    struct tp_intervals sets[CAUSES]; /* moments of W, busy or idle */
+    struct tp_intervals busy, idle;
+    int64_t *ends; /* of the blocking calls, sorted; calls may be short of
+                      the clock's resolution, so that no set holds them */
+    size_t end_count, end_capacity;
+};
+
+static void clear(struct causes *causes)
+{
+    for (int i = 0; i < CAUSES; i++) {
+        tp_intervals_clear(&causes->sets[i]);
+    }
+    tp_intervals_clear(&causes->busy);
+    tp_intervals_clear(&causes->idle);
+    free(causes->ends);
+}
+
+static enum cause cause_of_call(const struct tp_trace *trace, uint32_t event)
+{
+    const uint32_t kinds = trace->index.kinds[trace->events.name[event]];
+    if (kinds & TP_NAME_DRIVER_ALLOC) {
+        return CAUSE_ALLOC;
+    }
+    if (tp_trace_blocks(trace, event)) {
+        return CAUSE_BLOCKING;
+    }
+    return kinds & (TP_NAME_LAUNCH | TP_NAME_COPY_CALL) ? CAUSE_LAUNCH : CAUSES;
+}
+
+/* What a host event stands for; CAUSES: nothing, as a step or other calls. */
+static enum cause cause_of(const struct tp_trace *trace, uint32_t event)
+{
+    const struct tp_events *events = &trace->events;
+    const uint32_t kinds = trace->index.kinds[events->name[event]];
+    const uint8_t category = events->category[event];
+    if (category == TP_EVENT_RUNTIME || category == TP_EVENT_DRIVER) {
+        return cause_of_call(trace, event);
+    }
+    /* Only what the training thread waits for is a wait for data. */
+    if ((kinds & TP_NAME_DATALOADER) &&
+        events->lane[event] == trace->index.main_lane) {
+        return CAUSE_DATALOADER;
+    }
+    /* Old traces have steps as operators. */
+    return category == TP_EVENT_CPU_OP && !(kinds & TP_NAME_STEP) ? CAUSE_CPU_OP
+                                                                  : CAUSES;
+}
+
+static bool is_inside(const struct tp_trace *trace, uint32_t event,
+                      struct tp_interval window)
+{
+    const int64_t from = trace->events.start[event];
+    return from < window.to &&
+           from + trace->events.duration[event] > window.from;
+}
+
+static enum tp_status add_end(struct causes *causes, int64_t end,
+                              struct tp_error *err)
+{
+    const enum tp_status status =
+        tp_grow(&causes->ends, &causes->end_capacity, causes->end_count + 1,
+                sizeof *causes->ends, err);
+    if (!status) {
+        causes->ends[causes->end_count++] = end;
+    }
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a;
+    const int64_t y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static enum tp_status collect_causes(const struct tp_trace *trace,
+                                     struct causes *causes,
+                                     struct tp_error *err)
+{
+    const struct tp_trace_index *index = &trace->index;
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < index->host_count && !status; i++) {
+        const uint32_t event = index->host[i];
+        const enum cause cause = cause_of(trace, event);
+        if (cause == CAUSES || !is_inside(trace, event, causes->window)) {
+            continue;
+        }
+        status = tp_trace_add_event(trace, event, causes->window,
+                                    &causes->sets[cause], err);
+        if (!status && cause == CAUSE_BLOCKING) {
+            status = add_end(causes,
+                             trace->events.start[event] +
+                                 trace->events.duration[event],
+                             err);
+        }
+    }
+    for (int i = 0; i < CAUSES; i++) {
+        tp_intervals_unite(&causes->sets[i]);
+    }
+    if (causes->end_count > 1) {
+        qsort(causes->ends, causes->end_count, sizeof *causes->ends, by_value);
+    }
+    return status;
+}
+
+static enum tp_status collect_idle(const struct tp_trace *trace,
+                                   struct causes *causes, struct tp_error *err)
+{
+    const struct tp_device_query query = {.classes = TP_DEVICE_ANY,
+                                          .within = causes->window};
+    struct tp_intervals whole = {0};
+    enum tp_status status =
+        tp_trace_device_set(trace, &query, &causes->busy, err);
+    if (!status) {
+        status = tp_intervals_add(&whole, causes->window.from,
+                                  causes->window.to, err);
+    }
+    if (!status) {
+        status =
+            tp_intervals_subtract(&whole, &causes->busy, &causes->idle, err);
+    }
+    tp_intervals_clear(&whole);
+    return status;
+}
+
+/* Charges what of `rest` a cause covers, and takes it away. `scratch` keeps
+ * its memory from cause to cause. */
+static enum tp_status charge(const struct tp_intervals *cause,
+                             struct tp_intervals *rest,
+                             struct tp_intervals *scratch, int64_t *length,
+                             struct tp_error *err)
+{
+    const struct tp_intervals before = *rest;
+    const enum tp_status status =
+        tp_intervals_subtract(&before, cause, scratch, err);
+    *length = tp_intervals_length(&before) - tp_intervals_length(scratch);
+    *rest = *scratch;
+    *scratch = before;
+    return status;
+}
+
+/*
+ * After a wait the queue of the device is empty, so that it idles until the
+ * next launch arrives: from the end of the last blocking call that ends in a
+ * stretch of idle time to the end of that stretch.
+ */
+static int64_t refill_length(const struct causes *causes)
+{
+    const struct tp_intervals *idle = &causes->idle;
+    int64_t length = 0;
+    size_t next = 0; /* the first blocking call that ends after the stretch */
+    for (size_t i = 0; i < idle->count; i++) {
+        const struct tp_interval stretch = idle->items[i];
+        while (next < causes->end_count && causes->ends[next] <= stretch.to) {
+            next++;
+        }
+        if (next > 0 && causes->ends[next - 1] >= stretch.from) {
+            length += stretch.to - causes->ends[next - 1];
+        }
+    }
+    return length;
+}
+
+static void fill_row(const struct causes *causes, const int64_t *lengths,
+                     struct tp_idle_row *row)
+{
+    const int64_t window = causes->window.to - causes->window.from;
+    const double unit = window > 0 ? 1.0 / (double)window : NAN;
+    const struct tp_intervals *blocking = &causes->sets[CAUSE_BLOCKING];
+    const struct tp_intervals *alloc = &causes->sets[CAUSE_ALLOC];
+    int64_t blocked_busy = 0;
+    for (size_t i = 0; i < blocking->count; i++) {
+        blocked_busy += tp_intervals_within(
+            &causes->busy, blocking->items[i].from, blocking->items[i].to);
+    }
+    *row = (struct tp_idle_row){
+        .window_us = (double)window / 1e3,
+        .busy = (double)tp_intervals_length(&causes->busy) * unit,
+        .alloc = (double)lengths[CAUSE_ALLOC] * unit,
+        .dataloader = (double)lengths[CAUSE_DATALOADER] * unit,
+        .blocking = (double)lengths[CAUSE_BLOCKING] * unit,
+        .launch = (double)lengths[CAUSE_LAUNCH] * unit,
+        .cpu_op = (double)lengths[CAUSE_CPU_OP] * unit,
+        .none = (double)lengths[CAUSES] * unit,
+        .blocked = (double)tp_intervals_length(blocking) * unit,
+        .blocked_busy = (double)blocked_busy * unit,
+        .refill = (double)refill_length(causes) * unit,
+        .blocking_calls = (int64_t)causes->end_count,
+        .driver_alloc_us = (double)tp_intervals_length(alloc) / 1e3,
+    };
+}
+
+static enum tp_status split_idle(struct causes *causes, struct tp_idle_row *row,
+                                 struct tp_error *err)
+{
+    int64_t lengths[CAUSES + 1] = {0};
+    struct tp_intervals rest = {0};
+    struct tp_intervals scratch = {0};
+    const struct tp_intervals nothing = {0};
+    enum tp_status status =
+        tp_intervals_subtract(&causes->idle, &nothing, &rest, err);
+    for (int i = 0; i < CAUSES && !status; i++) {
+        if (causes->sets[i].count > 0) {
+            status =
+                charge(&causes->sets[i], &rest, &scratch, &lengths[i], err);
+        }
+    }
+    if (!status) {
+        lengths[CAUSES] = tp_intervals_length(&rest);
+        fill_row(causes, lengths, row);
+    }
+    tp_intervals_clear(&rest);
+    tp_intervals_clear(&scratch);
+    return status;
+}
+
+enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
+{
+    struct causes causes = {.window = tp_trace_window(trace)};
+    enum tp_status status = collect_causes(trace, &causes, err);
+    if (!status) {
+        status = collect_idle(trace, &causes, err);
+    }
+    if (!status) {
+        status = split_idle(&causes, &trace->idle, err);
+    }
+    clear(&causes);
+    return status;
+}

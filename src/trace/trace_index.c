@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What belongs to what: host events in each other, device events to the call
+ * that started them and the operator around it, steps and the window.
+ *
+ * Nesting follows torch/autograd/profiler_util.py. On one lane events are
+ * taken by start, longest first, calls after operators of the same extent; an
+ * event ends those on the stack that end before it starts *or before it ends*.
+ * So slices that overlap without nesting (clock jumps, negative durations set
+ * to 0) become neighbours, and an event of length 0 contains nothing.
+ *
+ * Launches are linked by correlation only. `External id` is absent or wrong in
+ * many traces: kernels and operators of torch 1.13 to 2.0 count differently.
+ *
+ * Traces of torch up to 1.11 know one category, Operator, for operators and
+ * annotations. ProfilerStep, DataLoader and optimizer ranges are told by name
+ * and are annotations here as well, so that kernels they start directly belong
+ * to no operator in old traces just as in new ones.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/trace.h"
+#include "trace/trace_names.h"
+#include "trace/trace_order.h"
+
+/* What is being made, and the room to sort in. */
+struct making {
+    const struct tp_events *events;
+    struct tp_trace_index *index;
+    struct tp_ordered *items, *scratch; /* [most events of one kind] */
+};
+
+static bool is_call(uint8_t category)
+{
+    return category == TP_EVENT_RUNTIME || category == TP_EVENT_DRIVER;
+}
+
+static bool is_host(uint8_t category)
+{
+    return category == TP_EVENT_CPU_OP || category == TP_EVENT_ANNOTATION ||
+           is_call(category);
+}
+
+/* Work of a device: it runs on a stream. */
+static bool is_device(const struct tp_events *events, uint32_t event)
+{
+    const uint8_t category = events->category[event];
+    const uint32_t detail = events->detail[event];
+    return (category == TP_EVENT_KERNEL || category == TP_EVENT_MEMCPY ||
+            category == TP_EVENT_MEMSET) &&
+           detail != TP_NO_DETAIL && events->gpu[detail].stream >= 0;
+}
+
+static bool is_operator(const struct making *making, uint32_t event)
+{
+    const uint32_t name = making->events->name[event];
+    return making->events->category[event] == TP_EVENT_CPU_OP &&
+           !(making->index->kinds[name] & TP_NAME_ANNOTATIONS);
+}
+
+static int64_t end_of(const struct tp_events *events, uint32_t event)
+{
+    return events->start[event] + events->duration[event];
+}
+
+/* --- memory ------------------------------------------------------------- */
+
+static void count_kinds(struct making *making)
+{
+    for (uint32_t i = 0; i < making->events->count; i++) {
+        making->index->host_count += is_host(making->events->category[i]);
+        making->index->device_count += is_device(making->events, i);
+    }
+}
+
+/* `count` links to nothing; NULL when memory ran out. */
+static uint32_t *new_links(size_t count)
+{
+    uint32_t *links = malloc((count + 1) * sizeof *links);
+    if (links) {
+        memset(links, 0xff, (count + 1) * sizeof *links); /* TP_NO_EVENT */
+    }
+    return links;
+}
+
+static enum tp_status allocate(struct making *making, struct tp_error *err)
+{
+    struct tp_trace_index *index = making->index;
+    const size_t count = making->events->count;
+    const size_t most = index->host_count > index->device_count
+                            ? index->host_count
+                            : index->device_count;
+    index->kinds = calloc(making->events->texts.count + 1, sizeof(uint32_t));
+    index->host = new_links(index->host_count);
+    index->device = new_links(index->device_count);
+    index->parent = new_links(count);
+    index->op = new_links(count);
+    index->call = new_links(count);
+    index->launched = new_links(count);
+    making->items = malloc((most + 1) * sizeof *making->items);
+    making->scratch = malloc((most + 1) * sizeof *making->scratch);
+    return index->kinds && index->host && index->device && index->parent &&
+                   index->op && index->call && index->launched &&
+                   making->items && making->scratch
+               ? TP_OK
+               : tp_fail_memory(err);
+}
+
+/* --- orders ------------------------------------------------------------- */
+
+/* Host events by lane, start, longest first, calls last, place in file. */
+static void order_host(struct making *making)
+{
+    const struct tp_events *events = making->events;
+    struct tp_ordered *items = making->items;
+    const size_t count = making->index->host_count;
+    size_t next = 0;
+    for (uint32_t i = 0; i < events->count; i++) {
+        if (is_host(events->category[i])) {
+            /* Durations are not negative, so this stays below 2^64. */
+            const uint64_t shorter =
+                (uint64_t)INT64_MAX - (uint64_t)events->duration[i];
+            items[next++] = (struct tp_ordered){
+                shorter << 1 | is_call(events->category[i]), i};
+        }
+    }
+    tp_order_sort(items, making->scratch, count);
+    for (size_t i = 0; i < count; i++) {
+        items[i].key = tp_order_key(events->start[items[i].event]);
+    }
+    tp_order_sort(items, making->scratch, count);
+    for (size_t i = 0; i < count; i++) {
+        items[i].key = events->lane[items[i].event];
+    }
+    tp_order_sort(items, making->scratch, count);
+    for (size_t i = 0; i < count; i++) {
+        making->index->host[i] = items[i].event;
+    }
+}
+
+/* Device events by start, place in file. */
+static void order_device(struct making *making)
+{
+    const struct tp_events *events = making->events;
+    size_t count = 0;
+    for (uint32_t i = 0; i < events->count; i++) {
+        if (is_device(events, i)) {
+            making->items[count++] =
+                (struct tp_ordered){tp_order_key(events->start[i]), i};
+        }
+    }
+    tp_order_sort(making->items, making->scratch, count);
+    for (size_t i = 0; i < count; i++) {
+        making->index->device[i] = making->items[i].event;
+    }
+}
+
+/* --- links -------------------------------------------------------------- */
+
+/* Parents, and the operator around each host event. The links upwards are
+ * the stack: an event that ended is left by going to its parent. */
+static void nest_host(struct making *making)
+{
+    const struct tp_events *events = making->events;
+    struct tp_trace_index *index = making->index;
+    uint32_t top = TP_NO_EVENT, lane = TP_NO_EVENT;
+    for (size_t i = 0; i < index->host_count; i++) {
+        const uint32_t event = index->host[i];
+        if (events->lane[event] != lane) {
+            lane = events->lane[event];
+            top = TP_NO_EVENT;
+        }
+        const int64_t start = events->start[event];
+        const int64_t end = end_of(events, event);
+        while (top != TP_NO_EVENT &&
+               (start >= end_of(events, top) || end > end_of(events, top))) {
+            top = index->parent[top];
+        }
+        index->parent[event] = top;
+        if (top != TP_NO_EVENT) {
+            index->op[event] = is_operator(making, top) ? top : index->op[top];
+        }
+        top = event;
+    }
+}
+
+/* The calls that have a correlation, sorted by it; those with the same stay
+ * in the order of lanes and time. */
+static size_t order_calls(struct making *making)
+{
+    const struct tp_events *events = making->events;
+    size_t count = 0;
+    for (size_t i = 0; i < making->index->host_count; i++) {
+        const uint32_t event = making->index->host[i];
+        if (is_call(events->category[event]) &&
+            events->correlation[event] >= 0) {
+            making->items[count++] = (struct tp_ordered){
+                (uint64_t)events->correlation[event], event};
+        }
+    }
+    tp_order_sort(making->items, making->scratch, count);
+    return count;
+}
+
+/* The first of `count` calls with the correlation of an event; TP_NO_EVENT. */
+static uint32_t find_call(const struct making *making, size_t count,
+                          uint32_t event)
+{
+    const struct tp_ordered *calls = making->items;
+    const int64_t correlation = making->events->correlation[event];
+    size_t low = 0, high = correlation < 0 ? 0 : count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (calls[middle].key < (uint64_t)correlation) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return correlation >= 0 && low < count &&
+                   calls[low].key == (uint64_t)correlation
+               ? calls[low].event
+               : TP_NO_EVENT;
+}
+
+/* Each device event, and each that says what was waited for, to the call with
+ * its correlation. Graphs start many with
+ * one call; a call met twice (a driver call that the runtime call made has a
+ * number of its own) counts once, by the earlier. */
+static void link_device(struct making *making)
+{
+    const struct tp_events *events = making->events;
+    struct tp_trace_index *index = making->index;
+    const size_t calls = order_calls(making);
+    for (size_t i = 0; i < index->device_count; i++) {
+        const uint32_t event = index->device[i];
+        const uint32_t call = find_call(making, calls, event);
+        if (call == TP_NO_EVENT) {
+            continue;
+        }
+        index->call[event] = call;
+        index->op[event] = index->op[call];
+        if (index->launched[call] == TP_NO_EVENT) {
+            index->launched[call] = event;
+        }
+    }
+    for (uint32_t i = 0; i < events->count && events->sync_count; i++) {
+        if (events->category[i] == TP_EVENT_SYNC) {
+            index->call[i] = find_call(making, calls, i);
+        }
+    }
+}
+
+/* --- steps -------------------------------------------------------------- */
+
+/* Of the lanes with steps, or else of all, the one with the most of them, or
+ * of host events; the first of equals. */
+static enum tp_status find_main_lane(struct making *making,
+                                     struct tp_error *err)
+{
+    const struct tp_events *events = making->events;
+    struct tp_trace_index *index = making->index;
+    size_t *counts = calloc(events->lane_count + 1, 2 * sizeof *counts);
+    if (!counts) {
+        return tp_fail_memory(err);
+    }
+    size_t *steps = counts + events->lane_count + 1;
+    for (size_t i = 0; i < index->host_count; i++) {
+        const uint32_t event = index->host[i];
+        const bool call = is_call(events->category[event]);
+        counts[events->lane[event]]++;
+        steps[events->lane[event]] +=
+            !call && index->kinds[events->name[event]] & TP_NAME_STEP;
+    }
+    index->main_lane = TP_NO_EVENT;
+    for (uint32_t i = 0; i < events->lane_count; i++) {
+        const uint32_t best = index->main_lane;
+        if (counts[i] > 0 &&
+            (best == TP_NO_EVENT || steps[i] > steps[best] ||
+             (steps[i] == steps[best] && counts[i] > counts[best]))) {
+            index->main_lane = i;
+        }
+    }
+    free(counts);
+    return TP_OK;
+}
+
+/* The steps of the main lane; one inside another (two profilers at once) is
+ * none, nor is one that lasts no time, of which no share can be told. The
+ * device's projection of the same annotation is no host event. */
+static enum tp_status find_steps(struct making *making, struct tp_error *err)
+{
+    const struct tp_events *events = making->events;
+    struct tp_trace_index *index = making->index;
+    size_t capacity = 0;
+    for (size_t i = 0; i < index->host_count; i++) {
+        const uint32_t event = index->host[i];
+        struct tp_step step = {event, 0, events->start[event],
+                               end_of(events, event)};
+        if (events->lane[event] != index->main_lane ||
+            is_call(events->category[event]) ||
+            !(index->kinds[events->name[event]] & TP_NAME_STEP) ||
+            (index->step_count &&
+             step.to <= index->steps[index->step_count - 1].to)) {
+            continue;
+        }
+        if (step.to <= step.from) {
+            index->empty_steps++;
+            continue;
+        }
+        tp_name_step(tp_events_get(events, events->name[event]), &step.number);
+        const enum tp_status status = tp_grow(
+            &index->steps, &capacity, index->step_count + 1, sizeof step, err);
+        if (status) {
+            return status;
+        }
+        index->steps[index->step_count++] = step;
+    }
+    return TP_OK;
+}
+
+/* Lengthens W by events. */
+static void cover(struct making *making, const uint32_t *list, size_t count)
+{
+    struct tp_trace_index *index = making->index;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t from = making->events->start[list[i]];
+        const int64_t to = end_of(making->events, list[i]);
+        index->from = i == 0 || from < index->from ? from : index->from;
+        index->to = i == 0 || to > index->to ? to : index->to;
+    }
+}
+
+static void find_window(struct making *making)
+{
+    struct tp_trace_index *index = making->index;
+    if (index->step_count) {
+        index->from = index->steps[0].from;
+        index->to = index->steps[index->step_count - 1].to;
+        index->window = "first to last ProfilerStep";
+    } else if (index->device_count) {
+        cover(making, index->device, index->device_count);
+        index->window = "first to last device event";
+    } else {
+        cover(making, index->host, index->host_count);
+        index->window = "first to last host event";
+    }
+}
+
+enum tp_status tp_trace_index_make(const struct tp_events *events,
+                                   struct tp_trace_index *index,
+                                   struct tp_error *err)
+{
+    struct making making = {.events = events, .index = index};
+    *index = (struct tp_trace_index){0};
+    count_kinds(&making);
+    enum tp_status status = allocate(&making, err);
+    if (!status) {
+        for (size_t i = 0; i < events->texts.count; i++) {
+            index->kinds[i] = tp_name_kinds(events->texts.texts[i]);
+        }
+        order_host(&making);
+        order_device(&making);
+        nest_host(&making);
+        link_device(&making);
+        status = find_main_lane(&making, err);
+    }
+    if (!status) {
+        status = find_steps(&making, err);
+    }
+    if (!status) {
+        find_window(&making);
+    }
+    free(making.items);
+    free(making.scratch);
+    return status;
+}
+
+void tp_trace_index_clear(struct tp_trace_index *index)
+{
+    free(index->kinds);
+    free(index->host);
+    free(index->parent);
+    free(index->op);
+    free(index->call);
+    free(index->launched);
+    free(index->device);
+    free(index->steps);
+    *index = (struct tp_trace_index){0};
+}

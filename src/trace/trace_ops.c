@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table torch calls key_averages (torch/autograd/profiler_util.py), to
+ * the nanosecond. Rows of the host are operators, annotations and calls; rows
+ * of the device are its events.
+ *
+ * A host event that is the only child of one with the same name is *merged*
+ * into it: its children and its own kernels replace the parent's. Self time
+ * of the host is the duration without the direct children. Device time of an
+ * event is that of its own kernels (index.op: the innermost operator around
+ * the launch) and of all its children. Memory is that of the [memory] instants
+ * in [start, end], of any thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "trace/trace_order.h"
+#include "trace/trace_rows.h"
+
+/* Sums are taken modulo 2^64, so that absurd durations are no overflow. */
+struct sums {
+    uint64_t cpu_total, cpu_self, device_total, device_self;
+    uint64_t cpu_mem, cpu_mem_self, device_mem, device_mem_self;
+};
+
+/* What is known of one host event while the tree is gone through. */
+struct node {
+    uint32_t parent;   /* without dropped events; TP_NO_EVENT               */
+    uint32_t merged;   /* the event it is merged into, or itself            */
+    uint32_t children; /* direct ones, after merging                        */
+    uint64_t device;   /* ns: of its own kernels, then of its children too  */
+};
+
+struct taken { /* bytes of the [memory] instants up to a time */
+    int64_t at;
+    uint64_t cpu, device;
+};
+
+struct ops_state {
+    struct tp_trace *trace;
+    struct node *nodes;   /* [events.count]                               */
+    struct taken *memory; /* by time; [0] is before all                   */
+    size_t memory_count;
+    struct sums *sums; /* as the rows                                  */
+    size_t sums_capacity;
+    uint32_t *rows; /* [2][texts.count + 1] host, device; 0: none   */
+};
+
+static uint32_t kinds_of(const struct ops_state *state, uint32_t event)
+{
+    return state->trace->index.kinds[state->trace->events.name[event]];
+}
+
+/* Names are compared as they are shown: all steps have one. */
+static uint32_t shown_name(const struct ops_state *state, uint32_t event)
+{
+    return kinds_of(state, event) & TP_NAME_STEP
+               ? (uint32_t)state->trace->events.texts.count
+               : state->trace->events.name[event];
+}
+
+/* --- the tree ----------------------------------------------------------- */
+
+/* Parents come before children in index.host. */
+static void find_parents(struct ops_state *state)
+{
+    const struct tp_trace_index *index = &state->trace->index;
+    for (size_t i = 0; i < index->host_count; i++) {
+        const uint32_t event = index->host[i];
+        uint32_t parent = index->parent[event];
+        if (parent != TP_NO_EVENT &&
+            kinds_of(state, parent) & TP_NAME_DROPPED) {
+            parent = state->nodes[parent].parent;
+        }
+        state->nodes[event].parent = parent;
+        if (parent != TP_NO_EVENT &&
+            !(kinds_of(state, event) & TP_NAME_DROPPED)) {
+            state->nodes[parent].children++;
+        }
+    }
+    for (size_t i = 0; i < index->device_count; i++) {
+        const uint32_t event = index->device[i];
+        if (index->op[event] != TP_NO_EVENT) {
+            state->nodes[index->op[event]].device +=
+                (uint64_t)state->trace->events.duration[event];
+        }
+    }
+}
+
+/* One pass from the parents to the children is enough: a merged event leaves
+ * its children to its parent before they are looked at. */
+static void merge(struct ops_state *state)
+{
+    const struct tp_trace_index *index = &state->trace->index;
+    for (size_t i = 0; i < index->host_count; i++) {
+        const uint32_t event = index->host[i];
+        struct node *node = &state->nodes[event];
+        node->merged = event;
+        if (node->parent == TP_NO_EVENT ||
+            kinds_of(state, event) & TP_NAME_DROPPED) {
+            continue;
+        }
+        node->parent = state->nodes[node->parent].merged;
+        struct node *parent = &state->nodes[node->parent];
+        if (parent->children == 1 &&
+            shown_name(state, event) == shown_name(state, node->parent)) {
+            parent->children = node->children;
+            parent->device = node->device;
+            node->merged = node->parent;
+        }
+    }
+}
+
+static bool is_row(const struct ops_state *state, uint32_t event)
+{
+    return state->nodes[event].merged == event &&
+           !(kinds_of(state, event) & TP_NAME_DROPPED);
+}
+
+/* --- memory ------------------------------------------------------------- */
+
+/* Running sums of the instants by time. */
+static enum tp_status add_up_memory(struct ops_state *state,
+                                    struct tp_error *err)
+{
+    const struct tp_events *events = &state->trace->events;
+    size_t count = 0;
+    for (uint32_t i = 0; i < events->count; i++) {
+        count += events->category[i] == TP_EVENT_MEMORY;
+    }
+    struct tp_ordered *items = malloc((count + 1) * 2 * sizeof *items);
+    state->memory = calloc(count + 1, sizeof *state->memory);
+    if (!items || !state->memory) {
+        free(items);
+        return tp_fail_memory(err);
+    }
+    for (uint32_t i = 0; i < events->count; i++) {
+        if (events->category[i] == TP_EVENT_MEMORY &&
+            events->detail[i] != TP_NO_DETAIL) {
+            items[state->memory_count++] =
+                (struct tp_ordered){tp_order_key(events->start[i]), i};
+        }
+    }
+    tp_order_sort(items, items + count + 1, state->memory_count);
+    for (size_t i = 0; i < state->memory_count; i++) {
+        const struct tp_memory_detail *detail =
+            &events->memory[events->detail[items[i].event]];
+        struct taken *next = &state->memory[i + 1];
+        *next = state->memory[i];
+        next->at = events->start[items[i].event];
+        *(detail->device_type == 0 ? &next->cpu : &next->device) +=
+            (uint64_t)detail->bytes;
+    }
+    free(items);
+    return TP_OK;
+}
+
+/* The sums of the instants before `at`, or up to it. */
+static struct taken memory_until(const struct ops_state *state, int64_t at,
+                                 bool inclusive)
+{
+    size_t low = 0, high = state->memory_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int64_t time = state->memory[middle + 1].at;
+        if (time < at || (inclusive && time == at)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return state->memory[low];
+}
+
+/* The bytes of the instants while an event lasts, both ends included. */
+static struct taken memory_of(const struct ops_state *state, uint32_t event)
+{
+    struct taken taken = {0};
+    if (state->memory_count) {
+        const struct tp_events *events = &state->trace->events;
+        const int64_t start = events->start[event];
+        const struct taken before = memory_until(state, start, false);
+        taken = memory_until(state, start + events->duration[event], true);
+        taken.cpu -= before.cpu;
+        taken.device -= before.device;
+    }
+    return taken;
+}
+
+/* --- rows --------------------------------------------------------------- */
+
+static uint32_t *row_slot(const struct ops_state *state, uint32_t name,
+                          bool device)
+{
+    const size_t names = state->trace->events.texts.count + 1;
+    return &state->rows[(device ? names : 0) + name];
+}
+
+/* The sums of the row of a name, which is made if new and gets one event
+ * more; NULL when memory ran out. */
+static struct sums *count_row(struct ops_state *state, uint32_t name,
+                              bool device)
+{
+    struct tp_trace *trace = state->trace;
+    uint32_t *slot = row_slot(state, name, device);
+    if (!*slot) {
+        const size_t need = trace->ops.count + 1;
+        if (tp_grow(&trace->ops.rows, &trace->ops.capacity, need,
+                    sizeof *trace->ops.rows, NULL) ||
+            tp_grow(&state->sums, &state->sums_capacity, need,
+                    sizeof *state->sums, NULL)) {
+            return NULL;
+        }
+        trace->ops.rows[trace->ops.count++] = (struct tp_op_row){
+            .name = name == trace->events.texts.count
+                        ? "ProfilerStep*"
+                        : tp_events_get(&trace->events, name),
+            .device_type = device ? "CUDA" : "CPU"};
+        *slot = (uint32_t)need;
+    }
+    trace->ops.rows[*slot - 1].count++;
+    return &state->sums[*slot - 1];
+}
+
+/* The sums of the row of an event that was counted. */
+static struct sums *sums_of(const struct ops_state *state, uint32_t event)
+{
+    return &state->sums[*row_slot(state, shown_name(state, event), false) - 1];
+}
+
+/* Counts one host event in its row; its time and memory are not its parent's
+ * own. */
+static bool add_host(struct ops_state *state, uint32_t event)
+{
+    const struct node *node = &state->nodes[event];
+    const uint64_t ns = (uint64_t)state->trace->events.duration[event];
+    const struct taken memory = memory_of(state, event);
+    struct sums *sums = count_row(state, shown_name(state, event), false);
+    if (!sums) {
+        return false;
+    }
+    sums->cpu_total += ns;
+    sums->cpu_self += ns;
+    sums->device_self += node->device;
+    sums->cpu_mem += memory.cpu;
+    sums->cpu_mem_self += memory.cpu;
+    sums->device_mem += memory.device;
+    sums->device_mem_self += memory.device;
+    if (node->parent != TP_NO_EVENT) {
+        struct sums *parent = sums_of(state, node->parent);
+        parent->cpu_self -= ns;
+        parent->cpu_mem_self -= memory.cpu;
+        parent->device_mem_self -= memory.device;
+    }
+    return true;
+}
+
+static enum tp_status add_hosts(struct ops_state *state, struct tp_error *err)
+{
+    const struct tp_trace_index *index = &state->trace->index;
+    for (size_t i = 0; i < index->host_count; i++) { /* parents first */
+        const uint32_t event = index->host[i];
+        if (is_row(state, event) && !add_host(state, event)) {
+            return tp_fail_memory(err);
+        }
+    }
+    for (size_t i = index->host_count; i > 0; i--) { /* children first */
+        const uint32_t event = index->host[i - 1];
+        const struct node *node = &state->nodes[event];
+        if (!is_row(state, event)) {
+            continue;
+        }
+        sums_of(state, event)->device_total += node->device;
+        if (node->parent != TP_NO_EVENT) {
+            state->nodes[node->parent].device += node->device;
+        }
+    }
+    return TP_OK;
+}
+
+static enum tp_status add_devices(struct ops_state *state, struct tp_error *err)
+{
+    const struct tp_events *events = &state->trace->events;
+    const struct tp_trace_index *index = &state->trace->index;
+    for (size_t i = 0; i < index->device_count; i++) {
+        const uint32_t event = index->device[i];
+        struct sums *sums = count_row(state, events->name[event], true);
+        if (!sums) {
+            return tp_fail_memory(err);
+        }
+        sums->device_total += (uint64_t)events->duration[event];
+        sums->device_self += (uint64_t)events->duration[event];
+    }
+    return TP_OK;
+}
+
+static double to_us(uint64_t ns)
+{
+    return (double)(int64_t)ns / 1e3;
+}
+
+static int by_device_time(const void *a, const void *b)
+{
+    const struct tp_op_row *x = a;
+    const struct tp_op_row *y = b;
+    if (x->self_cuda_us != y->self_cuda_us) {
+        return x->self_cuda_us > y->self_cuda_us ? -1 : 1;
+    }
+    if (x->self_cpu_us != y->self_cpu_us) {
+        return x->self_cpu_us > y->self_cpu_us ? -1 : 1;
+    }
+    const int order = strcmp(x->name, y->name);
+    return order ? order : strcmp(x->device_type, y->device_type);
+}
+
+static void finish_rows(const struct ops_state *state)
+{
+    for (size_t i = 0; i < state->trace->ops.count; i++) {
+        struct tp_op_row *row = &state->trace->ops.rows[i];
+        const struct sums *sums = &state->sums[i];
+        row->cpu_total_us = to_us(sums->cpu_total);
+        row->self_cpu_us = to_us(sums->cpu_self);
+        row->cuda_total_us = to_us(sums->device_total);
+        row->self_cuda_us = to_us(sums->device_self);
+        row->cpu_mem_b = (int64_t)sums->cpu_mem;
+        row->self_cpu_mem_b = (int64_t)sums->cpu_mem_self;
+        row->cuda_mem_b = (int64_t)sums->device_mem;
+        row->self_cuda_mem_b = (int64_t)sums->device_mem_self;
+    }
+    if (state->trace->ops.count > 1) {
+        qsort(state->trace->ops.rows, state->trace->ops.count,
+              sizeof *state->trace->ops.rows, by_device_time);
+    }
+}
+
+enum tp_status tp_trace_ops(struct tp_trace *trace, struct tp_error *err)
+{
+    const size_t names = trace->events.texts.count + 1;
+    struct ops_state state = {
+        .trace = trace,
+        .nodes = calloc(trace->events.count + 1, sizeof *state.nodes),
+        .rows = calloc(2 * names, sizeof *state.rows),
+    };
+    enum tp_status status =
+        state.nodes && state.rows ? TP_OK : tp_fail_memory(err);
+    if (!status) {
+        status = add_up_memory(&state, err);
+    }
+    if (!status) {
+        find_parents(&state);
+        merge(&state);
+        status = add_hosts(&state, err);
+    }
+    if (!status) {
+        status = add_devices(&state, err);
+    }
+    if (!status) {
+        finish_rows(&state);
+    }
+    free(state.nodes);
+    free(state.memory);
+    free(state.sums);
+    free(state.rows);
+    return status;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/trace_path_state.h"
+#include "trace/trace_rows.h"
+
+enum {
+    NAMED = 64,     /* names that are told of a trace                      */
+    SLICE = 1 << 15 /* host events whose paths are looked for at once: some
+                        10 MB; steps of large models have fewer             */
+};
+
+const char *tp_path_kind_name(enum tp_path_kind kind)
+{
+    static const char *const names[TP_PATH_KINDS] = {
+        [TP_PATH_OPERATOR] = "operator",
+        [TP_PATH_CALL] = "call",
+        [TP_PATH_WAIT] = "wait",
+        [TP_PATH_OUTSIDE] = "outside operators",
+        [TP_PATH_LAUNCH] = "launch delay",
+        [TP_PATH_QUEUE] = "queue",
+        [TP_PATH_KERNEL] = "kernel",
+        [TP_PATH_COPY] = "copy",
+        [TP_PATH_COMMUNICATION] = "communication",
+        [TP_PATH_GAP] = "device gap",
+        [TP_PATH_RETURN] = "return"};
+    return names[kind];
+}
+
+/* --- the longest path ---------------------------------------------------- */
+
+/* Arcs by the node they end at, and by the node they begin at; each node's in
+ * the order in which they were linked. */
+struct search {
+    uint32_t *into_begin, *into; /* [nodes + 1], [arcs]                    */
+    uint32_t *out_begin, *out;
+    uint32_t *waits; /* [nodes]: arcs into it not yet passed    */
+    uint32_t *queue; /* [nodes]                                 */
+    uint32_t *best;  /* [nodes]: arc of the longest way to it   */
+    int64_t *length; /* [nodes] of that way                     */
+};
+
+static enum tp_status make_room(struct tp_path_maker *m, struct search *s,
+                                struct tp_error *err)
+{
+    size_t nodes = 2 * m->event_count, arcs = m->arc_count;
+    size_t bytes = nodes * sizeof *s->length +
+                   (5 * nodes + 2 * arcs + 2) * sizeof *s->into;
+    enum tp_status status =
+        tp_grow(&m->room, &m->room_capacity, bytes + 1, 1, err);
+    if (status != TP_OK)
+        return status;
+    s->length = m->room;
+    s->into_begin = (uint32_t *)(s->length + nodes);
+    s->out_begin = s->into_begin + nodes + 1;
+    s->into = s->out_begin + nodes + 1;
+    s->out = s->into + arcs;
+    s->waits = s->out + arcs;
+    s->queue = s->waits + nodes;
+    s->best = s->queue + nodes;
+    return TP_OK;
+}
+
+/* Lists arcs by one of their ends: counting sort, which keeps their order. */
+static void list_arcs(const struct tp_path_maker *m, bool into, uint32_t *begin,
+                      uint32_t *list)
+{
+    size_t nodes = 2 * m->event_count;
+    memset(begin, 0, (nodes + 1) * sizeof *begin);
+    for (size_t i = 0; i < m->arc_count; i++)
+        begin[(into ? m->arcs[i].to : m->arcs[i].from) + 1]++;
+    for (size_t i = 0; i < nodes; i++)
+        begin[i + 1] += begin[i];
+    for (size_t i = 0; i < m->arc_count; i++)
+        list[begin[into ? m->arcs[i].to : m->arcs[i].from]++] = (uint32_t)i;
+    for (size_t i = nodes; i > 0; i--)
+        begin[i] = begin[i - 1];
+    begin[0] = 0;
+}
+
+/* The longest way to a node all of whose predecessors have theirs. */
+static void choose(const struct tp_path_maker *m, const struct search *s,
+                   uint32_t node)
+{
+    s->best[node] = TP_NO_NODE;
+    s->length[node] = 0;
+    for (uint32_t i = s->into_begin[node]; i < s->into_begin[node + 1]; i++) {
+        const struct path_arc *arc = &m->arcs[s->into[i]];
+        int64_t length = s->length[arc->from] + arc->weight;
+        if (s->best[node] == TP_NO_NODE || length > s->length[node]) {
+            s->best[node] = s->into[i];
+            s->length[node] = length;
+        }
+    }
+}
+
+/* Goes through the nodes in topological order; returns the end of the longest
+ * way, the earliest of equal ones. */
+static uint32_t search(const struct tp_path_maker *m, const struct search *s)
+{
+    size_t nodes = 2 * m->event_count, first = 0, end = 0;
+    uint32_t last = TP_NO_NODE;
+    for (uint32_t node = 0; node < nodes; node++) {
+        s->waits[node] = s->into_begin[node + 1] - s->into_begin[node];
+        if (s->waits[node] == 0)
+            s->queue[end++] = node;
+    }
+    while (first < end) {
+        uint32_t node = s->queue[first++];
+        choose(m, s, node);
+        if (last == TP_NO_NODE || s->length[node] > s->length[last] ||
+            (s->length[node] == s->length[last] &&
+             tp_path_time(m, node) < tp_path_time(m, last)))
+            last = node;
+        for (uint32_t i = s->out_begin[node]; i < s->out_begin[node + 1]; i++) {
+            uint32_t to = m->arcs[s->out[i]].to;
+            if (--s->waits[to] == 0)
+                s->queue[end++] = to;
+        }
+    }
+    return last;
+}
+
+static enum tp_status walk_back(struct tp_path_maker *m, const struct search *s,
+                                uint32_t last, struct tp_path *path,
+                                struct tp_error *err)
+{
+    size_t count = 0, events = 1;
+    uint32_t node = last;
+    for (; s->best[node] != TP_NO_NODE; count++)
+        node = m->arcs[s->best[node]].from;
+    enum tp_status status =
+        tp_grow(&m->edges, &m->edge_capacity, count + 1, sizeof *m->edges, err);
+    if (status != TP_OK)
+        return status;
+    *path = (struct tp_path){.edges = m->edges,
+                             .count = count,
+                             .nodes = count + 1,
+                             .from = tp_path_time(m, node),
+                             .to = tp_path_time(m, last)};
+    for (node = last; count-- > 0;) {
+        const struct path_arc *arc = &m->arcs[s->best[node]];
+        m->edges[count] = (struct tp_path_edge){
+            arc->kind, arc->event,
+            tp_path_time(m, arc->to) - tp_path_time(m, arc->from), arc->weight};
+        node = arc->from;
+    }
+    /* nothing waits any more: that room marks the events that were met */
+    for (size_t i = 0; i < m->event_count; i++)
+        s->waits[i] = 0;
+    s->waits[last / 2] = 1;
+    for (node = last; s->best[node] != TP_NO_NODE;) {
+        node = m->arcs[s->best[node]].from;
+        events += s->waits[node / 2] == 0;
+        s->waits[node / 2] = 1;
+    }
+    path->events = events;
+    return TP_OK;
+}
+
+enum tp_status tp_path_find(struct tp_path_maker *m, int64_t from, int64_t to,
+                            struct tp_path *path, struct tp_error *err)
+{
+    struct search s;
+    *path = (struct tp_path){.from = from, .to = from};
+    enum tp_status status = tp_path_graph(m, from, to, err);
+    if (status == TP_OK)
+        status = make_room(m, &s, err);
+    if (status != TP_OK || m->event_count == 0)
+        return status;
+    list_arcs(m, true, s.into_begin, s.into);
+    list_arcs(m, false, s.out_begin, s.out);
+    uint32_t last = search(m, &s);
+    return last == TP_NO_NODE ? TP_OK : walk_back(m, &s, last, path, err);
+}
+
+/* --- rows ---------------------------------------------------------------- */
+
+/* An edge by what it was spent on: kind, then name. */
+struct spent {
+    uint64_t key;
+    int64_t ns;
+};
+
+struct spending {
+    struct spent *rows;
+    size_t count, capacity;
+    int64_t length; /* of all paths, ns                                    */
+};
+
+static int by_key(const void *left, const void *right)
+{
+    const struct spent *a = left, *b = right;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+static enum tp_status add_row(struct tp_trace *trace, struct tp_path_row row,
+                              struct tp_error *err)
+{
+    enum tp_status status =
+        tp_grow(&trace->paths.rows, &trace->paths.capacity,
+                trace->paths.count + 1, sizeof *trace->paths.rows, err);
+    if (status == TP_OK)
+        trace->paths.rows[trace->paths.count++] = row;
+    return status;
+}
+
+/* What the paths of one step were spent on. */
+struct totals {
+    int64_t count[TP_PATH_KINDS], ns[TP_PATH_KINDS], length;
+};
+
+/* Adds a path, and remembers its edges. */
+static enum tp_status add_path(const struct tp_trace *trace,
+                               const struct tp_path *path,
+                               struct totals *totals, struct spending *all,
+                               struct tp_error *err)
+{
+    enum tp_status status =
+        tp_grow(&all->rows, &all->capacity, all->count + path->count + 1,
+                sizeof *all->rows, err);
+    for (size_t i = 0; i < path->count && status == TP_OK; i++) {
+        const struct tp_path_edge *edge = &path->edges[i];
+        uint32_t name =
+            edge->event == TP_NO_EVENT ? 0 : trace->events.name[edge->event];
+        all->rows[all->count++] =
+            (struct spent){(uint64_t)edge->kind << 32 | name, edge->ns};
+        totals->count[edge->kind]++;
+        totals->ns[edge->kind] += edge->ns;
+    }
+    totals->length += path->to - path->from;
+    return status;
+}
+
+/* A row for each kind on the paths of one step. */
+static enum tp_status add_step(struct tp_trace *trace, int64_t step,
+                               const struct totals *totals,
+                               struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    double length = (double)totals->length;
+    for (int kind = 0; kind < TP_PATH_KINDS && status == TP_OK; kind++) {
+        double ns = (double)totals->ns[kind];
+        if (totals->count[kind] > 0)
+            status = add_row(
+                trace,
+                (struct tp_path_row){.step = step,
+                                     .kind = tp_path_kind_name(kind),
+                                     .name = "",
+                                     .count = totals->count[kind],
+                                     .total_us = ns / 1e3,
+                                     .share = length > 0 ? ns / length : NAN},
+                err);
+    }
+    return status;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct tp_path_row *a = left, *b = right;
+    if (a->total_us != b->total_us)
+        return a->total_us > b->total_us ? -1 : 1;
+    int result = strcmp(a->kind, b->kind);
+    return result ? result : strcmp(a->name, b->name);
+}
+
+/* The names on all paths, by time. */
+static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
+                                struct tp_error *err)
+{
+    size_t first = trace->paths.count;
+    enum tp_status status = TP_OK;
+    if (all->count > 1)
+        qsort(all->rows, all->count, sizeof *all->rows, by_key);
+    for (size_t i = 0, end; i < all->count && status == TP_OK; i = end) {
+        int64_t ns = 0;
+        for (end = i;
+             end < all->count && all->rows[end].key == all->rows[i].key; end++)
+            ns += all->rows[end].ns;
+        status = add_row(
+            trace,
+            (struct tp_path_row){
+                .step = -1,
+                .kind = tp_path_kind_name(
+                    (enum tp_path_kind)(all->rows[i].key >> 32)),
+                .name =
+                    tp_events_get(&trace->events, (uint32_t)all->rows[i].key),
+                .count = (int64_t)(end - i),
+                .total_us = (double)ns / 1e3,
+                .share =
+                    all->length > 0 ? (double)ns / (double)all->length : NAN},
+            err);
+    }
+    size_t names = trace->paths.count - first;
+    if (status == TP_OK && names > 1)
+        qsort(trace->paths.rows + first, names, sizeof *trace->paths.rows,
+              by_time);
+    if (names > NAMED)
+        trace->paths.count = first + NAMED;
+    return status;
+}
+
+/* The paths of a window, slice by slice: equal times, and about SLICE host
+ * events each. */
+static enum tp_status add_window(struct tp_trace *trace,
+                                 struct tp_path_maker *maker,
+                                 const struct tp_step *window,
+                                 struct spending *all, struct tp_error *err)
+{
+    struct totals totals = {.length = 0};
+    struct tp_path path;
+    size_t slices = tp_path_events(maker, window->from, window->to) / SLICE + 1;
+    int64_t from = window->from, step = (window->to - from) / (int64_t)slices;
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < slices && status == TP_OK; i++) {
+        int64_t to = i + 1 < slices ? from + step - 1 : window->to;
+        status = tp_path_find(maker, from, to, &path, err);
+        if (status == TP_OK && path.count > 0)
+            status = add_path(trace, &path, &totals, all, err);
+        from = to + 1;
+    }
+    all->length += totals.length;
+    return status == TP_OK ? add_step(trace, window->number, &totals, err)
+                           : status;
+}
+
+enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err)
+{
+    const struct tp_trace_index *index = &trace->index;
+    struct tp_path_maker *maker;
+    struct spending all = {.rows = NULL};
+    if (index->device_count == 0)
+        return TP_OK; /* a host alone is its own path */
+    enum tp_status status = tp_path_maker_new(trace, &maker, err);
+    if (status == TP_OK && index->step_count == 0) {
+        struct tp_step whole = tp_path_extent(maker);
+        status = add_window(trace, maker, &whole, &all, err);
+    }
+    for (size_t i = 0; i < index->step_count && status == TP_OK; i++)
+        status = add_window(trace, maker, &index->steps[i], &all, err);
+    if (status == TP_OK)
+        status = add_names(trace, &all, err);
+    free(all.rows);
+    tp_path_maker_free(maker);
+    return status;
+}

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/trace_run.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/memory.h"
+#include "formats/trace/trace_reader.h"
+#include "trace/trace_facts.h"
+#include "trace/trace_rows.h"
+#include "trace/trace_tables.h"
+#include "verdict/trace_ranks.h"
+#include "verdict/trace_rules.h"
+#include "verdict/trace_verdict.h"
+
+/* Traces that together hold no more JSON than this are analysed at once, so
+ * that many small ranks keep all threads busy; a larger one is alone and
+ * shares out its own reading. The events of a batch are half of its JSON. */
+#define BATCH_BYTES ((uint64_t)64 << 20)
+
+/* How far traces shrink under gzip: 13 to 32 times in public ones. */
+enum { GZIP_RATIO = 20 };
+
+/* Rows of one trace: all makers of trace_rows.h, in this order. */
+static enum tp_status (*const makers[])(struct tp_trace *trace,
+                                        struct tp_error *err) = {
+    tp_trace_steps,   tp_trace_ops,    tp_trace_kernels,  tp_trace_idle,
+    tp_trace_busy,    tp_trace_curves, tp_trace_launches, tp_trace_streams,
+    tp_trace_copies,  tp_trace_syncs,  tp_trace_memory,   tp_trace_comms,
+    tp_trace_arrivals, tp_trace_op_kernels, tp_trace_annotations,
+    tp_trace_paths,    tp_trace_facts,
+};
+
+const char *tp_trace_text(struct tp_trace_run *run, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *copy = tp_arena_text(&run->arena, text, strlen(text));
+    return copy ? copy : "";
+}
+
+void tp_trace_note(struct tp_trace_run *run, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *copy = tp_arena_text(&run->arena, text, strlen(text));
+    if (copy && tp_grow(&run->notes, &run->note_capacity, run->note_count + 1,
+                        sizeof *run->notes, NULL) == TP_OK)
+        run->notes[run->note_count++] = copy;
+}
+
+static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
+{
+    enum tp_status status =
+        tp_trace_index_make(&trace->events, &trace->index, err);
+    for (size_t i = 0; i < sizeof makers / sizeof *makers && !status; i++)
+        status = makers[i](trace, err);
+    return status;
+}
+
+/* What a file says beside its events is all that stays of them. */
+static void release_events(struct tp_trace *trace)
+{
+    struct tp_events *events = &trace->events;
+    struct tp_events kept = *events;
+    kept = (struct tp_events){.base_ns = kept.base_ns,
+                              .has_base = kept.has_base,
+                              .rank = kept.rank,
+                              .world_size = kept.world_size,
+                              .backend = kept.backend,
+                              .trace_name = kept.trace_name,
+                              .record_shapes = kept.record_shapes,
+                              .profile_memory = kept.profile_memory,
+                              .with_stack = kept.with_stack,
+                              .with_modules = kept.with_modules,
+                              .with_flops = kept.with_flops,
+                              .bytes = kept.bytes,
+                              .seen = kept.seen,
+                              .truncated_at = kept.truncated_at};
+    memcpy(kept.repairs, events->repairs, sizeof kept.repairs);
+    memcpy(kept.first_repair, events->first_repair, sizeof kept.first_repair);
+    tp_trace_index_clear(&trace->index);
+    tp_events_clear(events);
+    *events = kept;
+}
+
+static enum tp_status keep(struct tp_trace *trace, struct tp_intern *texts,
+                           struct tp_arena *arena, struct tp_error *err)
+{
+    enum tp_status status = tp_trace_keep_texts(trace, texts, arena, err);
+    release_events(trace);
+    return status;
+}
+
+enum tp_status tp_trace_analyse(struct tp_trace *trace, struct tp_arena *arena,
+                                struct tp_error *err)
+{
+    struct tp_intern texts = {0};
+    enum tp_status status = make_rows(trace, err);
+    trace->rank = trace->events.rank;
+    if (status == TP_OK)
+        status = keep(trace, &texts, arena, err);
+    tp_intern_clear(&texts);
+    return status;
+}
+
+/* One file on its way: read and analysed by a task of its own. */
+struct slot {
+    struct tp_trace trace;
+    enum tp_status status;
+    struct tp_error err;
+};
+
+struct collector {
+    const struct tp_trace_options *options;
+    struct tp_trace_run *run;
+    struct tp_pool *pool;
+    struct tp_intern texts;
+    const struct tp_found **files; /* those that are traces */
+    size_t file_count;
+    uint64_t bytes_all;    /* of them                           */
+    pthread_mutex_t lock;  /* guards the next two               */
+    uint64_t files_done, bytes_done;
+    size_t first;       /* file of slots[0] */
+    struct slot *slots; /* of the batch     */
+};
+
+static bool is_named(const struct tp_trace_options *options, const char *path)
+{
+    for (size_t i = 0; i < options->root_count; i++) {
+        if (!strcmp(options->roots[i], path))
+            return true;
+    }
+    return false;
+}
+
+static enum tp_status find_files(struct collector *c, struct tp_error *err)
+{
+    struct tp_found_list *list = &c->run->files;
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < c->options->root_count && status == TP_OK; i++)
+        status = tp_file_find(c->options->roots[i], list, err);
+    if (status == TP_OK)
+        status = tp_found_sort(list, err);
+    if (status != TP_OK)
+        return status;
+    c->files = calloc(list->count + 1, sizeof *c->files);
+    if (!c->files)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < list->count; i++) {
+        const char *path = list->files[i].path;
+        if (tp_trace_is_name(path) || is_named(c->options, path))
+            c->files[c->file_count++] = &list->files[i];
+    }
+    for (size_t i = 0; i < c->file_count; i++)
+        c->bytes_all += c->files[i]->size;
+    return TP_OK;
+}
+
+static enum tp_status add_skipped(struct tp_trace_run *run,
+                                  struct tp_trace_skipped skipped,
+                                  struct tp_error *err)
+{
+    if (tp_grow(&run->skipped.rows, &run->skipped.capacity,
+                run->skipped.count + 1, sizeof *run->skipped.rows,
+                err) != TP_OK)
+        return TP_E_MEMORY;
+    run->skipped.rows[run->skipped.count++] = skipped;
+    return TP_OK;
+}
+
+/* Bytes of JSON a file may hold. */
+static uint64_t likely_bytes(const struct tp_found *file)
+{
+    const size_t length = strlen(file->path);
+    const bool packed = length > 3 && !strcmp(file->path + length - 3, ".gz");
+    return packed ? file->size * GZIP_RATIO : file->size;
+}
+
+/* Adds to what has been done and says so. */
+static void advance(struct collector *c, uint64_t files, uint64_t bytes)
+{
+    const struct tp_trace_options *options = c->options;
+    pthread_mutex_lock(&c->lock);
+    c->files_done += files;
+    c->bytes_done += bytes;
+    if (options->progress)
+        options->progress(options->progress_context, c->files_done,
+                          c->file_count, c->bytes_done, c->bytes_all);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void taken(void *context, uint64_t bytes)
+{
+    advance(context, 0, bytes);
+}
+
+static void run_slot(void *context, size_t i, unsigned worker)
+{
+    struct collector *c = context;
+    const struct tp_trace_watch watch = {c->options->stop, taken, c};
+    struct slot *slot = &c->slots[i];
+    struct tp_trace *trace = &slot->trace;
+    (void)worker;
+    trace->path = c->files[c->first + i]->path;
+    slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,
+                                 &slot->err);
+    if (slot->status == TP_OK && trace->events.count)
+        slot->status = make_rows(trace, &slot->err);
+    trace->rank = trace->events.rank;
+    advance(c, 1, 0);
+}
+
+/* What was put right is a note, what was lost a row of /skipped. */
+static enum tp_status say_repairs(struct tp_trace_run *run,
+                                  const struct tp_trace *trace,
+                                  struct tp_error *err)
+{
+    const struct tp_events *events = &trace->events;
+    enum tp_status status = TP_OK;
+    for (enum tp_repair r = 0; r < TP_REPAIRS && status == TP_OK; r++) {
+        if (events->repairs[r] == 0 || r == TP_REPAIR_TRUNCATED)
+            continue;
+        const char *text = tp_trace_text(
+            run, "%" PRIu64 " x %s, the first at byte %" PRId64,
+            events->repairs[r], tp_repair_name(r), events->first_repair[r]);
+        if (r == TP_REPAIR_DROPPED)
+            status = add_skipped(
+                run,
+                (struct tp_trace_skipped){trace->path, text,
+                                          events->first_repair[r], true},
+                err);
+        else
+            tp_trace_note(run, "%s: repaired: %s", trace->path, text);
+    }
+    if (status != TP_OK || events->truncated_at < 0)
+        return status;
+    const char *text =
+        tp_trace_text(run, "cut off at byte %" PRId64 "; analysed up to there",
+                      events->truncated_at);
+    return add_skipped(run,
+                       (struct tp_trace_skipped){trace->path, text,
+                                                 events->truncated_at, true},
+                       err);
+}
+
+static enum tp_status name_trace(struct tp_trace_run *run,
+                                 struct tp_trace *trace, struct tp_error *err)
+{
+    const char *worker;
+    size_t length;
+    tp_trace_name_parts(trace->path, &worker, &length, &trace->span);
+    trace->worker = tp_arena_text(&run->arena, length ? worker : "", length);
+    return trace->worker ? TP_OK : tp_fail_memory(err);
+}
+
+/* A file that gave no trace. Of what a directory held, other JSON files are
+ * no damage. */
+static enum tp_status refuse(struct collector *c, const struct slot *slot,
+                             struct tp_error *err)
+{
+    const char *path = slot->trace.path;
+    const bool other = slot->status == TP_E_UNSUPPORTED &&
+                       !strstr(path, ".pt.trace.json") &&
+                       !is_named(c->options, path);
+    const char *reason = tp_trace_text(c->run, "%s", slot->err.message);
+    return add_skipped(
+        c->run,
+        (struct tp_trace_skipped){path, reason, slot->err.offset, !other}, err);
+}
+
+static bool ends_the_run(enum tp_status status)
+{
+    return status == TP_E_MEMORY || status == TP_E_INTERRUPTED;
+}
+
+/* Moves the trace of a slot into the run. */
+static enum tp_status take(struct collector *c, struct slot *slot,
+                           struct tp_error *err)
+{
+    struct tp_trace_run *run = c->run;
+    struct tp_trace *trace = &slot->trace;
+    if (slot->status != TP_OK && ends_the_run(slot->status)) {
+        *err = slot->err;
+        tp_error_in_file(err, trace->path);
+        return slot->status;
+    }
+    if (slot->status != TP_OK)
+        return refuse(c, slot, err);
+    enum tp_status status = say_repairs(run, trace, err);
+    if (status == TP_OK && trace->events.count == 0)
+        return add_skipped(run,
+                           (struct tp_trace_skipped){trace->path,
+                                                     "a trace without events",
+                                                     -1, false},
+                           err);
+    if (status == TP_OK)
+        status = name_trace(run, trace, err);
+    if (status == TP_OK)
+        status = keep(trace, &c->texts, &run->arena, err);
+    if (status == TP_OK)
+        status = tp_grow(&run->traces, &run->trace_capacity,
+                         run->trace_count + 1, sizeof *run->traces, err);
+    if (status != TP_OK)
+        return status;
+    run->traces[run->trace_count++] = *trace;
+    *trace = (struct tp_trace){.path = trace->path};
+    return TP_OK;
+}
+
+/* Reads files from c->first on; *count tells how many. */
+static enum tp_status run_batch(struct collector *c, size_t *count,
+                                struct tp_error *err)
+{
+    uint64_t bytes = 0;
+    for (*count = 0; c->first + *count < c->file_count; ++*count) {
+        bytes += likely_bytes(c->files[c->first + *count]);
+        if (*count && bytes > BATCH_BYTES)
+            break;
+    }
+    c->slots = calloc(*count, sizeof *c->slots);
+    if (!c->slots)
+        return tp_fail_memory(err);
+    tp_pool_for(c->pool, *count, run_slot, c);
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < *count; i++) {
+        if (status == TP_OK)
+            status = take(c, &c->slots[i], err);
+        tp_trace_clear(&c->slots[i].trace);
+        c->run->bytes_read += c->files[c->first + i]->size;
+    }
+    free(c->slots);
+    return status;
+}
+
+static enum tp_status read_files(struct collector *c, struct tp_error *err)
+{
+    const struct tp_trace_options *options = c->options;
+    enum tp_status status = TP_OK;
+    while (c->first < c->file_count && status == TP_OK) {
+        size_t count;
+        if (options->stop && *options->stop)
+            return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+        status = run_batch(c, &count, err);
+        c->first += count;
+    }
+    return status;
+}
+
+static enum tp_status say_problems(struct tp_trace_run *run,
+                                   struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < run->files.problem_count && status == TP_OK; i++)
+        status = add_skipped(
+            run,
+            (struct tp_trace_skipped){"", run->files.problems[i], -1, true},
+            err);
+    return status;
+}
+
+enum tp_status tp_trace_collect(struct tp_pool *pool,
+                                const struct tp_trace_options *options,
+                                struct tp_trace_run *run, struct tp_error *err)
+{
+    struct collector c = {.options = options, .run = run, .pool = pool};
+    pthread_mutex_init(&c.lock, NULL);
+    run->limits = options->limits;
+    enum tp_status status = find_files(&c, err);
+    if (status == TP_OK)
+        status = say_problems(run, err);
+    if (status == TP_OK)
+        status = read_files(&c, err);
+    if (status == TP_OK)
+        status = tp_trace_run_finish(run, err);
+    pthread_mutex_destroy(&c.lock);
+    tp_intern_clear(&c.texts);
+    free(c.files);
+    return status;
+}
+
+static int order(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_traces(const void *left, const void *right)
+{
+    const struct tp_trace *a = left, *b = right;
+    int result = order(a->rank, b->rank);
+    if (!result)
+        result = strcmp(a->worker, b->worker);
+    if (!result)
+        result = order(a->span, b->span);
+    return result ? result : strcmp(a->path, b->path);
+}
+
+enum tp_status tp_trace_run_finish(struct tp_trace_run *run,
+                                   struct tp_error *err)
+{
+    if (run->trace_count)
+        qsort(run->traces, run->trace_count, sizeof *run->traces,
+              compare_traces);
+    enum tp_status status = tp_trace_ranks(run, err);
+    if (status == TP_OK)
+        status = tp_trace_judge(run, err);
+    return status == TP_OK ? tp_trace_find(run, err) : status;
+}
+
+void tp_trace_clear(struct tp_trace *trace)
+{
+    tp_trace_index_clear(&trace->index);
+    tp_events_clear(&trace->events);
+    free(trace->ops.rows);
+    free(trace->kernels.rows);
+    free(trace->op_kernels.rows);
+    free(trace->annotations.rows);
+    free(trace->steps.rows);
+    free(trace->busy.rows);
+    free(trace->launches.rows);
+    free(trace->streams.rows);
+    free(trace->copies.rows);
+    free(trace->syncs.rows);
+    free(trace->memory.rows);
+    free(trace->comms.rows);
+    free(trace->paths.rows);
+    free(trace->arrivals.rows);
+    free(trace->utilisation.rows);
+    free(trace->queue.rows);
+    free(trace->allocated.rows);
+    free(trace->reserved.rows);
+    memset(trace, 0, sizeof *trace);
+}
+
+void tp_trace_run_clear(struct tp_trace_run *run)
+{
+    for (size_t i = 0; i < run->trace_count; i++)
+        tp_trace_clear(&run->traces[i]);
+    free(run->traces);
+    free(run->verdicts);
+    free(run->ranks.rows);
+    free(run->findings.rows);
+    free(run->skipped.rows);
+    free(run->notes);
+    tp_found_clear(&run->files);
+    tp_arena_clear(&run->arena);
+    memset(run, 0, sizeof *run);
+}

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: MIT */
+#include "verdict/trace_ranks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "stats/quantile.h"
+#include "trace/trace_facts.h"
+#include "trace/trace_run.h"
+
+/* Times before September 2001 count from the start of some machine: nobody
+ * can have recorded them since the epoch. */
+#define EPOCH_NS INT64_C(1000000000000000000)
+
+/* Collectives shorter than this part of a step on every rank say nothing. */
+enum { STEP_PARTS = 100 };
+
+/* Clocks that differ by less than this part of a step need no word. */
+enum { CLOCK_PARTS = 50 };
+
+/* A collective of one rank in one step. */
+struct entry {
+    const char *kernel;
+    int64_t stream, step, number, rank;
+    size_t trace;
+    int64_t start, ns; /* start: since the epoch */
+};
+
+struct ranks_state {
+    struct tp_trace_run *run;
+    struct entry *entries;
+    size_t count, capacity;
+    double *late;    /* [trace_count] sums over collectives, ns        */
+    int64_t *met;    /* [trace_count] collectives in the sum           */
+    double *ahead;   /* [trace_count] ns that clocks are ahead by      */
+    double *values;  /* room for one of every entry                    */
+    double step_ns;  /* mean over ranks                                */
+};
+
+/* --- rows and clocks ---------------------------------------------------- */
+
+/* A moment of a trace in ns since the epoch; false if that is not known. */
+static bool since_epoch(const struct tp_trace *trace, int64_t moment,
+                        int64_t *ns)
+{
+    const int64_t base = trace->events.has_base ? trace->events.base_ns : 0;
+    if (base < 0 || moment > INT64_MAX - base) {
+        return false;
+    }
+    *ns = moment + base;
+    return *ns >= EPOCH_NS;
+}
+
+static double communication_share(const struct tp_trace *trace)
+{
+    for (size_t i = 0; i < trace->busy.count; i++) {
+        const struct tp_busy_row *row = &trace->busy.rows[i];
+        if (!strcmp(row->definition, "window")) {
+            return row->total_us > 0 ? row->communication_us / row->total_us
+                                     : NAN;
+        }
+    }
+    return NAN;
+}
+
+static void fill_rows(struct tp_trace_run *run)
+{
+    int64_t first = INT64_MAX, ns;
+    for (size_t i = 0; i < run->trace_count; i++) {
+        const struct tp_trace *trace = &run->traces[i];
+        if (since_epoch(trace, trace->facts.from_ns, &ns) && ns < first) {
+            first = ns;
+        }
+    }
+    for (size_t i = 0; i < run->trace_count; i++) {
+        const struct tp_trace *trace = &run->traces[i];
+        const struct tp_trace_means means = tp_trace_step_means(trace, 1);
+        const bool known = since_epoch(trace, trace->facts.from_ns, &ns);
+        run->ranks.rows[run->ranks.count++] = (struct tp_rank_row){
+            .rank = trace->rank,
+            .world_size = trace->events.world_size,
+            .file = trace->path,
+            .start_us = known ? (double)(ns - first) / 1e3 : NAN,
+            .step_us = means.profiler_step_s * 1e6,
+            .data_wait_us = means.data_wait_s * 1e6,
+            .busy = trace->facts.device_events ? trace->idle.busy : NAN,
+            .communication = communication_share(trace),
+            .exposed_communication = tp_trace_exposed_communication(trace),
+            .late = NAN};
+    }
+}
+
+/* Whether the traces can be laid over each other; if not, says so. */
+static bool check_clocks(struct tp_trace_run *run)
+{
+    size_t unknown = 0;
+    const char *example = "";
+    for (size_t i = 0; i < run->ranks.count; i++) {
+        if (isnan(run->ranks.rows[i].start_us)) {
+            unknown++;
+            example = run->ranks.rows[i].file;
+        }
+    }
+    if (unknown && run->ranks.count > 1) {
+        tp_trace_note(run,
+                      "%zu of %zu traces do not tell when they were recorded "
+                      "(times count from no known moment, no "
+                      "baseTimeNanoseconds), so ranks are not laid over each "
+                      "other: %s",
+                      unknown, run->ranks.count, example);
+    }
+    return unknown == 0;
+}
+
+/* --- which ranks are there ---------------------------------------------- */
+
+/* Two traces of a rank are two spans of one worker, or one too many. */
+static bool is_duplicate(const struct tp_trace *a, const struct tp_trace *b)
+{
+    return a->rank >= 0 && a->rank == b->rank &&
+           (strcmp(a->worker, b->worker) || !*a->worker ||
+            a->span == b->span);
+}
+
+/* Notes ranks met twice; traces are sorted by rank. */
+static bool check_duplicates(struct tp_trace_run *run)
+{
+    size_t duplicates = 0, example = 0;
+    for (size_t i = 1; i < run->trace_count; i++) {
+        if (is_duplicate(&run->traces[i - 1], &run->traces[i])) {
+            duplicates++;
+            example = i;
+        }
+    }
+    if (duplicates) {
+        tp_trace_note(run,
+                      "%zu ranks are met twice, so ranks are not compared; "
+                      "rank %" PRId64 " is in %s and in %s",
+                      duplicates, run->traces[example].rank,
+                      run->traces[example - 1].path,
+                      run->traces[example].path);
+    }
+    return duplicates == 0;
+}
+
+/* Names gaps in the sequence of ranks, "2, 5-7", and says how many miss. */
+static void check_missing(struct tp_trace_run *run)
+{
+    enum { GAPS_MAX = 8 };
+    struct tp_text gaps = {0};
+    int64_t world = 0, next = 0, missing = 0, shown = 0;
+    for (size_t i = 0; i < run->ranks.count; i++) {
+        const int64_t size = run->ranks.rows[i].world_size;
+        world = size > world ? size : world;
+    }
+    for (size_t i = 0; i <= run->ranks.count && next < world; i++) {
+        const bool end = i == run->ranks.count;
+        int64_t rank = end ? world : run->ranks.rows[i].rank;
+        rank = rank > world ? world : rank;
+        if (rank > next) {
+            missing += rank - next;
+            if (shown < GAPS_MAX) {
+                tp_text_add(&gaps, rank - next > 1 ? "%s%" PRId64 "-%" PRId64
+                                                   : "%s%" PRId64,
+                            shown ? ", " : "", next, rank - 1);
+            }
+            shown++;
+        }
+        next = rank + 1 > next ? rank + 1 : next;
+    }
+    if (missing > 0 && missing < world) {
+        tp_trace_note(run,
+                      "%" PRId64 " of %" PRId64 " ranks are missing: %s%s",
+                      missing, world, tp_text_get(&gaps),
+                      shown > GAPS_MAX ? ", ..." : "");
+    }
+    tp_text_clear(&gaps);
+}
+
+/* --- steps and collectives ---------------------------------------------- */
+
+static void note_imbalance(struct tp_trace_run *run)
+{
+    const struct tp_rank_row *least = NULL, *most = NULL;
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < run->ranks.count; i++) {
+        const struct tp_rank_row *row = &run->ranks.rows[i];
+        if (row->rank < 0 || !(row->step_us > 0)) {
+            continue;
+        }
+        least = !least || row->step_us < least->step_us ? row : least;
+        most = !most || row->step_us > most->step_us ? row : most;
+        sum += row->step_us;
+        count++;
+    }
+    if (count < 2 || least->rank == most->rank) {
+        return;
+    }
+    const double mean = sum / (double)count;
+    tp_trace_note(run,
+                  "steps take %.2f ms on rank %" PRId64 " to %.2f ms on rank "
+                  "%" PRId64 ": imbalance %.1f %% ((longest - shortest) / "
+                  "mean)",
+                  least->step_us / 1e3, least->rank, most->step_us / 1e3,
+                  most->rank,
+                  100 * (most->step_us - least->step_us) / mean);
+}
+
+/* One row of /collectives with the trace it is of. */
+struct shared {
+    const struct tp_comm_row *row;
+    int64_t rank;
+};
+
+static int by_collective(const void *a, const void *b)
+{
+    const struct tp_comm_row *x = ((const struct shared *)a)->row;
+    const struct tp_comm_row *y = ((const struct shared *)b)->row;
+    int order = strcmp(x->kernel, y->kernel);
+    if (!order) {
+        order = strcmp(x->collective, y->collective);
+    }
+    if (!order) {
+        order = strcmp(x->group, y->group);
+    }
+    return order ? order : strcmp(x->dtype, y->dtype);
+}
+
+/* A run of rows about one collective. */
+struct collective {
+    const struct shared *first;
+    size_t count;
+    double us;
+};
+
+static struct collective find_slowest(const struct shared *items, size_t count)
+{
+    struct collective slowest = {0};
+    for (size_t first = 0, end; first < count; first = end) {
+        double us = 0;
+        for (end = first;
+             end < count && by_collective(&items[first], &items[end]) == 0;
+             end++) {
+            us += items[end].row->total_us;
+        }
+        if (us > slowest.us) {
+            slowest = (struct collective){items + first, end - first, us};
+        }
+    }
+    return slowest;
+}
+
+static void say_slowest(struct tp_trace_run *run,
+                        const struct collective *slowest)
+{
+    const struct shared *least = slowest->first, *most = slowest->first;
+    for (size_t i = 1; i < slowest->count; i++) {
+        const struct shared *item = &slowest->first[i];
+        least = item->row->total_us < least->row->total_us ? item : least;
+        most = item->row->total_us > most->row->total_us ? item : most;
+    }
+    const struct tp_comm_row *row = slowest->first->row;
+    if (least == most) {
+        return; /* as slow everywhere */
+    }
+    tp_trace_note(run,
+                  "the slowest collective is %s (%.60s): %.2f ms on rank "
+                  "%" PRId64 " to %.2f ms on rank %" PRId64 "; what is more "
+                  "than the shortest is waiting for others",
+                  *row->collective ? row->collective : "a kernel", row->kernel,
+                  least->row->total_us / 1e3, least->rank,
+                  most->row->total_us / 1e3, most->rank);
+}
+
+static enum tp_status note_slowest(struct tp_trace_run *run,
+                                   struct tp_error *err)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->trace_count; i++) {
+        count += run->traces[i].comms.count;
+    }
+    struct shared *items = malloc((count + 1) * sizeof *items);
+    if (!items) {
+        return tp_fail_memory(err);
+    }
+    count = 0;
+    for (size_t i = 0; i < run->trace_count; i++) {
+        for (size_t k = 0; k < run->traces[i].comms.count; k++) {
+            items[count++] = (struct shared){&run->traces[i].comms.rows[k],
+                                             run->traces[i].rank};
+        }
+    }
+    if (count > 1) {
+        qsort(items, count, sizeof *items, by_collective);
+    }
+    const struct collective slowest = find_slowest(items, count);
+    if (slowest.count > 1) {
+        say_slowest(run, &slowest);
+    }
+    free(items);
+    return TP_OK;
+}
+
+/* --- stragglers --------------------------------------------------------- */
+
+static enum tp_status collect_entries(struct ranks_state *state,
+                                      struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < state->run->trace_count; i++) {
+        const struct tp_trace *trace = &state->run->traces[i];
+        for (size_t k = 0; k < trace->arrivals.count && !status; k++) {
+            const struct tp_arrival_row *row = &trace->arrivals.rows[k];
+            struct entry entry = {row->kernel, row->stream, row->step,
+                                  row->number, trace->rank, i,
+                                  0,           row->ns};
+            if (trace->rank < 0 ||
+                !since_epoch(trace, row->start_ns, &entry.start)) {
+                continue;
+            }
+            status = tp_grow(&state->entries, &state->capacity,
+                             state->count + 1, sizeof entry, err);
+            if (!status) {
+                state->entries[state->count++] = entry;
+            }
+        }
+    }
+    return status;
+}
+
+static int by_number(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_kernel(const struct entry *x, const struct entry *y)
+{
+    const int order = strcmp(x->kernel, y->kernel);
+    return order ? order : by_number(x->stream, y->stream);
+}
+
+static int by_kernel_and_step(const void *a, const void *b)
+{
+    const struct entry *x = a;
+    const struct entry *y = b;
+    int order = by_kernel(x, y);
+    if (!order) {
+        order = by_number(x->step, y->step);
+    }
+    if (!order) {
+        order = by_number(x->number, y->number);
+    }
+    if (!order) {
+        order = by_number(x->rank, y->rank);
+    }
+    return order ? order : by_number((int64_t)x->trace, (int64_t)y->trace);
+}
+
+/* The entries from `first` on that are one collective, of one rank each. */
+static size_t end_of_match(const struct ranks_state *state, size_t first)
+{
+    const struct entry *a = &state->entries[first];
+    size_t end = first;
+    while (end < state->count && by_kernel(a, &state->entries[end]) == 0 &&
+           a->step == state->entries[end].step &&
+           a->number == state->entries[end].number) {
+        end++;
+    }
+    return end;
+}
+
+/* Whether the ranks wait in a collective, so that it tells something. */
+static bool says_something(const struct ranks_state *state, size_t first,
+                           size_t end)
+{
+    bool says = false;
+    for (size_t i = first; i < end; i++) {
+        says |= (double)state->entries[i].ns >= state->step_ns / STEP_PARTS;
+    }
+    return says && end - first > 1;
+}
+
+/* When a rank starts, or ends, a collective, after the first one starts it by
+ * its own clock. */
+static double moment_of(const struct ranks_state *state, size_t first,
+                        size_t i, bool end)
+{
+    const struct entry *entry = &state->entries[i];
+    const int64_t origin = state->entries[first].start;
+    return (double)(entry->start - origin + (end ? entry->ns : 0)) -
+           state->ahead[entry->trace];
+}
+
+/* The median over the ranks of a match. */
+static double median_moment(const struct ranks_state *state, size_t first,
+                            size_t last, bool end)
+{
+    for (size_t i = first; i < last; i++) {
+        state->values[i - first] = moment_of(state, first, i, end);
+    }
+    return tp_median(state->values, last - first);
+}
+
+/* How much later than the median rank a trace sees collectives end. */
+struct lag {
+    size_t trace;
+    double ns;
+};
+
+static int by_trace(const void *a, const void *b)
+{
+    const struct lag *x = a;
+    const struct lag *y = b;
+    const int order = by_number((int64_t)x->trace, (int64_t)y->trace);
+    return order ? order : (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* What the clocks are ahead by, from `count` lags. */
+static void set_clocks(struct ranks_state *state, struct lag *lags,
+                       size_t count)
+{
+    qsort(lags, count, sizeof *lags, by_trace);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && lags[end].trace == lags[first].trace;
+             end++) {
+        }
+        const size_t n = end - first;
+        const size_t trace = lags[first].trace;
+        if (n < TP_CLOCK_MATCHES) {
+            continue;
+        }
+        state->ahead[trace] =
+            (lags[first + (n - 1) / 2].ns + lags[first + n / 2].ns) / 2;
+        if (fabs(state->ahead[trace]) > state->step_ns / CLOCK_PARTS) {
+            tp_trace_note(state->run,
+                          "the clock of rank %" PRId64 " is %.3f ms %s those "
+                          "of the other ranks (median over the ends of %zu "
+                          "collectives); it is put right before starts are "
+                          "compared",
+                          state->run->traces[trace].rank,
+                          fabs(state->ahead[trace]) / 1e6,
+                          state->ahead[trace] > 0 ? "ahead of" : "behind", n);
+        }
+    }
+}
+
+static enum tp_status find_clocks(struct ranks_state *state,
+                                  struct tp_error *err)
+{
+    struct lag *lags = malloc((state->count + 1) * sizeof *lags);
+    size_t count = 0;
+    if (!lags) {
+        return tp_fail_memory(err);
+    }
+    for (size_t first = 0, last; first < state->count; first = last) {
+        last = end_of_match(state, first);
+        if (!says_something(state, first, last)) {
+            continue;
+        }
+        const double median = median_moment(state, first, last, true);
+        for (size_t i = first; i < last; i++) {
+            lags[count++] =
+                (struct lag){state->entries[i].trace,
+                             moment_of(state, first, i, true) - median};
+        }
+    }
+    if (count > 1) {
+        set_clocks(state, lags, count);
+    }
+    free(lags);
+    return TP_OK;
+}
+
+/* Adds how much later than the median rank each rank starts. */
+static void measure_lateness(struct ranks_state *state)
+{
+    for (size_t first = 0, last; first < state->count; first = last) {
+        last = end_of_match(state, first);
+        if (!says_something(state, first, last)) {
+            continue;
+        }
+        const double median = median_moment(state, first, last, false);
+        for (size_t i = first; i < last; i++) {
+            const size_t trace = state->entries[i].trace;
+            state->late[trace] += moment_of(state, first, i, false) - median;
+            state->met[trace]++;
+        }
+    }
+}
+
+/* Sums of a step per rank; all spans of a rank, which are neighbours, have the
+ * same. Returns the number of ranks that were met. */
+static size_t fill_lateness(const struct ranks_state *state)
+{
+    struct tp_rank_row *rows = state->run->ranks.rows;
+    const size_t count = state->run->ranks.count;
+    size_t ranks = 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        double late = 0;
+        int64_t met = 0;
+        size_t steps = 0;
+        for (end = first; end < count && rows[end].rank == rows[first].rank;
+             end++) {
+            late += state->late[end];
+            met += state->met[end];
+            steps += state->run->traces[end].steps.count;
+        }
+        ranks += met > 0;
+        for (size_t i = first; i < end; i++) {
+            rows[i].late = met > 0 && steps > 0
+                               ? late / state->step_ns / (double)steps
+                               : NAN;
+        }
+    }
+    return ranks;
+}
+
+/* Marks the ranks that start latest, if they do so by a fair part of a
+ * step; ranks that start together are all marked or all not. */
+static void mark_stragglers(struct tp_trace_run *run, size_t ranks)
+{
+    const size_t most = ranks / 2 < TP_STRAGGLERS_MAX ? ranks / 2
+                                                      : TP_STRAGGLERS_MAX;
+    double limit = INFINITY;
+    for (size_t found = 0; found < most; found++) {
+        double latest = -1;
+        for (size_t i = 0; i < run->ranks.count; i++) {
+            const double late = run->ranks.rows[i].late;
+            latest = late < limit && late > latest ? late : latest;
+        }
+        if (latest < TP_STRAGGLER_LATE) {
+            return;
+        }
+        for (size_t i = 0; i < run->ranks.count; i++) {
+            run->ranks.rows[i].straggler |= run->ranks.rows[i].late == latest;
+        }
+        limit = latest;
+    }
+    for (size_t i = 0; i < run->ranks.count; i++) {
+        const struct tp_rank_row *row = &run->ranks.rows[i];
+        if (!row->straggler && row->late >= TP_STRAGGLER_NEARLY * limit) {
+            tp_trace_note(run,
+                          "rank %" PRId64 " starts its collectives nearly as "
+                          "late as the stragglers that are named: by %.1f %% "
+                          "of a step",
+                          row->rank, 100 * row->late);
+        }
+    }
+}
+
+static double mean_step_ns(const struct tp_trace_run *run)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < run->ranks.count; i++) {
+        if (run->ranks.rows[i].step_us > 0) {
+            sum += run->ranks.rows[i].step_us;
+            count++;
+        }
+    }
+    return count ? sum / (double)count * 1e3 : 0;
+}
+
+static enum tp_status find_stragglers(struct tp_trace_run *run,
+                                      struct tp_error *err)
+{
+    struct ranks_state state = {
+        .run = run,
+        .late = calloc(run->trace_count + 1, sizeof *state.late),
+        .met = calloc(run->trace_count + 1, sizeof *state.met),
+        .ahead = calloc(run->trace_count + 1, sizeof *state.ahead),
+        .step_ns = mean_step_ns(run),
+    };
+    enum tp_status status = state.late && state.met && state.ahead
+                                ? TP_OK
+                                : tp_fail_memory(err);
+    if (!status) {
+        status = collect_entries(&state, err);
+    }
+    if (!status) {
+        state.values = malloc((state.count + 1) * sizeof *state.values);
+        status = state.values ? TP_OK : tp_fail_memory(err);
+    }
+    if (!status && state.count > 1 && state.step_ns > 0) {
+        qsort(state.entries, state.count, sizeof *state.entries,
+              by_kernel_and_step);
+        status = find_clocks(&state, err);
+        measure_lateness(&state);
+        mark_stragglers(run, fill_lateness(&state));
+    }
+    free(state.entries);
+    free(state.late);
+    free(state.met);
+    free(state.ahead);
+    free(state.values);
+    return status;
+}
+
+enum tp_status tp_trace_ranks(struct tp_trace_run *run, struct tp_error *err)
+{
+    const bool several = run->trace_count > 1 &&
+                         run->traces[run->trace_count - 1].rank >
+                             run->traces[0].rank;
+    if (tp_grow(&run->ranks.rows, &run->ranks.capacity, run->trace_count + 1,
+                sizeof *run->ranks.rows, err)) {
+        return TP_E_MEMORY;
+    }
+    fill_rows(run);
+    check_missing(run);
+    const bool unique = check_duplicates(run);
+    if (!several) {
+        return TP_OK;
+    }
+    note_imbalance(run);
+    enum tp_status status = note_slowest(run, err);
+    if (!status && unique && check_clocks(run)) {
+        status = find_stragglers(run, err);
+    }
+    return status;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules about what the host does while the device idles. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "verdict/trace_rules.h"
+
+/* Steps among which a cost of the window is shared out; at least one. */
+static double steps_of(const struct tp_trace *trace)
+{
+    return trace->steps.count ? (double)trace->steps.count : 1;
+}
+
+/* A DataLoader without workers names its iterator so. */
+static bool loads_alone(const struct tp_trace *trace)
+{
+    return strstr(trace->facts.loader, "SingleProcess") != NULL;
+}
+
+static const char *loader_advice(const struct tp_trace_case *it)
+{
+    const struct tp_trace *trace = it->trace;
+    const char *pin =
+        trace->facts.to_device.copies
+            ? "; set pin_memory=True, batches are copied from pageable memory"
+            : "";
+    if (loads_alone(trace))
+        return tp_trace_text(it->run,
+                             "num_workers is 0, so batches are made between "
+                             "steps: set num_workers to 2 or more%s",
+                             pin);
+    return tp_trace_text(it->run,
+                         "raise num_workers and prefetch_factor, make "
+                         "decoding and augmentation cheaper, or read from "
+                         "faster storage%s",
+                         pin);
+}
+
+/* Without a device nothing idles: the share of the steps is what is known. */
+static enum tp_status loader_of_host(const struct tp_trace_case *it,
+                                     struct tp_error *err)
+{
+    const struct tp_trace_means means = tp_trace_step_means(it->trace, 1);
+    const double share = 100 * means.data_wait_s / means.profiler_step_s;
+    if (!(share >= it->limits[TP_TRACE_LOADER_SEEN]) ||
+        1e3 * means.data_wait_s < it->limits[TP_TRACE_LOADER_WAIT])
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = share >= it->limits[TP_TRACE_LOADER] ? TP_SEVERITY_MEDIUM
+                                                      : TP_SEVERITY_LOW,
+        .step = -1,
+        .metric = "data wait, % of ProfilerStep",
+        .value = share,
+        .limit = it->limits[TP_TRACE_LOADER_SEEN],
+        .evidence = tp_trace_text(
+            it->run,
+            "steps wait %.2f ms for the DataLoader, %.1f %% of ProfilerStep "
+            "(mean of %" PRId64 "); no GPU was recorded",
+            1e3 * means.data_wait_s, share, means.steps),
+        .suggestion = loader_advice(it)};
+    return tp_trace_finding_add(it, "", finding, err);
+}
+
+enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
+                                        struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const double share = 100 * trace->idle.dataloader;
+    const double exposed_ms =
+        trace->idle.dataloader * trace->idle.window_us / 1e3 / steps_of(trace);
+    if (trace->facts.device_events == 0)
+        return loader_of_host(it, err);
+    if (!tp_trace_verdict_is(it->verdict, "dataloader") &&
+        (share < it->limits[TP_TRACE_LOADER_SEEN] ||
+         exposed_ms < it->limits[TP_TRACE_LOADER_WAIT]))
+        return TP_OK;
+    const struct tp_trace_means means = tp_trace_step_means(trace, 1);
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "GPU idle behind DataLoader, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_LOADER_SEEN],
+        .evidence = tp_trace_text(
+            it->run,
+            "%s: each step waits %.2f ms for its batch, %.2f ms of it with "
+            "the GPU idle: %.1f %% of the window",
+            trace->facts.loader,
+            isnan(means.data_wait_s) ? exposed_ms : 1e3 * means.data_wait_s,
+            exposed_ms, share),
+        .suggestion = loader_advice(it)};
+    return tp_trace_finding_add(it, "dataloader", finding, err);
+}
+
+/* What to do about a cause of /syncs. */
+static const struct {
+    const char *cause, *words, *advice;
+} sync_causes[] = {
+    {"item", "reading single values (.item(), float(), if tensor)",
+     "keep losses and metrics on the GPU and read them every N steps, all at "
+     "once; replace 'if tensor' by torch.where"},
+    {"copy DtoH", "copies to the host (.cpu(), .to(\"cpu\"), .numpy(), print)",
+     "copy results less often, into pinned memory with non_blocking=True, "
+     "and wait for an event only where they are needed"},
+    {"copy HtoD", "copies from the host",
+     "use pin_memory=True and .to(device, non_blocking=True), and make "
+     "constants on the device"},
+    {"optimizer", "the optimizer",
+     "use fused=True or capturable=True, and clip gradients without .item()"},
+    {"operator",
+     "operators whose result has a shape that depends on data "
+     "(nonzero, masked_select, unique) or that read values",
+     "avoid shapes that depend on data: torch.where or masks instead of "
+     "boolean indexing"},
+    {"explicit", "synchronisation in the program itself",
+     "remove torch.cuda.synchronize() from the loop; time with CUDA events"},
+    {"profiler", "the profiler", "nothing: this happens once"},
+};
+
+static size_t sync_cause(const char *cause)
+{
+    size_t i = 0;
+    while (i + 1 < sizeof sync_causes / sizeof *sync_causes &&
+           strcmp(sync_causes[i].cause, cause))
+        i++;
+    return i;
+}
+
+const struct tp_sync_row *tp_trace_worst_sync(const struct tp_trace *trace)
+{
+    const struct tp_sync_row *worst = NULL;
+    for (size_t i = 0; i < trace->syncs.count; i++) {
+        const struct tp_sync_row *row = &trace->syncs.rows[i];
+        if (!strcmp(row->cause, "profiler"))
+            continue;
+        if (!worst || row->idle_us > worst->idle_us ||
+            (row->idle_us == worst->idle_us && row->total_us > worst->total_us))
+            worst = row;
+    }
+    return worst;
+}
+
+/* "; most by 30 x cudaMemcpyAsync under aten::copy_, 458.7 ms idle" */
+static const char *describe_sync(const struct tp_trace_case *it,
+                                 const struct tp_sync_row *row)
+{
+    if (!row)
+        return "";
+    return tp_trace_text(it->run,
+                         "; most by %" PRId64 " x %s%s%s: %s, %.2f ms, %.2f "
+                         "ms of it with the GPU idle",
+                         row->count, row->call, *row->op ? " under " : "",
+                         row->op, sync_causes[sync_cause(row->cause)].words,
+                         row->total_us / 1e3, row->idle_us / 1e3);
+}
+
+/*
+ * What the GPU idles after blocking calls until work reaches it again, %: the
+ * cost of waits that the program did not ask for as such, if each step has
+ * one. What the DataLoader or the driver may have taken of it is left out.
+ */
+static double refill_cost(const struct tp_trace *trace)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    const double cost = idle->refill - idle->dataloader - idle->alloc;
+    int64_t implicit = 0;
+    for (size_t i = 0; i < trace->syncs.count; i++) {
+        const struct tp_sync_row *row = &trace->syncs.rows[i];
+        if (strcmp(row->cause, "explicit") && strcmp(row->cause, "profiler"))
+            implicit += row->count;
+    }
+    return (double)implicit >= steps_of(trace) && cost > 0 ? 100 * cost : 0;
+}
+
+bool tp_trace_blocking_costs(const struct tp_trace *trace)
+{
+    return 2 * trace->idle.blocking >= trace->idle.blocked;
+}
+
+/* Whether the worst wait is that of pageable copies, with a finding of their
+ * own. */
+static bool pageable_cause(const struct tp_trace_case *it,
+                           const struct tp_sync_row *row)
+{
+    return row && ((!strcmp(row->cause, "copy HtoD") &&
+                    tp_trace_pageable_cost(it, false) > 0) ||
+                   (!strcmp(row->cause, "copy DtoH") &&
+                    tp_trace_pageable_cost(it, true) > 0));
+}
+
+enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
+                                  struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const struct tp_idle_row *idle = &trace->idle;
+    const double limit = it->limits[TP_TRACE_SYNC_SEEN];
+    const struct tp_sync_row *row = tp_trace_worst_sync(trace);
+    const double with_refill = 100 * idle->blocking + refill_cost(trace);
+    if (trace->facts.device_events == 0 ||
+        (100 * idle->blocked < limit && with_refill < limit))
+        return TP_OK;
+    struct tp_trace_finding finding = {
+        .step = -1,
+        .metric = "GPU idle behind blocking calls, % of window",
+        .value = 100 * idle->blocking,
+        .limit = limit};
+    if (finding.value < limit && with_refill >= limit) {
+        finding.metric = "GPU idle behind and after blocking calls, % of "
+                         "window";
+        finding.value = with_refill;
+    }
+    if (finding.value < limit && pageable_cause(it, row))
+        return TP_OK; /* the copies' rule says so */
+    if (finding.value < limit) {
+        finding.level = TP_SEVERITY_LOW;
+        finding.evidence = tp_trace_text(
+            it->run,
+            "calls that wait for the GPU take %.1f %% of the window, but the "
+            "GPU is busy for %.1f of these: they cost %.1f %%",
+            100 * idle->blocked, 100 * idle->blocked_busy, finding.value);
+        finding.suggestion =
+            tp_trace_blocking_costs(trace)
+                ? sync_causes[sync_cause(row ? row->cause : "")].advice
+                : "leave them: the wait only shows that the GPU is behind the "
+                  "host";
+        return tp_trace_finding_add(it, "", finding, err);
+    }
+    finding.level = TP_SEVERITY_MEDIUM;
+    finding.evidence = tp_trace_text(
+        it->run,
+        "%" PRId64 " blocking calls; the GPU idles behind them %.1f %% of the "
+        "window, and %.1f %% more until work reaches it again%s",
+        idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
+        describe_sync(it, row));
+    finding.suggestion = sync_causes[sync_cause(row ? row->cause : "")].advice;
+    return tp_trace_finding_add(it, "sync", finding, err);
+}
+
+/* Idle behind launches, operators and nothing, of W. */
+static double host_share(const struct tp_idle_row *idle)
+{
+    return idle->launch + idle->cpu_op + idle->none;
+}
+
+/* In a start-up the host is slow for reasons that pass. */
+static bool starts_up(const struct tp_trace_case *it)
+{
+    return tp_trace_verdict_is(it->verdict, "cold_start");
+}
+
+static const char *launch_advice(const struct tp_trace_case *it)
+{
+    return tp_trace_text(
+        it->run,
+        "fuse them (torch.compile), replay them as one CUDA graph, or give "
+        "each more work (a larger batch)%s%s%s",
+        *it->trace->facts.single_tensor ? "; the optimizer works tensor by "
+                                          "tensor ("
+                                        : "",
+        it->trace->facts.single_tensor,
+        *it->trace->facts.single_tensor ? "): use foreach=True or fused=True"
+                                        : "");
+}
+
+enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
+                                    struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const struct tp_trace_facts *facts = &trace->facts;
+    const double host = 100 * host_share(&trace->idle);
+    const double tiny = 100 * trace->short_share;
+    /* tiny kernels matter where the device waits for the next one */
+    if (facts->kernels == 0 || starts_up(it) ||
+        tiny < it->limits[TP_TRACE_TINY] ||
+        host < it->limits[TP_TRACE_HOST])
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "kernels below 10 us, % of kernel time",
+        .value = tiny,
+        .limit = it->limits[TP_TRACE_TINY],
+        .evidence = tp_trace_text(
+            it->run,
+            "%" PRId64 " kernels, median %.1f us; %.1f %% of their time is in "
+            "kernels below 10 us, and the GPU idles %.1f %% of the window "
+            "behind the host; most come from %s (%" PRId64 ", %.1f us each)",
+            facts->kernels, trace->median_kernel_us, tiny, host,
+            *facts->top_op ? facts->top_op : "no recorded operator",
+            facts->top_op_kernels, facts->top_op_kernel_us),
+        .suggestion = launch_advice(it)};
+    return tp_trace_finding_add(it, "tiny_ops", finding, err);
+}
+
+enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
+                                  struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const struct tp_idle_row *idle = &trace->idle;
+    const double host = 100 * host_share(idle);
+    if (trace->facts.device_events == 0 || trace->facts.host_events == 0 ||
+        starts_up(it) || host < it->limits[TP_TRACE_HOST] ||
+        100 * trace->short_share >= it->limits[TP_TRACE_TINY])
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "GPU idle behind the host, % of window",
+        .value = host,
+        .limit = it->limits[TP_TRACE_HOST],
+        .evidence = tp_trace_text(
+            it->run,
+            "the GPU idles %.1f %% of the window behind the host: %.1f inside "
+            "operators, %.1f inside launch calls, %.1f with nothing recorded "
+            "(Python); mean queue on the GPU %.1f",
+            host, 100 * idle->cpu_op, 100 * idle->launch, 100 * idle->none,
+            trace->mean_queue),
+        .suggestion = idle->none > idle->cpu_op
+                          ? "record with_stack=True to see which Python code "
+                            "this is; take it out of the step, or let "
+                            "torch.compile or a CUDA graph replace it"
+                          : "let torch.compile or a CUDA graph replace the "
+                            "operators' own cost, or give each more work (a "
+                            "larger batch)"};
+    return tp_trace_finding_add(it, "host_bound", finding, err);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules about data on the move: between ranks, between host and device. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "verdict/trace_rules.h"
+
+/* The collective with most time outside of computation, or NULL. */
+static const struct tp_comm_row *worst_comm(const struct tp_trace *trace)
+{
+    const struct tp_comm_row *worst = NULL;
+    for (size_t i = 0; i < trace->comms.count; i++) {
+        if (!worst || trace->comms.rows[i].exposed_us > worst->exposed_us)
+            worst = &trace->comms.rows[i];
+    }
+    return worst;
+}
+
+static const char *describe_comm(const struct tp_trace_case *it)
+{
+    const struct tp_comm_row *row = worst_comm(it->trace);
+    if (!row)
+        return "";
+    return tp_trace_text(it->run,
+                         "; most by %" PRId64 " x %s, %.2f ms of %.2f ms "
+                         "exposed",
+                         row->count,
+                         *row->collective ? row->collective : row->kernel,
+                         row->exposed_us / 1e3, row->total_us / 1e3);
+}
+
+enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
+                                           struct tp_error *err)
+{
+    const double share = 100 * tp_trace_exposed_communication(it->trace);
+    if (share < it->limits[TP_TRACE_COMM])
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "exposed communication, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_COMM],
+        .evidence = tp_trace_text(it->run,
+                                  "communication that no computation hides: "
+                                  "%.1f %% of the window%s",
+                                  share, describe_comm(it)),
+        .suggestion = "time inside a collective is mostly waiting for other "
+                      "ranks: look for stragglers first, then overlap it "
+                      "with backward (larger DDP buckets, FSDP prefetch), or "
+                      "send less (accumulate gradients, bf16)"};
+    return tp_trace_finding_add(it, "communication", finding, err);
+}
+
+enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
+                                       struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < it->run->ranks.count && status == TP_OK; i++) {
+        const struct tp_rank_row *row = &it->run->ranks.rows[i];
+        if (!row->straggler)
+            continue;
+        const struct tp_trace_finding finding = {
+            .level = TP_SEVERITY_MEDIUM,
+            .rank = row->rank,
+            .step = -1,
+            .metric = "start of collectives after the median rank, % of step",
+            .window = "steps",
+            .value = 100 * row->late,
+            .limit = 0,
+            .evidence = tp_trace_text(
+                it->run,
+                "rank %" PRId64 " starts its collectives later than the median "
+                "rank, by %.1f %% of a step in all, and the others wait for it "
+                "inside theirs; its steps take %.2f ms, its GPU is busy "
+                "%.1f %% of its window",
+                row->rank, 100 * row->late, row->step_us / 1e3,
+                100 * row->busy),
+            .suggestion = "compare what this rank does before its "
+                          "collectives: its data, its shard, its machine",
+            .file = row->file};
+        status = tp_trace_finding_add(it, "", finding, err);
+    }
+    return status;
+}
+
+double tp_trace_pageable_cost(const struct tp_trace_case *it, bool to_host)
+{
+    const struct tp_trace *trace = it->trace;
+    const struct tp_pageable *copies =
+        to_host ? &trace->facts.to_host : &trace->facts.to_device;
+    const double share = 100 * copies->call_us / trace->idle.window_us;
+    return share >= it->limits[TP_TRACE_COPY_SEEN] &&
+                   tp_trace_blocking_costs(trace)
+               ? share
+               : 0;
+}
+
+/* Whether the sync rule has named copies of this direction as what costs
+ * most: they block, so they are calls of that rule, too. */
+static bool told_by_sync(const struct tp_trace_case *it, bool to_host)
+{
+    const struct tp_sync_row *row = tp_trace_worst_sync(it->trace);
+    const struct tp_trace_run *run = it->run;
+    bool told = false;
+    for (size_t i = 0; i < run->findings.count; i++)
+        told |= !strcmp(run->findings.rows[i].rule, "sync") &&
+                run->findings.rows[i].file == it->trace->path;
+    return told && row &&
+           (to_host ? !strcmp(row->cause, "copy DtoH") ||
+                          !strcmp(row->cause, "item")
+                    : !strcmp(row->cause, "copy HtoD"));
+}
+
+static enum tp_status find_pageable(const struct tp_trace_case *it,
+                                    bool to_host, struct tp_error *err)
+{
+    const struct tp_pageable *copies =
+        to_host ? &it->trace->facts.to_host : &it->trace->facts.to_device;
+    const double share = tp_trace_pageable_cost(it, to_host);
+    if (share <= 0 || told_by_sync(it, to_host))
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_LOW,
+        .step = -1,
+        .metric = to_host ? "host in pageable copies to the host, % of window"
+                          : "host in pageable copies to the GPU, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_COPY_SEEN],
+        .evidence = tp_trace_text(
+            it->run,
+            "%" PRId64 " copies %s (%.3g MB) go through pageable memory and "
+            "hold the host for %.1f %% of the window; behind all that blocks "
+            "the host the GPU idles %.1f %% of it",
+            copies->copies, to_host ? "to the host" : "to the GPU",
+            (double)copies->bytes / 1e6, share,
+            100 * it->trace->idle.blocking),
+        .suggestion =
+            to_host ? "read results less often (.cpu(), .item(), logging), all "
+                      "at once, or into pinned memory with non_blocking=True"
+                    : "pin_memory=True in the DataLoader and .to(device, "
+                      "non_blocking=True): without pinned memory non_blocking "
+                      "does nothing"};
+    return tp_trace_finding_add(it, "", finding, err);
+}
+
+/* What to do about copies of a kind that nothing hides. */
+static const char *copy_advice(const char *kind)
+{
+    if (strstr(kind, "HtoD") || strstr(kind, "HostToDevice"))
+        return "copy the next batch while the GPU computes: pinned memory, "
+               "non_blocking=True, on a stream of its own; send smaller types";
+    if (strstr(kind, "DtoH") || strstr(kind, "DeviceToHost"))
+        return "copy results less often, or into pinned memory on a stream of "
+               "its own while the GPU computes";
+    return "avoid copies inside the GPU: contiguous(), clone() and cat() of "
+           "large tensors; write into place instead";
+}
+
+enum tp_status tp_trace_rule_copies(const struct tp_trace_case *it,
+                                    struct tp_error *err)
+{
+    const struct tp_trace *trace = it->trace;
+    const double exposed = 100 * tp_trace_exposed_memory(trace);
+    const double limit = it->limits[TP_TRACE_COPY_SEEN];
+    enum tp_status status = find_pageable(it, false, err);
+    if (status == TP_OK)
+        status = find_pageable(it, true, err);
+    if (status != TP_OK || !(exposed >= limit) || trace->copies.count == 0)
+        return status;
+    const struct tp_copy_row *most = &trace->copies.rows[0];
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "exposed copies, % of window",
+        .value = exposed,
+        .limit = limit,
+        .evidence = tp_trace_text(
+            it->run,
+            "copies that neither computation nor communication hides take "
+            "%.1f %% of the window; most by %" PRId64 " x %s, %.3g MB in "
+            "%.2f ms",
+            exposed, most->count, most->kind, (double)most->bytes / 1e6,
+            most->total_us / 1e3),
+        .suggestion = copy_advice(most->kind)};
+    return tp_trace_finding_add(it, "copies", finding, err);
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+#include "verdict/trace_verdict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/trace_facts.h"
+#include "trace/trace_run.h"
+
+enum verdict {
+    CPU_ONLY,
+    GPU_BOUND,
+    ALLOCATION,
+    COLD_START,
+    DATA_LOADING,
+    SYNCHRONISATION,
+    COMMUNICATION,
+    COPIES,
+    LAUNCH_BOUND,
+    HOST_BOUND,
+    NO_LIMIT,
+    UNKNOWN,
+    VERDICTS
+};
+
+const struct tp_trace_verdict_info tp_trace_verdict_table[VERDICTS + 1] = {
+    [CPU_ONLY] = {"CPU only", "cpu_only", "no device events were recorded"},
+    [GPU_BOUND] = {"GPU-bound", "gpu_bound",
+                   "the GPU is busy nearly all the time: healthy"},
+    [ALLOCATION] = {"allocation", "allocation",
+                    "the GPU waits for memory from the driver"},
+    [COLD_START] = {"cold start", "cold_start",
+                    "the same, but in no steady step: start-up was recorded"},
+    [DATA_LOADING] = {"data loading", "dataloader",
+                      "the GPU waits for the DataLoader"},
+    [SYNCHRONISATION] = {"synchronisation", "sync",
+                         "the host waits for the GPU, which then idles"},
+    [COMMUNICATION] = {"communication", "communication",
+                       "communication that no computation hides"},
+    [COPIES] = {"copies", "copies",
+                "copies that neither computation nor communication hides"},
+    [LAUNCH_BOUND] = {"launch-bound", "tiny_ops",
+                      "the host cannot launch so many tiny kernels as fast "
+                      "as the GPU runs them"},
+    [HOST_BOUND] = {"host-bound", "host_bound",
+                    "the GPU waits for operators and Python"},
+    [NO_LIMIT] = {"no single limit", "none", "nothing reaches its threshold"},
+    [UNKNOWN] = {"unknown", "unknown", "too little was recorded to tell"},
+    [VERDICTS] = {NULL, NULL, NULL},
+};
+
+bool tp_trace_verdict_is(const struct tp_trace_verdict *verdict,
+                         const char *scenario)
+{
+    return !strcmp(verdict->scenario, scenario);
+}
+
+/* Shares of W behind what belongs to no specific cause. */
+static double host_share(const struct tp_idle_row *idle)
+{
+    return idle->launch + idle->cpu_op + idle->none;
+}
+
+struct cause {
+    enum verdict verdict;
+    double share, limit;
+};
+
+/*
+ * Driver allocations that are no start-up: some lie in steady steps or,
+ * without steps, a quarter of their time after half of the device's work; in
+ * a start-up that was recorded as a whole that is 3 %.
+ */
+bool tp_trace_keeps_allocating(const struct tp_trace *trace)
+{
+    const struct tp_trace_facts *facts = &trace->facts;
+    if (tp_trace_has_steps(trace))
+        return facts->steady_driver_calls > 0;
+    return facts->late_driver_us > 0 &&
+           4 * facts->late_driver_us >= facts->driver_us;
+}
+
+/* What nobody can tell from the trace: without steps W is what the device's
+ * events span, so that a few of them keep it busy by construction. */
+static bool is_unknown(const struct tp_trace *trace,
+                       const struct tp_trace_limits *limits)
+{
+    const struct tp_trace_facts *facts = &trace->facts;
+    const double busy = 100 * trace->idle.busy;
+    if (!(trace->idle.window_us > 0))
+        return true;
+    return !tp_trace_has_steps(trace) &&
+           (double)facts->device_events < limits->values[TP_TRACE_EVENTS] &&
+           busy >= limits->values[TP_TRACE_BUSY];
+}
+
+/* The causes of line 3. */
+static enum verdict pick(const struct tp_trace *trace,
+                         const struct tp_trace_limits *limits, double *share)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    const double *limit = limits->values;
+    const struct cause causes[] = {
+        {tp_trace_keeps_allocating(trace) ? ALLOCATION : COLD_START,
+         idle->alloc, limit[TP_TRACE_ALLOC]},
+        {DATA_LOADING, idle->dataloader, limit[TP_TRACE_LOADER]},
+        {SYNCHRONISATION, idle->blocking, limit[TP_TRACE_SYNC]},
+        {COMMUNICATION, tp_trace_exposed_communication(trace),
+         limit[TP_TRACE_COMM]},
+        {COPIES, tp_trace_exposed_memory(trace), limit[TP_TRACE_COPY]},
+    };
+    enum verdict best = NO_LIMIT;
+    *share = 1;
+    if (trace->facts.device_events == 0)
+        return trace->events.truncated_at < 0 ? CPU_ONLY : UNKNOWN;
+    if (is_unknown(trace, limits))
+        return UNKNOWN;
+    /* A GPU that only waits for others, or for data, is busy, too. */
+    bool computes =
+        100 * tp_trace_exposed_communication(trace) < limit[TP_TRACE_COMM] &&
+        100 * tp_trace_exposed_memory(trace) < limit[TP_TRACE_COPY];
+    *share = idle->busy;
+    if (100 * idle->busy >= limit[TP_TRACE_BUSY] && computes)
+        return GPU_BOUND;
+    *share = 0;
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        if (100 * causes[i].share < causes[i].limit ||
+            causes[i].share <= *share)
+            continue;
+        best = causes[i].verdict;
+        *share = causes[i].share;
+    }
+    if (best != NO_LIMIT)
+        return best;
+    *share = host_share(idle);
+    if (100 * *share < limit[TP_TRACE_HOST])
+        return NO_LIMIT;
+    if (trace->facts.host_events == 0) /* nobody knows what it waits for */
+        return UNKNOWN;
+    return 100 * trace->short_share >= limit[TP_TRACE_TINY] ? LAUNCH_BOUND
+                                                            : HOST_BOUND;
+}
+
+/* The largest share of W, in words. */
+static const char *largest(const struct tp_trace *trace, double *share)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    const struct {
+        const char *words;
+        double share;
+    } shares[] = {
+        {"GPU work", idle->busy},
+        {"the GPU idle behind driver allocations", idle->alloc},
+        {"the GPU idle behind the DataLoader", idle->dataloader},
+        {"the GPU idle behind blocking calls", idle->blocking},
+        {"the GPU idle behind launch calls", idle->launch},
+        {"the GPU idle behind operators on the host", idle->cpu_op},
+        {"the GPU idle with nothing recorded on the host", idle->none},
+    };
+    size_t best = 0;
+    for (size_t i = 1; i < sizeof shares / sizeof *shares; i++)
+        best = shares[i].share > shares[best].share ? i : best;
+    *share = shares[best].share;
+    return shares[best].words;
+}
+
+/* The largest idle share that is the host's own work. */
+static const char *busiest_host(const struct tp_idle_row *idle)
+{
+    if (idle->none >= idle->cpu_op && idle->none >= idle->launch)
+        return "mostly with nothing recorded on the host (Python)";
+    return idle->cpu_op >= idle->launch ? "mostly inside operators"
+                                        : "mostly inside launch calls";
+}
+
+static const char *describe_allocation(struct tp_trace_run *run,
+                                       const struct tp_trace *trace,
+                                       double percent)
+{
+    const struct tp_trace_facts *facts = &trace->facts;
+    if (facts->steady_driver_calls)
+        return tp_trace_text(run,
+                             "the GPU idles %.1f %% of the window behind "
+                             "driver allocations, %" PRId64
+                             " of them in steady steps",
+                             percent, facts->steady_driver_calls);
+    return tp_trace_text(run,
+                         "the GPU idles %.1f %% of the window behind driver "
+                         "allocations, which go on after half of its work "
+                         "(%.2f of %.2f ms)",
+                         percent, facts->late_driver_us / 1e3,
+                         facts->driver_us / 1e3);
+}
+
+static const char *describe_unknown(struct tp_trace_run *run,
+                                    const struct tp_trace *trace)
+{
+    const double busy = 100 * trace->idle.busy;
+    if (trace->facts.device_events == 0)
+        return "there are no device events, so nothing can be said about a "
+               "GPU";
+    if (!(trace->idle.window_us > 0))
+        return "all that the GPU did lasts no time at all, so there are no "
+               "shares of it";
+    if (trace->facts.host_events == 0)
+        return tp_trace_text(run,
+                             "the GPU is busy %.1f %% of the window; what it "
+                             "waits for in the rest is not known without host "
+                             "events",
+                             busy);
+    return tp_trace_text(run,
+                         "%" PRId64 " device event%s, over %.3f ms, tell "
+                         "nothing: record whole training steps",
+                         trace->facts.device_events,
+                         trace->facts.device_events == 1 ? "" : "s",
+                         trace->idle.window_us / 1e3);
+}
+
+static const char *describe(struct tp_trace_run *run,
+                            const struct tp_trace *trace, enum verdict verdict,
+                            double share)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    const double percent = 100 * share, busy = 100 * idle->busy;
+    double most;
+    switch (verdict) {
+    case CPU_ONLY:
+        return "no device events were recorded, so nothing can be said about "
+               "a GPU";
+    case GPU_BOUND:
+        return tp_trace_text(run,
+                             "the GPU is busy %.1f %% of the window; what is "
+                             "left to win is in its kernels",
+                             busy);
+    case ALLOCATION:
+        return describe_allocation(run, trace, percent);
+    case COLD_START:
+        return tp_trace_text(run,
+                             "the GPU idles %.1f %% of the window behind "
+                             "driver allocations, %s: this is how a run "
+                             "starts, not how training goes on",
+                             percent,
+                             tp_trace_has_steps(trace)
+                                 ? "none in a steady step"
+                                 : "nearly all before half of the GPU's work");
+    case DATA_LOADING:
+        return tp_trace_text(run,
+                             "the GPU idles %.1f %% of the window behind the "
+                             "DataLoader and is busy %.1f %% of it",
+                             percent, busy);
+    case SYNCHRONISATION:
+        return tp_trace_text(run,
+                             "the GPU idles %.1f %% of the window behind "
+                             "calls that wait for it (%" PRId64
+                             " calls) and is busy %.1f %% of it",
+                             percent, idle->blocking_calls, busy);
+    case COMMUNICATION:
+        return tp_trace_text(run,
+                             "communication that no computation hides takes "
+                             "%.1f %% of the window",
+                             percent);
+    case COPIES:
+        return tp_trace_text(run,
+                             "copies that neither computation nor "
+                             "communication hides take %.1f %% of the window",
+                             percent);
+    case LAUNCH_BOUND:
+        return tp_trace_text(
+            run,
+            "the GPU idles %.1f %% of the window behind the host, %s; kernels "
+            "below 10 us have %.1f %% of the kernels' time, the median lasts "
+            "%.1f us",
+            percent, busiest_host(idle), 100 * trace->short_share,
+            trace->median_kernel_us);
+    case HOST_BOUND:
+        return tp_trace_text(run,
+                             "the GPU idles %.1f %% of the window behind the "
+                             "host, %s, and is busy %.1f %% of it",
+                             percent, busiest_host(idle), busy);
+    case UNKNOWN:
+        return describe_unknown(run, trace);
+    case NO_LIMIT:
+    case VERDICTS:
+        break;
+    }
+    const char *words = largest(trace, &most);
+    return tp_trace_text(run,
+                         "nothing reaches its threshold; the largest part of "
+                         "the window, %.1f %%, is %s",
+                         100 * most, words);
+}
+
+static struct tp_trace_verdict judge(struct tp_trace_run *run,
+                                     const struct tp_trace *trace)
+{
+    double share;
+    const enum verdict verdict = pick(trace, &run->limits, &share);
+    const struct tp_trace_verdict_info *info = &tp_trace_verdict_table[verdict];
+    const char *sentence = describe(run, trace, verdict, share);
+    if (trace->events.truncated_at >= 0)
+        sentence = tp_trace_text(run,
+                                 "%s (of what is left: the trace is cut off at "
+                                 "byte %" PRId64 ")",
+                                 sentence, trace->events.truncated_at);
+    return (struct tp_trace_verdict){info->id, info->scenario, sentence,
+                                     share};
+}
+
+/* How much of the run a verdict holds for. */
+struct votes {
+    size_t traces, worst; /* worst: trace with the longest window */
+    double window_us, low, high;
+};
+
+static void vote(const struct tp_trace_run *run, size_t i, struct votes *votes)
+{
+    const double window_us = run->traces[i].idle.window_us;
+    const double share = run->verdicts[i].share;
+    votes->low = votes->traces == 0 || share < votes->low ? share : votes->low;
+    votes->high = share > votes->high ? share : votes->high;
+    if (votes->traces++ == 0 ||
+        window_us > run->traces[votes->worst].idle.window_us)
+        votes->worst = i;
+    votes->window_us += window_us;
+}
+
+/* "; stragglers: ranks 2 7" */
+static void add_stragglers(const struct tp_trace_run *run, struct tp_text *text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->ranks.count; i++)
+        count += run->ranks.rows[i].straggler != 0;
+    if (count)
+        tp_text_add(text, "; straggler%s: rank%s", count == 1 ? "" : "s",
+                    count == 1 ? "" : "s");
+    for (size_t i = 0; i < run->ranks.count; i++) {
+        if (run->ranks.rows[i].straggler)
+            tp_text_add(text, " %" PRId64, run->ranks.rows[i].rank);
+    }
+}
+
+static void judge_run(struct tp_trace_run *run)
+{
+    struct votes votes[VERDICTS] = {0};
+    enum verdict best = NO_LIMIT;
+    for (size_t i = 0; i < run->trace_count; i++) {
+        for (size_t v = 0; v < VERDICTS; v++) {
+            if (run->verdicts[i].id == tp_trace_verdict_table[v].id)
+                vote(run, i, &votes[v]);
+        }
+    }
+    for (enum verdict v = 0; v < VERDICTS; v++) {
+        if (votes[v].traces > votes[best].traces ||
+            (votes[v].traces == votes[best].traces &&
+             votes[v].window_us > votes[best].window_us))
+            best = v;
+    }
+    run->verdict = run->verdicts[votes[best].worst];
+    if (run->trace_count < 2)
+        return;
+    struct tp_text text = {0};
+    const struct tp_trace *worst = &run->traces[votes[best].worst];
+    tp_text_add(&text, "%zu of %zu traces", votes[best].traces,
+                run->trace_count);
+    if (best != CPU_ONLY && best != NO_LIMIT && best != UNKNOWN)
+        tp_text_add(&text, " (%.1f to %.1f %% of their windows)",
+                    100 * votes[best].low, 100 * votes[best].high);
+    add_stragglers(run, &text);
+    if (worst->rank >= 0)
+        tp_text_add(&text, "; the longest, rank %" PRId64 ": ", worst->rank);
+    else
+        tp_text_add(&text, "; the longest, %s: ", worst->path);
+    tp_text_add(&text, "%s", run->verdict.sentence);
+    run->verdict.sentence = tp_trace_text(run, "%s", tp_text_get(&text));
+    tp_text_clear(&text);
+}
+
+enum tp_status tp_trace_judge(struct tp_trace_run *run, struct tp_error *err)
+{
+    run->verdicts = calloc(run->trace_count + 1, sizeof *run->verdicts);
+    if (!run->verdicts)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < run->trace_count; i++)
+        run->verdicts[i] = judge(run, &run->traces[i]);
+    if (run->trace_count)
+        judge_run(run);
+    return TP_OK;
+}

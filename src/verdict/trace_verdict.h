@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_VERDICT_TRACE_VERDICT_H
+#define TP_VERDICT_TRACE_VERDICT_H
+
+#include "trace/trace.h"
+
+/*
+ * What limits a trace, by the first of these that holds over its window W;
+ * limits in capitals are thresholds of analyze/trace_limits.h:
+ *
+ *   1. no device events: CPU only; unknown where the trace is cut
+ *   2. the device is busy for GPU_BUSY of W, and neither communication nor
+ *      copies are exposed as in 3.: GPU-bound, which is healthy; unknown in a
+ *      trace without steps that has fewer than DEVICE_EVENTS
+ *   3. of the causes that reach their threshold, the one with most of W: the
+ *      device idles behind driver allocations (ALLOC; a cold start when no
+ *      steady step has any, or in a trace without steps when they are over
+ *      before half of the device's work), behind the DataLoader (DATALOADER),
+ *      behind blocking calls (SYNC), or communication (COMMUNICATION) or
+ *      copies (COPIES) are exposed
+ *   4. it idles behind launches, operators and nothing recorded for HOST of
+ *      W: launch-bound when kernels below 10 us have TINY_KERNELS of the
+ *      kernels' time, else host-bound; unknown without host events
+ *   5. no single limit; the largest share is named
+ */
+
+/* A row of the table of verdicts. */
+struct tp_trace_verdict_info {
+    const char *id;       /* "data loading"                                */
+    const char *scenario; /* one word for programs: "dataloader"           */
+    const char *help;
+};
+
+/* The rows, ended by one whose id is NULL. */
+extern const struct tp_trace_verdict_info tp_trace_verdict_table[];
+
+/*
+ * Judges each trace and the run: fills verdicts and verdict. The run's is
+ * the one of most of its traces, of the slowest where that is a tie. Texts
+ * are the run's. TP_E_MEMORY only.
+ */
+enum tp_status tp_trace_judge(struct tp_trace_run *run, struct tp_error *err);
+
+/* Whether driver allocations are more than start-up (line 3). */
+bool tp_trace_keeps_allocating(const struct tp_trace *trace);
+
+/* Whether a verdict is the one with this scenario. */
+bool tp_trace_verdict_is(const struct tp_trace_verdict *verdict,
+                         const char *scenario);
+
+#endif
