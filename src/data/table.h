@@ -27,6 +27,23 @@ struct tp_column {
     size_t offset; /* of the value in a row, bytes            */
 };
 
+/*
+ * Columns of `row`, a type, as initialisers. The type of a column is that of
+ * the member, so the two cannot disagree; a member of any other type does not
+ * compile. TP_COLUMN_AS is for columns that are not called like the member.
+ */
+#define TP_COLUMN_TYPE(row, member)     \
+    _Generic(((row *)NULL)->member,     \
+             const char *: TP_COLUMN_TEXT, \
+             int64_t: TP_COLUMN_INTEGER, \
+             uint64_t: TP_COLUMN_COUNT, \
+             double: TP_COLUMN_REAL)
+#define TP_COLUMN_AS(row, name, member, unit)                               \
+    {                                                                       \
+        name, unit, TP_COLUMN_TYPE(row, member), offsetof(row, member)      \
+    }
+#define TP_COLUMN(row, member, unit) TP_COLUMN_AS(row, #member, member, unit)
+
 /* A table of `row_count` rows of `row_size` bytes each. */
 struct tp_table {
     const char *name; /* e.g. "tensors"                      */

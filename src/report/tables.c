@@ -10,30 +10,27 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-#define ROW(name, unit, type, member)                                 \
-    {                                                                 \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_row, member) \
-    }
+#define ROW(name, member, unit) TP_COLUMN_AS(struct tp_row, name, member, unit)
 
 static const struct tp_column tensor_labels[] = {
-    ROW("file", "", TEXT, file),
-    ROW("path", "", TEXT, path),
-    ROW("layer_type", "", TEXT, label.layer_type),
-    ROW("layer_idx", "1", INTEGER, label.layer_idx),
-    ROW("operation", "", TEXT, label.operation),
-    ROW("phase", "", TEXT, label.phase),
-    ROW("component", "", TEXT, label.component),
-    ROW("quant_type", "", TEXT, label.quant_type),
-    ROW("tensor_name", "", TEXT, label.tensor_name),
-    ROW("ordinal", "1", INTEGER, ordinal),
-    ROW("rank", "1", INTEGER, label.rank),
-    ROW("sample_idx", "1", INTEGER, label.sample_idx),
-    ROW("group_idx", "1", INTEGER, label.group_idx),
-    ROW("iteration", "1", INTEGER, label.iteration),
-    ROW("dtype", "", TEXT, dtype),
-    ROW("target_format", "", TEXT, target_format),
-    ROW("scale_rule", "", TEXT, scale_rule),
-    ROW("shape", "", TEXT, shape),
+    ROW("file", file, ""),
+    ROW("path", path, ""),
+    ROW("layer_type", label.layer_type, ""),
+    ROW("layer_idx", label.layer_idx, "1"),
+    ROW("operation", label.operation, ""),
+    ROW("phase", label.phase, ""),
+    ROW("component", label.component, ""),
+    ROW("quant_type", label.quant_type, ""),
+    ROW("tensor_name", label.tensor_name, ""),
+    ROW("ordinal", ordinal, "1"),
+    ROW("rank", label.rank, "1"),
+    ROW("sample_idx", label.sample_idx, "1"),
+    ROW("group_idx", label.group_idx, "1"),
+    ROW("iteration", label.iteration, "1"),
+    ROW("dtype", dtype, ""),
+    ROW("target_format", target_format, ""),
+    ROW("scale_rule", scale_rule, ""),
+    ROW("shape", shape, ""),
 };
 
 #define GROUP(name, unit, type, member)                                 \
