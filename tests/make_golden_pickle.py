@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints tests/unit/golden_pickle.h: what Python pickles, as C strings, and
+"""Prints tests/unit/support/golden_pickle.h: what Python pickles, as C strings, and
 the same values in a plain notation that test_pickle.c also writes."""
 import pickle
 
