@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints tests/unit/support/golden_stats.h: statistics of deterministic tensors by
-numpy (two passes in extended precision) and by number_formats.py. Needs
+"""Prints tests/unit/support/golden_stats.h: statistics of deterministic
+tensors by numpy (two passes in extended precision) and by number_formats.py. Needs
 numpy and ml_dtypes.
 
     python3 tests/oracle/golden_stats.py > tests/unit/support/golden_stats.h

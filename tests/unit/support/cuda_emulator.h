@@ -19,8 +19,8 @@
  *
  * It shows that kernels count right, not how devices round, reorder stores or
  * how fast they are. So where there is CUDA the same tests are also linked with
- * the real one, and tests/unit/support/real_device.cpp in place of the emulator:
- * TP_REAL_DEVICE is then defined for those in C++.
+ * the real one, and real_device.cpp in place of the emulator: TP_REAL_DEVICE
+ * is then defined for those in C++.
  */
 #ifdef __cplusplus
 extern "C" {
