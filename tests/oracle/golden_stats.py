@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Prints tests/unit/support/golden_stats.h: statistics of deterministic
-tensors by numpy (two passes in extended precision) and by number_formats.py. Needs
-numpy and ml_dtypes.
+tensors by numpy (two passes in extended precision) and by number_formats.py.
+Needs numpy and ml_dtypes.
 
     python3 tests/oracle/golden_stats.py > tests/unit/support/golden_stats.h
 
