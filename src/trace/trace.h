@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "data/events.h"
-#include "rules/findings.h"
+#include "data/severity.h"
 #include "verdict/trace_limits.h"
 
 /*
