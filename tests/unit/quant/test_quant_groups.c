@@ -5,11 +5,11 @@
 #include "figures/figures.h"
 #include "quant/quant_sweep.h"
 #include "quant/quant_tables.h"
-#include "tests/unit/support/quant_plan.h"
 #include "report/tables.h"
 #include "rules/findings.h"
-#include "tests/unit/support/run_maker.h"
 #include "tensors/collect.h"
+#include "tests/unit/support/quant_plan.h"
+#include "tests/unit/support/run_maker.h"
 
 /* --- the plan ------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Ordinals, groups and findings over runs made by hand. */
 #include "rules/findings.h"
-#include "tests/unit/support/run_maker.h"
 #include "tensors/group.h"
+#include "tests/unit/support/run_maker.h"
 
 /* --- ordinals ---------------------------------------------------------- */
 

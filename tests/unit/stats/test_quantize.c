@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/support/gaussian.h"
 #include "stats/quantize.h"
 #include "stats/tally.h"
+#include "tests/unit/support/gaussian.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "tests/unit/support/hta.h"
-#include "trace/trace_rows.h"
 #include "tests/unit/support/trace_files.h"
+#include "trace/trace_rows.h"
 
 static const char trace_01[] =
     "01_resnet50_nw0/worker0.1623143089861.pt.trace.json.gz";

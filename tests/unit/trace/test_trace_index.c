@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/unit/support/trace_files.h"
 #include "trace/trace_names.h"
 #include "trace/trace_order.h"
-#include "tests/unit/support/trace_files.h"
 
 /* --- a trace by hand ----------------------------------------------------- */
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "trace/trace_rows.h"
 #include "tests/unit/support/trace_files.h"
+#include "trace/trace_rows.h"
 
 enum { POINTS_MAX = 500 };
 

@@ -3,9 +3,9 @@
  * The critical path: against Holistic Trace Analysis 0.5.0 (its own test, and
  * runs of it with CRITICAL_PATH_ADD_ZERO_WEIGHT_LAUNCH_EDGE=1), and by hand.
  */
+#include "tests/unit/support/trace_files.h"
 #include "trace/trace_path_state.h"
 #include "trace/trace_rows.h"
-#include "tests/unit/support/trace_files.h"
 
 /* The window of an annotation's n-th instance on the host. */
 static void find_window(const struct tp_trace *trace, const char *name, int n,
