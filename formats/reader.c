@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "formats/readers.h"
 #include "formats/tensor_saver.h"
+#include "formats/torch/torch_formats.h"
 
 /* Longest header that the safetensors library accepts. */
 #define SAFETENSORS_MAX ((uint64_t)100000000)
@@ -88,9 +88,11 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
     if (!file->format)
         return tp_fail(err, TP_E_UNSUPPORTED, 0, "not a torch file: %s",
                        tp_format_foreign(head, length));
+    file->metadata_count = tp_label_ask(file->metadata);
     status = file->format->open(file, err);
     if (status != TP_OK)
         return status;
+    tp_label_from_metadata(file->metadata, file->metadata_count, &file->label);
     return tp_label_complete(&file->label, name, &file->arena,
                              &file->label_conflict, err);
 }
@@ -103,6 +105,7 @@ static void start(struct tp_tensor_file *file)
     file->format = NULL;
     file->tensors = NULL;
     file->tensor_count = 0;
+    file->metadata_count = 0;
     file->label = none;
     file->label_conflict = "";
     file->skips = NULL;

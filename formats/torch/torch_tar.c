@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "formats/readers.h"
+#include "formats/torch/torch_formats.h"
 
 /*
  * Before version 0.1.10 torch.save wrote a tar archive of the members

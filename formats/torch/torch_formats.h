@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TP_FORMATS_READERS_H
-#define TP_FORMATS_READERS_H
+#ifndef TP_TORCH_TORCH_FORMATS_H
+#define TP_TORCH_TORCH_FORMATS_H
 
-#include "formats/reader.h"
+#include "data/tensor_file.h"
 
-/* The formats, one per file; the rows of the table in reader.c. */
+/* The formats of this folder, one per file, for the table in reader.c. */
 extern const struct tp_format tp_format_torch_zip;
 extern const struct tp_format tp_format_torch_legacy;
 extern const struct tp_format tp_format_torch_pickle;
