@@ -2,6 +2,7 @@
 #ifndef TP_FORMATS_READER_H
 #define TP_FORMATS_READER_H
 
+#include "base/text.h"
 #include "data/tensor_file.h"
 
 /*
@@ -16,11 +17,16 @@ extern const struct tp_format *const tp_formats[];
 const struct tp_format *tp_format_by_content(const unsigned char *head,
                                              size_t length);
 
-/*
- * In words, what a file is for which no format bids, as far as its first
- * bytes tell.
- */
-const char *tp_format_foreign(const unsigned char *head, size_t length);
+/* Adds, in words, what a file is for which no format bids, as far as its
+ * first bytes tell. */
+void tp_format_foreign(const unsigned char *head, size_t length,
+                       struct tp_text *text);
+
+/* Whether the name ends as those of some format do. */
+bool tp_format_has_suffix(const char *path);
+
+/* Adds the suffixes of all formats, each once, joined by ' '. */
+void tp_format_suffixes(struct tp_text *text);
 
 /*
  * Opens a file of any known format. `name` is the path as the user gave it:

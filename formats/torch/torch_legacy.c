@@ -284,6 +284,8 @@ static int bid(const unsigned char *head, size_t length)
 const struct tp_format tp_format_torch_legacy = {
     .name = "torch_legacy",
     .help = "torch.save with _use_new_zipfile_serialization=False",
+    .suffixes = TP_TORCH_SUFFIXES,
+    .word = "legacy stream",
     .bid = bid,
     .open = open_file,
 };

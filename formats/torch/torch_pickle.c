@@ -69,6 +69,9 @@ static int bid(const unsigned char *head, size_t length)
 const struct tp_format tp_format_torch_pickle = {
     .name = "torch_pickle",
     .help = "Python pickle with tensors (pickle.dump)",
+    .suffixes = TP_TORCH_SUFFIXES,
+    .word = "pickle",
+    .any_content = true,
     .bid = bid,
     .open = open_file,
 };

@@ -420,6 +420,8 @@ static int bid(const unsigned char *head, size_t length)
 const struct tp_format tp_format_torch_zip = {
     .name = "torch_zip",
     .help = "torch.save (zip archive), TorchScript",
+    .suffixes = TP_TORCH_SUFFIXES,
+    .word = "zip",
     .bid = bid,
     .open = open_file,
     .close = close_file,

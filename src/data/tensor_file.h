@@ -2,6 +2,8 @@
 #ifndef TP_DATA_TENSOR_FILE_H
 #define TP_DATA_TENSOR_FILE_H
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "data/label.h"
@@ -54,10 +56,15 @@ struct tp_tensor_file {
     void *state;                 /* the format's own                       */
 };
 
-/* A file format. */
+/* A file format: all that is known of it outside its own file. */
 struct tp_format {
     const char *name;     /* "torch_zip", ...                              */
     const char *help;     /* one line for `list formats`                   */
+    const char *suffixes; /* of names that promise it, joined by ' '       */
+    const char *word;     /* what a file that is no such thing is said not
+                             to be: "zip"; NULL: not mentioned             */
+    bool any_content;     /* its first bytes are no proof of tensors: only
+                             a name or the user makes a file count         */
     /* How sure the format is that `head` (the file's first `length` bytes,
      * at most TP_FORMAT_HEAD, all of a shorter file) is its own, as bits of
      * evidence; 0: not at all. */
