@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/plot_script.h"
+#include "report/plot_quote.h"
 
 /* Of a number: far longer than any. */
 enum { NUMBER_MAX = 28 };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "report/plot.h"
+#include "report/plot_quote.h"
 #include "report/plot_script.h"
 
 /* --- a figure with every kind of panel -------------------------------- */
