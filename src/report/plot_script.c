@@ -86,7 +86,7 @@ static void add_number(struct tp_text *out, double value)
         tp_text_add(out, "NaN");
 }
 
-static void add_rows(struct tp_text *out, const struct tp_series *series,
+static void add_rows(struct tp_text *out, const struct tp_panel_series *series,
                      unsigned columns)
 {
     for (size_t r = 0; r < series->rows; r++) {
@@ -110,7 +110,7 @@ static void add_row_names(struct tp_text *out, const struct tp_axis *axis)
 }
 
 static void add_block(struct tp_text *out, const struct tp_panel *panel,
-                      size_t number, const struct tp_series *series)
+                      size_t number, const struct tp_panel_series *series)
 {
     const struct tp_panel_info *info = tp_panel_info(panel->kind);
     tp_text_add(out, "# panel %zu (%s): ", number, info->name);
@@ -330,7 +330,7 @@ static bool shows_colours(const struct tp_panel *panel)
     if (panel->palette != TP_PALETTE_MAGNITUDE)
         return true;
     for (size_t s = 0; s < panel->series_count; s++) {
-        const struct tp_series *series = &panel->series[s];
+        const struct tp_panel_series *series = &panel->series[s];
         for (size_t r = 0; r < series->rows; r++) {
             if (series->values[3 * r + 2] != 0)
                 return true;
