@@ -327,8 +327,8 @@ Test(figure, a_thousand_layers_and_64_ranks_stay_within_limits)
 /* --- what the numbers are --------------------------------------------- */
 
 /* The first series of that name in a panel, or NULL. */
-static const struct tp_series *find_series(const struct tp_panel *panel,
-                                           const char *name)
+static const struct tp_panel_series *find_series(const struct tp_panel *panel,
+                                                 const char *name)
 {
     for (size_t s = 0; s < panel->series_count; s++) {
         if (strcmp(panel->series[s].name, name) == 0)
@@ -353,7 +353,7 @@ Test(figure, density_is_a_density)
     free(values);
     build(&run, &set);
     const struct tp_figure *figure = find_figure(&set, "density_by_quant_type");
-    const struct tp_series *linear = &figure->panels[1].series[0];
+    const struct tp_panel_series *linear = &figure->panels[1].series[0];
     double area = 0, width = linear->values[2] - linear->values[0];
     for (size_t i = 0; i < linear->rows; i++) {
         double x = linear->values[2 * i], y = linear->values[2 * i + 1];
@@ -408,7 +408,7 @@ Test(figure, heat_maps_share_their_colours)
     for (size_t p = 0; p < 6; p++) {
         const struct tp_axis *z = &figure->panels[p].z;
         const struct tp_axis *first = &figure->panels[p / 3 * 3].z;
-        const struct tp_series *cells = figure->panels[p].series;
+        const struct tp_panel_series *cells = figure->panels[p].series;
         cr_expect(z->limited);
         cr_expect_eq(z->min, first->min);
         cr_expect_eq(z->max, first->max);
@@ -442,7 +442,8 @@ Test(figure, same_tensor_pairs_across_quant_types)
     set_normal(&run, add_at(&run, &alone), 1000);
     build(&run, &set);
     const struct tp_figure *figure = find_figure(&set, "same_tensor_ratio");
-    const struct tp_series *series = find_series(&figure->panels[0], "mxfp8");
+    const struct tp_panel_series *series =
+        find_series(&figure->panels[0], "mxfp8");
     cr_assert_not_null(series);
     cr_expect_null(find_series(&figure->panels[0], "bf16"));
     for (int column = 1; column <= 7; column++)
@@ -558,7 +559,7 @@ Test(figure, the_loud_rank_is_named)
     make_run(&run, 2, 8, 3, 5);
     build(&run, &set);
     const struct tp_figure *figure = find_figure(&set, "statistics_by_rank");
-    const struct tp_series *outlier =
+    const struct tp_panel_series *outlier =
         find_series(&figure->panels[1], "outlier");
     cr_assert_not_null(outlier);
     cr_expect_eq(outlier->rows, 1);
@@ -609,7 +610,7 @@ Test(figure, extremes_show_by_rank)
     set_values(&run, row, values, 2);
     build(&run, &set);
     const struct tp_figure *figure = find_figure(&set, "statistics_by_rank");
-    const struct tp_series *amax = figure->panels[2].series;
+    const struct tp_panel_series *amax = figure->panels[2].series;
     cr_assert_eq(amax->rows, 2);
     for (int i = 0; i < 2; i++) {
         const double *box = &amax->values[6 * i];

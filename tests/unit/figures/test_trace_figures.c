@@ -91,7 +91,7 @@ Test(trace_figures, idle_causes)
     cr_assert_eq(panel->series_count, COUNT);
     double end = 0;
     for (size_t k = 0; k < COUNT; k++) {
-        const struct tp_series *series = &panel->series[k];
+        const struct tp_panel_series *series = &panel->series[k];
         cr_expect_str_eq(series->name, names[k]);
         cr_assert_eq(series->rows, 1);
         cr_expect_float_eq(series->values[1], end, 1e-9);
