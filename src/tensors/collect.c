@@ -328,7 +328,7 @@ static void note_integers(struct tp_run *run)
 {
     size_t count = 0;
     const struct tp_row *first = NULL;
-    for (size_t i = 0; i < run->row_count && run->quant.plan.count; i++) {
+    for (size_t i = 0; i < run->row_count && run->plan.count; i++) {
         enum tp_dtype dtype = tp_dtype_by_name(run->rows[i].dtype);
         if (tp_dtype_info(dtype)->kind != TP_CLASS_INTEGER)
             continue;
@@ -366,7 +366,7 @@ static void note_missing_casts(struct tp_run *run)
     const struct tp_quant_cast *cast = NULL;
     for (size_t i = 0; i < run->row_count; i++) {
         const struct tp_quant_cast *missing =
-            missing_cast(&run->quant.plan, &run->rows[i]);
+            missing_cast(&run->plan, &run->rows[i]);
         if (!missing || count++)
             continue;
         first = &run->rows[i];
@@ -421,7 +421,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
         result->rows = NULL;
     }
     if (c->options->quant)
-        run->quant.plan = *c->options->quant;
+        run->plan = *c->options->quant;
     note_conflicts(run, results);
     note_integers(run);
     note_missing_casts(run);
