@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 #include "series/series.h"
 
 enum { AXES = 6, SHOWN_LARGE = 12, SHOWN_SMALL = 8 };

@@ -28,20 +28,12 @@ static bool choose_series(struct tp_fig *fig, const struct tp_ask *ask,
         tp_choose(fig->facts, &ask->pick, ask->series, limit,
                   &colours->choice);
     colours->slots = tp_slots_chosen(fig, ask->series, &colours->choice);
-    size_t count = colours->slots.count;
-    colours->series = tp_fig_alloc(fig, count + 1, sizeof *colours->series);
-    for (size_t s = 0; colours->series && s < count; s++) {
-        struct tp_choice one = {.codes = {colours->choice.codes[s]},
-                                .count = 1};
-        colours->series[s].name = "";
-        if (ask->series != TP_KEY_COUNT && !fig->failed) {
-            struct tp_axis row = tp_fig_rows(fig, ask->series, &one);
-            colours->series[s].name = row.tics ? row.tics[0].text : "";
-            colours->series[s].colour =
-                tp_fig_colour(fig, ask->series, colours->choice.codes[s]);
-        }
-    }
-    return !fig->failed && count > 0;
+    colours->series = ask->series == TP_KEY_COUNT
+                          ? tp_fig_alloc(fig, 1, sizeof *colours->series)
+                          : tp_fig_series(fig, ask->series, &colours->choice);
+    if (colours->series && ask->series == TP_KEY_COUNT)
+        colours->series->name = "";
+    return !fig->failed && colours->slots.count > 0;
 }
 
 /* Series without a row would only be a line in the legend. */

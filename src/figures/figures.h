@@ -6,7 +6,7 @@
 #include "data/figure.h"
 #include "tensors/run.h"
 
-struct tp_fig; /* a figure in the making, analyze/fig.h */
+struct tp_fig; /* a figure in the making, figures/fig.h */
 
 /* One row of the figure table. */
 struct tp_figure_info {
