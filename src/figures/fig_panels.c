@@ -164,6 +164,30 @@ void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
     tp_fig_add(fig, &panel);
 }
 
+void tp_fig_shares(struct tp_fig *fig, const struct tp_shares *shares)
+{
+    struct tp_pick all = tp_pick_all();
+    struct tp_choice choice;
+    size_t rows = shares->row_count;
+    tp_choose(fig->facts, &all, TP_KEY_QUANT, TP_PANEL_SERIES_MAX, &choice);
+    double *values = tp_fig_alloc(fig, rows * choice.count + 1, sizeof *values);
+    for (size_t i = 0; values && i < choice.count; i++) {
+        struct tp_pick pick = tp_pick_with(all, TP_KEY_QUANT, choice.codes[i]);
+        struct tp_counts counts = tp_picked_counts(fig->facts, &pick);
+        shares->of(&counts, values + rows * i);
+    }
+    struct tp_bars bars = {
+        .title = shares->title,
+        .rows = shares->rows,
+        .row_count = rows,
+        .series = tp_fig_series(fig, TP_KEY_QUANT, &choice),
+        .series_count = choice.count,
+        .values = values,
+        .x = {.label = "share of elements [1, log10]", .scale = TP_SCALE_LOG10},
+    };
+    tp_fig_bars(fig, &bars);
+}
+
 static const char *fold_note(struct tp_fig *fig, const struct tp_slots *slots)
 {
     return slots->fold > 1 ? tp_fig_text(fig, " (%zu per point)", slots->fold)
