@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "incidents/incident.h"
 #include "report/report.h"
 
 enum {
