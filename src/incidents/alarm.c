@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+#include "base/search.h"
+
 /* --- alarms ----------------------------------------------- */
 
 /* The first point of a tensor with a NaN, or with an Inf after one without;
@@ -196,11 +199,6 @@ struct ordered {
     int64_t counter; /* of its first bad row; -1: none, or not all have one */
 };
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 int tp_series_compare_runs(const struct tp_run_series *a,
                            const struct tp_run_series *b)
 {
@@ -214,12 +212,12 @@ static int compare_flow(const struct tp_run_series *a,
     bool back = !strcmp(a->label.operation, "backward");
     int result = back - !strcmp(b->label.operation, "backward");
     if (!result)
-        result = back ? order(b->label.layer_idx, a->label.layer_idx)
-                      : order(a->label.layer_idx, b->label.layer_idx);
+        result = back ? tp_order_int64(b->label.layer_idx, a->label.layer_idx)
+                      : tp_order_int64(a->label.layer_idx, b->label.layer_idx);
     if (!result)
         result = strcmp(a->label.layer_type, b->label.layer_type);
     if (!result)
-        result = order(a->ordinal, b->ordinal);
+        result = tp_order_int64(a->ordinal, b->ordinal);
     if (!result)
         result = -strcmp(a->label.phase, b->label.phase);
     return result ? result : strcmp(a->label.tensor_name, b->label.tensor_name);
@@ -230,18 +228,16 @@ static int compare_alarms(const void *left, const void *right)
     const struct ordered *a = left, *b = right;
     int result = tp_series_compare_runs(a->series, b->series);
     if (!result)
-        result = order(a->alarm.iteration, b->alarm.iteration);
+        result = tp_order_int64(a->alarm.iteration, b->alarm.iteration);
     if (!result) /* sums over tensors come after these */
-        result = order(a->series->kind, b->series->kind);
+        result = tp_order_int64(a->series->kind, b->series->kind);
     if (!result)
-        result = order(a->counter, b->counter);
+        result = tp_order_int64(a->counter, b->counter);
     if (!result)
         result = compare_flow(a->series, b->series);
     if (!result)
-        result = order(a->series->label.rank, b->series->label.rank);
-    return result ? result
-                  : (a->alarm.series > b->alarm.series) -
-                        (a->alarm.series < b->alarm.series);
+        result = tp_order_int64(a->series->label.rank, b->series->label.rank);
+    return result ? result : tp_order_size(a->alarm.series, b->alarm.series);
 }
 
 static int64_t counter_of(const struct tp_series_set *set,
@@ -310,15 +306,9 @@ size_t tp_series_point_at(const struct tp_series_set *set,
                           const struct tp_run_series *series, int64_t iteration)
 {
     const int64_t *at = tp_series_at(set, series);
-    size_t low = 0, high = series->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (at[middle] < iteration)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t point;
+    TP_PARTITION_POINT(point, series->count, at[point] < iteration);
+    return point;
 }
 
 /* The saver's counter in an iteration; -1: none. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 const struct tp_trace_rule tp_trace_rules[] = {
     {"dataloader",
@@ -74,21 +75,16 @@ static size_t place(const char *rule)
     return i;
 }
 
-static int order(double a, double b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare(const void *left, const void *right)
 {
     const struct tp_trace_finding *a = left, *b = right;
-    int result = order(b->level, a->level);
+    int result = tp_order_int64(b->level, a->level);
     if (!result)
-        result = order(b->excess, a->excess);
+        result = tp_order_double(b->excess, a->excess);
     if (!result)
-        result = order((double)place(a->rule), (double)place(b->rule));
+        result = tp_order_size(place(a->rule), place(b->rule));
     if (!result)
-        result = order((double)a->rank, (double)b->rank);
+        result = tp_order_int64(a->rank, b->rank);
     return result ? result : strcmp(a->file, b->file);
 }
 
