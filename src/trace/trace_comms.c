@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "trace/trace.h"
 #include "trace/trace_cover.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"

@@ -20,8 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/trace.h"
-#include "trace/trace_names.h"
+#include "trace/trace_index.h"
 #include "trace/trace_order.h"
 
 /* What is being made, and the room to sort in. */

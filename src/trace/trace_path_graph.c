@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "trace/trace_names.h"
-#include "trace/trace_path_state.h"
+#include "trace/trace_path_graph.h"
 
 /* Streams up to which a call that waits for the whole device is linked to the
  * last event of each; of more, to the one that ended last. */
@@ -35,7 +35,7 @@ static enum tp_status add_event(struct tp_path_maker *m, uint32_t event,
     return status;
 }
 
-static enum tp_status add_arc(struct tp_path_maker *m, struct path_arc arc,
+static enum tp_status add_arc(struct tp_path_maker *m, struct tp_path_arc arc,
                               struct tp_error *err)
 {
     enum tp_status status = tp_grow(&m->arcs, &m->arc_capacity,
@@ -166,7 +166,7 @@ static enum tp_status leave(struct tp_path_maker *m, struct thread *t,
                             struct tp_error *err)
 {
     uint32_t event = t->top, end = end_node(m, event);
-    struct path_arc arc = {t->last, end, between(m, t->last, end), event,
+    struct tp_path_arc arc = {t->last, end, between(m, t->last, end), event,
                            host_kind(m, event)};
     if (arc.kind == TP_PATH_WAIT)
         arc.weight = 0;
@@ -184,13 +184,13 @@ static enum tp_status enter(struct tp_path_maker *m, struct thread *t,
     enum tp_status status = TP_OK;
     if (t->last != TP_NO_NODE)
         status = add_arc(m,
-                         (struct path_arc){t->last, start,
+                         (struct tp_path_arc){t->last, start,
                                            between(m, t->last, start), t->top,
                                            host_kind(m, t->top)},
                          err);
     else if (t->last_top != TP_NO_NODE)
         status = add_arc(m,
-                         (struct path_arc){t->last_top, start, 0, TP_NO_EVENT,
+                         (struct tp_path_arc){t->last_top, start, 0, TP_NO_EVENT,
                                            TP_PATH_OUTSIDE},
                          err);
     t->top = event;
@@ -319,16 +319,16 @@ static enum tp_status add_work(struct tp_path_maker *m, uint32_t event,
     bool launched = m->idle[event];
     enum tp_status status =
         add_arc(m,
-                (struct path_arc){start, end, events->duration[event], event,
+                (struct tp_path_arc){start, end, events->duration[event], event,
                                   device_kind(m, event)},
                 err);
     if (status == TP_OK && !launched && after)
         status =
             add_arc(m,
-                    (struct path_arc){*last, start, between(m, *last, start),
+                    (struct tp_path_arc){*last, start, between(m, *last, start),
                                       event, TP_PATH_GAP},
                     err);
-    struct path_arc delay = {launch, start, 0, event, TP_PATH_QUEUE};
+    struct tp_path_arc delay = {launch, start, 0, event, TP_PATH_QUEUE};
     if (launched) {
         delay.weight = between(m, launch, start);
         delay.kind = TP_PATH_LAUNCH;
@@ -347,7 +347,7 @@ static enum tp_status add_return(struct tp_path_maker *m, uint32_t from,
     if (from == TP_NO_NODE || end_node(m, call) == TP_NO_NODE)
         return TP_OK;
     return add_arc(
-        m, (struct path_arc){from, end_node(m, call), 0, call, TP_PATH_RETURN},
+        m, (struct tp_path_arc){from, end_node(m, call), 0, call, TP_PATH_RETURN},
         err);
 }
 
@@ -357,7 +357,7 @@ static uint32_t find_stream(const struct tp_path_maker *m, int32_t device,
     size_t low = 0, high = m->stream_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct path_stream *s = &m->streams[middle];
+        const struct tp_path_stream *s = &m->streams[middle];
         if (s->device < device || (s->device == device && s->stream < stream))
             low = middle + 1;
         else

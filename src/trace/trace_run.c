@@ -28,7 +28,7 @@ static enum tp_status (*const makers[])(struct tp_trace *trace,
     tp_trace_busy,    tp_trace_curves, tp_trace_launches, tp_trace_streams,
     tp_trace_copies,  tp_trace_syncs,  tp_trace_memory,   tp_trace_comms,
     tp_trace_arrivals, tp_trace_op_kernels, tp_trace_annotations,
-    tp_trace_paths,    tp_trace_facts,
+    tp_trace_paths,    tp_trace_facts_make,
 };
 
 static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
