@@ -77,8 +77,4 @@ struct tp_trace_run {
     uint64_t bytes_read;
 };
 
-/* Release everything; empty afterwards. Rows' texts are the run's. */
-void tp_trace_clear(struct tp_trace *trace);
-void tp_trace_run_clear(struct tp_trace_run *run);
-
 #endif

@@ -89,7 +89,7 @@ static size_t first_at(const struct tp_ordered *items, size_t count, int64_t at)
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (items[middle].key < tp_order_key(at))
+        if (items[middle].key < tp_time_key(at))
             low = middle + 1;
         else
             high = middle;
@@ -190,8 +190,8 @@ static enum tp_status enter(struct tp_path_maker *m, struct thread *t,
                          err);
     else if (t->last_top != TP_NO_NODE)
         status = add_arc(m,
-                         (struct tp_path_arc){t->last_top, start, 0, TP_NO_EVENT,
-                                           TP_PATH_OUTSIDE},
+                         (struct tp_path_arc){t->last_top, start, 0,
+                                              TP_NO_EVENT, TP_PATH_OUTSIDE},
                          err);
     t->top = event;
     t->last = start;
@@ -269,10 +269,10 @@ static enum tp_status list_work(struct tp_path_maker *m, int64_t from,
            sync = first_at(m->syncs, m->sync_count, from), n = 0;
     size_t work_end = work, sync_end = sync;
     while (work_end < m->work_count &&
-           m->work[work_end].key <= tp_order_key(to))
+           m->work[work_end].key <= tp_time_key(to))
         work_end++;
     while (sync_end < m->sync_count &&
-           m->syncs[sync_end].key <= tp_order_key(to))
+           m->syncs[sync_end].key <= tp_time_key(to))
         sync_end++;
     size_t most = work_end - work + sync_end - sync + 1;
     enum tp_status status = grow_items(m, most, err);
@@ -282,13 +282,13 @@ static enum tp_status list_work(struct tp_path_maker *m, int64_t from,
             start_node(m, m->trace->index.call[event]) == TP_NO_NODE)
             continue;
         m->items[n++] =
-            (struct tp_ordered){tp_order_key(events->start[event]), event};
+            (struct tp_ordered){tp_time_key(events->start[event]), event};
         status = add_event(m, event, err);
     }
     for (; sync < sync_end && status == TP_OK; sync++) {
         uint32_t event = m->syncs[sync].event;
         m->items[n++] =
-            (struct tp_ordered){tp_order_key(end_of(events, event)), event};
+            (struct tp_ordered){tp_time_key(end_of(events, event)), event};
     }
     if (status == TP_OK)
         tp_order_sort(m->items, m->scratch, n);
@@ -347,7 +347,8 @@ static enum tp_status add_return(struct tp_path_maker *m, uint32_t from,
     if (from == TP_NO_NODE || end_node(m, call) == TP_NO_NODE)
         return TP_OK;
     return add_arc(
-        m, (struct tp_path_arc){from, end_node(m, call), 0, call, TP_PATH_RETURN},
+        m,
+        (struct tp_path_arc){from, end_node(m, call), 0, call, TP_PATH_RETURN},
         err);
 }
 
@@ -406,7 +407,7 @@ static enum tp_status guess_syncs(struct tp_path_maker *m, size_t count,
     size_t hosts = m->event_count - count;
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < count; i++)
-        m->items[i].key = tp_order_key(end_of(events, m->items[i].event));
+        m->items[i].key = tp_time_key(end_of(events, m->items[i].event));
     tp_order_sort(m->items, m->scratch, count);
     for (size_t i = 0; i < hosts && status == TP_OK; i++) {
         uint32_t call = m->event[i];
@@ -414,7 +415,7 @@ static enum tp_status guess_syncs(struct tp_path_maker *m, size_t count,
             continue;
         size_t after = first_at(m->items, count, end_of(events, call) + 1);
         if (after > 0 &&
-            m->items[after - 1].key >= tp_order_key(events->start[call]))
+            m->items[after - 1].key >= tp_time_key(events->start[call]))
             status = add_return(m, end_node(m, m->items[after - 1].event), call,
                                 err);
     }

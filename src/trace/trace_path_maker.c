@@ -8,7 +8,7 @@
 
 static uint64_t start_key(const struct tp_trace *trace, uint32_t event)
 {
-    return tp_order_key(trace->events.start[event]);
+    return tp_time_key(trace->events.start[event]);
 }
 
 /* cuda_sync events that have a call, by start of these. */

@@ -51,13 +51,13 @@ struct tp_path_arc {
 struct tp_path_maker {
     const struct tp_trace *trace;
     /* device events that have a call, by start of the call, and cuda_sync
-     * events likewise; keys are tp_order_key of that start */
+     * events likewise; keys are tp_time_key of that start */
     struct tp_ordered *work, *syncs;
     size_t work_count, sync_count;
     uint32_t *stream;     /* [events.count] of device events: its number    */
     uint8_t *idle;        /* [events.count] of device events: its stream had
                              done all before when the call began            */
-    struct tp_path_stream *streams; /* sorted                                  */
+    struct tp_path_stream *streams; /* sorted                               */
     size_t stream_count;
     uint32_t *hosts;      /* [index.host_count]: by start                   */
 
