@@ -47,7 +47,8 @@ static const char *text_of(const struct tp_row *row, enum tp_key key)
 {
     switch (key) {
     case TP_KEY_QUANT:
-        return row->label.quant_type[0] ? row->label.quant_type : row->dtype;
+        return row->label.quant_type[0] ? row->label.quant_type
+                                         : tp_row_dtype_word(row);
     case TP_KEY_NAME:
         return true_name(row);
     case TP_KEY_LAYER_TYPE:
@@ -55,7 +56,7 @@ static const char *text_of(const struct tp_row *row, enum tp_key key)
     case TP_KEY_PASS:
         return row->label.operation;
     default:
-        return row->target_format;
+        return tp_row_target_word(row);
     }
 }
 

@@ -59,7 +59,7 @@ struct tp_quant_group {
 struct tp_recommendation {
     struct tp_quant_place place;
     uint64_t tensors;
-    const char *dtype;      /* stored, the widest of its tensors           */
+    enum tp_dtype dtype;    /* stored, the widest of its tensors           */
     const char *format;     /* the narrowest that meets the limits; "": none */
     int64_t bits;           /* of one element of it; -1: none              */
     double sqnr_db, underflow_ratio;

@@ -30,7 +30,7 @@ static const struct tp_number *find_target(const struct tp_dtype_info *dtype,
         return tp_number_by_dtype(dtype->real);
     if (target->kind == TP_NUMBER_MX && rules->backward_format &&
         !strcmp(label->operation, "backward"))
-        return tp_number_by_id(rules->backward_format);
+        return rules->backward_format;
     return target;
 }
 
@@ -62,10 +62,9 @@ const struct tp_number *tp_row_describe(const struct tp_tensor *tensor,
     write_shape(tensor, shape);
     row->label = *label;
     row->path = tensor->path;
-    row->dtype = dtype->name;
-    row->target_format = target ? target->id : dtype->name;
-    row->scale_rule =
-        target && target->kind == TP_NUMBER_MX ? rules->mx_scale : "";
+    row->dtype = tensor->dtype;
+    row->target = target;
+    row->scale_rule = rules->mx_scale;
     row->shape = shape;
     for (int i = 0; i < 2; i++)
         row->first_dims[i] = i < tensor->ndim ? tensor->shape[i] : -1;

@@ -13,11 +13,12 @@ enum { JOINED = sizeof(int64_t) };
 
 #define TRACE_COLUMN                       \
     {                                      \
-        "trace", "1", TP_COLUMN_INTEGER, 0 \
+        "trace", "1", TP_COLUMN_INTEGER, 0, NULL \
     }
 #define CELL(row, name, unit, type, member)                                 \
     {                                                                       \
-        name, unit, TP_COLUMN_##type, JOINED + offsetof(struct row, member) \
+        name, unit, TP_COLUMN_##type, JOINED + offsetof(struct row, member), \
+            NULL \
     }
 #define TEXT(row, member) CELL(row, #member, "", TEXT, member)
 #define INTEGER(row, member, unit) CELL(row, #member, unit, INTEGER, member)
@@ -227,7 +228,7 @@ static const struct tp_column comm_columns[] = {
 /* The rest have rows of their own, not joined. */
 #define PLAIN(row, member, unit, type)                                \
     {                                                                 \
-#member, unit, TP_COLUMN_##type, offsetof(struct row, member) \
+#member, unit, TP_COLUMN_##type, offsetof(struct row, member), NULL \
     }
 
 static const struct tp_column rank_columns[] = {
@@ -245,7 +246,8 @@ static const struct tp_column rank_columns[] = {
 };
 
 static const struct tp_column verdict_columns[] = {
-    {"verdict", "", TP_COLUMN_TEXT, offsetof(struct tp_trace_verdict, id)},
+    {"verdict", "", TP_COLUMN_TEXT, offsetof(struct tp_trace_verdict, id),
+     NULL},
     PLAIN(tp_trace_verdict, scenario, "", TEXT),
     PLAIN(tp_trace_verdict, share, "1", REAL),
     PLAIN(tp_trace_verdict, sentence, "", TEXT),

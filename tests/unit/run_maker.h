@@ -21,9 +21,8 @@ static struct tp_row *add_row(struct tp_run *run, const char *file)
     *row = (struct tp_row){.file = file,
                            .path = "tensor",
                            .label = TP_LABEL_NONE,
-                           .dtype = "bfloat16",
-                           .target_format = "hif8",
-                           .scale_rule = "",
+                           .dtype = TP_BFLOAT16,
+                           .target = tp_number_by_id("hif8"),
                            .shape = "[4]",
                            .batch_size = -1};
     row->label.quant_type = "hifp8";

@@ -208,7 +208,7 @@ Test(findings, saturation_and_infinities_are_told_apart)
     struct tp_findings findings = {0};
     add_series(&run, 0, 1, 6);
     for (size_t i = 0; i < run.row_count; i++) {
-        run.rows[i].target_format = "mxfp8_e4m3";
+        run.rows[i].target = tp_number_by_id("mxfp8_e4m3");
         run.rows[i].numbers.total_overflow_ratio = 0.05;
     }
     run.rows[3].numbers.total_overflow_ratio = 0.02;
