@@ -46,12 +46,6 @@ const struct tp_rule tp_rules[] = {
     {NULL, NULL, NULL},
 };
 
-const char *tp_severity_name(enum tp_severity severity)
-{
-    static const char *const names[] = {"none", "low", "medium", "high"};
-    return names[severity];
-}
-
 static int order(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
