@@ -19,8 +19,9 @@
 #include "report/plot.h"
 #include "report/report.h"
 #include "report/tables.h"
-#include "rules/findings.h"
+#include "rules/rules.h"
 #include "tensors/collect.h"
+#include "tensors/coverage.h"
 #include "tensors/group.h"
 
 /* Items of each list on stdout; report.txt holds them all. */
@@ -31,9 +32,12 @@ struct session {
     const struct tp_options *options;
     struct tp_text command_line;
     struct tp_pool *pool;
-    struct tp_quant_plan quant;
+    struct tp_quant_plan plan;
     struct tp_run run;
     struct tp_groups groups;
+    struct tp_quant quant;
+    struct tp_monitor monitor;
+    struct tp_incidents incidents;
     struct tp_findings findings;
     struct tp_figure_set figures;
     struct tp_report_figure *figure_lines;
@@ -51,7 +55,7 @@ static enum tp_status plan_quant(struct session *s, struct tp_error *err)
         .min_sqnr = s->options->min_sqnr,
         .max_underflow = s->options->max_underflow / 100,
     };
-    return tp_quant_plan_make(&how, &s->quant, err);
+    return tp_quant_plan_make(&how, &s->plan, err);
 }
 
 static enum tp_status collect(struct session *s, struct tp_error *err)
@@ -65,7 +69,7 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
         .mx_scale = options->mx_scale,
         .block_axis = options->block_axis,
         .backward_format = tp_backward_format(options),
-        .quant = &s->quant,
+        .quant = &s->plan,
         .dims = options->dims,
         .progress = tp_progress_update,
         .progress_context = &progress,
@@ -82,10 +86,21 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
     return status;
 }
 
+static struct tp_results results_of(const struct session *s)
+{
+    return (struct tp_results){.run = &s->run,
+                               .groups = &s->groups,
+                               .quant = &s->quant,
+                               .monitor = &s->monitor,
+                               .incidents = &s->incidents,
+                               .findings = &s->findings};
+}
+
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
+    const struct tp_results results = results_of(s);
     struct tp_run_tables tables;
-    tp_run_tables_make(&s->run, &s->groups, &s->findings, &tables);
+    tp_run_tables_make(&results, &tables);
     const struct tp_hdf5_header header = {PACKAGE_VERSION,
                                           tp_text_get(&s->command_line),
                                           s->run.files_read, s->run.bytes_read};
@@ -100,9 +115,7 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 
 static struct tp_report report_of(const struct session *s)
 {
-    return (struct tp_report){.run = &s->run,
-                              .groups = &s->groups,
-                              .findings = &s->findings,
+    return (struct tp_report){.results = results_of(s),
                               .figures = s->figure_lines,
                               .figure_count = s->figure_count,
                               .tool_version = PACKAGE_VERSION,
@@ -131,11 +144,13 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
 {
     if (s->options->no_plots)
         return TP_OK;
+    const struct tp_figure_input input = {&s->run, &s->quant, &s->monitor,
+                                          &s->incidents};
     enum tp_status status = TP_OK;
-    if (s->quant.count)
-        status = tp_quant_sweep(&s->run, s->pool, err);
+    if (s->plan.count)
+        status = tp_quant_sweep(&s->quant, s->pool, err);
     if (status == TP_OK)
-        status = tp_figures_build(&s->run, s->pool, &s->figures, err);
+        status = tp_figures_build(&input, s->pool, &s->figures, err);
     if (status != TP_OK)
         return status;
     const struct tp_plot_options how = {.output_dir = s->options->output_dir,
@@ -171,7 +186,7 @@ static void remove_old_results(const struct session *s)
         tp_output_remove_figure(s->options, row->category, row->id);
 }
 
-/* What the numbers are over the iterations. */
+/* What the numbers are over the iterations, and what caused what. */
 static enum tp_status monitor(struct session *s, struct tp_error *err)
 {
     const struct tp_baseline_options how = {
@@ -180,7 +195,23 @@ static enum tp_status monitor(struct session *s, struct tp_error *err)
         .alert_window = (size_t)s->options->alert_window,
         .sigma = s->options->sigma,
     };
-    return tp_monitor_make(&s->run, &how, s->pool, err);
+    enum tp_status status = tp_coverage_note(&s->run, err);
+    if (status == TP_OK)
+        status = tp_monitor_make(&s->run, &how, s->pool, &s->monitor, err);
+    if (status == TP_OK)
+        status =
+            tp_incidents_make(&s->run, &s->monitor, &s->incidents, err);
+    return status;
+}
+
+static enum tp_status find_faults(struct session *s, struct tp_error *err)
+{
+    const struct tp_rule_input input = {.run = &s->run,
+                                        .quant = &s->quant,
+                                        .monitor = &s->monitor,
+                                        .incidents = &s->incidents,
+                                        .findings = &s->findings};
+    return tp_findings_make(&input, err);
 }
 
 /* The run is there: everything that follows from it. */
@@ -188,11 +219,11 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
 {
     enum tp_status status = tp_groups_make(&s->run, &s->groups, err);
     if (status == TP_OK)
-        status = tp_quant_groups_make(&s->run, err);
+        status = tp_quant_make(&s->run, &s->quant, err);
     if (status == TP_OK)
         status = monitor(s, err);
     if (status == TP_OK)
-        status = tp_findings_make(&s->run, &s->findings, err);
+        status = find_faults(s, err);
     if (status == TP_OK) {
         remove_old_results(s);
         status = write_hdf5(s, err);
@@ -278,6 +309,9 @@ static void session_clear(struct session *s)
     tp_text_clear(&s->command_line);
     tp_figure_set_clear(&s->figures);
     tp_findings_clear(&s->findings);
+    tp_incidents_clear(&s->incidents);
+    tp_monitor_clear(&s->monitor);
+    tp_quant_clear(&s->quant);
     tp_groups_clear(&s->groups);
     free(s->figure_lines);
     tp_run_clear(&s->run);

@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/pool.h"
-#include "rules/findings.h"
+#include "data/severity.h"
 #include "tensors/cast_plan.h"
 
 #define AT(member) offsetof(struct tp_options, member)
@@ -17,33 +17,33 @@
 /* Choices are stored as the int that an enum is. */
 _Static_assert(sizeof(enum tp_scale_rule) == sizeof(int), "an enum is an int");
 
-static const struct tp_choice baselines[] = {
+static const struct tp_option_choice baselines[] = {
     {"online", TP_FROM_WARMUP}, {"retro", TP_FROM_ALL}, {NULL, 0}};
-static const struct tp_choice axes[] = {
+static const struct tp_option_choice axes[] = {
     {"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {NULL, 0}};
-static const struct tp_choice devices[] = {
+static const struct tp_option_choice devices[] = {
     {"auto", TP_ON_AUTO}, {"cpu", TP_ON_CPU}, {"cuda", TP_ON_CUDA}, {NULL, 0}};
-static const struct tp_choice dims_modes[] = {{"worst", TP_DIMS_WORST},
+static const struct tp_option_choice dims_modes[] = {{"worst", TP_DIMS_WORST},
                                               {"all", TP_DIMS_ALL},
                                               {"none", TP_DIMS_NONE},
                                               {NULL, 0}};
-static const struct tp_choice severities[] = {{"none", 0},
+static const struct tp_option_choice severities[] = {{"none", 0},
                                               {"low", TP_SEVERITY_LOW},
                                               {"medium", TP_SEVERITY_MEDIUM},
                                               {"high", TP_SEVERITY_HIGH},
                                               {NULL, 0}};
-static const struct tp_choice forms[] = {
+static const struct tp_option_choice forms[] = {
     {"text", TP_FORM_TEXT}, {"json", TP_FORM_JSON}, {NULL, 0}};
-static const struct tp_choice policies[] = {{"block", TP_NONFINITE_BLOCK},
+static const struct tp_option_choice policies[] = {{"block", TP_NONFINITE_BLOCK},
                                             {"elem", TP_NONFINITE_ELEMENT},
                                             {NULL, 0}};
-static const struct tp_choice scale_rules[] = {
+static const struct tp_option_choice scale_rules[] = {
     {"floor", TP_SCALE_FLOOR},         {"ceil", TP_SCALE_CEIL},
     {"even", TP_SCALE_EVEN},           {"rceil", TP_SCALE_RCEIL},
     {"rceil_f32", TP_SCALE_RCEIL_F32}, {NULL, 0}};
-static const struct tp_choice plot_formats[] = {
+static const struct tp_option_choice plot_formats[] = {
     {"png", TP_PLOT_PNG}, {"svg", TP_PLOT_SVG}, {"pdf", TP_PLOT_PDF}, {NULL, 0}};
-static const struct tp_choice roundings[] = {{"ta", TP_ROUND_DEFAULT},
+static const struct tp_option_choice roundings[] = {{"ta", TP_ROUND_DEFAULT},
                                              {"ta_sat", TP_ROUND_SATURATE},
                                              {"te", TP_ROUND_EVEN},
                                              {"hybrid", TP_ROUND_HYBRID},
@@ -176,16 +176,16 @@ static const struct tp_option *find(const char *given, size_t length)
 }
 
 /* The words of a choice, joined by '|'. */
-static void add_words(const struct tp_choice *choices, struct tp_text *text)
+static void add_words(const struct tp_option_choice *choices, struct tp_text *text)
 {
-    for (const struct tp_choice *c = choices; c->word; c++)
+    for (const struct tp_option_choice *c = choices; c->word; c++)
         tp_text_add(text, "%s%s", c == choices ? "" : "|", c->word);
 }
 
 static enum tp_status set_choice(void *slot, const struct tp_option *row,
                                  const char *value, struct tp_error *err)
 {
-    const struct tp_choice *found = row->choices;
+    const struct tp_option_choice *found = row->choices;
     while (found->word && strcmp(found->word, value))
         found++;
     if (found->word) {

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "data/figure.h"
-#include "tensors/run.h"
+#include "figures/figure_input.h"
 
 /*
  * What the builders of figures (fig_*.c) share: labels as small numbers,
@@ -144,7 +144,8 @@ void tp_sort_numbers(double *values, size_t n);
 
 /* A figure in the making. */
 struct tp_fig {
-    const struct tp_facts *facts;
+    const struct tp_figure_input *input; /* of a dump; NULL for a trace      */
+    const struct tp_facts *facts;        /* the same                         */
     struct tp_arena *arena;  /* owns panels and tables                       */
     struct tp_panel panels[TP_FIGURE_PANELS_MAX];
     size_t count;

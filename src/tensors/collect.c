@@ -327,7 +327,7 @@ static void note_integers(struct tp_run *run)
 {
     size_t count = 0;
     const struct tp_row *first = NULL;
-    for (size_t i = 0; i < run->row_count && run->quant.plan.count; i++) {
+    for (size_t i = 0; i < run->row_count && run->plan.count; i++) {
         if (tp_dtype_info(run->rows[i].dtype)->kind != TP_CLASS_INTEGER)
             continue;
         first = count++ ? first : &run->rows[i];
@@ -364,7 +364,7 @@ static void note_missing_casts(struct tp_run *run)
     const struct tp_quant_cast *cast = NULL;
     for (size_t i = 0; i < run->row_count; i++) {
         const struct tp_quant_cast *missing =
-            missing_cast(&run->quant.plan, &run->rows[i]);
+            missing_cast(&run->plan, &run->rows[i]);
         if (!missing || count++)
             continue;
         first = &run->rows[i];
@@ -419,7 +419,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
         result->rows = NULL;
     }
     if (c->options->quant)
-        run->quant.plan = *c->options->quant;
+        run->plan = *c->options->quant;
     note_conflicts(run, results);
     note_integers(run);
     note_missing_casts(run);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "figures/figures.h"
+#include "scan/dim_rank.h"
+#include "tests/unit/stages.h"
 #include "tests/unit/support/run_maker.h"
 
 /* --- runs to build figures from --------------------------------------- */
@@ -145,8 +147,9 @@ static void make_run(struct tp_run *run, int layers, int ranks, int iterations,
 
 /* From iteration 10 on, what rank 1 computes from layer 2's linear input on
  * is a million times too large; the axes of one tensor differ, too. */
-static void break_run(struct tp_run *run)
+static void break_run(struct stages *made)
 {
+    struct tp_run *run = &made->run;
     static const struct tp_dim_index worst[] = {
         {.index = 3, .count = 8, .min = -900, .max = 100},
         {.index = 0, .count = 8, .min = -1, .max = 0.5}};
@@ -170,12 +173,11 @@ static void break_run(struct tp_run *run)
             set_normal(run, row, 0x1p20);
     }
     run->rows[0].dims = &dims;
-    cr_assert_eq(tp_monitor_make(run, &how, NULL, NULL), TP_OK);
+    stages_watch(made, &how);
 }
 
 static void clear_run(struct tp_run *run)
 {
-    tp_monitor_clear(&run->monitor);
     free(run->rows);
     tp_arena_clear(&run->arena);
 }
@@ -193,10 +195,27 @@ static const struct tp_figure *find_figure(const struct tp_figure_set *set,
     return NULL;
 }
 
+static void build_pooled(const struct tp_run *run, struct tp_pool *pool,
+                         struct tp_figure_set *set)
+{
+    static const struct stages none;
+    struct tp_figure_input input = stages_input(&none);
+    struct tp_error err = {0};
+    input.run = run;
+    cr_assert_eq(tp_figures_build(&input, pool, set, &err), TP_OK, "%s",
+                 err.message);
+}
+
 static void build(const struct tp_run *run, struct tp_figure_set *set)
 {
+    build_pooled(run, NULL, set);
+}
+
+static void build_stages(const struct stages *made, struct tp_figure_set *set)
+{
+    const struct tp_figure_input input = stages_input(made);
     struct tp_error err = {0};
-    cr_assert_eq(tp_figures_build(run, NULL, set, &err), TP_OK, "%s",
+    cr_assert_eq(tp_figures_build(&input, NULL, set, &err), TP_OK, "%s",
                  err.message);
     for (size_t i = 0; i < set->count; i++) {
         enum tp_status status = tp_figure_check(&set->figures[i], &err);
@@ -211,11 +230,11 @@ static void build(const struct tp_run *run, struct tp_figure_set *set)
 
 Test(figure, every_row_builds_from_a_rich_run)
 {
-    struct tp_run run;
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_figure_set set;
-    make_run(&run, 3, 3, 14, -1);
-    break_run(&run);
-    build(&run, &set);
+    make_run(&made.run, 3, 3, 14, -1);
+    break_run(&made);
+    build_stages(&made, &set);
     for (size_t i = 0; i < set.count; i++) {
         /* no casts were simulated here; test_quant draws those */
         bool casts = strstr(tp_figure_table[i].needs, "simulated casts");
@@ -223,7 +242,9 @@ Test(figure, every_row_builds_from_a_rich_run)
                   set.figures[i].id, set.figures[i].empty_reason);
     }
     tp_figure_set_clear(&set);
-    clear_run(&run);
+    tp_incidents_clear(&made.incidents);
+    tp_monitor_clear(&made.monitor);
+    clear_run(&made.run);
 }
 
 Test(figure, table_has_all_categories_and_no_id_twice)
@@ -651,7 +672,7 @@ Test(figure, the_number_of_jobs_changes_nothing)
     make_run(&run, 3, 2, 4, 1);
     build(&run, &alone);
     cr_assert_eq(tp_pool_new(4, &pool, &err), TP_OK);
-    cr_assert_eq(tp_figures_build(&run, pool, &together, &err), TP_OK);
+    build_pooled(&run, pool, &together);
     for (size_t i = 0; i < alone.count; i++)
         expect_same(&alone.figures[i], &together.figures[i]);
     tp_pool_free(pool);
