@@ -139,8 +139,7 @@ static enum tp_status add_tensors(struct maker *m)
 
 bool tp_series_is_gradient(const struct tp_label *label)
 {
-    return !strcmp(label->operation, "backward") &&
-           !strcmp(label->phase, "pre") && !strcmp(label->tensor_name, "input");
+    return label->roles & TP_ROLE_GRAD_OUTPUT;
 }
 
 static bool is_gradient(const struct tp_row *row)

@@ -93,6 +93,7 @@ static struct tp_row *add_at(struct tp_run *run, const struct where *where)
     row->label.rank = where->rank;
     row->label.sample_idx = where->sample;
     row->label.iteration = where->iteration;
+    tp_label_classify(&row->label);
     row->batch_size = 1 + where->iteration % 2;
     row->target_max = 32768;
     return row;

@@ -27,6 +27,7 @@ static struct tp_row *add_row(struct tp_run *run, const char *file)
                            .batch_size = -1};
     row->label.quant_type = "hifp8";
     row->label.tensor_name = "input";
+    tp_label_classify(&row->label);
     return row;
 }
 
@@ -34,6 +35,7 @@ static struct tp_row *add_row(struct tp_run *run, const char *file)
 static void set_summary(struct tp_run *run, struct tp_row *row,
                         const struct tp_summary *summary)
 {
+    tp_label_classify(&row->label);
     row->packed = tp_summary_pack(summary, &run->arena);
     cr_assert_not_null(row->packed);
     row->counts = summary->counts;
