@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 #include "figures/fig_grid.h"
 
 static const struct tp_monitor *monitor_of(const struct tp_fig *fig)
@@ -230,16 +232,9 @@ static void count_changes(const struct tp_monitor *monitor,
 
 static int32_t number_code(const struct tp_key_values *values, int64_t number)
 {
-    size_t low = 0, high = values->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (values->numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < values->count && values->numbers[low] == number ? (int32_t)low
-                                                                 : -1;
+    size_t i;
+    TP_PARTITION_POINT(i, values->count, values->numbers[i] < number);
+    return i < values->count && values->numbers[i] == number ? (int32_t)i : -1;
 }
 
 /* The slots of one map. */
@@ -303,15 +298,8 @@ void tp_fig_onset_map(struct tp_fig *fig)
         if (!map.cells)
             return;
         fill_map(fig, most, &map);
-        const struct tp_matrix matrix = {
-            .x = TP_KEY_ITERATION,
-            .y = TP_KEY_LAYER,
-            .columns = map.x.count,
-            .rows = map.y.count,
-            .x_fold = map.x.fold,
-            .y_fold = map.y.fold,
-            .values = map.cells,
-        };
+        const struct tp_matrix matrix =
+            tp_slots_matrix(fig, &map.x, &map.y, map.cells);
         const struct tp_axis colour = {.label = "series that change [1]",
                                        .scale = TP_SCALE_INTEGER};
         tp_fig_matrix(fig,
