@@ -6,7 +6,6 @@
 
 #include "base/limits.h"
 #include "base/search.h"
-#include "formats/torch/torch_nested.h"
 
 /* ---- the allow-list --------------------------------------------------- */
 
@@ -237,8 +236,8 @@ static enum tp_status read_nested(struct tp_torch_builder *builder,
     if (builder->nested_bytes > builder->source->bytes.size)
         return tp_fail(err, TP_E_LIMIT, tp_pickle_offset(pickle, nested->call),
                        "the storages in this pickle share their bytes");
-    return tp_legacy_storage(&range, builder->arena, &nested->storage,
-                             &nested->dtype, err);
+    return builder->source->nested(&range, builder->arena, &nested->storage,
+                                   &nested->dtype, err);
 }
 
 static enum tp_status nested_storage(struct tp_torch_builder *builder,

@@ -135,7 +135,7 @@ static bool has_sqnr(const struct tp_quant_group *group)
 
 static void add_sqnr_cell(const struct tp_quant_group *group,
                           const struct shown_casts *casts,
-                          struct tp_series *cells)
+                          struct tp_panel_series *cells)
 {
     double *row = (double *)cells->values + 3 * cells->rows;
     for (size_t f = 0; f < casts->count; f++) {
@@ -149,7 +149,7 @@ static void add_sqnr_cell(const struct tp_quant_group *group,
     }
 }
 
-static struct tp_axis layer_axis(const struct tp_series *cells)
+static struct tp_axis layer_axis(const struct tp_panel_series *cells)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < cells->rows; i++) {
@@ -165,18 +165,18 @@ static struct tp_axis layer_axis(const struct tp_series *cells)
 
 static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->input->quant;
+    const struct tp_quant_plan *plan = &fig->input->run->plan;
     const char *names[FORMATS_MAX];
-    struct shown_casts casts =
-        listed_casts(&quant->plan, quant->plan.count, FORMATS_MAX);
-    struct tp_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
+    struct shown_casts casts = listed_casts(plan, plan->count, FORMATS_MAX);
+    struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
         tp_fig_alloc(fig, 3 * TP_PANEL_ROWS_MAX + 3, sizeof *table);
     if (!cells || !table)
         return;
-    *cells = (struct tp_series){.name = "", .values = table};
+    *cells = (struct tp_panel_series){.name = "", .values = table};
     for (size_t f = 0; f < casts.count; f++)
-        names[f] = cast_name(fig, &quant->plan, casts.of[f]);
+        names[f] = cast_name(fig, plan, casts.of[f]);
     for (size_t i = 0; i < quant->group_count; i++) {
         const struct tp_quant_group *group = &quant->groups[i];
         if (group->place.grouping == TP_QUANT_BY_LAYER &&
@@ -203,7 +203,7 @@ static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 void tp_fig_sqnr_by_layer(struct tp_fig *fig)
 {
     struct words operations =
-        operations_of(&fig->facts->run->quant, TP_QUANT_BY_LAYER);
+        operations_of(fig->input->quant, TP_QUANT_BY_LAYER);
     for (size_t i = 0; i < operations.count; i++)
         add_sqnr_panel(fig, operations.of[i]);
 }
@@ -235,14 +235,16 @@ static double loss_of(const struct tp_quant_group *group,
 static void add_loss_panel(struct tp_fig *fig, const char *operation,
                            const struct loss *loss)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->input->quant;
+    const struct tp_quant_plan *plan = &fig->input->run->plan;
     struct shown_casts casts =
-        listed_casts(&quant->plan, quant->plan.scaled, TP_PANEL_SERIES_MAX);
+        listed_casts(plan, plan->scaled, TP_PANEL_SERIES_MAX);
     size_t formats = casts.count;
     struct words names = {.count = 0};
-    struct tp_series *series = tp_fig_alloc(fig, formats + 1, sizeof *series);
+    struct tp_panel_series *series =
+        tp_fig_alloc(fig, formats + 1, sizeof *series);
     for (size_t f = 0; f < formats && series; f++) {
-        series[f].name = quant->plan.casts[casts.of[f]].format;
+        series[f].name = plan->casts[casts.of[f]].format;
         series[f].values =
             tp_fig_alloc(fig, 2 * NAMES_MAX + 2, sizeof(double));
     }
@@ -279,7 +281,7 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
 void tp_fig_loss_by_format(struct tp_fig *fig)
 {
     struct words operations =
-        operations_of(&fig->facts->run->quant, TP_QUANT_BY_NAME);
+        operations_of(fig->input->quant, TP_QUANT_BY_NAME);
     size_t shown = operations.count < 4 ? operations.count : 4;
     for (size_t i = 0; i < shown; i++) {
         for (int l = 0; l < 2; l++)
@@ -292,7 +294,7 @@ void tp_fig_loss_by_format(struct tp_fig *fig)
 static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
 {
     const struct tp_row *row = &fig->facts->run->rows[sweep->row];
-    struct tp_series *series = tp_fig_alloc(fig, 3, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 3, sizeof *series);
     struct tp_mark *mark = tp_fig_alloc(fig, 1, sizeof *mark);
     struct tp_text words = {0};
     size_t kept = 0;
@@ -307,10 +309,8 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
                                      : fmin(sweep->sqnr[f][i], sweep_shown);
         }
         if (n)
-            series[kept++] =
-                (struct tp_series){.name = tp_quant_sweep_formats[f],
-                                   .values = table,
-                                   .rows = n};
+            series[kept++] = (struct tp_panel_series){
+                .name = tp_quant_sweep_formats[f], .values = table, .rows = n};
     }
     if (mark)
         *mark = (struct tp_mark){0, "as stored"};
@@ -337,7 +337,7 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
 
 void tp_fig_scale_sweep(struct tp_fig *fig)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->input->quant;
     for (size_t i = 0; i < quant->sweep_count; i++)
         add_sweep(fig, &quant->sweeps[i]);
 }
@@ -356,14 +356,14 @@ static const char *map_row(struct tp_fig *fig,
 static void add_map(struct tp_fig *fig, const char *quant_type,
                     struct words *advice)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->input->quant;
     struct words rows = {.count = 0};
-    struct tp_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
+    struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
         tp_fig_alloc(fig, 3 * TP_PANEL_ROWS_MAX + 3, sizeof *table);
     if (!cells || !table)
         return;
-    *cells = (struct tp_series){.name = "", .values = table};
+    *cells = (struct tp_panel_series){.name = "", .values = table};
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];
         double *cell = table + 3 * cells->rows;
@@ -404,7 +404,7 @@ static void add_map(struct tp_fig *fig, const char *quant_type,
 
 void tp_fig_recommendation_map(struct tp_fig *fig)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->input->quant;
     struct words types = {.count = 0}, advice = {.count = 0};
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/search.h"
+#include "scan/dim_rank.h"
 
 /* A row of /dims. */
 struct dims_row {
