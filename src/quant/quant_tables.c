@@ -3,6 +3,7 @@
 
 #include "base/search.h"
 
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* A row of /quantization. */
