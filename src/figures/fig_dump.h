@@ -214,8 +214,14 @@ enum tp_density {
     TP_DENSITY_STANDARD   /* (x - mean) / std, with a normal curve          */
 };
 
-/* Density of the elements, one curve per value of ask->series. */
+/* Density of the elements, one curve per value of ask->series. Without a title
+ * the panel has that of its kind. */
 void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
                     enum tp_density kind);
+
+/* The values of a label against each other, a colour for each: densities on log
+ * axes and of another kind, and boxes of std and amax by quant type. */
+void tp_fig_against(struct tp_fig *fig, enum tp_key key, struct tp_pick pick,
+                    enum tp_density second);
 
 #endif
