@@ -6,6 +6,7 @@
 
 #include "figures/fig_builders.h"
 #include "figures/fig_dump.h"
+#include "scan/dim_rank.h"
 #include "series/series.h"
 
 enum { AXES = 6, SHOWN_LARGE = 12, SHOWN_SMALL = 8 };

@@ -3,7 +3,7 @@
 #define TP_FIGURES_FIG_DUMP_H
 
 #include "figures/fig.h"
-#include "tensors/run.h"
+#include "figures/figure_input.h"
 
 /*
  * What the builders of figures of a dump (fig_*.c) share: labels as small
@@ -36,16 +36,18 @@ struct tp_key_values {
     const char *axis;       /* axis label with unit                         */
 };
 
-/* A run as the builders see it; constant while figures are built. */
+/* A dump as the builders see it; constant while figures are built. */
 struct tp_facts {
-    const struct tp_run *run;
+    const struct tp_figure_input *input;
+    const struct tp_run *run;          /* of the input      */
     const int32_t *code[TP_KEY_COUNT]; /* [row]; -1: absent */
     struct tp_key_values keys[TP_KEY_COUNT];
 };
 
 /* Fills in *facts; everything lives in the arena. TP_E_MEMORY only. */
-enum tp_status tp_facts_init(const struct tp_run *run, struct tp_arena *arena,
-                             struct tp_facts *facts, struct tp_error *err);
+enum tp_status tp_facts_init(const struct tp_figure_input *input,
+                             struct tp_arena *arena, struct tp_facts *facts,
+                             struct tp_error *err);
 
 /* The code of a text, -1 when no row has it. */
 int32_t tp_facts_code(const struct tp_facts *facts, enum tp_key key,

@@ -250,7 +250,7 @@ static size_t scaled_cast(const struct tp_quant_plan *plan, const char *format)
 static void add_cloud(struct tp_fig *fig, const char *title,
                       const struct tp_pick *pick, size_t hif8)
 {
-    const struct tp_quant_plan *plan = &fig->facts->run->quant.plan;
+    const struct tp_quant_plan *plan = &fig->facts->run->plan;
     size_t mx = tp_quant_plan_find(plan, "mxfp8_e4m3");
     if (mx == plan->count || hif8 == plan->count)
         return;
@@ -274,7 +274,7 @@ static void add_cloud(struct tp_fig *fig, const char *title,
 static void add_clouds(struct tp_fig *fig, const char *title,
                        const struct tp_pick *pick, struct tp_summary *summary)
 {
-    const struct tp_quant_plan *plan = &fig->facts->run->quant.plan;
+    const struct tp_quant_plan *plan = &fig->facts->run->plan;
     (void)summary;
     add_cloud(fig, title, pick, tp_quant_plan_find(plan, "hif8"));
     add_cloud(fig, tp_fig_text(fig, "%s, HiF8 scaled", title), pick,

@@ -165,10 +165,10 @@ static struct tp_axis layer_axis(const struct tp_panel_series *cells)
 
 static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
+    const struct tp_quant_plan *plan = &fig->facts->input->run->plan;
     const char *names[FORMATS_MAX];
-    struct shown_casts casts =
-        listed_casts(&quant->plan, quant->plan.count, FORMATS_MAX);
+    struct shown_casts casts = listed_casts(plan, plan->count, FORMATS_MAX);
     struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
         tp_fig_alloc(fig, 3 * TP_PANEL_ROWS_MAX + 3, sizeof *table);
@@ -176,7 +176,7 @@ static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
         return;
     *cells = (struct tp_panel_series){.name = "", .values = table};
     for (size_t f = 0; f < casts.count; f++)
-        names[f] = cast_name(fig, &quant->plan, casts.of[f]);
+        names[f] = cast_name(fig, plan, casts.of[f]);
     for (size_t i = 0; i < quant->group_count; i++) {
         const struct tp_quant_group *group = &quant->groups[i];
         if (group->place.grouping == TP_QUANT_BY_LAYER &&
@@ -203,7 +203,7 @@ static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 void tp_fig_sqnr_by_layer(struct tp_fig *fig)
 {
     struct words operations =
-        operations_of(&fig->facts->run->quant, TP_QUANT_BY_LAYER);
+        operations_of(fig->facts->input->quant, TP_QUANT_BY_LAYER);
     for (size_t i = 0; i < operations.count; i++)
         add_sqnr_panel(fig, operations.of[i]);
 }
@@ -235,15 +235,16 @@ static double loss_of(const struct tp_quant_group *group,
 static void add_loss_panel(struct tp_fig *fig, const char *operation,
                            const struct loss *loss)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
+    const struct tp_quant_plan *plan = &fig->facts->input->run->plan;
     struct shown_casts casts =
-        listed_casts(&quant->plan, quant->plan.scaled, TP_PANEL_SERIES_MAX);
+        listed_casts(plan, plan->scaled, TP_PANEL_SERIES_MAX);
     size_t formats = casts.count;
     struct words names = {.count = 0};
     struct tp_panel_series *series =
         tp_fig_alloc(fig, formats + 1, sizeof *series);
     for (size_t f = 0; f < formats && series; f++) {
-        series[f].name = quant->plan.casts[casts.of[f]].format;
+        series[f].name = plan->casts[casts.of[f]].format;
         series[f].values =
             tp_fig_alloc(fig, 2 * NAMES_MAX + 2, sizeof(double));
     }
@@ -280,7 +281,7 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
 void tp_fig_loss_by_format(struct tp_fig *fig)
 {
     struct words operations =
-        operations_of(&fig->facts->run->quant, TP_QUANT_BY_NAME);
+        operations_of(fig->facts->input->quant, TP_QUANT_BY_NAME);
     size_t shown = operations.count < 4 ? operations.count : 4;
     for (size_t i = 0; i < shown; i++) {
         for (int l = 0; l < 2; l++)
@@ -336,7 +337,7 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
 
 void tp_fig_scale_sweep(struct tp_fig *fig)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     for (size_t i = 0; i < quant->sweep_count; i++)
         add_sweep(fig, &quant->sweeps[i]);
 }
@@ -355,7 +356,7 @@ static const char *map_row(struct tp_fig *fig,
 static void add_map(struct tp_fig *fig, const char *quant_type,
                     struct words *advice)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     struct words rows = {.count = 0};
     struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
@@ -403,7 +404,7 @@ static void add_map(struct tp_fig *fig, const char *quant_type,
 
 void tp_fig_recommendation_map(struct tp_fig *fig)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     struct words types = {.count = 0}, advice = {.count = 0};
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];

@@ -13,7 +13,7 @@
 
 static const struct tp_monitor *monitor_of(const struct tp_fig *fig)
 {
-    return &fig->facts->run->monitor;
+    return fig->facts->input->monitor;
 }
 
 static void add_word(struct tp_text *text, const char *word)
@@ -165,31 +165,32 @@ static int compare_alarms(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool is_origin(const struct tp_monitor *monitor, size_t alarm)
+static bool is_origin(const struct tp_incidents *all, size_t alarm)
 {
-    size_t incident = monitor->alarms[alarm].incident;
+    size_t incident = all->alarms[alarm].incident;
     return incident != TP_NONE &&
-           monitor->incidents[incident].origin == alarm;
+           all->incidents[incident].origin == alarm;
 }
 
 void tp_fig_baselines(struct tp_fig *fig)
 {
     const struct tp_monitor *monitor = monitor_of(fig);
+    const struct tp_incidents *all = fig->facts->input->incidents;
     size_t shown = 0;
     const struct tp_alarm **sorted =
-        tp_fig_alloc(fig, monitor->alarm_count + 1, sizeof *sorted);
+        tp_fig_alloc(fig, all->alarm_count + 1, sizeof *sorted);
     if (!sorted)
         return;
-    for (size_t i = 0; i < monitor->incident_count && shown < WORST / 2; i++) {
+    for (size_t i = 0; i < all->incident_count && shown < WORST / 2; i++) {
         const struct tp_alarm *alarm =
-            &monitor->alarms[monitor->incidents[i].origin];
+            &all->alarms[all->incidents[i].origin];
         watch_panel(fig, alarm->series, alarm->metric, "origin: ");
         shown++;
     }
     size_t rest = 0;
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
-        if (!is_origin(monitor, i))
-            sorted[rest++] = &monitor->alarms[i];
+    for (size_t i = 0; i < all->alarm_count; i++) {
+        if (!is_origin(all, i))
+            sorted[rest++] = &all->alarms[i];
     }
     if (rest > 0)
         qsort(sorted, rest, sizeof *sorted, compare_alarms);
@@ -197,7 +198,7 @@ void tp_fig_baselines(struct tp_fig *fig)
         watch_panel(fig, sorted[i]->series, sorted[i]->metric, "");
     /* A run without alarms shows what was watched. */
     for (size_t i = monitor->series.count;
-         monitor->alarm_count == 0 && i > 0 && shown < WORST; i--) {
+         all->alarm_count == 0 && i > 0 && shown < WORST; i--) {
         const struct tp_run_series *series = &monitor->series.series[i - 1];
         if (series->kind == TP_SERIES_TENSOR || series->count < 3)
             break;
@@ -416,28 +417,29 @@ static void gradient_panel(struct tp_fig *fig, size_t first, size_t metric,
 }
 
 /* Passes with an alarm before those without. */
-static bool has_alarm(const struct tp_monitor *monitor,
+static bool has_alarm(const struct tp_incidents *all,
                       const struct tp_label *label)
 {
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
-        size_t s = monitor->alarms[i].series;
-        if (same_pass(&monitor->series.series[s].label, label))
+    for (size_t i = 0; i < all->alarm_count; i++) {
+        size_t s = all->alarms[i].series;
+        if (same_pass(&all->monitor->series.series[s].label, label))
             return true;
     }
     return false;
 }
 
 /* The first layer series of each pass that is shown. */
-static size_t choose_passes(const struct tp_monitor *monitor,
+static size_t choose_passes(const struct tp_fig *fig,
                             size_t chosen[GRADIENT_PANELS])
 {
-    const struct tp_run_series *all = monitor->series.series;
+    const struct tp_series_set *set = &monitor_of(fig)->series;
+    const struct tp_incidents *incidents = fig->facts->input->incidents;
+    const struct tp_run_series *all = set->series;
     size_t n = 0;
     for (int wanted = 1; wanted >= 0; wanted--) {
-        for (size_t s = 0; s < monitor->series.count && n < GRADIENT_PANELS;
-             s++) {
+        for (size_t s = 0; s < set->count && n < GRADIENT_PANELS; s++) {
             bool met = all[s].kind != TP_SERIES_LAYER || all[s].count < 2 ||
-                       has_alarm(monitor, &all[s].label) != (wanted == 1);
+                       has_alarm(incidents, &all[s].label) != (wanted == 1);
             for (size_t k = 0; k < n && !met; k++)
                 met = same_pass(&all[chosen[k]].label, &all[s].label);
             if (!met)
@@ -449,9 +451,8 @@ static size_t choose_passes(const struct tp_monitor *monitor,
 
 void tp_fig_gradient_norm(struct tp_fig *fig)
 {
-    const struct tp_monitor *monitor = monitor_of(fig);
     size_t passes[GRADIENT_PANELS];
-    size_t n = choose_passes(monitor, passes);
+    size_t n = choose_passes(fig, passes);
     for (size_t i = 0; i < n; i++)
         gradient_panel(fig, passes[i],
                        tp_series_metric_by_name("layer_grad_norm"),
@@ -531,7 +532,7 @@ static void origin_panel(struct tp_fig *fig, const struct tp_alarm *alarm)
 
 void tp_fig_healthy_against_sick(struct tp_fig *fig)
 {
-    const struct tp_monitor *monitor = monitor_of(fig);
-    for (size_t i = 0; i < monitor->incident_count && i < ORIGINS; i++)
-        origin_panel(fig, &monitor->alarms[monitor->incidents[i].origin]);
+    const struct tp_incidents *all = fig->facts->input->incidents;
+    for (size_t i = 0; i < all->incident_count && i < ORIGINS; i++)
+        origin_panel(fig, &all->alarms[all->incidents[i].origin]);
 }

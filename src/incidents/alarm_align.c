@@ -14,11 +14,13 @@
  * where each has the other's iteration in its span: one rank may lead the
  * others by an iteration, which is not to be lost.
  */
+#include "incidents/alarm_align.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "incidents/alarm.h"
+#include "series/flow.h"
 
 /* An alarm with what it is sorted by. */
 struct member {
@@ -271,24 +273,24 @@ static void align_ranks(const struct tp_series_set *set,
     }
 }
 
-enum tp_status tp_alarms_align(struct tp_monitor *monitor, struct tp_error *err)
+enum tp_status tp_alarms_align(struct tp_incidents *all, struct tp_error *err)
 {
-    const struct tp_series_set *set = &monitor->series;
-    struct member *members = calloc(monitor->alarm_count + 1, sizeof *members);
-    int64_t *iterations = calloc(monitor->alarm_count + 1, sizeof *iterations);
+    const struct tp_series_set *set = &all->monitor->series;
+    struct member *members = calloc(all->alarm_count + 1, sizeof *members);
+    int64_t *iterations = calloc(all->alarm_count + 1, sizeof *iterations);
     size_t count = 0;
     if (!members || !iterations) {
         free(members);
         free(iterations);
         return tp_fail_memory(err);
     }
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
-        struct tp_alarm *alarm = &monitor->alarms[i];
+    for (size_t i = 0; i < all->alarm_count; i++) {
+        struct tp_alarm *alarm = &all->alarms[i];
         members[i] = (struct member){alarm, &set->series[alarm->series], false};
     }
-    qsort(members, monitor->alarm_count, sizeof *members, compare_layers);
-    align_layers(set, members, monitor->alarm_count);
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
+    qsort(members, all->alarm_count, sizeof *members, compare_layers);
+    align_layers(set, members, all->alarm_count);
+    for (size_t i = 0; i < all->alarm_count; i++) {
         if (!is_drift(&members[i]))
             members[count++] = members[i];
     }

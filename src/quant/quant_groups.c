@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "quant/recommend.h"
-#include "tensors/run.h"
 
 const char *const tp_quant_groupings[TP_QUANT_GROUPINGS] = {
     "quant_type/layer_type/layer_idx/operation/tensor_name",
@@ -106,7 +105,7 @@ struct gather {
 };
 
 struct maker {
-    struct tp_run *run;
+    struct tp_quant *quant;
     struct gather *gathers;     /* [plan.count]                           */
     struct tp_summary *summary; /* of the group's rows                    */
     struct tp_error *err;
@@ -157,7 +156,7 @@ static void fill_regimes(const struct tp_summary *summary,
 static void fill_group(const struct maker *maker, size_t which,
                        struct tp_quant_group *group)
 {
-    const struct tp_quant_cast *cast = &maker->run->quant.plan.casts[which];
+    const struct tp_quant_cast *cast = &maker->quant->run->plan.casts[which];
     const struct gather *gather = &maker->gathers[which];
     bool scaled = cast->spec.scaled != TP_SCALED_NOT;
     group->cast = which;
@@ -205,9 +204,10 @@ static const char *widest_dtype(const struct placed *rows, size_t n)
 static enum tp_status finish_place(struct maker *maker,
                                    const struct placed *rows, size_t n)
 {
-    struct tp_quant *quant = &maker->run->quant;
+    const struct tp_quant_plan *plan = &maker->quant->run->plan;
+    struct tp_quant *quant = maker->quant;
     size_t first = quant->group_count;
-    for (size_t i = 0; i < quant->plan.count; i++) {
+    for (size_t i = 0; i < plan->count; i++) {
         if (maker->gathers[i].tensors == 0)
             continue;
         if (tp_grow(&quant->groups, &quant->group_capacity,
@@ -222,11 +222,11 @@ static enum tp_status finish_place(struct maker *maker,
         rows->place.grouping == TP_QUANT_BY_LAYER)
         return TP_OK;
     const struct tp_recommend_input input = {
-        .plan = &quant->plan,
+        .plan = plan,
         .groups = quant->groups + first,
         .count = quant->group_count - first,
         .dtype = widest_dtype(rows, n),
-        .arena = &maker->run->arena,
+        .arena = &quant->arena,
     };
     if (tp_grow(&quant->recommendations, &quant->recommendation_capacity,
                 quant->recommendation_count + 1,
@@ -249,7 +249,7 @@ static enum tp_status group_by(struct maker *maker,
                                enum tp_quant_grouping grouping,
                                struct placed *placed)
 {
-    const struct tp_run *run = maker->run;
+    const struct tp_run *run = maker->quant->run;
     size_t n = 0;
     for (size_t i = 0; i < run->row_count; i++) {
         if (is_wanted(&run->rows[i], grouping))
@@ -262,7 +262,7 @@ static enum tp_status group_by(struct maker *maker,
     for (size_t i = 0, end; i < n && status == TP_OK; i = end) {
         memset(maker->summary, 0, sizeof *maker->summary);
         memset(maker->gathers, 0,
-               run->quant.plan.count * sizeof *maker->gathers);
+               run->plan.count * sizeof *maker->gathers);
         for (end = i; end < n && !compare_places(&placed[i].place,
                                                  &placed[end].place);
              end++)
@@ -273,32 +273,35 @@ static enum tp_status group_by(struct maker *maker,
 }
 
 /* Numbers the rows of /quantization: a row's plain casts. */
-static enum tp_status number_rows(struct tp_run *run, struct tp_error *err)
+static enum tp_status number_rows(struct tp_quant *quant, struct tp_error *err)
 {
+    const struct tp_run *run = quant->run;
     size_t *first = calloc(run->row_count + 1, sizeof *first);
     if (!first)
         return tp_fail_memory(err);
-    run->quant.first = first;
+    quant->first = first;
     for (size_t i = 0; i < run->row_count; i++) {
         struct tp_quant_error error;
         size_t cast, n = 0;
         for (const uint8_t *at =
                  tp_quant_next(run->rows[i].quant, &cast, &error);
              at; at = tp_quant_next(at, &cast, &error))
-            n += cast < run->quant.plan.scaled;
+            n += cast < run->plan.scaled;
         first[i + 1] = first[i] + n;
     }
     return TP_OK;
 }
 
-enum tp_status tp_quant_groups_make(struct tp_run *run, struct tp_error *err)
+enum tp_status tp_quant_make(const struct tp_run *run, struct tp_quant *quant,
+                             struct tp_error *err)
 {
-    if (run->quant.plan.count == 0)
+    quant->run = run;
+    if (run->plan.count == 0)
         return TP_OK;
     struct placed *placed = calloc(run->row_count + 1, sizeof *placed);
     struct maker maker = {
-        .run = run,
-        .gathers = calloc(run->quant.plan.count, sizeof *maker.gathers),
+        .quant = quant,
+        .gathers = calloc(run->plan.count, sizeof *maker.gathers),
         .summary = malloc(sizeof *maker.summary),
         .err = err,
     };
@@ -306,7 +309,7 @@ enum tp_status tp_quant_groups_make(struct tp_run *run, struct tp_error *err)
     if (!placed || !maker.gathers || !maker.summary)
         status = tp_fail_memory(err);
     else
-        status = number_rows(run, err);
+        status = number_rows(quant, err);
     for (int g = 0; g < TP_QUANT_GROUPINGS && status == TP_OK; g++)
         status = group_by(&maker, (enum tp_quant_grouping)g, placed);
     free(placed);
@@ -323,5 +326,6 @@ void tp_quant_clear(struct tp_quant *quant)
     free(quant->first);
     free(quant->groups);
     free(quant->recommendations);
+    tp_arena_clear(&quant->arena);
     memset(quant, 0, sizeof *quant);
 }

@@ -3,15 +3,13 @@
 #define TP_QUANT_QUANT_GROUPS_H
 
 #include "base/text.h"
-#include "tensors/cast_plan.h"
+#include "tensors/run.h"
 
 /*
  * What formats do to groups of tensors, and which format to take. A group's
  * numbers come from merging its tensors' errors in row order: its SQNR is
  * that of all its elements together.
  */
-
-struct tp_run;
 
 /* The ways to group; see tp_quant_groupings for their names. */
 enum tp_quant_grouping {
@@ -83,9 +81,10 @@ struct tp_quant_sweep {
 
 extern const char *const tp_quant_sweep_formats[3];
 
-/* All of a run. Texts are owned by the run's arena. */
+/* All of a run. All-zero bytes: nothing was simulated. */
 struct tp_quant {
-    struct tp_quant_plan plan;
+    const struct tp_run *run; /* borrowed                                  */
+    struct tp_arena arena;    /* owns the texts made here                  */
     struct tp_quant_group *groups; /* by grouping, place, cast             */
     size_t group_count, group_capacity;
     struct tp_recommendation *recommendations; /* by grouping, place; of
@@ -96,9 +95,14 @@ struct tp_quant {
     size_t sweep_count;
 };
 
-/* Makes groups and recommendations of a run whose rows are there. Nothing
- * when the plan is empty. TP_E_MEMORY only. */
-enum tp_status tp_quant_groups_make(struct tp_run *run, struct tp_error *err);
+/*
+ * Makes groups and recommendations of a run whose rows are there; nothing when
+ * its plan is empty. `quant` is zeroed by the caller and released with
+ * tp_quant_clear, also after a failure. It borrows the run, which has to stay
+ * where it is. TP_E_MEMORY only.
+ */
+enum tp_status tp_quant_make(const struct tp_run *run, struct tp_quant *quant,
+                             struct tp_error *err);
 
 /* The place of a row. */
 struct tp_quant_place tp_quant_place_of(const struct tp_row *row,
@@ -112,7 +116,7 @@ bool tp_quant_same_place(const struct tp_quant_place *a,
 bool tp_quant_place_has(const struct tp_quant_place *place,
                         const struct tp_row *row);
 
-/* Releases what a run's quant owns; it is empty afterwards. */
+/* Releases what it owns; it is empty afterwards. */
 void tp_quant_clear(struct tp_quant *quant);
 
 /* "mxfp8 linear L2 backward weight": the labels that are there. */

@@ -107,10 +107,10 @@ static const struct tp_column recommendation_columns[] = {
 
 /* The tensor to which a row of /quantization belongs: the last one with
  * first[tensor] <= row. */
-static size_t tensor_of(const struct tp_run *run, size_t row)
+static size_t tensor_of(const struct tp_quant *quant, size_t row)
 {
-    const size_t *first = run->quant.first;
-    size_t low = 0, high = run->row_count;
+    const size_t *first = quant->first;
+    size_t low = 0, high = quant->run->row_count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (first[middle] <= row)
@@ -125,7 +125,7 @@ static void make_row(const struct tp_run *run, size_t tensor, size_t cast,
                      const struct tp_quant_error *error,
                      struct quant_row *made)
 {
-    const struct tp_quant_cast *its = &run->quant.plan.casts[cast];
+    const struct tp_quant_cast *its = &run->plan.casts[cast];
     made->tensor = tensor;
     made->format = its->format;
     made->scale_rule = its->rule;
@@ -138,12 +138,13 @@ static void make_row(const struct tp_run *run, size_t tensor, size_t cast,
 static void make_rows(const void *from, size_t first, size_t count,
                       void *made)
 {
-    const struct tp_run *run = from;
+    const struct tp_quant *quant = from;
+    const struct tp_run *run = quant->run;
     struct quant_row *rows = made;
     size_t done = 0;
-    for (size_t t = tensor_of(run, first); done < count; t++) {
+    for (size_t t = tensor_of(quant, first); done < count; t++) {
         struct tp_quant_error error;
-        size_t cast, at = run->quant.first[t], end = run->quant.first[t + 1];
+        size_t cast, at = quant->first[t], end = quant->first[t + 1];
         const uint8_t *next = run->rows[t].quant;
         for (; at < end && done < count; at++) {
             next = tp_quant_next(next, &cast, &error);
@@ -153,18 +154,17 @@ static void make_rows(const void *from, size_t first, size_t count,
     }
 }
 
-void tp_quant_tables_make(const struct tp_run *run,
+void tp_quant_tables_make(const struct tp_quant *quant,
                           struct tp_table *quantization,
                           struct tp_table *groups,
                           struct tp_table *recommendations)
 {
-    const struct tp_quant *quant = &run->quant;
     *quantization = (struct tp_table){
         .name = "quantization",
         .columns = quantization_columns,
         .column_count = COUNT_OF(quantization_columns),
-        .rows = run,
-        .row_count = quant->first ? quant->first[run->row_count] : 0,
+        .rows = quant,
+        .row_count = quant->first ? quant->first[quant->run->row_count] : 0,
         .row_size = sizeof(struct quant_row),
         .make = make_rows,
     };

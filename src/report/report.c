@@ -84,7 +84,7 @@ static void add_keys(const struct tp_report *report, const char *grouping,
                      const char *title, struct tp_text *text)
 {
     enum { SHOWN = 12 };
-    const struct tp_groups *groups = report->groups;
+    const struct tp_groups *groups = report->results.groups;
     size_t first = 0, count = 0;
     for (size_t i = 0; i < groups->count; i++) {
         if (strcmp(groups->rows[i].group_by, grouping))
@@ -107,7 +107,7 @@ static void add_keys(const struct tp_report *report, const char *grouping,
 
 static void add_input(const struct tp_report *report, struct tp_text *text)
 {
-    const struct tp_run *run = report->run;
+    const struct tp_run *run = report->results.run;
     tp_text_add(text, "Input\n");
     for (size_t i = 0; i < report->input_count; i++) {
         tp_text_add(text, "  ");
@@ -164,7 +164,7 @@ static void add_group_table(const struct tp_report *report,
                             const char *grouping, size_t most,
                             struct tp_text *text)
 {
-    const struct tp_groups *groups = report->groups;
+    const struct tp_groups *groups = report->results.groups;
     size_t shown = 0, count = 0;
     for (size_t i = 0; i < groups->count; i++) {
         if (strcmp(groups->rows[i].group_by, grouping))
@@ -278,7 +278,7 @@ static size_t add_finding(const struct tp_findings *findings, size_t number,
 static void add_findings(const struct tp_report *report, size_t most,
                          bool color, struct tp_text *text)
 {
-    const struct tp_findings *findings = report->findings;
+    const struct tp_findings *findings = report->results.findings;
     struct told told = {.count = 0};
     size_t counts[4] = {0}, shown = 0, entries = 0;
     for (size_t i = 0; i < findings->count; i++)
@@ -341,7 +341,7 @@ static void add_worst(const struct tp_report *report, size_t most,
 {
     enum { WORST_OF_ALL = 50 }; /* the full order is in summary.h5 */
     size_t count;
-    struct badness *list = bad_tensors(report->run, &count);
+    struct badness *list = bad_tensors(report->results.run, &count);
     most = most ? most : WORST_OF_ALL;
     if (list && count) {
         tp_text_add(text,
@@ -366,7 +366,7 @@ static void add_worst(const struct tp_report *report, size_t most,
 static void add_skipped(const struct tp_report *report, size_t most,
                         struct tp_text *text)
 {
-    const struct tp_run *run = report->run;
+    const struct tp_run *run = report->results.run;
     if (run->skipped_count)
         tp_text_add(text, "\nSkipped: %zu\n", run->skipped_count);
     for (size_t i = 0; i < run->skipped_count; i++) {
@@ -424,13 +424,14 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
     add_input(report, text);
     add_findings(report, most, color, text); /* first what is asked for */
     if (most == 0)
-        tp_report_monitor(report->run, text);
+        tp_report_monitor(report->results.monitor, report->results.incidents,
+                          text);
     add_group_table(report, "quant_type", most, text);
     add_group_table(report, "tensor_name", most, text);
-    tp_report_quant(report->run, most, most == 0, text);
+    tp_report_quant(report->results.quant, most, most == 0, text);
     add_worst(report, most, text);
     add_skipped(report, most, text);
-    add_notes(report->run, text);
+    add_notes(report->results.run, text);
     add_figures(report, text);
     if (report->output_dir[0]) {
         tp_text_add(text, "\nWritten to ");

@@ -118,38 +118,49 @@ static size_t join_columns(const struct tp_column *labels, size_t count,
 /* The rows of a table that are there: an array. */
 #define ROWS(array, count) array, count, sizeof *(array), NULL
 
-void tp_run_tables_make(const struct tp_run *run,
-                        const struct tp_groups *groups,
-                        const struct tp_findings *findings,
+void tp_tensors_table_make(const struct tp_row *rows, size_t count,
+                           struct tp_column *columns, struct tp_table *table)
+{
+    size_t column_count = join_columns(
+        tensor_labels, COUNT_OF(tensor_labels), offsetof(struct tp_row, counts),
+        offsetof(struct tp_row, numbers), columns);
+    *table = (struct tp_table){"tensors", columns, column_count,
+                               ROWS(rows, count)};
+}
+
+void tp_findings_table_make(const struct tp_findings *findings,
+                            struct tp_table *table)
+{
+    *table = (struct tp_table){"findings", finding_columns,
+                               COUNT_OF(finding_columns),
+                               ROWS(findings->rows, findings->count)};
+}
+
+void tp_run_tables_make(const struct tp_results *results,
                         struct tp_run_tables *tables)
 {
-    size_t tensor_columns = join_columns(
-        tensor_labels, COUNT_OF(tensor_labels), offsetof(struct tp_row, counts),
-        offsetof(struct tp_row, numbers), tables->tensors);
+    const struct tp_run *run = results->run;
+    const struct tp_groups *groups = results->groups;
+    struct tp_table *made = tables->tables;
     size_t group_columns = join_columns(
         group_labels, COUNT_OF(group_labels), offsetof(struct tp_group, counts),
         offsetof(struct tp_group, numbers), tables->groups);
-    const struct tp_table made[TP_RUN_TABLES] = {
-        [TP_TABLE_TENSORS] = {"tensors", tables->tensors, tensor_columns,
-                              ROWS(run->rows, run->row_count)},
-        [TP_TABLE_GROUPS] = {"groups", tables->groups, group_columns,
-                             ROWS(groups->rows, groups->count)},
-        [TP_TABLE_HISTOGRAMS] = {"histograms/groups", bin_columns,
-                                 COUNT_OF(bin_columns),
-                                 ROWS(groups->bins, groups->bin_count)},
-        [TP_TABLE_SKIPPED] = {"skipped", skipped_columns,
-                              COUNT_OF(skipped_columns),
-                              ROWS(run->skipped, run->skipped_count)},
-        [TP_TABLE_FINDINGS] = {"findings", finding_columns,
-                               COUNT_OF(finding_columns),
-                               ROWS(findings->rows, findings->count)},
-    };
-    for (size_t i = 0; i < TP_RUN_TABLES; i++)
-        tables->tables[i] = made[i];
-    tp_quant_tables_make(run, &tables->tables[TP_TABLE_QUANTIZATION],
-                         &tables->tables[TP_TABLE_QUANT_GROUPS],
-                         &tables->tables[TP_TABLE_RECOMMENDATIONS]);
-    tp_dims_table_make(run, &tables->tables[TP_TABLE_DIMS]);
-    tp_series_tables_make(&run->monitor, &tables->tables[TP_TABLE_SERIES],
-                          &tables->tables[TP_TABLE_BASELINES]);
+    made[TP_TABLE_GROUPS] =
+        (struct tp_table){"groups", tables->groups, group_columns,
+                          ROWS(groups->rows, groups->count)};
+    made[TP_TABLE_HISTOGRAMS] = (struct tp_table){
+        "histograms/groups", bin_columns, COUNT_OF(bin_columns),
+        ROWS(groups->bins, groups->bin_count)};
+    made[TP_TABLE_SKIPPED] =
+        (struct tp_table){"skipped", skipped_columns, COUNT_OF(skipped_columns),
+                          ROWS(run->skipped, run->skipped_count)};
+    tp_tensors_table_make(run->rows, run->row_count, tables->tensors,
+                          &made[TP_TABLE_TENSORS]);
+    tp_findings_table_make(results->findings, &made[TP_TABLE_FINDINGS]);
+    tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANTIZATION],
+                         &made[TP_TABLE_QUANT_GROUPS],
+                         &made[TP_TABLE_RECOMMENDATIONS]);
+    tp_dims_table_make(run, &made[TP_TABLE_DIMS]);
+    tp_series_tables_make(results->monitor, &made[TP_TABLE_SERIES],
+                          &made[TP_TABLE_BASELINES]);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
+#include "rules/dims_advice.h"
 
-#include "scan/dim_rank.h"
+#include <inttypes.h>
 
 /* The narrowest type whose sums keep what is so many times smaller; NULL
  * when even float64 does not. */

@@ -10,8 +10,7 @@
 
 #include "base/text.h"
 #include "data/number.h"
-#include "incidents/incident.h"
-#include "rules/findings.h"
+#include "rules/rules.h"
 
 /* One kind of loss. */
 struct loss {
@@ -56,7 +55,7 @@ static const char *suggest_scale(const struct tp_rule_input *input,
     if (!format || !(worst->numbers.abs_max > 0))
         return "keep this tensor in its stored dtype";
     return tp_finding_text(
-        input,
+        input->findings,
         "multiply by 2^%d before the cast: amax is %.4g, %s is most precise "
         "up to %.6g and ends at %.6g",
         scale_exponent(worst, format), worst->numbers.abs_max, format->id,
@@ -70,12 +69,12 @@ static const char *suggest_block_scale(const struct tp_rule_input *input,
     const char *rule = *worst->scale_rule ? worst->scale_rule : "floor";
     if (strcmp(rule, "floor") != 0 && strcmp(rule, "even") != 0)
         return tp_finding_text(
-            input,
+            input->findings,
             "multiply by a smaller number before the cast: the %s rule rounds "
             "scales up already, and the largest is %g",
             rule, tp_number_e8m0.max);
     return tp_finding_text(
-        input,
+        input->findings,
         "use a scale rule that rounds up (--mx_scale rceil): the %s rule lets "
         "the block's own amax saturate",
         rule);
@@ -144,7 +143,7 @@ static struct losers find_losers(const struct tp_rule_input *input,
         double ratio = loss->ratio(row);
         if (!(ratio > search->limit) ||
             is_bounded(loss, row) != search->bounded ||
-            tp_row_excused(input->run, row))
+            tp_row_explained(input->incidents, row))
             continue;
         found.count++;
         if (!found.worst || ratio > loss->ratio(found.worst))
@@ -174,7 +173,8 @@ static void describe(const struct tp_rule_input *input, const struct loss *loss,
     finding->iteration = losers->earliest->label.iteration;
     finding->suggestion = loss->suggest(input, worst);
     finding->evidence = tp_finding_text(
-        input, "%" PRIu64 " of %zu tensors above %g %% in %s; worst %.3g %%%s",
+        input->findings,
+        "%" PRIu64 " of %zu tensors above %g %% in %s; worst %.3g %%%s",
         losers->count, tensors, limit * 100, worst->target_format,
         finding->value * 100, tp_text_get(&where));
     tp_text_clear(&where);
@@ -201,7 +201,7 @@ static enum tp_status judge(const struct tp_rule_input *input,
         return TP_OK;
     struct tp_finding *finding;
     enum tp_status status =
-        tp_finding_add(input, rule, losers.worst, &finding, err);
+        tp_finding_add(input->findings, rule->id, losers.worst, &finding, err);
     if (status == TP_OK) {
         finding->level = level;
         describe(input, which->loss, &losers, span[1] - span[0], finding);

@@ -267,7 +267,7 @@ static double value_of(const struct tp_series_metric *metric,
 
 static void fill_tensor(struct maker *m, struct tp_run_series *series)
 {
-    const struct tp_quant_plan *plan = &m->run->quant.plan;
+    const struct tp_quant_plan *plan = &m->run->plan;
     size_t cast = tp_quant_plan_find(plan, series->row->target_format);
     struct tp_series_point point;
     series->numel = UINT64_MAX;

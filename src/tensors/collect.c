@@ -52,23 +52,11 @@ static void set_fatal(struct collector *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-static bool has_suffix(const char *path)
-{
-    static const char *const suffixes[] = {".pt", ".pth", ".pkl", ".bin"};
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        size_t tail = strlen(suffixes[i]);
-        if (length > tail && !strcmp(path + length - tail, suffixes[i]))
-            return true;
-    }
-    return false;
-}
-
 /* Named by the user, or by a name that promises tensors: then whatever is
  * wrong with it must be said. */
 static bool is_expected(const struct collector *c, const char *path)
 {
-    if (has_suffix(path))
+    if (tp_format_has_suffix(path))
         return true;
     for (size_t i = 0; i < c->options->root_count; i++) {
         if (!strcmp(c->options->roots[i], path))
@@ -77,8 +65,8 @@ static bool is_expected(const struct collector *c, const char *path)
     return false;
 }
 
-/* Any other file counts when it carries a torch magic. A bare pickle has
- * none, and of zip archives only those that open as torch's are ours. */
+/* Any other file counts when it carries a magic; of zip archives only those
+ * that open as torch's are ours. */
 static bool carries_magic(const char *path)
 {
     unsigned char head[TP_FORMAT_HEAD];
@@ -88,7 +76,7 @@ static bool carries_magic(const char *path)
     size_t length = fread(head, 1, sizeof head, file);
     fclose(file);
     const struct tp_format *format = tp_format_by_content(head, length);
-    return format && strcmp(format->name, "torch_pickle") != 0;
+    return format && !format->any_content;
 }
 
 static void add_skipped(struct collector *c, struct file_result *result,
@@ -340,7 +328,7 @@ static void note_integers(struct tp_run *run)
 {
     size_t count = 0;
     const struct tp_row *first = NULL;
-    for (size_t i = 0; i < run->row_count && run->quant.plan.count; i++) {
+    for (size_t i = 0; i < run->row_count && run->plan.count; i++) {
         enum tp_dtype dtype = tp_dtype_by_name(run->rows[i].dtype);
         if (tp_dtype_info(dtype)->kind != TP_CLASS_INTEGER)
             continue;
@@ -378,7 +366,7 @@ static void note_missing_casts(struct tp_run *run)
     const struct tp_quant_cast *cast = NULL;
     for (size_t i = 0; i < run->row_count; i++) {
         const struct tp_quant_cast *missing =
-            missing_cast(&run->quant.plan, &run->rows[i]);
+            missing_cast(&run->plan, &run->rows[i]);
         if (!missing || count++)
             continue;
         first = &run->rows[i];
@@ -433,7 +421,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
         result->rows = NULL;
     }
     if (c->options->quant)
-        run->quant.plan = *c->options->quant;
+        run->plan = *c->options->quant;
     note_conflicts(run, results);
     note_integers(run);
     note_missing_casts(run);

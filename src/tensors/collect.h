@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "cuda/session.h"
+#include "scan/dim_rank.h"
 #include "tensors/run.h"
 
 /*

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "scan/dim_rank.h"
+
 /* A row of /dims. */
 struct dims_row {
     uint64_t tensor;

@@ -90,7 +90,5 @@ void tp_run_clear(struct tp_run *run)
     free(run->skipped);
     free(run->notes);
     free(run->dims_first);
-    tp_quant_clear(&run->quant);
-    tp_monitor_clear(&run->monitor);
     memset(run, 0, sizeof *run);
 }

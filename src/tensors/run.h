@@ -9,16 +9,16 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/label.h"
-#include "quant/quant_groups.h"
-#include "scan/dim_rank.h"
-#include "series/monitor.h"
 #include "stats/summary.h"
+#include "tensors/cast_plan.h"
 
 /*
  * A run: every tensor of the directories given, as one row of numbers with a
- * packed summary. This is what groups, findings and figures are made from;
- * the tensors' values are gone.
+ * packed summary. This is what all later stages are made from; the tensors'
+ * values are gone.
  */
+
+struct tp_dims;
 
 /* One tensor. Texts are owned by the run's arena and never NULL. */
 struct tp_row {
@@ -56,10 +56,9 @@ struct tp_run {
     size_t row_count;
     struct tp_skipped *skipped;
     size_t skipped_count;
-    struct tp_quant quant;      /* what number formats do to the rows      */
+    struct tp_quant_plan plan;  /* the casts that row->quant counts        */
     size_t *dims_first; /* [rows + 1]: rows of /dims before each row; NULL:
                            there are none                                  */
-    struct tp_monitor monitor;  /* what they are over the iterations       */
     const char **notes; /* warnings, one sentence each             */
     size_t note_count;
     size_t note_capacity;
