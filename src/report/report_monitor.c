@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "incidents/incident.h"
-#include "report/report.h"
 
 enum {
     EVERY = 100,            /* iterations between lines that all is well    */
