@@ -15,7 +15,7 @@
 
 #include "base/pool.h"
 #include "data/encode.h"
-#include "unit/gaussian.h"
+#include "tests/unit/support/gaussian.h"
 
 /* Patterns of one task: their codes stay in the second level cache. */
 enum { PIECE = 1 << 16, PIECES = 1 << 16, BATCH = 4096 };

@@ -524,6 +524,36 @@ static enum tp_status use_notes(struct tp_tensor_file *file,
     return TP_OK;
 }
 
+/* ---- what the payload says of itself ----------------------------------- */
+
+enum tp_status tp_torch_metadata(const struct tp_pickle *pickle,
+                                 struct tp_metadata *metadata, size_t count,
+                                 struct tp_arena *arena, struct tp_error *err)
+{
+    tp_ref dict = tp_pickle_lookup(pickle, pickle->root, "metadata");
+    for (size_t i = 0; i < count; i++) {
+        struct tp_metadata *answer = &metadata[i];
+        tp_ref ref = tp_pickle_lookup(pickle, dict, answer->name);
+        const char *text;
+        size_t length;
+        int64_t number;
+        if (tp_pickle_text(pickle, ref, &text, &length)) {
+            if (length > TP_LIMIT_LABEL_BYTES)
+                continue;
+            answer->text = tp_arena_text(arena, text, length);
+            if (!answer->text)
+                return tp_fail_memory(err);
+            answer->length = length;
+        } else if (tp_pickle_kind(pickle, ref) != TP_VALUE_BOOL &&
+                   tp_pickle_int(pickle, ref, &number) && number >= 0) {
+            answer->number = number;
+        }
+    }
+    return TP_OK;
+}
+
+/* ---- all of it --------------------------------------------------------- */
+
 enum tp_status tp_torch_collect(struct tp_tensor_file *file,
                                 const struct tp_pickle *pickle,
                                 struct tp_torch_source *source,
@@ -548,6 +578,9 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
         status = walk_all(&w);
     if (status == TP_OK)
         status = use_notes(file, &builder, &w, err);
+    if (status == TP_OK)
+        status = tp_torch_metadata(pickle, file->metadata,
+                                   file->metadata_count, &file->arena, err);
     free(w.notes);
     free(w.frames);
     return status;

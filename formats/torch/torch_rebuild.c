@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "formats/torch/torch_nested.h"
 
 /* ---- the allow-list --------------------------------------------------- */
 
@@ -241,8 +240,8 @@ static enum tp_status read_nested(struct tp_torch_builder *builder,
     if (builder->nested_bytes > builder->source->bytes.size)
         return tp_fail(err, TP_E_LIMIT, tp_pickle_offset(pickle, nested->call),
                        "the storages in this pickle share their bytes");
-    return tp_legacy_storage(&range, builder->arena, &nested->storage,
-                             &nested->dtype, err);
+    return builder->source->nested(&range, builder->arena, &nested->storage,
+                                   &nested->dtype, err);
 }
 
 static enum tp_status nested_storage(struct tp_torch_builder *builder,

@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "config.h"
 #include "figures/figures.h"
+#include "formats/reader.h"
 #include "quant/quant_sweep.h"
 #include "report/hdf5.h"
 #include "report/plot.h"
@@ -275,14 +276,19 @@ static enum tp_status nothing_found(const struct session *s,
     for (size_t i = 0; i < run->skipped_count && i < MOST_ON_STDOUT; i++)
         tp_print_warning(s->options, "%s%s%s", first[i].file,
                          first[i].file[0] ? ": " : "", first[i].reason);
-    return tp_fail(err, TP_E_NOT_FOUND, -1,
-                   "no tensor found in %s%s: looked "
-                   "for files that end in .pt .pth .pkl .bin or begin as "
-                   "torch.save writes them (%zu files seen, %zu could not be "
-                   "used)",
-                   s->options->inputs[0],
-                   s->options->input_count > 1 ? " and others" : "",
-                   run->files.count, run->skipped_count);
+    struct tp_text suffixes = {0};
+    tp_format_suffixes(&suffixes);
+    enum tp_status status =
+        tp_fail(err, TP_E_NOT_FOUND, -1,
+                "no tensor found in %s%s: looked "
+                "for files that end in %s or begin as "
+                "torch.save writes them (%zu files seen, %zu could not be "
+                "used)",
+                s->options->inputs[0],
+                s->options->input_count > 1 ? " and others" : "",
+                tp_text_get(&suffixes), run->files.count, run->skipped_count);
+    tp_text_clear(&suffixes);
+    return status;
 }
 
 static enum tp_status analyse(struct session *s, struct tp_error *err)

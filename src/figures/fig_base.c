@@ -84,7 +84,8 @@ void tp_fig_bars(struct tp_fig *fig, const struct tp_bars *bars)
 {
     size_t count = bars->choice->count, rows = bars->row_count;
     struct tp_axis names = tp_fig_rows(fig, bars->key, bars->choice);
-    struct tp_series *series = tp_fig_alloc(fig, count + 1, sizeof *series);
+    struct tp_panel_series *series =
+        tp_fig_alloc(fig, count + 1, sizeof *series);
     struct tp_tic *tics = tp_fig_alloc(fig, rows + 1, sizeof *tics);
     if (fig->failed)
         return;
@@ -97,7 +98,7 @@ void tp_fig_bars(struct tp_fig *fig, const struct tp_bars *bars)
             table[2 * r] = (double)r + shift;
             table[2 * r + 1] = bars->values[s * rows + r];
         }
-        series[s] = (struct tp_series){
+        series[s] = (struct tp_panel_series){
             .name = names.tics[s].text,
             .values = table,
             .rows = table ? rows : 0,

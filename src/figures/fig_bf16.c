@@ -128,7 +128,7 @@ static void add_stretched_panel(struct tp_fig *fig, const double *chosen)
 {
     const struct tp_key_values *passes = &fig->facts->keys[TP_KEY_PASS];
     size_t count = passes->count && passes->count < 4 ? passes->count : 1;
-    struct tp_series *series = tp_fig_alloc(fig, count, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, count, sizeof *series);
     size_t kept = 0;
     for (size_t p = 0; series && p < count; p++) {
         struct tp_pick pick = tp_pick_all();
@@ -139,7 +139,7 @@ static void add_stretched_panel(struct tp_fig *fig, const double *chosen)
         const char *name = count == passes->count ? passes->names[p] : "all";
         if (rows)
             series[kept++] =
-                (struct tp_series){name, table, rows, (unsigned)p + 1};
+                (struct tp_panel_series){name, table, rows, (unsigned)p + 1};
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_STEPS,

@@ -200,7 +200,7 @@ static size_t linear_rows(const double *bins, double reach, double all,
     return LINEAR_POINTS;
 }
 
-static struct tp_series normal_curve(struct tp_fig *fig, double reach)
+static struct tp_panel_series normal_curve(struct tp_fig *fig, double reach)
 {
     double *rows = tp_fig_alloc(fig, 2 * NORMAL_POINTS, sizeof *rows);
     for (int i = 0; rows && i < NORMAL_POINTS; i++) {
@@ -208,8 +208,8 @@ static struct tp_series normal_curve(struct tp_fig *fig, double reach)
         rows[2 * i] = x;
         rows[2 * i + 1] = exp(-x * x / 2) / sqrt(2 * acos(-1));
     }
-    return (struct tp_series){"normal", rows, rows ? NORMAL_POINTS : 0,
-                              TP_PANEL_SERIES_MAX};
+    return (struct tp_panel_series){"normal", rows, rows ? NORMAL_POINTS : 0,
+                                    TP_PANEL_SERIES_MAX};
 }
 
 /* --- panels ----------------------------------------------------------- */
@@ -251,15 +251,15 @@ struct curve {
     size_t sample_count;
 };
 
-static struct tp_series make_curve(struct tp_fig *fig,
-                                   const struct curve *curve,
-                                   const struct frame *frame)
+static struct tp_panel_series make_curve(struct tp_fig *fig,
+                                         const struct curve *curve,
+                                         const struct frame *frame)
 {
     size_t most = 2 * ((frame->last - frame->first) / frame->step + 2) + 2;
     if (most < LINEAR_POINTS)
         most = LINEAR_POINTS;
     double *rows = tp_fig_alloc(fig, 2 * most, sizeof *rows);
-    struct tp_series series = {.name = curve->name, .values = rows};
+    struct tp_panel_series series = {.name = curve->name, .values = rows};
     double n = (double)curve->summary->moments.n;
     if (!rows || n == 0)
         return series;
@@ -355,7 +355,7 @@ static void add_curves(struct tp_fig *fig, const struct source *source,
                        const struct frame *frame, struct tp_panel *panel)
 {
     const struct tp_samples *samples = &source->samples;
-    struct tp_series *series = (struct tp_series *)panel->series;
+    struct tp_panel_series *series = (struct tp_panel_series *)panel->series;
     for (size_t i = 0; i < samples->count;) {
         size_t end = tp_samples_end(samples, i), s = samples->rows[i].cell;
         struct curve curve = {
@@ -364,7 +364,7 @@ static void add_curves(struct tp_fig *fig, const struct source *source,
             .samples = &samples->rows[i],
             .sample_count = end - i,
         };
-        struct tp_series made = make_curve(fig, &curve, frame);
+        struct tp_panel_series made = make_curve(fig, &curve, frame);
         made.colour = source->colours[s];
         if (made.rows > 0)
             series[panel->series_count++] = made;
@@ -394,7 +394,7 @@ void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
     tp_fig_sample(fig, ask, &one, &slots, &source.samples);
     struct tp_summary *sets = merge_series(fig, &source.samples, slots.count);
     source.sets = sets;
-    struct tp_series *series =
+    struct tp_panel_series *series =
         tp_fig_alloc(fig, slots.count + 1, sizeof *series);
     if (sets && series && sets[slots.count].moments.n > 0) {
         const struct tp_summary *all = &sets[slots.count];

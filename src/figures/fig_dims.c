@@ -109,7 +109,7 @@ static void wide_panel(struct tp_fig *fig, const struct wide *wide)
     size_t n = shown_indices(wide->axis, shown);
     double *values = tp_fig_alloc(fig, 2 * n + 1, sizeof *values);
     struct tp_tic *tics = tp_fig_alloc(fig, n + 1, sizeof *tics);
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     struct tp_mark *mark = tp_fig_alloc(fig, 1, sizeof *mark);
     if (fig->failed || n < 2)
         return;
@@ -120,7 +120,7 @@ static void wide_panel(struct tp_fig *fig, const struct wide *wide)
         values[2 * i] = (double)i;
         values[2 * i + 1] = tp_dim_abs_max(shown[i]);
     }
-    *series = (struct tp_series){.name = "", .values = values, .rows = n};
+    *series = (struct tp_panel_series){.name = "", .values = values, .rows = n};
     *mark = (struct tp_mark){wide->axis->median, "median"};
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,

@@ -29,7 +29,7 @@ static void add_shares(struct tp_fig *fig, const char *title,
                        const struct shares *shares)
 {
     size_t n = shares->rows.count;
-    struct tp_series *series = tp_fig_alloc(fig, REGIMES, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, REGIMES, sizeof *series);
     for (int g = 0; g < shares->regimes && series; g++) {
         double *table = tp_fig_alloc(fig, 3 * n + 1, sizeof *table);
         for (size_t r = 0; r < n && table; r++) {
@@ -40,7 +40,7 @@ static void add_shares(struct tp_fig *fig, const char *title,
             table[3 * r + 1] = from;
             table[3 * r + 2] = from + shares->of[r][g];
         }
-        series[g] = (struct tp_series){
+        series[g] = (struct tp_panel_series){
             .name = regime_names[g], .values = table, .rows = table ? n : 0};
     }
     struct tp_panel panel = {
@@ -246,7 +246,7 @@ static void add_ranges(struct tp_fig *fig, const char *title,
     struct tp_tic *tics = tp_fig_alloc(fig, all, sizeof *tics);
     double *tensors = tp_fig_alloc(fig, 9 * n + 1, sizeof *tensors);
     double *formats = tp_fig_alloc(fig, 9 * RANGE_FORMATS, sizeof *formats);
-    struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
     if (fig->failed || n == 0)
         return;
     memcpy(tics, rows.tics, n * sizeof *tics);
@@ -259,9 +259,9 @@ static void add_ranges(struct tp_fig *fig, const char *title,
         format_box(number, (double)(n + f), formats + 9 * f);
         tics[n + f] = (struct tp_tic){(double)(n + f), number->id};
     }
-    series[0] = (struct tp_series){"nonzero elements", tensors, n, 0};
-    series[1] = (struct tp_series){"range of the format (line: subnormal)",
-                                   formats, RANGE_FORMATS, 0};
+    series[0] = (struct tp_panel_series){"nonzero elements", tensors, n, 0};
+    series[1] = (struct tp_panel_series){
+        "range of the format (line: subnormal)", formats, RANGE_FORMATS, 0};
     struct tp_panel panel = {
         .kind = TP_PANEL_BOXES,
         .title = tp_fig_text(fig, "%s%s", title, tp_fig_note(fig, &names)),

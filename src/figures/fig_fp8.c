@@ -130,7 +130,8 @@ static void add_grid_panel(struct tp_fig *fig, const char *title,
     static const char *const formats[2] = {"hif8", "e4m3"};
     int32_t types[QUANTS_MAX];
     size_t count = fp8_types(fig->facts, types), kept = 0;
-    struct tp_series *series = tp_fig_alloc(fig, count + 2, sizeof *series);
+    struct tp_panel_series *series =
+        tp_fig_alloc(fig, count + 2, sizeof *series);
     double peak = 0;
     if (!series || count == 0 ||
         !merge_picked(fig->facts, pick, summary) ||
@@ -145,7 +146,7 @@ static void add_grid_panel(struct tp_fig *fig, const char *title,
         if (!merge_picked(fig->facts, &one, summary) ||
             summary->moments.n == summary->counts.zero)
             continue;
-        struct tp_series *curve = &series[kept++];
+        struct tp_panel_series *curve = &series[kept++];
         curve->name = fig->facts->keys[TP_KEY_QUANT].names[types[t]];
         curve->colour = tp_fig_colour(fig, TP_KEY_QUANT, types[t]);
         curve->values = binade_curve(fig, summary, low, &curve->rows);
@@ -156,7 +157,7 @@ static void add_grid_panel(struct tp_fig *fig, const char *title,
         const int span[3] = {low, top, shifts[f]};
         const double reach[2] = {peak * (1.04 + 0.12 * f),
                                  peak * (1.12 + 0.12 * f)};
-        struct tp_series *teeth = &series[kept++];
+        struct tp_panel_series *teeth = &series[kept++];
         teeth->name = f ? "values of mxfp8_e4m3 (in a block)"
                         : "values of hif8";
         teeth->colour = free_colour(fig, types, count, (unsigned)f);
@@ -384,7 +385,8 @@ static void add_qq_panel(struct tp_fig *fig, const char *title,
     static const double diagonal[] = {-3.3, -3.3, 3.3, 3.3};
     int32_t types[QUANTS_MAX];
     size_t count = fp8_types(facts, types), kept = 0;
-    struct tp_series *series = tp_fig_alloc(fig, count + 1, sizeof *series);
+    struct tp_panel_series *series =
+        tp_fig_alloc(fig, count + 1, sizeof *series);
     double *z = malloc(Z_BINS * sizeof *z);
     fig->failed |= !z;
     for (size_t t = 0; t < count && series && z; t++) {
@@ -406,7 +408,7 @@ static void add_qq_panel(struct tp_fig *fig, const char *title,
     }
     free(z);
     if (kept)
-        series[kept++] = (struct tp_series){
+        series[kept++] = (struct tp_panel_series){
             .name = "normal",
             .values = diagonal,
             .rows = 2,

@@ -31,7 +31,7 @@ void tp_fig_matrix(struct tp_fig *fig, const char *title,
                    enum tp_palette palette)
 {
     size_t cells = matrix->columns * matrix->rows;
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     double *table = tp_fig_alloc(fig, cells * 3 + 1, sizeof *table);
     if (!series || !table)
         return;
@@ -43,7 +43,8 @@ void tp_fig_matrix(struct tp_fig *fig, const char *title,
         table[3 * rows + 1] = (double)(i / matrix->columns);
         table[3 * rows++ + 2] = matrix->values[i];
     }
-    *series = (struct tp_series){.name = "", .values = table, .rows = rows};
+    *series =
+        (struct tp_panel_series){.name = "", .values = table, .rows = rows};
     struct tp_panel panel = {
         .kind = TP_PANEL_HEAT,
         .title = title,

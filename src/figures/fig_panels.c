@@ -17,7 +17,7 @@ enum {
 struct colours {
     struct tp_choice choice;
     struct tp_slots slots;
-    struct tp_series *series; /* [slots.count], named, without rows */
+    struct tp_panel_series *series; /* [slots.count], named, without rows */
 };
 
 static bool choose_series(struct tp_fig *fig, const struct tp_ask *ask,
@@ -45,7 +45,7 @@ static bool choose_series(struct tp_fig *fig, const struct tp_ask *ask,
 }
 
 /* Series without a row would only be a line in the legend. */
-static size_t drop_empty(struct tp_series *series, size_t count)
+static size_t drop_empty(struct tp_panel_series *series, size_t count)
 {
     size_t kept = 0;
     for (size_t s = 0; s < count; s++) {
@@ -67,7 +67,7 @@ static int inner_exponent(const struct tp_panel *panel, unsigned first,
         calloc(TP_PANEL_ROWS_MAX * TP_PANEL_COLUMNS_MAX, sizeof *sizes);
     size_t n = 0;
     for (size_t s = 0; sizes && s < panel->series_count; s++) {
-        const struct tp_series *series = &panel->series[s];
+        const struct tp_panel_series *series = &panel->series[s];
         for (size_t i = 0; i < series->rows * columns; i++) {
             double size = fabs(series->values[i]);
             if (i % columns >= first && i % columns <= last &&
@@ -149,7 +149,7 @@ void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
         double at = (double)(samples.rows[i].cell % rows.count);
         double shift =
             0.8 * (place[which] + 0.5) / (double)shown - 0.4;
-        struct tp_series *series = &colours.series[which];
+        struct tp_panel_series *series = &colours.series[which];
         double *values = (double *)series->values;
         if (!values)
             series->values = values =
@@ -283,10 +283,11 @@ static void add_bands(struct tp_fig *fig, const struct tp_ask *ask,
     fig->failed |= !scratch;
     free(scratch);
     free(samples.rows);
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     if (!series)
         return;
-    *series = (struct tp_series){.name = "", .values = table, .rows = rows};
+    *series =
+        (struct tp_panel_series){.name = "", .values = table, .rows = rows};
     struct tp_panel panel = {
         .kind = TP_PANEL_BANDS,
         .title = tp_fig_text(fig, "%s%s", ask->title, fold_note(fig, &x)),
@@ -321,7 +322,7 @@ void tp_fig_spread(struct tp_fig *fig, const struct tp_ask *ask,
     struct tp_slots all = {.key = TP_KEY_COUNT, .count = 1};
     struct tp_slots x = tp_slots_folded(fig, ask->by, SPREAD_POINTS_MAX);
     struct tp_samples samples;
-    struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
     double *tables[2];
     for (int s = 0; s < 2; s++)
         tables[s] = tp_fig_alloc(fig, x.count * 6 + 1, sizeof *tables[s]);
@@ -477,7 +478,7 @@ void tp_fig_histogram(struct tp_fig *fig, const struct tp_ask *ask)
                                   HISTOGRAM_BINS, &bins);
     for (size_t i = 0; i < samples.count && any;) {
         size_t end = tp_samples_end(&samples, i);
-        struct tp_series *series = &colours.series[samples.rows[i].cell];
+        struct tp_panel_series *series = &colours.series[samples.rows[i].cell];
         series->values = histogram_table(fig, &bins, &samples.rows[i], end - i,
                                          &series->rows);
         i = end;
@@ -549,7 +550,7 @@ void tp_fig_cloud(struct tp_fig *fig, const struct tp_ask *ask,
 {
     struct pairs pairs;
     struct bins x, y;
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     collect_pairs(fig, ask, y_metric, &pairs);
     if (fig->failed || pairs.count == 0 ||
         !lay_bins(ask->metric, pairs.x, pairs.count, CLOUD_BINS, &x) ||

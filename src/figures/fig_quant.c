@@ -135,7 +135,7 @@ static bool has_sqnr(const struct tp_quant_group *group)
 
 static void add_sqnr_cell(const struct tp_quant_group *group,
                           const struct shown_casts *casts,
-                          struct tp_series *cells)
+                          struct tp_panel_series *cells)
 {
     double *row = (double *)cells->values + 3 * cells->rows;
     for (size_t f = 0; f < casts->count; f++) {
@@ -149,7 +149,7 @@ static void add_sqnr_cell(const struct tp_quant_group *group,
     }
 }
 
-static struct tp_axis layer_axis(const struct tp_series *cells)
+static struct tp_axis layer_axis(const struct tp_panel_series *cells)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < cells->rows; i++) {
@@ -169,12 +169,12 @@ static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
     const struct tp_quant_plan *plan = &fig->input->run->plan;
     const char *names[FORMATS_MAX];
     struct shown_casts casts = listed_casts(plan, plan->count, FORMATS_MAX);
-    struct tp_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
+    struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
         tp_fig_alloc(fig, 3 * TP_PANEL_ROWS_MAX + 3, sizeof *table);
     if (!cells || !table)
         return;
-    *cells = (struct tp_series){.name = "", .values = table};
+    *cells = (struct tp_panel_series){.name = "", .values = table};
     for (size_t f = 0; f < casts.count; f++)
         names[f] = cast_name(fig, plan, casts.of[f]);
     for (size_t i = 0; i < quant->group_count; i++) {
@@ -241,7 +241,8 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
         listed_casts(plan, plan->scaled, TP_PANEL_SERIES_MAX);
     size_t formats = casts.count;
     struct words names = {.count = 0};
-    struct tp_series *series = tp_fig_alloc(fig, formats + 1, sizeof *series);
+    struct tp_panel_series *series =
+        tp_fig_alloc(fig, formats + 1, sizeof *series);
     for (size_t f = 0; f < formats && series; f++) {
         series[f].name = plan->casts[casts.of[f]].format;
         series[f].values =
@@ -293,7 +294,7 @@ void tp_fig_loss_by_format(struct tp_fig *fig)
 static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
 {
     const struct tp_row *row = &fig->facts->run->rows[sweep->row];
-    struct tp_series *series = tp_fig_alloc(fig, 3, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 3, sizeof *series);
     struct tp_mark *mark = tp_fig_alloc(fig, 1, sizeof *mark);
     struct tp_text words = {0};
     size_t kept = 0;
@@ -308,10 +309,8 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
                                      : fmin(sweep->sqnr[f][i], sweep_shown);
         }
         if (n)
-            series[kept++] =
-                (struct tp_series){.name = tp_quant_sweep_formats[f],
-                                   .values = table,
-                                   .rows = n};
+            series[kept++] = (struct tp_panel_series){
+                .name = tp_quant_sweep_formats[f], .values = table, .rows = n};
     }
     if (mark)
         *mark = (struct tp_mark){0, "as stored"};
@@ -359,12 +358,12 @@ static void add_map(struct tp_fig *fig, const char *quant_type,
 {
     const struct tp_quant *quant = fig->input->quant;
     struct words rows = {.count = 0};
-    struct tp_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
+    struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
         tp_fig_alloc(fig, 3 * TP_PANEL_ROWS_MAX + 3, sizeof *table);
     if (!cells || !table)
         return;
-    *cells = (struct tp_series){.name = "", .values = table};
+    *cells = (struct tp_panel_series){.name = "", .values = table};
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];
         double *cell = table + 3 * cells->rows;

@@ -271,7 +271,7 @@ static void pair_curve(struct tp_fig *fig, enum tp_key x_key,
     struct tp_metric metric = {.values = find_deviation(fig, view->kind)};
     struct tp_slots y = tp_slots_chosen(fig, TP_KEY_RANK, &second);
     struct tp_slots x = tp_slots_folded(fig, x_key, TP_PANEL_ROWS_MAX);
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     double *table = tp_fig_alloc(fig, 2 * x.count + 1, sizeof *table);
     if (fig->failed)
         return;
@@ -283,7 +283,8 @@ static void pair_curve(struct tp_fig *fig, enum tp_key x_key,
         table[2 * rows] = tp_slot_number(fig, &x, i);
         table[2 * rows++ + 1] = values[i];
     }
-    *series = (struct tp_series){.name = "", .values = table, .rows = rows};
+    *series =
+        (struct tp_panel_series){.name = "", .values = table, .rows = rows};
     struct tp_panel panel = {
         .kind = TP_PANEL_LINES,
         .title = tp_fig_text(fig, "%s: rank %s against rank %s", view->title,

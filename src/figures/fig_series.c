@@ -127,7 +127,7 @@ static void watch_panel(struct tp_fig *fig, size_t index, size_t metric,
         .high = tp_fig_alloc(fig, n + 1, sizeof(double)),
         .alarm = tp_fig_alloc(fig, n + 1, 1),
     };
-    struct tp_series *shown = tp_fig_alloc(fig, 1, sizeof *shown);
+    struct tp_panel_series *shown = tp_fig_alloc(fig, 1, sizeof *shown);
     struct tp_mark *marks = tp_fig_alloc(fig, 2, sizeof *marks);
     if (fig->failed || !baseline)
         return;
@@ -332,9 +332,9 @@ static bool same_pass(const struct tp_label *a, const struct tp_label *b)
     return a->rank == b->rank && !strcmp(a->quant_type, b->quant_type);
 }
 
-static struct tp_series gradient_curve(struct tp_fig *fig,
-                                       const struct tp_run_series *series,
-                                       size_t metric, size_t rows_max)
+static struct tp_panel_series gradient_curve(struct tp_fig *fig,
+                                             const struct tp_run_series *series,
+                                             size_t metric, size_t rows_max)
 {
     const struct tp_series_set *set = &monitor_of(fig)->series;
     const int64_t *at = tp_series_at(set, series);
@@ -347,7 +347,7 @@ static struct tp_series gradient_curve(struct tp_fig *fig,
         table[2 * rows] = (double)at[i];
         table[2 * rows++ + 1] = value[i];
     }
-    return (struct tp_series){
+    return (struct tp_panel_series){
         .name = series->label.layer_idx < 0
                     ? "all layers"
                     : tp_fig_text(fig, "layer %lld",
@@ -393,7 +393,7 @@ static void gradient_panel(struct tp_fig *fig, size_t first, size_t metric,
     const struct tp_label *label = &monitor->series.series[first].label;
     size_t chosen[TP_PANEL_SERIES_MAX];
     size_t n = choose_gradients(monitor, first, metric, chosen), kept = 0;
-    struct tp_series *series = tp_fig_alloc(fig, n + 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, n + 1, sizeof *series);
     for (size_t i = 0; series && i < n; i++) {
         series[kept] =
             gradient_curve(fig, &monitor->series.series[chosen[i]], metric,
@@ -475,9 +475,9 @@ void tp_fig_gradient_norm(struct tp_fig *fig)
 enum { ORIGINS = 2, HALF_BINS = TP_SUMMARY_BINS / 2, PER_BINADE = 8 };
 
 /* Share of the elements per binade of a point of a series, on |x|. */
-static struct tp_series binades_of(struct tp_fig *fig,
-                                   const struct tp_run_series *series,
-                                   size_t point, const char *name)
+static struct tp_panel_series binades_of(struct tp_fig *fig,
+                                         const struct tp_run_series *series,
+                                         size_t point, const char *name)
 {
     size_t count, rows = 0;
     const struct tp_row *const *of = tp_series_rows(
@@ -501,7 +501,8 @@ static struct tp_series binades_of(struct tp_fig *fig,
         table[2 * rows++ + 1] = (double)mass / (double)summary->moments.n;
     }
     free(summary);
-    return (struct tp_series){.name = name, .values = table, .rows = rows};
+    return (struct tp_panel_series){
+        .name = name, .values = table, .rows = rows};
 }
 
 static void origin_panel(struct tp_fig *fig, const struct tp_alarm *alarm)
@@ -511,7 +512,7 @@ static void origin_panel(struct tp_fig *fig, const struct tp_alarm *alarm)
         &monitor->series.series[alarm->series];
     const int64_t *at = tp_series_at(&monitor->series, series);
     size_t last = series->count - 1, n = 0;
-    struct tp_series *shown = tp_fig_alloc(fig, 3, sizeof *shown);
+    struct tp_panel_series *shown = tp_fig_alloc(fig, 3, sizeof *shown);
     if (!shown || series->kind != TP_SERIES_TENSOR)
         return;
     if (alarm->point > 0)

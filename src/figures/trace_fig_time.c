@@ -282,8 +282,9 @@ void tp_trace_fig_ranks(struct tp_fig *fig, const struct tp_trace_run *run)
             cells[3 * n++ + 2] = step->host_us / 1e3;
         }
     }
-    const struct tp_series series = {.name = "", .values = cells, .rows = n};
-    struct tp_series *kept = tp_fig_alloc(fig, 1, sizeof *kept);
+    const struct tp_panel_series series = {
+        .name = "", .values = cells, .rows = n};
+    struct tp_panel_series *kept = tp_fig_alloc(fig, 1, sizeof *kept);
     if (fig->failed)
         return;
     *kept = series;

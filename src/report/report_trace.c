@@ -9,6 +9,7 @@
 
 #include "report/report_trace_path.h"
 #include "trace/trace_facts.h"
+#include "verdict/trace_rules.h"
 #include "verdict/trace_verdict.h"
 
 /* Whether some trace has device events; without, times of devices are left
@@ -46,12 +47,13 @@ void tp_report_trace_label(const struct tp_trace_run *run, size_t i, int width,
     tp_text_clear(&label);
 }
 
-static void add_verdict(const struct tp_trace_run *run, bool color,
+static void add_verdict(const struct tp_trace_verdict *verdict, bool color,
                         struct tp_text *text)
 {
     const char *on = color ? "\x1b[1m" : "", *off = color ? "\x1b[0m" : "";
-    tp_text_add(text, "%sVerdict: %s%s: ", on, run->verdict.id, off);
-    tp_text_printable(text, run->verdict.sentence);
+    tp_text_add(text, "%sVerdict: %s%s: ", on,
+                tp_trace_verdict_table[verdict->verdict].id, off);
+    tp_text_printable(text, verdict->sentence);
     tp_text_add(text, "\n");
 }
 
@@ -141,13 +143,14 @@ static const char *color_of(enum tp_severity level)
 
 /* How often a rule spoke, up to a finding and in all: the first, worst, one
  * stands for the others. */
-static size_t same_before(const struct tp_trace_run *run, size_t i, size_t *all)
+static size_t same_before(const struct tp_trace_judged *judged, size_t i,
+                          size_t *all)
 {
     size_t before = 0;
-    const struct tp_trace_finding *rows = run->findings.rows;
+    const struct tp_trace_finding *rows = judged->findings.rows;
     *all = 0;
-    for (size_t j = 0; j < run->findings.count; j++) {
-        if (strcmp(rows[j].rule, rows[i].rule) ||
+    for (size_t j = 0; j < judged->findings.count; j++) {
+        if (rows[j].rule != rows[i].rule ||
             rows[j].level != rows[i].level)
             continue;
         before += j < i;
@@ -157,11 +160,11 @@ static size_t same_before(const struct tp_trace_run *run, size_t i, size_t *all)
 }
 
 /* Of which traces a finding is: its own, or all of its kind. */
-static void add_ranks_of(const struct tp_trace_run *run, size_t i, size_t also,
-                         struct tp_text *text)
+static void add_ranks_of(const struct tp_trace_judged *judged, size_t i,
+                         size_t also, struct tp_text *text)
 {
     enum { RANKS_SHOWN = 12 };
-    const struct tp_trace_finding *rows = run->findings.rows;
+    const struct tp_trace_finding *rows = judged->findings.rows;
     size_t shown = 0;
     if (rows[i].rank < 0) {
         tp_text_add(text, " ");
@@ -171,8 +174,8 @@ static void add_ranks_of(const struct tp_trace_run *run, size_t i, size_t also,
         return;
     }
     tp_text_add(text, also ? " ranks" : " rank");
-    for (size_t j = i; j < run->findings.count && shown <= also; j++) {
-        if (strcmp(rows[j].rule, rows[i].rule) ||
+    for (size_t j = i; j < judged->findings.count && shown <= also; j++) {
+        if (rows[j].rule != rows[i].rule ||
             rows[j].level != rows[i].level)
             continue;
         if (shown++ == RANKS_SHOWN) {
@@ -188,15 +191,17 @@ static void add_ranks_of(const struct tp_trace_run *run, size_t i, size_t also,
         tp_text_add(text, "; of the first:");
 }
 
-static void add_finding(const struct tp_trace_run *run, size_t i, size_t also,
-                        bool color, struct tp_text *text)
+static void add_finding(const struct tp_trace_report *report, size_t i,
+                        size_t also, bool color, struct tp_text *text)
 {
-    const struct tp_trace_finding *finding = &run->findings.rows[i];
+    const struct tp_trace_judged *judged = report->judged;
+    const bool several = report->run->trace_count > 1;
+    const struct tp_trace_finding *finding = &judged->findings.rows[i];
     tp_text_add(text, "  %s%-6s%s %s%s", color ? color_of(finding->level) : "",
-                finding->severity, color ? "\x1b[0m" : "", finding->rule,
-                run->trace_count > 1 ? "," : "");
-    if (run->trace_count > 1)
-        add_ranks_of(run, i, also, text);
+                tp_severity_name(finding->level), color ? "\x1b[0m" : "",
+                finding->rule->id, several ? "," : "");
+    if (several)
+        add_ranks_of(judged, i, also, text);
     tp_text_add(text, "\n         ");
     tp_text_printable(text, finding->evidence);
     tp_text_add(text, "\n         -> ");
@@ -204,21 +209,22 @@ static void add_finding(const struct tp_trace_run *run, size_t i, size_t also,
     tp_text_add(text, "\n");
 }
 
-static void add_findings(const struct tp_trace_run *run, bool all, bool color,
-                         struct tp_text *text)
+static void add_findings(const struct tp_trace_report *report, bool all,
+                         bool color, struct tp_text *text)
 {
+    const struct tp_trace_judged *judged = report->judged;
     size_t counts[4] = {0};
-    for (size_t i = 0; i < run->findings.count; i++)
-        counts[run->findings.rows[i].level]++;
+    for (size_t i = 0; i < judged->findings.count; i++)
+        counts[judged->findings.rows[i].level]++;
     tp_text_add(text, "\nFindings: %zu high, %zu medium, %zu low\n",
                 counts[TP_SEVERITY_HIGH], counts[TP_SEVERITY_MEDIUM],
                 counts[TP_SEVERITY_LOW]);
-    for (size_t i = 0; i < run->findings.count; i++) {
+    for (size_t i = 0; i < judged->findings.count; i++) {
         size_t same;
         if (all)
-            add_finding(run, i, 0, color, text);
-        else if (same_before(run, i, &same) == 0)
-            add_finding(run, i, same - 1, color, text);
+            add_finding(report, i, 0, color, text);
+        else if (same_before(judged, i, &same) == 0)
+            add_finding(report, i, same - 1, color, text);
     }
 }
 
@@ -360,21 +366,23 @@ static void add_steps(const struct tp_trace_run *run, size_t most,
     }
 }
 
-static void add_ranks(const struct tp_trace_run *run, size_t most,
+static void add_ranks(const struct tp_trace_report *report, size_t most,
                       struct tp_text *text)
 {
-    if (run->ranks.count < 2)
+    const struct tp_trace_run *run = report->run;
+    const struct tp_trace_judged *judged = report->judged;
+    if (judged->ranks.count < 2)
         return;
     tp_text_add(text,
                 "\nRanks; times in ms, shares in %% of the window of each\n"
                 "  %-*s %10s %10s %10s %6s %6s %8s %6s  %s\n",
                 LABEL, "trace", "starts", "step", "data wait", "busy", "comm",
                 "exposed", "late", "verdict");
-    for (size_t i = 0; i < run->ranks.count; i++) {
-        const struct tp_rank_row *row = &run->ranks.rows[i];
+    for (size_t i = 0; i < judged->ranks.count; i++) {
+        const struct tp_rank_row *row = &judged->ranks.rows[i];
         if (most && i == most) {
             tp_text_add(text, "  ... and %zu more in /ranks\n",
-                        run->ranks.count - i);
+                        judged->ranks.count - i);
             break;
         }
         tp_text_add(text, "  ");
@@ -386,7 +394,8 @@ static void add_ranks(const struct tp_trace_run *run, size_t most,
         add_cell(text, 6, 1, 100 * row->communication);
         add_cell(text, 8, 1, 100 * row->exposed_communication);
         add_cell(text, 6, 1, 100 * row->late);
-        tp_text_add(text, "  %s%s\n", run->verdicts[i].id,
+        tp_text_add(text, "  %s%s\n",
+                    tp_trace_verdict_table[judged->verdicts[i].verdict].id,
                     row->straggler ? ", straggler" : "");
     }
     tp_text_add(text, "  late: starts of collectives after the median rank, "
@@ -608,15 +617,24 @@ static void add_collectives(const struct tp_trace_run *run,
     }
 }
 
-static void add_notes(const struct tp_trace_run *run, struct tp_text *text)
+static void add_texts(const struct tp_notes *notes, struct tp_text *text)
 {
-    if (run->note_count)
-        tp_text_add(text, "\nNotes\n");
-    for (size_t i = 0; i < run->note_count; i++) {
+    for (size_t i = 0; i < notes->count; i++) {
         tp_text_add(text, "  ");
-        tp_text_printable(text, run->notes[i]);
+        tp_text_printable(text, notes->texts[i]);
         tp_text_add(text, "\n");
     }
+}
+
+static void add_notes(const struct tp_trace_report *report,
+                      struct tp_text *text)
+{
+    const struct tp_notes *read = &report->run->notes;
+    const struct tp_notes *judged = &report->judged->notes;
+    if (read->count || judged->count)
+        tp_text_add(text, "\nNotes\n");
+    add_texts(read, text);
+    add_texts(judged, text);
 }
 
 static void add_skipped(const struct tp_trace_run *run, struct tp_text *text)
@@ -654,12 +672,12 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
 {
     const struct tp_trace_run *run = report->run;
     const bool device = has_device(run);
-    add_verdict(run, color, text);
+    add_verdict(&report->judged->verdict, color, text);
     add_metrics(run, text);
-    add_findings(run, most == 0, color, text);
+    add_findings(report, most == 0, color, text);
     if (device && has_window(run))
         add_idle(run, most, text);
-    add_ranks(run, most, text);
+    add_ranks(report, most, text);
     add_steps(run, most, text);
     add_operators(report, text);
     if (device && most == 0) {
@@ -675,7 +693,7 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
         add_memory(run, text);
         add_collectives(run, text);
     }
-    add_notes(run, text);
+    add_notes(report, text);
     add_skipped(run, text);
     add_traces(run, most, text);
     add_figures(report, text);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "report/report.h"
 #include "trace/trace.h"
+#include "verdict/judged.h"
 
 /* A run of traces in words, for people and for programs. Texts are appended
  * to a tp_text; nothing is printed here. */
@@ -12,6 +13,7 @@
 /* What a report is made from. Everything is borrowed. */
 struct tp_trace_report {
     const struct tp_trace_run *run;
+    const struct tp_trace_judged *judged;
     const struct tp_report_figure *figures;
     size_t figure_count;
     const char *tool_version;
@@ -49,7 +51,7 @@ void tp_trace_report_json(const struct tp_trace_report *report,
 
 /* The contents of trace_findings.json: {schema_version, verdict, scenario,
  * findings: [...], notes: [...]}. */
-void tp_trace_findings_json(const struct tp_trace_run *run,
+void tp_trace_findings_json(const struct tp_trace_report *report,
                             struct tp_text *text);
 
 #endif

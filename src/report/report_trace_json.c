@@ -9,6 +9,8 @@
 #include "report/report_trace.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_tables.h"
+#include "verdict/trace_verdict.h"
+#include "verdict/verdict_tables.h"
 
 /* "name": "text", with what follows. */
 static void add_text(struct tp_text *text, const char *name, const char *value,
@@ -39,15 +41,23 @@ static void add_integer(struct tp_text *text, const char *name, int64_t value,
         tp_text_add(text, "\"%s\": %" PRId64 "%s", name, value, after);
 }
 
+static void add_verdict(const struct tp_trace_verdict *verdict,
+                        struct tp_text *text)
+{
+    const struct tp_trace_verdict_info *info =
+        &tp_trace_verdict_table[verdict->verdict];
+    add_text(text, "scenario", info->scenario, ", ");
+    add_text(text, "verdict", info->id, ",\n ");
+    add_text(text, "explanation", verdict->sentence, ",\n ");
+}
+
 /* What is said of a run and of each of its traces alike. */
 static void add_metrics(const struct tp_trace_verdict *verdict,
                         const struct tp_trace *traces, size_t count,
                         struct tp_text *text)
 {
     const struct tp_trace_means means = tp_trace_step_means(traces, count);
-    add_text(text, "scenario", verdict->scenario, ", ");
-    add_text(text, "verdict", verdict->id, ",\n ");
-    add_text(text, "explanation", verdict->sentence, ",\n ");
+    add_verdict(verdict, text);
     add_number(text, "share", verdict->share, ", ");
     add_integer(text, "steps", means.all_steps, ", ");
     add_integer(text, "steady_steps", means.steps, ",\n ");
@@ -123,7 +133,7 @@ static void add_trace(const struct tp_trace_report *report,
     add_text(text, "device", trace->facts.device_name, ", ");
     add_text(text, "window", trace->facts.window, ",\n ");
     add_integer(text, "truncated_at_byte", trace->events.truncated_at, ",\n ");
-    add_metrics(&run->verdicts[i], trace, 1, text);
+    add_metrics(&report->judged->verdicts[i], trace, 1, text);
     add_idle(tables, i, text);
     add_ops(trace, 1, report->top, text);
     tp_text_add(text, "}");
@@ -139,14 +149,29 @@ static void add_paths(const struct tp_trace_run *run, struct tp_text *text)
     tp_text_add(text, "],\n ");
 }
 
-static void add_notes(const struct tp_trace_run *run, struct tp_text *text)
+static void add_notes(const struct tp_trace_report *report,
+                      struct tp_text *text)
 {
+    const struct tp_notes *lists[] = {&report->run->notes,
+                                      &report->judged->notes};
+    size_t count = 0;
     tp_text_add(text, "\"notes\": [");
-    for (size_t i = 0; i < run->note_count; i++) {
-        tp_text_add(text, i ? ",\n  " : "\n  ");
-        tp_text_json(text, run->notes[i]);
+    for (size_t l = 0; l < 2; l++) {
+        for (size_t i = 0; i < lists[l]->count; i++) {
+            tp_text_add(text, count++ ? ",\n  " : "\n  ");
+            tp_text_json(text, lists[l]->texts[i]);
+        }
     }
     tp_text_add(text, "]");
+}
+
+static void add_findings(const struct tp_trace_report *report,
+                         struct tp_text *text)
+{
+    struct tp_table tables[TP_JUDGED_TABLES];
+    tp_judged_tables_make(report->judged, tables);
+    tp_report_table_json(&tables[TP_JUDGED_FINDINGS], "findings", 0, SIZE_MAX,
+                         text);
 }
 
 void tp_trace_report_json(const struct tp_trace_report *report,
@@ -159,7 +184,7 @@ void tp_trace_report_json(const struct tp_trace_report *report,
         text, "{\"schema_version\": %d, \"tool_version\": ", TP_SCHEMA_VERSION);
     tp_text_json(text, report->tool_version);
     tp_text_add(text, ",\n ");
-    add_metrics(&run->verdict, run->traces, run->trace_count, text);
+    add_metrics(&report->judged->verdict, run->traces, run->trace_count, text);
     add_paths(run, text);
     add_ops(run->traces, run->trace_count, report->top, text);
     tp_text_add(text, ",\n \"ranks\": [");
@@ -168,28 +193,22 @@ void tp_trace_report_json(const struct tp_trace_report *report,
         add_trace(report, &tables, i, text);
     }
     tp_text_add(text, "],\n ");
-    tp_report_table_json(&tables.tables[TP_TRACE_FINDINGS], "findings", 0,
-                         SIZE_MAX, text);
+    add_findings(report, text);
     tp_text_add(text, ",\n ");
     tp_report_table_json(&tables.tables[TP_TRACE_SKIPPED], "skipped", 0,
                          SIZE_MAX, text);
     tp_text_add(text, ",\n ");
-    add_notes(run, text);
+    add_notes(report, text);
     tp_text_add(text, "}\n");
 }
 
-void tp_trace_findings_json(const struct tp_trace_run *run,
+void tp_trace_findings_json(const struct tp_trace_report *report,
                             struct tp_text *text)
 {
-    struct tp_trace_tables tables;
-    tp_trace_tables_make(run, &tables);
     tp_text_add(text, "{\"schema_version\": %d,\n ", TP_SCHEMA_VERSION);
-    add_text(text, "scenario", run->verdict.scenario, ", ");
-    add_text(text, "verdict", run->verdict.id, ",\n ");
-    add_text(text, "explanation", run->verdict.sentence, ",\n ");
-    tp_report_table_json(&tables.tables[TP_TRACE_FINDINGS], "findings", 0,
-                         SIZE_MAX, text);
+    add_verdict(&report->judged->verdict, text);
+    add_findings(report, text);
     tp_text_add(text, ",\n ");
-    add_notes(run, text);
+    add_notes(report, text);
     tp_text_add(text, "}\n");
 }

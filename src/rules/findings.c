@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *tp_severity_name(enum tp_severity severity)
-{
-    static const char *const names[] = {"none", "low", "medium", "high"};
-    return names[severity];
-}
 
 static int order(int64_t a, int64_t b)
 {

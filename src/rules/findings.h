@@ -2,6 +2,7 @@
 #ifndef TP_RULES_FINDINGS_H
 #define TP_RULES_FINDINGS_H
 
+#include "data/severity.h"
 #include "tensors/run.h"
 
 /*
@@ -12,11 +13,6 @@
  * What an incident changed is counted in its origin and is no finding of its
  * own. Order: severity, origins first, first iteration, excess over the limit.
  */
-
-enum tp_severity { TP_SEVERITY_LOW = 1, TP_SEVERITY_MEDIUM, TP_SEVERITY_HIGH };
-
-/* "low", "medium", "high". */
-const char *tp_severity_name(enum tp_severity severity);
 
 /* One finding. Absent numbers are -1 (integers) or NaN, absent texts "".
  * Texts are the run's, the findings' or constant. */

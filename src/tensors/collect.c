@@ -52,23 +52,11 @@ static void set_fatal(struct collector *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-static bool has_suffix(const char *path)
-{
-    static const char *const suffixes[] = {".pt", ".pth", ".pkl", ".bin"};
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        size_t tail = strlen(suffixes[i]);
-        if (length > tail && !strcmp(path + length - tail, suffixes[i]))
-            return true;
-    }
-    return false;
-}
-
 /* Named by the user, or by a name that promises tensors: then whatever is
  * wrong with it must be said. */
 static bool is_expected(const struct collector *c, const char *path)
 {
-    if (has_suffix(path))
+    if (tp_format_has_suffix(path))
         return true;
     for (size_t i = 0; i < c->options->root_count; i++) {
         if (!strcmp(c->options->roots[i], path))
@@ -77,8 +65,8 @@ static bool is_expected(const struct collector *c, const char *path)
     return false;
 }
 
-/* Any other file counts when it carries a torch magic. A bare pickle has
- * none, and of zip archives only those that open as torch's are ours. */
+/* Any other file counts when it carries a magic; of zip archives only those
+ * that open as torch's are ours. */
 static bool carries_magic(const char *path)
 {
     unsigned char head[TP_FORMAT_HEAD];
@@ -88,7 +76,7 @@ static bool carries_magic(const char *path)
     size_t length = fread(head, 1, sizeof head, file);
     fclose(file);
     const struct tp_format *format = tp_format_by_content(head, length);
-    return format && strcmp(format->name, "torch_pickle") != 0;
+    return format && !format->any_content;
 }
 
 static void add_skipped(struct collector *c, struct file_result *result,

@@ -2,19 +2,19 @@
 #ifndef TP_TRACE_TRACE_H
 #define TP_TRACE_TRACE_H
 
-#include <signal.h>
+#include <stdbool.h>
 
 #include "base/file.h"
-#include "base/pool.h"
+#include "base/notes.h"
 #include "data/events.h"
-#include "rules/findings.h"
-#include "verdict/trace_limits.h"
 
 /*
  * Profiler traces: what is known of one trace, and of all of a run.
  *
  *   path -> events (formats/trace.h) -> index (nesting, launch links, steps)
- *        -> rows of numbers (one function per table) -> verdict and findings
+ *        -> rows of numbers (one function per table)
+ *
+ * What follows from the rows of all traces is not here: verdict/judged.h.
  *
  * Times are integer nanoseconds while they are computed and microseconds in
  * rows. The *window* W of a trace reaches from the start of its first to the
@@ -249,19 +249,6 @@ struct tp_arrival_row {
     int64_t start_ns, ns; /* as the file has it: since base_ns, if any      */
 };
 
-/* /ranks: one row per trace, trace_ranks.c */
-struct tp_rank_row {
-    int64_t rank, world_size;
-    const char *file;
-    double start_us;         /* of W against the earliest trace; NaN: their
-                                clocks have no common zero                 */
-    double step_us, data_wait_us; /* means over steady steps               */
-    double busy, communication, exposed_communication; /* of W             */
-    double late;             /* starts of collectives after the median rank's,
-                                sum of a step, of the step                 */
-    int64_t straggler;       /* 1: a straggler                             */
-};
-
 /* --- one trace --------------------------------------------------------- */
 
 /* Rows in arrays of their own; texts belong to events or the run's arena. */
@@ -351,46 +338,24 @@ struct tp_trace {
 
 /* --- the run ----------------------------------------------------------- */
 
-/* One finding about a trace. Absent numbers are -1 or NaN, texts "". */
-struct tp_trace_finding {
-    enum tp_severity level;
-    double excess;          /* value over the limit; sorts                 */
-    const char *severity, *rule;
-    int64_t rank;
-    int64_t step;           /* first step it holds for; -1: all            */
-    const char *metric, *window;
-    double value, limit;
-    const char *evidence, *suggestion, *file;
-};
-
 struct tp_trace_skipped {
     const char *file, *reason;
     int64_t offset;
     bool damage;
 };
 
-/* What limits one trace: one row of the table of verdicts. */
-struct tp_trace_verdict {
-    const char *id;         /* "data loading"                              */
-    const char *scenario;   /* "dataloader": the short word of the rules   */
-    const char *sentence;   /* with the figures                            */
-    double share;           /* of W                                        */
-};
-
 struct tp_trace_run {
-    struct tp_arena arena;    /* owns every text of rows and findings      */
-    struct tp_trace_limits limits;
+    struct tp_arena arena;    /* owns every text of rows and notes         */
     struct tp_found_list files;
     struct tp_trace *traces;  /* by rank, worker, span, path               */
     size_t trace_count, trace_capacity;
-    struct tp_trace_verdict *verdicts; /* [trace_count]                    */
-    struct tp_trace_verdict verdict;   /* of the whole run                 */
-    TP_ROWS(tp_rank_row) ranks;
-    TP_ROWS(tp_trace_finding) findings; /* worst first                     */
     TP_ROWS(tp_trace_skipped) skipped;
-    const char **notes;
-    size_t note_count, note_capacity;
+    struct tp_notes notes;
     uint64_t bytes_read;
 };
+
+/* Release everything; empty afterwards. Rows' texts are the run's. */
+void tp_trace_clear(struct tp_trace *trace);
+void tp_trace_run_clear(struct tp_trace_run *run);
 
 #endif

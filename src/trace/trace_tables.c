@@ -230,41 +230,6 @@ static const struct tp_column comm_columns[] = {
 #member, unit, TP_COLUMN_##type, offsetof(struct row, member) \
     }
 
-static const struct tp_column rank_columns[] = {
-    PLAIN(tp_rank_row, rank, "1", INTEGER),
-    PLAIN(tp_rank_row, world_size, "1", INTEGER),
-    PLAIN(tp_rank_row, file, "", TEXT),
-    PLAIN(tp_rank_row, start_us, "us", REAL),
-    PLAIN(tp_rank_row, step_us, "us", REAL),
-    PLAIN(tp_rank_row, data_wait_us, "us", REAL),
-    PLAIN(tp_rank_row, busy, "1", REAL),
-    PLAIN(tp_rank_row, communication, "1", REAL),
-    PLAIN(tp_rank_row, exposed_communication, "1", REAL),
-    PLAIN(tp_rank_row, late, "1", REAL),
-    PLAIN(tp_rank_row, straggler, "1", INTEGER),
-};
-
-static const struct tp_column verdict_columns[] = {
-    {"verdict", "", TP_COLUMN_TEXT, offsetof(struct tp_trace_verdict, id)},
-    PLAIN(tp_trace_verdict, scenario, "", TEXT),
-    PLAIN(tp_trace_verdict, share, "1", REAL),
-    PLAIN(tp_trace_verdict, sentence, "", TEXT),
-};
-
-static const struct tp_column finding_columns[] = {
-    PLAIN(tp_trace_finding, severity, "", TEXT),
-    PLAIN(tp_trace_finding, rule, "", TEXT),
-    PLAIN(tp_trace_finding, rank, "1", INTEGER),
-    PLAIN(tp_trace_finding, step, "1", INTEGER),
-    PLAIN(tp_trace_finding, metric, "", TEXT),
-    PLAIN(tp_trace_finding, window, "", TEXT),
-    PLAIN(tp_trace_finding, value, "metric", REAL),
-    PLAIN(tp_trace_finding, limit, "metric", REAL),
-    PLAIN(tp_trace_finding, evidence, "", TEXT),
-    PLAIN(tp_trace_finding, suggestion, "", TEXT),
-    PLAIN(tp_trace_finding, file, "", TEXT),
-};
-
 static const struct tp_column skipped_columns[] = {
     PLAIN(tp_trace_skipped, file, "", TEXT),
     PLAIN(tp_trace_skipped, reason, "", TEXT),
@@ -366,13 +331,6 @@ void tp_trace_tables_make(const struct tp_trace_run *run,
         tables->joins[i] = (struct tp_trace_join){run, i};
         tables->tables[i] = joined_table(&tables->joins[i]);
     }
-    tables->tables[TP_TRACE_RANKS] =
-        PLAIN_TABLE("ranks", rank_columns, run->ranks.rows, run->ranks.count);
-    tables->tables[TP_TRACE_VERDICTS] =
-        PLAIN_TABLE("verdicts", verdict_columns, run->verdicts,
-                    run->verdicts ? run->trace_count : 0);
-    tables->tables[TP_TRACE_FINDINGS] = PLAIN_TABLE(
-        "findings", finding_columns, run->findings.rows, run->findings.count);
     tables->tables[TP_TRACE_SKIPPED] = PLAIN_TABLE(
         "skipped", skipped_columns, run->skipped.rows, run->skipped.count);
 }

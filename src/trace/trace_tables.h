@@ -30,10 +30,7 @@ enum tp_trace_table {
     TP_TRACE_PATHS,
     TP_TRACE_LISTS,
     /* of the run */
-    TP_TRACE_RANKS = TP_TRACE_LISTS,
-    TP_TRACE_VERDICTS,
-    TP_TRACE_FINDINGS,
-    TP_TRACE_SKIPPED,
+    TP_TRACE_SKIPPED = TP_TRACE_LISTS,
     TP_TRACE_TABLES
 };
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "verdict/trace_rules.h"
+#include "verdict/trace_rule_costs.h"
 
 /* Steps among which a cost of the window is shared out; at least one. */
 static double steps_of(const struct tp_trace *trace)
@@ -26,11 +26,11 @@ static const char *loader_advice(const struct tp_trace_case *it)
             ? "; set pin_memory=True, batches are copied from pageable memory"
             : "";
     if (loads_alone(trace))
-        return tp_trace_text(it->run,
+        return tp_judge_text(it->judged,
                              "num_workers is 0, so batches are made between "
                              "steps: set num_workers to 2 or more%s",
                              pin);
-    return tp_trace_text(it->run,
+    return tp_judge_text(it->judged,
                          "raise num_workers and prefetch_factor, make "
                          "decoding and augmentation cheaper, or read from "
                          "faster storage%s",
@@ -53,13 +53,13 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
         .metric = "data wait, % of ProfilerStep",
         .value = share,
         .limit = it->limits[TP_TRACE_LOADER_SEEN],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "steps wait %.2f ms for the DataLoader, %.1f %% of ProfilerStep "
             "(mean of %" PRId64 "); no GPU was recorded",
             1e3 * means.data_wait_s, share, means.steps),
         .suggestion = loader_advice(it)};
-    return tp_trace_finding_add(it, "", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
 
 enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
@@ -71,7 +71,7 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         trace->idle.dataloader * trace->idle.window_us / 1e3 / steps_of(trace);
     if (trace->facts.device_events == 0)
         return loader_of_host(it, err);
-    if (!tp_trace_verdict_is(it->verdict, "dataloader") &&
+    if (it->verdict != TP_VERDICT_DATA_LOADING &&
         (share < it->limits[TP_TRACE_LOADER_SEEN] ||
          exposed_ms < it->limits[TP_TRACE_LOADER_WAIT]))
         return TP_OK;
@@ -82,15 +82,15 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         .metric = "GPU idle behind DataLoader, % of window",
         .value = share,
         .limit = it->limits[TP_TRACE_LOADER_SEEN],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "%s: each step waits %.2f ms for its batch, %.2f ms of it with "
             "the GPU idle: %.1f %% of the window",
             trace->facts.loader,
             isnan(means.data_wait_s) ? exposed_ms : 1e3 * means.data_wait_s,
             exposed_ms, share),
         .suggestion = loader_advice(it)};
-    return tp_trace_finding_add(it, "dataloader", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
 
 /* What to do about a cause of /syncs. */
@@ -127,27 +127,13 @@ static size_t sync_cause(const char *cause)
     return i;
 }
 
-const struct tp_sync_row *tp_trace_worst_sync(const struct tp_trace *trace)
-{
-    const struct tp_sync_row *worst = NULL;
-    for (size_t i = 0; i < trace->syncs.count; i++) {
-        const struct tp_sync_row *row = &trace->syncs.rows[i];
-        if (!strcmp(row->cause, "profiler"))
-            continue;
-        if (!worst || row->idle_us > worst->idle_us ||
-            (row->idle_us == worst->idle_us && row->total_us > worst->total_us))
-            worst = row;
-    }
-    return worst;
-}
-
 /* "; most by 30 x cudaMemcpyAsync under aten::copy_, 458.7 ms idle" */
 static const char *describe_sync(const struct tp_trace_case *it,
                                  const struct tp_sync_row *row)
 {
     if (!row)
         return "";
-    return tp_trace_text(it->run,
+    return tp_judge_text(it->judged,
                          "; most by %" PRId64 " x %s%s%s: %s, %.2f ms, %.2f "
                          "ms of it with the GPU idle",
                          row->count, row->call, *row->op ? " under " : "",
@@ -171,11 +157,6 @@ static double refill_cost(const struct tp_trace *trace)
             implicit += row->count;
     }
     return (double)implicit >= steps_of(trace) && cost > 0 ? 100 * cost : 0;
-}
-
-bool tp_trace_blocking_costs(const struct tp_trace *trace)
-{
-    return 2 * trace->idle.blocking >= trace->idle.blocked;
 }
 
 /* Whether the worst wait is that of pageable copies, with a finding of their
@@ -214,8 +195,8 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
         return TP_OK; /* the copies' rule says so */
     if (finding.value < limit) {
         finding.level = TP_SEVERITY_LOW;
-        finding.evidence = tp_trace_text(
-            it->run,
+        finding.evidence = tp_judge_text(
+            it->judged,
             "calls that wait for the GPU take %.1f %% of the window, but the "
             "GPU is busy for %.1f of these: they cost %.1f %%",
             100 * idle->blocked, 100 * idle->blocked_busy, finding.value);
@@ -224,17 +205,17 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
                 ? sync_causes[sync_cause(row ? row->cause : "")].advice
                 : "leave them: the wait only shows that the GPU is behind the "
                   "host";
-        return tp_trace_finding_add(it, "", finding, err);
+        return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
     }
     finding.level = TP_SEVERITY_MEDIUM;
-    finding.evidence = tp_trace_text(
-        it->run,
+    finding.evidence = tp_judge_text(
+        it->judged,
         "%" PRId64 " blocking calls; the GPU idles behind them %.1f %% of the "
         "window, and %.1f %% more until work reaches it again%s",
         idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
         describe_sync(it, row));
     finding.suggestion = sync_causes[sync_cause(row ? row->cause : "")].advice;
-    return tp_trace_finding_add(it, "sync", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_SYNCHRONISATION, finding, err);
 }
 
 /* Idle behind launches, operators and nothing, of W. */
@@ -246,13 +227,13 @@ static double host_share(const struct tp_idle_row *idle)
 /* In a start-up the host is slow for reasons that pass. */
 static bool starts_up(const struct tp_trace_case *it)
 {
-    return tp_trace_verdict_is(it->verdict, "cold_start");
+    return it->verdict == TP_VERDICT_COLD_START;
 }
 
 static const char *launch_advice(const struct tp_trace_case *it)
 {
-    return tp_trace_text(
-        it->run,
+    return tp_judge_text(
+        it->judged,
         "fuse them (torch.compile), replay them as one CUDA graph, or give "
         "each more work (a larger batch)%s%s%s",
         *it->trace->facts.single_tensor ? "; the optimizer works tensor by "
@@ -281,8 +262,8 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
         .metric = "kernels below 10 us, % of kernel time",
         .value = tiny,
         .limit = it->limits[TP_TRACE_TINY],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "%" PRId64 " kernels, median %.1f us; %.1f %% of their time is in "
             "kernels below 10 us, and the GPU idles %.1f %% of the window "
             "behind the host; most come from %s (%" PRId64 ", %.1f us each)",
@@ -290,7 +271,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
             *facts->top_op ? facts->top_op : "no recorded operator",
             facts->top_op_kernels, facts->top_op_kernel_us),
         .suggestion = launch_advice(it)};
-    return tp_trace_finding_add(it, "tiny_ops", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_LAUNCH_BOUND, finding, err);
 }
 
 enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
@@ -309,8 +290,8 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
         .metric = "GPU idle behind the host, % of window",
         .value = host,
         .limit = it->limits[TP_TRACE_HOST],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "the GPU idles %.1f %% of the window behind the host: %.1f inside "
             "operators, %.1f inside launch calls, %.1f with nothing recorded "
             "(Python); mean queue on the GPU %.1f",
@@ -323,5 +304,5 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
                           : "let torch.compile or a CUDA graph replace the "
                             "operators' own cost, or give each more work (a "
                             "larger batch)"};
-    return tp_trace_finding_add(it, "host_bound", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_HOST_BOUND, finding, err);
 }
