@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static int order(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
