@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/search.h"
 
 /* ---- the allow-list --------------------------------------------------- */
 
@@ -122,17 +123,12 @@ enum tp_status tp_torch_builder_init(struct tp_torch_builder *builder,
 static struct tp_torch_nested *find_nested(
     const struct tp_torch_builder *builder, tp_ref call)
 {
-    size_t low = 0, high = builder->nested_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (builder->nested[middle].call == call)
-            return &builder->nested[middle];
-        if (builder->nested[middle].call > call)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    size_t i;
+    TP_PARTITION_POINT(i, builder->nested_count,
+                       builder->nested[i].call < call);
+    return i < builder->nested_count && builder->nested[i].call == call
+               ? &builder->nested[i]
+               : NULL;
 }
 
 /*

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /* One row's value of a label while the distinct ones are searched. */
 struct entry {
     const char *name;
@@ -80,7 +82,7 @@ static int compare_entries(const void *left, const void *right)
     const struct entry *a = left, *b = right;
     if (a->name)
         return strcmp(a->name, b->name);
-    return (a->number > b->number) - (a->number < b->number);
+    return tp_order_int64(a->number, b->number);
 }
 
 /* Collects the rows that carry the label; returns how many do. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 struct tp_slots tp_slots_chosen(struct tp_fig *fig, enum tp_key key,
                                 const struct tp_choice *choice)
 {
@@ -72,7 +74,7 @@ static int compare_samples(const void *left, const void *right)
         return a->cell < b->cell ? -1 : 1;
     if (a->value != b->value)
         return a->value < b->value ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
+    return tp_order_size(a->row, b->row);
 }
 
 void tp_fig_sample(struct tp_fig *fig, const struct tp_ask *ask,

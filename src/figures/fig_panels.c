@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "figures/fig_grid.h"
 
 enum {
@@ -77,7 +78,7 @@ static int inner_exponent(const struct tp_panel *panel, unsigned first,
     }
     int inner = 0;
     if (n > 0) {
-        tp_sort_numbers(sizes, n);
+        tp_sort_double(sizes, n);
         int low = ilogb(tp_sorted_quantile(sizes, n, 0.02));
         int high = ilogb(sizes[n - 1]);
         inner = low > high - SIGNED_BINADES ? low : high - SIGNED_BINADES;

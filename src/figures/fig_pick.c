@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define METRIC(id, title, label, scale, field)                               \
     const struct tp_metric tp_metric_##id = {                                \
         title, label, scale, offsetof(struct tp_numbers, field), NULL}
@@ -103,13 +105,12 @@ static int heavier_first(const void *left, const void *right)
     const struct weight *a = left, *b = right;
     if (a->elements != b->elements)
         return a->elements < b->elements ? 1 : -1;
-    return (a->code > b->code) - (a->code < b->code);
+    return tp_order_int64(a->code, b->code);
 }
 
 static int compare_codes(const void *left, const void *right)
 {
-    int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-    return (a > b) - (a < b);
+    return tp_order_int64(*(const int32_t *)left, *(const int32_t *)right);
 }
 
 /* Weighs the values of a label; returns how many have any weight. */
@@ -181,15 +182,4 @@ double tp_sorted_quantile(const double *sorted, size_t n, double level)
     double part = at - (double)below;
     return part > 0 ? sorted[below] * (1 - part) + sorted[below + 1] * part
                     : sorted[below];
-}
-
-static int compare_numbers(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-void tp_sort_numbers(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, compare_numbers);
 }

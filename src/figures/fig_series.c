@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "figures/fig.h"
 #include "figures/fig_builders.h"
 #include "figures/fig_grid.h"
@@ -230,16 +231,9 @@ static void count_changes(const struct tp_monitor *monitor,
 
 static int32_t number_code(const struct tp_key_values *values, int64_t number)
 {
-    size_t low = 0, high = values->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (values->numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < values->count && values->numbers[low] == number ? (int32_t)low
-                                                                 : -1;
+    size_t i;
+    TP_PARTITION_POINT(i, values->count, values->numbers[i] < number);
+    return i < values->count && values->numbers[i] == number ? (int32_t)i : -1;
 }
 
 /* The slots of one map. */

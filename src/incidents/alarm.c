@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "series/flow.h"
 #include "tensors/run.h"
 
@@ -198,28 +199,21 @@ struct ordered {
     int64_t counter; /* of its first bad row; -1: none, or not all have one */
 };
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_alarms(const void *left, const void *right)
 {
     const struct ordered *a = left, *b = right;
     int result = tp_series_compare_runs(a->series, b->series);
     if (!result)
-        result = order(a->alarm.iteration, b->alarm.iteration);
+        result = tp_order_int64(a->alarm.iteration, b->alarm.iteration);
     if (!result) /* sums over tensors come after these */
-        result = order(a->series->kind, b->series->kind);
+        result = tp_order_int64(a->series->kind, b->series->kind);
     if (!result)
-        result = order(a->counter, b->counter);
+        result = tp_order_int64(a->counter, b->counter);
     if (!result)
         result = tp_series_compare_flow(a->series, b->series);
     if (!result)
-        result = order(a->series->label.rank, b->series->label.rank);
-    return result ? result
-                  : (a->alarm.series > b->alarm.series) -
-                        (a->alarm.series < b->alarm.series);
+        result = tp_order_int64(a->series->label.rank, b->series->label.rank);
+    return result ? result : tp_order_size(a->alarm.series, b->alarm.series);
 }
 
 enum tp_status tp_alarms_sort(struct tp_incidents *all, struct tp_error *err)

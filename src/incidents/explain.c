@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+#include "base/search.h"
 #include "incidents/incident.h"
 #include "tensors/run.h"
 
@@ -45,18 +47,13 @@ struct reach {
     int64_t rank, from, to;
 };
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_reach(const void *left, const void *right)
 {
     const struct reach *a = left, *b = right;
     int result = strcmp(a->quant_type, b->quant_type);
     if (!result)
-        result = order(a->rank, b->rank);
-    return result ? result : order(a->from, b->from);
+        result = tp_order_int64(a->rank, b->rank);
+    return result ? result : tp_order_int64(a->from, b->from);
 }
 
 /* One reach for each alarm of an incident that others follow: from its start to
@@ -100,17 +97,12 @@ static bool is_reached(const struct reach *reaches, size_t count,
 {
     const struct reach wanted = {label->quant_type, label->rank,
                                  label->iteration, 0};
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_reach(&reaches[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    size_t next;
+    TP_PARTITION_POINT(next, count,
+                       compare_reach(&reaches[next], &wanted) <= 0);
+    if (next == 0)
         return false;
-    const struct reach *last = &reaches[low - 1];
+    const struct reach *last = &reaches[next - 1];
     return last->rank == label->rank && label->iteration <= last->to &&
            !strcmp(last->quant_type, label->quant_type);
 }

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "series/flow.h"
 
 static bool same_run(const struct tp_incidents *all, size_t a, size_t b)
@@ -388,18 +389,11 @@ static enum tp_status group_alarms(struct tp_incidents *all,
 
 /* --- ranks ----------------------------------------------- */
 
-static int compare_numbers(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Sorts numbers and counts the distinct ones. */
 static size_t distinct(int64_t *numbers, size_t count)
 {
     size_t found = 0;
-    if (count)
-        qsort(numbers, count, sizeof *numbers, compare_numbers);
+    tp_sort_int64(numbers, count);
     for (size_t i = 0; i < count; i++)
         found += i == 0 || numbers[i] != numbers[i - 1];
     return found;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "quant/recommend.h"
 
 const char *const tp_quant_groupings[TP_QUANT_GROUPINGS] = {
@@ -54,24 +55,18 @@ struct tp_quant_place tp_quant_place_of(const struct tp_row *row,
     };
 }
 
-/* Labels are interned, so equal texts are mostly one pointer. */
-static int order_text(const char *a, const char *b)
-{
-    return a == b ? 0 : strcmp(a, b);
-}
-
 static int compare_places(const struct tp_quant_place *a,
                           const struct tp_quant_place *b)
 {
-    int result = order_text(a->quant_type, b->quant_type);
+    int result = tp_order_text(a->quant_type, b->quant_type);
     if (!result)
-        result = order_text(a->layer_type, b->layer_type);
+        result = tp_order_text(a->layer_type, b->layer_type);
     if (!result)
-        result = (a->layer_idx > b->layer_idx) - (a->layer_idx < b->layer_idx);
+        result = tp_order_int64(a->layer_idx, b->layer_idx);
     /* forward before backward, as the dataflow goes */
     if (!result)
-        result = order_text(b->operation, a->operation);
-    return result ? result : order_text(a->tensor_name, b->tensor_name);
+        result = tp_order_text(b->operation, a->operation);
+    return result ? result : tp_order_text(a->tensor_name, b->tensor_name);
 }
 
 bool tp_quant_same_place(const struct tp_quant_place *a,
@@ -91,7 +86,7 @@ static int compare_placed(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
     int result = compare_places(&a->place, &b->place);
-    return result ? result : (a->row > b->row) - (a->row < b->row);
+    return result ? result : tp_order_place(a->row, b->row);
 }
 
 /* --- one group --------------------------------------------------------- */

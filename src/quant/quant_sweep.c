@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "formats/reader.h"
 #include "scan/scan.h"
 
@@ -33,7 +34,7 @@ static int compare_candidates(const void *left, const void *right)
         return a->order - b->order;
     if (a->sqnr != b->sqnr)
         return a->sqnr < b->sqnr ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
+    return tp_order_size(a->row, b->row);
 }
 
 /* SQNR in the format that the file names or, if that is exact, in HiF8 or

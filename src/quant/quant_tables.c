@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "quant/quant_tables.h"
 
+#include "base/search.h"
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* A row of /quantization. */
@@ -110,15 +112,9 @@ static const struct tp_column recommendation_columns[] = {
 static size_t tensor_of(const struct tp_quant *quant, size_t row)
 {
     const size_t *first = quant->first;
-    size_t low = 0, high = quant->run->row_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t above;
+    TP_PARTITION_POINT(above, quant->run->row_count, first[above] <= row);
+    return above - 1;
 }
 
 static void make_row(const struct tp_run *run, size_t tensor, size_t cast,

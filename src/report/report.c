@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "report/report_dims.h"
 #include "report/report_monitor.h"
 #include "report/report_quant.h"
@@ -313,7 +314,7 @@ static int compare_badness(const void *left, const void *right)
         return a->overflow < b->overflow ? 1 : -1;
     if (a->underflow != b->underflow)
         return a->underflow < b->underflow ? 1 : -1;
-    return (a->row > b->row) - (a->row < b->row);
+    return tp_order_place(a->row, b->row);
 }
 
 /* Tensors with anything to complain about; the caller frees the list. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "report/report.h"
 
 enum {
@@ -40,7 +41,7 @@ static int compare_lines(const void *left, const void *right)
         return a->number < b->number ? -1 : 1;
     if (a->series != b->series)
         return a->series < b->series ? -1 : 1;
-    return (a->metric > b->metric) - (a->metric < b->metric);
+    return tp_order_size(a->metric, b->metric);
 }
 
 static void add_line(struct lines *l, struct line line)

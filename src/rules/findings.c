@@ -7,16 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-/* Labels are interned, so equal texts are mostly one pointer. */
-static int order_text(const char *a, const char *b)
-{
-    return a == b ? 0 : strcmp(a, b);
-}
+#include "base/order.h"
 
 /* The order of findings.h, then a fixed one. */
 static int compare_findings(const void *left, const void *right)
@@ -27,11 +18,11 @@ static int compare_findings(const void *left, const void *right)
     if (a->origin != b->origin)
         return a->origin ? -1 : 1;
     if (a->iteration != b->iteration)
-        return order(a->iteration, b->iteration);
+        return tp_order_int64(a->iteration, b->iteration);
     if (a->excess != b->excess)
         return a->excess < b->excess ? 1 : -1;
-    int result = order_text(a->rule, b->rule);
-    return result ? result : order_text(a->file, b->file);
+    int result = tp_order_text(a->rule, b->rule);
+    return result ? result : tp_order_text(a->file, b->file);
 }
 
 enum tp_status tp_finding_add(struct tp_findings *findings, const char *rule,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "rules/rules.h"
 
 enum {
@@ -61,9 +62,7 @@ static int compare_told(const struct frozen *a, const struct frozen *b)
         result = strcmp(x->phase, y->phase);
     if (result == 0)
         result = strcmp(x->tensor_name, y->tensor_name);
-    return result
-               ? result
-               : (a->iteration > b->iteration) - (a->iteration < b->iteration);
+    return result ? result : tp_order_int64(a->iteration, b->iteration);
 }
 
 /* Series are sorted: equal ones stay in their order. */
@@ -71,7 +70,7 @@ static int compare(const void *left, const void *right)
 {
     const struct frozen *a = left, *b = right;
     int result = compare_told(a, b);
-    return result ? result : (a->series > b->series) - (a->series < b->series);
+    return result ? result : tp_order_place(a->series, b->series);
 }
 
 static const char *advice(const struct frozen *frozen)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/text.h"
 #include "rules/rules.h"
 #include "series/flow.h"
@@ -154,12 +155,6 @@ static void add_spans(const int64_t *ranks, size_t count, struct tp_text *text)
     }
 }
 
-static int compare_numbers(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 static void add_rank_names(const struct story *s, struct tp_text *text)
 {
     const struct tp_incidents *all = s->input->incidents;
@@ -173,7 +168,7 @@ static void add_rank_names(const struct story *s, struct tp_text *text)
             ranks[count++] = tp_alarm_series(all, i)->label.rank;
     }
     if (ranks) {
-        qsort(ranks, count, sizeof *ranks, compare_numbers);
+        tp_sort_int64(ranks, count);
         tp_text_add(text, " ranks");
         add_spans(ranks, count, text);
         tp_text_add(text, ",");

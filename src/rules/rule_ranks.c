@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "rules/rules.h"
 #include "stats/quantile.h"
 
@@ -320,16 +321,16 @@ static int compare_remarks(const void *left, const void *right)
 {
     const struct remark *a = left, *b = right;
     const struct tp_label *x = &a->series->label, *y = &b->series->label;
-    int result = (a->saying > b->saying) - (a->saying < b->saying);
+    int result = tp_order_int64(a->saying, b->saying);
     if (result == 0)
         result = strcmp(x->quant_type, y->quant_type);
     if (result == 0)
-        result = (a->rank > b->rank) - (a->rank < b->rank);
+        result = tp_order_int64(a->rank, b->rank);
     if (result == 0)
-        result = (a->iteration > b->iteration) - (a->iteration < b->iteration);
+        result = tp_order_int64(a->iteration, b->iteration);
     if (result == 0)
-        result = (a->counter > b->counter) - (a->counter < b->counter);
-    return result ? result : (a->series > b->series) - (a->series < b->series);
+        result = tp_order_int64(a->counter, b->counter);
+    return result ? result : tp_order_place(a->series, b->series);
 }
 
 static const char *evidence_for(const struct tp_rule_input *input,
@@ -411,12 +412,11 @@ static int compare_peers(const void *left, const void *right)
     const struct tp_run_series *a = *(const struct tp_run_series *const *)left,
                                *b = *(const struct tp_run_series *const *)right;
     if (!tp_same_place(a->row, b->row))
-        return (a > b) - (a < b);
-    int result = (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
+        return tp_order_place(a, b);
+    int result = tp_order_int64(a->ordinal, b->ordinal);
     if (result == 0)
-        result =
-            (a->label.rank > b->label.rank) - (a->label.rank < b->label.rank);
-    return result ? result : (a > b) - (a < b);
+        result = tp_order_int64(a->label.rank, b->label.rank);
+    return result ? result : tp_order_place(a, b);
 }
 
 /* Room for the largest group of peers; zeroed members after a failure. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "data/dtype.h"
 #include "series/series.h"
 #include "tensors/run.h"
@@ -150,15 +151,10 @@ static bool is_gradient(const struct tp_row *row)
     return row->label.iteration >= 0 && tp_series_is_gradient(&row->label);
 }
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_model(const struct tp_row *a, const struct tp_row *b)
 {
     int result = strcmp(a->label.quant_type, b->label.quant_type);
-    return result ? result : order(a->label.rank, b->label.rank);
+    return result ? result : tp_order_int64(a->label.rank, b->label.rank);
 }
 
 static int compare_by_model(const void *left, const void *right)
@@ -167,8 +163,8 @@ static int compare_by_model(const void *left, const void *right)
     const struct tp_row *b = *(const struct tp_row *const *)right;
     int result = compare_model(a, b);
     if (!result)
-        result = order(a->label.iteration, b->label.iteration);
-    return result ? result : (a > b) - (a < b);
+        result = tp_order_int64(a->label.iteration, b->label.iteration);
+    return result ? result : tp_order_place(a, b);
 }
 
 static int compare_by_layer(const void *left, const void *right)
@@ -177,7 +173,7 @@ static int compare_by_layer(const void *left, const void *right)
     const struct tp_row *b = *(const struct tp_row *const *)right;
     int result = compare_model(a, b);
     if (!result)
-        result = order(a->label.layer_idx, b->label.layer_idx);
+        result = tp_order_int64(a->label.layer_idx, b->label.layer_idx);
     return result ? result : compare_by_model(left, right);
 }
 
@@ -302,12 +298,6 @@ static double norm(const struct tp_row *const *rows, size_t count)
     return isinf(sum) ? NAN : sum;
 }
 
-static int compare_sizes(const void *left, const void *right)
-{
-    size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* How many tensors a point has usually. */
 static enum tp_status usual_size(const struct maker *m,
                                  const struct tp_run_series *series,
@@ -319,7 +309,7 @@ static enum tp_status usual_size(const struct maker *m,
     for (size_t i = 0; i < series->count; i++)
         sizes[i] =
             m->set->row_end[series->first + i] - m->set->row[series->first + i];
-    qsort(sizes, series->count, sizeof *sizes, compare_sizes);
+    tp_sort_size(sizes, series->count);
     *usual = sizes[series->count / 2];
     free(sizes);
     return TP_OK;

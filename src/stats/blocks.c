@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "stats/blocks_plan.h"
 
 static const char *const rule_names[TP_SCALE_COUNT] = {
@@ -191,17 +192,11 @@ static void plan_mx_rule(struct tp_block_plan *plan)
 static uint64_t product_at_most(const struct tp_block_plan *plan,
                                 float factor, float limit)
 {
-    uint64_t low = 0, high = plan->infinity - 1;
-    while (low < high) {
-        const uint64_t middle = low + (high - low + 1) / 2;
-        const double value = tp_block_code_value(plan, middle);
-        if (tp_to_binary32(value) * factor <= limit) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
+    size_t code;
+    TP_PARTITION_POINT(
+        code, plan->infinity,
+        tp_to_binary32(tp_block_code_value(plan, code)) * factor <= limit);
+    return code > 0 ? code - 1 : 0;
 }
 
 static void plan_nvfp4(struct tp_block_plan *plan, double tensor_amax)

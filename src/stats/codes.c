@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "stats/bins.h"
+#include "stats/code_key.h"
 #include "stats/judge.h"
-#include "stats/order.h"
 #include "stats/quantile.h"
 
 static void count16_many(struct tp_code_tables *tables, const unsigned char *at,
@@ -230,10 +230,10 @@ void tp_codes_list(enum tp_dtype dtype, const uint64_t *totals,
 {
     struct builder builder;
     build_begin(&builder, dtype, list);
-    enum tp_order order = tp_order_of(dtype);
+    enum tp_code_order order = tp_code_order_of(dtype);
     int bits = 8 * (int)builder.size;
     for (size_t key = 0; key < (size_t)1 << bits; key++) {
-        size_t code = tp_order_code(order, bits, key);
+        size_t code = tp_code_of_key(order, bits, key);
         add_code(&builder, code, totals[code]);
     }
     build_end(&builder);
@@ -250,7 +250,7 @@ void tp_codes_list_entries(enum tp_dtype dtype, const uint32_t *entries,
 {
     struct builder builder;
     build_begin(&builder, dtype, list);
-    const enum tp_order order = tp_order_of(dtype);
+    const enum tp_code_order order = tp_code_order_of(dtype);
     const size_t sign = (size_t)1 << (8 * builder.size - 1);
     size_t above = 0; /* entries without a sign */
     while (above < n &&
@@ -288,10 +288,10 @@ void tp_codes_list_flush(enum tp_dtype dtype, struct tp_code_tables *tables,
     const size_t together = (size_t)MARKS * TP_CODE_LINE;
     struct builder builder;
     build_begin(&builder, dtype, list);
-    enum tp_order order = tp_order_of(dtype);
+    enum tp_code_order order = tp_code_order_of(dtype);
     int bits = 8 * (int)builder.size;
     for (size_t key = 0; key < (size_t)1 << bits; key += together) {
-        size_t code = tp_order_code(order, bits, key);
+        size_t code = tp_code_of_key(order, bits, key);
         size_t first = code / together * MARKS;
         if (any_used(tables, first))
             take_lines(&builder, tables, first, code % together != 0);

@@ -2,7 +2,8 @@
 #include "stats/quantile.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "base/order.h"
 
 void tp_ranks_of(uint64_t n, uint64_t repeat, struct tp_ranks *ranks)
 {
@@ -40,17 +41,11 @@ void tp_ranks_quantiles(const struct tp_ranks *ranks,
     }
 }
 
-static int compare_values(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 double tp_median(double *values, size_t n)
 {
     if (n == 0)
         return NAN;
-    qsort(values, n, sizeof *values, compare_values);
+    tp_sort_double(values, n);
     return tp_sorted_median(values, n);
 }
 

@@ -9,6 +9,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/search.h"
 #include "stats/blocks_plan.h"
 #include "stats/quantize_lanes.h"
 #include "stats/tally_math.h"
@@ -362,19 +363,12 @@ struct finish {
 static void take_value(struct finish *finish, double value, uint64_t *count)
 {
     const struct tp_code_list *list = finish->list;
-    size_t low = 0, high = list->length;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (list->value[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == list->length || list->value[low] != value)
+    size_t i;
+    TP_PARTITION_POINT(i, list->length, list->value[i] < value);
+    if (i == list->length || list->value[i] != value)
         return;
-    const uint64_t taken =
-        *count < finish->left[low] ? *count : finish->left[low];
-    finish->left[low] -= taken;
+    const uint64_t taken = *count < finish->left[i] ? *count : finish->left[i];
+    finish->left[i] -= taken;
     *count -= taken;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/text.h"
 
 const struct tp_grouping tp_groupings[] = {
@@ -115,7 +116,7 @@ static int compare_keys(const struct key *key, const struct tp_row *a,
             result = left == right ? 0 : strcmp(left, right);
         } else {
             int64_t left = number_of(a, field), right = number_of(b, field);
-            result = (left > right) - (left < right);
+            result = tp_order_int64(left, right);
         }
         if (result)
             return result;
@@ -127,7 +128,7 @@ static int compare_keyed(const void *left, const void *right)
 {
     const struct keyed *a = left, *b = right;
     int result = compare_keys(a->key, a->row, b->row);
-    return result ? result : (a->row > b->row) - (a->row < b->row);
+    return result ? result : tp_order_place(a->row, b->row);
 }
 
 static void write_key(const struct key *key, const struct tp_row *row,

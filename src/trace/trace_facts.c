@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* What is counted per name; [texts.count]. */
 struct by_name {
     int64_t kernels; /* launched inside operators of this name */
@@ -35,16 +37,11 @@ static void mark_steady(struct counting *c)
 static const struct tp_step *steady_step(const struct counting *c, int64_t at)
 {
     const struct tp_trace_index *index = &c->trace->index;
-    size_t low = 0, high = index->step_count;
-    while (low < high) { /* after the last step that has begun */
-        size_t middle = low + (high - low) / 2;
-        if (index->steps[middle].from <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct tp_step *step = low ? &index->steps[low - 1] : NULL;
-    return step && at < step->to && c->steady[low - 1] ? step : NULL;
+    /* after the last step that has begun */
+    size_t next;
+    TP_PARTITION_POINT(next, index->step_count, index->steps[next].from <= at);
+    const struct tp_step *step = next ? &index->steps[next - 1] : NULL;
+    return step && at < step->to && c->steady[next - 1] ? step : NULL;
 }
 
 static void add_driver_call(struct counting *c, uint32_t event)

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "trace/trace.h"
 #include "trace/trace_names.h"
 #include "trace/trace_order.h"
@@ -209,18 +210,12 @@ static uint32_t find_call(const struct making *making, size_t count,
 {
     const struct tp_ordered *calls = making->items;
     const int64_t correlation = making->events->correlation[event];
-    size_t low = 0, high = correlation < 0 ? 0 : count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (calls[middle].key < (uint64_t)correlation) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return correlation >= 0 && low < count &&
-                   calls[low].key == (uint64_t)correlation
-               ? calls[low].event
+    size_t i;
+    TP_PARTITION_POINT(i, correlation < 0 ? 0 : count,
+                       calls[i].key < (uint64_t)correlation);
+    return correlation >= 0 && i < count &&
+                   calls[i].key == (uint64_t)correlation
+               ? calls[i].event
                : TP_NO_EVENT;
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "trace/trace_order.h"
 #include "trace/trace_rows.h"
 
@@ -160,17 +161,11 @@ static enum tp_status add_up_memory(struct ops_state *state,
 static struct taken memory_until(const struct ops_state *state, int64_t at,
                                  bool inclusive)
 {
-    size_t low = 0, high = state->memory_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int64_t time = state->memory[middle + 1].at;
-        if (time < at || (inclusive && time == at)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return state->memory[low];
+    const struct taken *next = state->memory + 1;
+    size_t i;
+    TP_PARTITION_POINT(i, state->memory_count,
+                       next[i].at < at || (inclusive && next[i].at == at));
+    return state->memory[i];
 }
 
 /* The bytes of the instants while an event lasts, both ends included. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "trace/trace_path_state.h"
 #include "trace/trace_rows.h"
 
@@ -193,7 +194,7 @@ struct spending {
 static int by_key(const void *left, const void *right)
 {
     const struct spent *a = left, *b = right;
-    return (a->key > b->key) - (a->key < b->key);
+    return tp_order_uint64(a->key, b->key);
 }
 
 static enum tp_status add_row(struct tp_trace *trace, struct tp_path_row row,

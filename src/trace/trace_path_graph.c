@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "base/search.h"
 #include "trace/trace_names.h"
 #include "trace/trace_path_state.h"
 
@@ -86,29 +87,18 @@ static bool is_node(const struct tp_path_maker *m, uint32_t event)
 /* The first item at or after a time. */
 static size_t first_at(const struct tp_ordered *items, size_t count, int64_t at)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (items[middle].key < tp_order_key(at))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first;
+    TP_PARTITION_POINT(first, count, items[first].key < tp_order_key(at));
+    return first;
 }
 
 /* The first host event at or after a time. */
 static size_t first_host(const struct tp_path_maker *m, int64_t at)
 {
-    size_t low = 0, high = m->trace->index.host_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->trace->events.start[m->hosts[middle]] < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first;
+    TP_PARTITION_POINT(first, m->trace->index.host_count,
+                       m->trace->events.start[m->hosts[first]] < at);
+    return first;
 }
 
 /* Host events that start in [from, to] are m->hosts[*first .. end). */
@@ -354,18 +344,13 @@ static enum tp_status add_return(struct tp_path_maker *m, uint32_t from,
 static uint32_t find_stream(const struct tp_path_maker *m, int32_t device,
                             int32_t stream)
 {
-    size_t low = 0, high = m->stream_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct path_stream *s = &m->streams[middle];
-        if (s->device < device || (s->device == device && s->stream < stream))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < m->stream_count && m->streams[low].device == device &&
-                   m->streams[low].stream == stream
-               ? (uint32_t)low
+    const struct path_stream *s = m->streams;
+    size_t i;
+    TP_PARTITION_POINT(i, m->stream_count,
+                       s[i].device < device ||
+                           (s[i].device == device && s[i].stream < stream));
+    return i < m->stream_count && s[i].device == device && s[i].stream == stream
+               ? (uint32_t)i
                : TP_NO_NODE;
 }
 

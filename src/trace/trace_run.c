@@ -8,6 +8,7 @@
 
 #include "base/intern.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "formats/trace/trace_reader.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_rows.h"
@@ -345,19 +346,14 @@ static enum tp_status say_problems(struct tp_trace_run *run,
     return status;
 }
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_traces(const void *left, const void *right)
 {
     const struct tp_trace *a = left, *b = right;
-    int result = order(a->rank, b->rank);
+    int result = tp_order_int64(a->rank, b->rank);
     if (!result)
         result = strcmp(a->worker, b->worker);
     if (!result)
-        result = order(a->span, b->span);
+        result = tp_order_int64(a->span, b->span);
     return result ? result : strcmp(a->path, b->path);
 }
 

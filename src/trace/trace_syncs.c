@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "trace/trace_cover.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
@@ -209,7 +210,7 @@ static int by_key(const void *a, const void *b)
     if (x->op != y->op) {
         return x->op < y->op ? -1 : 1;
     }
-    return (x->cause > y->cause) - (x->cause < y->cause);
+    return tp_order_int64(x->cause, y->cause);
 }
 
 static int by_time(const void *a, const void *b)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "stats/quantile.h"
 #include "trace/trace_facts.h"
@@ -336,15 +337,10 @@ static enum tp_status collect_entries(struct ranks_state *state,
     return status;
 }
 
-static int by_number(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int by_kernel(const struct entry *x, const struct entry *y)
 {
     const int order = strcmp(x->kernel, y->kernel);
-    return order ? order : by_number(x->stream, y->stream);
+    return order ? order : tp_order_int64(x->stream, y->stream);
 }
 
 static int by_kernel_and_step(const void *a, const void *b)
@@ -353,15 +349,15 @@ static int by_kernel_and_step(const void *a, const void *b)
     const struct entry *y = b;
     int order = by_kernel(x, y);
     if (!order) {
-        order = by_number(x->step, y->step);
+        order = tp_order_int64(x->step, y->step);
     }
     if (!order) {
-        order = by_number(x->number, y->number);
+        order = tp_order_int64(x->number, y->number);
     }
     if (!order) {
-        order = by_number(x->rank, y->rank);
+        order = tp_order_int64(x->rank, y->rank);
     }
-    return order ? order : by_number((int64_t)x->trace, (int64_t)y->trace);
+    return order ? order : tp_order_size(x->trace, y->trace);
 }
 
 /* The entries from `first` on that are one collective, of one rank each. */
@@ -419,8 +415,8 @@ static int by_trace(const void *a, const void *b)
 {
     const struct lag *x = a;
     const struct lag *y = b;
-    const int order = by_number((int64_t)x->trace, (int64_t)y->trace);
-    return order ? order : (x->ns > y->ns) - (x->ns < y->ns);
+    const int order = tp_order_size(x->trace, y->trace);
+    return order ? order : tp_order_int64(x->ns, y->ns);
 }
 
 /* What the clocks are ahead by, from `count` lags. */

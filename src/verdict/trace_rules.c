@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 
 const struct tp_trace_rule tp_trace_rules[] = {
     {"dataloader",
@@ -64,21 +65,16 @@ enum tp_status tp_trace_finding_add(const struct tp_trace_case *it,
     return TP_OK;
 }
 
-static int order(double a, double b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare(const void *left, const void *right)
 {
     const struct tp_trace_finding *a = left, *b = right;
-    int result = order(b->level, a->level);
+    int result = tp_order_int64(b->level, a->level);
     if (!result)
-        result = order(b->excess, a->excess);
+        result = tp_order_double(b->excess, a->excess);
     if (!result) /* rules of one cause stay together */
-        result = (a->rule > b->rule) - (a->rule < b->rule);
+        result = tp_order_place(a->rule, b->rule);
     if (!result)
-        result = order((double)a->rank, (double)b->rank);
+        result = tp_order_int64(a->rank, b->rank);
     return result ? result : strcmp(a->file, b->file);
 }
 
