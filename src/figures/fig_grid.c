@@ -50,6 +50,37 @@ double tp_slot_number(const struct tp_fig *fig, const struct tp_slots *slots,
     return ((double)key->numbers[first] + (double)key->numbers[last]) / 2;
 }
 
+/* A word for every slot: the name of its first code. */
+static struct tp_axis slots_axis(struct tp_fig *fig,
+                                 const struct tp_slots *slots)
+{
+    const struct tp_key_values *values = &fig->facts->keys[slots->key];
+    size_t count = slots->count;
+    struct tp_tic *tics = tp_fig_alloc(fig, count + 1, sizeof *tics);
+    for (size_t i = 0; tics && i < count; i++)
+        tics[i] = (struct tp_tic){(double)i, values->names[i * slots->fold]};
+    return (struct tp_axis){
+        .label = values->axis,
+        .limited = true, /* cells without data show, too */
+        .min = -0.5,
+        .max = (double)count - 0.5,
+        .tics = tics,
+        .tic_count = tics ? count : 0,
+    };
+}
+
+struct tp_matrix tp_slots_matrix(struct tp_fig *fig, const struct tp_slots *x,
+                                 const struct tp_slots *y, const double *values)
+{
+    return (struct tp_matrix){
+        .x = slots_axis(fig, x),
+        .y = slots_axis(fig, y),
+        .columns = x->count,
+        .rows = y->count,
+        .values = values,
+    };
+}
+
 static int32_t slot_of(const struct tp_facts *facts,
                        const struct tp_slots *slots, size_t row)
 {

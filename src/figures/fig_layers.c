@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 
 /* The forward pass; everything, when no row knows its pass. */
 static struct tp_pick forward(const struct tp_facts *facts)

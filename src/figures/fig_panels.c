@@ -29,20 +29,12 @@ static bool choose_series(struct tp_fig *fig, const struct tp_ask *ask,
         tp_choose(fig->facts, &ask->pick, ask->series, limit,
                   &colours->choice);
     colours->slots = tp_slots_chosen(fig, ask->series, &colours->choice);
-    size_t count = colours->slots.count;
-    colours->series = tp_fig_alloc(fig, count + 1, sizeof *colours->series);
-    for (size_t s = 0; colours->series && s < count; s++) {
-        struct tp_choice one = {.codes = {colours->choice.codes[s]},
-                                .count = 1};
-        colours->series[s].name = "";
-        if (ask->series != TP_KEY_COUNT && !fig->failed) {
-            struct tp_axis row = tp_fig_rows(fig, ask->series, &one);
-            colours->series[s].name = row.tics ? row.tics[0].text : "";
-            colours->series[s].colour =
-                tp_fig_colour(fig, ask->series, colours->choice.codes[s]);
-        }
-    }
-    return !fig->failed && count > 0;
+    colours->series = ask->series == TP_KEY_COUNT
+                          ? tp_fig_alloc(fig, 1, sizeof *colours->series)
+                          : tp_fig_series(fig, ask->series, &colours->choice);
+    if (colours->series && ask->series == TP_KEY_COUNT)
+        colours->series->name = "";
+    return !fig->failed && colours->slots.count > 0;
 }
 
 /* Series without a row would only be a line in the legend. */
@@ -171,6 +163,30 @@ void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
     };
     cut_signed(&panel.x, &panel, 1, 7);
     tp_fig_add(fig, &panel);
+}
+
+void tp_fig_shares(struct tp_fig *fig, const struct tp_shares *shares)
+{
+    struct tp_pick all = tp_pick_all();
+    struct tp_choice choice;
+    size_t rows = shares->row_count;
+    tp_choose(fig->facts, &all, TP_KEY_QUANT, TP_PANEL_SERIES_MAX, &choice);
+    double *values = tp_fig_alloc(fig, rows * choice.count + 1, sizeof *values);
+    for (size_t i = 0; values && i < choice.count; i++) {
+        struct tp_pick pick = tp_pick_with(all, TP_KEY_QUANT, choice.codes[i]);
+        struct tp_counts counts = tp_picked_counts(fig->facts, &pick);
+        shares->of(&counts, values + rows * i);
+    }
+    struct tp_bars bars = {
+        .title = shares->title,
+        .rows = shares->rows,
+        .row_count = rows,
+        .series = tp_fig_series(fig, TP_KEY_QUANT, &choice),
+        .series_count = choice.count,
+        .values = values,
+        .x = {.label = "share of elements [1, log10]", .scale = TP_SCALE_LOG10},
+    };
+    tp_fig_bars(fig, &bars);
 }
 
 static const char *fold_note(struct tp_fig *fig, const struct tp_slots *slots)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures/fig.h"
+#include "figures/fig_dump.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "base/search.h"
 #include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 #include "figures/fig_grid.h"
 
 static const struct tp_monitor *monitor_of(const struct tp_fig *fig)
@@ -297,15 +298,8 @@ void tp_fig_onset_map(struct tp_fig *fig)
         if (!map.cells)
             return;
         fill_map(fig, most, &map);
-        const struct tp_matrix matrix = {
-            .x = TP_KEY_ITERATION,
-            .y = TP_KEY_LAYER,
-            .columns = map.x.count,
-            .rows = map.y.count,
-            .x_fold = map.x.fold,
-            .y_fold = map.y.fold,
-            .values = map.cells,
-        };
+        const struct tp_matrix matrix =
+            tp_slots_matrix(fig, &map.x, &map.y, map.cells);
         const struct tp_axis colour = {.label = "series that change [1]",
                                        .scale = TP_SCALE_INTEGER};
         tp_fig_matrix(fig,

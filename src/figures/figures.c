@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 
 const struct tp_figure_info tp_figure_table[] = {
     {"density_by_quant_type", "distributions",

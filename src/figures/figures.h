@@ -6,7 +6,7 @@
 #include "data/figure.h"
 #include "figures/figure_input.h"
 
-struct tp_fig; /* a figure in the making, fig.h */
+struct tp_fig; /* a figure in the making, figures/fig.h */
 
 /* One row of the figure table. */
 struct tp_figure_info {

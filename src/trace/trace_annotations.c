@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 
 /* One annotation of the host and the device work started in it. */

@@ -167,7 +167,7 @@ static void find_device(struct tp_trace *trace)
     }
 }
 
-enum tp_status tp_trace_facts(struct tp_trace *trace, struct tp_error *err)
+enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_events *events = &trace->events;
     const struct tp_trace_index *index = &trace->index;

@@ -6,7 +6,8 @@
 
 /* Fills trace->facts from the events, the index and the steps; texts are
  * those of the events. TP_E_MEMORY only. */
-enum tp_status tp_trace_facts(struct tp_trace *trace, struct tp_error *err);
+enum tp_status tp_trace_facts_make(struct tp_trace *trace,
+                                   struct tp_error *err);
 
 /* Means over steps: the seconds users ask for first. NaN without steps. */
 struct tp_trace_means {

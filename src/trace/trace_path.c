@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "trace/trace_path_state.h"
+#include "trace/trace.h"
+#include "trace/trace_path.h"
+#include "trace/trace_path_graph.h"
 #include "trace/trace_rows.h"
 
 enum {
@@ -88,7 +90,7 @@ static void choose(const struct tp_path_maker *m, const struct search *s,
     s->best[node] = TP_NO_NODE;
     s->length[node] = 0;
     for (uint32_t i = s->into_begin[node]; i < s->into_begin[node + 1]; i++) {
-        const struct path_arc *arc = &m->arcs[s->into[i]];
+        const struct tp_path_arc *arc = &m->arcs[s->into[i]];
         int64_t length = s->length[arc->from] + arc->weight;
         if (s->best[node] == TP_NO_NODE || length > s->length[node]) {
             s->best[node] = s->into[i];
@@ -142,7 +144,7 @@ static enum tp_status walk_back(struct tp_path_maker *m, const struct search *s,
                              .from = tp_path_time(m, node),
                              .to = tp_path_time(m, last)};
     for (node = last; count-- > 0;) {
-        const struct path_arc *arc = &m->arcs[s->best[node]];
+        const struct tp_path_arc *arc = &m->arcs[s->best[node]];
         m->edges[count] = (struct tp_path_edge){
             arc->kind, arc->event,
             tp_path_time(m, arc->to) - tp_path_time(m, arc->from), arc->weight};

@@ -72,7 +72,7 @@ static int compare(const void *left, const void *right)
     if (!result)
         result = tp_order_double(b->excess, a->excess);
     if (!result) /* rules of one cause stay together */
-        result = tp_order_place(a->rule, b->rule);
+        result = (a->rule > b->rule) - (a->rule < b->rule);
     if (!result)
         result = tp_order_int64(a->rank, b->rank);
     return result ? result : strcmp(a->file, b->file);
