@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/order.h"
-#include "report/report.h"
+#include "series/baseline_retro.h"
 
 enum {
     EVERY = 100,            /* iterations between lines that all is well    */
