@@ -182,17 +182,18 @@ static struct sinks first_sinks(struct scan *scan)
     return sinks;
 }
 
-/* What needs the largest magnitude. */
-static struct sinks last_sinks(struct scan *scan)
+/* What needs the largest magnitude: counts, which a device can do, and casts,
+ * which it cannot. */
+static struct sinks last_sinks(struct scan *scan, bool counts, bool casts)
 {
     struct sinks sinks = {.count = 0};
-    struct tp_casts *casts = &scan->casts;
-    put(&sinks, scan->blockwise && !do_blocks_go_along(scan), &tp_sink_blocks,
-        &scan->blocks, 1);
-    put(&sinks, casts->of_kind[TP_CAST_VALUES] > 0, &tp_sink_cast_values,
-        casts, casts->count);
-    put(&sinks, casts->of_kind[TP_CAST_BLOCKS] > 0, &tp_sink_cast_blocks,
-        casts, casts->count);
+    struct tp_casts *its = &scan->casts;
+    put(&sinks, counts && scan->blockwise && !do_blocks_go_along(scan),
+        &tp_sink_blocks, &scan->blocks, 1);
+    put(&sinks, casts && its->of_kind[TP_CAST_VALUES] > 0,
+        &tp_sink_cast_values, its, its->count);
+    put(&sinks, casts && its->of_kind[TP_CAST_BLOCKS] > 0,
+        &tp_sink_cast_blocks, its, its->count);
     return sinks;
 }
 
@@ -402,9 +403,13 @@ static enum tp_status scan_last(struct scan *scan)
     if (scan->blockwise && !do_blocks_go_along(scan))
         status = plan_blocks(scan);
     scan->casts.amax = amax_of(scan);
-    const struct sinks sinks = last_sinks(scan);
+    const bool apart = scan->pass.elsewhere != NULL;
+    const struct sinks sinks = last_sinks(scan, true, !apart);
     if (status == TP_OK)
         status = feed(scan, &sinks);
+    const struct sinks others = last_sinks(scan, false, apart);
+    if (status == TP_OK)
+        status = feed(scan, &others);
     finish_blocks(scan);
     return status;
 }
