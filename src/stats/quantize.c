@@ -164,7 +164,7 @@ TP_LANES_INLINE void add_kind(const struct tp_quant_batch *batch,
                               enum tp_rounder_kind kind, bool weighted,
                               struct tp_quant_lanes *sums)
 {
-    struct tp_quant_group g;
+    struct tp_quant_octet g;
     g.keep = (tp_lane_ints){0} - 1;
     g.weight = (tp_lane_ints){0} + 1;
     for (size_t i = 0; i < batch->n; i += TP_LANES) {

@@ -146,7 +146,7 @@ TP_LANES_INLINE void add_block(const struct blocks *blocks, const double *x,
     const tp_lanes infinite = __builtin_inf() - (tp_lanes){0};
     struct held held;
     struct scale scale;
-    struct tp_quant_group g;
+    struct tp_quant_octet g;
     hold(x, lanes, &held);
     if (mx)
         scale_mx(blocks, held.amax, &scale);
