@@ -1,4 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Counts overflow, underflow and subnormals of blocks on the codes as stored:
+ * the largest finite magnitude of a block chooses a row of the plan, with whose
+ * limits all its magnitudes are then compared, as integers. Codes of 16 bits,
+ * which nearly all dumps hold, have loops by hand (a block of 32 is one vector
+ * of AVX-512 or two of AVX2); all else is a template for each width that the
+ * compiler vectorises. Codes of one byte are widened to bfloat16 first.
+ *
+ * Blocks down the columns are counted in tiles, a block high and a few vectors
+ * wide. The alternative, to transpose first, reads and writes everything once
+ * more; only the simulated casts need it.
+ *
+ * Cost: two looks at each code, the second from the cache, and one row of
+ * limits a block (32 bytes of a table of 8 KiB).
+ */
 #include "stats/blocks.h"
 
 #include <assert.h>

@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * MX casts of 8-bit and 16-bit codes, exactly and from integers: stats/tally.h
+ * says why. Per block the largest magnitude gives the scale, and a comparison
+ * with two limits a mask of the codes that saturate or fall below the smallest
+ * normal; only these are looked at one by one and counted by what happens to
+ * them. The rest is known to the histogram of the tensor's codes, and rounded
+ * once per distinct value at the end.
+ *
+ * Alternative: rounding every value, as quantize_blocks.c must where codes are
+ * wider: many operations an element, and sums that depend on the order.
+ *
+ * Cost: a few vector instructions for 32 codes of which none is outside, a few
+ * plain ones for each that is; at the end at most 65 536 values.
+ */
 #include "stats/tally.h"
 
 #include <assert.h>
