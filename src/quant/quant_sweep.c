@@ -43,12 +43,14 @@ static bool rate(const struct tp_run *run, struct candidate *candidate)
 {
     const struct tp_row *row = &run->rows[candidate->row];
     const struct tp_quant_plan *plan = &run->plan;
-    const char *const formats[] = {row->target_format, "hif8", "e4m3"};
+    const struct tp_number *const formats[] = {row->target,
+                                               tp_number_by_id("hif8"),
+                                               tp_number_by_id("e4m3")};
     struct tp_quant_metrics metrics;
     for (int i = 0; i < 3; i++) {
         size_t cast = tp_quant_plan_find(plan, formats[i]);
         if (cast == plan->count ||
-            !tp_quant_metrics_of_row(row, cast, &metrics) ||
+            !tp_quant_unpack_metrics(row->quant, cast, &metrics) ||
             !isfinite(metrics.sqnr_db))
             continue;
         candidate->order = i;
@@ -148,8 +150,8 @@ static bool add_sweep(struct tp_quant *quant, struct tp_scanner *scanner,
     return true;
 }
 
-enum tp_status tp_quant_sweep(struct tp_quant *quant, struct tp_pool *pool,
-                              struct tp_error *err)
+enum tp_status tp_quant_sweeps_make(struct tp_quant *quant,
+                                    struct tp_pool *pool, struct tp_error *err)
 {
     const struct tp_run *run = quant->run;
     struct candidate *worst = calloc(run->row_count + 1, sizeof *worst);

@@ -213,7 +213,6 @@ static uint16_t *stored_codes(const char *name, size_t n)
              shared ? "" : "/../shared", name);
     FILE *file = fopen(path, "rb");
     if (!file) {
-        fprintf(stderr, "skipped: no dump at %s\n", path);
         cr_skip("no dump at %s", path);
     }
     static unsigned char bytes[1 << 20];
