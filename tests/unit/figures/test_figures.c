@@ -4,7 +4,7 @@
 
 #include "figures/figures.h"
 #include "scan/dim_rank.h"
-#include "tests/unit/stages.h"
+#include "tests/unit/support/stages.h"
 #include "tests/unit/support/run_maker.h"
 
 /* --- runs to build figures from --------------------------------------- */

@@ -5,7 +5,7 @@
  */
 #include "incidents/incident.h"
 #include "rules/findings.h"
-#include "stages.h"
+#include "tests/unit/support/stages.h"
 #include "tests/unit/support/run_maker.h"
 
 enum { ITERATIONS = 100, NUMEL = 1000 };

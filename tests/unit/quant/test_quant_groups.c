@@ -7,7 +7,7 @@
 #include "quant/quant_tables.h"
 #include "report/tables.h"
 #include "rules/findings.h"
-#include "stages.h"
+#include "tests/unit/support/stages.h"
 #include "tensors/collect.h"
 #include "tests/unit/support/quant_plan.h"
 #include "tests/unit/support/run_maker.h"

@@ -7,7 +7,7 @@
 
 #include "report/report_monitor.h"
 #include "rules/findings.h"
-#include "stages.h"
+#include "tests/unit/support/stages.h"
 #include "tests/unit/support/run_maker.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include "figures/figure_input.h"
 #include "rules/rules.h"
-#include "run_maker.h"
+#include "tests/unit/support/run_maker.h"
 
 /* A run by hand with what the later stages make of it; all-zero bytes: none
  * was asked. It has to stay where it is. */
