@@ -109,12 +109,9 @@ static struct tp_axis name_axis(struct tp_fig *fig, const char *const *names,
 /* What a tensor of a backward pass is really called. */
 static const char *shown_name(const struct tp_quant_place *place)
 {
-    if (strcmp(place->operation, "backward"))
-        return place->tensor_name;
-    if (!strcmp(place->tensor_name, "input"))
-        return "grad_output";
-    return strcmp(place->tensor_name, "output") ? place->tensor_name
-                                                : "grad_input";
+    return place->direction == TP_BACKWARD
+               ? tp_backward_name(place->tensor_name)
+               : place->tensor_name;
 }
 
 /* --- SQNR by layer and format ------------------------------------------ */
@@ -166,8 +163,8 @@ static struct tp_axis layer_axis(const struct tp_panel_series *cells)
 
 static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 {
-    const struct tp_quant *quant = fig->input->quant;
-    const struct tp_quant_plan *plan = &fig->input->run->plan;
+    const struct tp_quant *quant = fig->facts->input->quant;
+    const struct tp_quant_plan *plan = &fig->facts->input->run->plan;
     const char *names[FORMATS_MAX];
     struct shown_casts casts = listed_casts(plan, plan->count, FORMATS_MAX);
     struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
@@ -204,7 +201,7 @@ static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 void tp_fig_sqnr_by_layer(struct tp_fig *fig)
 {
     struct words operations =
-        operations_of(fig->input->quant, TP_QUANT_BY_LAYER);
+        operations_of(fig->facts->input->quant, TP_QUANT_BY_LAYER);
     for (size_t i = 0; i < operations.count; i++)
         add_sqnr_panel(fig, operations.of[i]);
 }
@@ -236,8 +233,8 @@ static double loss_of(const struct tp_cast_group *group,
 static void add_loss_panel(struct tp_fig *fig, const char *operation,
                            const struct loss *loss)
 {
-    const struct tp_quant *quant = fig->input->quant;
-    const struct tp_quant_plan *plan = &fig->input->run->plan;
+    const struct tp_quant *quant = fig->facts->input->quant;
+    const struct tp_quant_plan *plan = &fig->facts->input->run->plan;
     struct shown_casts casts =
         listed_casts(plan, plan->scaled, TP_PANEL_SERIES_MAX);
     size_t formats = casts.count;
@@ -282,7 +279,7 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
 void tp_fig_loss_by_format(struct tp_fig *fig)
 {
     struct words operations =
-        operations_of(fig->input->quant, TP_QUANT_BY_NAME);
+        operations_of(fig->facts->input->quant, TP_QUANT_BY_NAME);
     size_t shown = operations.count < 4 ? operations.count : 4;
     for (size_t i = 0; i < shown; i++) {
         for (int l = 0; l < 2; l++)
@@ -338,7 +335,7 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
 
 void tp_fig_scale_sweep(struct tp_fig *fig)
 {
-    const struct tp_quant *quant = fig->input->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     for (size_t i = 0; i < quant->sweep_count; i++)
         add_sweep(fig, &quant->sweeps[i]);
 }
@@ -357,7 +354,7 @@ static const char *map_row(struct tp_fig *fig,
 static void add_map(struct tp_fig *fig, const char *quant_type,
                     struct words *advice)
 {
-    const struct tp_quant *quant = fig->input->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     struct words rows = {.count = 0};
     struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
@@ -405,7 +402,7 @@ static void add_map(struct tp_fig *fig, const char *quant_type,
 
 void tp_fig_recommendation_map(struct tp_fig *fig)
 {
-    const struct tp_quant *quant = fig->input->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     struct words types = {.count = 0}, advice = {.count = 0};
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];

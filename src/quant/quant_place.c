@@ -40,6 +40,7 @@ struct tp_quant_place tp_quant_place_of(const struct tp_row *row,
         .quant_type = full ? label->quant_type : "",
         .layer_type = full ? label->layer_type : "",
         .operation = label->operation,
+        .direction = label->direction,
         .tensor_name = grouping == TP_QUANT_BY_LAYER ? "" : name,
         .layer_idx = grouping == TP_QUANT_BY_NAME ? -1 : label->layer_idx,
     };

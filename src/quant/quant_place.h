@@ -24,6 +24,7 @@ struct tp_quant_place {
     const char *group_by; /* name of the grouping                          */
     const char *quant_type, *layer_type, *operation, *tensor_name;
     int64_t layer_idx;
+    enum tp_direction direction; /* of operation                           */
 };
 
 /* The place of a row. */

@@ -171,7 +171,7 @@ static struct layout lay_out(const struct tp_trace_sums *sums,
     for (size_t i = 0; i < sums->count; i++) {
         const struct tp_op_row *row = &sums->rows[i];
         layout.cpu_us += row->self_cpu_us;
-        if (strcmp(row->device_type, "CPU"))
+        if (row->is_device)
             layout.device_us += row->self_cuda_us;
         layout.has_device |= row->self_cuda_us > 0;
         layout.has_memory |= row->cpu_mem_b || row->cuda_mem_b;

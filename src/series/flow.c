@@ -16,8 +16,8 @@ int tp_series_compare_runs(const struct tp_run_series *a,
 int tp_series_compare_flow(const struct tp_run_series *a,
                            const struct tp_run_series *b)
 {
-    bool back = !strcmp(a->label.operation, "backward");
-    int result = back - !strcmp(b->label.operation, "backward");
+    bool back = a->label.direction == TP_BACKWARD;
+    int result = back - (b->label.direction == TP_BACKWARD);
     if (!result)
         result = back ? tp_order_int64(b->label.layer_idx, a->label.layer_idx)
                       : tp_order_int64(a->label.layer_idx, b->label.layer_idx);

@@ -25,6 +25,9 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
 /* Whether /steps has steps: not the one row of a trace without. */
 bool tp_trace_has_steps(const struct tp_trace *trace);
 
+/* The row of /busy about the window W, or NULL. */
+const struct tp_busy_row *tp_trace_busy_window(const struct tp_trace *trace);
+
 /* What of the window W is communication that no computation hides, or copying
  * that neither computation nor communication hides: a share, from /busy. */
 double tp_trace_exposed_communication(const struct tp_trace *trace);

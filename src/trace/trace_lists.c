@@ -12,9 +12,9 @@
 
 /* Of joined rows: the number of the trace is behind the trace's own row, so
  * that the other columns read both. */
-#define TRACE_NUMBER(row)                                  \
-    {                                                      \
-        "trace", "1", TP_COLUMN_INTEGER, sizeof(struct row) \
+#define TRACE_NUMBER(row)                                         \
+    {                                                             \
+        "trace", "1", TP_COLUMN_INTEGER, sizeof(struct row), NULL \
     }
 
 /* After `trace` these are the columns, and names, of key_averages tables. */

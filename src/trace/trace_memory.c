@@ -276,7 +276,8 @@ static enum tp_status add_device(struct memory_state *state,
 {
     struct tp_trace *trace = state->trace;
     struct tp_memory_row row = {
-        .device = device_name(&trace->events.arena, detail_of(state, *items))};
+        .device = device_name(&trace->events.arena, detail_of(state, *items)),
+        .is_host = detail_of(state, *items)->device_type == 0};
     if (!row.device ||
         tp_grow(&trace->memory.rows, &trace->memory.capacity,
                 trace->memory.count + 1, sizeof *trace->memory.rows, NULL)) {

@@ -212,7 +212,8 @@ static struct sums *count_row(struct ops_state *state, uint32_t name,
             .name = name == trace->events.texts.count
                         ? "ProfilerStep*"
                         : tp_events_get(&trace->events, name),
-            .device_type = device ? "CUDA" : "CPU"};
+            .device_type = device ? "CUDA" : "CPU",
+            .is_device = device};
         *slot = (uint32_t)need;
     }
     trace->ops.rows[*slot - 1].count++;

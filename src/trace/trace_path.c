@@ -250,6 +250,7 @@ static enum tp_status add_step(struct tp_trace *trace, int64_t step,
             status = add_row(
                 trace,
                 (struct tp_path_row){.step = step,
+                                     .spent_on = (enum tp_path_kind)kind,
                                      .kind = tp_path_kind_name(kind),
                                      .name = "",
                                      .count = totals->count[kind],
@@ -278,6 +279,8 @@ static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
     if (all->count > 1)
         qsort(all->rows, all->count, sizeof *all->rows, by_key);
     for (size_t i = 0, end; i < all->count && status == TP_OK; i = end) {
+        const enum tp_path_kind kind =
+            (enum tp_path_kind)(all->rows[i].key >> 32);
         int64_t ns = 0;
         for (end = i;
              end < all->count && all->rows[end].key == all->rows[i].key; end++)
@@ -286,8 +289,8 @@ static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
             trace,
             (struct tp_path_row){
                 .step = -1,
-                .kind = tp_path_kind_name(
-                    (enum tp_path_kind)(all->rows[i].key >> 32)),
+                .spent_on = kind,
+                .kind = tp_path_kind_name(kind),
                 .name =
                     tp_events_get(&trace->events, (uint32_t)all->rows[i].key),
                 .count = (int64_t)(end - i),

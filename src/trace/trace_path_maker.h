@@ -7,23 +7,6 @@
 
 /* What critical paths are made with; trace_path.h says what they are. */
 
-/* What an edge of the path was spent on. */
-enum tp_path_kind {
-    TP_PATH_OPERATOR,      /* the host in an operator, outside of calls     */
-    TP_PATH_CALL,          /* the host in a runtime or driver call          */
-    TP_PATH_WAIT,          /* the host in a call that waits for the device  */
-    TP_PATH_OUTSIDE,       /* the host between operators                    */
-    TP_PATH_LAUNCH,        /* from the begin of a call to its device event  */
-    TP_PATH_QUEUE,         /* the same while the stream was busy with what is
-                              not in the window                             */
-    TP_PATH_KERNEL,
-    TP_PATH_COPY,          /* copies and memsets                            */
-    TP_PATH_COMMUNICATION,
-    TP_PATH_GAP,           /* between device events of a stream             */
-    TP_PATH_RETURN,        /* from a device event to the host that waited   */
-    TP_PATH_KINDS
-};
-
 /* One edge, in the order of the path. */
 struct tp_path_edge {
     enum tp_path_kind kind;

@@ -2,6 +2,7 @@
 #ifndef TP_TRACE_TRACE_ROWS_H
 #define TP_TRACE_TRACE_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,7 @@ struct tp_curve {
 struct tp_op_row {
     const char *name;
     const char *device_type; /* "CPU" or "CUDA" */
+    bool is_device;          /* the latter      */
     int64_t count;
     double cpu_total_us, self_cpu_us, cuda_total_us, self_cuda_us;
     int64_t cpu_mem_b, self_cpu_mem_b, cuda_mem_b, self_cuda_mem_b;
@@ -89,6 +91,7 @@ enum tp_status tp_trace_op_kernels(struct tp_trace *trace,
 struct tp_annotation_row {
     const char *name;
     const char *where;       /* "host", "device"                           */
+    bool is_host;            /* the former                                 */
     int64_t count;
     double total_us, mean_us, max_us; /* of the ranges                     */
     /* Device work started in host ranges, on their thread, once where ranges
@@ -138,9 +141,17 @@ struct tp_idle_row {
 /* trace->idle: what the host did in each idle moment of the device. */
 enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err);
 
+/* Over what device time is counted. */
+enum tp_busy_span {
+    TP_BUSY_WINDOW, /* W                                                   */
+    TP_BUSY_LINKED, /* device events whose launch is in the file           */
+    TP_BUSY_DEVICE  /* all device events                                   */
+};
+
 /* /busy: how device time is spent, by several definitions. trace_busy.c */
 struct tp_busy_row {
-    const char *definition; /* whose: "window", "device span", ...         */
+    enum tp_busy_span span;
+    const char *definition; /* the span in words                           */
     double total_us, busy_us, idle_us;
     double compute_us, communication_us, memory_us; /* unions             */
     double exposed_communication_us, exposed_memory_us;
@@ -189,11 +200,25 @@ struct tp_copy_row {
 /* trace->copies: copies and sets by direction and kind of memory. */
 enum tp_status tp_trace_copies(struct tp_trace *trace, struct tp_error *err);
 
+/* Why a call waits for the device: the outermost reason that a user can act
+ * on. */
+enum tp_sync_cause {
+    TP_SYNC_ITEM,
+    TP_SYNC_COPY, /* in a direction that is not known */
+    TP_SYNC_COPY_TO_HOST,
+    TP_SYNC_COPY_TO_DEVICE,
+    TP_SYNC_OPTIMIZER,
+    TP_SYNC_OPERATOR,
+    TP_SYNC_EXPLICIT,
+    TP_SYNC_PROFILER,
+    TP_SYNC_CAUSES
+};
+
 /* /syncs: calls that wait for the device, by cause. trace_syncs.c */
 struct tp_sync_row {
     const char *call;
-    const char *cause; /* "item", "copy DtoH", "copy HtoD", "optimizer",
-                          "operator", "explicit", "profiler"               */
+    enum tp_sync_cause why;
+    const char *cause; /* why, in words                                    */
     const char *op;    /* innermost operator, "" outside of all            */
     int64_t count;
     double total_us, idle_us; /* time; of it with the device idle          */
@@ -205,6 +230,7 @@ enum tp_status tp_trace_syncs(struct tp_trace *trace, struct tp_error *err);
 /* /memory: one row per device and trace. trace_memory.c */
 struct tp_memory_row {
     const char *device;
+    bool is_host;
     int64_t events, allocations, frees;
     double allocated_b;      /* bytes of all allocations                   */
     double peak_allocated_b, peak_reserved_b; /* NaN: not recorded         */
@@ -228,6 +254,23 @@ struct tp_comm_row {
                                 less than the link carried                 */
 };
 
+/* What an edge of a critical path is spent on. */
+enum tp_path_kind {
+    TP_PATH_OPERATOR,      /* the host in an operator, outside of calls     */
+    TP_PATH_CALL,          /* the host in a runtime or driver call          */
+    TP_PATH_WAIT,          /* the host in a call that waits for the device  */
+    TP_PATH_OUTSIDE,       /* the host between operators                    */
+    TP_PATH_LAUNCH,        /* from the begin of a call to its device event  */
+    TP_PATH_QUEUE,         /* the same while the stream was busy with what is
+                              not in the window                             */
+    TP_PATH_KERNEL,
+    TP_PATH_COPY,          /* copies and memsets                            */
+    TP_PATH_COMMUNICATION,
+    TP_PATH_GAP,           /* between device events of a stream             */
+    TP_PATH_RETURN,        /* from a device event to the host that waited   */
+    TP_PATH_KINDS
+};
+
 /*
  * /critical_path: what the critical paths of the steps (without steps: of the
  * trace, as step 0; of more than 32 768 host events: of equal slices of it)
@@ -236,7 +279,9 @@ struct tp_comm_row {
  */
 struct tp_path_row {
     int64_t step;
-    const char *kind, *name; /* name: "" in rows of a step                */
+    enum tp_path_kind spent_on;
+    const char *kind;        /* the same in words                          */
+    const char *name;        /* "" in rows of a step                       */
     int64_t count;
     double total_us, share;  /* of the paths' length                      */
 };
