@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A figure in the making. Builders add panels and never look at errors: running
+ * out of memory sets `failed`, after which nothing is added, and a panel
+ * without data or beyond the last place is dropped. Everything lives in the
+ * figure's arena and is released at once. Heat maps that are to be compared get
+ * one range of colours, whole powers on a log scale; a range for each panel
+ * would show more of each but make equal colours mean different numbers. All is
+ * linear in the values drawn.
+ */
 #include "figures/fig.h"
 
 #include <stdarg.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The table of figures, and building them. Figures are tasks of the pool: each
+ * has an arena and a place in the set of its own and reads the same facts, so
+ * tasks share nothing that changes, need no locks, and give the same figures
+ * with any number of threads. One arena for all would save memory but need a
+ * lock. What a figure is made of is copied once, its panels; tables stay where
+ * the builder put them.
+ */
 #include "figures/figures.h"
 
 #include <stdlib.h>

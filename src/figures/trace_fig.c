@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What the builders of trace figures share. Of more traces than a panel can
+ * name, evenly spaced ones with both ends are shown: of many ranks neither the
+ * first nor the slowest alone tell how they spread. Stacked bars put the parts
+ * of a row one after the other in a fixed order; a part that is zero in all
+ * rows is left out, also of the legend, and the others keep their colours.
+ * O(traces), and rows x parts^2 for a stack, of at most 24 rows and 8 parts.
+ */
 #include "figures/trace_fig.h"
 
 #include <string.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The table of trace figures, and building them, one after the other, without
+ * the pool that figures of dumps use: the rows were made before (src/trace),
+ * and what is left is to choose, sort and add up some of them. Each figure has
+ * an arena of its own, as those of dumps do, and its panels are copied once,
+ * when their number is known.
+ */
 #include "figures/trace_figures.h"
 
 #include <stdlib.h>
