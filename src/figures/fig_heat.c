@@ -5,7 +5,7 @@
  * number is that of all their elements pooled: an average of cells would weigh
  * a small tensor like a large one, and leaving cells out would lose incidents.
  * Numbers of both signs get a scale that reaches as far to both sides of zero.
- * O(rows) and one tally for each cell.
+ * O(rows) and one set of counts for each cell.
  */
 #include "figures/fig_grid.h"
 
