@@ -119,6 +119,7 @@ enum tp_status tp_label_from_name(const char *path, struct tp_arena *arena,
     drop_unknown(&name.claims);
     *label = name.claims;
     fill(label, &name.hints);
+    tp_label_classify(label);
     return TP_OK;
 }
 
@@ -138,6 +139,7 @@ enum tp_status tp_label_complete(struct tp_label *label, const char *path,
     }
     fill(label, &name.claims);
     fill(label, &name.hints);
+    tp_label_classify(label);
     return TP_OK;
 }
 

@@ -44,13 +44,6 @@ struct session {
     size_t figure_count;
 };
 
-static enum tp_dims_mode dims_mode(const struct tp_options *options)
-{
-    return !strcmp(options->dims, "none")  ? TP_DIMS_NONE
-           : !strcmp(options->dims, "all") ? TP_DIMS_ALL
-                                           : TP_DIMS_WORST;
-}
-
 /* Which casts to simulate; words that are not known are usage errors. */
 static enum tp_status plan_quant(struct session *s, struct tp_error *err)
 {
@@ -74,10 +67,10 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
         .roots = options->inputs,
         .root_count = options->input_count,
         .mx_scale = options->mx_scale,
-        .block_axis = atoi(options->block_axis),
-        .backward_format = options->backward_format,
+        .block_axis = options->block_axis,
+        .backward_format = tp_backward_format(options),
         .quant = &s->plan,
-        .dims = dims_mode(options),
+        .dims = options->dims,
         .progress = tp_progress_update,
         .progress_context = &progress,
         .stop = &tp_interrupted};
@@ -162,7 +155,7 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
         return status;
     const struct tp_plot_options how = {.output_dir = s->options->output_dir,
                                         .format =
-                                            tp_output_plot_format(s->options),
+                                            s->options->plot_format,
                                         .jobs = tp_options_jobs(s->options),
                                         .draw = true,
                                         .stop = &tp_interrupted};
@@ -197,7 +190,7 @@ static void remove_old_results(const struct session *s)
 static enum tp_status monitor(struct session *s, struct tp_error *err)
 {
     const struct tp_baseline_options how = {
-        .online = !strcmp(s->options->baseline, "online"),
+        .online = s->options->baseline == TP_FROM_WARMUP,
         .warmup_steps = (size_t)s->options->warmup_steps,
         .alert_window = (size_t)s->options->alert_window,
         .sigma = s->options->sigma,
@@ -246,7 +239,7 @@ static bool print_result(const struct session *s)
 {
     struct tp_report report = report_of(s);
     struct tp_text text = {0};
-    if (!strcmp(s->options->format, "json"))
+    if (s->options->format == TP_FORM_JSON)
         tp_report_json(&report, &text);
     else if (!s->options->quiet)
         tp_report_text(&report, s->options->verbose ? 0 : MOST_ON_STDOUT,

@@ -59,7 +59,7 @@ static enum tp_status check(struct session *s, struct tp_error *err)
                        "--compare takes two paths, before and after, not %zu",
                        options->input_count);
     if (options->compare &&
-        (options->output_json || strcmp(options->fail_on, "none") != 0))
+        (options->output_json || options->fail_on))
         return tp_fail(err, TP_E_USAGE, -1,
                        "--compare writes no file and has no findings: use "
                        "--format json instead of --output_json, and no "
@@ -105,9 +105,9 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     struct tp_trace_tables traces;
     struct tp_table tables[TP_TRACE_TABLES + TP_JUDGED_TABLES];
     tp_trace_tables_make(&s->run, &traces);
-    memcpy(tables, traces.tables, TP_TRACE_LISTS * sizeof *tables);
-    tp_judged_tables_make(&s->judged, tables + TP_TRACE_LISTS);
-    tables[TP_TRACE_LISTS + TP_JUDGED_TABLES] =
+    memcpy(tables, traces.tables, TP_TRACE_JOINED * sizeof *tables);
+    tp_judged_tables_make(&s->judged, tables + TP_TRACE_JOINED);
+    tables[TP_TRACE_JOINED + TP_JUDGED_TABLES] =
         traces.tables[TP_TRACE_SKIPPED];
     const struct tp_hdf5_header header = {
         PACKAGE_VERSION, tp_text_get(&s->command_line), s->run.trace_count,
@@ -186,7 +186,7 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
         return status;
     const struct tp_plot_options how = {.output_dir = options->output_dir,
                                         .format =
-                                            tp_output_plot_format(options),
+                                            options->plot_format,
                                         .jobs = tp_options_jobs(options),
                                         .draw = true,
                                         .stop = &tp_interrupted};
@@ -304,7 +304,7 @@ static bool print_comparison(const struct session *s)
         .test_path = s->options->inputs[1],
         .top = s->options->verbose ? 0 : (size_t)s->options->top};
     struct tp_text text = {0};
-    if (!strcmp(s->options->format, "json"))
+    if (s->options->format == TP_FORM_JSON)
         tp_compare_report_json(&report, &text);
     else if (!s->options->quiet)
         tp_compare_report_text(&report, &text);
@@ -317,7 +317,7 @@ static bool print_result(const struct session *s)
 {
     const struct tp_trace_report report = report_of(s, s->options->top);
     struct tp_text text = {0};
-    if (!strcmp(s->options->format, "json"))
+    if (s->options->format == TP_FORM_JSON)
         tp_trace_report_json(&report, &text);
     else if (!s->options->quiet)
         tp_trace_report_text(&report, s->options->verbose ? 0 : MOST_ON_STDOUT,

@@ -81,6 +81,15 @@ const struct tp_number *tp_number_by_id(const char *id)
     return NULL;
 }
 
+bool tp_number_is_listed(const struct tp_number *number)
+{
+    for (const struct tp_number *row = tp_numbers; row->id; row++) {
+        if (row == number)
+            return true;
+    }
+    return false;
+}
+
 const struct tp_number *tp_number_by_quant_type(const char *quant_type)
 {
     static const char *const words[][2] = {

@@ -48,6 +48,9 @@ extern const struct tp_number tp_number_e8m0;
 /* The row with this id, or NULL. */
 const struct tp_number *tp_number_by_id(const char *id);
 
+/* Whether the format is one of the rows: something values are cast to. */
+bool tp_number_is_listed(const struct tp_number *number);
+
 /*
  * The format a tensor_saver quant_type means (hifp8 ->
  * hif8, mxfp8 -> mxfp8_e4m3, ...), or NULL when the word is unknown. Ids

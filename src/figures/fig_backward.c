@@ -4,7 +4,8 @@
 
 static struct tp_pick backward(const struct tp_facts *facts)
 {
-    return tp_pick_named(facts, tp_pick_all(), TP_KEY_PASS, "backward");
+    return tp_pick_named(facts, tp_pick_all(), TP_KEY_PASS,
+                         tp_direction_word(TP_BACKWARD));
 }
 
 void tp_fig_forward_against_backward(struct tp_fig *fig)

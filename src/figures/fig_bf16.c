@@ -18,8 +18,8 @@ enum { UNIT_BINS = 50 };
 /* Tensors of bf16 runs; when there are none, those stored as bfloat16. */
 static bool is_bf16(const struct tp_row *row, bool run)
 {
-    return strcmp(run ? row->label.quant_type : row->dtype,
-                  run ? "bf16" : "bfloat16") == 0;
+    return run ? strcmp(row->label.quant_type, "bf16") == 0
+               : row->dtype == TP_BFLOAT16;
 }
 
 /* values[row] = `of` of bf16 rows, NaN elsewhere; NULL: out of memory. */

@@ -100,7 +100,7 @@ static const char *title_of(struct tp_fig *fig, const struct wide *wide)
                            ? label->tensor_name
                        : wide->row->path[0] ? wide->row->path
                                             : "tensor";
-    const char *pass = !strcmp(label->operation, "backward") ? " grad" : "";
+    const char *pass = label->direction == TP_BACKWARD ? " grad" : "";
     double ratio = wide->axis->ratio;
     return tp_fig_text(fig,
                        ratio < 1024 ? "%s%s%s %s%s%s, 1 : %.0f"

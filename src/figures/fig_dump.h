@@ -137,9 +137,6 @@ double tp_metric_of(const struct tp_metric *metric,
 /* The quantile of n sorted values, linear between them; NaN if n is 0. */
 double tp_sorted_quantile(const double *sorted, size_t n, double level);
 
-/* Sorts numbers; there must be no NaN. */
-void tp_sort_numbers(double *values, size_t n);
-
 /* --- what is shown ------------------------------------------------ */
 
 /* " (8 of 20)" when not everything is shown, else "". */

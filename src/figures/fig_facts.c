@@ -35,37 +35,20 @@ static const char *const axis_names[TP_KEY_COUNT] = {
     [TP_KEY_BATCH] = "batch size [samples]",
 };
 
-/*
- * What a tensor is called. In files of a backward pass the saver's `input`
- * before the operation is the gradient of its output, and `output` after it
- * the gradient of its input.
- */
-static const char *true_name(const struct tp_row *row)
-{
-    const struct tp_label *label = &row->label;
-    const char *name = label->tensor_name[0] ? label->tensor_name : row->path;
-    if (strcmp(label->operation, "backward") != 0)
-        return name;
-    if (strcmp(label->phase, "pre") == 0 && strcmp(name, "input") == 0)
-        return "grad_output";
-    if (strcmp(label->phase, "post") == 0 && strcmp(name, "output") == 0)
-        return "grad_input";
-    return strcmp(name, "weight") == 0 ? "weight (bwd)" : name;
-}
-
 static const char *text_of(const struct tp_row *row, enum tp_key key)
 {
     switch (key) {
     case TP_KEY_QUANT:
-        return row->label.quant_type[0] ? row->label.quant_type : row->dtype;
+        return row->label.quant_type[0] ? row->label.quant_type
+                                         : tp_row_dtype_word(row);
     case TP_KEY_NAME:
-        return true_name(row);
+        return tp_label_true_name(&row->label, row->path);
     case TP_KEY_LAYER_TYPE:
         return row->label.layer_type;
     case TP_KEY_PASS:
         return row->label.operation;
     default:
-        return row->target_format;
+        return tp_row_target_word(row);
     }
 }
 

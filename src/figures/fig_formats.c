@@ -314,16 +314,9 @@ void tp_fig_range_against_formats(struct tp_fig *fig)
 
 /* --- 8-bit runs ------------------------------------------------------- */
 
-static bool is_fp8(const char *format)
+static bool is_fp8(const struct tp_row *row)
 {
-    static const char *const ids[] = {
-        "hif8",     "e4m3",       "e5m2",      "e4m3fnuz",
-        "e5m2fnuz", "mxfp8_e4m3", "mxfp8_e5m2"};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        if (strcmp(format, ids[i]) == 0)
-            return true;
-    }
-    return false;
+    return row->target && row->target->bits == 8;
 }
 
 /* 1 for rows whose target is an 8-bit float, else NaN. */
@@ -331,7 +324,7 @@ static struct tp_metric fp8_member(struct tp_fig *fig)
 {
     double *values = tp_fig_row_values(fig);
     for (size_t r = 0; values && r < fig->facts->run->row_count; r++) {
-        if (is_fp8(fig->facts->run->rows[r].target_format))
+        if (is_fp8(&fig->facts->run->rows[r]))
             values[r] = 1;
     }
     return (struct tp_metric){.values = values};
@@ -402,7 +395,7 @@ void tp_fig_fp8_statistics(struct tp_fig *fig)
         struct tp_metric metric = *metrics[i];
         double *values = tp_fig_row_values(fig);
         for (size_t r = 0; values && r < facts->run->row_count; r++) {
-            if (is_fp8(facts->run->rows[r].target_format))
+            if (is_fp8(&facts->run->rows[r]))
                 values[r] = tp_metric_of_row(metrics[i], facts, r);
         }
         metric.values = values;

@@ -262,7 +262,7 @@ static void add_cloud(struct tp_fig *fig, const char *title,
                       const struct tp_pick *pick, size_t hif8)
 {
     const struct tp_quant_plan *plan = &fig->facts->run->plan;
-    size_t mx = tp_quant_plan_find(plan, "mxfp8_e4m3");
+    size_t mx = tp_quant_plan_find(plan, tp_number_by_id("mxfp8_e4m3"));
     if (mx == plan->count || hif8 == plan->count)
         return;
     struct tp_metric x = {
@@ -287,7 +287,8 @@ static void add_clouds(struct tp_fig *fig, const char *title,
 {
     const struct tp_quant_plan *plan = &fig->facts->run->plan;
     (void)summary;
-    add_cloud(fig, title, pick, tp_quant_plan_find(plan, "hif8"));
+    add_cloud(fig, title, pick,
+              tp_quant_plan_find(plan, tp_number_by_id("hif8")));
     add_cloud(fig, tp_fig_text(fig, "%s, HiF8 scaled", title), pick,
               scaled_cast(plan, "hif8"));
 }

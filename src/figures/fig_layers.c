@@ -8,7 +8,8 @@ static struct tp_pick forward(const struct tp_facts *facts)
     struct tp_pick all = tp_pick_all();
     if (facts->keys[TP_KEY_PASS].count == 0)
         return all;
-    return tp_pick_named(facts, all, TP_KEY_PASS, "forward");
+    return tp_pick_named(facts, all, TP_KEY_PASS,
+                         tp_direction_word(TP_FORWARD));
 }
 
 /* Nothing where the tensors that are picked have but one value. */

@@ -116,12 +116,9 @@ static struct tp_axis name_axis(struct tp_fig *fig, const char *const *names,
 /* What a tensor of a backward pass is really called. */
 static const char *shown_name(const struct tp_quant_place *place)
 {
-    if (strcmp(place->operation, "backward"))
-        return place->tensor_name;
-    if (!strcmp(place->tensor_name, "input"))
-        return "grad_output";
-    return strcmp(place->tensor_name, "output") ? place->tensor_name
-                                                : "grad_input";
+    return place->direction == TP_BACKWARD
+               ? tp_backward_name(place->tensor_name)
+               : place->tensor_name;
 }
 
 /* --- SQNR by layer and format ------------------------------------------ */

@@ -159,8 +159,8 @@ struct spreading {
 
 static bool is_learnt(const struct tp_run_series *series)
 {
-    return !strcmp(series->label.operation, "backward") ||
-           strstr(series->label.tensor_name, "weight");
+    return series->label.direction == TP_BACKWARD ||
+           series->label.roles & TP_ROLE_WEIGHT;
 }
 
 /* Whether a run saved anything that learns. */

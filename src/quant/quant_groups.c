@@ -50,6 +50,7 @@ struct tp_quant_place tp_quant_place_of(const struct tp_row *row,
         .quant_type = full ? label->quant_type : "",
         .layer_type = full ? label->layer_type : "",
         .operation = label->operation,
+        .direction = label->direction,
         .tensor_name = grouping == TP_QUANT_BY_LAYER ? "" : name,
         .layer_idx = grouping == TP_QUANT_BY_NAME ? -1 : label->layer_idx,
     };
@@ -183,13 +184,13 @@ static void fill_group(const struct maker *maker, size_t which,
 }
 
 /* The first of the widest dtypes of n rows. */
-static const char *widest_dtype(const struct placed *rows, size_t n)
+static enum tp_dtype widest_dtype(const struct placed *rows, size_t n)
 {
-    const char *widest = rows[0].row->dtype;
+    enum tp_dtype widest = rows[0].row->dtype;
     for (size_t i = 1; i < n; i++) {
-        const char *dtype = rows[i].row->dtype;
-        if (dtype != widest &&
-            tp_recommend_bits(dtype) > tp_recommend_bits(widest))
+        enum tp_dtype dtype = rows[i].row->dtype;
+        if (tp_dtype_info(dtype)->code_size >
+            tp_dtype_info(widest)->code_size)
             widest = dtype;
     }
     return widest;

@@ -28,6 +28,7 @@ struct tp_quant_place {
     const char *group_by; /* name of the grouping                          */
     const char *quant_type, *layer_type, *operation, *tensor_name;
     int64_t layer_idx;
+    enum tp_direction direction; /* of operation                           */
 };
 
 /* One group under one cast. */
@@ -57,7 +58,7 @@ struct tp_quant_group {
 struct tp_recommendation {
     struct tp_quant_place place;
     uint64_t tensors;
-    const char *dtype;      /* stored, the widest of its tensors           */
+    enum tp_dtype dtype;    /* stored, the widest of its tensors           */
     const char *format;     /* the narrowest that meets the limits; "": none */
     int64_t bits;           /* of one element of it; -1: none              */
     double sqnr_db, underflow_ratio;

@@ -43,7 +43,9 @@ static bool rate(const struct tp_run *run, struct candidate *candidate)
 {
     const struct tp_row *row = &run->rows[candidate->row];
     const struct tp_quant_plan *plan = &run->plan;
-    const char *const formats[] = {row->target_format, "hif8", "e4m3"};
+    const struct tp_number *const formats[] = {row->target,
+                                               tp_number_by_id("hif8"),
+                                               tp_number_by_id("e4m3")};
     struct tp_quant_metrics metrics;
     for (int i = 0; i < 3; i++) {
         size_t cast = tp_quant_plan_find(plan, formats[i]);

@@ -3,6 +3,7 @@
 
 #include "base/search.h"
 
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* A row of /quantization. */
@@ -14,25 +15,19 @@ struct quant_row {
 
 /* The metrics, with their units; `at` is where the struct has them. */
 #define METRICS(structure)                                                  \
-    {"overflow_ratio", "1", TP_COLUMN_REAL,                                 \
-     offsetof(structure, metrics.overflow_ratio)},                          \
-    {"underflow_ratio", "1", TP_COLUMN_REAL,                                \
-     offsetof(structure, metrics.underflow_ratio)},                         \
-    {"subnormal_ratio", "1", TP_COLUMN_REAL,                                \
-     offsetof(structure, metrics.subnormal_ratio)},                         \
-    {"saturated_block_ratio", "1", TP_COLUMN_REAL,                          \
-     offsetof(structure, metrics.saturated_block_ratio)},                   \
-    {"sqnr_db", "dB", TP_COLUMN_REAL, offsetof(structure, metrics.sqnr_db)}, \
-    {"mse", "input^2", TP_COLUMN_REAL, offsetof(structure, metrics.mse)},   \
-    {"max_abs_error", "value", TP_COLUMN_REAL,                              \
-     offsetof(structure, metrics.max_abs_error)},                           \
-    {"mean_rel_error", "1", TP_COLUMN_REAL,                                 \
-     offsetof(structure, metrics.mean_rel_error)},                          \
-    {"cosine", "1", TP_COLUMN_REAL, offsetof(structure, metrics.cosine)}
+    TP_COLUMN_AS(structure, "overflow_ratio", metrics.overflow_ratio, "1"), \
+    TP_COLUMN_AS(structure, "underflow_ratio", metrics.underflow_ratio, "1"),\
+    TP_COLUMN_AS(structure, "subnormal_ratio", metrics.subnormal_ratio, "1"),\
+    TP_COLUMN_AS(structure, "saturated_block_ratio", metrics.saturated_block_ratio, "1"),\
+    TP_COLUMN_AS(structure, "sqnr_db", metrics.sqnr_db, "dB"),              \
+    TP_COLUMN_AS(structure, "mse", metrics.mse, "input^2"),                 \
+    TP_COLUMN_AS(structure, "max_abs_error", metrics.max_abs_error, "value"),\
+    TP_COLUMN_AS(structure, "mean_rel_error", metrics.mean_rel_error, "1"), \
+    TP_COLUMN_AS(structure, "cosine", metrics.cosine, "1")
 
 #define ROW(name, unit, type, member)                                    \
     {                                                                    \
-        name, unit, TP_COLUMN_##type, offsetof(struct quant_row, member) \
+        name, unit, TP_COLUMN_##type, offsetof(struct quant_row, member), NULL \
     }
 
 static const struct tp_column quantization_columns[] = {
@@ -45,7 +40,8 @@ static const struct tp_column quantization_columns[] = {
 
 #define GROUP(name, unit, type, member)                                       \
     {                                                                         \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_quant_group, member) \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_quant_group, member), \
+            NULL \
     }
 
 static const struct tp_column group_columns[] = {
@@ -81,8 +77,14 @@ static const struct tp_column group_columns[] = {
 #define ADVICE(name, unit, type, member)            \
     {                                               \
         name, unit, TP_COLUMN_##type,               \
-            offsetof(struct tp_recommendation, member) \
+            offsetof(struct tp_recommendation, member), NULL \
     }
+
+static const char *dtype_word(const void *row)
+{
+    const struct tp_recommendation *its = row;
+    return tp_dtype_info(its->dtype)->name;
+}
 
 static const struct tp_column recommendation_columns[] = {
     ADVICE("group_by", "", TEXT, place.group_by),
@@ -92,7 +94,7 @@ static const struct tp_column recommendation_columns[] = {
     ADVICE("operation", "", TEXT, place.operation),
     ADVICE("tensor_name", "", TEXT, place.tensor_name),
     ADVICE("tensors", "1", COUNT, tensors),
-    ADVICE("dtype", "", TEXT, dtype),
+    TP_COLUMN_WORD("dtype", dtype_word),
     ADVICE("format", "", TEXT, format),
     ADVICE("bits", "bit", INTEGER, bits),
     ADVICE("sqnr_db", "dB", REAL, sqnr_db),

@@ -12,11 +12,9 @@ static const struct tp_number *number_of(const struct tp_quant_group *group,
     return plan->casts[group->cast].spec.number;
 }
 
-int tp_recommend_bits(const char *name)
+/* Bits of one real number of a dtype. */
+static int bits_of(enum tp_dtype dtype)
 {
-    enum tp_dtype dtype = tp_dtype_by_name(name);
-    if (dtype == TP_DTYPE_COUNT)
-        return 64;
     return 8 * tp_dtype_info(dtype)->code_size;
 }
 
@@ -85,7 +83,7 @@ static const struct tp_quant_group *
 best_of(const struct tp_recommend_input *input, bool scaled, bool failing)
 {
     const struct tp_quant_group *best = NULL;
-    int stored = tp_recommend_bits(input->dtype);
+    int stored = bits_of(input->dtype);
     for (size_t i = 0; i < input->count; i++) {
         const struct tp_quant_group *group = &input->groups[i];
         const struct tp_quant_plan *plan = input->plan;
@@ -195,7 +193,7 @@ static void explain(const struct tp_recommend_input *input,
     bool scale = scaled && (!plain || number_of(scaled, plan)->bits <
                                           number_of(plain, plan)->bits);
     if (!plain && !scaled) {
-        tp_text_add(advice, "keep %s", input->dtype);
+        tp_text_add(advice, "keep %s", tp_dtype_info(input->dtype)->name);
         explain_keep(input, reason);
         return;
     }

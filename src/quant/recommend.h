@@ -17,12 +17,9 @@ struct tp_recommend_input {
     const struct tp_quant_plan *plan;
     const struct tp_quant_group *groups; /* of one place, by cast          */
     size_t count;                        /* at least 1                     */
-    const char *dtype;                   /* stored, the widest of them     */
+    enum tp_dtype dtype;                 /* stored, the widest of them     */
     struct tp_arena *arena;              /* owns the texts                 */
 };
-
-/* Bits of one real number of the dtype with this name; 64 when unknown. */
-int tp_recommend_bits(const char *name);
 
 /* Fills in *made. TP_E_MEMORY only. */
 enum tp_status tp_recommend(const struct tp_recommend_input *input,

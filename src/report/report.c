@@ -460,9 +460,10 @@ void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text)
     }
     tp_text_add(text, "\n  ");
     tp_report_place(row, text);
-    tp_text_add(text, "\n  %-22s %s %s\n  %-22s %s%s%s\n", "tensor", row->dtype,
-                row->shape, "judged against", row->target_format,
-                row->scale_rule[0] ? ", scale rule " : "", row->scale_rule);
+    const char *rule = tp_row_scale_word(row);
+    tp_text_add(text, "\n  %-22s %s %s\n  %-22s %s%s%s\n", "tensor",
+                tp_row_dtype_word(row), row->shape, "judged against",
+                tp_row_target_word(row), *rule ? ", scale rule " : "", rule);
     for (const struct tp_stat *stat = tp_stats; stat->name; stat++) {
         tp_text_add(text, "  %-22s ", stat->name);
         if (stat->type == TP_STAT_INTEGER)

@@ -12,6 +12,21 @@
 
 #define ROW(name, member, unit) TP_COLUMN_AS(struct tp_row, name, member, unit)
 
+static const char *dtype_word(const void *row)
+{
+    return tp_row_dtype_word(row);
+}
+
+static const char *target_word(const void *row)
+{
+    return tp_row_target_word(row);
+}
+
+static const char *scale_word(const void *row)
+{
+    return tp_row_scale_word(row);
+}
+
 static const struct tp_column tensor_labels[] = {
     ROW("file", file, ""),
     ROW("path", path, ""),
@@ -27,15 +42,15 @@ static const struct tp_column tensor_labels[] = {
     ROW("sample_idx", label.sample_idx, "1"),
     ROW("group_idx", label.group_idx, "1"),
     ROW("iteration", label.iteration, "1"),
-    ROW("dtype", dtype, ""),
-    ROW("target_format", target_format, ""),
-    ROW("scale_rule", scale_rule, ""),
+    TP_COLUMN_WORD("dtype", dtype_word),
+    TP_COLUMN_WORD("target_format", target_word),
+    TP_COLUMN_WORD("scale_rule", scale_word),
     ROW("shape", shape, ""),
 };
 
 #define GROUP(name, unit, type, member)                                 \
     {                                                                   \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_group, member) \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_group, member), NULL \
     }
 
 static const struct tp_column group_labels[] = {
@@ -46,7 +61,7 @@ static const struct tp_column group_labels[] = {
 
 #define BIN(name, unit, type, member)                                       \
     {                                                                       \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_group_bin, member) \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_group_bin, member), NULL \
     }
 
 static const struct tp_column bin_columns[] = {
@@ -58,7 +73,7 @@ static const struct tp_column bin_columns[] = {
 
 #define SKIPPED(name, unit, type, member)                                 \
     {                                                                     \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_skipped, member) \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_skipped, member), NULL \
     }
 
 static const struct tp_column skipped_columns[] = {
@@ -70,7 +85,7 @@ static const struct tp_column skipped_columns[] = {
 
 #define FINDING(name, unit, type, member)                                 \
     {                                                                     \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_finding, member) \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_finding, member), NULL \
     }
 
 static const struct tp_column finding_columns[] = {
@@ -110,7 +125,7 @@ static size_t join_columns(const struct tp_column *labels, size_t count,
         assert(count < TP_TABLE_COLUMNS_MAX);
         columns[count++] = (struct tp_column){
             stat->name, stat->unit, is_count ? TP_COLUMN_COUNT : TP_COLUMN_REAL,
-            stat->offset + (is_count ? counts_offset : numbers_offset)};
+            stat->offset + (is_count ? counts_offset : numbers_offset), NULL};
     }
     return count;
 }

@@ -7,9 +7,9 @@
 
 /*
  * What to do about an axis, in plain words; "none needed" of one that is not
- * notable. Replaces what is in `text`. `dtype` is the name of the stored one.
+ * notable. Replaces what is in `text`. `dtype` is the stored one.
  */
-void tp_dim_advice(const struct tp_dim_axis *axis, const char *dtype,
+void tp_dim_advice(const struct tp_dim_axis *axis, enum tp_dtype dtype,
                    struct tp_text *text);
 
 #endif

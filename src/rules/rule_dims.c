@@ -44,7 +44,7 @@ static double value_of(const struct tp_row *row, const struct tp_dim_axis *axis,
 {
     switch (fault) {
     case FAULT_RATIO:
-        *excess = tp_dim_excess(tp_dtype_by_name(row->dtype), axis);
+        *excess = tp_dim_excess(row->dtype, axis);
         return axis->ratio;
     case FAULT_OUTLIERS:
         *excess = axis->outliers && axis->kept

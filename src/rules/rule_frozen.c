@@ -76,10 +76,9 @@ static int compare(const void *left, const void *right)
 
 static const char *advice(const struct frozen *frozen)
 {
-    if (strstr(frozen->series->label.tensor_name, "weight") ||
-        strstr(frozen->series->label.tensor_name, "bias") ||
-        strstr(frozen->series->path, "weight") ||
-        strstr(frozen->series->path, "bias"))
+    unsigned roles = frozen->series->label.roles |
+                     tp_roles_of_name(frozen->series->path);
+    if (roles & (TP_ROLE_WEIGHT | TP_ROLE_BIAS))
         return "check that the optimizer still has it and its gradient and "
                "learning rate are not 0; updates below half a unit in the last "
                "place are lost in BF16: keep FP32 master weights or round "

@@ -48,10 +48,18 @@ static int scale_exponent(const struct tp_row *row,
     return (int)floor(log2(precise_up_to(format) / row->numbers.abs_max));
 }
 
+/* The format that the row is to be cast to; NULL where it is judged against
+ * the wide dtype it has, or against nothing. */
+static const struct tp_number *cast_format(const struct tp_row *row)
+{
+    return row->target && tp_number_is_listed(row->target) ? row->target
+                                                           : NULL;
+}
+
 static const char *suggest_scale(const struct tp_rule_input *input,
                                  const struct tp_row *worst)
 {
-    const struct tp_number *format = tp_number_by_id(worst->target_format);
+    const struct tp_number *format = cast_format(worst);
     if (!format || !(worst->numbers.abs_max > 0))
         return "keep this tensor in its stored dtype";
     return tp_finding_text(
@@ -66,8 +74,9 @@ static const char *suggest_scale(const struct tp_rule_input *input,
 static const char *suggest_block_scale(const struct tp_rule_input *input,
                                        const struct tp_row *worst)
 {
-    const char *rule = *worst->scale_rule ? worst->scale_rule : "floor";
-    if (strcmp(rule, "floor") != 0 && strcmp(rule, "even") != 0)
+    const char *rule = tp_scale_rule_name(worst->scale_rule);
+    if (worst->scale_rule != TP_SCALE_FLOOR &&
+        worst->scale_rule != TP_SCALE_EVEN)
         return tp_finding_text(
             input->findings,
             "multiply by a smaller number before the cast: the %s rule rounds "
@@ -86,7 +95,7 @@ static const char *suggest_overflow(const struct tp_rule_input *input,
     if (worst->counts.pos_inf + worst->counts.neg_inf > 0)
         return "the stored values are infinite already, so no scale helps: "
                "look for the operation that made them";
-    const struct tp_number *format = tp_number_by_id(worst->target_format);
+    const struct tp_number *format = cast_format(worst);
     if (format && format->kind == TP_NUMBER_MX)
         return suggest_block_scale(input, worst);
     return suggest_scale(input, worst);
@@ -95,7 +104,7 @@ static const char *suggest_overflow(const struct tp_rule_input *input,
 static const char *suggest_underflow(const struct tp_rule_input *input,
                                      const struct tp_row *worst)
 {
-    const struct tp_number *format = tp_number_by_id(worst->target_format);
+    const struct tp_number *format = cast_format(worst);
     if (format && format->kind != TP_NUMBER_ELEMENT)
         return "the block's largest value hides its small ones: use a wider "
                "element format, or keep this tensor in bf16";
@@ -114,7 +123,7 @@ static const struct loss underflow = {"underflow_ratio", underflow_ratio, 0.10,
  * (448 of less than 512 in E4M3), so it never counts as lost. */
 static bool is_bounded(const struct loss *loss, const struct tp_row *row)
 {
-    const struct tp_number *format = tp_number_by_id(row->target_format);
+    const struct tp_number *format = cast_format(row);
     return loss == &overflow && format && format->kind != TP_NUMBER_ELEMENT &&
            row->counts.pos_inf + row->counts.neg_inf == 0;
 }
@@ -175,7 +184,7 @@ static void describe(const struct tp_rule_input *input, const struct loss *loss,
     finding->evidence = tp_finding_text(
         input->findings,
         "%" PRIu64 " of %zu tensors above %g %% in %s; worst %.3g %%%s",
-        losers->count, tensors, limit * 100, worst->target_format,
+        losers->count, tensors, limit * 100, tp_row_target_word(worst),
         finding->value * 100, tp_text_get(&where));
     tp_text_clear(&where);
 }

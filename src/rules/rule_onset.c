@@ -352,7 +352,7 @@ static const char *suggestion_of(const struct story *s)
     if (s->series->kind != TP_SERIES_TENSOR)
         return "no tensor of the dump changed as clearly: save more of this "
                "layer around this iteration";
-    if (strstr(label->tensor_name, "weight"))
+    if (label->roles & TP_ROLE_WEIGHT)
         return tp_finding_text(
             s->input->findings,
             "look at the optimiser step before this iteration, and compare "

@@ -34,7 +34,7 @@ static double sqnr_of(const struct tp_rule_input *input,
                       const struct tp_row *row)
 {
     const struct tp_quant_plan *plan = &input->run->plan;
-    size_t cast = tp_quant_plan_find(plan, row->target_format);
+    size_t cast = tp_quant_plan_find(plan, row->target);
     struct tp_quant_metrics metrics;
     if (cast == plan->count || !tp_quant_metrics_of_row(row, cast, &metrics))
         return NAN;
@@ -87,7 +87,7 @@ static const char *advice_for(const struct tp_rule_input *input,
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];
         if (tp_quant_place_has(&its->place, row) &&
-            strcmp(its->advice, row->target_format))
+            strcmp(its->advice, tp_row_target_word(row)))
             return tp_finding_text(input->findings, "%s%s: %s",
                                    its->advice[0] == 'k' ? "" : "use ",
                                    its->advice, its->reason);
@@ -121,7 +121,7 @@ static void describe(const struct tp_rule_input *input,
         "%.1f dB%s, median of the place %.1f dB",
         verdict->count, verdict->all,
         far ? medium_limit(limit, verdict->median) : limit,
-        worst->target_format, verdict->sqnr, tp_text_get(&where),
+        tp_row_target_word(worst), verdict->sqnr, tp_text_get(&where),
         verdict->median);
     finding->suggestion = advice_for(input, worst);
     tp_text_clear(&where);

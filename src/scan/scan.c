@@ -384,7 +384,7 @@ static void set_target(struct scan *scan, const struct tp_scan_request *asked)
     else if (kind == TP_CLASS_FLOAT)
         scan->blockwise = target;
     scan->judge = tp_judge_of(scan->target);
-    scan->rule = tp_scale_rule_by_name(asked->scale_rule);
+    scan->rule = asked->scale_rule;
     if (scan->rule == TP_SCALE_COUNT)
         scan->rule = TP_SCALE_FLOOR;
 }

@@ -25,14 +25,12 @@ struct maker {
 
 static void describe(const struct tp_row *row, struct tp_run_series *series)
 {
-    enum tp_dtype dtype = tp_dtype_by_name(row->dtype);
     series->row = row;
     series->path = row->path;
-    series->dtype = row->dtype;
     /* Integers change by one at least; 53 bits leave that to the data. */
     series->precision =
-        dtype < TP_DTYPE_COUNT && tp_dtype_info(dtype)->significand
-            ? tp_dtype_info(dtype)->significand
+        tp_dtype_info(row->dtype)->significand
+            ? tp_dtype_info(row->dtype)->significand
             : 53;
     series->label = row->label;
     series->label.iteration = series->label.sample_idx = -1;
@@ -142,8 +140,7 @@ static enum tp_status add_tensors(struct maker *m)
 
 bool tp_series_is_gradient(const struct tp_label *label)
 {
-    return !strcmp(label->operation, "backward") &&
-           !strcmp(label->phase, "pre") && !strcmp(label->tensor_name, "input");
+    return label->roles & TP_ROLE_GRAD_OUTPUT;
 }
 
 static bool is_gradient(const struct tp_row *row)
@@ -264,7 +261,7 @@ static double value_of(const struct tp_series_metric *metric,
 static void fill_tensor(struct maker *m, struct tp_run_series *series)
 {
     const struct tp_quant_plan *plan = &m->run->plan;
-    size_t cast = tp_quant_plan_find(plan, series->row->target_format);
+    size_t cast = tp_quant_plan_find(plan, series->row->target);
     struct tp_series_point point;
     series->numel = UINT64_MAX;
     for (size_t i = 0; i < series->count; i++) {

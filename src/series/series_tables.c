@@ -32,7 +32,7 @@ struct baseline_row {
 
 #define COLUMN(name, unit, type, structure, member)               \
     {                                                             \
-        name, unit, TP_COLUMN_##type, offsetof(structure, member) \
+        name, unit, TP_COLUMN_##type, offsetof(structure, member), NULL \
     }
 
 #define PLACE(structure)                                                     \

@@ -126,9 +126,8 @@ static bool keep_texts(struct collector *c, struct tp_row *row,
 {
     struct tp_label *label = &row->label;
     const char **const texts[] = {
-        &row->path,         &row->dtype,         &row->target_format,
-        &row->scale_rule,   &row->shape,         &label->layer_type,
-        &label->operation,  &label->phase,       &label->component,
+        &row->path,         &row->shape,        &label->layer_type,
+        &label->operation,  &label->phase,      &label->component,
         &label->quant_type, &label->tensor_name, &label->timestamp};
     bool kept = true;
     pthread_mutex_lock(&c->lock);
@@ -329,8 +328,7 @@ static void note_integers(struct tp_run *run)
     size_t count = 0;
     const struct tp_row *first = NULL;
     for (size_t i = 0; i < run->row_count && run->plan.count; i++) {
-        enum tp_dtype dtype = tp_dtype_by_name(run->rows[i].dtype);
-        if (tp_dtype_info(dtype)->kind != TP_CLASS_INTEGER)
+        if (tp_dtype_info(run->rows[i].dtype)->kind != TP_CLASS_INTEGER)
             continue;
         first = count++ ? first : &run->rows[i];
     }
@@ -339,20 +337,20 @@ static void note_integers(struct tp_run *run)
                     "%zu tensor%s not floating-point and %s no rows in "
                     "/quantization. First: %s (%s)",
                     count, count == 1 ? " is" : "s are",
-                    count == 1 ? "has" : "have", first->file, first->dtype);
+                    count == 1 ? "has" : "have", first->file,
+                    tp_row_dtype_word(first));
 }
 
 /* The first cast wanted of a row of numbers that it cannot have, or NULL. */
 static const struct tp_quant_cast *
 missing_cast(const struct tp_quant_plan *plan, const struct tp_row *row)
 {
-    enum tp_dtype dtype = tp_dtype_by_name(row->dtype);
-    if (tp_dtype_info(dtype)->kind == TP_CLASS_INTEGER)
+    if (tp_dtype_info(row->dtype)->kind == TP_CLASS_INTEGER)
         return NULL;
     for (size_t i = 0; i < plan->scaled; i++) {
         const struct tp_quant_cast *cast = &plan->casts[i];
-        bool wanted = cast->listed || !strcmp(cast->format, row->target_format);
-        if (wanted && !tp_quant_applies(&cast->spec, dtype))
+        bool wanted = cast->listed || cast->spec.number == row->target;
+        if (wanted && !tp_quant_applies(&cast->spec, row->dtype))
             return cast;
     }
     return NULL;
@@ -378,7 +376,7 @@ static void note_missing_casts(struct tp_run *run)
                     "%zu tensor%s no rows for formats that do not apply to "
                     "their dtype. First: %s (%s): %s%s%s",
                     count, count == 1 ? " has" : "s have", first->file,
-                    first->dtype, cast->format,
+                    tp_row_dtype_word(first), cast->format,
                     hybrid ? ", rounding " : "",
                     hybrid ? cast->rounding : "");
 }

@@ -19,7 +19,7 @@ struct dims_row {
 
 #define ROW(name, unit, type, member)                                   \
     {                                                                   \
-        name, unit, TP_COLUMN_##type, offsetof(struct dims_row, member) \
+        name, unit, TP_COLUMN_##type, offsetof(struct dims_row, member), NULL \
     }
 
 static const struct tp_column columns[] = {

@@ -39,21 +39,22 @@ struct field {
     const char *name;
     size_t offset;
     bool is_text;
+    const char *(*word)(const struct tp_row *row); /* or NULL: at offset */
 };
 
-#define TEXT(name, member)                          \
-    {                                               \
-        name, offsetof(struct tp_row, member), true \
+#define TEXT(name, member)                                \
+    {                                                     \
+        name, offsetof(struct tp_row, member), true, NULL \
     }
-#define NUMBER(name, member)                         \
-    {                                                \
-        name, offsetof(struct tp_row, member), false \
+#define NUMBER(name, member)                               \
+    {                                                      \
+        name, offsetof(struct tp_row, member), false, NULL \
     }
 
 static const struct field fields[] = {
     TEXT("quant_type", label.quant_type),
-    TEXT("target_format", target_format),
-    TEXT("dtype", dtype),
+    {"target_format", 0, true, tp_row_target_word},
+    {"dtype", 0, true, tp_row_dtype_word},
     TEXT("layer_type", label.layer_type),
     NUMBER("layer_idx", label.layer_idx),
     TEXT("operation", label.operation),
@@ -83,6 +84,8 @@ struct keyed {
 static const char *text_of(const struct tp_row *row, const struct field *field)
 {
     const char *text;
+    if (field->word)
+        return field->word(row);
     memcpy(&text, (const char *)row + field->offset, sizeof text);
     return text;
 }

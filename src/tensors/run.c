@@ -89,3 +89,20 @@ void tp_run_clear(struct tp_run *run)
     free(run->dims_first);
     memset(run, 0, sizeof *run);
 }
+
+const char *tp_row_dtype_word(const struct tp_row *row)
+{
+    return tp_dtype_info(row->dtype)->name;
+}
+
+const char *tp_row_target_word(const struct tp_row *row)
+{
+    return row->target ? row->target->id : tp_row_dtype_word(row);
+}
+
+const char *tp_row_scale_word(const struct tp_row *row)
+{
+    return row->target && row->target->kind == TP_NUMBER_MX
+               ? tp_scale_rule_name(row->scale_rule)
+               : "";
+}

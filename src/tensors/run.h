@@ -8,7 +8,10 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/dtype.h"
 #include "data/label.h"
+#include "data/number.h"
+#include "stats/blocks.h"
 #include "stats/summary.h"
 #include "tensors/cast_plan.h"
 
@@ -26,13 +29,14 @@ struct tp_row {
     const char *path; /* inside the file                         */
     struct tp_label label;
     int64_t ordinal;           /* among rows with all other labels equal  */
-    const char *dtype;         /* "bfloat16"                              */
-    const char *target_format; /* number format id, or the dtype          */
-    const char *scale_rule;    /* MX only, else ""                        */
+    enum tp_dtype dtype;       /* as stored                               */
+    const struct tp_number *target; /* what overflow is judged against;
+                                  NULL: nothing (integers, complex)       */
+    enum tp_scale_rule scale_rule;  /* of an MX target                    */
     const char *shape;         /* "[16,1,64]"                             */
     int64_t first_dims[2];     /* shape[0], shape[1]; -1 when absent      */
     int64_t batch_size;        /* metadata, or from the shape; -1 unknown */
-    double target_max;         /* largest finite of target_format; NaN if
+    double target_max;         /* largest finite of target; NaN if
                                   unknown or a block format's scale makes
                                   the question moot                       */
     struct tp_counts counts;
@@ -66,6 +70,12 @@ struct tp_run {
     uint64_t files_ignored; /* found, but not a file of ours           */
     uint64_t bytes_read;    /* sizes of the files read                 */
 };
+
+/* The words of a row, for tables and texts: its dtype; the id of its target,
+ * or the dtype where there is none; the scale rule of an MX target, else "". */
+const char *tp_row_dtype_word(const struct tp_row *row);
+const char *tp_row_target_word(const struct tp_row *row);
+const char *tp_row_scale_word(const struct tp_row *row);
 
 /*
  * Adds a note, worded as printf does. A failing allocation drops the note:

@@ -93,6 +93,7 @@ static struct tp_row *add_at(struct tp_run *run, const struct where *where)
     row->label.rank = where->rank;
     row->label.sample_idx = where->sample;
     row->label.iteration = where->iteration;
+    tp_label_classify(&row->label);
     row->batch_size = 1 + where->iteration % 2;
     row->target_max = 32768;
     return row;
@@ -136,7 +137,7 @@ static void make_run(struct tp_run *run, int layers, int ranks, int iterations,
                                   iteration % 3,
                                   iteration};
             struct tp_row *row = add_at(run, &where);
-            row->target_format = formats[q];
+            row->target = tp_number_by_id(formats[q]);
             if (q == 2)
                 row->target_max = NAN;
             set_normal(run, row,
@@ -292,7 +293,7 @@ Test(figure, a_run_without_any_label)
     struct where nowhere = {"", "", "", "", "", -1, -1, -1, -1};
     struct tp_row *row = add_at(&run, &nowhere);
     row->batch_size = -1;
-    row->target_format = "bfloat16";
+    row->target = tp_number_by_id("bf16");
     set_normal(&run, row, 1);
     build(&run, &set);
     cr_expect(find_figure(&set, "density_by_quant_type")->panel_count > 0);
@@ -421,7 +422,7 @@ Test(figure, heat_maps_share_their_colours)
     struct tp_figure_set set;
     make_run(&run, 3, 2, 2, 1);
     for (size_t r = 0; r < run.row_count; r++)
-        run.rows[r].target_format = "hif8";
+        run.rows[r].target = tp_number_by_id("hif8");
     build(&run, &set);
     const struct tp_figure *figure =
         find_figure(&set, "amax_by_layer_iteration");
@@ -524,7 +525,7 @@ Test(figure, measured_loss_tells_of_nan)
     summary->counts.underflow = 1;
     summary->counts.subnormal = 1;
     struct tp_row *row = add_at(&run, &where);
-    row->target_format = "hif8";
+    row->target = tp_number_by_id("hif8");
     set_summary(&run, row, summary);
     build(&run, &set);
     const struct tp_panel *panel =

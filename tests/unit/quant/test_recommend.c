@@ -30,7 +30,7 @@ static struct tp_recommendation advise(const struct tp_quant_plan *plan,
     const struct tp_recommend_input input = {.plan = plan,
                                              .groups = groups,
                                              .count = count,
-                                             .dtype = "bfloat16",
+                                             .dtype = TP_BFLOAT16,
                                              .arena = arena};
     struct tp_recommendation advice;
     cr_assert_eq(tp_recommend(&input, &advice, NULL), TP_OK);

@@ -209,7 +209,8 @@ Test(findings, saturation_and_infinities_are_told_apart)
     struct tp_findings findings = {0};
     add_series(&made.run, 0, 1, 6);
     for (size_t i = 0; i < made.run.row_count; i++) {
-        made.run.rows[i].target_format = "mxfp8_e4m3";
+        made.run.rows[i].target =
+            tp_number_by_id("mxfp8_e4m3");
         made.run.rows[i].numbers.total_overflow_ratio = 0.05;
     }
     made.run.rows[3].numbers.total_overflow_ratio = 0.02;

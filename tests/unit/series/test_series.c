@@ -108,6 +108,7 @@ static void add_gradient(struct tp_run *run, int64_t iteration, int64_t layer,
     row->label.layer_idx = layer;
     row->label.operation = "backward";
     row->label.phase = "pre";
+    tp_label_classify(&row->label);
 }
 
 Test(series, gradients_by_layer_and_of_all_layers)
