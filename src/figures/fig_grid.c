@@ -6,8 +6,8 @@
  * happens at the others. Samples are sorted by cell, then value, then row: a
  * cell is a run of sorted values, from which quantiles are read off, and the
  * order does not depend on the sort. O(rows log rows) for samples; pooled
- * numbers need no sort and take a pass over the rows and one tally for each
- * cell.
+ * numbers need no sort and take a pass over the rows and one set of counts for
+ * each cell.
  */
 #include "figures/fig_grid.h"
 
