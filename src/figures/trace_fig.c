@@ -56,17 +56,6 @@ const char *tp_trace_label(struct tp_fig *fig, const struct tp_trace_run *run,
     return tp_fig_text(fig, "%s", slash ? slash + 1 : t->path);
 }
 
-struct tp_axis tp_trace_rows_axis(struct tp_fig *fig,
-                                  const char *const *texts, size_t count)
-{
-    struct tp_tic *tics = tp_fig_alloc(fig, count + 1, sizeof *tics);
-    for (size_t i = 0; tics && i < count; i++)
-        tics[i] = (struct tp_tic){(double)i, texts[i]};
-    return (struct tp_axis){.scale = TP_SCALE_ROWS,
-                            .tics = tics,
-                            .tic_count = tics ? count : 0};
-}
-
 static double part_of(const struct tp_stack *stack, size_t row, size_t part)
 {
     double value = stack->values[row * stack->part_count + part];
@@ -108,7 +97,7 @@ void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack)
         .kind = TP_PANEL_STACKS,
         .title = stack->title,
         .x = {.label = stack->label},
-        .y = tp_trace_rows_axis(fig, stack->rows, rows),
+        .y = tp_fig_named_rows(fig, stack->rows, rows),
         .series = series,
         .series_count = used,
     };

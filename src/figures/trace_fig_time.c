@@ -295,7 +295,7 @@ void tp_trace_fig_ranks(struct tp_fig *fig, const struct tp_trace_run *run)
               .max = (double)steps.count - 0.5,
               .tics = tics,
               .tic_count = steps.count},
-        .y = tp_trace_rows_axis(fig, names, choice.count),
+        .y = tp_fig_named_rows(fig, names, choice.count),
         .z = {.label = "time [ms]"},
         .palette = TP_PALETTE_VALUE,
         .series = kept,
