@@ -103,6 +103,7 @@ class Recorder:
         self.now = end
 
     def memory(self, bytes_, kind=1):
+        self.now += self.grid
         self.allocated += bytes_ if kind else 0
         args = {"Bytes": bytes_, "Addr": 4096 + len(self.events),
                 "Device Type": kind, "Device Id": 0 if kind else -1,
@@ -122,7 +123,7 @@ class Recorder:
         if rank is not None:
             out["distributedInfo"] = {"backend": "nccl", "rank": rank,
                                       "world_size": world}
-        out.update(top)
+        out.update(record_shapes=1, profile_memory=1, **top)
         for event in self.events:
             for key in ("ts", "dur"):
                 if key in event and self.grid != 1:
@@ -133,6 +134,11 @@ class Recorder:
                 for pid, name, label in names
                 for key, value, text in (("process_name", "name", name),
                                          ("process_labels", "labels", label))]
+        lanes = {(e["pid"], e["tid"]) for e in self.events}
+        meta += [{"ph": "M", "name": "thread_name", "pid": pid, "tid": tid,
+                  "ts": 0, "args": {"name": f"stream {tid} " if pid == 0
+                                    else f"thread {tid} (python)"}}
+                 for pid, tid in sorted(lanes)]
         lines = ",\n".join(json.dumps(e) for e in meta + self.events)
         text = json.dumps(out)[:-1] + ', "traceEvents": [\n' + lines
         text += '\n],\n  "traceName": "made"}\n'
@@ -256,6 +262,7 @@ def main():
     train(out, "busy", 3, 3, slow=40, layers=3, read=False)
     train(out, "one_step", 4, 1, layers=6)
     train(out, "fractions", 5, 4, grid=0.001, layers=5, rank=0)
+    train(out, "long", 6, 24, rank=0)
     ranks(out)
 
 

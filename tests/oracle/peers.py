@@ -152,28 +152,36 @@ def torch_events(path):
                 owner = owner.cpu_parent
             if owner:
                 owner.append_kernel(event["name"], 0, event["dur"])
-    for event in events:
-        if event.get("name") == "[memory]":
-            add_memory(functions, events, event)
+    add_memory(functions, events)
     return listed
 
 
-def add_memory(functions, events, event):
-    """To the innermost operator around it, as torch attributes it."""
-    best = None
+class Instant:
+    """What torch calls a memory record."""
+
+    def __init__(self, event):
+        self.args, self.ts = event["args"], event["ts"]
+
+    def start_ns(self):
+        return round(self.ts * 1000)
+
+
+def add_memory(functions, events):
+    """To all that run on the host then, of any thread, as torch does it."""
+    from torch.autograd.profiler_util import MemRecordsAcc
+    records = MemRecordsAcc([(Instant(e), False) for e in events
+                             if e.get("name") == "[memory]"])
     for function in functions:
-        inner = events[function.id]
-        if inner["cat"] in ("cpu_op", "user_annotation") and \
-                inner["tid"] == event["tid"] and \
-                inner["ts"] <= event["ts"] < inner["ts"] + inner["dur"] and \
-                (best is None or inner["ts"] >= events[best.id]["ts"]):
-            best = function
-    while best:
-        if event["args"]["Device Type"]:
-            best.device_memory_usage += event["args"]["Bytes"]
-        else:
-            best.cpu_memory_usage += event["args"]["Bytes"]
-        best = best.cpu_parent
+        event = events[function.id]
+        if event["cat"] not in HOST:
+            continue
+        start = round(event["ts"] * 1000)
+        end = start + round(event["dur"] * 1000)
+        for record, _ in records.in_interval(start, end):
+            if record.args["Device Type"]:
+                function.device_memory_usage += record.args["Bytes"]
+            else:
+                function.cpu_memory_usage += record.args["Bytes"]
 
 
 def torch_tables(root, out):

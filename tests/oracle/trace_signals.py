@@ -125,6 +125,12 @@ def rows(name, events):
     """Copies by kind, categories, host ranges and collectives."""
     print(name, dict(collections.Counter(
         e["cat"] for e in events if e.get("ph") == "X")))
+    memory = [e["args"] for e in events if e["name"] == "[memory]"]
+    print("  memory", len(memory), *(
+        sum(m[key] for m in memory) for key in
+        ("Bytes", "Total Allocated", "Total Reserved", "Addr", "Device Type",
+         "Device Id")), "copied",
+        sum(e["args"]["bytes"] for e in of(events, "gpu_memcpy")))
     call = {e["args"]["correlation"]: e["dur"]
             for e in of(events, "cuda_runtime")}
     kinds = collections.defaultdict(lambda: [0, 0, 0, 0])

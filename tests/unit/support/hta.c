@@ -363,6 +363,7 @@ static const struct {
 } known[HTA_TRACES] = {
     {"own/train", 0, "own/train.json.gz"},
     {"own/loader", 0, "own/loader.json.gz"},
+    {"own/long", 0, "own/long.json.gz"},
     {"own/busy", 0, "own/busy.json.gz"},
     {"own/one_step", 0, "own/one_step.json.gz"},
     {"own/fractions", 0, "own/fractions.json.gz"},

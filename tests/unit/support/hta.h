@@ -90,7 +90,7 @@ bool hta_next(struct hta_line *line);
 int hta_ranks(const struct hta_line *line);
 
 /* The traces such a file is about, each read once. */
-enum { HTA_TRACES = 27 };
+enum { HTA_TRACES = 28 };
 struct hta_traces {
     struct {
         const char *name;

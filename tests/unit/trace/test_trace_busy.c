@@ -200,8 +200,8 @@ static struct compared compare_hta(const char *file)
 Test(trace_busy, hta, .timeout = 600)
 {
     struct compared compared = compare_hta("own/expected/hta.txt");
-    cr_assert_eq(compared.temporal, 18);
-    cr_assert_eq(compared.overlap, 18);
+    cr_assert_eq(compared.temporal, 20);
+    cr_assert_eq(compared.overlap, 20);
     cr_assert_geq(compared.kinds, 40);
     if (!trace_data_there("expected/hta.txt"))
         return;

@@ -13,6 +13,7 @@ static const char *const traces[] = {
     "own/train.json.gz",
     "own/loader.json.gz",
     "own/busy.json.gz",
+    "own/long.json.gz",
     "own/one_step.json.gz",
     "own/ranks/rank0.json.gz",
     "own/ranks/rank1.json.gz",
@@ -33,7 +34,7 @@ static const char *const traces[] = {
     "23_dlrm_8rank/worker0_step_12.1694128201545.pt.trace.json",
     "23_dlrm_8rank/worker7_step_12.1694128201553.pt.trace.json",
 };
-enum { OWN = 8, TRACES = sizeof traces / sizeof *traces };
+enum { OWN = 9, TRACES = sizeof traces / sizeof *traces };
 
 /* In the calibration of these, ProfilerStep counted as an operator; without
  * it (the reference says): percent of W. NaN: only the sum is known. */

@@ -16,6 +16,7 @@ static const struct {
     {"own/expected/key_averages/train.csv", "own/train.json.gz"},
     {"own/expected/key_averages/loader.csv", "own/loader.json.gz"},
     {"own/expected/key_averages/busy.csv", "own/busy.json.gz"},
+    {"own/expected/key_averages/long.csv", "own/long.json.gz"},
     {"own/expected/key_averages/one_step.csv", "own/one_step.json.gz"},
     {"own/expected/key_averages/fractions.csv", "own/fractions.json.gz"},
     {"expected/key_averages/01_resnet50_nw0.csv",
