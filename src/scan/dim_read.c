@@ -53,6 +53,7 @@ static struct tp_dim_matrix matrix_of(const struct reading *r,
                                       size_t columns)
 {
     return (struct tp_dim_matrix){.dtype = r->source->pass->real,
+                                  .isa = r->source->pass->isa,
                                   .scale = r->source->scale,
                                   .finite = r->source->finite,
                                   .codes = codes,

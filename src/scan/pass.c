@@ -129,6 +129,7 @@ void tp_pass_init(struct tp_pass *pass, struct tp_readers *readers,
     const struct tp_dtype_info *info = tp_dtype_info(tensor->dtype);
     *pass = (struct tp_pass){.readers = readers,
                              .worker = worker,
+                             .isa = tp_isa_best(),
                              .real = info->real,
                              .size = info->size,
                              .parts = info->parts,

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/isa.h"
 #include "base/pool.h"
 #include "data/tensor.h"
 #include "scan/block_grid.h"
@@ -162,6 +163,7 @@ struct tp_pass {
     struct tp_readers *readers;
     unsigned worker;    /* of the calling task                             */
     struct tp_walk walk;
+    enum tp_isa isa;    /* whose loops take the values                     */
     enum tp_dtype real; /* dtype of one real number                        */
     size_t size;        /* bytes of an element                             */
     size_t parts;       /* real numbers in an element                      */

@@ -35,6 +35,7 @@ void tp_casts_init(struct tp_casts *casts, const struct tp_quant_spec *specs,
     casts->spec = specs;
     casts->error = errors;
     casts->count = count;
+    casts->isa = pass->isa;
     casts->real = pass->real;
     casts->repeat = pass->walk.repeat;
     memset(casts->of_kind, 0, sizeof casts->of_kind);
@@ -75,6 +76,7 @@ static void take_values(const struct tp_pass *pass,
     const struct tp_casts *casts = state;
     const struct tp_span span = tp_piece_span(pass, piece);
     const struct tp_quant_rows values = {.dtype = casts->real,
+                                         .isa = casts->isa,
                                          .tensor_amax = casts->amax,
                                          .codes = span.codes,
                                          .rows = 1,
@@ -96,6 +98,7 @@ static void take_rows(const struct tp_casts *casts,
                       struct tp_quant_error *errors)
 {
     const struct tp_quant_rows values = {.dtype = casts->real,
+                                         .isa = casts->isa,
                                          .tensor_amax = casts->amax,
                                          .codes = rows->codes,
                                          .rows = rows->rows,

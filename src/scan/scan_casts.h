@@ -25,6 +25,7 @@ struct tp_casts {
     size_t count;
     enum tp_cast_kind kind[TP_CASTS];
     size_t of_kind[TP_CAST_KINDS]; /* casts there are of each             */
+    enum tp_isa isa;               /* of the pass                         */
     enum tp_dtype real;            /* what is cast                        */
     uint64_t repeat;               /* each element stands for so many     */
     double amax; /* largest finite magnitude, known when the kinds from the
