@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda/kernels.h"
 
-#include "cuda/blocks.cuh"
+#include "cuda/block_layout.cuh"
 extern "C" {
 #include "stats/blocks_plan.h"
 }

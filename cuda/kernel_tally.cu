@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda/kernels.h"
 
-#include "cuda/blocks.cuh"
+#include "cuda/block_layout.cuh"
 extern "C" {
 #include "stats/blocks_plan.h"
 #include "stats/tally_math.h"
@@ -265,7 +265,8 @@ __global__ void __launch_bounds__(THREADS) tally_columns(job_t job)
         const bool some = block < job.at.blocks;
         const uint64_t row = block / job.at.per_row * BLOCK;
         const uint64_t left = some ? job.at.row_length - row : 0;
-        const STORED *at = codes + row * job.at.per_row + block % job.at.per_row;
+        const STORED *at =
+            codes + row * job.at.per_row + block % job.at.per_row;
         codes_t<BLOCK> mine;
         mine.n = left < BLOCK ? int(left) : int(BLOCK);
         TP_UNROLL

@@ -8,7 +8,7 @@
 /*
  * What the .cu files need in place of CUDA's own syntax, so that the tests can
  * compile them with a C++ compiler and run them without a device
- * (tests/unit/cuda_emulator.h, which has its own of these).
+ * (tests/unit/support/cuda_emulator.h, which has its own of these).
  *
  * TP_LAUNCH(kernel, grid, block, shared, stream, arguments...) starts a
  * kernel with so many bytes of shared memory; TP_SHARED(type, name) declares

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tests/unit/cuda_emulator.h"
+#include "tests/unit/support/cuda_emulator.h"
 
 namespace {
 

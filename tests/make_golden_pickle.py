@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints tests/unit/golden_pickle.h: what Python pickles, as C strings, and
-the same values in a plain notation that test_pickle.c also writes."""
+"""Prints tests/unit/support/golden_pickle.h: what Python pickles, as C
+strings, and the same values in a plain notation that test_pickle.c also
+writes."""
 import pickle
 
 

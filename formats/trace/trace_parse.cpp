@@ -12,11 +12,11 @@ extern "C" {
 
 using namespace simdjson;
 
-using text = tp_trace_text;
+using text = tp_event_text;
 
 struct tp_trace_parser {
     ondemand::parser json;
-    tp_trace_memory memory;
+    tp_event_before memory;
     tp_trace_event event; // once for all: most of it stays absent
 };
 

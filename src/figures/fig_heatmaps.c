@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 
 /* One heat map per quant type in the order of the codes. */
 static void by_quant(struct tp_fig *fig, struct tp_ask ask, const char *pass,

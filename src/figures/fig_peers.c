@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /* A row while peers are searched: what has to be equal, and what orders. */
 struct candidate {
     int32_t same[6];
@@ -39,7 +41,7 @@ static int compare_candidates(const void *left, const void *right)
     int64_t s = a->row->label.sample_idx, t = b->row->label.sample_idx;
     if (s != t)
         return s < t ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    return tp_order_int64(a->number, b->number);
 }
 
 static size_t collect(const struct tp_facts *facts, enum tp_key key,

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 
 const struct tp_figure_info tp_figure_table[] = {
     {"density_by_quant_type", "distributions",
@@ -258,7 +258,8 @@ static enum tp_status build_all(struct work *work, struct tp_pool *pool,
     return TP_OK;
 }
 
-enum tp_status tp_figures_build(const struct tp_run *run, struct tp_pool *pool,
+enum tp_status tp_figures_build(const struct tp_figure_input *input,
+                                struct tp_pool *pool,
                                 struct tp_figure_set *set,
                                 struct tp_error *err)
 {
@@ -275,7 +276,7 @@ enum tp_status tp_figures_build(const struct tp_run *run, struct tp_pool *pool,
     if (!set->figures || !set->arenas || !work.failed)
         status = tp_fail_memory(err);
     if (status == TP_OK)
-        status = tp_facts_init(run, &set->names, &facts, err);
+        status = tp_facts_init(input, &set->names, &facts, err);
     if (status == TP_OK)
         status = build_all(&work, pool, err);
     free(work.failed);

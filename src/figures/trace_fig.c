@@ -77,7 +77,8 @@ static bool is_used(const struct tp_stack *stack, size_t part)
 void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack)
 {
     size_t rows = stack->row_count, parts = stack->part_count, used = 0;
-    struct tp_series *series = tp_fig_alloc(fig, parts + 1, sizeof *series);
+    struct tp_panel_series *series =
+        tp_fig_alloc(fig, parts + 1, sizeof *series);
     for (size_t k = 0; k < parts && series; k++) {
         if (!is_used(stack, k)) /* nor named in the legend */
             continue;
@@ -90,10 +91,10 @@ void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack)
             table[3 * r + 1] = from;
             table[3 * r + 2] = from + part_of(stack, r, k);
         }
-        series[used++] = (struct tp_series){.name = stack->parts[k],
-                                            .values = table,
-                                            .rows = table ? rows : 0,
-                                            .colour = (unsigned)k + 1};
+        series[used++] = (struct tp_panel_series){.name = stack->parts[k],
+                                                  .values = table,
+                                                  .rows = table ? rows : 0,
+                                                  .colour = (unsigned)k + 1};
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_STACKS,

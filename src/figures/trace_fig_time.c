@@ -3,8 +3,8 @@
  * Where time goes: costs of steps, causes of idle time, communication under
  * computation, ranks by steps.
  */
-#include <stdlib.h>
 
+#include "base/order.h"
 #include "figures/trace_fig.h"
 
 enum { STEP_ROWS_MAX = 24, STEP_PANELS = 4 };
@@ -206,12 +206,6 @@ struct step_numbers {
     size_t count;
 };
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static struct step_numbers all_steps(struct tp_fig *fig,
                                      const struct tp_trace_run *run,
                                      const struct tp_trace_choice *choice)
@@ -227,8 +221,7 @@ static struct step_numbers all_steps(struct tp_fig *fig,
         for (size_t k = 0; k < trace->steps.count; k++)
             steps.numbers[n++] = trace->steps.rows[k].step;
     }
-    if (n > 0)
-        qsort(steps.numbers, n, sizeof *steps.numbers, compare_numbers);
+    tp_sort_int64(steps.numbers, n);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || steps.numbers[i] != steps.numbers[kept - 1])
             steps.numbers[kept++] = steps.numbers[i];
@@ -282,8 +275,9 @@ void tp_trace_fig_ranks(struct tp_fig *fig, const struct tp_trace_run *run)
             cells[3 * n++ + 2] = step->host_us / 1e3;
         }
     }
-    const struct tp_series series = {.name = "", .values = cells, .rows = n};
-    struct tp_series *kept = tp_fig_alloc(fig, 1, sizeof *kept);
+    const struct tp_panel_series series = {
+        .name = "", .values = cells, .rows = n};
+    struct tp_panel_series *kept = tp_fig_alloc(fig, 1, sizeof *kept);
     if (fig->failed)
         return;
     *kept = series;

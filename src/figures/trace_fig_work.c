@@ -73,7 +73,7 @@ static struct named_list op_times(struct tp_fig *fig,
         const struct tp_trace *trace = &run->traces[i];
         for (size_t k = 0; k < trace->ops.count; k++) {
             const struct tp_op_row *op = &trace->ops.rows[k];
-            if (!strcmp(op->device_type, "CPU"))
+            if (!op->is_device)
                 list.items[list.count++] = (struct named){
                     op->name,
                     which == SELF_CUDA ? op->self_cuda_us : op->self_cpu_us};
@@ -160,7 +160,7 @@ static void add_bars(struct tp_fig *fig, const char *title,
     const char *names[BARS_MAX];
     size_t rows = list->count < BARS_MAX ? list->count : BARS_MAX;
     double *values = tp_fig_alloc(fig, 2 * rows + 1, sizeof *values);
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     if (!values || !series || rows == 0)
         return;
     for (size_t i = 0; i < rows; i++) {
@@ -168,7 +168,7 @@ static void add_bars(struct tp_fig *fig, const char *title,
         values[2 * i] = (double)i;
         values[2 * i + 1] = list->items[i].us / 1e3;
     }
-    *series = (struct tp_series){
+    *series = (struct tp_panel_series){
         .name = "", .values = values, .rows = rows, .colour = colour};
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
@@ -242,7 +242,7 @@ void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
     }
     double *values =
         tp_fig_alloc(fig, 4 * (TP_KERNEL_BINS + 2), sizeof *values);
-    struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
     if (!values || !series || all_count == 0)
         return;
     double *second = values + 2 * (TP_KERNEL_BINS + 2);
@@ -254,9 +254,9 @@ void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
         second[2 * n + 1] =
             beyond || !(all_us > 0) ? 0 : 100 * us[b] / all_us;
     }
-    series[0] = (struct tp_series){
+    series[0] = (struct tp_panel_series){
         .name = "of all kernels", .values = values, .rows = n, .colour = 2};
-    series[1] = (struct tp_series){
+    series[1] = (struct tp_panel_series){
         .name = "of all kernel time", .values = second, .rows = n, .colour = 1};
     const struct tp_panel panel = {
         .kind = TP_PANEL_STEPS,
@@ -276,17 +276,17 @@ void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
 /* --- over time --------------------------------------------------------- */
 
 /* A curve as a series: time in units of `us` against scaled values. */
-static struct tp_series curve(struct tp_fig *fig,
-                              const struct tp_curve *points, double us,
-                              double scale)
+static struct tp_panel_series curve(struct tp_fig *fig,
+                                    const struct tp_curve *points, double us,
+                                    double scale)
 {
     double *values = tp_fig_alloc(fig, 2 * points->count + 1, sizeof *values);
     for (size_t i = 0; values && i < points->count; i++) {
         values[2 * i] = points->rows[i].at_us / us;
         values[2 * i + 1] = points->rows[i].value * scale;
     }
-    return (struct tp_series){.values = values,
-                              .rows = values ? points->count : 0};
+    return (struct tp_panel_series){.values = values,
+                                    .rows = values ? points->count : 0};
 }
 
 static bool has_utilisation(const struct tp_trace *trace)
@@ -317,9 +317,9 @@ static void busy_curves(struct tp_fig *fig, const struct tp_trace_run *run,
                         const struct tp_trace_choice *choice)
 {
     struct clock clock = clock_for(run, choice);
-    struct tp_series *busy =
+    struct tp_panel_series *busy =
         tp_fig_alloc(fig, choice->count + 1, sizeof *busy);
-    struct tp_series *queue =
+    struct tp_panel_series *queue =
         tp_fig_alloc(fig, choice->count + 1, sizeof *queue);
     if (!busy || !queue)
         return;
@@ -372,7 +372,7 @@ static void busy_map(struct tp_fig *fig, const struct tp_trace_run *run,
     const char *names[TP_TRACE_ROWS_MAX];
     double *cells =
         tp_fig_alloc(fig, 3 * choice->count * COLUMNS, sizeof *cells);
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     for (size_t i = 0; i < choice->count; i++)
         length =
             fmax(length, run->traces[choice->traces[i]].idle.window_us);
@@ -391,7 +391,7 @@ static void busy_map(struct tp_fig *fig, const struct tp_trace_run *run,
     }
     if (fig->failed)
         return;
-    *series = (struct tp_series){.name = "", .values = cells, .rows = n};
+    *series = (struct tp_panel_series){.name = "", .values = cells, .rows = n};
     const struct tp_panel panel = {
         .kind = TP_PANEL_HEAT,
         .title = "device busy (kernels, copies, sets); grey: not recorded",
@@ -462,7 +462,7 @@ void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run)
     struct clock clock = clock_for(run, &choice);
     for (size_t i = 0; i < choice.count; i++) {
         const struct tp_trace *trace = &run->traces[choice.traces[i]];
-        struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+        struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
         if (!series)
             return;
         const struct amount unit = amount_for(trace);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "quant/quant_tables.h"
 
+#include "base/search.h"
+
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* A row of /quantization. */
@@ -12,25 +15,19 @@ struct quant_row {
 
 /* The metrics, with their units; `at` is where the struct has them. */
 #define METRICS(structure)                                                  \
-    {"overflow_ratio", "1", TP_COLUMN_REAL,                                 \
-     offsetof(structure, metrics.overflow_ratio)},                          \
-    {"underflow_ratio", "1", TP_COLUMN_REAL,                                \
-     offsetof(structure, metrics.underflow_ratio)},                         \
-    {"subnormal_ratio", "1", TP_COLUMN_REAL,                                \
-     offsetof(structure, metrics.subnormal_ratio)},                         \
-    {"saturated_block_ratio", "1", TP_COLUMN_REAL,                          \
-     offsetof(structure, metrics.saturated_block_ratio)},                   \
-    {"sqnr_db", "dB", TP_COLUMN_REAL, offsetof(structure, metrics.sqnr_db)}, \
-    {"mse", "input^2", TP_COLUMN_REAL, offsetof(structure, metrics.mse)},   \
-    {"max_abs_error", "value", TP_COLUMN_REAL,                              \
-     offsetof(structure, metrics.max_abs_error)},                           \
-    {"mean_rel_error", "1", TP_COLUMN_REAL,                                 \
-     offsetof(structure, metrics.mean_rel_error)},                          \
-    {"cosine", "1", TP_COLUMN_REAL, offsetof(structure, metrics.cosine)}
+    TP_COLUMN_AS(structure, "overflow_ratio", metrics.overflow_ratio, "1"), \
+    TP_COLUMN_AS(structure, "underflow_ratio", metrics.underflow_ratio, "1"),\
+    TP_COLUMN_AS(structure, "subnormal_ratio", metrics.subnormal_ratio, "1"),\
+    TP_COLUMN_AS(structure, "saturated_block_ratio", metrics.saturated_block_ratio, "1"),\
+    TP_COLUMN_AS(structure, "sqnr_db", metrics.sqnr_db, "dB"),              \
+    TP_COLUMN_AS(structure, "mse", metrics.mse, "input^2"),                 \
+    TP_COLUMN_AS(structure, "max_abs_error", metrics.max_abs_error, "value"),\
+    TP_COLUMN_AS(structure, "mean_rel_error", metrics.mean_rel_error, "1"), \
+    TP_COLUMN_AS(structure, "cosine", metrics.cosine, "1")
 
 #define ROW(name, unit, type, member)                                    \
     {                                                                    \
-        name, unit, TP_COLUMN_##type, offsetof(struct quant_row, member) \
+        name, unit, TP_COLUMN_##type, offsetof(struct quant_row, member), NULL \
     }
 
 static const struct tp_column quantization_columns[] = {
@@ -43,7 +40,8 @@ static const struct tp_column quantization_columns[] = {
 
 #define GROUP(name, unit, type, member)                                       \
     {                                                                         \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_quant_group, member) \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_cast_group, member), \
+            NULL \
     }
 
 static const struct tp_column group_columns[] = {
@@ -60,7 +58,7 @@ static const struct tp_column group_columns[] = {
     GROUP("tensor_scale", "", TEXT, tensor_scale),
     GROUP("tensor_scale_min", "log2", INTEGER, tensor_scale_min),
     GROUP("tensor_scale_max", "log2", INTEGER, tensor_scale_max),
-    METRICS(struct tp_quant_group),
+    METRICS(struct tp_cast_group),
     GROUP("sqnr_worst_db", "dB", REAL, sqnr_worst_db),
     GROUP("nonfinite_out", "1", COUNT, nonfinite_out),
     GROUP("scale_min", "byte", INTEGER, scale_min),
@@ -79,8 +77,14 @@ static const struct tp_column group_columns[] = {
 #define ADVICE(name, unit, type, member)            \
     {                                               \
         name, unit, TP_COLUMN_##type,               \
-            offsetof(struct tp_recommendation, member) \
+            offsetof(struct tp_recommendation, member), NULL \
     }
+
+static const char *dtype_word(const void *row)
+{
+    const struct tp_recommendation *its = row;
+    return tp_dtype_info(its->dtype)->name;
+}
 
 static const struct tp_column recommendation_columns[] = {
     ADVICE("group_by", "", TEXT, place.group_by),
@@ -90,7 +94,7 @@ static const struct tp_column recommendation_columns[] = {
     ADVICE("operation", "", TEXT, place.operation),
     ADVICE("tensor_name", "", TEXT, place.tensor_name),
     ADVICE("tensors", "1", COUNT, tensors),
-    ADVICE("dtype", "", TEXT, dtype),
+    TP_COLUMN_WORD("dtype", dtype_word),
     ADVICE("format", "", TEXT, format),
     ADVICE("bits", "bit", INTEGER, bits),
     ADVICE("sqnr_db", "dB", REAL, sqnr_db),
@@ -107,25 +111,19 @@ static const struct tp_column recommendation_columns[] = {
 
 /* The tensor to which a row of /quantization belongs: the last one with
  * first[tensor] <= row. */
-static size_t tensor_of(const struct tp_run *run, size_t row)
+static size_t tensor_of(const struct tp_quant *quant, size_t row)
 {
-    const size_t *first = run->quant.first;
-    size_t low = 0, high = run->row_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    const size_t *first = quant->first;
+    size_t above;
+    TP_PARTITION_POINT(above, quant->run->row_count, first[above] <= row);
+    return above - 1;
 }
 
 static void make_row(const struct tp_run *run, size_t tensor, size_t cast,
                      const struct tp_quant_error *error,
                      struct quant_row *made)
 {
-    const struct tp_quant_cast *its = &run->quant.plan.casts[cast];
+    const struct tp_quant_cast *its = &run->plan.casts[cast];
     made->tensor = tensor;
     made->format = its->format;
     made->scale_rule = its->rule;
@@ -138,12 +136,13 @@ static void make_row(const struct tp_run *run, size_t tensor, size_t cast,
 static void make_rows(const void *from, size_t first, size_t count,
                       void *made)
 {
-    const struct tp_run *run = from;
+    const struct tp_quant *quant = from;
+    const struct tp_run *run = quant->run;
     struct quant_row *rows = made;
     size_t done = 0;
-    for (size_t t = tensor_of(run, first); done < count; t++) {
+    for (size_t t = tensor_of(quant, first); done < count; t++) {
         struct tp_quant_error error;
-        size_t cast, at = run->quant.first[t], end = run->quant.first[t + 1];
+        size_t cast, at = quant->first[t], end = quant->first[t + 1];
         const uint8_t *next = run->rows[t].quant;
         for (; at < end && done < count; at++) {
             next = tp_quant_next(next, &cast, &error);
@@ -153,18 +152,17 @@ static void make_rows(const void *from, size_t first, size_t count,
     }
 }
 
-void tp_quant_tables_make(const struct tp_run *run,
+void tp_quant_tables_make(const struct tp_quant *quant,
                           struct tp_table *quantization,
                           struct tp_table *groups,
                           struct tp_table *recommendations)
 {
-    const struct tp_quant *quant = &run->quant;
     *quantization = (struct tp_table){
         .name = "quantization",
         .columns = quantization_columns,
         .column_count = COUNT_OF(quantization_columns),
-        .rows = run,
-        .row_count = quant->first ? quant->first[run->row_count] : 0,
+        .rows = quant,
+        .row_count = quant->first ? quant->first[quant->run->row_count] : 0,
         .row_size = sizeof(struct quant_row),
         .make = make_rows,
     };

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/plot_script.h"
+#include "report/plot_quote.h"
 
 /* Of a number: far longer than any. */
 enum { NUMBER_MAX = 28 };
@@ -72,7 +72,7 @@ static void find_extent(const struct tp_panel *panel, unsigned columns,
     drawn->lo = INFINITY;
     drawn->hi = -INFINITY;
     for (size_t s = 0; s < panel->series_count; s++) {
-        const struct tp_series *series = &panel->series[s];
+        const struct tp_panel_series *series = &panel->series[s];
         for (size_t i = 0; i < series->rows * width; i++) {
             double value = series->values[i];
             if (!(columns >> i % width & 1) || !isfinite(value))

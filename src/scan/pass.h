@@ -12,7 +12,7 @@
 #include "base/pool.h"
 #include "data/tensor.h"
 #include "scan/block_grid.h"
-#include "stats/order.h"
+#include "stats/code_key.h"
 
 /*
  * One reading of a tensor, split over the pool, merged in order, which feeds

@@ -463,7 +463,7 @@ static void set_up(struct scan *scan, const struct tp_tensor *tensor)
     struct tp_pass *pass = &scan->pass;
     const int axis = tensor->ndim - 1 - asked->block_axis;
     set_target(scan, tensor->dtype);
-    scan->rule = tp_scale_rule_by_name(asked->scale_rule);
+    scan->rule = asked->scale_rule;
     if (scan->rule == TP_SCALE_COUNT)
         scan->rule = TP_SCALE_FLOOR;
     scan->narrow = pass->size / pass->parts <= 2;

@@ -28,18 +28,19 @@
  * points, 12 in 120 and 50 in 40, growth much earlier, a single odd point from
  * about 15 on among series of light tails, else from some 90 on; and a series
  * that falls by orders of magnitude within 40 points hides nearly everything.
- * tests/unit/test_baseline.c measures rate and power.
+ * tests/unit/series/test_baseline.c measures rate and power.
  *
  * Points that alarmed are left out, and everything is done again until
  * nothing moves. The same is done on medians of 4 and of 16 points, where
  * small shifts and slow drifts show that single points do not. The first
  * points, which have nothing before them, are judged by those after them.
  */
+#include "series/baseline_retro.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "series/baseline_mark.h"
-#include "series/baseline_parts.h"
 #include "series/baseline_rise.h"
 
 enum {

@@ -12,7 +12,7 @@
  * earlier and a later point are about as likely as the best one when twice the
  * logarithm of their likelihoods differs by no more than 4. That would be two
  * standard deviations if the growth were even and its line known; as it is,
- * four spans of five hold the truth (tests/unit/test_growth.c).
+ * four spans of five hold the truth (tests/unit/series/test_baseline_growth.c).
  */
 #include "series/baseline_rise.h"
 

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/search.h"
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* What both tables begin with. */
@@ -30,7 +32,7 @@ struct baseline_row {
 
 #define COLUMN(name, unit, type, structure, member)               \
     {                                                             \
-        name, unit, TP_COLUMN_##type, offsetof(structure, member) \
+        name, unit, TP_COLUMN_##type, offsetof(structure, member), NULL \
     }
 
 #define PLACE(structure)                                                     \
@@ -78,15 +80,9 @@ static const struct tp_column baseline_columns[] = {
  * begins with 0. */
 static size_t find(const size_t *list, size_t count, size_t value)
 {
-    size_t low = 0, high = count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (list[middle] <= value)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t above;
+    TP_PARTITION_POINT(above, count, list[above] <= value);
+    return above - 1;
 }
 
 static struct place place_of(const struct tp_run_series *series, size_t metric)

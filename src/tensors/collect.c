@@ -52,23 +52,11 @@ static void set_fatal(struct collector *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-static bool has_suffix(const char *path)
-{
-    static const char *const suffixes[] = {".pt", ".pth", ".pkl", ".bin"};
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        size_t tail = strlen(suffixes[i]);
-        if (length > tail && !strcmp(path + length - tail, suffixes[i]))
-            return true;
-    }
-    return false;
-}
-
 /* Named by the user, or by a name that promises tensors: then whatever is
  * wrong with it must be said. */
 static bool is_expected(const struct collector *c, const char *path)
 {
-    if (has_suffix(path))
+    if (tp_format_has_suffix(path))
         return true;
     for (size_t i = 0; i < c->options->root_count; i++) {
         if (!strcmp(c->options->roots[i], path))
@@ -77,8 +65,8 @@ static bool is_expected(const struct collector *c, const char *path)
     return false;
 }
 
-/* Any other file counts when it carries a torch magic. A bare pickle has
- * none, and of zip archives only those that open as torch's are ours. */
+/* Any other file counts when it carries a magic; of zip archives only those
+ * that open as torch's are ours. */
 static bool carries_magic(const char *path)
 {
     unsigned char head[TP_FORMAT_HEAD];
@@ -88,7 +76,7 @@ static bool carries_magic(const char *path)
     size_t length = fread(head, 1, sizeof head, file);
     fclose(file);
     const struct tp_format *format = tp_format_by_content(head, length);
-    return format && strcmp(format->name, "torch_pickle") != 0;
+    return format && !format->any_content;
 }
 
 static void add_skipped(struct collector *c, struct file_result *result,
@@ -138,9 +126,8 @@ static bool keep_texts(struct collector *c, struct tp_row *row,
 {
     struct tp_label *label = &row->label;
     const char **const texts[] = {
-        &row->path,         &row->dtype,         &row->target_format,
-        &row->scale_rule,   &row->shape,         &label->layer_type,
-        &label->operation,  &label->phase,       &label->component,
+        &row->path,         &row->shape,        &label->layer_type,
+        &label->operation,  &label->phase,      &label->component,
         &label->quant_type, &label->tensor_name, &label->timestamp};
     bool kept = true;
     pthread_mutex_lock(&c->lock);
@@ -340,9 +327,8 @@ static void note_integers(struct tp_run *run)
 {
     size_t count = 0;
     const struct tp_row *first = NULL;
-    for (size_t i = 0; i < run->row_count && run->quant.plan.count; i++) {
-        enum tp_dtype dtype = tp_dtype_by_name(run->rows[i].dtype);
-        if (tp_dtype_info(dtype)->kind != TP_CLASS_INTEGER)
+    for (size_t i = 0; i < run->row_count && run->plan.count; i++) {
+        if (tp_dtype_info(run->rows[i].dtype)->kind != TP_CLASS_INTEGER)
             continue;
         first = count++ ? first : &run->rows[i];
     }
@@ -351,20 +337,20 @@ static void note_integers(struct tp_run *run)
                     "%zu tensor%s not floating-point and %s no rows in "
                     "/quantization. First: %s (%s)",
                     count, count == 1 ? " is" : "s are",
-                    count == 1 ? "has" : "have", first->file, first->dtype);
+                    count == 1 ? "has" : "have", first->file,
+                    tp_row_dtype_word(first));
 }
 
 /* The first cast wanted of a row of numbers that it cannot have, or NULL. */
 static const struct tp_quant_cast *
 missing_cast(const struct tp_quant_plan *plan, const struct tp_row *row)
 {
-    enum tp_dtype dtype = tp_dtype_by_name(row->dtype);
-    if (tp_dtype_info(dtype)->kind == TP_CLASS_INTEGER)
+    if (tp_dtype_info(row->dtype)->kind == TP_CLASS_INTEGER)
         return NULL;
     for (size_t i = 0; i < plan->scaled; i++) {
         const struct tp_quant_cast *cast = &plan->casts[i];
-        bool wanted = cast->listed || !strcmp(cast->format, row->target_format);
-        if (wanted && !tp_quant_applies(&cast->spec, dtype))
+        bool wanted = cast->listed || cast->spec.number == row->target;
+        if (wanted && !tp_quant_applies(&cast->spec, row->dtype))
             return cast;
     }
     return NULL;
@@ -378,7 +364,7 @@ static void note_missing_casts(struct tp_run *run)
     const struct tp_quant_cast *cast = NULL;
     for (size_t i = 0; i < run->row_count; i++) {
         const struct tp_quant_cast *missing =
-            missing_cast(&run->quant.plan, &run->rows[i]);
+            missing_cast(&run->plan, &run->rows[i]);
         if (!missing || count++)
             continue;
         first = &run->rows[i];
@@ -390,7 +376,7 @@ static void note_missing_casts(struct tp_run *run)
                     "%zu tensor%s no rows for formats that do not apply to "
                     "their dtype. First: %s (%s): %s%s%s",
                     count, count == 1 ? " has" : "s have", first->file,
-                    first->dtype, cast->format,
+                    tp_row_dtype_word(first), cast->format,
                     hybrid ? ", rounding " : "",
                     hybrid ? cast->rounding : "");
 }
@@ -433,7 +419,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
         result->rows = NULL;
     }
     if (c->options->quant)
-        run->quant.plan = *c->options->quant;
+        run->plan = *c->options->quant;
     note_conflicts(run, results);
     note_integers(run);
     note_missing_casts(run);

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+#include "scan/dim_rank.h"
+
 /* A row of /dims. */
 struct dims_row {
     uint64_t tensor;
@@ -16,7 +19,7 @@ struct dims_row {
 
 #define ROW(name, unit, type, member)                                   \
     {                                                                   \
-        name, unit, TP_COLUMN_##type, offsetof(struct dims_row, member) \
+        name, unit, TP_COLUMN_##type, offsetof(struct dims_row, member), NULL \
     }
 
 static const struct tp_column columns[] = {
@@ -58,15 +61,9 @@ enum tp_status tp_dims_number(struct tp_run *run, struct tp_error *err)
 /* The tensor to which a row belongs: the last with dims_first <= row. */
 static size_t tensor_of(const struct tp_run *run, size_t row)
 {
-    size_t low = 0, high = run->row_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (run->dims_first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t above;
+    TP_PARTITION_POINT(above, run->row_count, run->dims_first[above] <= row);
+    return above - 1;
 }
 
 /* The row of the axis as a whole. */

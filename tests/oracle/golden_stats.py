@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints tests/unit/golden_stats.h: statistics of deterministic tensors by
-numpy (two passes in extended precision) and by number_formats.py. Needs
-numpy and ml_dtypes.
+"""Prints tests/unit/support/golden_stats.h: statistics of deterministic
+tensors by numpy (two passes in extended precision) and by number_formats.py.
+Needs numpy and ml_dtypes.
 
-    python3 tests/oracle/golden_stats.py > tests/unit/golden_stats.h
+    python3 tests/oracle/golden_stats.py > tests/unit/support/golden_stats.h
 
 The tensors are made of codes, so that the test can make the same ones:
 code(i) of element i follows from h = mix(i + 1), see `mix` and `codes`.

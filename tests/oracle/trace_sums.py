@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Sums over traces, for the table in tests/unit/test_trace_reader.c.
+"""Sums over traces, for the table in
+tests/unit/formats/trace/test_trace_reader.c.
 
 Usage: trace_sums.py SHARED/traces
 

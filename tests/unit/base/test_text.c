@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Texts: JSON, terminals, UTF-8. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+Test(text, json_strings_are_valid_whatever_the_bytes)
+{
+    struct tp_text text = {0};
+    tp_text_json(&text, "a\"\\\n\x7f\xc3\xa9\xff\xed\xa0\x80 \xf0\x9f\x98\x80");
+    cr_assert_str_eq(tp_text_get(&text),
+                     "\"a\\\"\\\\\\u000a\\u007f\xc3\xa9\xef\xbf\xbd"
+                     "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xf0\x9f\x98\x80\"");
+    tp_text_clear(&text);
+}
+
+Test(text, a_truncated_utf8_sequence_does_not_read_past_the_end)
+{
+    static const char *const cut[] = {"\xc3", "\xe2\x82", "\xf0\x9f\x98"};
+    for (size_t i = 0; i < 3; i++) {
+        struct tp_text text = {0};
+        char *copy = strdup(cut[i]); /* a sanitizer sees one byte more */
+        tp_text_json(&text, copy);
+        cr_assert_eq(text.length, 2 + 3 * strlen(cut[i]));
+        free(copy);
+        tp_text_clear(&text);
+    }
+}
+
+Test(text, nothing_printable_drives_a_terminal)
+{
+    struct tp_text text = {0};
+    tp_text_printable(&text, "a\x1b[31m\x9b\xc2\x9b\xe2\x80\xae\xe2\x81\xa6"
+                             "\xc3\xa9\xe2\x82\xac\xff");
+    cr_assert_str_eq(tp_text_get(&text),
+                     "a\\x1b[31m\\x9b\\xc2\\x9b\\xe2\\x80\\xae"
+                     "\\xe2\\x81\\xa6\xc3\xa9\xe2\x82\xac\\xff");
+    cr_assert(tp_text_is_utf8("\xc3\xa9"));
+    cr_assert_not(tp_text_is_utf8("a\xff"));
+    tp_text_clear(&text);
+}
+
+Test(text, long_names_are_cut_between_characters)
+{
+    static const char *const cut[][2] = {
+        {"abcde", "abcde"},
+        {"abcdef", "abcde..."},
+        {"abcd\xc3\xa9", "abcd..."}, /* e acute */
+        {"abc\xc3\xa9", "abc\xc3\xa9"},
+        {"ab\xe2\x82\xac" "c", "ab\xe2\x82\xac..."}, /* Euro */
+        {"ab\x01" "cd", "ab\\x0..."},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        struct tp_text text = {0};
+        tp_text_printable_cut(&text, cut[i][0], 5);
+        cr_assert_str_eq(tp_text_get(&text), cut[i][1]);
+        tp_text_clear(&text);
+    }
+}
+
+Test(text, json_numbers_round_trip_and_have_no_nan)
+{
+    struct tp_text text = {0};
+    tp_text_json_number(&text, 0.1);
+    cr_assert_eq(strtod(tp_text_get(&text), NULL), 0.1);
+    tp_text_clear(&text);
+    tp_text_json_number(&text, 0.0 / 0.0);
+    cr_assert_str_eq(tp_text_get(&text), "null");
+    tp_text_clear(&text);
+}
+
+Test(text, a_step_of_utf8)
+{
+    static const struct {
+        const char *bytes;
+        size_t left, step;
+    } cases[] = {
+        {"a", 1, 1},
+        {"\0", 1, 1},
+        {"\xc2\x80", 2, 2},
+        {"\xc2\x80", 1, 0}, /* cut off                                      */
+        {"\xc1\x80", 2, 0}, /* overlong                                     */
+        {"\x80", 1, 0},
+        {"\xe0\xa0\x80", 3, 3},
+        {"\xe0\x9f\xbf", 3, 0},
+        {"\xed\x9f\xbf", 3, 3},
+        {"\xed\xa0\x80", 3, 0}, /* a surrogate                              */
+        {"\xef\xbf", 4, 0}, /* its NUL ends it                              */
+        {"\xf0\x90\x80\x80", 4, 4},
+        {"\xf0\x8f\xbf\xbf", 4, 0},
+        {"\xf4\x8f\xbf\xbf", 4, 4},
+        {"\xf4\x90\x80\x80", 4, 0}, /* above U+10FFFF                      */
+        {"\xf5\x80\x80\x80", 4, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(tp_utf8_step(cases[i].bytes, cases[i].left),
+                     cases[i].step, "case %zu", i);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Figures of traces whose times are known: what is stacked in which order,
+ * what a legend names, and that an idle device is a value of the scale.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "figures/figures.h"
+#include "figures/trace_figures.h"
+#include "formats/trace/trace_reader.h"
+#include "tests/unit/support/trace_maker.h"
+#include "trace/trace_run.h"
+
+enum { STEPS = 4 };
+
+/* 2 ms of DataLoader, 1 ms of work and 1 ms of Python in each step. */
+static void add_trace(struct tp_trace_run *run, int rank)
+{
+    struct tp_error err = {0};
+    struct tp_pool *pool;
+    struct trace_maker maker;
+    size_t size;
+    trace_maker_begin(&maker, rank, 3);
+    maker.memory = true;
+    for (int i = 0; i < STEPS; i++) {
+        trace_maker_step_begin(&maker);
+        trace_maker_loader(&maker, 2000, true);
+        trace_maker_allocate(&maker, 3 << 20, 5, 0);
+        trace_maker_op(&maker, "aten::mm", 20, 1000);
+        trace_maker_python(&maker, 2000);
+        trace_maker_free(&maker, 3 << 20);
+        trace_maker_step_end(&maker);
+    }
+    const char *json = trace_maker_end(&maker, &size);
+    cr_assert_eq(tp_grow(&run->traces, &run->trace_capacity,
+                         run->trace_count + 1, sizeof *run->traces, &err),
+                 TP_OK);
+    struct tp_trace *trace = &run->traces[run->trace_count++];
+    *trace = (struct tp_trace){.path = "made.json", .worker = "", .span = -1};
+    cr_assert_eq(tp_pool_new(1, &pool, &err), TP_OK);
+    cr_assert_eq(tp_trace_read_memory(json, size, pool, &trace->events, &err),
+                 TP_OK);
+    cr_assert_eq(tp_trace_analyse(trace, &run->arena, &err), TP_OK);
+    tp_pool_free(pool);
+    trace_maker_clear(&maker);
+}
+
+static const struct tp_figure *find(const struct tp_figure_set *set,
+                                    const char *id)
+{
+    size_t i = 0;
+    while (i < set->count && strcmp(set->figures[i].id, id))
+        i++;
+    cr_assert_lt(i, set->count, "no figure %s", id);
+    return &set->figures[i];
+}
+
+static void build(struct tp_trace_run *run, int traces,
+                  struct tp_figure_set *set)
+{
+    struct tp_error err = {0};
+    for (int rank = 0; rank < traces; rank++)
+        add_trace(run, rank);
+    tp_trace_run_sort(run);
+    cr_assert_eq(tp_trace_figures_build(run, set, &err), TP_OK);
+    for (size_t i = 0; i < set->count; i++)
+        cr_expect_eq(tp_figure_check(&set->figures[i], &err), TP_OK, "%s",
+                     err.message);
+}
+
+static void clear(struct tp_trace_run *run, struct tp_figure_set *set)
+{
+    tp_figure_set_clear(set);
+    tp_trace_run_clear(run);
+}
+
+/* Causes stand in the order in which they are charged, end at 100 %, and what
+ * never happens has no entry. */
+Test(trace_figures, idle_causes)
+{
+    static const char *const names[] = {"device busy", "DataLoader",
+                                        "launching", "CPU operator",
+                                        "python or nothing"};
+    enum { COUNT = sizeof names / sizeof *names };
+    struct tp_trace_run run = {0};
+    struct tp_figure_set set;
+    build(&run, 1, &set);
+    const struct tp_panel *panel = find(&set, "idle_causes")->panels;
+    cr_assert_eq(panel->series_count, COUNT);
+    double end = 0;
+    for (size_t k = 0; k < COUNT; k++) {
+        const struct tp_panel_series *series = &panel->series[k];
+        cr_expect_str_eq(series->name, names[k]);
+        cr_assert_eq(series->rows, 1);
+        cr_expect_float_eq(series->values[1], end, 1e-9);
+        end = series->values[2];
+        cr_expect(k == 0 || series->colour > panel->series[k - 1].colour);
+    }
+    cr_expect_float_eq(end, 100, 1e-9);
+    /* 2 of a little more than 4 ms */
+    cr_expect_float_eq(panel->series[1].values[2] - panel->series[1].values[1],
+                       49.5, 1);
+    clear(&run, &set);
+}
+
+/* Three traces are rows of a map; the DataLoader's time is idle, which is the
+ * lower end of the scale and not the white of nothing. */
+Test(trace_figures, utilisation_map)
+{
+    struct tp_trace_run run = {0};
+    struct tp_figure_set set;
+    build(&run, 3, &set);
+    const struct tp_figure *figure = find(&set, "utilisation");
+    cr_assert_eq(figure->panel_count, 1);
+    cr_expect(!strstr(figure->caption, "queue"));
+    cr_expect_eq(figure->panels->palette, TP_PALETTE_VALUE);
+    size_t idle = 0;
+    for (size_t i = 0; i < figure->panels->series[0].rows; i++)
+        idle += figure->panels->series[0].values[3 * i + 2] == 0;
+    cr_expect(idle > 0);
+    clear(&run, &set);
+}
+
+/* 3 MiB are drawn as such, and hold until the next event. */
+Test(trace_figures, memory)
+{
+    struct tp_trace_run run = {0};
+    struct tp_figure_set set;
+    build(&run, 1, &set);
+    const struct tp_panel *panel = find(&set, "memory")->panels;
+    cr_expect_eq(panel->kind, TP_PANEL_STEPS);
+    cr_expect_str_eq(panel->y.label, "memory [GiB]"); /* reserved: 4e9 */
+    cr_assert_eq(panel->series_count, 2);
+    cr_expect_float_eq(panel->series[1].values[1], 4e9 / (1 << 30), 1e-9);
+    cr_expect_float_eq(panel->series[0].values[1], 3.0 / 1024, 1e-9);
+    clear(&run, &set);
+}
+
+/* Kernels of one template differ at the end of their names, not at the
+ * beginning; arguments are left out. */
+Test(trace_figures, kernel_names)
+{
+    struct tp_trace_run run = {0};
+    struct tp_figure_set set;
+    struct tp_error err = {0};
+    struct tp_kernel_row rows[] = {
+        {.name = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x128_"
+                 "16x3_nt_align1>(cutlass_80_tensorop::Params)",
+         .kind = "compute", .count = 1, .total_us = 2000},
+        {.name = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x128_"
+                 "32x3_tn_align1>(cutlass_80_tensorop::Params)",
+         .kind = "compute", .count = 1, .total_us = 1000}};
+    add_trace(&run, 0);
+    tp_trace_run_sort(&run);
+    struct tp_trace *trace = &run.traces[0];
+    struct tp_kernel_row *kept = trace->kernels.rows;
+    const size_t count = trace->kernels.count;
+    trace->kernels.rows = rows;
+    trace->kernels.count = 2;
+    cr_assert_eq(tp_trace_figures_build(&run, &set, &err), TP_OK);
+    const struct tp_panel *panel = find(&set, "top_kernels")->panels;
+    cr_assert_eq(panel->y.tic_count, 2);
+    cr_expect_str_eq(panel->y.tics[0].text,
+                     "Kernel<cutlass_80_t..._16x3_nt_align1>");
+    cr_expect_str_eq(panel->y.tics[1].text,
+                     "Kernel<cutlass_80_t..._32x3_tn_align1>");
+    trace->kernels.rows = kept;
+    trace->kernels.count = count;
+    clear(&run, &set);
+}

@@ -1,0 +1,620 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader on traces as they are: against sums of Python's json and decimal
+ * (tests/oracle/trace_sums.py printed the table), against the counts per
+ * category that come with the traces, and against values that other tools
+ * assert about them.
+ */
+#include "tests/unit/support/trace_bytes.h"
+
+#include "formats/trace/trace_number.h"
+
+struct sums {
+    const char *path;
+    uint64_t seen, count, start, duration, order;
+};
+
+/* seen, count, sum of ts, sum of dur (ns, modulo 2^64), order and names */
+static const struct sums table[] = {
+    {"01_resnet50_nw0/worker0.1623143089861.pt.trace.json.gz",
+     75718, 57504, UINT64_C(15115183003528750656), UINT64_C(4924245000),
+     UINT64_C(6311512270586904022)},
+    {"02_resnet50_nw4/worker0.1623212756351.pt.trace.json.gz",
+     71424, 52886, UINT64_C(12510223302476259752), UINT64_C(4276502000),
+     UINT64_C(1771800519161206918)},
+    {"03_resnet50_nw0_list/worker0.pt.trace.json.gz",
+     82276, 63166, UINT64_C(8128873921386070768), UINT64_C(6904452000),
+     UINT64_C(3047453429123844273)},
+    {"04_gpu_metrics_input/gpu_metrics_input.json",
+     340, 254, UINT64_C(6007531934705405448), UINT64_C(49625000),
+     UINT64_C(1821072824878008040)},
+    {"05_trace_compare/base/base.json.gz",
+     33, 33, UINT64_C(17950481243821889768), UINT64_C(224906000),
+     UINT64_C(15855998211472661758)},
+    {"05_trace_compare/test/test.json.gz",
+     34, 34, UINT64_C(1165675636391949152), UINT64_C(225364000),
+     UINT64_C(7790279354544028497)},
+    {"06_nccl_data/nccl_data.json.gz",
+     40573, 26933, UINT64_C(9405076654760619226), UINT64_C(4383359174),
+     UINT64_C(16430408429292661745)},
+    {"08_ns_resolution/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz",
+     68692, 45420, UINT64_C(14893143301292917551), UINT64_C(3437226132),
+     UINT64_C(8855895249873581448)},
+    {"09_negative_queue/rank0.json.gz",
+     108936, 67217, UINT64_C(11853878527889336456), UINT64_C(7904659000),
+     UINT64_C(4238419873828261646)},
+    {"11_cpu_only/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz",
+     7604, 7480, UINT64_C(9066329543923598842), UINT64_C(6707439275),
+     UINT64_C(16073393579741777643)},
+    {"12_mi250_minitoy/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
+     220, 113, UINT64_C(475014665449148961), UINT64_C(52276266),
+     UINT64_C(6152206162513792655)},
+    {"13_simple_add/benchmark_result_493459_1694039959_trace.json.gz",
+     1348, 838, UINT64_C(17652971983753065184), UINT64_C(306668311000),
+     UINT64_C(14798566967989008790)},
+    {"14_mtia_rank_0/mtia_rank_0.json.gz",
+     455739, 138373, UINT64_C(781150546511315591), UINT64_C(156299996007),
+     UINT64_C(3952272773624853653)},
+    {"15_bert_h100/gaunernst_bert-small-uncased__1016001.json.gz",
+     2551, 2296, UINT64_C(3258591882302358822), UINT64_C(174107606),
+     UINT64_C(4210527163927694109)},
+    {"16_owlv2_h100/google_owlv2-large-patch14-ensemble__1016001.json.gz",
+     132152, 117633, UINT64_C(914263619996871971), UINT64_C(48925224488),
+     UINT64_C(9167897324489652651)},
+    {"19_b200_eager/eager_trace.json.gz",
+     24656, 22355, UINT64_C(12081867862605603231), UINT64_C(2118013220),
+     UINT64_C(7487621937852193476)},
+    {"23_dlrm_8rank/worker0_step_12.1694128201545.pt.trace.json",
+     3290, 2460, UINT64_C(17037958944152484400), UINT64_C(93563000),
+     UINT64_C(17477398027251056858)},
+    {"23_dlrm_8rank/worker1_step_12.1694128201556.pt.trace.json",
+     3424, 2527, UINT64_C(1417339919261580088), UINT64_C(148739000),
+     UINT64_C(2182298014299097216)},
+    {"23_dlrm_8rank/worker2_step_12.1694128201554.pt.trace.json",
+     3268, 2449, UINT64_C(16849292803546019016), UINT64_C(77255000),
+     UINT64_C(230833048292808937)},
+    {"23_dlrm_8rank/worker3_step_12.1694128201557.pt.trace.json",
+     3474, 2552, UINT64_C(6877056808750406856), UINT64_C(137640000),
+     UINT64_C(11680760709629202511)},
+    {"23_dlrm_8rank/worker4_step_12.1694128201547.pt.trace.json",
+     3310, 2470, UINT64_C(15532496883501419784), UINT64_C(124692000),
+     UINT64_C(5040088177432512309)},
+    {"23_dlrm_8rank/worker5_step_12.1694128201549.pt.trace.json",
+     3250, 2440, UINT64_C(1602138987885161016), UINT64_C(122293000),
+     UINT64_C(16707641885118611421)},
+    {"23_dlrm_8rank/worker6_step_12.1694128201553.pt.trace.json",
+     3272, 2451, UINT64_C(1790805132703490400), UINT64_C(77422000),
+     UINT64_C(8355005534152743236)},
+    {"23_dlrm_8rank/worker7_step_12.1694128201553.pt.trace.json",
+     3250, 2440, UINT64_C(1602138991336422016), UINT64_C(71054000),
+     UINT64_C(4742098146039573040)},
+    {"edge/after_fix_trace.json",
+     75, 9, UINT64_C(796602493825335), UINT64_C(460),
+     UINT64_C(8274971427838994887)},
+    {"edge/distributed_info_not_found.json.gz",
+     2467, 2467, UINT64_C(3011757924902111248), UINT64_C(250549000),
+     UINT64_C(15298869228976113898)},
+    {"edge/gpu_only_trace.json.gz",
+     2443, 1194, UINT64_C(8201802377554191380), UINT64_C(13721486),
+     UINT64_C(9641160271332555043)},
+    {"edge/rank-70.Mar_25_20_48_12.2861.pt.trace.json.gz",
+     2, 2, UINT64_C(300000), UINT64_C(150000),
+     UINT64_C(98635682645900167)},
+    {"edge/rank_non_gpu.json.gz",
+     2467, 2467, UINT64_C(3011757924902111248), UINT64_C(250549000),
+     UINT64_C(15298869228976113898)},
+    {"edge/rank_not_found.json.gz",
+     2467, 2467, UINT64_C(3011757924902111248), UINT64_C(250549000),
+     UINT64_C(15298869228976113898)},
+    {"edge/step_based_trace_2543932.json.gz",
+     1344, 984, UINT64_C(4350547847607017176), UINT64_C(32862000),
+     UINT64_C(7868369878677734262)},
+    {"edge/triton_example.json.gz",
+     70, 7, UINT64_C(35875678852937694), UINT64_C(10961446),
+     UINT64_C(15215737588028278620)},
+};
+
+enum { TRACES = sizeof table / sizeof table[0] };
+
+static uint64_t mix(uint64_t order, const struct tp_events *events,
+                    uint32_t text)
+{
+    const char *name = tp_events_get(events, text);
+    return order * 31 + crc32(0, (const Bytef *)name, (uInt)strlen(name));
+}
+
+static uint64_t order_of(const struct tp_events *events)
+{
+    uint64_t order = 0;
+    for (size_t i = 0; i < events->count; i++) {
+        const struct tp_lane *lane = &events->lanes[events->lane[i]];
+        order = mix(order, events, events->name[i]);
+        order = mix(order, events, lane->pid);
+        order = mix(order, events, lane->tid);
+        order += (uint64_t)(events->category[i] == TP_EVENT_CPU_OP
+                                ? -1
+                                : events->correlation[i]);
+    }
+    return order;
+}
+
+static struct tp_events read_file(const char *name, unsigned jobs)
+{
+    char path[4096];
+    struct tp_events events = {0};
+    struct tp_error err = {0};
+    trace_path(name, path, sizeof path);
+    struct tp_pool *pool = trace_pool(jobs);
+    cr_assert_eq(tp_trace_read(path, pool, NULL, &events, &err), TP_OK, "%s",
+                 err.message);
+    tp_pool_free(pool);
+    return events;
+}
+
+static void check_sums(const struct sums *row, unsigned jobs)
+{
+    struct tp_events events = read_file(row->path, jobs);
+    cr_assert_eq(events.seen, row->seen, "%s: %zu", row->path,
+                 (size_t)events.seen);
+    cr_assert_eq(events.count, row->count, "%s", row->path);
+    cr_assert_eq((uint64_t)trace_sum(events.start, events.count), row->start,
+                 "%s: sum of ts", row->path);
+    cr_assert_eq((uint64_t)trace_sum(events.duration, events.count),
+                 row->duration, "%s: sum of dur", row->path);
+    cr_assert_eq(order_of(&events), row->order, "%s: order or names",
+                 row->path);
+    cr_assert_eq(events.truncated_at, -1);
+    for (int i = 0; i < TP_REPAIRS; i++)
+        cr_assert(events.repairs[i] == 0 && events.first_repair[i] == -1);
+    tp_events_clear(&events);
+}
+
+Test(trace_reader, sums_of_every_trace_equal_python_decimal, .timeout = 120)
+{
+    for (int i = 0; i < TRACES; i++)
+        check_sums(&table[i], 1);
+}
+
+Test(trace_reader, four_jobs_read_the_same, .timeout = 120)
+{
+    for (int i = 0; i < TRACES; i++)
+        check_sums(&table[i], 4);
+}
+
+/* --- categories --------------------------------------------------------- */
+
+static enum tp_event_category category_of(const char *name)
+{
+    static const struct {
+        const char *names;
+        enum tp_event_category category;
+    } rows[] = {
+        {" cpu_op Operator ", TP_EVENT_CPU_OP},
+        {" user_annotation ", TP_EVENT_ANNOTATION},
+        {" gpu_user_annotation ", TP_EVENT_GPU_ANNOTATION},
+        {" cuda_runtime Runtime mtia_runtime ", TP_EVENT_RUNTIME},
+        {" cuda_driver ", TP_EVENT_DRIVER},
+        {" kernel Kernel mtia_ccp_events ", TP_EVENT_KERNEL},
+        {" gpu_memcpy Memcpy ", TP_EVENT_MEMCPY},
+        {" gpu_memset Memset ", TP_EVENT_MEMSET},
+        {" python_function ", TP_EVENT_PYTHON},
+        {" cuda_sync ", TP_EVENT_SYNC},
+        {" overhead ", TP_EVENT_OVERHEAD},
+        {" Trace ", TP_EVENT_SPAN},
+    };
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, " %s ", name);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strstr(rows[i].names, wanted))
+            return rows[i].category;
+    }
+    cr_assert_fail("no category %s", name);
+    return TP_EVENT_OTHER;
+}
+
+/* `counts`: "M:None=20 X:Kernel=8772 ...", from the list of traces. */
+static void check_categories(const struct tp_events *events, char *counts,
+                             const char *path)
+{
+    size_t wanted[TP_EVENT_CATEGORIES] = {0};
+    size_t found[TP_EVENT_CATEGORIES] = {0};
+    char *save = NULL;
+    for (char *item = strtok_r(counts, " `", &save); item;
+         item = strtok_r(NULL, " `", &save)) {
+        char *equals = strchr(item, '=');
+        if (strncmp(item, "X:", 2) != 0 || !equals)
+            continue;
+        *equals = '\0';
+        wanted[category_of(item + 2)] += strtoul(equals + 1, NULL, 10);
+    }
+    for (size_t i = 0; i < events->count; i++)
+        found[events->category[i]]++;
+    for (int i = 0; i < TP_EVENT_CATEGORIES; i++) {
+        if (i != TP_EVENT_MEMORY) /* not told from other instants there */
+            cr_assert_eq(found[i], wanted[i], "%s: %zu %s, not %zu", path,
+                         found[i], tp_event_category_name(i), wanted[i]);
+    }
+}
+
+/* The line of README.md about a trace, without "/" and what follows. */
+static bool find_line(FILE *readme, const char *path, char *line, size_t size)
+{
+    char wanted[128];
+    size_t tag = strcspn(path, "/");
+    snprintf(wanted, sizeof wanted, "- **%.*s** ", (int)tag, path);
+    rewind(readme);
+    while (fgets(line, (int)size, readme)) {
+        if (strncmp(line, wanted, strlen(wanted)) == 0 && strstr(line, " X:"))
+            return true;
+    }
+    return false;
+}
+
+Test(trace_reader, counts_per_category_equal_the_published, .timeout = 120)
+{
+    static char line[1 << 14];
+    char path[4096];
+    int checked = 0;
+    trace_path("README.md", path, sizeof path);
+    FILE *readme = fopen(path, "r");
+    cr_assert(readme != NULL);
+    for (int i = 0; i < TRACES; i++) {
+        if (!find_line(readme, table[i].path, line, sizeof line))
+            continue;
+        struct tp_events events = read_file(table[i].path, 2);
+        check_categories(&events, strchr(line, 96), table[i].path);
+        tp_events_clear(&events);
+        checked++;
+    }
+    fclose(readme);
+    cr_assert_geq(checked, 14);
+}
+
+/* --- what others assert ------------------------------------------------- */
+
+/* HolisticTraceAnalysis, tests/test_trace_parse.py */
+Test(trace_reader, collectives_of_06)
+{
+    struct tp_events events = read_file("06_nccl_data/nccl_data.json.gz", 2);
+    size_t kernels = 0, longest = TP_NO_EVENT;
+    for (size_t i = 0; i < events.count; i++) {
+        if (events.category[i] != TP_EVENT_KERNEL ||
+            events.gpu[events.detail[i]].comm == TP_NO_DETAIL)
+            continue;
+        kernels++;
+        if (longest == TP_NO_EVENT ||
+            events.duration[i] > events.duration[longest])
+            longest = i;
+    }
+    cr_assert_eq(kernels, 21);
+    const struct tp_comm_detail *comm =
+        &events.comms[events.gpu[events.detail[longest]].comm];
+    cr_assert_str_eq(tp_events_get(&events, comm->collective), "allreduce");
+    cr_assert_eq(comm->in_elements, 2049000);
+    cr_assert_str_eq(tp_events_get(&events, comm->group_ranks), "[0, 1]");
+    cr_assert_eq(events.base_ns, INT64_C(1711964646000000000));
+    cr_assert(events.rank == 0 && events.world_size == 2);
+    cr_assert_str_eq(events.backend, "nccl");
+    tp_events_clear(&events);
+}
+
+Test(trace_reader, integer_above_two_to_63)
+{
+    struct tp_events events = read_file(
+        "edge/rank-70.Mar_25_20_48_12.2861.pt.trace.json.gz", 1);
+    cr_assert_eq(events.comm_count, 1);
+    cr_assert_str_eq(tp_events_get(&events, events.comms[0].comms_id),
+                     "10159970886766084423");
+    tp_events_clear(&events);
+}
+
+Test(trace_reader, first_kernel_of_15)
+{
+    struct tp_events events = read_file(
+        "15_bert_h100/gaunernst_bert-small-uncased__1016001.json.gz", 1);
+    size_t i = 0;
+    while (events.category[i] != TP_EVENT_KERNEL)
+        i++;
+    const struct tp_gpu_detail *gpu = &events.gpu[events.detail[i]];
+    cr_assert(gpu->device == 0 && gpu->stream == 7);
+    cr_assert(gpu->grid[0] == 564 && gpu->block[0] == 128);
+    cr_assert_float_eq(gpu->blocks_per_sm, 4.272727, 1e-5);
+    cr_assert_eq(gpu->bytes, -1);
+    cr_assert_eq(events.device_count, 1);
+    cr_assert_str_eq(events.devices[0].name, "NVIDIA H100 80GB HBM3");
+    cr_assert_eq(events.devices[0].sm_count, 132);
+    cr_assert(events.with_stack && events.profile_memory);
+    cr_assert(events.with_flops && events.with_modules && events.record_shapes);
+    tp_events_clear(&events);
+}
+
+/* Sums by Python's json over the args of the [memory] and memcpy events. */
+Test(trace_reader, arguments_of_16)
+{
+    struct tp_events events = read_file(
+        "16_owlv2_h100/google_owlv2-large-patch14-ensemble__1016001.json.gz",
+        2);
+    int64_t bytes = 0, allocated = 0, reserved = 0, types = 0, ids = 0;
+    int64_t copied = 0;
+    uint64_t addresses = 0;
+    for (size_t i = 0; i < events.memory_count; i++) {
+        const struct tp_memory_detail *memory = &events.memory[i];
+        bytes += memory->bytes;
+        allocated += memory->total_allocated;
+        reserved += memory->total_reserved;
+        addresses += memory->address;
+        types += memory->device_type;
+        ids += memory->device_id;
+    }
+    for (size_t i = 0; i < events.count; i++) {
+        if (events.category[i] == TP_EVENT_MEMCPY)
+            copied += events.gpu[events.detail[i]].bytes;
+    }
+    cr_assert_eq(events.memory_count, 13474);
+    cr_assert(bytes == 0 && types == 12270 && ids == -1204);
+    cr_assert_eq(allocated, INT64_C(13419647677888));
+    cr_assert_eq(reserved, INT64_C(44181938503680));
+    cr_assert_eq(addresses, UINT64_C(1684254227212593280));
+    cr_assert_eq(copied, 177315930);
+    tp_events_clear(&events);
+}
+
+Test(trace_reader, lanes_have_the_names_of_their_process)
+{
+    struct tp_events events = read_file(
+        "15_bert_h100/gaunernst_bert-small-uncased__1016001.json.gz", 1);
+    size_t streams = 0;
+    for (size_t i = 0; i < events.lane_count; i++) {
+        const struct tp_lane *lane = &events.lanes[i];
+        if (strcmp(tp_events_get(&events, lane->process_labels), "GPU 0") == 0)
+            streams += !strncmp(tp_events_get(&events, lane->thread_name),
+                                "stream 7", 8);
+    }
+    cr_assert_eq(streams, 1);
+    tp_events_clear(&events);
+}
+
+/* --- forms of a file ---------------------------------------------------- */
+
+static const char simple[] =
+    "13_simple_add/benchmark_result_493459_1694039959_trace.json.gz";
+
+Test(trace_reader, pieces_of_any_size_are_the_same, .timeout = 60)
+{
+    static const size_t sizes[] = {1, 100, 777, 4096, 65536};
+    struct tp_text text = trace_bytes(simple);
+    struct tp_events whole = trace_events(text.data, text.length), events;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (unsigned jobs = 1; jobs <= 3; jobs += 2) {
+            cr_assert_eq(trace_read_as(text.data, text.length, sizes[i], jobs,
+                                       &events),
+                         TP_OK);
+            trace_assert_same(&whole, &events);
+            tp_events_clear(&events);
+        }
+    }
+    tp_events_clear(&whole);
+    tp_text_clear(&text);
+}
+
+Test(trace_reader, list_root_is_the_same)
+{
+    struct tp_text text = trace_bytes(simple);
+    struct tp_events object = trace_events(text.data, text.length);
+    char *from = strstr(text.data, "\"traceEvents\": [");
+    char *to = strstr(text.data, "],\n  \"traceName\"");
+    cr_assert(from && to);
+    from = strchr(from, '[');
+    struct tp_events list = trace_events(from, (size_t)(to + 1 - from));
+    trace_assert_same(&object, &list);
+    cr_assert_eq(list.truncated_at, -1);
+    cr_assert_eq(object.rank, 0);
+    cr_assert_eq(list.rank, -1);
+    tp_events_clear(&object);
+    tp_events_clear(&list);
+    tp_text_clear(&text);
+}
+
+/* Appends one gzip member, deflated at `level`. */
+static void add_member_at(int level, struct tp_text *out, const char *data,
+                          size_t size)
+{
+    static char buffer[1 << 20];
+    z_stream stream = {.next_in = (Bytef *)data,
+                       .avail_in = (uInt)size,
+                       .next_out = (Bytef *)buffer,
+                       .avail_out = sizeof buffer};
+    cr_assert_eq(deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8,
+                              Z_DEFAULT_STRATEGY),
+                 Z_OK);
+    cr_assert_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    tp_text_bytes(out, buffer, stream.total_out);
+    deflateEnd(&stream);
+}
+
+static void add_member(struct tp_text *out, const char *data, size_t size)
+{
+    add_member_at(6, out, data, size);
+}
+
+Test(trace_reader, several_gzip_members)
+{
+    struct tp_text text = trace_bytes(simple), packed = {0};
+    struct tp_events whole = trace_events(text.data, text.length);
+    add_member(&packed, text.data, 1000);
+    add_member(&packed, text.data, 0);
+    add_member(&packed, text.data + 1000, 99999);
+    add_member(&packed, text.data + 100999, text.length - 100999);
+    tp_text_bytes(&packed, "\0\0\0\0", 4); /* padding, as tapes have it */
+    struct tp_events events = trace_events(packed.data, packed.length);
+    trace_assert_same(&whole, &events);
+    cr_assert_eq(events.truncated_at, -1);
+    cr_assert_eq(events.bytes, text.length);
+    tp_events_clear(&whole);
+    tp_events_clear(&events);
+    tp_text_clear(&text);
+    tp_text_clear(&packed);
+}
+
+Test(trace_reader, gzip_that_breaks_off_is_read_up_to_there)
+{
+    struct tp_text text = trace_bytes(simple), packed = {0};
+    struct tp_events whole = trace_events(text.data, text.length), events;
+    add_member(&packed, text.data, text.length);
+    cr_assert_eq(trace_read_as(packed.data, packed.length / 2, 4096, 2,
+                               &events),
+                 TP_OK);
+    cr_assert(events.count > 100 && events.count < whole.count);
+    cr_assert_eq(events.truncated_at, (int64_t)events.bytes);
+    cr_assert_eq(events.repairs[TP_REPAIR_TRUNCATED], 1);
+    tp_events_clear(&events);
+    memset(packed.data + 10, 0xff, 50);
+    cr_assert_eq(trace_read_as(packed.data, packed.length, 4096, 1, &events),
+                 TP_E_DAMAGED);
+    tp_events_clear(&events);
+    tp_events_clear(&whole);
+    tp_text_clear(&text);
+    tp_text_clear(&packed);
+}
+
+/* A wrong byte in the eight that end the member before `end` cuts the trace
+ * there, when all that it inflates to was read. */
+static void check_trailer(struct tp_text *packed, size_t end, uint64_t made)
+{
+    for (size_t back = 8; back > 0; back--) {
+        struct tp_events events;
+        packed->data[end - back] ^= 0x40;
+        cr_assert_eq(trace_read_as(packed->data, packed->length, 1 << 18, 1,
+                                   &events),
+                     TP_OK);
+        packed->data[end - back] ^= 0x40;
+        cr_assert_eq(events.bytes, made, "%zu: %zu", end, back);
+        cr_assert_eq(events.truncated_at, (int64_t)made);
+        cr_assert_eq(events.repairs[TP_REPAIR_TRUNCATED], 1);
+        tp_events_clear(&events);
+    }
+}
+
+Test(trace_reader, gzip_that_was_changed_is_read_up_to_its_check)
+{
+    struct tp_text text = trace_bytes(simple), packed = {0};
+    add_member(&packed, text.data, 100000);
+    size_t end = packed.length;
+    add_member(&packed, text.data + 100000, text.length - 100000);
+    check_trailer(&packed, end, 100000);
+    check_trailer(&packed, packed.length, text.length);
+    tp_text_clear(&text);
+    tp_text_clear(&packed);
+}
+
+/* Files are taken 64 KiB at a time: a trailer may lie on both sides. */
+Test(trace_reader, gzip_whose_check_is_in_two_chunks)
+{
+    enum { CHUNK = 1 << 16 };
+    struct tp_text text = trace_bytes(simple), packed = {0};
+    struct tp_events whole = trace_events(text.data, text.length);
+    int parted = 0;
+    for (size_t size = CHUNK - 100; size < CHUNK; size++) {
+        packed.length = 0;
+        add_member_at(0, &packed, text.data, size);
+        size_t end = packed.length;
+        if (end < CHUNK || end > CHUNK + 8)
+            continue;
+        parted += end > CHUNK && end < CHUNK + 8;
+        add_member(&packed, text.data + size, text.length - size);
+        struct tp_events events = trace_events(packed.data, packed.length);
+        trace_assert_same(&whole, &events);
+        cr_assert_eq(events.truncated_at, -1, "%zu", end);
+        tp_events_clear(&events);
+        check_trailer(&packed, end, size);
+    }
+    cr_assert_eq(parted, 7);
+    tp_events_clear(&whole);
+    tp_text_clear(&text);
+    tp_text_clear(&packed);
+}
+
+/* --- numbers ------------------------------------------------------------ */
+
+/* Right sides: Python, (Decimal(text) * 1000).to_integral_value(
+ * ROUND_HALF_EVEN). */
+Test(trace_reader, microseconds_to_nanoseconds)
+{
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } good[] = {
+        {"0", 0},
+        {"25", 25000},
+        {"1712195495519689.047", INT64_C(1712195495519689047)},
+        {"1623142623460111", INT64_C(1623142623460111000)},
+        {"-1.5", -1500},
+        {"0.0005", 0},
+        {"0.0015", 2},
+        {"0.00150000000000000000000000000000000000000000001", 2},
+        {"0.00050000000000000000000000000000000000000000001", 1},
+        {"1.2345", 1234},
+        {"1.2355", 1236},
+        {"-0.0015", -2},
+        {"1.2e3", 1200000},
+        {"1.5E-3", 2},
+        {"12e+2", 1200000},
+        {"0.001", 1},
+        {"000.25", 250},
+        {"0e99999", 0},
+        {"1e-99999", 0},
+        {"9223372036854775.807", INT64_MAX},
+        {"9223372036854775.8074", INT64_MAX},
+        {"4458676522690.655", INT64_C(4458676522690655)},
+    };
+    static const char *const bad[] = {"",    ".",   "-",  "1.",   ".5",
+                                      "1e",  "1e+", "x",  "1.2x", "0x10",
+                                      "1 2", "nan", "--1",
+                                      "9223372036854775.808", "1e30",
+                                      "99999999999999999999"};
+    int64_t ns;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        cr_assert(tp_trace_ns(good[i].text, strlen(good[i].text), &ns), "%s",
+                  good[i].text);
+        cr_assert_eq(ns, good[i].ns, "%s", good[i].text);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_assert(!tp_trace_ns(bad[i], strlen(bad[i]), &ns), "%s", bad[i]);
+}
+
+Test(trace_reader, integers)
+{
+    int64_t value;
+    cr_assert(tp_trace_integer("9223372036854775807", 19, &value));
+    cr_assert_eq(value, INT64_MAX);
+    cr_assert(tp_trace_integer("-9223372036854775808", 20, &value));
+    cr_assert_eq(value, INT64_MIN);
+    cr_assert(!tp_trace_integer("9223372036854775808", 19, &value));
+    cr_assert(!tp_trace_integer("10159970886766084423", 20, &value));
+    cr_assert(!tp_trace_integer("", 0, &value));
+    cr_assert(!tp_trace_integer("-", 1, &value));
+    cr_assert(!tp_trace_integer("1.0", 3, &value));
+}
+
+/* --- names of files ----------------------------------------------------- */
+
+Test(trace_reader, names_of_files)
+{
+    const char *worker;
+    size_t length;
+    int64_t span;
+    cr_assert(tp_trace_is_name("a/worker0.1623143089861.pt.trace.json.gz"));
+    cr_assert(tp_trace_is_name("x.json") && tp_trace_is_name("x.json.tmp"));
+    cr_assert(!tp_trace_is_name("x.jsonl") && !tp_trace_is_name("x.gz"));
+    tp_trace_name_parts("a/worker0.1623143089861.pt.trace.json.gz", &worker,
+                        &length, &span);
+    cr_assert(length == 7 && strncmp(worker, "worker0", 7) == 0);
+    cr_assert_eq(span, INT64_C(1623143089861));
+    tp_trace_name_parts("rank-0.Apr_03_18_51_38.1102.pt.trace.json", &worker,
+                        &length, &span);
+    cr_assert(length == 22 && span == 1102);
+    tp_trace_name_parts("/x/host_12.pt.trace.json", &worker, &length, &span);
+    cr_assert(length == 7 && span == -1);
+    tp_trace_name_parts("/x/trace.json", &worker, &length, &span);
+    cr_assert(length == 0 && span == -1);
+}

@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report/plot.h"
+#include "report/plot_quote.h"
+#include "report/plot_script.h"
+
+/* --- a figure with every kind of panel -------------------------------- */
+
+static const double xy[] = {1, 0.5, 2, 0.25, 3, 0};
+static const double bands[] = {1, -3, -2, -1, 0, 1, 2, 3,
+                               2, -3, -2, -1, 0, 1, 2, 4};
+static const double boxes[] = {0, 1, 2, 3, 4, 5, 6, 70, 9};
+static const double bars[] = {0, 0.5, 1, 0};
+static const double shares[] = {0, 0, 0.25, 1, 0, 1};
+static const double cells[] = {0, 0, 1, 1, 0, 8, 0, 1, 0};
+static const double spreads[] = {0, 0, 1, 2, 3, 9, 1, 0, 1, 2, 4, 8};
+static const double watch[] = {0, 1, 1, 0.5, 2, 0, 1, 8, 1, 0.5, 2, 1};
+static const struct tp_tic rows[] = {{0, "first"}, {1, "second"}};
+
+static struct tp_panel make_panel(enum tp_panel_kind kind, const char *title,
+                                  const struct tp_panel_series *series,
+                                  size_t count)
+{
+    return (struct tp_panel){
+        .kind = kind,
+        .title = title,
+        .x = {.label = "x [1]"},
+        .y = {.label = "y [1]"},
+        .z = {.label = "z [1]"},
+        .series = series,
+        .series_count = count,
+        .cell_width = 1,
+        .cell_height = 1,
+    };
+}
+
+/* Fills panels[TP_PANEL_KINDS]; series[TP_PANEL_KINDS] belongs to them. */
+static void make_all(struct tp_panel *panels, struct tp_panel_series *series,
+                     const char *name)
+{
+    const struct tp_panel_series all[TP_PANEL_KINDS] = {
+        [TP_PANEL_LINES] = {name, xy, 3, 0},
+        [TP_PANEL_STEPS] = {name, xy, 3, 0},
+        [TP_PANEL_BANDS] = {name, bands, 2, 0},
+        [TP_PANEL_BOXES] = {name, boxes, 1, 0},
+        [TP_PANEL_BARS] = {name, bars, 2, 0},
+        [TP_PANEL_SHARES] = {name, shares, 2, 0},
+        [TP_PANEL_STACKS] = {name, shares, 2, 0},
+        [TP_PANEL_HEAT] = {name, cells, 3, 0},
+        [TP_PANEL_CLOUD] = {name, cells, 3, 0},
+        [TP_PANEL_SPREAD] = {name, spreads, 2, 0},
+        [TP_PANEL_WATCH] = {name, watch, 2, 0},
+    };
+    for (int k = 0; k < TP_PANEL_KINDS; k++) {
+        series[k] = all[k];
+        panels[k] = make_panel((enum tp_panel_kind)k, name, &series[k], 1);
+        bool lying = k == TP_PANEL_BOXES || k == TP_PANEL_BARS ||
+                     k == TP_PANEL_SHARES || k == TP_PANEL_STACKS;
+        if (lying)
+            panels[k].y = (struct tp_axis){
+                .scale = TP_SCALE_ROWS, .tics = rows, .tic_count = 2};
+    }
+}
+
+static struct tp_figure make_figure(const char *id,
+                                    const struct tp_panel *panels, size_t count)
+{
+    return (struct tp_figure){.id = id,
+                              .category = "statistics",
+                              .caption = "A caption",
+                              .panels = panels,
+                              .panel_count = count,
+                              .empty_reason = count ? "" : "needs data"};
+}
+
+/* --- folders ---------------------------------------------------------- */
+
+static char folder[64];
+
+static void make_folder(void)
+{
+    strcpy(folder, "/tmp/test_plot.XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(chdir(folder), 0);
+}
+
+static void remove_folder(void)
+{
+    char command[128];
+    cr_assert_eq(chdir("/"), 0);
+    snprintf(command, sizeof command, "/bin/rm -rf %s", folder);
+    cr_expect_eq(system(command), 0);
+}
+
+TestSuite(plot_files, .init = make_folder, .fini = remove_folder);
+
+static bool exists(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0;
+}
+
+static int count_files(const char *path)
+{
+    DIR *dir = opendir(path);
+    int n = 0;
+    if (!dir)
+        return -1;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        n +=
+            strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(dir);
+    return n;
+}
+
+static void need_gnuplot(void)
+{
+    if (system("gnuplot --version > /dev/null 2>&1") != 0)
+        cr_skip("there is no gnuplot here");
+}
+
+static struct tp_plot_result write_all(const struct tp_figure *figures,
+                                       size_t count, const char *dir, bool draw)
+{
+    struct tp_plot_options options = {
+        .output_dir = dir, .format = TP_PLOT_PNG, .jobs = 2, .draw = draw};
+    struct tp_plot_result result;
+    struct tp_error err = {0};
+    cr_assert_eq(tp_plot_write(figures, count, &options, &result, &err), TP_OK,
+                 "%s", err.message);
+    return result;
+}
+
+/* --- text ------------------------------------------------------------- */
+
+Test(plot, table_of_a_tiny_figure)
+{
+    const double second[] = {1, NAN};
+    const struct tp_panel_series series[] = {{"bf16", xy, 2, 0},
+                                             {"hif\n8", second, 1, 0}};
+    struct tp_panel panel = make_panel(TP_PANEL_LINES, "std", series, 2);
+    struct tp_figure figure = make_figure("tiny", &panel, 1);
+    struct tp_text out = {0};
+    tp_plot_table(&figure, &out);
+    cr_expect_str_eq(tp_text_get(&out), "# statistics/tiny\n"
+                                        "# A caption\n"
+                                        "# panel 1 (lines): std\n"
+                                        "# series: bf16\n"
+                                        "# x: x [1]\n"
+                                        "# y: y [1]\n"
+                                        "# value: z [1]\n"
+                                        "# x\ty\n"
+                                        "1\t0.5\n"
+                                        "2\t0.25\n"
+                                        "\n\n"
+                                        "# panel 1 (lines): std\n"
+                                        "# series: hif\\x0a8\n"
+                                        "# x: x [1]\n"
+                                        "# y: y [1]\n"
+                                        "# value: z [1]\n"
+                                        "# x\ty\n"
+                                        "1\tNaN\n");
+    tp_text_clear(&out);
+}
+
+Test(plot, script_says_what_it_draws)
+{
+    const struct tp_panel_series series[] = {{"bf16", xy, 3, 0},
+                                             {"hif8", xy, 3, 0}};
+    struct tp_panel panel = make_panel(TP_PANEL_LINES, "it's", series, 2);
+    panel.y = (struct tp_axis){.label = "std [1]", .scale = TP_SCALE_LOG2};
+    struct tp_figure figure = make_figure("tiny", &panel, 1);
+    struct tp_text out = {0};
+    tp_plot_script(&figure, "png", &out);
+    static const char *const wanted[] = {
+        "data = 'tiny.tsv'\n",
+        "if (!exists('output')) output = 'tiny.png'\n",
+        "set multiplot title 'A caption'",
+        "set title 'it\\x27s'",
+        "set ylabel 'std [1]'\n",
+        /* 0.5, 0.25 and a zero, drawn one binade below */
+        "Y(v) = v > 0 ? log10(v) / log10(2) : v == 0 ? -3 : NaN\n",
+        "set ytics ('2^-2' -2, '2^-1' -1, '0' -3)\n",
+        "array name[2]\nname[1] = 'bf16'\nname[2] = 'hif8'\n",
+        "\n# legend\n",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        cr_expect_not_null(strstr(tp_text_get(&out), wanted[i]), "no \"%s\"",
+                           wanted[i]);
+    tp_text_clear(&out);
+}
+
+static const char *const hostile[] = {
+    "'; system('touch broken'); print '",
+    "`touch broken`",
+    "\"; system \"touch broken\" #",
+    "line\nsystem('touch broken')\n",
+    "back\\",
+    "\\'; system('touch broken')",
+    "@macro",
+    "%s%n%d %",
+    "{/Bold x}_a^b",
+    "\xe4\xbd\xa0\xe5\xa5\xbd",
+    "\xff\xfe",
+    "",
+    "a\tb",
+    "$1 ${x}",
+    "!touch broken",
+};
+enum { HOSTILE = sizeof hostile / sizeof *hostile };
+
+Test(plot, quoted_names_are_one_line_of_ascii)
+{
+    for (int i = 0; i < HOSTILE; i++) {
+        struct tp_text out = {0};
+        tp_plot_quote(&out, hostile[i], 1000, 300);
+        const char *text = tp_text_get(&out);
+        cr_expect(text[0] == '\'' && text[out.length - 1] == '\'');
+        for (size_t k = 1; k + 1 < out.length; k++)
+            cr_expect(text[k] >= 0x20 && text[k] <= 0x7e && text[k] != '`' &&
+                          text[k] != '\'',
+                      "%s", text);
+        tp_text_clear(&out);
+    }
+}
+
+Test(plot, long_names_lose_their_middle)
+{
+    char name[10001];
+    struct tp_text out = {0};
+    memset(name, 'a', sizeof name);
+    name[10000] = '\0';
+    name[9999] = 'z';
+    tp_plot_quote(&out, name, 30, 10);
+    cr_expect_eq(out.length, 30 + 3 + 2);
+    cr_expect_not_null(strstr(tp_text_get(&out), "aaa...aaa"));
+    cr_expect_str_eq(tp_text_get(&out) + out.length - 2, "z'");
+    tp_text_clear(&out);
+}
+
+Test(plot, what_is_cut_is_what_is_shown)
+{
+    struct tp_text out = {0};
+    /* 26 shown bytes: of 9, the end; no half of an escape is left */
+    tp_plot_quote(&out, "\xff\xfe\xfd\xfc.query\xfb", 9, 9);
+    cr_expect_str_eq(tp_text_get(&out), "'...query\\xfb'");
+    out.length = 0;
+    tp_plot_quote(&out, "\xff\xfe\xfd\xfc.query\xfb", 26, 9);
+    cr_expect_str_eq(tp_text_get(&out), "'\\xff\\xfe\\xfd\\xfc.query\\xfb'");
+    out.length = 0;
+    tp_plot_quote(&out, "\xff\xfe\xfd\xfc.query\xfb", 25, 5);
+    cr_expect_str_eq(tp_text_get(&out), "'\\xff\\xfe\\xfd\\xfc.que...y\\xfb'");
+    tp_text_clear(&out);
+}
+
+/* Whatever the names are, the cells of a heat map keep their room. */
+Test(plot, names_beside_a_small_panel_are_short)
+{
+    char name[201];
+    memset(name, '\x01', sizeof name);
+    strcpy(name + 180, "mlp.up_proj.weight");
+    const struct tp_tic names[] = {{0, name}, {1, name}};
+    const struct tp_panel_series series = {"", cells, 3, 0};
+    struct tp_panel panels[6];
+    for (int p = 0; p < 6; p++) {
+        panels[p] = make_panel(TP_PANEL_HEAT, "std", &series, 1);
+        panels[p].y.tics = names;
+        panels[p].y.tic_count = 2;
+    }
+    struct tp_figure figure = make_figure("tiny", panels, 6);
+    struct tp_text out = {0};
+    tp_plot_script(&figure, "png", &out);
+    const char *tics = strstr(tp_text_get(&out), "set ytics ('...");
+    cr_assert_not_null(tics);
+    size_t length = strcspn(tics + 12, "'");
+    cr_expect(length >= 15 && length <= 22, "%zu", length);
+    cr_expect_eq(strncmp(tics + 12 + length - 14, "up_proj.weight", 14), 0);
+    tp_text_clear(&out);
+}
+
+Test(plot, a_panel_without_colours_has_no_colour_bar)
+{
+    const double zeros[] = {0, 0, 0, 1, 0, 0};
+    struct tp_panel_series series = {"", zeros, 2, 0};
+    struct tp_panel panel = make_panel(TP_PANEL_HEAT, "overflow", &series, 1);
+    struct tp_figure figure = make_figure("tiny", &panel, 1);
+    struct tp_text out = {0};
+    tp_plot_script(&figure, "png", &out);
+    cr_expect_null(strstr(tp_text_get(&out), "\nset colorbox"));
+    series = (struct tp_panel_series){"", cells, 3, 0};
+    out.length = 0;
+    tp_plot_script(&figure, "png", &out);
+    cr_expect_not_null(strstr(tp_text_get(&out), "\nset colorbox"));
+    tp_text_clear(&out);
+}
+
+/* float64 spans 2^-1074 .. 2^1024, and an axis may be wider still. */
+Test(plot, the_widest_axis_has_few_tics, .timeout = 10)
+{
+    static const double ends[] = {1e308,  -1e308,  -1e308,   1e308,
+                                  5e-324, 1.7e308, INFINITY, NAN};
+    static const enum tp_scale scales[] = {TP_SCALE_LINEAR, TP_SCALE_INTEGER,
+                                           TP_SCALE_LOG2, TP_SCALE_LOG10,
+                                           TP_SCALE_SIGNED_LOG2};
+    for (size_t i = 0; i < 2 * sizeof scales / sizeof *scales; i++) {
+        const struct tp_panel_series series = {"s", ends, 4, 0};
+        struct tp_panel panel = make_panel(TP_PANEL_LINES, "t", &series, 1);
+        panel.x.scale = panel.y.scale = scales[i / 2];
+        panel.x.inner = panel.y.inner = -1074;
+        if (i % 2) {
+            panel.x.limited = true;
+            panel.x.min = -INFINITY;
+            panel.x.max = INFINITY;
+        }
+        const struct tp_figure figure = make_figure("wide", &panel, 1);
+        struct tp_text script = {0};
+        tp_plot_script(&figure, "png", &script);
+        cr_assert_not(script.failed);
+        cr_assert_lt(script.length, 20000, "scale %zu", i);
+        tp_text_clear(&script);
+    }
+}
+
+Test(plot, every_kind_has_its_template)
+{
+    for (int k = 0; k < TP_PANEL_KINDS; k++) {
+        const char *name = tp_panel_info((enum tp_panel_kind)k)->name;
+        const struct tp_template *row = tp_templates;
+        while (row->name && strcmp(row->name, name) != 0)
+            row++;
+        cr_expect_not_null(row->name, "no template for %s", name);
+    }
+}
+
+/* --- files ------------------------------------------------------------ */
+
+Test(plot_files, every_kind_is_drawn)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
+    make_all(panels, series, "a");
+    struct tp_figure figures[3] = {
+        make_figure("all", panels, TP_FIGURE_PANELS_MAX),
+        make_figure("rest", &panels[TP_FIGURE_PANELS_MAX],
+                    TP_PANEL_KINDS - TP_FIGURE_PANELS_MAX),
+        make_figure("empty", NULL, 0)};
+    need_gnuplot();
+    struct tp_plot_result result = write_all(figures, 3, "out", true);
+    cr_expect_eq(result.written, 2);
+    cr_expect_eq(result.drawn, 2);
+    cr_expect_eq(result.failed, 0);
+    cr_expect_str_eq(result.warning, "");
+    cr_expect_eq(count_files("out/statistics"), 6); /* and nothing hidden */
+    unsigned char head[4] = {0};
+    FILE *png = fopen("out/statistics/all.png", "rb");
+    cr_assert_not_null(png);
+    cr_expect_eq(fread(head, 1, 4, png), 4);
+    fclose(png);
+    cr_expect_eq(memcmp(head, "\x89PNG", 4), 0);
+    /* and anyone can draw it again */
+    cr_expect_eq(remove("out/statistics/all.png"), 0);
+    cr_expect_eq(system("cd out/statistics && gnuplot all.gp"), 0);
+    cr_expect(exists("out/statistics/all.png"));
+}
+
+Test(plot_files, svg_and_pdf)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
+    make_all(panels, series, "a");
+    struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
+    need_gnuplot();
+    for (int format = TP_PLOT_SVG; format <= TP_PLOT_PDF; format++) {
+        struct tp_plot_options options = {.output_dir = "out",
+                                          .format = (enum tp_plot_format)format,
+                                          .jobs = 1,
+                                          .draw = true};
+        struct tp_plot_result result;
+        cr_assert_eq(tp_plot_write(&figure, 1, &options, &result, NULL), TP_OK);
+        cr_expect_eq(result.drawn, 1, "%s", result.warning);
+    }
+    /* a picture of the other format would show an earlier run */
+    cr_expect(!exists("out/statistics/all.svg"));
+    cr_expect(exists("out/statistics/all.pdf"));
+}
+
+Test(plot_files, names_cannot_give_commands)
+{
+    struct tp_panel panels[HOSTILE][TP_PANEL_KINDS];
+    struct tp_panel_series series[HOSTILE][TP_PANEL_KINDS];
+    struct tp_figure figures[HOSTILE];
+    char ids[HOSTILE][24];
+    need_gnuplot();
+    for (int i = 0; i < HOSTILE; i++) {
+        struct tp_tic tics[2] = {{0, hostile[i]}, {1, hostile[i]}};
+        static struct tp_tic kept[HOSTILE][2];
+        static struct tp_mark marks[HOSTILE];
+        memcpy(kept[i], tics, sizeof tics);
+        marks[i] = (struct tp_mark){1.5, hostile[i]};
+        make_all(panels[i], series[i], hostile[i]);
+        for (int k = 0; k < TP_PANEL_KINDS; k++) {
+            struct tp_panel *panel = &panels[i][k];
+            panel->x.label = hostile[i][0] ? hostile[i] : "x";
+            panel->marks = &marks[i];
+            panel->mark_count = 1;
+            if (panel->y.tics)
+                panel->y.tics = kept[i];
+        }
+        snprintf(ids[i], sizeof ids[i], "hostile%d", i);
+        figures[i] = make_figure(ids[i], panels[i],
+                                 TP_FIGURE_PANELS_MAX);
+        figures[i].caption = hostile[i];
+    }
+    struct tp_plot_result result = write_all(figures, HOSTILE, "out", true);
+    cr_expect_eq(result.drawn, HOSTILE, "%s", result.warning);
+    cr_expect_str_eq(result.warning, "");
+    cr_expect(!exists("broken"));
+    cr_expect(!exists("out/broken"));
+    cr_expect(!exists("out/statistics/broken"));
+}
+
+Test(plot_files, an_output_folder_may_have_any_name)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
+    make_all(panels, series, "a");
+    struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
+    need_gnuplot();
+    struct tp_plot_result result =
+        write_all(&figure, 1, "it's `a`\n$(folder)", true);
+    cr_expect_eq(result.drawn, 1, "%s", result.warning);
+}
+
+Test(plot_files, without_gnuplot_the_tables_are_there)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
+    make_all(panels, series, "a");
+    struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
+    cr_assert_eq(setenv("PATH", folder, 1), 0);
+    struct tp_plot_result result = write_all(&figure, 1, "out", true);
+    cr_expect_eq(result.written, 1);
+    cr_expect_eq(result.drawn, 0);
+    cr_expect_eq(result.failed, 1);
+    cr_expect_not_null(strstr(result.warning, "gnuplot"));
+    cr_expect_eq(count_files("out/statistics"), 2);
+}
+
+/* From now on the script is what runs as gnuplot. */
+static void be_gnuplot(const char *script)
+{
+    FILE *file = fopen("gnuplot", "w");
+    cr_assert_not_null(file);
+    fputs(script, file);
+    fclose(file);
+    cr_assert_eq(chmod("gnuplot", 0755), 0);
+    char path[4200];
+    snprintf(path, sizeof path, "%s:%.4000s", folder, getenv("PATH"));
+    cr_assert_eq(setenv("PATH", path, 1), 0);
+}
+
+/* Draws three figures with what runs as gnuplot. */
+static enum tp_status draw_three(struct tp_plot_options options,
+                                 struct tp_plot_result *result)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
+    make_all(panels, series, "a");
+    struct tp_figure figures[3] = {make_figure("a", panels, 1),
+                                   make_figure("b", panels, 1),
+                                   make_figure("c", panels, 1)};
+    options.output_dir = "out";
+    options.draw = true;
+    return tp_plot_write(figures, 3, &options, result, NULL);
+}
+
+static volatile sig_atomic_t stop;
+
+static void on_alarm(int number)
+{
+    stop = number;
+}
+
+Test(plot_files, a_stop_ends_gnuplot, .timeout = 30)
+{
+    struct tp_plot_options options = {.jobs = 2, .stop = &stop};
+    struct tp_plot_result result;
+    /* it has begun a picture, and never ends */
+    be_gnuplot("#!/bin/sh\ntouch statistics/.a.$PPID.png begun\n"
+               "exec sleep 1000\n");
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &action, NULL);
+    alarm(2);
+    time_t before = time(NULL);
+    cr_expect_eq(draw_three(options, &result), TP_E_INTERRUPTED);
+    cr_expect(time(NULL) - before < 10);
+    cr_expect(exists("out/begun"));
+    cr_expect_eq(count_files("out/statistics"), 6); /* and nothing hidden */
+    cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1, "a gnuplot still runs");
+    cr_expect_eq(errno, ECHILD);
+}
+
+/* Draws, but takes an hour for the second of three scripts. */
+Test(plot_files, a_gnuplot_that_does_not_end_costs_one_figure, .timeout = 60)
+{
+    static const char script[] =
+        "#!/bin/sh\n"
+        "for word; do case $word in\n"
+        "*'b.gp'*) echo 'what a nice plot'; exec sleep 3600;;\n"
+        "*output*) eval \"$(echo \"$word\" | sed \"s/^cd '\\([^']*\\)'; output"
+        " = '\\([^']*\\)'.* print '\\(.*\\)'/echo x > '\\1\\/\\2'; echo "
+        "\\3/\")\";;\n"
+        "esac; done\n";
+    struct tp_plot_options options = {.jobs = 1, .patience_s = 2};
+    struct tp_plot_result result;
+    be_gnuplot(script);
+    cr_assert_eq(draw_three(options, &result), TP_OK);
+    cr_expect_eq(result.drawn, 2);
+    cr_expect_eq(result.failed, 1);
+    cr_expect_str_eq(result.warning,
+                     "gnuplot took more than 2 s for a figure (its first "
+                     "words: what a nice plot): statistics/b is not drawn");
+    cr_expect_eq(count_files("out/statistics"), 8);
+}
+
+Test(plot_files, why_gnuplot_failed_is_said)
+{
+    struct tp_plot_options options = {.jobs = 2};
+    struct tp_plot_result result;
+    be_gnuplot("#!/bin/sh\necho >&2; printf 'no \\033[1mfonts' >&2; exit 3\n");
+    cr_assert_eq(draw_three(options, &result), TP_OK);
+    cr_expect_eq(result.failed, 3);
+    cr_expect_eq(strncmp(result.warning,
+                         "gnuplot ended with status 3 (its "
+                         "first words: no ",
+                         49),
+                 0, "%s", result.warning);
+    cr_expect_null(strchr(result.warning, 033), "a terminal obeys it");
+    cr_expect_not_null(
+        strstr(result.warning, "fonts): 3 figures are not drawn"), "%s",
+        result.warning);
+    be_gnuplot("#!/bin/sh\nkill -9 $$\n");
+    cr_assert_eq(draw_three(options, &result), TP_OK);
+    cr_expect_str_eq(result.warning, "gnuplot was ended by signal 9: 3 "
+                                     "figures are not drawn");
+}
+
+/* A gnuplot that gives up at the second of three scripts. */
+Test(plot_files, one_failing_script_costs_only_itself)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
+    make_all(panels, series, "a");
+    struct tp_figure figures[3] = {make_figure("a", panels, 1),
+                                   make_figure("b", panels, 1),
+                                   make_figure("c", panels, 1)};
+    static const char script[] =
+        "#!/bin/sh\n"
+        "for word; do case $word in\n"
+        "*'b.gp'*) echo '\"b.gp\" line 3: no such thing' >&2; exit 1;;\n"
+        "*output*) eval \"$(echo \"$word\" | sed \"s/^cd '\\([^']*\\)'; output"
+        " = '\\([^']*\\)'.* print '\\(.*\\)'/echo x > '\\1\\/\\2'; echo "
+        "\\3/\")\";;\n"
+        "esac; done\n";
+    be_gnuplot(script);
+    struct tp_plot_options options = {
+        .output_dir = "out", .jobs = 1, .draw = true};
+    struct tp_plot_result result;
+    cr_assert_eq(tp_plot_write(figures, 3, &options, &result, NULL), TP_OK);
+    cr_expect_eq(result.drawn, 2);
+    cr_expect_eq(result.failed, 1);
+    cr_expect_not_null(strstr(result.warning, "no such thing"), "%s",
+                       result.warning);
+    cr_expect(exists("out/statistics/a.png"));
+    cr_expect(!exists("out/statistics/b.png"));
+    cr_expect(exists("out/statistics/c.png"));
+    cr_expect_eq(count_files("out/statistics"), 8);
+}
+
+Test(plot_files, what_is_empty_now_is_removed)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
+    make_all(panels, series, "a");
+    struct tp_figure figure = make_figure("all", panels, 1);
+    write_all(&figure, 1, "out", false);
+    cr_expect_eq(count_files("out/statistics"), 2);
+    fclose(fopen("out/statistics/all.png", "w"));
+    figure = make_figure("all", NULL, 0);
+    write_all(&figure, 1, "out", false);
+    cr_expect_eq(count_files("out/statistics"), 0);
+}
+
+Test(plot_files, a_folder_that_cannot_be_made)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
+    struct tp_error err = {0};
+    struct tp_plot_result result;
+    make_all(panels, series, "a");
+    struct tp_figure figure = make_figure("all", panels, 1);
+    fclose(fopen("out", "w")); /* a file is in the way */
+    struct tp_plot_options options = {.output_dir = "out"};
+    cr_expect_eq(tp_plot_write(&figure, 1, &options, &result, &err), TP_E_IO);
+    cr_expect(err.message[0]);
+}
+
+/* --- what a drawer relies on ------------------------------------------ */
+
+Test(plot, checks_refuse_what_cannot_be_drawn)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
+    make_all(panels, series, "a");
+    struct tp_figure good = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
+    cr_expect_eq(tp_figure_check(&good, NULL), TP_OK);
+    struct tp_figure bad = good;
+    bad.id = "../evil";
+    cr_expect_neq(tp_figure_check(&bad, NULL), TP_OK);
+    series[0].rows = TP_PANEL_ROWS_MAX + 1;
+    cr_expect_eq(tp_figure_check(&good, NULL), TP_E_LIMIT);
+    series[0].rows = 0;
+    cr_expect_neq(tp_figure_check(&good, NULL), TP_OK);
+    series[0].rows = 3;
+    panels[0].x.label = "";
+    cr_expect_neq(tp_figure_check(&good, NULL), TP_OK);
+}

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Baselines: the promised rates by simulation, the live monitor against a
+ * second writing of the requirements' pseudo-code, and the edges.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "series/baseline.h"
+#include "series/baseline_chance.h"
+#include "series/baseline_retro.h"
+
+enum { POINTS_MAX = 1000 };
+
+static const double PI = 3.14159265358979324;
+
+/* --- noise -------------------------------------------------------------- */
+
+/* xorshift64, as G. Marsaglia gives it: the same numbers every time. */
+struct dice {
+    uint64_t state;
+};
+
+static double even(struct dice *dice)
+{
+    dice->state ^= dice->state << 13;
+    dice->state ^= dice->state >> 7;
+    dice->state ^= dice->state << 17;
+    return ((double)(dice->state >> 11) + 0.5) / 0x1p53;
+}
+
+static double normal(struct dice *dice)
+{
+    double radius = sqrt(-2 * log(even(dice)));
+    return radius * cos(2 * PI * even(dice));
+}
+
+/* Student's t, scaled to a standard deviation of 1. */
+static double student(struct dice *dice, int freedom)
+{
+    double sum = 0;
+    for (int i = 0; i < freedom; i++) {
+        double x = normal(dice);
+        sum += x * x;
+    }
+    return normal(dice) / sqrt(sum / (freedom - 2));
+}
+
+enum noise {
+    NORMAL,
+    T5,
+    T4,
+    AR5,
+    AR9,
+    DECAY,
+    SETTLING,
+    CONSTANT,
+    ULPS,
+    SHARES,
+    NOISES
+};
+
+/* A series and room for its baseline. */
+struct sample {
+    size_t count;
+    int64_t at[POINTS_MAX];
+    double value[POINTS_MAX], floor[POINTS_MAX];
+    enum tp_baseline_scale scale;
+    int freedom;
+};
+
+static double next_noise(struct dice *dice, enum noise kind, double *before)
+{
+    double rho = kind == AR9 ? 0.9 : 0.5;
+    switch (kind) {
+    case T5:
+        return student(dice, 5);
+    case T4:
+        return student(dice, 4);
+    case AR5:
+    case AR9:
+        *before = rho * *before + sqrt(1 - rho * rho) * normal(dice);
+        return *before;
+    case CONSTANT:
+    case ULPS:
+        return 0;
+    default:
+        return normal(dice);
+    }
+}
+
+/* Shares of 4 096 elements near 1 in 2 000, as many as chance has it. */
+static void set_share(struct dice *dice, struct sample *sample, size_t i)
+{
+    double count = 0;
+    for (double wait = -log(even(dice)); wait < 2; wait -= log(even(dice)))
+        count++;
+    sample->value[i] = count / 4096;
+    sample->floor[i] = fmax(1.0 / 4096, sqrt(sample->value[i] / 4096));
+}
+
+/* A healthy series: magnitudes with noise of so many binades around 8. */
+static void make_healthy(struct dice *dice, enum noise kind, size_t count,
+                         double binades, struct sample *sample)
+{
+    double before = 0;
+    sample->count = count;
+    sample->scale = kind == SHARES ? TP_BASELINE_RATIO : TP_BASELINE_LOG;
+    for (size_t i = 0; i < count; i++) {
+        sample->at[i] = (int64_t)i;
+        if (kind == SHARES) {
+            set_share(dice, sample, i);
+            continue;
+        }
+        double y = 3 + binades * next_noise(dice, kind, &before);
+        if (kind == DECAY)
+            y += 12 * exp(-5 * (double)i / (double)count);
+        if (kind == SETTLING)
+            y += 6 * exp(-(double)i / 3);
+        if (kind == ULPS)
+            y += log2(1 + floor(2 * even(dice)) / 128);
+        sample->value[i] = exp2(y);
+        sample->floor[i] = ldexp(1, ilogb(sample->value[i]) - 7);
+    }
+}
+
+static struct tp_baseline fit(const struct sample *sample, bool online,
+                              uint8_t *alarm)
+{
+    struct tp_baseline baseline;
+    const struct tp_baseline_series series = {.count = sample->count,
+                                              .at = sample->at,
+                                              .value = sample->value,
+                                              .floor = sample->floor,
+                                              .scale = sample->scale,
+                                              .freedom = sample->freedom};
+    const struct tp_baseline_options options = {.online = online,
+                                                .warmup_steps = 100,
+                                                .alert_window = 50,
+                                                .sigma = 3,
+                                                .tests = 1e4};
+    const struct tp_baseline_trace trace = {.alarm = alarm};
+    double *scratch =
+        calloc(tp_baseline_scratch(sample->count), sizeof *scratch);
+    cr_assert_not_null(scratch);
+    tp_baseline_fit(&series, &options, scratch, &baseline,
+                    alarm ? &trace : NULL);
+    free(scratch);
+    return baseline;
+}
+
+/* The freedom of `members` healthy series. */
+static int find_freedom(struct dice *dice, enum noise noise, size_t count,
+                        size_t members)
+{
+    static const double sizes[] = {0.02, 0.2, 1};
+    struct sample *sample = calloc(1, sizeof *sample);
+    double *scratch = calloc(tp_baseline_scratch(count), sizeof *scratch);
+    struct tp_tails tails = {.errors = {0}};
+    cr_assert(sample && scratch);
+    for (size_t i = 0; i < members; i++) {
+        make_healthy(dice, noise, count, sizes[i % 3], sample);
+        const struct tp_baseline_series series = {.count = sample->count,
+                                                  .at = sample->at,
+                                                  .value = sample->value,
+                                                  .floor = sample->floor,
+                                                  .scale = sample->scale};
+        tp_baseline_tails(&series, scratch, &tails);
+    }
+    free(sample);
+    free(scratch);
+    return tp_tails_freedom(&tails);
+}
+
+/* --- probabilities ------------------------------------------------------ */
+
+/* Two-sided quantiles of Student's t as tables print them. */
+Test(baseline, tails_are_those_of_the_tables)
+{
+    static const struct {
+        int freedom;
+        double p, z;
+    } table[] = {
+        {5, 0.05, 2.5706},  {5, 0.001, 6.8688},  {7, 0.05, 2.3646},
+        {7, 0.001, 5.4079}, {10, 0.05, 2.2281},  {10, 0.001, 4.5869},
+        {30, 0.05, 2.0423}, {30, 0.001, 3.6460},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        double p = exp(tp_chance_log(table[i].freedom, table[i].z));
+        cr_expect_float_eq(p / table[i].p, 1, 3e-4, "row %zu: %g", i, p);
+        double z = tp_chance_limit(table[i].freedom, log(table[i].p));
+        cr_expect_float_eq(z, table[i].z, 2e-4, "row %zu: %g", i, z);
+    }
+    /* both ways to compute it meet */
+    for (double z = 5; z < 1e6; z *= 1.05) {
+        double here = tp_chance_log(30, z);
+        double next = tp_chance_log(30, z * 1.05);
+        cr_expect(next < here && here - next < 1.6, "%g", z);
+    }
+    /* two even numbers: P(ab < q) = q - q log q */
+    cr_expect_float_eq(exp(tp_chance_combined(log(0.1), 2)),
+                       0.1 - 0.1 * log(0.1), 1e-12);
+}
+
+/* Counts of ten million errors, exactly as Student's t has them, agree with its
+ * own freedom and smaller ones; a tenth more do not. */
+Test(baseline, tails_are_those_of_student)
+{
+    static const int freedoms[] = {30, 20, 14, 10, 7, 5};
+    static const double limits[] = {3, 5, 8};
+    for (size_t i = 0; i < 6; i++) {
+        /* spreads are measured by the 30 % quantile, as of normal noise */
+        double unit = 2.5955 * tp_chance_limit(freedoms[i], log(0.7));
+        struct tp_tails tails;
+        for (size_t part = 0; part < TP_TAILS_PARTS; part++) {
+            tails.errors[part] = 10000000;
+            for (size_t k = 0; k < 3; k++)
+                tails.beyond[part][0][k] = tails.beyond[part][1][k] =
+                    (uint64_t)llround(
+                        5e6 *
+                        exp(tp_chance_log(freedoms[i], limits[k] * unit)));
+        }
+        for (size_t k = 0; k < 6; k++)
+            cr_expect_eq(tp_tails_agree(&tails, freedoms[k]), k >= i, "%d %d",
+                         freedoms[i], freedoms[k]);
+        struct tp_tails twice = tails;
+        tp_tails_merge(&twice, &tails);
+        cr_expect(tp_tails_agree(&twice, freedoms[i]), "%d", freedoms[i]);
+        cr_expect_not(tp_tails_agree(&twice, 99));
+        for (size_t part = 0; part < TP_TAILS_PARTS; part++)
+            tails.beyond[part][1][0] += tails.beyond[part][1][0] / 10;
+        cr_expect_not(tp_tails_agree(&tails, freedoms[i]));
+    }
+}
+
+Test(baseline, kinds_show_their_tails)
+{
+    struct dice dice = {88172645463325254u};
+    cr_expect_geq(find_freedom(&dice, NORMAL, 300, 200), 20);
+    cr_expect_geq(find_freedom(&dice, AR5, 1000, 50), 20);
+    cr_expect_eq(find_freedom(&dice, T5, 300, 200), 5);
+    cr_expect_eq(find_freedom(&dice, T4, 1000, 50), 5);
+    cr_expect_eq(find_freedom(&dice, NORMAL, 40, 2), 5);
+    cr_expect_eq(find_freedom(&dice, CONSTANT, 100, 50), 5);
+    cr_expect_eq(tp_tails_freedom(&(struct tp_tails){.errors = {0}}), 5);
+}
+
+/* --- promises ----------------------------------------------------------- */
+
+/* At most 0.02 alarms are expected in a run of 10^4 series, so two have a
+ * chance of 2 in 10^4. */
+Test(baseline, healthy_series_are_quiet, .timeout = 300)
+{
+    static const size_t lengths[] = {12, 40, 100, 300, 1000};
+    static const double sizes[] = {0.02, 0.2, 1};
+    struct dice dice = {88172645463325252u};
+    struct sample *sample = calloc(1, sizeof *sample);
+    size_t series = 0, alarms = 0;
+    cr_assert_not_null(sample);
+    for (; series < 10000; series++) {
+        make_healthy(&dice, (enum noise)(series % NOISES),
+                     lengths[series / NOISES % 5], sizes[series % 3], sample);
+        alarms += fit(sample, false, NULL).kind != TP_CHANGE_NONE;
+    }
+    cr_expect_leq(alarms, 1, "%zu of %zu", alarms, series);
+    free(sample);
+}
+
+/* The same where many series tell the tails of their kind. */
+Test(baseline, healthy_kinds_are_quiet, .timeout = 300)
+{
+    static const size_t lengths[] = {40, 100, 300, 1000};
+    static const double sizes[] = {0.02, 0.2, 1};
+    struct dice dice = {88172645463325255u};
+    struct sample *sample = calloc(1, sizeof *sample);
+    size_t series = 0, alarms = 0;
+    cr_assert_not_null(sample);
+    for (size_t kind = 0; kind < NOISES * 4; kind++) {
+        enum noise noise = (enum noise)(kind / 4);
+        sample->freedom = find_freedom(&dice, noise, lengths[kind % 4], 100);
+        for (size_t i = 0; i < 250; i++, series++) {
+            make_healthy(&dice, noise, lengths[kind % 4], sizes[i % 3], sample);
+            alarms += fit(sample, false, NULL).kind != TP_CHANGE_NONE;
+        }
+    }
+    cr_expect_leq(alarms, 1, "%zu of %zu", alarms, series);
+    free(sample);
+}
+
+/* Fewer than twelve points: one series in a hundred, marked as weak. */
+Test(baseline, short_series_are_nearly_quiet)
+{
+    struct dice dice = {88172645463325253u};
+    struct sample *sample = calloc(1, sizeof *sample);
+    size_t alarms = 0;
+    cr_assert_not_null(sample);
+    for (size_t i = 0; i < 10000; i++) {
+        make_healthy(&dice, (enum noise)(i % NOISES), 3 + i / NOISES % 9,
+                     i % 2 ? 0.1 : 0.5, sample);
+        struct tp_baseline baseline = fit(sample, false, NULL);
+        cr_expect(baseline.weak);
+        alarms += baseline.kind != TP_CHANGE_NONE;
+    }
+    cr_expect_leq(alarms, 100, "%zu", alarms);
+    free(sample);
+}
+
+/* What is planted, in standard deviations of the noise. */
+enum fault { SPIKE, SHIFT, DRIFT, GROWTH, VANISHING };
+
+static void plant(struct sample *sample, enum fault fault, size_t from,
+                  double binades)
+{
+    for (size_t i = from; i < sample->count; i++) {
+        double since = (double)(i - from);
+        double length = (double)(sample->count - from);
+        double more = fault == SPIKE    ? (i == from ? binades : 0)
+                      : fault == SHIFT  ? binades
+                      : fault == GROWTH ? binades * (1 + since)
+                      : fault == DRIFT  ? binades * since / length
+                                        : 0;
+        sample->value[i] *= fault == VANISHING ? 0 : exp2(more);
+    }
+}
+
+struct power {
+    double found, exact, kind; /* shares: of all, of those found (twice)  */
+};
+
+static struct power measure(enum noise noise, size_t count, enum fault fault,
+                            double sigmas)
+{
+    static const enum tp_change kinds[] = {TP_CHANGE_SPIKE, TP_CHANGE_SHIFT,
+                                           TP_CHANGE_DRIFT, TP_CHANGE_SHIFT,
+                                           TP_CHANGE_VANISH};
+    enum { ROUNDS = 200 };
+    struct dice dice = {362436069u + (uint64_t)fault};
+    struct sample *sample = calloc(1, sizeof *sample);
+    double found = 0, exact = 0, kind = 0;
+    cr_assert_not_null(sample);
+    for (int i = 0; i < ROUNDS; i++) {
+        make_healthy(&dice, noise, count, 0.1, sample);
+        size_t later = (size_t)(even(&dice) * (double)(count / 2 - 8));
+        size_t from = count / 2 + (fault == DRIFT ? 0 : later);
+        plant(sample, fault, from, 0.1 * sigmas);
+        struct tp_baseline baseline = fit(sample, false, NULL);
+        if (baseline.kind == TP_CHANGE_NONE)
+            continue;
+        found++;
+        exact += labs((long)baseline.first - (long)from) <= 1;
+        kind += baseline.kind == kinds[fault];
+    }
+    free(sample);
+    return (struct power){found / ROUNDS, exact / fmax(found, 1),
+                          kind / fmax(found, 1)};
+}
+
+Test(baseline, faults_are_found, .timeout = 300)
+{
+    static const struct {
+        enum noise noise;
+        size_t count;
+        enum fault fault;
+        double sigmas;
+    } cases[] = {
+        {NORMAL, 1000, SHIFT, 12}, {T4, 1000, SHIFT, 12},
+        {AR5, 1000, SHIFT, 20},    {DECAY, 1000, SHIFT, 20},
+        {NORMAL, 40, SHIFT, 50},   {T4, 40, SHIFT, 50},
+        {NORMAL, 40, GROWTH, 8},   {T4, 40, GROWTH, 8},
+        {AR5, 40, GROWTH, 20},     {NORMAL, 1000, SPIKE, 50},
+        {DECAY, 1000, SPIKE, 50},  {NORMAL, 40, VANISHING, 0},
+        {DECAY, 40, VANISHING, 0}, {T4, 1000, VANISHING, 0},
+        {NORMAL, 1000, SHIFT, 8},  {T4, 1000, SHIFT, 8},
+        {NORMAL, 120, SHIFT, 12},  {T4, 120, SHIFT, 12},
+        {AR5, 120, SHIFT, 30},     {AR5, 1000, SHIFT, 12},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct power power = measure(cases[i].noise, cases[i].count,
+                                     cases[i].fault, cases[i].sigmas);
+        cr_expect_geq(power.found, 0.95, "case %zu: %g", i, power.found);
+        cr_expect_geq(power.exact, 0.95, "case %zu: %g", i, power.exact);
+        cr_expect_geq(power.kind, 0.9, "case %zu: %g", i, power.kind);
+    }
+    /* a drift has no first point; it reaches 80 deviations at the end */
+    struct power drift = measure(NORMAL, 1000, DRIFT, 80);
+    cr_expect_geq(drift.found, 0.95, "%g", drift.found);
+    cr_expect_geq(drift.kind, 0.9, "%g", drift.kind);
+}
+
+/* A single odd point, where many series tell that such are rare. */
+Test(baseline, spikes_are_found_among_many)
+{
+    struct dice dice = {88172645463325256u};
+    struct sample *sample = calloc(1, sizeof *sample);
+    size_t found = 0;
+    cr_assert_not_null(sample);
+    sample->freedom = find_freedom(&dice, NORMAL, 300, 400);
+    for (size_t i = 0; i < 200; i++) {
+        make_healthy(&dice, NORMAL, 300, 0.1, sample);
+        sample->value[40 + i] *= exp2(0.1 * 15);
+        struct tp_baseline baseline = fit(sample, false, NULL);
+        found += baseline.kind == TP_CHANGE_SPIKE && baseline.first == 40 + i;
+    }
+    cr_expect_geq(found, 190, "%zu", found);
+    free(sample);
+}
+
+/* Points [from, to) are off by 20 deviations: before any of them, or nearly,
+ * there is nothing to tell by. */
+Test(baseline, faults_of_the_start_are_found)
+{
+    static const struct {
+        size_t from, to;
+    } cases[] = {{0, 5}, {3, 7}, {4, 12}, {2, 20}, {10, 30}};
+    struct dice dice = {88172645463325257u};
+    struct sample *sample = calloc(1, sizeof *sample);
+    cr_assert_not_null(sample);
+    for (size_t i = 0; i < 5; i++) {
+        size_t found = 0;
+        for (size_t round = 0; round < 200; round++) {
+            make_healthy(&dice, round % 2 ? T5 : NORMAL, 120, 0.1, sample);
+            for (size_t k = cases[i].from; k < cases[i].to; k++)
+                sample->value[k] *= exp2(0.1 * 20);
+            struct tp_baseline baseline = fit(sample, false, NULL);
+            found += baseline.kind == TP_CHANGE_SPIKE &&
+                     baseline.first == cases[i].from;
+        }
+        cr_expect_geq(found, 180, "case %zu: %zu", i, found);
+    }
+    free(sample);
+}
+
+/* Shifts beyond five deviations: rarely found in short series, but where
+ * they are, the onset is right. */
+Test(baseline, onsets_are_exact, .timeout = 300)
+{
+    static const double sizes[] = {6, 8, 12, 20};
+    for (size_t i = 0; i < 4; i++) {
+        struct power power = measure(NORMAL, 1000, SHIFT, sizes[i]);
+        cr_expect_geq(power.exact, 0.95, "%g: %g", sizes[i], power.exact);
+    }
+}
+
+/* A tensor that grows by a factor of four each iteration, from the 33rd of
+ * forty on, while it was falling slowly. */
+Test(baseline, growth_at_the_end_of_a_run)
+{
+    struct dice dice = {521288629u};
+    struct sample *sample = calloc(1, sizeof *sample);
+    cr_assert_not_null(sample);
+    for (int round = 0; round < 200; round++) {
+        uint8_t alarm[POINTS_MAX];
+        make_healthy(&dice, round % 2 ? T4 : NORMAL, 40, 0.05, sample);
+        for (size_t i = 0; i < 40; i++)
+            sample->value[i] *= exp2(-0.02 * (double)i);
+        for (size_t i = 32; i < 40; i++)
+            sample->value[i] *= exp2(2 + 2 * (double)(i - 32));
+        struct tp_baseline baseline = fit(sample, false, alarm);
+        cr_assert_eq(baseline.kind, TP_CHANGE_SHIFT);
+        cr_expect_eq(baseline.first, 32);
+        cr_expect_eq(baseline.onset_from, 31);
+        cr_expect_eq(baseline.onset_to, 32);
+        cr_expect_not(baseline.weak);
+        for (size_t i = 0; i < 40; i++)
+            cr_expect_eq(alarm[i], i >= 32, "%zu", i);
+    }
+    free(sample);
+}
+
+/* Bad values in what would be a warm-up are seen from what follows. */
+Test(baseline, few_points_give_weak_statements)
+{
+    struct sample sample = {
+        .count = 4, .at = {0, 10, 20, 30}, .value = {1, 1.1, 0.9, 1000}};
+    struct tp_baseline baseline = fit(&sample, false, NULL);
+    cr_expect_eq(baseline.kind, TP_CHANGE_SPIKE);
+    cr_expect_eq(baseline.first, 3);
+    cr_expect_eq(baseline.onset_from, 20);
+    cr_expect(baseline.weak);
+    sample.value[3] = 1.3;
+    cr_expect_eq(fit(&sample, false, NULL).kind, TP_CHANGE_NONE);
+}
+
+/* --- the live monitor --------------------------------------------------- */
+
+/* The requirements' pseudo-code once more, value by value. */
+struct threshold {
+    size_t warmup, step;
+    double history[POINTS_MAX], mean, std, min, max;
+};
+
+static void threshold_update(struct threshold *t, double value)
+{
+    if (t->step < POINTS_MAX)
+        t->history[t->step] = value;
+    if (++t->step != t->warmup)
+        return;
+    double sum = 0, squares = 0;
+    t->min = t->max = t->history[0];
+    for (size_t i = 0; i < t->step; i++) {
+        sum += t->history[i];
+        t->min = fmin(t->min, t->history[i]);
+        t->max = fmax(t->max, t->history[i]);
+    }
+    t->mean = sum / (double)t->step;
+    for (size_t i = 0; i < t->step; i++)
+        squares += pow(t->history[i] - t->mean, 2);
+    t->std = sqrt(squares / (double)t->step);
+}
+
+static bool threshold_is_anomaly(const struct threshold *t, double value)
+{
+    if (t->step < t->warmup)
+        return false;
+    return fabs(value - t->mean) > 3 * t->std || value > t->max * 2 ||
+           value < t->min / 2;
+}
+
+Test(baseline, online_is_the_live_monitor)
+{
+    static struct threshold t;
+    static uint8_t alarm[POINTS_MAX];
+    struct dice dice = {2463534242u};
+    struct sample *sample = calloc(1, sizeof *sample);
+    size_t alarms = 0;
+    cr_assert_not_null(sample);
+    for (size_t round = 0; round < 600; round++) {
+        size_t count = 2 + round % 300;
+        make_healthy(&dice, (enum noise)(round % DECAY), count, 0.3, sample);
+        if (round % 3 == 0)
+            plant(sample, SHIFT, count * 3 / 4, 1);
+        struct tp_baseline baseline = fit(sample, true, alarm);
+        t = (struct threshold){.warmup = count / 2 < 100 ? count / 2 : 100};
+        for (size_t i = 0; i < count; i++) {
+            threshold_update(&t, sample->value[i]);
+            bool anomaly = threshold_is_anomaly(&t, sample->value[i]);
+            cr_expect_eq(alarm[i], anomaly, "round %zu, %zu", round, i);
+            alarms += anomaly;
+        }
+        cr_expect_float_eq(baseline.center, t.mean, 1e-12 * t.mean);
+        cr_expect_eq(baseline.warmup, t.warmup);
+        if (t.std > 1e-9 * t.mean)
+            cr_expect_float_eq(baseline.spread, t.std, 1e-9 * t.std);
+    }
+    cr_expect_gt(alarms, 100);
+    free(sample);
+}
+
+Test(baseline, repeated_alarms_are_one)
+{
+    struct sample *sample = calloc(1, sizeof *sample);
+    cr_assert_not_null(sample);
+    sample->count = 300;
+    sample->scale = TP_BASELINE_LINEAR;
+    for (size_t i = 0; i < 300; i++) {
+        sample->at[i] = (int64_t)i;
+        sample->value[i] = i % 2 ? 1 : -1;
+    }
+    /* 40 apart: one alarm; 60 apart: another */
+    sample->value[160] = sample->value[200] = sample->value[260] = 9;
+    struct tp_baseline baseline = fit(sample, true, NULL);
+    cr_expect_eq(baseline.alarms, 2);
+    cr_expect_eq(baseline.first, 160);
+    free(sample);
+}
+
+/* --- edges -------------------------------------------------------------- */
+
+static struct tp_baseline fit_values(const double *values, size_t count,
+                                     enum tp_baseline_scale scale)
+{
+    struct sample *sample = calloc(1, sizeof *sample);
+    cr_assert_not_null(sample);
+    sample->count = count;
+    sample->scale = scale;
+    for (size_t i = 0; i < count; i++) {
+        sample->at[i] = (int64_t)(3 * i);
+        sample->value[i] = values[i];
+    }
+    struct tp_baseline online = fit(sample, true, NULL);
+    cr_expect_leq(online.first, count);
+    struct tp_baseline baseline = fit(sample, false, NULL);
+    free(sample);
+    return baseline;
+}
+
+Test(baseline, nothing_and_nearly_nothing)
+{
+    const double values[] = {1, 2, NAN, 4};
+    for (size_t n = 0; n <= 4; n++) {
+        struct tp_baseline baseline = fit_values(values, n, TP_BASELINE_LINEAR);
+        cr_expect_eq(baseline.kind, TP_CHANGE_NONE, "%zu", n);
+    }
+}
+
+Test(baseline, values_without_a_place_on_the_scale)
+{
+    double values[40];
+    for (size_t i = 0; i < 40; i++)
+        values[i] = NAN;
+    cr_expect_eq(fit_values(values, 40, TP_BASELINE_LOG).kind, TP_CHANGE_NONE);
+    for (size_t i = 0; i < 40; i++)
+        values[i] = 0;
+    cr_expect_eq(fit_values(values, 40, TP_BASELINE_LOG).kind, TP_CHANGE_NONE);
+    /* zeros here and there are sparse gradients, for good they are none */
+    for (size_t i = 0; i < 40; i++)
+        values[i] = i % 7 == 3 ? 0 : 1;
+    cr_expect_eq(fit_values(values, 40, TP_BASELINE_LOG).kind, TP_CHANGE_NONE);
+    for (size_t i = 0; i < 40; i++)
+        values[i] = i < 30 ? 1 : 0;
+    struct tp_baseline baseline = fit_values(values, 40, TP_BASELINE_LOG);
+    cr_expect_eq(baseline.kind, TP_CHANGE_VANISH);
+    cr_expect_eq(baseline.first, 30);
+    cr_expect_eq(baseline.onset_from, 87);
+    cr_expect_eq(baseline.onset_to, 90);
+    values[20] = INFINITY;
+    baseline = fit_values(values, 40, TP_BASELINE_LOG);
+    cr_expect_eq(baseline.kind, TP_CHANGE_SHIFT);
+    cr_expect_eq(baseline.first, 20);
+}
+
+Test(baseline, a_constant_that_jumps)
+{
+    double values[40];
+    for (size_t i = 0; i < 40; i++)
+        values[i] = 5;
+    for (int scale = TP_BASELINE_LOG; scale <= TP_BASELINE_LINEAR; scale++)
+        cr_expect_eq(fit_values(values, 40, (enum tp_baseline_scale)scale).kind,
+                     TP_CHANGE_NONE);
+    for (size_t i = 25; i < 40; i++)
+        values[i] = 50;
+    for (int scale = TP_BASELINE_LOG; scale <= TP_BASELINE_LINEAR; scale++) {
+        struct tp_baseline baseline =
+            fit_values(values, 40, (enum tp_baseline_scale)scale);
+        cr_expect_eq(baseline.kind, TP_CHANGE_SHIFT);
+        cr_expect_eq(baseline.first, 25);
+    }
+}
+
+Test(baseline, the_ends_of_double)
+{
+    double values[40];
+    for (size_t i = 0; i < 40; i++)
+        values[i] = i % 2 ? 1.7e308 : -1.7e308;
+    fit_values(values, 40, TP_BASELINE_LINEAR);
+    for (size_t i = 0; i < 40; i++)
+        values[i] = i % 2 ? 1.7e308 : 5e-324;
+    fit_values(values, 40, TP_BASELINE_LOG);
+    for (size_t i = 0; i < 40; i++)
+        values[i] = i % 3 ? 1 : 0;
+    fit_values(values, 40, TP_BASELINE_RATIO);
+}

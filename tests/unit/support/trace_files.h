@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TESTS_TRACE_FILES_H
+#define TP_TESTS_TRACE_FILES_H
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "formats/trace/trace_reader.h"
+#include "trace/trace.h"
+
+/*
+ * Real traces, and numbers of others about them, are read where they lie: in
+ * shared/traces beside the source tree, or below $TP_SHARED. A test that
+ * needs them is skipped, with the reason, where there are none.
+ */
+
+static inline void trace_file_path(const char *name, char *path, size_t size)
+{
+    const char *shared = getenv("TP_SHARED");
+    const char *source = getenv("srcdir");
+    if (shared) {
+        snprintf(path, size, "%s/traces/%s", shared, name);
+    } else {
+        snprintf(path, size, "%s/../shared/traces/%s", source ? source : ".",
+                 name);
+    }
+}
+
+/* Opens a text below shared/traces, or skips the test. */
+static inline FILE *trace_file_open(const char *name)
+{
+    char path[4096];
+    trace_file_path(name, path, sizeof path);
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        cr_skip("no traces at %s", path);
+    }
+    return file;
+}
+
+/* Reads and indexes a trace below shared/traces, or skips the test. */
+static inline void trace_file_read(const char *name, struct tp_trace *trace)
+{
+    static char path[4096];
+    struct tp_error err = {0};
+    struct tp_pool *pool = NULL;
+    fclose(trace_file_open(name));
+    trace_file_path(name, path, sizeof path);
+    *trace = (struct tp_trace){.path = path, .worker = "", .rank = -1};
+    cr_assert_eq(tp_pool_new(2, &pool, &err), TP_OK, "%s", err.message);
+    cr_assert_eq(tp_trace_read(path, pool, NULL, &trace->events, &err), TP_OK,
+                 "%s: %s", name, err.message);
+    tp_pool_free(pool);
+    cr_assert_eq(tp_trace_index_make(&trace->events, &trace->index, &err),
+                 TP_OK, "%s: %s", name, err.message);
+}
+
+/* As above, of a JSON text. */
+static inline void trace_text_read(const char *json, struct tp_trace *trace)
+{
+    struct tp_error err = {0};
+    struct tp_pool *pool = NULL;
+    *trace = (struct tp_trace){.path = "", .worker = "", .rank = -1};
+    cr_assert_eq(tp_pool_new(1, &pool, &err), TP_OK, "%s", err.message);
+    cr_assert_eq(
+        tp_trace_read_memory(json, strlen(json), pool, &trace->events, &err),
+        TP_OK, "%s", err.message);
+    tp_pool_free(pool);
+    cr_assert_eq(tp_trace_index_make(&trace->events, &trace->index, &err),
+                 TP_OK, "%s", err.message);
+}
+
+/* Releases what the tests make. */
+static inline void trace_file_close(struct tp_trace *trace)
+{
+    free(trace->ops.rows);
+    free(trace->paths.rows);
+    free(trace->kernels.rows);
+    free(trace->op_kernels.rows);
+    free(trace->annotations.rows);
+    free(trace->steps.rows);
+    free(trace->busy.rows);
+    free(trace->launches.rows);
+    free(trace->streams.rows);
+    free(trace->copies.rows);
+    free(trace->syncs.rows);
+    free(trace->memory.rows);
+    free(trace->comms.rows);
+    free(trace->arrivals.rows);
+    free(trace->utilisation.rows);
+    free(trace->queue.rows);
+    free(trace->allocated.rows);
+    free(trace->reserved.rows);
+    tp_trace_index_clear(&trace->index);
+    tp_events_clear(&trace->events);
+}
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* Several ranks: against Holistic Trace Analysis, and worked out by hand. */
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tests/unit/support/judged_run.h"
+#include "tests/unit/support/trace_files.h"
+#include "trace/trace_run.h"
+#include "verdict/trace_ranks.h"
+
+/* All traces below a folder of shared/traces. */
+static void collect(const char *name, struct judged_run *it)
+{
+    char path[4096];
+    struct tp_error err = {0};
+    struct tp_pool *pool = NULL;
+    fclose(trace_file_open("expected/signals.txt"));
+    trace_file_path(name, path, sizeof path);
+    const char *roots[] = {path};
+    const struct tp_trace_options options = {
+        .roots = roots, .root_count = 1};
+    *it = (struct judged_run){0};
+    cr_assert_eq(tp_pool_new(2, &pool, &err), TP_OK, "%s", err.message);
+    cr_assert_eq(tp_trace_collect(pool, &options, &it->run, &err), TP_OK, "%s",
+                 err.message);
+    judged_run_finish(it);
+    tp_pool_free(pool);
+}
+
+/* HTA names the ranks 2 and 7 (expected/hta_23_dlrm_8rank.txt). */
+Test(trace_ranks, stragglers_are_those_of_hta)
+{
+    struct judged_run it;
+    FILE *file = trace_file_open("expected/hta_23_dlrm_8rank.txt");
+    char line[512];
+    long expected[2] = {-1, -1};
+    bool next = false;
+    while (fgets(line, sizeof line, file)) {
+        if (next) {
+            cr_assert_eq(sscanf(line, "[%ld, %ld]", &expected[0],
+                                &expected[1]), 2, "%s", line);
+        }
+        next = !strncmp(line, "-- stragglers", 13);
+    }
+    fclose(file);
+    collect("23_dlrm_8rank", &it);
+    cr_assert_eq(it.judged.ranks.count, 8);
+    for (size_t i = 0; i < 8; i++) {
+        const struct tp_rank_row *row = &it.judged.ranks.rows[i];
+        cr_expect_eq(row->rank, (int64_t)i);
+        cr_expect_eq(row->world_size, 8);
+        cr_expect_eq(row->straggler,
+                     row->rank == expected[0] || row->rank == expected[1],
+                     "rank %zu is %.3f of a step late", i, row->late);
+        cr_expect_geq(row->start_us, 0);
+    }
+    /* ProfilerStep#10 of the first and the last (expected/signals.txt) */
+    cr_expect_float_eq(it.judged.ranks.rows[0].step_us, 14455, 1e-6);
+    cr_expect_float_eq(it.judged.ranks.rows[7].step_us, 12509, 1e-6);
+    cr_expect_float_eq(it.judged.ranks.rows[7].data_wait_us, 1157, 1e-6);
+    /* (19901 - 12509) over the mean of the eight of that list, 16007.75 */
+    cr_expect(judged_notes(&it, "12.51 ms on rank 7 to 19.90 ms on rank 1"));
+    cr_expect(judged_notes(&it, "imbalance 46.2 %"));
+    cr_expect(judged_notes(&it, "the slowest collective is sendrecv"));
+    cr_expect(!judged_notes(&it, "missing"));
+    judged_run_clear(&it);
+}
+
+/* --- by hand ------------------------------------------------------------ */
+
+/* Analyses a trace and adds it to the run; releases the text. */
+static void add_trace(struct judged_run *it, struct tp_text *json)
+{
+    static const char *const files[] = {"a", "b", "c", "d", "e", "f"};
+    struct tp_trace trace;
+    trace_text_read(tp_text_get(json), &trace);
+    tp_text_clear(json);
+    tp_trace_index_clear(&trace.index);
+    trace.path = files[it->run.trace_count];
+    cr_assert_eq(tp_trace_analyse(&trace, &it->run.arena, NULL), TP_OK);
+    cr_assert_eq(tp_grow(&it->run.traces, &it->run.trace_capacity,
+                         it->run.trace_count + 1, sizeof trace, NULL),
+                 TP_OK);
+    it->run.traces[it->run.trace_count++] = trace;
+}
+
+/* One step of 1000 us, and an all-reduce that this rank enters at `enters`
+ * and leaves with all others at 900. Starts at `start` us of the epoch. */
+static void add_rank(struct judged_run *it, int rank, double start,
+                     double enters)
+{
+    struct tp_text json = {0};
+    tp_text_add(&json,
+                "{\"distributedInfo\":{\"rank\":%d,\"world_size\":4},"
+                "\"traceEvents\":["
+                "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":"
+                "\"ProfilerStep#5\",\"pid\":1,\"tid\":1,\"ts\":%.0f,"
+                "\"dur\":1000},"
+                "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+                "\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":%.0f,"
+                "\"dur\":5,\"args\":{\"correlation\":1}},"
+                "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":"
+                "\"ncclKernel_AllReduce_RING\",\"pid\":0,\"tid\":7,"
+                "\"ts\":%.0f,\"dur\":%.0f,\"args\":{\"stream\":7,"
+                "\"device\":0,\"correlation\":1}}]}",
+                rank, start, start + enters - 10, start + enters,
+                900 - enters);
+    add_trace(it, &json);
+}
+
+static void finish(struct judged_run *it)
+{
+    judged_run_finish(it);
+    cr_assert_eq(it->judged.ranks.count, it->run.trace_count);
+}
+
+static size_t stragglers(const struct judged_run *it)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < it->judged.ranks.count; i++) {
+        count += it->judged.ranks.rows[i].straggler == 1;
+    }
+    return count;
+}
+
+static const double now = 1.7e15; /* us since the epoch */
+
+Test(trace_ranks, one_late_rank)
+{
+    struct judged_run it = {0};
+    add_rank(&it, 2, now, 110);
+    add_rank(&it, 0, now, 100);
+    add_rank(&it, 3, now, 400);
+    add_rank(&it, 1, now + 20, 100);
+    finish(&it);
+    cr_expect_eq(stragglers(&it), 1);
+    cr_expect_eq(it.judged.ranks.rows[3].straggler, 1);
+    /* starts at 100, 120, 110, 400: the median is 115 */
+    cr_expect_float_eq(it.judged.ranks.rows[0].late, -0.015, 1e-12);
+    cr_expect_float_eq(it.judged.ranks.rows[1].late, 0.005, 1e-12);
+    cr_expect_float_eq(it.judged.ranks.rows[2].late, -0.005, 1e-12);
+    cr_expect_float_eq(it.judged.ranks.rows[3].late, 0.285, 1e-12);
+    cr_expect_float_eq(it.judged.ranks.rows[1].start_us, 20, 1e-6);
+    cr_expect(judged_notes(&it, "0.50 ms on rank 3 to 0.80 ms on rank 0"));
+    judged_run_clear(&it);
+}
+
+/* As add_rank, of `count` all-reduces, each 100 us after the last began, that
+ * this rank enters at enters[i] of its 100 us and leaves with all others at 90;
+ * its clock is `ahead` us ahead. */
+static void add_collectives(struct judged_run *it, int rank, double ahead,
+                            const double *enters, int count)
+{
+    const double start = 1.7e15 + ahead;
+    struct tp_text json = {0};
+    tp_text_add(&json,
+                "{\"distributedInfo\":{\"rank\":%d,\"world_size\":4},"
+                "\"traceEvents\":[{\"ph\":\"X\",\"cat\":"
+                "\"user_annotation\",\"name\":\"ProfilerStep#5\","
+                "\"pid\":1,\"tid\":1,\"ts\":%.0f,\"dur\":1000}",
+                rank, start);
+    for (int i = 0; i < count; i++) {
+        const double at = start + 100 * i;
+        tp_text_add(&json,
+                    ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":"
+                    "\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,"
+                    "\"ts\":%.0f,\"dur\":5,\"args\":{\"correlation\":%d}},"
+                    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":"
+                    "\"ncclKernel_AllReduce_RING\",\"pid\":0,\"tid\":7,"
+                    "\"ts\":%.0f,\"dur\":%.0f,\"args\":{\"stream\":7,"
+                    "\"device\":0,\"correlation\":%d}}",
+                    at, i + 1, at + enters[i], 90 - enters[i], i + 1);
+    }
+    tp_text_add(&json, "]}");
+    add_trace(it, &json);
+}
+
+/* A clock that is 3 ms, three steps, ahead makes no straggler; who is late by
+ * 30 us in each of six collectives is one, whatever the clock says. */
+Test(trace_ranks, clocks_that_differ_are_put_right)
+{
+    struct judged_run it = {0};
+    const double early[] = {10, 10, 10, 10, 10, 10};
+    const double late[] = {40, 40, 40, 40, 40, 40};
+    add_collectives(&it, 0, 0, early, 6);
+    add_collectives(&it, 1, 3000, early, 6);
+    add_collectives(&it, 2, -700, late, 6);
+    add_collectives(&it, 3, 0, early, 6);
+    finish(&it);
+    cr_expect_eq(stragglers(&it), 1);
+    cr_expect_eq(it.judged.ranks.rows[2].straggler, 1);
+    for (size_t i = 0; i < 4; i++) {
+        cr_expect_float_eq(it.judged.ranks.rows[i].late, i == 2 ? 0.18 : 0,
+                           1e-9, "%zu: %g", i, it.judged.ranks.rows[i].late);
+    }
+    cr_expect(judged_notes(&it, "the clock of rank 1 is 3.000 ms ahead of"));
+    cr_expect(judged_notes(&it, "the clock of rank 2 is 0.700 ms behind"));
+    cr_expect(!judged_notes(&it, "the clock of rank 3"));
+    judged_run_clear(&it);
+}
+
+/* Short collectives of one rank are not left out where others wait in them:
+ * the k-th is compared with the k-th. */
+Test(trace_ranks, the_same_collectives_are_compared)
+{
+    struct judged_run it = {0};
+    const double first[] = {10, 10, 10, 10, 10, 85};
+    const double other[] = {10, 10, 10, 10, 10, 10};
+    add_collectives(&it, 0, 0, other, 6);
+    add_collectives(&it, 1, 0, first, 6);
+    add_collectives(&it, 2, 0, other, 6);
+    finish(&it);
+    cr_expect_eq(stragglers(&it), 1);
+    cr_expect_float_eq(it.judged.ranks.rows[1].late, 0.075, 1e-9);
+    cr_expect_float_eq(it.judged.ranks.rows[0].late, 0, 1e-9);
+    judged_run_clear(&it);
+}
+
+/* Two per cent of a step are no straggler. */
+Test(trace_ranks, even_ranks)
+{
+    struct judged_run it = {0};
+    for (int i = 0; i < 4; i++) {
+        add_rank(&it, i, now, 100 + 20 * (i == 2));
+    }
+    finish(&it);
+    cr_expect_eq(stragglers(&it), 0);
+    cr_expect_float_eq(it.judged.ranks.rows[2].late, 0.02, 1e-12);
+    judged_run_clear(&it);
+}
+
+Test(trace_ranks, missing_ranks_are_named)
+{
+    struct judged_run it = {0};
+    add_rank(&it, 3, now, 400);
+    add_rank(&it, 1, now, 100);
+    finish(&it);
+    cr_expect(judged_notes(&it, "2 of 4 ranks are missing: 0, 2"));
+    cr_expect_eq(it.judged.ranks.rows[1].straggler, 1);
+    judged_run_clear(&it);
+}
+
+/* Of a rank met twice nobody knows which is meant. */
+Test(trace_ranks, duplicated_ranks_are_named)
+{
+    struct judged_run it = {0};
+    add_rank(&it, 0, now, 100);
+    add_rank(&it, 1, now, 100);
+    add_rank(&it, 1, now, 500);
+    finish(&it);
+    cr_expect(judged_notes(&it, "rank 1 is in b and in c"));
+    cr_expect_eq(stragglers(&it), 0);
+    judged_run_clear(&it);
+}
+
+/* Times since some machine was started say nothing about other machines. */
+Test(trace_ranks, clocks_without_a_common_zero)
+{
+    struct judged_run it = {0};
+    add_rank(&it, 0, 1e12, 100);
+    add_rank(&it, 1, 1e12, 500);
+    finish(&it);
+    cr_expect(judged_notes(&it, "2 of 2 traces do not tell when"));
+    cr_expect(isnan(it.judged.ranks.rows[0].start_us));
+    cr_expect(isnan(it.judged.ranks.rows[1].late));
+    cr_expect_eq(stragglers(&it), 0);
+    judged_run_clear(&it);
+}

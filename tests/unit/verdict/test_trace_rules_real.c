@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What limits the public traces, against the calibration, whose figures came
+ * from another program; their means and what is advised.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/support/judged_run.h"
+#include "trace/trace_facts.h"
+
+static void read_real(const char *name, struct judged_run *it)
+{
+    char path[4096];
+    const char *shared = getenv("TP_SHARED"), *source = getenv("srcdir");
+    struct tp_error err = {0};
+    struct tp_pool *pool;
+    if (shared)
+        snprintf(path, sizeof path, "%s/traces/%s", shared, name);
+    else
+        snprintf(path, sizeof path, "%s/../shared/traces/%s",
+                 source ? source : ".", name);
+    FILE *there = fopen(path, "r");
+    if (!there)
+        cr_skip("no trace at %s", path);
+    fclose(there);
+    const char *const roots[] = {path};
+    const struct tp_trace_options how = {
+        .roots = roots, .root_count = 1};
+    cr_assert_eq(tp_pool_new(2, &pool, &err), TP_OK);
+    cr_assert_eq(tp_trace_collect(pool, &how, &it->run, &err), TP_OK, "%s",
+                 err.message);
+    judged_run_finish(it);
+    tp_pool_free(pool);
+}
+
+static void expect_real(const char *name, const char *verdict)
+{
+    struct judged_run it = {0};
+    read_real(name, &it);
+    cr_expect_str_eq(judged_verdict(&it), verdict, "%s: %s: %s", name,
+                     judged_verdict(&it), it.judged.verdict.sentence);
+    /* what limits it is the first finding, unless that is nothing */
+    if (strcmp(verdict, "GPU-bound") && strcmp(verdict, "no single limit") &&
+        strcmp(verdict, "CPU only") && strcmp(verdict, "unknown"))
+        cr_expect_eq(tp_trace_judged_worst(&it.judged), TP_SEVERITY_HIGH, "%s",
+                     name);
+    else
+        cr_expect_neq(tp_trace_judged_worst(&it.judged), TP_SEVERITY_HIGH, "%s",
+                      name);
+    judged_run_clear(&it);
+}
+
+/* Most device events of 05 have no launch: its steps last what ProfilerStep
+ * does. In the first step of 09 the GPU falls behind the host. */
+Test(trace_real, means)
+{
+    struct judged_run it = {0};
+    read_real("05_trace_compare/test", &it);
+    struct tp_trace_means means = tp_trace_step_means(it.run.traces, 1);
+    cr_expect_float_eq(means.step_s, means.profiler_step_s, 1e-12);
+    judged_run_clear(&it);
+    read_real("09_negative_queue", &it);
+    means = tp_trace_step_means(it.run.traces, 1);
+    cr_expect_eq(means.steps, 4);
+    cr_expect_eq(means.all_steps, 5);
+    /* (215.570 + 216.517 + 216.211 + 212.518) / 4: the plugin's windows */
+    cr_expect_float_eq(means.step_s, 0.215204, 1e-6, "%.9f", means.step_s);
+    judged_run_clear(&it);
+}
+
+/* Of 02 the copies are told once; what 09 reads is not a matter of pinning. */
+Test(trace_real, copies)
+{
+    struct judged_run it = {0};
+    read_real("02_resnet50_nw4", &it);
+    cr_assert_not_null(judged_find(&it, "copies"));
+    cr_expect(strstr(judged_find(&it, "copies")->suggestion, "pin_memory"));
+    cr_expect_null(judged_find(&it, "sync"));
+    judged_run_clear(&it);
+    read_real("09_negative_queue", &it);
+    cr_expect_null(judged_find(&it, "copies"));
+    cr_expect(strstr(judged_find(&it, "sync")->suggestion, "less often"));
+    judged_run_clear(&it);
+}
+
+Test(trace_real, verdicts)
+{
+    static const char *const expected[][2] = {
+        {"01_resnet50_nw0", "data loading"},
+        {"02_resnet50_nw4", "no single limit"},
+        {"03_resnet50_nw0_list", "data loading"},
+        {"04_gpu_metrics_input", "launch-bound"},
+        {"06_nccl_data", "host-bound"},
+        {"08_ns_resolution", "GPU-bound"},
+        {"09_negative_queue", "synchronisation"},
+        {"11_cpu_only", "CPU only"},
+        {"12_mi250_minitoy", "launch-bound"},
+        {"13_simple_add", "cold start"},
+        {"15_bert_h100", "launch-bound"},
+        {"16_owlv2_h100", "data loading"},
+        {"19_b200_eager", "launch-bound"},
+        {"23_dlrm_8rank", "communication"},
+        {"edge/triton_example.json.gz", "unknown"},
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        expect_real(expected[i][0], expected[i][1]);
+}

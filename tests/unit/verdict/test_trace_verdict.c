@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What limits a run, on traces that are made so that it is known: each
+ * scenario, its absence, and what must not be taken for it.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "formats/trace/trace_reader.h"
+#include "tests/unit/support/judged_run.h"
+#include "tests/unit/support/trace_maker.h"
+#include "trace/trace_facts.h"
+#include "trace/trace_run.h"
+#include "verdict/trace_rules.h"
+#include "verdict/trace_verdict.h"
+
+enum { STEPS = 6 };
+
+/* Adds the trace to the run, as tp_trace_collect does with a file. */
+static void add_trace(struct judged_run *it, struct trace_maker *maker,
+                      const char *name)
+{
+    struct tp_error err = {0};
+    struct tp_pool *pool;
+    size_t size;
+    const char *json = trace_maker_end(maker, &size);
+    cr_assert_eq(tp_grow(&it->run.traces, &it->run.trace_capacity,
+                         it->run.trace_count + 1, sizeof *it->run.traces, &err),
+                 TP_OK);
+    struct tp_trace *trace = &it->run.traces[it->run.trace_count++];
+    *trace = (struct tp_trace){.path = name, .worker = "", .span = -1};
+    cr_assert_eq(tp_pool_new(1, &pool, &err), TP_OK);
+    cr_assert_eq(tp_trace_read_memory(json, size, pool, &trace->events, &err),
+                 TP_OK, "%s", err.message);
+    for (int r = 0; r < TP_REPAIRS; r++)
+        cr_assert_eq(trace->events.repairs[r], 0, "%s", tp_repair_name(r));
+    cr_assert_eq(tp_trace_analyse(trace, &it->run.arena, &err), TP_OK);
+    tp_pool_free(pool);
+    trace_maker_clear(maker);
+}
+
+/* What a step is made of; zeroed is a step that keeps the GPU busy. */
+struct recipe {
+    double loader_us;
+    bool workers, pageable;
+    int items;
+    double item_latency_us;
+    double item_python_us;  /* after each, before it a kernel of 100 us    */
+    int tiny_ops;
+    int temporaries;        /* from the allocator's cache                  */
+    double temporary_us;    /* the host in each                            */
+    double driver_us;       /* cudaMalloc in every step                    */
+    double cold_us;         /* in the first step only                      */
+    double reduce_us;       /* a collective nothing hides                  */
+    double python_us;
+    double kernel_us;       /* of each of the ten large operators          */
+    bool memory, no_steps;
+};
+
+static void make_step(struct trace_maker *maker, const struct recipe *how,
+                      bool first)
+{
+    if (!how->no_steps)
+        trace_maker_step_begin(maker);
+    trace_maker_loader(maker, how->loader_us > 0 ? how->loader_us : 50,
+                       how->workers);
+    trace_maker_copy_in(maker, 20, how->pageable);
+    /* the demo times its steps between two of these: no finding */
+    trace_maker_synchronize(maker);
+    if (first && how->cold_us > 0)
+        trace_maker_allocate(maker, 1 << 20, 2, how->cold_us);
+    if (how->driver_us > 0)
+        trace_maker_allocate(maker, 1 << 20, 2, how->driver_us);
+    for (int i = 0; i < 10; i++)
+        trace_maker_op(maker, "aten::mm", 20,
+                       how->kernel_us > 0 ? how->kernel_us : 400);
+    for (int i = 0; i < how->items; i++) {
+        if (how->item_python_us > 0)
+            trace_maker_op(maker, "aten::mul", 20, 100);
+        trace_maker_item(maker, how->item_latency_us);
+        trace_maker_python(maker, how->item_python_us);
+    }
+    for (int i = 0; i < how->tiny_ops; i++)
+        trace_maker_op(maker, "aten::sin", 15, 2);
+    for (int i = 0; i < how->temporaries; i++) {
+        trace_maker_allocate(maker, 1 << 20, how->temporary_us, 0);
+        trace_maker_op(maker, "aten::fill_", 12, 3);
+        trace_maker_free(maker, 1 << 20);
+    }
+    trace_maker_python(maker, how->python_us);
+    if (how->reduce_us > 0)
+        trace_maker_all_reduce(maker, how->reduce_us);
+    for (int i = 0; i < 5; i++)
+        trace_maker_item_on_host(maker);
+    trace_maker_synchronize(maker);
+    if (!how->no_steps)
+        trace_maker_step_end(maker);
+}
+
+static void make(struct judged_run *it, const struct recipe *how)
+{
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    maker.memory = how->memory;
+    for (int i = 0; i < STEPS; i++)
+        make_step(&maker, how, i == 0);
+    trace_maker_synchronize(&maker); /* the profiler's own */
+    add_trace(it, &maker, "made.json");
+    judged_run_finish(it);
+}
+
+/* Verdict, and no finding of a rule that should be quiet. */
+static void expect(const struct judged_run *it, const char *verdict,
+                   const char *rules)
+{
+    cr_expect_str_eq(judged_verdict(it), verdict, "%s, not %s: %s",
+                     judged_verdict(it), verdict, it->judged.verdict.sentence);
+    for (const struct tp_trace_rule *rule = tp_trace_rules; rule->id; rule++) {
+        const bool wanted = strstr(rules, rule->id) != NULL;
+        const struct tp_trace_finding *finding = judged_find(it, rule->id);
+        cr_expect_eq(finding != NULL, wanted, "%s: %s", rule->id,
+                     finding ? finding->evidence : "missing");
+    }
+}
+
+/* Two synchronisations a step and items of host tensors are no loss. */
+Test(trace_verdict, healthy)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {
+        .memory = true, .temporaries = 3, .temporary_us = 5};
+    make(&it, &how);
+    expect(&it, "GPU-bound", "sync");
+    cr_expect_eq(judged_find(&it, "sync")->level, TP_SEVERITY_LOW);
+    cr_expect_eq(it.judged.notes.count, 0, "%s",
+                 it.judged.notes.count ? it.judged.notes.texts[0] : "");
+    judged_run_clear(&it);
+}
+
+/* 8 ms of 12 in the DataLoader: by construction two thirds of each step. */
+Test(trace_verdict, dataloader)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.loader_us = 8000, .pageable = true};
+    make(&it, &how);
+    expect(&it, "data loading", "dataloader sync");
+    const struct tp_trace_finding *finding = judged_find(&it, "dataloader");
+    cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
+    cr_expect(strstr(finding->suggestion, "num_workers is 0"));
+    cr_expect(strstr(finding->suggestion, "pin_memory"));
+    const struct tp_trace_means means =
+        tp_trace_step_means(it.run.traces, it.run.trace_count);
+    cr_expect_float_eq(means.data_wait_s, 8000e-6, 1e-9, "%.9f",
+                       means.data_wait_s);
+    cr_expect_eq(means.all_steps, STEPS);
+    cr_expect(means.step_s > 4000e-6 && means.step_s < 4200e-6, "%.9f",
+              means.step_s);
+    cr_expect_float_eq(it.judged.verdict.share,
+                       8000.0 * STEPS / it.run.traces[0].idle.window_us, 1e-3);
+    judged_run_clear(&it);
+}
+
+/* With workers the advice is another; 0.7 ms a step are below 2 ms. */
+Test(trace_verdict, dataloader_with_workers)
+{
+    struct judged_run it = {0};
+    const struct recipe slow = {.loader_us = 8000, .workers = true};
+    make(&it, &slow);
+    expect(&it, "data loading", "dataloader sync");
+    cr_expect(!strstr(judged_find(&it, "dataloader")->suggestion, "is 0"));
+    cr_expect(
+        !strstr(judged_find(&it, "dataloader")->suggestion, "pin_memory"));
+    judged_run_clear(&it);
+    const struct recipe quick = {.loader_us = 700, .workers = true};
+    make(&it, &quick);
+    expect(&it, "no single limit", "sync");
+    judged_run_clear(&it);
+}
+
+/* The GPU is done long before the host has read its number. */
+Test(trace_verdict, sync)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {
+        .items = 20, .item_latency_us = 100, .kernel_us = 100};
+    make(&it, &how);
+    expect(&it, "synchronisation", "sync");
+    const struct tp_trace_finding *finding = judged_find(&it, "sync");
+    cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
+    cr_expect(strstr(finding->suggestion, "every N steps"), "%s",
+              finding->suggestion);
+    /* 20 x 100 us of waking up in each step */
+    cr_expect_float_eq(it.run.traces[0].idle.blocking,
+                       20 * 100.0 * STEPS / it.run.traces[0].idle.window_us,
+                       0.03, "%g", it.run.traces[0].idle.blocking);
+    judged_run_clear(&it);
+}
+
+/* The wait itself is short, but after it the GPU has nothing to do: no limit
+ * by the verdict's rule, yet a finding. */
+Test(trace_verdict, sync_and_refill)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.items = 20,
+                               .item_latency_us = 4,
+                               .item_python_us = 30,
+                               .kernel_us = 100};
+    make(&it, &how);
+    expect(&it, "no single limit", "sync");
+    const struct tp_trace_finding *finding = judged_find(&it, "sync");
+    cr_expect_eq(finding->level, TP_SEVERITY_MEDIUM);
+    cr_expect(finding->value > 20, "%g", finding->value);
+    cr_expect(strstr(finding->suggestion, "every N steps"));
+    judged_run_clear(&it);
+}
+
+/* The same calls where the GPU is busy meanwhile cost nothing. */
+Test(trace_verdict, sync_that_is_harmless)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {
+        .items = 2, .item_latency_us = 5, .kernel_us = 2000};
+    make(&it, &how);
+    expect(&it, "GPU-bound", "sync");
+    cr_expect_eq(judged_find(&it, "sync")->level, TP_SEVERITY_LOW);
+    cr_expect(strstr(judged_find(&it, "sync")->suggestion, "leave them"));
+    judged_run_clear(&it);
+}
+
+Test(trace_verdict, tiny_ops)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.tiny_ops = 600, .kernel_us = 100};
+    make(&it, &how);
+    expect(&it, "launch-bound", "launch");
+    const struct tp_trace_finding *finding = judged_find(&it, "launch");
+    cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
+    cr_expect(strstr(finding->evidence, "aten::sin"), "%s", finding->evidence);
+    judged_run_clear(&it);
+}
+
+/* Many tiny kernels behind large ones are never waited for. */
+Test(trace_verdict, tiny_ops_that_are_hidden)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.tiny_ops = 100, .kernel_us = 3000};
+    make(&it, &how);
+    expect(&it, "GPU-bound", "sync");
+    judged_run_clear(&it);
+}
+
+/* Temporaries from the cache: no driver call, yet the host pays. */
+Test(trace_verdict, memory_churn)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.temporaries = 200,
+                               .temporary_us = 12,
+                               .kernel_us = 100,
+                               .memory = true};
+    make(&it, &how);
+    cr_expect_str_eq(judged_verdict(&it), "launch-bound");
+    const struct tp_trace_finding *finding = judged_find(&it, "churn");
+    cr_assert_not_null(finding);
+    cr_expect_eq(finding->level, TP_SEVERITY_MEDIUM);
+    cr_expect(strstr(finding->evidence, "all from the allocator's cache"));
+    cr_expect_null(judged_find(&it, "allocation"));
+    judged_run_clear(&it);
+}
+
+/* Without [memory] events that is unknown, and said to be. */
+Test(trace_verdict, memory_not_recorded)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {
+        .temporaries = 200, .temporary_us = 12, .kernel_us = 100};
+    make(&it, &how);
+    cr_expect_null(judged_find(&it, "churn"));
+    cr_expect(judged_notes(&it, "memory events"));
+    judged_run_clear(&it);
+}
+
+Test(trace_verdict, driver_allocations)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.driver_us = 2000, .memory = true};
+    make(&it, &how);
+    cr_expect_str_eq(judged_verdict(&it), "allocation", "%s",
+                     it.judged.verdict.sentence);
+    const struct tp_trace_finding *finding = judged_find(&it, "allocation");
+    cr_assert_not_null(finding);
+    cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
+    cr_expect_eq(finding->value, STEPS);
+    cr_expect(strstr(finding->evidence, "cudaMalloc"));
+    judged_run_clear(&it);
+}
+
+/* The first step only, which is then not steady. */
+Test(trace_verdict, cold_start)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.cold_us = 30000};
+    make(&it, &how);
+    cr_expect_str_eq(judged_verdict(&it), "cold start", "%s",
+                     it.judged.verdict.sentence);
+    cr_expect_null(judged_find(&it, "allocation"));
+    cr_expect_not_null(judged_find(&it, "cold_start"));
+    judged_run_clear(&it);
+}
+
+Test(trace_verdict, host_bound)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.python_us = 5000};
+    make(&it, &how);
+    expect(&it, "no single limit", ""); /* kernels cover 4 ms of it */
+    judged_run_clear(&it);
+    const struct recipe slower = {.python_us = 12000};
+    make(&it, &slower);
+    cr_expect_str_eq(judged_verdict(&it), "host-bound", "%s",
+                     it.judged.verdict.sentence);
+    cr_expect(strstr(judged_find(&it, "host")->suggestion, "with_stack"));
+    judged_run_clear(&it);
+}
+
+Test(trace_verdict, communication)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.reduce_us = 2000, .loader_us = 1500};
+    make(&it, &how);
+    cr_expect_str_eq(judged_verdict(&it), "communication", "%s",
+                     it.judged.verdict.sentence);
+    cr_expect_eq(judged_find(&it, "communication")->level, TP_SEVERITY_HIGH);
+    judged_run_clear(&it);
+}
+
+/* A trace without a GPU blames none; the data wait is still known. */
+Test(trace_verdict, cpu_only)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < STEPS; i++) {
+        trace_maker_step_begin(&maker);
+        trace_maker_loader(&maker, 5000, false);
+        trace_maker_item_on_host(&maker);
+        trace_maker_python(&maker, 5000);
+        trace_maker_step_end(&maker);
+    }
+    add_trace(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    expect(&it, "CPU only", "dataloader");
+    cr_expect_neq(judged_find(&it, "dataloader")->level, TP_SEVERITY_HIGH);
+    cr_expect(judged_notes(&it, "device events"));
+    judged_run_clear(&it);
+}
+
+/* Without steps the verdict stands, and averages are unknown. */
+Test(trace_verdict, no_steps)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.loader_us = 8000, .no_steps = true};
+    make(&it, &how);
+    cr_expect_str_eq(judged_verdict(&it), "data loading");
+    cr_expect(isnan(tp_trace_step_means(it.run.traces, 1).step_s));
+    cr_expect(judged_notes(&it, "steps"));
+    judged_run_clear(&it);
+}
+
+/* Every step takes memory from the driver, and no step is recorded: it goes on
+ * through the whole trace, so it is no start-up. */
+Test(trace_verdict, churn_without_steps)
+{
+    struct judged_run it = {0};
+    const struct recipe how = {.driver_us = 2000, .no_steps = true};
+    make(&it, &how);
+    cr_expect_str_eq(judged_verdict(&it), "allocation", "%s",
+                     it.judged.verdict.sentence);
+    cr_expect_null(judged_find(&it, "cold_start"));
+    cr_assert_not_null(judged_find(&it, "allocation"));
+    cr_expect_eq(judged_find(&it, "allocation")->level, TP_SEVERITY_HIGH);
+    judged_run_clear(&it);
+    const struct recipe once = {.cold_us = 30000, .no_steps = true};
+    make(&it, &once);
+    cr_expect_str_eq(judged_verdict(&it), "cold start", "%s",
+                     it.judged.verdict.sentence);
+    cr_expect_null(judged_find(&it, "allocation"));
+    cr_expect_not_null(judged_find(&it, "cold_start"));
+    judged_run_clear(&it);
+}
+
+/* One process that drives two GPUs: said, since shares are of both. */
+Test(trace_verdict, several_devices_are_said)
+{
+    for (int device = 0; device < 2; device++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        const struct recipe how = {.loader_us = 8000};
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++)
+            make_step(&maker, &how, false);
+        tp_text_add(&maker.json,
+                    ",\n{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": "
+                    "\"k\", \"pid\": %d, \"tid\": 7, \"ts\": 5, \"dur\": "
+                    "9, \"args\": {\"device\": %d, \"stream\": 7}}",
+                    device, device);
+        add_trace(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        cr_expect_eq(judged_notes(&it, "several GPUs"), device == 1);
+        judged_run_clear(&it);
+    }
+}
+
+/* A step of zero length has no shares: it is left out, and that is said. */
+Test(trace_verdict, empty_steps)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    const struct recipe how = {.loader_us = 8000};
+    trace_maker_begin(&maker, -1, 0);
+    tp_text_add(&maker.json,
+                ",\n{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": "
+                "\"ProfilerStep#99\", \"pid\": 4711, \"tid\": 4712, \"ts\": "
+                "1, \"dur\": 0, \"args\": {}}");
+    for (int i = 0; i < STEPS; i++)
+        make_step(&maker, &how, false);
+    add_trace(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    cr_expect_str_eq(judged_verdict(&it), "data loading");
+    const struct tp_trace_means means = tp_trace_step_means(it.run.traces, 1);
+    cr_expect_eq(means.all_steps, STEPS);
+    cr_expect_float_eq(means.data_wait_s, 8000e-6, 1e-9);
+    cr_expect(judged_notes(&it, "1 steps that last no time"));
+    judged_run_clear(&it);
+}
+
+/* Shares of nothing are not known, and no text shows a NaN. */
+Test(trace_verdict, window_without_length)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    trace_maker_op(&maker, "aten::mm", 20, 0);
+    add_trace(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    cr_expect_str_eq(judged_verdict(&it), "unknown");
+    cr_expect(!strstr(it.judged.verdict.sentence, "nan"), "%s",
+              it.judged.verdict.sentence);
+    cr_expect_eq(it.judged.findings.count, 0);
+    judged_run_clear(&it);
+}
+
+/* One kernel fills the window that it spans: no word about being healthy. */
+Test(trace_verdict, single_kernel)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    trace_maker_op(&maker, "aten::mm", 20, 400);
+    add_trace(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    cr_expect_str_eq(judged_verdict(&it), "unknown", "%s",
+                     it.judged.verdict.sentence);
+    cr_expect(strstr(it.judged.verdict.sentence, "1 device event,"));
+    cr_expect(judged_notes(&it, "not recorded: steps"));
+    judged_run_clear(&it);
+}
+
+/* The mean is that of the five equal steps; the sixth writes a checkpoint. */
+Test(trace_verdict, means_without_odd_steps)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    const struct recipe usual = {.kernel_us = 400};
+    const struct recipe slow = {.kernel_us = 400, .python_us = 40000};
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < STEPS; i++)
+        make_step(&maker, i == 3 ? &slow : &usual, false);
+    add_trace(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    const struct tp_trace_means means = tp_trace_step_means(it.run.traces, 1);
+    cr_expect_eq(means.steps, STEPS - 1);
+    cr_expect_eq(means.all_steps, STEPS);
+    cr_expect(means.step_s > 4000e-6 && means.step_s < 4200e-6, "%.9f",
+              means.step_s);
+    judged_run_clear(&it);
+    /* where half are slow, nobody knows which are odd */
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < STEPS; i++)
+        make_step(&maker, i % 2 ? &slow : &usual, false);
+    add_trace(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    cr_expect_eq(tp_trace_step_means(it.run.traces, 1).steps, STEPS);
+    judged_run_clear(&it);
+}
+
+/* Two thirds of the time the GPU copies batches: busy, but not healthy. */
+Test(trace_verdict, copies)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < STEPS; i++) {
+        trace_maker_step_begin(&maker);
+        trace_maker_copy_in(&maker, 4000, false);
+        for (int k = 0; k < 5; k++)
+            trace_maker_op(&maker, "aten::mm", 20, 400);
+        trace_maker_synchronize(&maker);
+        trace_maker_step_end(&maker);
+    }
+    add_trace(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    cr_expect(it.run.traces[0].idle.busy > 0.9);
+    cr_expect_str_eq(judged_verdict(&it), "copies", "%s",
+                     it.judged.verdict.sentence);
+    const struct tp_trace_finding *finding = judged_find(&it, "copies");
+    cr_assert_not_null(finding);
+    cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
+    cr_expect_float_eq(finding->value, 100 * 2.0 / 3, 2);
+    cr_expect(strstr(finding->suggestion, "next batch"));
+    judged_run_clear(&it);
+}
+
+/* Results that are read through pageable memory: the advice is about reading,
+ * and it is given once. */
+Test(trace_verdict, copies_to_the_host)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < STEPS; i++) {
+        trace_maker_step_begin(&maker);
+        for (int k = 0; k < 10; k++) {
+            trace_maker_op(&maker, "aten::mm", 20, 300);
+            trace_maker_copy_out(&maker, 10, 200);
+        }
+        trace_maker_step_end(&maker);
+    }
+    add_trace(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    cr_expect_str_eq(judged_verdict(&it), "synchronisation");
+    cr_expect(it.run.traces[0].facts.to_host.copies == 10 * STEPS);
+    cr_expect_eq(it.run.traces[0].facts.to_device.copies, 0);
+    cr_expect(strstr(judged_find(&it, "sync")->suggestion, "less often"));
+    cr_expect_null(judged_find(&it, "copies"));
+    for (size_t i = 0; i < it.judged.findings.count; i++)
+        cr_expect(!strstr(it.judged.findings.rows[i].suggestion, "pin_memory"),
+                  "%s", it.judged.findings.rows[i].suggestion);
+    judged_run_clear(&it);
+}
+
+/* A device whose profiler writes no correlation is no fault of the user's;
+ * steps are then what they are on the host. */
+Test(trace_verdict, device_without_correlation)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    const struct recipe how = {.kernel_us = 400};
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < STEPS; i++)
+        make_step(&maker, &how, false);
+    char *at = maker.json.data;
+    while ((at = strstr(at, "\"correlation\"")))
+        memcpy(at, "\"kobbelation\"", 13);
+    add_trace(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    const struct tp_trace_finding *finding = judged_find(&it, "incomplete");
+    cr_assert_not_null(finding);
+    cr_expect(strstr(finding->suggestion, "own names"), "%s",
+              finding->suggestion);
+    const struct tp_step_row *row = it.run.traces[0].steps.rows;
+    cr_expect_float_eq(row->window_us, row->host_us, 1e-9);
+    judged_run_clear(&it);
+}
+
+/* Of what a cut took away nobody knows whether it was recorded. */
+Test(trace_verdict, cut_before_the_device)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < 5; i++)
+        trace_maker_item_on_host(&maker);
+    add_trace(&it, &maker, "cut.json");
+    it.run.traces[0].events.truncated_at = 1000;
+    judged_run_finish(&it);
+    cr_expect(judged_notes(&it, "not seen before the cut: device events"));
+    cr_expect_str_eq(judged_verdict(&it), "unknown");
+    cr_expect(!judged_notes(&it, "was off"));
+    it.run.traces[0].events.truncated_at = -1;
+    judged_run_finish(&it);
+    cr_expect(judged_notes(&it, "CUDA was off"));
+    cr_expect_str_eq(judged_verdict(&it), "CPU only");
+    judged_run_clear(&it);
+}
+
+/* Most traces decide. */
+Test(trace_verdict, several_traces)
+{
+    struct judged_run it = {0};
+    static const struct recipe how[] = {
+        {.loader_us = 8000}, {.kernel_us = 3000}, {.loader_us = 9000}};
+    for (int rank = 2; rank >= 0; rank--) {
+        struct trace_maker maker;
+        trace_maker_begin(&maker, rank, 3);
+        for (int i = 0; i < STEPS; i++)
+            make_step(&maker, &how[rank], i == 0);
+        add_trace(&it, &maker, "made.json");
+    }
+    judged_run_finish(&it);
+    cr_expect_str_eq(judged_verdict(&it), "data loading");
+    cr_expect(strstr(it.judged.verdict.sentence, "2 of 3 traces"));
+    cr_expect_eq(it.run.traces[0].rank, 0);
+    cr_expect_eq(it.judged.verdicts[1].verdict, TP_VERDICT_GPU_BOUND);
+    cr_expect_eq(judged_find(&it, "dataloader")->rank, 2); /* the worst */
+    judged_run_clear(&it);
+}
+
+/* A threshold moves a verdict. */
+Test(trace_verdict, thresholds)
+{
+    struct tp_trace_limits limits = tp_trace_limits_default();
+    struct tp_error err = {0};
+    struct judged_run it = {0};
+    const struct recipe how = {.loader_us = 8000};
+    make(&it, &how);
+    cr_expect_eq(tp_trace_limits_set(&limits, "dataloader=80", &err), TP_OK);
+    judged_run_judge(&it, &limits);
+    cr_expect_str_neq(judged_verdict(&it), "data loading");
+    judged_run_clear(&it);
+    static const char *const bad[] = {"dataloader",   "dataloader=",
+                                      "dataloader=x", "dataloader=-1",
+                                      "dataloade=1",  "dataloader=nan",
+                                      "=1",           "dataloader=1x"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        cr_expect_eq(tp_trace_limits_set(&limits, bad[i], &err), TP_E_USAGE,
+                     "%s", bad[i]);
+    cr_expect_eq(limits.values[TP_TRACE_LOADER], 80);
+}
