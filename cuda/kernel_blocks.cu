@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda/kernels.h"
 
-#include "cuda/launch.h"
-#include "cuda/warp.h"
+#include "cuda/block_layout.cuh"
 extern "C" {
 #include "stats/blocks_plan.h"
 }
@@ -10,9 +9,10 @@ extern "C" {
 /*
  * Counts of block formats, all by integer comparisons of codes.
  *
- * Along rows, neighbouring lanes share a block: each loads a vector of 16
- * bytes of it, and they agree on the largest magnitude by exchange. Down
- * columns, each thread has one, and keeps the block in registers.
+ * Along rows, those that share a block agree on its largest magnitude by
+ * exchange. Down columns, each thread keeps its block in registers. So each
+ * code is loaded once, where two passes (magnitudes, then counts) would load
+ * it twice.
  *
  * Codes of 16 bits, as which those of 8 are counted too, go through the
  * arithmetic two at a time, in the halves of a word: along rows neighbours of
@@ -20,23 +20,15 @@ extern "C" {
  */
 namespace {
 
-enum {
-    THREADS = 256,
-    WARPS = THREADS / TP_WARP_LANES,
-    SUMS = 6, /* of a thread                                                */
-    SHARED = WARPS * SUMS * 8,
-    VECTOR = 16
-};
-const unsigned ALL = 0xffffffffu;
+using namespace tp_blocks;
 
-typedef unsigned long long total_t;
+enum { SUMS = 6 }; /* of a thread                                           */
+const unsigned ALL = 0xffffffffu;
 
 struct job_t {
     const struct tp_block_plan *plan;
     const unsigned char *codes;
-    uint64_t blocks;     /* in all                                          */
-    uint64_t per_row;    /* blocks; down columns: columns                   */
-    uint64_t row_length; /* codes; down columns: of a column                */
+    layout at;
     struct tp_block_counts *counts;
 };
 
@@ -56,23 +48,17 @@ __device__ void finish(const tally &t, struct tp_block_counts *counts)
     tp_block_add<WARPS>(sums, to);
 }
 
-/* Where a lane's share of a block begins, in codes, and how many are left of
- * the row there. */
-struct share {
-    uint64_t first, left;
-};
-
-template <int BLOCK, int COUNT>
-__device__ share share_of(const job_t &job, uint64_t block, unsigned lane)
+/* Counts a block that so many neighbours share, any of which may have an
+ * overflow, by the first of them. */
+template <int LANES>
+__device__ void count_block(bool over, bool first, tally *t)
 {
-    uint64_t row = 0, in_row = block;
-    if (job.blocks != job.per_row) {
-        row = block / job.per_row;
-        in_row = block % job.per_row;
-    }
-    const uint64_t first = in_row * BLOCK + lane * COUNT;
-    const bool some = block < job.blocks && first < job.row_length;
-    return {row * job.row_length + first, some ? job.row_length - first : 0};
+    unsigned any = over;
+    TP_UNROLL
+    for (int lanes = 1; lanes < LANES; lanes *= 2)
+        any |= __shfl_xor_sync(ALL, any, lanes);
+    t->blocks += first;
+    t->saturated += first && any;
 }
 
 /* --- codes of 32 and 64 bits ---------------------------------------------- */
@@ -144,24 +130,19 @@ __device__ void load(const CODE *at, uint64_t n, CODE *code)
 template <class CODE, int BLOCK>
 __global__ void __launch_bounds__(THREADS) count_rows(job_t job)
 {
-    enum { COUNT = VECTOR / sizeof(CODE), SHARERS = BLOCK / COUNT };
+    enum { COUNT = sharers<CODE, BLOCK>::COUNT };
+    enum { LANES = sharers<CODE, BLOCK>::LANES };
     const CODE *codes = reinterpret_cast<const CODE *>(job.codes);
     const CODE infinity = static_cast<CODE>(job.plan->infinity);
-    const unsigned lane = threadIdx.x % SHARERS;
-    const uint64_t together = THREADS / SHARERS; /* blocks                  */
-    const uint64_t step = gridDim.x * together;
     tally t = {};
-    for (uint64_t base = blockIdx.x * together; base < job.blocks;
-         base += step) {
-        const uint64_t block = base + threadIdx.x / SHARERS;
-        const share mine = share_of<BLOCK, COUNT>(job, block, lane);
+    along_rows<CODE, BLOCK>(job.at, [&](share mine, unsigned lane, bool some) {
         CODE code[COUNT], largest = 0;
         load<CODE, COUNT>(codes + mine.first, mine.left, code);
         TP_UNROLL
         for (int i = 0; i < COUNT; i++)
             largest = larger(largest, code[i], infinity);
         TP_UNROLL
-        for (int lanes = 1; lanes < SHARERS; lanes *= 2) {
+        for (int lanes = 1; lanes < LANES; lanes *= 2) {
             const CODE other =
                 static_cast<CODE>(__shfl_xor_sync(ALL, total_t{largest},
                                                   lanes));
@@ -172,13 +153,8 @@ __global__ void __launch_bounds__(THREADS) count_rows(job_t job)
         TP_UNROLL
         for (int i = 0; i < COUNT; i++)
             over |= judge(code[i], at, &t);
-        unsigned any = over;
-        TP_UNROLL
-        for (int lanes = 1; lanes < SHARERS; lanes *= 2)
-            any |= __shfl_xor_sync(ALL, any, lanes);
-        t.blocks += lane == 0 && block < job.blocks;
-        t.saturated += lane == 0 && any;
-    }
+        count_block<LANES>(over, some && lane == 0, &t);
+    });
     finish(t, job.counts);
 }
 
@@ -190,14 +166,14 @@ __global__ void __launch_bounds__(THREADS) count_columns(job_t job)
     const uint64_t step = uint64_t{gridDim.x} * THREADS;
     tally t = {};
     for (uint64_t block = uint64_t{blockIdx.x} * THREADS + threadIdx.x;
-         block < job.blocks; block += step) {
-        const uint64_t row = block / job.per_row * BLOCK;
-        const uint64_t left = job.row_length - row;
+         block < job.at.blocks; block += step) {
+        const uint64_t row = block / job.at.per_row * BLOCK;
+        const uint64_t left = job.at.row_length - row;
         const int height = left < BLOCK ? int(left) : BLOCK;
-        const CODE *at = codes + row * job.per_row + block % job.per_row;
+        const CODE *at = codes + row * job.at.per_row + block % job.at.per_row;
         CODE code[BLOCK], largest = 0;
         TP_UNROLL
-        for (int i = 0; i < BLOCK; i++, at += job.per_row)
+        for (int i = 0; i < BLOCK; i++, at += job.at.per_row)
             code[i] = i < height ? *at : CODE{0};
         TP_UNROLL
         for (int i = 0; i < BLOCK; i++)
@@ -329,17 +305,13 @@ __device__ void load_pairs(const struct tp_block_plan *plan, const STORED *at,
 template <class STORED, int BLOCK>
 __global__ void __launch_bounds__(THREADS) count_row_pairs(job_t job)
 {
-    enum { COUNT = VECTOR / sizeof(STORED), SHARERS = BLOCK / COUNT };
+    enum { COUNT = sharers<STORED, BLOCK>::COUNT };
+    enum { LANES = sharers<STORED, BLOCK>::LANES };
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
     const uint32_t infinity = room_above(job.plan->infinity) * 0x10001u;
-    const unsigned lane = threadIdx.x % SHARERS;
-    const uint64_t together = THREADS / SHARERS; /* blocks                  */
-    const uint64_t step = gridDim.x * together;
     tally t = {};
-    for (uint64_t base = blockIdx.x * together; base < job.blocks;
-         base += step) {
-        const uint64_t block = base + threadIdx.x / SHARERS;
-        const share mine = share_of<BLOCK, COUNT>(job, block, lane);
+    along_rows<STORED, BLOCK>(job.at, [&](share mine, unsigned lane,
+                                          bool some) {
         uint32_t pairs[COUNT / 2], most = 0;
         load_pairs<STORED, COUNT>(job.plan, codes + mine.first, mine.left,
                                   pairs);
@@ -347,7 +319,7 @@ __global__ void __launch_bounds__(THREADS) count_row_pairs(job_t job)
         for (int i = 0; i < COUNT / 2; i++)
             most = larger_pair(most, pairs[i], infinity);
         TP_UNROLL
-        for (int lanes = 1; lanes < SHARERS; lanes *= 2)
+        for (int lanes = 1; lanes < LANES; lanes *= 2)
             most = __vmaxu2(most, __shfl_xor_sync(ALL, most, lanes));
         const unsigned low = most & 0xffff, high = most >> 16;
         const unsigned largest = low > high ? low : high;
@@ -357,13 +329,8 @@ __global__ void __launch_bounds__(THREADS) count_row_pairs(job_t job)
         for (int i = 0; i < COUNT / 2; i++)
             judge_pair(pairs[i], at, &found);
         add_pairs(found, &t);
-        unsigned any = found.over != 0;
-        TP_UNROLL
-        for (int lanes = 1; lanes < SHARERS; lanes *= 2)
-            any |= __shfl_xor_sync(ALL, any, lanes);
-        t.blocks += lane == 0 && block < job.blocks;
-        t.saturated += lane == 0 && any;
-    }
+        count_block<LANES>(found.over != 0, some && lane == 0, &t);
+    });
     finish(t, job.counts);
 }
 
@@ -387,20 +354,20 @@ __global__ void __launch_bounds__(THREADS) count_column_pairs(job_t job)
 {
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
     const uint32_t infinity = room_above(job.plan->infinity) * 0x10001u;
-    const uint64_t across = job.per_row / (TWO ? 2 : 1);
-    const uint64_t pairs = job.blocks / (TWO ? 2 : 1);
+    const uint64_t across = job.at.per_row / (TWO ? 2 : 1);
+    const uint64_t pairs = job.at.blocks / (TWO ? 2 : 1);
     const uint64_t step = uint64_t{gridDim.x} * THREADS;
     tally t = {};
     for (uint64_t i = uint64_t{blockIdx.x} * THREADS + threadIdx.x; i < pairs;
          i += step) {
         const uint64_t row = i / across * BLOCK;
-        const uint64_t left = job.row_length - row;
+        const uint64_t left = job.at.row_length - row;
         const int height = left < BLOCK ? int(left) : BLOCK;
-        const STORED *at = codes + row * job.per_row +
+        const STORED *at = codes + row * job.at.per_row +
                            i % across * (TWO ? 2 : 1);
         uint32_t pair[BLOCK], most = 0;
         TP_UNROLL
-        for (int k = 0; k < BLOCK; k++, at += job.per_row)
+        for (int k = 0; k < BLOCK; k++, at += job.at.per_row)
             pair[k] = k < height ? load_column(job.plan, at, TWO) : 0;
         TP_UNROLL
         for (int k = 0; k < BLOCK; k++)
@@ -444,24 +411,17 @@ struct kernels<uint16_t, BLOCK> {
 };
 
 template <class STORED, int BLOCK>
-int start(const struct tp_kernel_place *place,
-          const struct tp_kernel_blocks *job, const job_t &made)
+int start_stored(const struct tp_kernel_place *place,
+                 const struct tp_kernel_blocks *job, const job_t &made)
 {
     typedef kernels<STORED, BLOCK> kind;
-    const bool down = job->columns != 0;
     const uintptr_t at = reinterpret_cast<uintptr_t>(job->codes);
     const bool two = job->columns % 2 == 0 && at % (2 * sizeof(STORED)) == 0;
-    const uint64_t sharers =
-        down ? 1 : BLOCK / (VECTOR / sizeof(STORED));
-    const uint64_t together = THREADS / sharers;
-    uint64_t grid = (made.blocks + together - 1) / together;
-    auto kernel = !down ? kind::rows : two ? kind::two : kind::columns;
-    const cudaError_t status = tp_resident_grid(kernel, THREADS, SHARED,
-                                                place->multiprocessors, &grid);
-    if (status != cudaSuccess)
-        return status;
-    TP_LAUNCH(kernel, unsigned(grid), THREADS, SHARED, place->stream, made);
-    return cudaGetLastError();
+    if (job->columns == 0)
+        return start(place, kind::rows, made, sharers<STORED, BLOCK>::LANES,
+                     SUMS);
+    auto kernel = two ? kind::two : kind::columns;
+    return start(place, kernel, made, 1, SUMS);
 }
 
 template <int BLOCK>
@@ -469,10 +429,10 @@ int start_sized(const struct tp_kernel_place *place,
                 const struct tp_kernel_blocks *job, const job_t &made)
 {
     switch (job->code_size) {
-    case 1: return start<uint8_t, BLOCK>(place, job, made);
-    case 2: return start<uint16_t, BLOCK>(place, job, made);
-    case 4: return start<uint32_t, BLOCK>(place, job, made);
-    default: return start<uint64_t, BLOCK>(place, job, made);
+    case 1: return start_stored<uint8_t, BLOCK>(place, job, made);
+    case 2: return start_stored<uint16_t, BLOCK>(place, job, made);
+    case 4: return start_stored<uint32_t, BLOCK>(place, job, made);
+    default: return start_stored<uint64_t, BLOCK>(place, job, made);
     }
 }
 
@@ -481,19 +441,13 @@ int start_sized(const struct tp_kernel_place *place,
 int tp_kernel_blocks(const struct tp_kernel_place *place,
                      const struct tp_kernel_blocks *job)
 {
-    const uint64_t block = uint64_t(job->block), length = job->row_length;
-    job_t made = {job->plan, static_cast<const unsigned char *>(job->codes),
-                  0,         (length + block - 1) / block,
-                  length,    job->counts};
-    made.blocks = job->rows * made.per_row;
-    if (job->columns != 0) {
-        made.blocks = made.per_row * job->columns;
-        made.per_row = job->columns;
-    } else if (length % block == 0) { /* as one long row */
-        made.per_row = made.blocks;
-        made.row_length = length * job->rows;
-    }
-    if (made.blocks == 0)
+    job_t made = {};
+    made.plan = job->plan;
+    made.codes = static_cast<const unsigned char *>(job->codes);
+    made.at = layout_of(uint64_t(job->block), job->rows, job->row_length,
+                        job->columns);
+    made.counts = job->counts;
+    if (made.at.blocks == 0)
         return 0;
     return job->block == 32 ? start_sized<32>(place, job, made)
                             : start_sized<16>(place, job, made);

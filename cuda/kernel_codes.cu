@@ -146,90 +146,69 @@ struct pairs8 {
     }
 };
 
-/* The top digits of keys. */
-struct top32 : plain {
-    enum { SIZE = 4, BITS = TP_SELECT_TOP_BITS, COUNT = 4, EVERY = 1 };
-
-    static __device__ unsigned key(const histogram &job, uint32_t code)
-    {
-        return static_cast<unsigned>(tp_code_key(job.order, 32, code) >>
-                                     (32 - BITS));
-    }
-
-    static __device__ unsigned index(const histogram &job, const vector &v,
-                                     int i)
-    {
-        return key(job, v.word[i]);
-    }
-
-    static __device__ unsigned one(const histogram &job,
-                                   const unsigned char *at)
-    {
-        return key(job, *reinterpret_cast<const uint32_t *>(at));
-    }
-};
-
-struct top64 : plain {
-    enum { SIZE = 8, BITS = TP_SELECT_TOP_BITS, COUNT = 2, EVERY = 1 };
-
-    static __device__ unsigned key(const histogram &job, uint64_t code)
-    {
-        return static_cast<unsigned>(tp_code_key(job.order, 64, code) >>
-                                     (64 - BITS));
-    }
-
-    static __device__ unsigned index(const histogram &job, const vector &v,
-                                     int i)
-    {
-        return key(job, v.two[i]);
-    }
-
-    static __device__ unsigned one(const histogram &job,
-                                   const unsigned char *at)
-    {
-        return key(job, *reinterpret_cast<const uint64_t *>(at));
-    }
-};
-
-__device__ unsigned bin_of(double value)
+__device__ uint32_t code_of(const vector &v, int i, uint32_t)
 {
-    bool counts = value != 0 && fabs(value) < INFINITY;
-    return counts ? tp_bin_of(value) : NONE;
+    return v.word[i];
 }
 
-struct bins32 : plain {
-    enum { SIZE = 4, BITS = 12, COUNT = 4, EVERY = 0 };
+__device__ uint64_t code_of(const vector &v, int i, uint64_t)
+{
+    return v.two[i];
+}
+
+/* Codes of 32 and 64 bits, of which INDEX::of makes the index. */
+template <class CODE, class INDEX>
+struct wide : plain {
+    enum {
+        SIZE = sizeof(CODE),
+        BITS = INDEX::BITS,
+        COUNT = 16 / SIZE,
+        EVERY = INDEX::EVERY
+    };
 
     static __device__ unsigned index(const histogram &job, const vector &v,
                                      int i)
     {
-        return bin_of(tp_code_value(job.dtype, v.word[i]));
+        return INDEX::of(job, code_of(v, i, CODE{0}));
     }
 
     static __device__ unsigned one(const histogram &job,
                                    const unsigned char *at)
     {
-        uint32_t code = *reinterpret_cast<const uint32_t *>(at);
-        return bin_of(tp_code_value(job.dtype, code));
+        return INDEX::of(job, *reinterpret_cast<const CODE *>(at));
     }
 };
 
-struct bins64 : plain {
-    enum { SIZE = 8, BITS = 12, COUNT = 2, EVERY = 0 };
+/* The top digits of keys. */
+struct top_digits {
+    enum { BITS = TP_SELECT_TOP_BITS, EVERY = 1 };
 
-    static __device__ unsigned index(const histogram &job, const vector &v,
-                                     int i)
+    template <class CODE>
+    static __device__ unsigned of(const histogram &job, CODE code)
     {
-        return bin_of(tp_code_value(job.dtype, v.two[i]));
-    }
-
-    static __device__ unsigned one(const histogram &job,
-                                   const unsigned char *at)
-    {
-        uint64_t code = *reinterpret_cast<const uint64_t *>(at);
-        return bin_of(tp_code_value(job.dtype, code));
+        const int bits = int(sizeof(CODE)) * 8;
+        return static_cast<unsigned>(tp_code_key(job.order, bits, code) >>
+                                     (bits - BITS));
     }
 };
+
+/* The bins of finite values that are not zero. */
+struct summary_bins {
+    enum { BITS = 12, EVERY = 0 };
+
+    template <class CODE>
+    static __device__ unsigned of(const histogram &job, CODE code)
+    {
+        const double value = tp_code_value(job.dtype, code);
+        const bool counts = value != 0 && fabs(value) < INFINITY;
+        return counts ? tp_bin_of(value) : NONE;
+    }
+};
+
+typedef wide<uint32_t, top_digits> top32;
+typedef wide<uint64_t, top_digits> top64;
+typedef wide<uint32_t, summary_bins> bins32;
+typedef wide<uint64_t, summary_bins> bins64;
 
 /* --- counting ------------------------------------------------------------- */
 

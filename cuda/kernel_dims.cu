@@ -11,7 +11,8 @@ extern "C" {
  * Statistics by index, with the additions of src/stats/dims.c in their order.
  * A block takes a strip: each of its threads first has a column, then one of
  * the sums of a row. The cells of strips are scratch, which a second kernel
- * merges in order.
+ * merges in order; atomic additions would need none, but round in any order.
+ * The scratch is what a strip has of columns, and one cell for each row.
  */
 namespace {
 

@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda/kernels.h"
 
-#include "cuda/launch.h"
-#include "cuda/warp.h"
+#include "cuda/block_layout.cuh"
 extern "C" {
 #include "stats/blocks_plan.h"
 #include "stats/tally_math.h"
 }
 
 /*
- * MX tallies: blocks lie as in kernel_blocks.cu. What is tallied goes straight
- * to the tables, since mostly it is little and spread over many counters;
- * where many of a warp have the same one (constants), it is added once.
+ * MX tallies, as tp_tally_rows makes them. Those that share a block agree on
+ * its largest magnitude by exchange, and so on its scale. What is tallied goes
+ * straight to the tables, since mostly it is little and spread over many
+ * counters (a copy of these for each block of threads has no room in shared
+ * memory); where many of a warp have the same one (constants), it is added
+ * once.
  */
 namespace {
 
+using namespace tp_blocks;
+
 enum {
-    THREADS = 256,
     LANES = TP_WARP_LANES,
-    WARPS = THREADS / LANES,
     SUMS = 8, /* of a thread                                                */
-    SHARED = WARPS * SUMS * 8,
-    VECTOR = 16,
     BLOCK = 32
 };
 const unsigned ALL = 0xffffffffu;
 
-typedef unsigned long long total_t;
-
 struct job_t {
     const struct tp_tally_plan *plan;
     const unsigned char *codes;
-    uint64_t blocks, per_row, row_length; /* as in kernel_blocks.cu         */
+    layout at;
     struct tp_tally *tally;
 };
 
@@ -42,9 +40,9 @@ struct counts_t {
     unsigned least, largest; /* 256 - least slot, and largest + 1           */
 };
 
-/* A thread's share of a block. */
+/* The codes of a thread's share of a block. */
 template <int COUNT>
-struct share {
+struct codes_t {
     unsigned code[COUNT];
     int n; /* there are                                                     */
 };
@@ -116,7 +114,7 @@ __device__ unsigned largest_of(unsigned mine)
 
 /* All lanes of a warp come by here, those without a block with an empty one. */
 template <int COUNT, int SHARERS>
-__device__ void take(const job_t &job, const share<COUNT> &mine, bool first,
+__device__ void take(const job_t &job, const codes_t<COUNT> &mine, bool first,
                      counts_t *counts)
 {
     const struct tp_block_plan *plan = &job.plan->blocks;
@@ -220,7 +218,7 @@ __device__ unsigned widen(const job_t &job, uint8_t stored)
 
 /* Loads the mine->n codes from `at` on, and zeros behind them. */
 template <class STORED, int COUNT>
-__device__ void load(const job_t &job, const STORED *at, share<COUNT> *mine)
+__device__ void load(const job_t &job, const STORED *at, codes_t<COUNT> *mine)
 {
     union {
         uint4 quad;
@@ -243,26 +241,15 @@ __device__ void load(const job_t &job, const STORED *at, share<COUNT> *mine)
 template <class STORED>
 __global__ void __launch_bounds__(THREADS, 2) tally_rows(job_t job)
 {
-    enum { COUNT = VECTOR / sizeof(STORED), SHARERS = BLOCK / COUNT };
+    typedef sharers<STORED, BLOCK> by;
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
-    const unsigned lane = threadIdx.x % SHARERS;
-    const uint64_t together = THREADS / SHARERS; /* blocks                  */
-    const uint64_t step = gridDim.x * together;
     counts_t counts = {};
-    for (uint64_t base = blockIdx.x * together; base < job.blocks;
-         base += step) {
-        const uint64_t block = base + threadIdx.x / SHARERS;
-        const uint64_t row = block / job.per_row;
-        const uint64_t first = block % job.per_row * BLOCK + lane * COUNT;
-        const bool some = block < job.blocks;
-        const uint64_t left =
-            some && first < job.row_length ? job.row_length - first : 0;
-        const STORED *at = codes + row * job.row_length + first;
-        share<COUNT> mine;
-        mine.n = left < COUNT ? int(left) : int(COUNT);
-        load(job, at, &mine);
-        take<COUNT, SHARERS>(job, mine, some && lane == 0, &counts);
-    }
+    along_rows<STORED, BLOCK>(job.at, [&](share at, unsigned lane, bool some) {
+        codes_t<by::COUNT> mine;
+        mine.n = at.left < by::COUNT ? int(at.left) : int(by::COUNT);
+        load(job, codes + at.first, &mine);
+        take<by::COUNT, by::LANES>(job, mine, some && lane == 0, &counts);
+    });
     finish(counts, &job.tally->counts);
 }
 
@@ -272,18 +259,19 @@ __global__ void __launch_bounds__(THREADS) tally_columns(job_t job)
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
     const uint64_t step = uint64_t{gridDim.x} * THREADS;
     counts_t counts = {};
-    for (uint64_t base = uint64_t{blockIdx.x} * THREADS; base < job.blocks;
+    for (uint64_t base = uint64_t{blockIdx.x} * THREADS; base < job.at.blocks;
          base += step) {
         const uint64_t block = base + threadIdx.x;
-        const bool some = block < job.blocks;
-        const uint64_t row = block / job.per_row * BLOCK;
-        const uint64_t left = some ? job.row_length - row : 0;
-        const STORED *at = codes + row * job.per_row + block % job.per_row;
-        share<BLOCK> mine;
+        const bool some = block < job.at.blocks;
+        const uint64_t row = block / job.at.per_row * BLOCK;
+        const uint64_t left = some ? job.at.row_length - row : 0;
+        const STORED *at =
+            codes + row * job.at.per_row + block % job.at.per_row;
+        codes_t<BLOCK> mine;
         mine.n = left < BLOCK ? int(left) : int(BLOCK);
         TP_UNROLL
         for (int i = 0; i < BLOCK; i++)
-            mine.code[i] = i < mine.n ? widen(job, at[i * job.per_row]) : 0;
+            mine.code[i] = i < mine.n ? widen(job, at[i * job.at.per_row]) : 0;
         take<BLOCK, 1>(job, mine, some, &counts);
     }
     finish(counts, &job.tally->counts);
@@ -320,18 +308,12 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <class STORED>
-int start(const struct tp_kernel_place *place, const job_t &job, bool down)
+int start_stored(const struct tp_kernel_place *place, const job_t &job,
+                 bool down)
 {
-    const uint64_t sharers = down ? 1 : BLOCK * sizeof(STORED) / VECTOR;
-    const uint64_t together = THREADS / sharers;
-    uint64_t grid = (job.blocks + together - 1) / together;
-    auto kernel = down ? tally_columns<STORED> : tally_rows<STORED>;
-    const cudaError_t status = tp_resident_grid(kernel, THREADS, SHARED,
-                                                place->multiprocessors, &grid);
-    if (status != cudaSuccess)
-        return status;
-    TP_LAUNCH(kernel, unsigned(grid), THREADS, SHARED, place->stream, job);
-    return cudaGetLastError();
+    return down ? start(place, tally_columns<STORED>, job, 1, SUMS)
+                : start(place, tally_rows<STORED>, job,
+                        sharers<STORED, BLOCK>::LANES, SUMS);
 }
 
 } // namespace
@@ -339,19 +321,16 @@ int start(const struct tp_kernel_place *place, const job_t &job, bool down)
 int tp_kernel_tally(const struct tp_kernel_place *place,
                     const struct tp_kernel_tally *asked)
 {
-    const uint64_t blocks = (asked->row_length + BLOCK - 1) / BLOCK;
     const bool down = asked->columns != 0;
     job_t job = {};
     job.plan = asked->plan;
     job.codes = static_cast<const unsigned char *>(asked->codes);
-    job.per_row = down ? asked->columns : blocks;
-    job.blocks = blocks * (down ? asked->columns : asked->rows);
-    job.row_length = asked->row_length;
+    job.at = layout_of(BLOCK, asked->rows, asked->row_length, asked->columns);
     job.tally = asked->tally;
-    if (job.blocks == 0)
+    if (job.at.blocks == 0)
         return 0;
-    return asked->code_size == 1 ? start<uint8_t>(place, job, down)
-                                 : start<uint16_t>(place, job, down);
+    return asked->code_size == 1 ? start_stored<uint8_t>(place, job, down)
+                                 : start_stored<uint16_t>(place, job, down);
 }
 
 int tp_kernel_tally_move(const struct tp_kernel_place *place,

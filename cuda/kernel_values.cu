@@ -11,7 +11,9 @@ extern "C" {
  * Moments of wide values, with the additions of src/stats/values.c in their
  * order: two threads, neighbours, take a block of TP_VALUE_BLOCK values, each
  * every other of those that are finite. Then one thread per call merges its
- * blocks. A block is read three times, but from the first level cache.
+ * blocks. A block is read three times, but from the first level cache. More
+ * threads for a block would add in another order, and so round otherwise than
+ * the host.
  */
 namespace {
 

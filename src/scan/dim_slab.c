@@ -71,7 +71,9 @@ static void choose_cut(struct tp_slab_plan *plan, const struct tp_pass *pass,
     if (cut->number < 0 || whole) /* a single number, or in memory */
         return;
     uint64_t bytes = bytes_of_index(plan, pass, plan->cut);
-    int64_t share = bytes < TP_RANGE_BYTES ? (int64_t)(TP_RANGE_BYTES / bytes) : 1;
+    int64_t share = bytes < TP_RANGE_BYTES
+                        ? (int64_t)(TP_RANGE_BYTES / bytes)
+                        : 1;
     share = share < LONG ? share : LONG;
     plan->share = share < cut->length ? share : cut->length;
 }
@@ -167,12 +169,13 @@ bool tp_slab_lay_out(const struct tp_slab_plan *plan, struct tp_slab *slab)
     if (columns_are_an_axis(plan))
         slab->columns = slab->cells[plan->inner];
     else
-        tp_dim_cells_place(&slab->columns, (size_t)tp_slab_columns(plan, slab), at);
+        tp_dim_cells_place(&slab->columns,
+                           (size_t)tp_slab_columns(plan, slab), at);
     return true;
 }
 
-void tp_slab_add_row(struct tp_slab *slab, int axis, struct tp_slab_rows *rows,
-                     struct tp_dim_cell row)
+void tp_slab_add_row(struct tp_slab *slab, int axis,
+                     struct tp_slab_rows *rows, struct tp_dim_cell row)
 {
     for (int i = axis; i >= 0; i--) {
         tp_dim_cells_add(&slab->cells[i], (size_t)rows->index[i], &row);
