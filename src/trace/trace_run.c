@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * From paths to a run: files are found, read and turned into rows in batches
+ * of about BATCH_BYTES of JSON, a task for each, and moved into the run in the
+ * order of their paths, so that nothing depends on which thread was first.
+ *
+ * Only rows stay: the events of a trace are released when its rows' texts have
+ * been moved to the run's arena. Reading all files at once would need the
+ * memory of all events together; reading them one by one leaves threads idle
+ * when ranks are small. Memory is bounded by the events of one batch, or of
+ * one large file, and the rows.
+ */
 #include "trace/trace_run.h"
 
 #include <inttypes.h>
