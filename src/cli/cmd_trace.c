@@ -23,7 +23,7 @@
 #include "trace/trace_compare.h"
 #include "trace/trace_run.h"
 #include "trace/trace_tables.h"
-#include "verdict/judge.h"
+#include "verdict/trace_judge.h"
 #include "verdict/verdict_tables.h"
 
 enum {

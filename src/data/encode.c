@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Values to codes and back. Rounding to nearest is an addition and subtraction
+ * of a power of two that pushes the surplus bits out (data/round.h), eight
+ * doubles at a time; the code of a rounded normal value is then its own upper
+ * bits, shifted and rebiased, that of a subnormal one its number of steps.
+ * HiF8, whose fields have no fixed width, looks up its codes by binade and
+ * eighth.
+ *
+ * Alternatives: searching the sorted values of the format, some eight
+ * comparisons that no processor predicts; a table over all 16-bit sources,
+ * which wide sources cannot have.
+ *
+ * Cost: no branch for each value; a coder is made once a call.
+ */
 #include "data/encode.h"
 
 #include <assert.h>

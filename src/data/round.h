@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "data/encode.h"
 #include "data/number.h"
 
 /*

@@ -154,19 +154,20 @@ void tp_choose(const struct tp_facts *facts, const struct tp_pick *pick,
     free(weights);
 }
 
-/* --- tallies ---------------------------------------------------------- */
+/* --- pooled numbers ---------------------------------------------------- */
 
-void tp_tally_add(struct tp_tally *tally, const struct tp_packed *packed)
+void tp_pooled_add(struct tp_pooled *pooled, const struct tp_packed *packed)
 {
-    tp_extrema_merge(&tally->extrema, tally->moments.n, &packed->extrema,
+    tp_extrema_merge(&pooled->extrema, pooled->moments.n, &packed->extrema,
                      packed->moments.n);
-    tp_counts_merge(&tally->counts, &packed->counts);
-    tp_moments_merge(&tally->moments, &packed->moments);
+    tp_counts_merge(&pooled->counts, &packed->counts);
+    tp_moments_merge(&pooled->moments, &packed->moments);
 }
 
-void tp_tally_numbers(const struct tp_tally *tally, struct tp_numbers *numbers)
+void tp_pooled_numbers(const struct tp_pooled *pooled,
+                       struct tp_numbers *numbers)
 {
-    tp_scalars_of(&tally->counts, &tally->moments, &tally->extrema, numbers);
+    tp_scalars_of(&pooled->counts, &pooled->moments, &pooled->extrema, numbers);
 }
 
 /* --- sorted numbers --------------------------------------------------- */

@@ -4,6 +4,7 @@
 
 #include "figures/fig_builders.h"
 #include "figures/fig_grid.h"
+#include "quant/quant_sweep.h"
 
 enum { LAYERS_MAX = 60, FORMATS_MAX = 24, NAMES_MAX = 16, OPERATIONS_MAX = 4 };
 
@@ -117,7 +118,7 @@ static const char *shown_name(const struct tp_quant_place *place)
 
 /* 0, a white cell, where finite elements are lost: the SQNR is that of the
  * others, and would show a destroyed tensor as a good one. */
-static double shown_sqnr(const struct tp_quant_group *group)
+static double shown_sqnr(const struct tp_cast_group *group)
 {
     return group->nonfinite_out
                ? 0
@@ -125,12 +126,12 @@ static double shown_sqnr(const struct tp_quant_group *group)
 }
 
 /* Whether there is something to say of a group. */
-static bool has_sqnr(const struct tp_quant_group *group)
+static bool has_sqnr(const struct tp_cast_group *group)
 {
     return group->nonfinite_out || !isnan(group->metrics.sqnr_db);
 }
 
-static void add_sqnr_cell(const struct tp_quant_group *group,
+static void add_sqnr_cell(const struct tp_cast_group *group,
                           const struct shown_casts *casts,
                           struct tp_panel_series *cells)
 {
@@ -175,7 +176,7 @@ static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
     for (size_t f = 0; f < casts.count; f++)
         names[f] = cast_name(fig, plan, casts.of[f]);
     for (size_t i = 0; i < quant->group_count; i++) {
-        const struct tp_quant_group *group = &quant->groups[i];
+        const struct tp_cast_group *group = &quant->groups[i];
         if (group->place.grouping == TP_QUANT_BY_LAYER &&
             !strcmp(group->place.operation, operation))
             add_sqnr_cell(group, &casts, cells);
@@ -220,7 +221,7 @@ static const struct loss losses[] = {
      offsetof(struct tp_quant_metrics, overflow_ratio)},
 };
 
-static double loss_of(const struct tp_quant_group *group,
+static double loss_of(const struct tp_cast_group *group,
                       const struct loss *loss)
 {
     double value;
@@ -246,7 +247,7 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
             tp_fig_alloc(fig, 2 * NAMES_MAX + 2, sizeof(double));
     }
     for (size_t i = 0; i < quant->group_count && !fig->failed; i++) {
-        const struct tp_quant_group *group = &quant->groups[i];
+        const struct tp_cast_group *group = &quant->groups[i];
         if (group->place.grouping != TP_QUANT_BY_NAME ||
             strcmp(group->place.operation, operation))
             continue;

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
-#include "incidents/incident.h"
+#include "series/baseline_retro.h"
 
 enum {
     EVERY = 100,            /* iterations between lines that all is well    */

@@ -4,8 +4,7 @@
 
 #include "figures/figures.h"
 #include "scan/dim_rank.h"
-#include "tests/unit/stages.h"
-#include "tests/unit/support/run_maker.h"
+#include "tests/unit/support/stages.h"
 
 /* --- runs to build figures from --------------------------------------- */
 

@@ -2,11 +2,9 @@
 /* Series of runs made by hand; expected numbers are from the values, by hand
  * or by numpy as said. */
 #include "report/tables.h"
-#include "series/monitor.h"
-#include "stages.h"
 #include "tensors/coverage.h"
+#include "tests/unit/support/stages.h"
 #include "tests/unit/support/two_values.h"
-#include "two_values.h"
 
 static const struct tp_baseline_options retro = {
     .warmup_steps = 100, .alert_window = 50, .sigma = 3};

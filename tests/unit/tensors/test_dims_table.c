@@ -10,8 +10,7 @@
 
 #include "rules/dims_advice.h"
 #include "tensors/dims_table.h"
-#include "tests/unit/stages.h"
-#include "tests/unit/support/run_maker.h"
+#include "tests/unit/support/stages.h"
 
 /* --- what is said of an axis ---------------------------------------------- */
 
