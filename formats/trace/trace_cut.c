@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Places where events part, and ends of values, from bytes alone.
+ *
+ * Only the bytes around a '{' are looked at, so a piece of a large file can be
+ * cut without reading what is before it, and threads need not wait for each
+ * other. Counting brackets from the start is certain but sequential. What is
+ * found may lie inside an event; the parser finds that out. O(distance to the
+ * next place).
+ */
 #include "formats/trace/trace_cut.h"
 
 #include <string.h>

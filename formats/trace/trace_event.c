@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One event of the file into the columns of tp_events.
+ *
+ * Texts are interned and lanes numbered as they come. The next event mostly
+ * has the category, process and thread of the one before, so those are
+ * compared with what was last found before anything is looked up, which a hash
+ * for each text would cost. Details of kernels, memory and collectives are
+ * rows of their own, so that plain operators do not pay for them. O(1) for an
+ * event.
+ */
 #include "formats/trace/trace_event.h"
 
 #include <math.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Where the array of events begins: a walk over the first bytes by quotes and
+ * brackets, for the key "traceEvents" at the first level.
+ *
+ * A parser for whole documents would have to read the file to its end first.
+ * Where damage hides the level, the key is taken wherever it stands, but only
+ * when the whole file has been seen without it. O(bytes looked at).
+ */
 #include "formats/trace/trace_head.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The bytes of a trace's JSON, inflated on the way if they are gzip.
+ *
+ * zlib inflates, as it can stop anywhere, which libdeflate cannot: that wants
+ * whole members in memory. The CRC-32 is libdeflate's, which is many times
+ * faster, so zlib is told not to check. Members may follow each other, as
+ * bgzip writes them. Memory: one chunk and zlib's window of 32 KB.
+ */
 #include "formats/trace/trace_input.h"
 
 #include <libdeflate.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a trace says beside its events: the members of the object around the
+ * array, before and behind it, parsed as an object of their own.
+ *
+ * If the parser refuses them they are repaired first; of a file that is cut,
+ * the last member is dropped when it cannot be whole. Reading them with the
+ * events would tie the pieces, which threads read, together. O(length) of the
+ * members.
+ */
 #include "formats/trace/trace_members.h"
 
 #include "formats/trace/trace_cut.h"

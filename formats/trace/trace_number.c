@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Decimal microseconds to integer nanoseconds, exactly.
+ *
+ * Times since the epoch have 16 digits before the point: a double, so strtod,
+ * holds them to a quarter of a microsecond only. Digits are collected and
+ * rounded half to even, as if with unlimited precision; the usual form, up to
+ * 16 digits and three decimals, is read without that in one loop. O(length).
+ */
 #include "formats/trace/trace_number.h"
 
 /* Digits kept; a time that fits has at most 19, the rest is for rounding. */

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The events of one piece of the array: the fast parser as far as it goes,
+ * then event by event.
+ *
+ * From the first damage on each event is bounded by the next place to cut
+ * (trace_cut.h) or by its own brackets, repaired and parsed alone; what cannot
+ * be repaired is dropped and the walk goes on behind it. Giving up at the
+ * first error would lose the rest of the file. Bytes that are walked in vain
+ * are limited to PATIENCE times the piece, so time stays linear.
+ */
 #include "formats/trace/trace_piece.h"
 
 #include <string.h>

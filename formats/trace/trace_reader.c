@@ -337,7 +337,7 @@ static void count_cut(struct tp_events *events)
 static enum tp_status read_head(struct reading *reading, struct tp_error *err)
 {
     struct tp_trace_members facts = {.text = &reading->head_text,
-                                   .offset = (int64_t)reading->head.start};
+                                     .offset = (int64_t)reading->head.start};
     return tp_trace_read_members(&facts, reading->events, err);
 }
 
@@ -346,7 +346,7 @@ static enum tp_status read_tail(struct reading *reading, struct tp_error *err)
 {
     struct tp_text *tail = &reading->tail;
     struct tp_trace_members facts = {.text = tail,
-                                   .offset = reading->tail_offset};
+                                     .offset = reading->tail_offset};
     size_t length = tail->length;
     while (length > 0 && tp_trace_is_blank(tail->data[length - 1]))
         length--;

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One damaged JSON object put right: a copy by a machine with a stack of open
+ * brackets that knows what may come next.
+ *
+ * Each damage that profilers are known to write (enum tp_repair) is mended
+ * where it is met: quotes and control characters inside strings, bytes that
+ * are no UTF-8, numbers that are none, commas too many. Whether a
+ * quote closes its string is told by whether JSON can go on behind it, with a
+ * bounded look ahead; a general error-correcting parser would search for the
+ * fewest edits and need the whole object many times. O(length), stack of
+ * DEPTH_MAX.
+ */
 #include "formats/trace/trace_repair.h"
 
 #include <string.h>

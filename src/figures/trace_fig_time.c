@@ -11,6 +11,7 @@
  */
 #include "base/order.h"
 #include "figures/trace_fig.h"
+#include "trace/trace_facts.h"
 
 enum { STEP_ROWS_MAX = 24, STEP_PANELS = 4 };
 
@@ -51,24 +52,23 @@ static void mean_costs(const struct tp_trace *trace, double costs[COSTS])
         costs[k] /= (double)used;
 }
 
-static void costs_of_traces(struct tp_fig *fig, const struct tp_trace_run *run,
-                            const struct tp_trace_choice *choice)
+/* A bar for each chosen trace, whose parts `fill` writes into zeros. */
+static void stack_traces(struct tp_fig *fig, const struct tp_trace_run *run,
+                         const struct tp_trace_choice *choice,
+                         struct tp_stack stack,
+                         void (*fill)(const struct tp_trace *trace,
+                                      double *parts))
 {
     const char *names[TP_TRACE_ROWS_MAX];
-    double *values = tp_fig_alloc(fig, choice->count * COSTS, sizeof *values);
+    double *values = tp_fig_alloc(fig, choice->count * stack.part_count + 1,
+                                  sizeof *values);
     for (size_t i = 0; values && i < choice->count; i++) {
         names[i] = tp_trace_label(fig, run, choice->traces[i]);
-        mean_costs(&run->traces[choice->traces[i]], values + i * COSTS);
+        fill(&run->traces[choice->traces[i]], values + i * stack.part_count);
     }
-    const struct tp_stack stack = {
-        .title = "mean of the typical steps, by trace",
-        .rows = names,
-        .row_count = values ? choice->count : 0,
-        .parts = cost_names,
-        .part_count = COSTS,
-        .values = values,
-        .label = "time per step [ms]",
-    };
+    stack.rows = names;
+    stack.row_count = values ? choice->count : 0;
+    stack.values = values;
     tp_trace_stack(fig, &stack);
 }
 
@@ -108,7 +108,13 @@ void tp_trace_fig_step_cost(struct tp_fig *fig, const struct tp_trace_run *run)
     struct tp_trace_choice choice;
     tp_trace_choose(run, has_steps, TP_TRACE_ROWS_MAX, &choice);
     if (choice.count > STEP_PANELS) {
-        costs_of_traces(fig, run, &choice);
+        const struct tp_stack stack = {
+            .title = "mean of the typical steps, by trace",
+            .parts = cost_names,
+            .part_count = COSTS,
+            .label = "time per step [ms]",
+        };
+        stack_traces(fig, run, &choice, stack, mean_costs);
         return;
     }
     for (size_t i = 0; i < choice.count; i++)
@@ -122,85 +128,71 @@ static bool has_device(const struct tp_trace *trace)
     return trace->facts.device_events > 0 && trace->idle.window_us > 0;
 }
 
+enum { CAUSES = 7 };
+
+static void idle_shares(const struct tp_trace *trace, double *parts)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    const double shares[CAUSES] = {
+        idle->busy,   idle->alloc,  idle->dataloader, idle->blocking,
+        idle->launch, idle->cpu_op, idle->none};
+    for (int k = 0; k < CAUSES; k++)
+        parts[k] = 100 * shares[k];
+}
+
 void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    enum { CAUSES = 7 };
     static const char *const causes[CAUSES] = {
         "device busy", "driver allocation", "DataLoader", "blocking call",
         "launching", "CPU operator", "python or nothing"};
     struct tp_trace_choice choice;
     tp_trace_choose(run, has_device, TP_TRACE_ROWS_MAX, &choice);
-    const char *names[TP_TRACE_ROWS_MAX];
-    double *values = tp_fig_alloc(fig, choice.count * CAUSES + 1,
-                                  sizeof *values);
-    for (size_t i = 0; values && i < choice.count; i++) {
-        const struct tp_idle_row *idle = &run->traces[choice.traces[i]].idle;
-        const double shares[CAUSES] = {
-            idle->busy,   idle->alloc,  idle->dataloader, idle->blocking,
-            idle->launch, idle->cpu_op, idle->none};
-        names[i] = tp_trace_label(fig, run, choice.traces[i]);
-        for (int k = 0; k < CAUSES; k++)
-            values[i * CAUSES + k] = 100 * shares[k];
-    }
     const struct tp_stack stack = {
         .title = tp_fig_text(fig, "each idle moment once, for the first cause "
                                   "from the left; window: %s",
                              run->traces[0].facts.window),
-        .rows = names,
-        .row_count = values ? choice.count : 0,
         .parts = causes,
         .part_count = CAUSES,
-        .values = values,
         .label = "share of the window [%]",
     };
-    tp_trace_stack(fig, &stack);
+    stack_traces(fig, run, &choice, stack, idle_shares);
 }
 
 /* --- communication ----------------------------------------------------- */
 
-static const struct tp_busy_row *window_row(const struct tp_trace *trace)
-{
-    return trace->busy.count > 0 ? &trace->busy.rows[0] : NULL;
-}
-
 static bool has_communication(const struct tp_trace *trace)
 {
-    const struct tp_busy_row *row = window_row(trace);
+    const struct tp_busy_row *row = tp_trace_busy_window(trace);
     return row && row->communication_us > 0;
+}
+
+enum { PARTS = 5 };
+
+static void busy_parts(const struct tp_trace *trace, double *parts)
+{
+    const struct tp_busy_row *row = tp_trace_busy_window(trace);
+    const double us[PARTS] = {
+        row->compute_us - row->overlap_us, row->exposed_communication_us,
+        row->overlap_us, row->exposed_memory_us, row->idle_us};
+    for (int k = 0; k < PARTS; k++)
+        parts[k] = us[k] / 1e3;
 }
 
 void tp_trace_fig_overlap(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    enum { PARTS = 5 };
     static const char *const parts[PARTS] = {
         "computation alone", "exposed communication",
         "communication under computation", "copies alone", "idle"};
     struct tp_trace_choice choice;
     tp_trace_choose(run, has_communication, TP_TRACE_ROWS_MAX, &choice);
-    const char *names[TP_TRACE_ROWS_MAX];
-    double *values =
-        tp_fig_alloc(fig, choice.count * PARTS + 1, sizeof *values);
-    for (size_t i = 0; values && i < choice.count; i++) {
-        const struct tp_busy_row *row =
-            window_row(&run->traces[choice.traces[i]]);
-        const double us[PARTS] = {
-            row->compute_us - row->overlap_us, row->exposed_communication_us,
-            row->overlap_us, row->exposed_memory_us, row->idle_us};
-        names[i] = tp_trace_label(fig, run, choice.traces[i]);
-        for (int k = 0; k < PARTS; k++)
-            values[i * PARTS + k] = us[k] / 1e3;
-    }
     const struct tp_stack stack = {
         .title = tp_fig_text(fig, "device time, %s",
                              run->traces[0].facts.window),
-        .rows = names,
-        .row_count = values ? choice.count : 0,
         .parts = parts,
         .part_count = PARTS,
-        .values = values,
         .label = "time [ms]",
     };
-    tp_trace_stack(fig, &stack);
+    stack_traces(fig, run, &choice, stack, busy_parts);
 }
 
 /* --- ranks by steps ---------------------------------------------------- */

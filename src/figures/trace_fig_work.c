@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "figures/trace_fig.h"
+#include "trace/trace_lists.h"
 
 enum { BARS_MAX = 20 };
 
@@ -64,45 +65,46 @@ static void merge_names(struct named_list *list)
     list->count = kept;
 }
 
-enum op_time { SELF_CUDA, SELF_CPU };
-
-static struct named_list op_times(struct tp_fig *fig,
-                                  const struct tp_trace_run *run,
-                                  enum op_time which)
+static struct named self_cuda(const void *row)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < run->trace_count; i++)
-        total += run->traces[i].ops.count;
-    struct named_list list = {
-        tp_fig_alloc(fig, total + 1, sizeof *list.items), 0};
-    for (size_t i = 0; i < run->trace_count && list.items; i++) {
-        const struct tp_trace *trace = &run->traces[i];
-        for (size_t k = 0; k < trace->ops.count; k++) {
-            const struct tp_op_row *op = &trace->ops.rows[k];
-            if (!op->is_device)
-                list.items[list.count++] = (struct named){
-                    op->name,
-                    which == SELF_CUDA ? op->self_cuda_us : op->self_cpu_us};
-        }
-    }
-    merge_names(&list);
-    return list;
+    const struct tp_op_row *op = row;
+    return (struct named){op->is_device ? NULL : op->name, op->self_cuda_us};
 }
 
-static struct named_list kernel_times(struct tp_fig *fig,
-                                      const struct tp_trace_run *run)
+static struct named self_cpu(const void *row)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < run->trace_count; i++)
-        total += run->traces[i].kernels.count;
+    const struct tp_op_row *op = row;
+    return (struct named){op->is_device ? NULL : op->name, op->self_cpu_us};
+}
+
+static struct named device_time(const void *row)
+{
+    const struct tp_kernel_row *kernel = row;
+    return (struct named){kernel->name, kernel->total_us};
+}
+
+/* What `take` makes of the rows of a list of all traces; rows it gives no name
+ * are left out. */
+static struct named_list times(struct tp_fig *fig,
+                               const struct tp_trace_run *run,
+                               enum tp_trace_list which,
+                               struct named (*take)(const void *row))
+{
+    size_t total = 0, count;
+    for (size_t i = 0; i < run->trace_count; i++) {
+        tp_trace_list_rows(&run->traces[i], which, &count);
+        total += count;
+    }
     struct named_list list = {
         tp_fig_alloc(fig, total + 1, sizeof *list.items), 0};
     for (size_t i = 0; i < run->trace_count && list.items; i++) {
-        const struct tp_trace *trace = &run->traces[i];
-        for (size_t k = 0; k < trace->kernels.count; k++)
-            list.items[list.count++] =
-                (struct named){trace->kernels.rows[k].name,
-                               trace->kernels.rows[k].total_us};
+        const char *row =
+            tp_trace_list_rows(&run->traces[i], which, &count);
+        for (; count > 0; count--, row += tp_trace_lists[which].row_size) {
+            const struct named item = take(row);
+            if (item.name)
+                list.items[list.count++] = item;
+        }
     }
     merge_names(&list);
     return list;
@@ -197,8 +199,8 @@ static const char *of_all(const struct tp_trace_run *run)
 
 void tp_trace_fig_operators(struct tp_fig *fig, const struct tp_trace_run *run)
 {
-    struct named_list cuda = op_times(fig, run, SELF_CUDA);
-    struct named_list cpu = op_times(fig, run, SELF_CPU);
+    struct named_list cuda = times(fig, run, TP_TRACE_OPS, self_cuda);
+    struct named_list cpu = times(fig, run, TP_TRACE_OPS, self_cpu);
     add_bars(fig, tp_fig_text(fig, "self CUDA time%s", of_all(run)), &cuda,
              1);
     add_bars(fig, tp_fig_text(fig, "self CPU time%s", of_all(run)), &cpu, 3);
@@ -207,7 +209,8 @@ void tp_trace_fig_operators(struct tp_fig *fig, const struct tp_trace_run *run)
 void tp_trace_fig_top_kernels(struct tp_fig *fig,
                               const struct tp_trace_run *run)
 {
-    struct named_list kernels = kernel_times(fig, run);
+    struct named_list kernels =
+        times(fig, run, TP_TRACE_KERNELS, device_time);
     add_bars(fig, tp_fig_text(fig, "kernels, copies and sets%s", of_all(run)),
              &kernels, 2);
 }

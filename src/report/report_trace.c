@@ -169,7 +169,8 @@ static void add_finding(const struct tp_trace_report *report, size_t i,
     const struct tp_trace_judged *judged = report->judged;
     const bool several = report->run->trace_count > 1;
     const struct tp_trace_finding *finding = &judged->findings.rows[i];
-    tp_text_add(text, "  %s%-6s%s %s%s", color ? tp_report_color(finding->level) : "",
+    tp_text_add(text, "  %s%-6s%s %s%s",
+                color ? tp_report_color(finding->level) : "",
                 tp_severity_name(finding->level), color ? "\x1b[0m" : "",
                 finding->rule->id, several ? "," : "");
     if (several)
@@ -267,10 +268,9 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
         tp_report_busy(run, text);
         tp_report_paths(run, report->top, text);
         tp_report_device_work(run, report->top, text);
-        tp_report_waits(run, text);
     }
     if (most == 0)
-        tp_report_resources(run, text);
+        tp_report_lists(run, device, text);
     add_notes(report, text);
     add_skipped(run, text);
     add_traces(run, most, text);

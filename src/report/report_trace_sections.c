@@ -24,6 +24,7 @@ struct section {
     enum tp_trace_list list;
     const struct tp_shown *columns;
     const char *tail; /* head of what add_tail adds; "": nothing           */
+    bool of_host; /* shown of traces without a device, too                 */
     bool always; /* the heading stands without rows, too                  */
     bool (*is_shown)(const void *row); /* NULL: every row                  */
     void (*add_tail)(const void *row, struct tp_text *text); /* or NULL    */
@@ -146,7 +147,8 @@ void tp_report_busy(const struct tp_trace_run *run, struct tp_text *text)
     TP_SHOWN_PER(tp_copy_row, member, head, width, digits, per)
 static const struct tp_shown copy_columns[] = {
     TP_SHOWN_COUNT(tp_copy_row, count, "count", 8),
-    COPY_PER(bytes, "MB", 12, 3, 1e6), COPY_PER(total_us, "device us", 12, 1, 1),
+    COPY_PER(bytes, "MB", 12, 3, 1e6),
+    COPY_PER(total_us, "device us", 12, 1, 1),
     COPY_PER(bandwidth_gbps, "GB/s", 10, 3, 1),
     COPY_PER(call_us, "host us", 12, 1, 1), {0}};
 
@@ -169,25 +171,6 @@ static void add_sync(const void *row, struct tp_text *text)
     tp_text_printable(text, sync->call);
     tp_text_add(text, "%s", *sync->op ? ", " : "");
     tp_text_printable(text, sync->op);
-}
-
-void tp_report_waits(const struct tp_trace_run *run, struct tp_text *text)
-{
-    static const struct section sections[] = {
-        {.title = "Copies",
-         .list = TP_TRACE_COPIES,
-         .columns = copy_columns,
-         .tail = "  kind",
-         .add_tail = add_copy,
-         .legend = ""},
-        {.title = "Blocking calls",
-         .list = TP_TRACE_SYNCS,
-         .columns = sync_columns,
-         .tail = " call, operator",
-         .add_tail = add_sync,
-         .legend = ""}};
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        add_section(&sections[i], run, run->trace_count, text);
 }
 
 #define MEMORY_PER(member, head, width, digits, per) \
@@ -222,23 +205,41 @@ static void add_collective(const void *row, struct tp_text *text)
     tp_text_printable(text, comm->dtype);
 }
 
-void tp_report_resources(const struct tp_trace_run *run, struct tp_text *text)
+static const struct section sections[] = {
+    {.title = "Copies",
+     .list = TP_TRACE_COPIES,
+     .columns = copy_columns,
+     .tail = "  kind",
+     .add_tail = add_copy,
+     .legend = ""},
+    {.title = "Blocking calls",
+     .list = TP_TRACE_SYNCS,
+     .columns = sync_columns,
+     .tail = " call, operator",
+     .add_tail = add_sync,
+     .legend = ""},
+    {.title = "Memory",
+     .list = TP_TRACE_MEMORY,
+     .columns = memory_columns,
+     .tail = "",
+     .of_host = true,
+     .legend = "  turnover: bytes of a step over the peak; short: given back "
+               "within 1 ms or the same operator\n"},
+    {.title = "Collectives, waiting for other ranks included",
+     .list = TP_TRACE_COLLECTIVES,
+     .columns = comm_columns,
+     .tail = "  what",
+     .add_tail = add_collective,
+     .of_host = true,
+     .legend = ""}};
+
+void tp_report_lists(const struct tp_trace_run *run, bool device,
+                     struct tp_text *text)
 {
-    static const struct section sections[] = {
-        {.title = "Memory",
-         .list = TP_TRACE_MEMORY,
-         .columns = memory_columns,
-         .tail = "",
-         .legend = "  turnover: bytes of a step over the peak; short: given "
-                   "back within 1 ms or the same operator\n"},
-        {.title = "Collectives, waiting for other ranks included",
-         .list = TP_TRACE_COLLECTIVES,
-         .columns = comm_columns,
-         .tail = "  what",
-         .add_tail = add_collective,
-         .legend = ""}};
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        add_section(&sections[i], run, run->trace_count, text);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        if (device || sections[i].of_host)
+            add_section(&sections[i], run, run->trace_count, text);
+    }
 }
 
 /* --- steps and ranks ---------------------------------------------------- */
@@ -418,7 +419,7 @@ static void add_trace(const struct section *section,
 void tp_report_device_work(const struct tp_trace_run *run, size_t top,
                            struct tp_text *text)
 {
-    static const struct section sections[] = {
+    static const struct section work[] = {
         {.title = "Device work",
          .what = "by total time; us",
          .list = TP_TRACE_KERNELS,
@@ -439,8 +440,8 @@ void tp_report_device_work(const struct tp_trace_run *run, size_t top,
          .tail = "  name",
          .is_shown = is_host_range,
          .add_tail = add_annotation}};
-    for (size_t s = 0; s < sizeof sections / sizeof *sections; s++) {
+    for (size_t s = 0; s < sizeof work / sizeof *work; s++) {
         for (size_t i = 0; i < run->trace_count; i++)
-            add_trace(&sections[s], run, i, top, text);
+            add_trace(&work[s], run, i, top, text);
     }
 }

@@ -26,10 +26,9 @@ void tp_report_busy(const struct tp_trace_run *run, struct tp_text *text);
 void tp_report_device_work(const struct tp_trace_run *run, size_t top,
                            struct tp_text *text);
 
-/* Copies, and calls that wait for the device. */
-void tp_report_waits(const struct tp_trace_run *run, struct tp_text *text);
-
-/* Memory, and collectives. */
-void tp_report_resources(const struct tp_trace_run *run, struct tp_text *text);
+/* Copies and calls that wait for the device, if there is one; memory and
+ * collectives. */
+void tp_report_lists(const struct tp_trace_run *run, bool device,
+                     struct tp_text *text);
 
 #endif

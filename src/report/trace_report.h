@@ -2,10 +2,10 @@
 #ifndef TP_REPORT_TRACE_REPORT_H
 #define TP_REPORT_TRACE_REPORT_H
 
-#include "base/text.h"
 #include "report/report_parts.h"
-#include "trace/trace.h"
-#include "verdict/judged.h"
+
+struct tp_trace_judged;
+struct tp_trace_run;
 
 /* What a report is made from. Everything is borrowed. */
 struct tp_trace_report {

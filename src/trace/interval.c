@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Sets of moments as sorted, disjoint, half-open intervals: union, difference,
+ * intersection, length.
+ *
+ * A set is collected in any order and then united: sorted by start, where it
+ * is not in order already, and merged in one walk; operations on two united
+ * sets walk both side by side. A bitmap over time would need a word for every
+ * 64 ns of traces that last minutes, and an interval tree pays only for single
+ * updates, which nobody makes. Uniting costs O(n log n), or O(n) for events in
+ * the order of a profiler; every operation is O(n + m).
+ */
 #include "trace/interval.h"
 
 #include <stdbool.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * How much of each of many stretches of time a set covers: sums of the lengths
+ * before each interval, then two binary searches per question.
+ *
+ * Walking the intervals inside a stretch is simpler and quadratic where calls
+ * wait for the whole trace. O(n) to make, O(log n) for each stretch.
+ */
 #include "trace/trace_cover.h"
 
 #include <stdlib.h>

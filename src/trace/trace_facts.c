@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What verdict and rules ask beside the rows: counts and sums over the events
+ * of a trace, in one walk over each kind of them.
+ *
+ * Numbers by name are arrays over the interned texts, so nothing is hashed;
+ * the step of a moment is found by binary search. Deriving all this from rows
+ * would spare the walk, but rows are sums by name without moments. O(n log
+ * steps).
+ */
 #include "trace/trace_facts.h"
 
 #include <math.h>

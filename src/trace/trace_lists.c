@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The table of all lists of a trace (trace_lists.h), and what goes through it. */
 #include "trace/trace_lists.h"
 
 #include <stdlib.h>

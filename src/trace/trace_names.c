@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What an event's name says of it: a table of patterns, each with the kinds it
+ * adds; all that fit count.
+ *
+ * A hash of whole names cannot hold prefixes and parts, and an automaton is
+ * not worth building: names are interned, so each text is looked at once per
+ * trace, some thousands of times in all. O(patterns x length) for each text.
+ */
 #include "trace/trace_names.h"
 
 #include <stddef.h>

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The critical path of a window: the longest way through its graph.
+ *
+ * Nodes are taken in topological order (Kahn: those all of whose arcs were
+ * passed), and each keeps the arc of the longest way to it; the path is walked
+ * back from the end of the longest. What lies on cycles never gets its turn
+ * and is left out. Bellman-Ford would bear negative weights and cycles but
+ * costs nodes times arcs. O(nodes + arcs) time, in room that is kept between
+ * windows.
+ *
+ * Windows of more than SLICE host events are cut into slices, so that the room
+ * is bounded however long a step is.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

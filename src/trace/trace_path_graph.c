@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The graph of a window for its critical path: two nodes for each event, and
+ * an arc wherever one moment waits for another (trace_path.h lists them).
+ *
+ * Each thread is walked once by start, with the stack of open events kept in
+ * `parent` links, and each stream once with its last event; waits are matched
+ * to device events by merging both in the order of time. HTA builds the same
+ * graph with a general graph library and a search per event; here arcs are one
+ * array, in the order in which they were linked, which also breaks ties as HTA
+ * does. O(n log n) for n events of the window, by the binary searches.
+ */
 #include <string.h>
 
 #include "base/search.h"

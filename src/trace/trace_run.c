@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * From paths to a run: files are found, read and turned into rows in batches
+ * of about BATCH_BYTES of JSON, a task for each, and moved into the run in the
+ * order of their paths, so that nothing depends on which thread was first.
+ *
+ * Only rows stay: the events of a trace are released when its rows' texts have
+ * been moved to the run's arena. Reading all files at once would need the
+ * memory of all events together; reading them one by one leaves threads idle
+ * when ranks are small. Memory is bounded by the events of one batch, or of
+ * one large file, and the rows.
+ */
 #include "trace/trace_run.h"
 
 #include <inttypes.h>
@@ -34,21 +45,15 @@ static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
 static void release_events(struct tp_trace *trace)
 {
     struct tp_events *events = &trace->events;
-    struct tp_events kept = *events;
-    kept = (struct tp_events){.base_ns = kept.base_ns,
-                              .has_base = kept.has_base,
-                              .rank = kept.rank,
-                              .world_size = kept.world_size,
-                              .backend = kept.backend,
-                              .trace_name = kept.trace_name,
-                              .record_shapes = kept.record_shapes,
-                              .profile_memory = kept.profile_memory,
-                              .with_stack = kept.with_stack,
-                              .with_modules = kept.with_modules,
-                              .with_flops = kept.with_flops,
-                              .bytes = kept.bytes,
-                              .seen = kept.seen,
-                              .truncated_at = kept.truncated_at};
+    struct tp_events kept = {
+        .base_ns = events->base_ns, .has_base = events->has_base,
+        .rank = events->rank, .world_size = events->world_size,
+        .backend = events->backend, .trace_name = events->trace_name,
+        .record_shapes = events->record_shapes,
+        .profile_memory = events->profile_memory,
+        .with_stack = events->with_stack, .with_modules = events->with_modules,
+        .with_flops = events->with_flops, .bytes = events->bytes,
+        .seen = events->seen, .truncated_at = events->truncated_at};
     memcpy(kept.repairs, events->repairs, sizeof kept.repairs);
     memcpy(kept.first_repair, events->first_repair, sizeof kept.first_repair);
     tp_trace_index_clear(&trace->index);

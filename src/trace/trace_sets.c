@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * When the device, or the host, does something: events of a query as a united
+ * set of intervals.
+ *
+ * Device events are indexed by start, so a set is collected in order and needs
+ * no sorting. Sets are made where they are needed instead of kept: each is one
+ * walk over the device events, less than what its users then do with it. O(n).
+ */
 #include "trace/trace_sets.h"
 
 #include <string.h>

@@ -5,72 +5,79 @@
 #include <string.h>
 
 const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
-    [TP_TRACE_BUSY] = {"gpu_busy", 90, "%",
-                       "GPU busy, of the window: from here on GPU-bound",
-                       "public traces: 94 to 98 when compute limits them, 72 "
-                       "and less when not"},
-    [TP_TRACE_EVENTS] = {"device_events", 20, "events",
-                         "device events: with fewer, and no steps, nothing is "
-                         "GPU-bound",
-                         "the window is then what they span, and busy by "
-                         "construction; public traces without steps have one, "
-                         "or 98 and more"},
-    [TP_TRACE_ALLOC] = {"alloc", 5, "%",
-                        "GPU idle behind driver allocations, of the window",
-                        "public traces: 0 in every warm one, 52 in a cold "
-                        "start"},
-    [TP_TRACE_LOADER] = {"dataloader", 20, "%",
-                         "GPU idle behind the DataLoader, of the window: a "
-                         "limit of the run",
-                         "public traces: 22 to 51 with slow loading, up to 9 "
-                         "without"},
-    [TP_TRACE_LOADER_SEEN] = {"dataloader_seen", 5, "%",
-                              "the same: worth a finding",
-                              "the TensorBoard profiler plugin"},
-    [TP_TRACE_LOADER_WAIT] = {"dataloader_wait", 2, "ms",
-                              "the same, of a step: below it nothing is said",
-                              "public traces: steps of some 14 ms wait 1 ms "
-                              "for no reason"},
-    [TP_TRACE_SYNC] = {"sync", 10, "%",
-                       "GPU idle behind blocking calls, of the window: a "
-                       "limit of the run",
-                       "public traces: 43 with synchronising copies, up to "
-                       "4.5 without"},
-    [TP_TRACE_SYNC_SEEN] = {"sync_seen", 5, "%", "the same: worth a finding",
-                            "half of sync"},
-    [TP_TRACE_COMM] = {"communication", 10, "%",
-                       "communication outside of computation, of the window",
-                       "the TensorBoard profiler plugin"},
-    [TP_TRACE_HOST] = {"host", 40, "%",
-                       "GPU idle behind launches, operators and nothing "
-                       "recorded, of the window",
-                       "public traces: 64 to 98 when the host limits them, "
-                       "27 and less when not"},
-    [TP_TRACE_TINY] = {"tiny_kernels", 20, "%",
-                       "kernels below 10 us, of the kernels' time: launches, "
-                       "not operators, are too many",
-                       "TraceLens for the 10 us; public traces: 27 and more "
-                       "with tiny kernels, up to 11 without"},
-    [TP_TRACE_COPY] = {"copies", 10, "%",
-                       "copies outside of computation and communication, of "
-                       "the window: a limit of the run",
-                       "as communication; public traces: up to 4"},
-    [TP_TRACE_COPY_SEEN] = {"copies_seen", 5, "%",
-                            "the same, or the host inside pageable copies: "
-                            "worth a finding",
-                            "half of copies"},
-    [TP_TRACE_CHURN] = {"churn", 10, "%",
-                        "the host inside operators that allocate, of the "
-                        "window",
-                        "public traces: up to 13 in healthy training, which "
-                        "churn_rate tells apart"},
-    [TP_TRACE_CHURN_RATE] = {"churn_rate", 60, "%",
-                             "device allocations, of kernel launches",
-                             "public traces: 47 in healthy training; 100 when "
-                             "every kernel gets a new tensor"},
-    [TP_TRACE_MEMORY_FULL] = {"memory_full", 90, "%",
-                              "reserved memory at its peak, of the device's",
-                              "the TensorBoard profiler plugin"},
+    [TP_TRACE_BUSY] =
+        {"gpu_busy", 90, "%",
+         "GPU busy, of the window: from here on GPU-bound",
+         "public traces: 94 to 98 when compute limits them, 72 and less when "
+         "not"},
+    [TP_TRACE_EVENTS] =
+        {"device_events", 20, "events",
+         "device events: with fewer, and no steps, nothing is GPU-bound",
+         "the window is then what they span, and busy by construction; "
+         "public traces without steps have one, or 98 and more"},
+    [TP_TRACE_ALLOC] =
+        {"alloc", 5, "%",
+         "GPU idle behind driver allocations, of the window",
+         "public traces: 0 in every warm one, 52 in a cold start"},
+    [TP_TRACE_LOADER] =
+        {"dataloader", 20, "%",
+         "GPU idle behind the DataLoader, of the window: a limit of the run",
+         "public traces: 22 to 51 with slow loading, up to 9 without"},
+    [TP_TRACE_LOADER_SEEN] =
+        {"dataloader_seen", 5, "%",
+         "the same: worth a finding",
+         "the TensorBoard profiler plugin"},
+    [TP_TRACE_LOADER_WAIT] =
+        {"dataloader_wait", 2, "ms",
+         "the same, of a step: below it nothing is said",
+         "public traces: steps of some 14 ms wait 1 ms for no reason"},
+    [TP_TRACE_SYNC] =
+        {"sync", 10, "%",
+         "GPU idle behind blocking calls, of the window: a limit of the run",
+         "public traces: 43 with synchronising copies, up to 4.5 without"},
+    [TP_TRACE_SYNC_SEEN] =
+        {"sync_seen", 5, "%",
+         "the same: worth a finding",
+         "half of sync"},
+    [TP_TRACE_COMM] =
+        {"communication", 10, "%",
+         "communication outside of computation, of the window",
+         "the TensorBoard profiler plugin"},
+    [TP_TRACE_HOST] =
+        {"host", 40, "%",
+         "GPU idle behind launches, operators and nothing recorded, of the "
+         "window",
+         "public traces: 64 to 98 when the host limits them, 27 and less "
+         "when not"},
+    [TP_TRACE_TINY] =
+        {"tiny_kernels", 20, "%",
+         "kernels below 10 us, of the kernels' time: launches, not operators, "
+         "are too many",
+         "TraceLens for the 10 us; public traces: 27 and more with tiny "
+         "kernels, up to 11 without"},
+    [TP_TRACE_COPY] =
+        {"copies", 10, "%",
+         "copies outside of computation and communication, of the window: a "
+         "limit of the run",
+         "as communication; public traces: up to 4"},
+    [TP_TRACE_COPY_SEEN] =
+        {"copies_seen", 5, "%",
+         "the same, or the host inside pageable copies: worth a finding",
+         "half of copies"},
+    [TP_TRACE_CHURN] =
+        {"churn", 10, "%",
+         "the host inside operators that allocate, of the window",
+         "public traces: up to 13 in healthy training, which churn_rate "
+         "tells apart"},
+    [TP_TRACE_CHURN_RATE] =
+        {"churn_rate", 60, "%",
+         "device allocations, of kernel launches",
+         "public traces: 47 in healthy training; 100 when every kernel gets "
+         "a new tensor"},
+    [TP_TRACE_MEMORY_FULL] =
+        {"memory_full", 90, "%",
+         "reserved memory at its peak, of the device's",
+         "the TensorBoard profiler plugin"},
 };
 
 struct tp_trace_limits tp_trace_limits_default(void)

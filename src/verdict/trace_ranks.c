@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The ranks of a run beside each other: missing and doubled ranks, clocks,
+ * imbalance, and who is waited for (trace_ranks.h says by what measure).
+ *
+ * Collectives of all ranks are one array, sorted by kernel, stream, step and
+ * number there, so that a match is a stretch of neighbours. Against the median
+ * rank a single outlier moves nothing, as it would a mean, and the lateness
+ * that is added up over a step tells a rank that is late everywhere from one
+ * that was late once; HTA looks at the last collective of a step only. O(n log
+ * n) for n collectives of all ranks.
+ */
 #include "verdict/trace_ranks.h"
 
 #include <inttypes.h>

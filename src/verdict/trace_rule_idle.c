@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules about what the host does while the device idles. */
+/*
+ * Rules about what the host does while the device idles: DataLoader, blocking
+ * calls, launches, operators and Python.
+ *
+ * Each compares a share of the window with its threshold and says what to
+ * change by the cause that costs most. A share below the threshold of a
+ * verdict can be a finding, too: those ending in _seen are lower. What another
+ * rule tells better is left to it (trace_rule_costs.h). A few passes over rows
+ * by name.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

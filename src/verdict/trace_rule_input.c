@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules about the recording itself: what is missing from it. */
+/*
+ * Rules about the recording itself: what is missing from it.
+ *
+ * Of a cut trace nobody knows what followed, so what it lacks is noted in
+ * other words than what was not recorded. What is missing is a note, not a
+ * finding, unless numbers are wrong for it. A pass over the traces for each
+ * kind.
+ */
 #include <inttypes.h>
 
 #include "verdict/trace_rules.h"

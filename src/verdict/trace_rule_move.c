@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules about data on the move: between ranks, between host and device. */
+/*
+ * Rules about data on the move: between ranks, between host and device.
+ *
+ * Communication and copies count as far as nothing hides them. Copies through
+ * pageable memory block the host, so they are told either here or by the rule
+ * about blocking calls, by which names them as what costs most. A pass over
+ * the rows of collectives, ranks or copies each.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

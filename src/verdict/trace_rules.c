@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The rules about traces: one row each, applied to every trace or once to the
+ * run, in the order of the table.
+ *
+ * Findings are sorted at the end: severity, excess over the limit, place of
+ * the rule in the table, rank, file; so their order depends on nothing but the
+ * traces. What each rule computes is a few comparisons of rows.
+ */
 #include "verdict/trace_rules.h"
 
 #include <stdlib.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What limits a trace: the first line of trace_verdict.h that holds, by shares
+ * of the window and thresholds of trace_limits.h.
+ *
+ * Each idle moment has one cause (trace_idle.c), so shares add up and the
+ * largest cause is a fair answer; scores or learned weights would need traces
+ * with known answers and could not be read off a report. The verdict on a run
+ * is that of most of its traces, ties to the longest windows. Constant time
+ * for a trace.
+ */
 #include "verdict/trace_verdict.h"
 
 #include <inttypes.h>

@@ -7,10 +7,7 @@
 
 /* The tables of trace.h5 about what was judged. */
 enum tp_judged_table {
-    TP_JUDGED_RANKS,
-    TP_JUDGED_VERDICTS,
-    TP_JUDGED_FINDINGS,
-    TP_JUDGED_TABLES
+    TP_JUDGED_RANKS, TP_JUDGED_VERDICTS, TP_JUDGED_FINDINGS, TP_JUDGED_TABLES
 };
 
 /* Sets up every table as it is now; borrows `judged`. */
