@@ -58,7 +58,8 @@ static void add_error(struct partial *partial, struct tp_quant_error *error)
     }
     partial->scale_min =
         scale < partial->scale_min ? scale : partial->scale_min;
-    partial->scale_max = scale > partial->scale_max ? scale : partial->scale_max;
+    partial->scale_max =
+        scale > partial->scale_max ? scale : partial->scale_max;
     tp_quant_metrics_of(error, &metrics);
     partial->worst = fmin(partial->worst, metrics.sqnr_db);
     error->tensor_scale = 0; /* differs from tensor to tensor */
