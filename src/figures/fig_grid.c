@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Rows sorted into the cells of a grid, x by series. A label with more values
+ * than there is room for is folded: as many neighbouring codes share each slot,
+ * so that no row is left out; showing some of the values would hide what
+ * happens at the others. Samples are sorted by cell, then value, then row: a
+ * cell is a run of sorted values, from which quantiles are read off, and the
+ * order does not depend on the sort. O(rows log rows) for samples; pooled
+ * numbers need no sort and take a pass over the rows and one set of counts for
+ * each cell.
+ */
 #include "figures/fig_grid.h"
 
 #include <stdlib.h>

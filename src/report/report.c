@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The report of a dump as text. Findings come first, in their order. Those of
+ * low severity that say the same of many places (rule, quant type, suggestion)
+ * are told once with the first places named; a limit on the list alone would
+ * fill it with one cause. At most 32 such heads are remembered, so that each
+ * finding is compared with as many at the most. Worst tensors are sorted by
+ * values that are not finite, then overflow, then underflow: O(n log n). Lists
+ * are cut for a terminal.
+ */
 #include "report/report.h"
 
 #include <inttypes.h>

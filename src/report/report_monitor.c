@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a monitor would have said while the run went on. Lines on the gradient's
+ * norm and on alarms are collected, sorted by iteration, then written; writing
+ * them series by series would not read like a log. While a change lasts that a
+ * finding names, a norm is compared with the baseline of before it: a baseline
+ * fitted further on follows the fault and calls it normal. Of an incident at
+ * most 20 alarms are told. O(lines log lines), and each line on a gradient goes
+ * through all alarms.
+ */
 #include "report/report_monitor.h"
 
 #include <inttypes.h>

@@ -37,11 +37,9 @@ enum { STRIP = 64 };
 #define CODE uint32_t
 #define COUNT uint32_t
 #define NAME(x) x##_32
-#include "stats/blocks_kernel.inc"
 #define CODE uint64_t
 #define COUNT uint64_t
 #define NAME(x) x##_64
-#include "stats/blocks_kernel.inc"
 
 /* What is asked of the loops of one instruction set. */
 struct job {

@@ -125,7 +125,7 @@ Test(dim_axes, excess_allows_for_chance)
 static bool says(const struct tp_dim_axis *axis, const char *words)
 {
     struct tp_text text = {0};
-    tp_dim_advice(axis, "bfloat16", &text);
+    tp_dim_advice(axis, TP_BFLOAT16, &text);
     bool found = strstr(tp_text_get(&text), words) != NULL;
     tp_text_clear(&text);
     return found;
