@@ -3,6 +3,13 @@
  * The first change of each series, sorted by run, iteration and the data's
  * flow in it: by the saver's counter or, where that is not known, forward
  * before backward, along the layers, pre before post.
+ *
+ * Of the metrics of a series the one that shows the change best is kept:
+ * surely earlier, then firm, sharp and far. To keep the most significant one
+ * would put the origin where a change is largest, which is often far
+ * downstream. Counters are used only where all alarms have one: a criterion
+ * that changes from pair to pair is no order. Cost: a look at each baseline,
+ * O(a log a) for a alarms.
  */
 #include "incidents/alarm.h"
 

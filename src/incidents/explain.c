@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What an incident explains: rows that need no finding of their own. */
+/*
+ * What an incident explains: rows that need no finding of their own. These are
+ * the rows of a changed series while its incident lasts and, where others
+ * followed, everything on a rank that the incident reached: from its start
+ * until a window after the last alarm there, since what follows may be too
+ * small for an alarm of its own.
+ *
+ * Spans of iterations are sorted by run, rank and start and joined where they
+ * overlap; a row is looked up by binary search. Cost: O((a + n) log a) for a
+ * alarms and n rows, instead of a times n.
+ */
 #include "incidents/explain.h"
 
 #include <stdlib.h>

@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * SQNR against the scale of a tensor, for the tensors that lose most. Errors
+ * of other scales do not follow from what is kept of a tensor, so its file is
+ * opened again and it is cast with 40 power-of-two scales to three formats, in
+ * one reading a format. Tensors are ranked by the SQNR of the format that
+ * their file names or, where that is exact, of HiF8 or E4M3.
+ *
+ * A search for the best scale would need fewer casts, but the figure shows the
+ * whole curve: how wide its plateau is says how much care the scale needs.
+ * Cost: 120 casts an element, of at most six tensors of at most 2^22 elements.
+ */
 #include "quant/quant_sweep.h"
 
 #include <math.h>

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Which format to take for a place. Every cast to fewer bits than are stored
+ * is a candidate; those that miss a limit (SQNR of all tensors and of the
+ * worst, underflow, values that become infinite or NaN) are out, and of the
+ * others the one with the fewest bits is taken, then the one with the best
+ * SQNR. Plain casts and those with a scale per tensor are judged apart, since
+ * the latter need a reading of the tensor before. Where nothing is left, the
+ * reason names what the best of the others failed.
+ *
+ * A weighted score of bits and error would always give an answer, but nobody
+ * could argue with its weights as one can with limits. Cost: O(casts) a place.
+ */
 #include "quant/recommend.h"
 
 #include <inttypes.h>

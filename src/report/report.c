@@ -266,8 +266,9 @@ static size_t add_finding(const struct tp_findings *findings, size_t number,
     const struct tp_finding *finding = &findings->rows[number];
     const struct place place = place_of(finding);
     size_t alike = 0;
-    tp_text_add(text, "  %s%-6s%s %-10s", color ? tp_report_color(finding->level) : "",
-                finding->severity, color ? "\x1b[0m" : "", finding->rule);
+    tp_text_add(text, "  %s%-6s%s %-10s",
+                color ? tp_report_color(finding->level) : "", finding->severity,
+                color ? "\x1b[0m" : "", finding->rule);
     add_place(&place, text);
     tp_text_add(text, "\n         %s\n", finding->evidence);
     if (finding->level == TP_SEVERITY_LOW && told->count < HEADS) {

@@ -2,6 +2,13 @@
 /*
  * Where it started: one finding for each incident, and for each change that
  * stands alone.
+ *
+ * What is found is decided in src/incidents; here it gets its severity and its
+ * words. High are NaN, Inf and a firm origin that others follow; a drift is
+ * never more than medium, since training drifts. Ranks decide what is advised:
+ * a change on one of several points to that rank, one on all of them to data
+ * and code. Cost: O(members) an incident, and a look at all series for NaN and
+ * Inf.
  */
 #include <inttypes.h>
 #include <math.h>

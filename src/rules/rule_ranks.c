@@ -7,6 +7,12 @@
  * above all, stay equal to the last bit.
  *
  * Tensors that an incident changed are told there.
+ *
+ * The ratio is that to the median of all ranks, of two to the other one, and
+ * has a baseline as any series. A mean over the ranks would be moved by the
+ * very rank that is off. Equality is asked of four exact numbers, not of the
+ * values, which are gone. Cost: O(n r log r) for n points on r ranks, and a
+ * fit a rank.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -3,6 +3,11 @@
  * What rounding costs: tensors whose signal to quantisation noise ratio in
  * the format that their run names is below the limit. One finding for each
  * place, over all its ranks, iterations and samples.
+ *
+ * A tensor is compared with the limit and with the median of its place: what
+ * all tensors of a place lose is a property of the format there and of low
+ * severity, what one alone loses is a fault. A mean would be moved by the
+ * tensor that is looked for. Cost: one sort of a place's values.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Probabilities of noise with heavy tails. Student's t with a whole number of
+ * degrees of freedom is a finite series in atan(z / sqrt(n)), exact and short
+ * (Abramowitz and Stegun 26.7.3 and 26.7.4). Where 1 - P has no digits left
+ * the density integrated by parts is used, so that logarithms of 10^-50 are
+ * right, too. The quantile is found by bisection, and Fisher's combination is
+ * a finite sum, since its degrees of freedom are even.
+ *
+ * The incomplete beta function would do for any n, but needs a continued
+ * fraction that converges slowly in the middle. Cost: O(n) for n degrees, at
+ * most 30.
+ */
 #include "series/baseline_chance.h"
 
 #include <math.h>

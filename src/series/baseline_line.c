@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The line that predicts a point from the last 16 healthy ones: through the
+ * medians of their older and of their newer half, so that a quarter of the
+ * points may be arbitrary. The median of all slopes (Theil and Sen) bears a
+ * little more and is more efficient in normal noise, but there are 120 of
+ * them; least squares bears not a single outlier. The local spread is the
+ * median of the absolute errors around the line, times 1.4826.
+ *
+ * Cost: two medians of eight a point, sorted by insertion.
+ */
 #include "series/baseline_line.h"
 
 #include <math.h>

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Which points of a series are beyond the limit. Every point is predicted by
+ * the line or by the level before it; errors 1, 2, 4 and 8 points ahead give
+ * the spread, by a low quantile. A run of up to eight points on one side is
+ * marked when the probabilities of its errors, combined as by Fisher, are
+ * below the limit. Marked points are left out of lines and spreads and all is
+ * done again, at most four times.
+ *
+ * CUSUM and exponentially weighted means see small shifts sooner, but have to
+ * be told the spread and the shift; searches for change points (PELT) look for
+ * levels, and training has slopes. Cost: O(n) a round, each point with 16
+ * before and 8 after it.
+ */
 #include "series/baseline_mark.h"
 
 #include <math.h>

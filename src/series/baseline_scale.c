@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * How values are compared. Magnitudes vary by factors, so they are compared by
+ * log2; shares vary less near 0 and 1, which the arcsine of their square root
+ * evens out; means and decibels are taken as they are. A power chosen from the
+ * data (Box-Cox) would fit better, but differ from run to run.
+ *
+ * A spread is measured on the straightened values and given in units of value:
+ * half of what one spread up and one spread down are apart. O(1) a value.
+ */
 #include "series/baseline_scale.h"
 
 #include <math.h>

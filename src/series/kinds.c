@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Kinds of series, and how heavy the tails of their noise are. Series of equal
+ * name, operation and phase are of one kind. Of each at most 256, evenly
+ * spaced, have their errors counted (baseline_tails.c); the counts are added
+ * by kind and metric, and what follows holds for all series of the kind.
+ * Counts of all kinds together would let gradients, with their heavy tails,
+ * blunt the test of weights; those of a single series are too few.
+ *
+ * Cost: one pass of predictions over the chosen series, on all threads. Counts
+ * are added at the end, so the order of work does not matter.
+ */
 #include "series/kinds.h"
 
 #include <stdlib.h>

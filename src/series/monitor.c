@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Baselines of all series. Each is fitted on its own, on any thread; the limit
+ * knows how many pairs of series and metric are tested (Bonferroni), which
+ * keeps the false alarms of a healthy run as rare as baseline_retro.c says.
+ *
+ * Drift is a metric of its own: the Jensen-Shannon divergence of a point's
+ * distribution over signs and binades from the mean of the healthy points. It
+ * is bounded and exists where a bin is empty, unlike the Kullback-Leibler
+ * divergence, and sees tails, unlike the distance of Kolmogorov. Cost: the
+ * summaries of a tensor's points are unpacked twice, and one fit a metric.
+ */
 #include "series/monitor.h"
 
 #include <math.h>

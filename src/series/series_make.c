@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * From rows to series. Rows are sorted by place, rank, ordinal and iteration:
+ * a series is then a span of neighbours, and a point the rows of one iteration
+ * (samples, copies), which are merged. The values of a series lie together, by
+ * metric, then by point. Norms of gradients are summed over the tensors of a
+ * layer and of a model, in the order of the rows, by hypot, since the square
+ * of a finite norm may have no finite number.
+ *
+ * A hash table of labels would find series without sorting, but tables need
+ * the order. Cost: O(n log n) comparisons of n rows, a second sort of the
+ * gradients.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
