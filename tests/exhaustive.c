@@ -2,9 +2,10 @@
 /*
  * Proves casts over all 2^32 binary32 patterns (and all 2^16 of the 16-bit
  * sources) by the CRC-32 of their codes in order: every row of
- * vectors/exhaustive_crc32.csv. Then the SQNR of 2^24 normal values of every
- * row of the gaussian vectors. Run by `make check-exhaustive`, which takes
- * minutes, or with names of rows as arguments ("gaussian" for the latter).
+ * testdata/vectors/exhaustive_crc32.csv. Then the SQNR of 2^24 normal values
+ * of every row of the gaussian vectors. Run by `make check-exhaustive`, which
+ * takes minutes, or with names of rows as arguments ("gaussian" for the
+ * latter).
  */
 #include <libdeflate.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "base/pool.h"
 #include "data/encode.h"
 #include "tests/unit/support/gaussian.h"
+#include "tests/unit/support/testdata.h"
 
 /* Patterns of one task: their codes stay in the second level cache. */
 enum { PIECE = 1 << 16, PIECES = 1 << 16, BATCH = 4096 };
@@ -114,13 +116,11 @@ static int asked_for(const char *name, int argc, char **argv)
 
 static FILE *open_vectors(void)
 {
-    const char *shared = getenv("TP_SHARED");
     char path[4096];
-    snprintf(path, sizeof path, "%s/vectors/exhaustive_crc32.csv",
-             shared ? shared : "../shared");
+    testdata_path("vectors/exhaustive_crc32.csv", path, sizeof path);
     FILE *file = fopen(path, "r");
     if (!file)
-        printf("skipped: no vectors at %s\n", path);
+        printf("no vectors at %s\n", path);
     return file;
 }
 
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
     int wrong = 0, rows = 0;
     FILE *file = open_vectors();
     if (!file)
-        return 77;
+        return 99;
     if (tp_pool_new(tp_pool_processors(), &pool, NULL) != TP_OK)
         return 99;
     while (fgets(line, sizeof line, file)) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "formats/torch/torch_rebuild.h"
 
 /*
@@ -100,27 +101,6 @@ static enum tp_status note_tensor(struct walk *w, tp_ref blame, tp_ref at,
 
 /* ---- paths ------------------------------------------------------------ */
 
-/* Length of the valid UTF-8 sequence at p; 0 if there is none. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    size_t n = p[0] < 0x80                   ? 1
-               : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-               : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-               : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-                                             : 0;
-    if (n == 0 || n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    bool bad = (n == 3 && p[0] == 0xe0 && p[1] < 0xa0) ||
-               (n == 3 && p[0] == 0xed && p[1] >= 0xa0) || /* surrogates */
-               (n == 4 && p[0] == 0xf0 && p[1] < 0x90) ||
-               (n == 4 && p[0] == 0xf4 && p[1] >= 0x90);
-    return bad ? 0 : n;
-}
-
 /* Returns false, with the path as it was, when it would get too long. */
 static bool path_bytes(struct walk *w, const char *text, size_t length)
 {
@@ -136,7 +116,7 @@ static bool path_text(struct walk *w, const char *text, size_t length)
 {
     const unsigned char *p = (const unsigned char *)text;
     for (size_t i = 0; i < length;) {
-        size_t n = utf8_length(p + i, length - i);
+        size_t n = tp_utf8_step(text + i, length - i);
         bool plain = n > 0 && p[i] >= 0x20 && p[i] != 0x7f;
         char escaped[8];
         bool fits;

@@ -34,6 +34,17 @@ enum tp_status tp_grow(void *array, size_t *capacity, size_t need, size_t size,
     return TP_OK;
 }
 
+bool tp_provide(void *memory, size_t size)
+{
+    void *made;
+    memcpy(&made, memory, sizeof made);
+    if (made)
+        return true;
+    made = calloc(1, size);
+    memcpy(memory, &made, sizeof made);
+    return made != NULL;
+}
+
 /* Blocks double up to 1 MiB, so an arena wastes at most half of itself. */
 static int add_block(struct tp_arena *arena, size_t size)
 {

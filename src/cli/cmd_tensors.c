@@ -148,7 +148,7 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
                                           &s->incidents};
     enum tp_status status = TP_OK;
     if (s->plan.count)
-        status = tp_quant_sweep(&s->quant, s->pool, err);
+        status = tp_quant_sweeps_make(&s->quant, s->pool, err);
     if (status == TP_OK)
         status = tp_figures_build(&input, s->pool, &s->figures, err);
     if (status != TP_OK)

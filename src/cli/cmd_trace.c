@@ -105,9 +105,9 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     struct tp_trace_tables traces;
     struct tp_table tables[TP_TRACE_TABLES + TP_JUDGED_TABLES];
     tp_trace_tables_make(&s->run, &traces);
-    memcpy(tables, traces.tables, TP_TRACE_LISTS * sizeof *tables);
-    tp_judged_tables_make(&s->judged, tables + TP_TRACE_LISTS);
-    tables[TP_TRACE_LISTS + TP_JUDGED_TABLES] =
+    memcpy(tables, traces.tables, TP_TRACE_JOINED * sizeof *tables);
+    tp_judged_tables_make(&s->judged, tables + TP_TRACE_JOINED);
+    tables[TP_TRACE_JOINED + TP_JUDGED_TABLES] =
         traces.tables[TP_TRACE_SKIPPED];
     const struct tp_hdf5_header header = {
         PACKAGE_VERSION, tp_text_get(&s->command_line), s->run.trace_count,

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "data/dtype_math.h"
 #include "data/round.h"
 
@@ -354,6 +355,12 @@ TP_TARGET_AVX512 static void encode_avx512(const struct coder *coder,
 }
 #endif
 
+typedef void encode_fn(const struct coder *coder, const uint32_t *bits,
+                       size_t n, uint16_t *codes);
+
+static encode_fn *const encode_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(encode_portable, encode_avx2, encode_avx512);
+
 void tp_number_encode_f32(const struct tp_number *number,
                           enum tp_rounding rounding, const uint32_t *bits,
                           size_t n, uint16_t *codes)
@@ -361,18 +368,7 @@ void tp_number_encode_f32(const struct tp_number *number,
     assert(rounding != TP_ROUND_HYBRID);
     struct coder coder;
     coder_init(&coder, number, rounding);
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw"))
-        encode_avx512(&coder, bits, n, codes);
-    else if (__builtin_cpu_supports("avx2"))
-        encode_avx2(&coder, bits, n, codes);
-    else
-        encode_portable(&coder, bits, n, codes);
-#else
-    encode_portable(&coder, bits, n, codes);
-#endif
+    encode_by[tp_isa_best()](&coder, bits, n, codes);
 }
 
 unsigned tp_number_encode(const struct tp_number *number,

@@ -23,14 +23,6 @@ typedef uint64_t tp_lane_bits __attribute__((vector_size(TP_LANES * 8)));
 
 #define TP_LANES_INLINE static inline __attribute__((always_inline))
 
-/* The instruction sets beyond the compiler's own, for wrappers of inline
- * loops. 256 bits are what the portable vectors are split into. */
-#if defined(__x86_64__)
-#define TP_TARGET_AVX512 \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,popcnt")))
-#define TP_TARGET_AVX2 __attribute__((target("avx2,popcnt")))
-#endif
-
 /* A format as rounding needs it: two exponents, as fields of a double. */
 struct tp_rounder {
     int64_t least;    /* binades below share the step of this one         */

@@ -14,11 +14,9 @@
  */
 
 struct tp_facts;
-struct tp_figure_input;
 
 struct tp_fig {
-    const struct tp_figure_input *input; /* of a dump; NULL: of traces      */
-    const struct tp_facts *facts;        /* of a dump, fig_dump.h           */
+    const struct tp_facts *facts; /* of a dump, fig_dump.h; NULL: of traces */
     struct tp_arena *arena;  /* owns panels and tables                       */
     struct tp_panel panels[TP_FIGURE_PANELS_MAX];
     size_t count;

@@ -168,7 +168,6 @@ void tp_fig_bf16_density(struct tp_fig *fig)
         .values = bf16_values(fig, raw_density),
     };
     struct tp_ask ask = {
-        .title = "both signs, log scale",
         .pick = tp_pick_all(),
         .series = TP_KEY_PASS,
         .metric = &chosen,
@@ -178,7 +177,6 @@ void tp_fig_bf16_density(struct tp_fig *fig)
     if (fig->facts->keys[TP_KEY_PASS].count == 0)
         ask.series = TP_KEY_COUNT;
     tp_fig_density(fig, &ask, TP_DENSITY_SIGNED);
-    ask.title = "linear scale, without far outliers";
     tp_fig_density(fig, &ask, TP_DENSITY_LINEAR);
     add_stretched_panel(fig, chosen.values);
     ask.title = "raw density";

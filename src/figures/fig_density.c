@@ -328,6 +328,13 @@ static const char *title_of(struct tp_fig *fig, const struct tp_ask *ask,
                             const struct tp_choice *choice,
                             const struct tp_summary *all, enum tp_density kind)
 {
+    static const char *const titles[] = {
+        [TP_DENSITY_SIGNED] = "both signs, log scale",
+        [TP_DENSITY_MAGNITUDE] = "magnitudes, tails",
+        [TP_DENSITY_LINEAR] = "linear scale, without far outliers",
+        [TP_DENSITY_STANDARD] = "standardised, against a normal distribution",
+    };
+    const char *title = ask->title ? ask->title : titles[kind];
     /* a curve without a legend is named here */
     const char *note = tp_fig_note(fig, choice);
     if (ask->series != TP_KEY_COUNT && choice->total == 1)
@@ -337,9 +344,9 @@ static const char *title_of(struct tp_fig *fig, const struct tp_ask *ask,
     double zeros = (double)all->counts.zero / (double)all->moments.n;
     if ((kind == TP_DENSITY_SIGNED || kind == TP_DENSITY_MAGNITUDE) &&
         zeros >= 0.005)
-        return tp_fig_text(fig, "%s%s, zeros %.0f %%", ask->title, note,
+        return tp_fig_text(fig, "%s%s, zeros %.0f %%", title, note,
                            100 * zeros);
-    return tp_fig_text(fig, "%s%s", ask->title, note);
+    return tp_fig_text(fig, "%s%s", title, note);
 }
 
 /* What the curves of a panel are made from: by series. */
@@ -410,4 +417,22 @@ void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
     }
     free(source.samples.rows);
     free(sets);
+}
+
+void tp_fig_against(struct tp_fig *fig, enum tp_key key, struct tp_pick pick,
+                    enum tp_density second)
+{
+    struct tp_ask ask = {
+        .pick = tp_pick_with(pick, key, TP_PICK_PRESENT),
+        .by = TP_KEY_QUANT,
+        .series = key,
+    };
+    tp_fig_density(fig, &ask, TP_DENSITY_SIGNED);
+    tp_fig_density(fig, &ask, second);
+    ask.title = "std of each tensor";
+    ask.metric = &tp_metric_std;
+    tp_fig_boxes(fig, &ask);
+    ask.title = "amax of each tensor";
+    ask.metric = &tp_metric_amax;
+    tp_fig_boxes(fig, &ask);
 }

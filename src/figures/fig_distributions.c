@@ -15,14 +15,11 @@ void tp_fig_density_by_quant_type(struct tp_fig *fig)
 {
     static const char *const rows[] = {"negative", "zero", "NaN", "Inf"};
     struct tp_ask ask = {
-        .title = "both signs, log scale",
         .pick = tp_pick_all(),
         .series = TP_KEY_QUANT,
     };
     tp_fig_density(fig, &ask, TP_DENSITY_SIGNED);
-    ask.title = "linear scale, without far outliers";
     tp_fig_density(fig, &ask, TP_DENSITY_LINEAR);
-    ask.title = "magnitudes, tails";
     tp_fig_density(fig, &ask, TP_DENSITY_MAGNITUDE);
     const struct tp_shares special = {"special values", rows, 4,
                                       special_shares};

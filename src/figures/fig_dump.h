@@ -4,7 +4,6 @@
 
 #include "figures/fig.h"
 #include "figures/figure_input.h"
-#include "tensors/run.h"
 
 /*
  * What the builders of figures of a dump (fig_*.c) share: labels as small
@@ -37,16 +36,18 @@ struct tp_key_values {
     const char *axis;       /* axis label with unit                         */
 };
 
-/* A run as the builders see it; constant while figures are built. */
+/* A dump as the builders see it; constant while figures are built. */
 struct tp_facts {
-    const struct tp_run *run;
+    const struct tp_figure_input *input;
+    const struct tp_run *run;          /* of the input      */
     const int32_t *code[TP_KEY_COUNT]; /* [row]; -1: absent */
     struct tp_key_values keys[TP_KEY_COUNT];
 };
 
 /* Fills in *facts; everything lives in the arena. TP_E_MEMORY only. */
-enum tp_status tp_facts_init(const struct tp_run *run, struct tp_arena *arena,
-                             struct tp_facts *facts, struct tp_error *err);
+enum tp_status tp_facts_init(const struct tp_figure_input *input,
+                             struct tp_arena *arena, struct tp_facts *facts,
+                             struct tp_error *err);
 
 /* The code of a text, -1 when no row has it. */
 int32_t tp_facts_code(const struct tp_facts *facts, enum tp_key key,
@@ -136,9 +137,6 @@ double tp_metric_of(const struct tp_metric *metric,
 /* The quantile of n sorted values, linear between them; NaN if n is 0. */
 double tp_sorted_quantile(const double *sorted, size_t n, double level);
 
-/* Sorts numbers; there must be no NaN. */
-void tp_sort_numbers(double *values, size_t n);
-
 /* --- what is shown ------------------------------------------------ */
 
 /* " (8 of 20)" when not everything is shown, else "". */
@@ -215,8 +213,14 @@ enum tp_density {
     TP_DENSITY_STANDARD   /* (x - mean) / std, with a normal curve          */
 };
 
-/* Density of the elements, one curve per value of ask->series. */
+/* Density of the elements, one curve per value of ask->series. Without a title
+ * the panel has that of its kind. */
 void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
                     enum tp_density kind);
+
+/* The values of a label against each other, a colour for each: densities on log
+ * axes and of another kind, and boxes of std and amax by quant type. */
+void tp_fig_against(struct tp_fig *fig, enum tp_key key, struct tp_pick pick,
+                    enum tp_density second);
 
 #endif

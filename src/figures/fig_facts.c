@@ -126,14 +126,16 @@ static enum tp_status name_values(const struct entry *const *firsts,
     return TP_OK;
 }
 
-enum tp_status tp_facts_init(const struct tp_run *run, struct tp_arena *arena,
-                             struct tp_facts *facts, struct tp_error *err)
+enum tp_status tp_facts_init(const struct tp_figure_input *input,
+                             struct tp_arena *arena, struct tp_facts *facts,
+                             struct tp_error *err)
 {
+    const struct tp_run *run = input->run;
     size_t rows = run->row_count;
     struct entry *entries = calloc(rows + 1, sizeof *entries);
     const struct entry **firsts = calloc(rows + 1, sizeof *firsts);
     enum tp_status status = TP_OK;
-    *facts = (struct tp_facts){.run = run};
+    *facts = (struct tp_facts){.input = input, .run = run};
     if (!entries || !firsts)
         status = tp_fail_memory(err);
     for (int k = 0; k < TP_KEY_COUNT && status == TP_OK; k++) {

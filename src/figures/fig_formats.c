@@ -334,48 +334,44 @@ static void mark_ranges(struct tp_fig *fig, size_t before)
     fig->panels[fig->count - 1].mark_count = sizeof marks / sizeof *marks;
 }
 
-void tp_fig_hifp8_against_mxfp8(struct tp_fig *fig)
+/* A density for each pass, the last one first, or one of all tensors, titled
+ * `whole`; one of magnitudes shows the ends of the formats. */
+static void pass_densities(struct tp_fig *fig, const struct tp_metric *member,
+                           enum tp_density kind, const char *word,
+                           const char *whole)
 {
-    const struct tp_facts *facts = fig->facts;
-    struct tp_metric member = fp8_member(fig);
+    const struct tp_key_values *keys = &fig->facts->keys[TP_KEY_PASS];
     struct tp_choice passes;
     struct tp_pick all = tp_pick_all();
-    if (!member.values)
-        return;
-    tp_choose(facts, &all, TP_KEY_PASS, 2, &passes);
-    size_t panels = passes.count ? passes.count : 1;
-    for (size_t p = 0; p < panels; p++) {
+    tp_choose(fig->facts, &all, TP_KEY_PASS, 2, &passes);
+    for (size_t p = 0; p < (passes.count ? passes.count : 1); p++) {
         struct tp_ask ask = {
-            .title = "magnitudes",
+            .title = whole,
             .pick = all,
             .series = TP_KEY_QUANT,
-            .metric = &member,
+            .metric = member,
         };
         if (passes.count) {
             int32_t pass = passes.codes[passes.count - 1 - p];
             ask.pick = tp_pick_with(all, TP_KEY_PASS, pass);
-            ask.title = tp_fig_text(fig, "%s, magnitudes",
-                                    facts->keys[TP_KEY_PASS].names[pass]);
+            ask.title = tp_fig_text(fig, "%s, %s", keys->names[pass], word);
         }
         size_t before = fig->count;
-        tp_fig_density(fig, &ask, TP_DENSITY_MAGNITUDE);
-        mark_ranges(fig, before);
+        tp_fig_density(fig, &ask, kind);
+        if (kind == TP_DENSITY_MAGNITUDE)
+            mark_ranges(fig, before);
     }
-    for (size_t p = 0; p < panels; p++) {
-        struct tp_ask ask = {
-            .title = "standardised, against a normal distribution",
-            .pick = all,
-            .series = TP_KEY_QUANT,
-            .metric = &member,
-        };
-        if (passes.count) {
-            int32_t pass = passes.codes[passes.count - 1 - p];
-            ask.pick = tp_pick_with(all, TP_KEY_PASS, pass);
-            ask.title = tp_fig_text(fig, "%s, standardised",
-                                    facts->keys[TP_KEY_PASS].names[pass]);
-        }
-        tp_fig_density(fig, &ask, TP_DENSITY_STANDARD);
-    }
+}
+
+void tp_fig_hifp8_against_mxfp8(struct tp_fig *fig)
+{
+    struct tp_metric member = fp8_member(fig);
+    if (!member.values)
+        return;
+    pass_densities(fig, &member, TP_DENSITY_MAGNITUDE, "magnitudes",
+                   "magnitudes");
+    pass_densities(fig, &member, TP_DENSITY_STANDARD, "standardised",
+                   "standardised, against a normal distribution");
 }
 
 void tp_fig_fp8_statistics(struct tp_fig *fig)

@@ -211,7 +211,7 @@ static double *sqnr_values(struct tp_fig *fig, size_t cast)
     double *values = tp_fig_row_values(fig);
     for (size_t r = 0; values && r < run->row_count; r++) {
         struct tp_quant_metrics metrics;
-        if (tp_quant_metrics_of_row(&run->rows[r], cast, &metrics) &&
+        if (tp_quant_unpack_metrics(run->rows[r].quant, cast, &metrics) &&
             isfinite(metrics.sqnr_db))
             values[r] = metrics.sqnr_db;
     }

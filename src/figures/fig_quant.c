@@ -4,6 +4,7 @@
 
 #include "figures/fig_builders.h"
 #include "figures/fig_grid.h"
+#include "quant/quant_sweep.h"
 
 enum { LAYERS_MAX = 60, FORMATS_MAX = 24, NAMES_MAX = 16, OPERATIONS_MAX = 4 };
 
@@ -117,7 +118,7 @@ static const char *shown_name(const struct tp_quant_place *place)
 
 /* 0, a white cell, where finite elements are lost: the SQNR is that of the
  * others, and would show a destroyed tensor as a good one. */
-static double shown_sqnr(const struct tp_quant_group *group)
+static double shown_sqnr(const struct tp_cast_group *group)
 {
     return group->nonfinite_out
                ? 0
@@ -125,12 +126,12 @@ static double shown_sqnr(const struct tp_quant_group *group)
 }
 
 /* Whether there is something to say of a group. */
-static bool has_sqnr(const struct tp_quant_group *group)
+static bool has_sqnr(const struct tp_cast_group *group)
 {
     return group->nonfinite_out || !isnan(group->metrics.sqnr_db);
 }
 
-static void add_sqnr_cell(const struct tp_quant_group *group,
+static void add_sqnr_cell(const struct tp_cast_group *group,
                           const struct shown_casts *casts,
                           struct tp_panel_series *cells)
 {
@@ -162,8 +163,8 @@ static struct tp_axis layer_axis(const struct tp_panel_series *cells)
 
 static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 {
-    const struct tp_quant *quant = fig->input->quant;
-    const struct tp_quant_plan *plan = &fig->input->run->plan;
+    const struct tp_quant *quant = fig->facts->input->quant;
+    const struct tp_quant_plan *plan = &fig->facts->input->run->plan;
     const char *names[FORMATS_MAX];
     struct shown_casts casts = listed_casts(plan, plan->count, FORMATS_MAX);
     struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
@@ -175,7 +176,7 @@ static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
     for (size_t f = 0; f < casts.count; f++)
         names[f] = cast_name(fig, plan, casts.of[f]);
     for (size_t i = 0; i < quant->group_count; i++) {
-        const struct tp_quant_group *group = &quant->groups[i];
+        const struct tp_cast_group *group = &quant->groups[i];
         if (group->place.grouping == TP_QUANT_BY_LAYER &&
             !strcmp(group->place.operation, operation))
             add_sqnr_cell(group, &casts, cells);
@@ -200,7 +201,7 @@ static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 void tp_fig_sqnr_by_layer(struct tp_fig *fig)
 {
     struct words operations =
-        operations_of(fig->input->quant, TP_QUANT_BY_LAYER);
+        operations_of(fig->facts->input->quant, TP_QUANT_BY_LAYER);
     for (size_t i = 0; i < operations.count; i++)
         add_sqnr_panel(fig, operations.of[i]);
 }
@@ -220,7 +221,7 @@ static const struct loss losses[] = {
      offsetof(struct tp_quant_metrics, overflow_ratio)},
 };
 
-static double loss_of(const struct tp_quant_group *group,
+static double loss_of(const struct tp_cast_group *group,
                       const struct loss *loss)
 {
     double value;
@@ -232,8 +233,8 @@ static double loss_of(const struct tp_quant_group *group,
 static void add_loss_panel(struct tp_fig *fig, const char *operation,
                            const struct loss *loss)
 {
-    const struct tp_quant *quant = fig->input->quant;
-    const struct tp_quant_plan *plan = &fig->input->run->plan;
+    const struct tp_quant *quant = fig->facts->input->quant;
+    const struct tp_quant_plan *plan = &fig->facts->input->run->plan;
     struct shown_casts casts =
         listed_casts(plan, plan->scaled, TP_PANEL_SERIES_MAX);
     size_t formats = casts.count;
@@ -246,7 +247,7 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
             tp_fig_alloc(fig, 2 * NAMES_MAX + 2, sizeof(double));
     }
     for (size_t i = 0; i < quant->group_count && !fig->failed; i++) {
-        const struct tp_quant_group *group = &quant->groups[i];
+        const struct tp_cast_group *group = &quant->groups[i];
         if (group->place.grouping != TP_QUANT_BY_NAME ||
             strcmp(group->place.operation, operation))
             continue;
@@ -278,7 +279,7 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
 void tp_fig_loss_by_format(struct tp_fig *fig)
 {
     struct words operations =
-        operations_of(fig->input->quant, TP_QUANT_BY_NAME);
+        operations_of(fig->facts->input->quant, TP_QUANT_BY_NAME);
     size_t shown = operations.count < 4 ? operations.count : 4;
     for (size_t i = 0; i < shown; i++) {
         for (int l = 0; l < 2; l++)
@@ -334,7 +335,7 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
 
 void tp_fig_scale_sweep(struct tp_fig *fig)
 {
-    const struct tp_quant *quant = fig->input->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     for (size_t i = 0; i < quant->sweep_count; i++)
         add_sweep(fig, &quant->sweeps[i]);
 }
@@ -353,7 +354,7 @@ static const char *map_row(struct tp_fig *fig,
 static void add_map(struct tp_fig *fig, const char *quant_type,
                     struct words *advice)
 {
-    const struct tp_quant *quant = fig->input->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     struct words rows = {.count = 0};
     struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
@@ -401,7 +402,7 @@ static void add_map(struct tp_fig *fig, const char *quant_type,
 
 void tp_fig_recommendation_map(struct tp_fig *fig)
 {
-    const struct tp_quant *quant = fig->input->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     struct words types = {.count = 0}, advice = {.count = 0};
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];

@@ -15,7 +15,7 @@
 
 static const struct tp_monitor *monitor_of(const struct tp_fig *fig)
 {
-    return fig->input->monitor;
+    return fig->facts->input->monitor;
 }
 
 static void add_word(struct tp_text *text, const char *word)
@@ -177,7 +177,7 @@ static bool is_origin(const struct tp_incidents *all, size_t alarm)
 void tp_fig_baselines(struct tp_fig *fig)
 {
     const struct tp_monitor *monitor = monitor_of(fig);
-    const struct tp_incidents *all = fig->input->incidents;
+    const struct tp_incidents *all = fig->facts->input->incidents;
     size_t shown = 0;
     const struct tp_alarm **sorted =
         tp_fig_alloc(fig, all->alarm_count + 1, sizeof *sorted);
@@ -428,7 +428,7 @@ static size_t choose_passes(const struct tp_fig *fig,
                             size_t chosen[GRADIENT_PANELS])
 {
     const struct tp_series_set *set = &monitor_of(fig)->series;
-    const struct tp_incidents *incidents = fig->input->incidents;
+    const struct tp_incidents *incidents = fig->facts->input->incidents;
     const struct tp_run_series *all = set->series;
     size_t n = 0;
     for (int wanted = 1; wanted >= 0; wanted--) {
@@ -527,7 +527,7 @@ static void origin_panel(struct tp_fig *fig, const struct tp_alarm *alarm)
 
 void tp_fig_healthy_against_sick(struct tp_fig *fig)
 {
-    const struct tp_incidents *all = fig->input->incidents;
+    const struct tp_incidents *all = fig->facts->input->incidents;
     for (size_t i = 0; i < all->incident_count && i < ORIGINS; i++)
         origin_panel(fig, &all->alarms[all->incidents[i].origin]);
 }

@@ -199,7 +199,6 @@ const struct tp_figure_info tp_figure_table[] = {
 
 /* What the tasks of one build share. */
 struct work {
-    const struct tp_figure_input *input;
     const struct tp_facts *facts;
     struct tp_figure_set *set;
     bool *failed; /* [count] */
@@ -215,8 +214,7 @@ static void build_one(void *context, size_t index, unsigned worker)
 {
     struct work *work = context;
     const struct tp_figure_info *info = &tp_figure_table[index];
-    struct tp_fig fig = {.input = work->input,
-                         .facts = work->facts,
+    struct tp_fig fig = {.facts = work->facts,
                          .arena = &work->set->arenas[index]};
     (void)worker;
     info->build(&fig);
@@ -267,7 +265,7 @@ enum tp_status tp_figures_build(const struct tp_figure_input *input,
 {
     size_t count = table_rows();
     struct tp_facts facts;
-    struct work work = {.input = input, .facts = &facts, .set = set};
+    struct work work = {.facts = &facts, .set = set};
     *set = (struct tp_figure_set){
         .figures = calloc(count, sizeof *set->figures),
         .arenas = calloc(count, sizeof *set->arenas),
@@ -278,7 +276,7 @@ enum tp_status tp_figures_build(const struct tp_figure_input *input,
     if (!set->figures || !set->arenas || !work.failed)
         status = tp_fail_memory(err);
     if (status == TP_OK)
-        status = tp_facts_init(input->run, &set->names, &facts, err);
+        status = tp_facts_init(input, &set->names, &facts, err);
     if (status == TP_OK)
         status = build_all(&work, pool, err);
     free(work.failed);

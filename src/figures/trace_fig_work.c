@@ -73,7 +73,7 @@ static struct named_list op_times(struct tp_fig *fig,
         const struct tp_trace *trace = &run->traces[i];
         for (size_t k = 0; k < trace->ops.count; k++) {
             const struct tp_op_row *op = &trace->ops.rows[k];
-            if (!strcmp(op->device_type, "CPU"))
+            if (!op->is_device)
                 list.items[list.count++] = (struct named){
                     op->name,
                     which == SELF_CUDA ? op->self_cuda_us : op->self_cpu_us};

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "base/search.h"
 #include "series/flow.h"
 #include "tensors/run.h"
 

@@ -22,7 +22,6 @@
 
 #include "base/order.h"
 #include "base/search.h"
-#include "incidents/alarm.h"
 #include "series/flow.h"
 
 /* An alarm with what it is sorted by. */

@@ -7,7 +7,6 @@
 
 #include "base/order.h"
 #include "base/search.h"
-#include "incidents/alarm.h"
 #include "incidents/incident.h"
 #include "tensors/run.h"
 

@@ -23,7 +23,6 @@
 
 #include "base/memory.h"
 #include "base/order.h"
-#include "incidents/alarm.h"
 #include "series/flow.h"
 
 static bool same_run(const struct tp_incidents *all, size_t a, size_t b)

@@ -1,36 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "quant/quant_groups.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"
-#include "quant/recommend.h"
-
-const char *const tp_quant_groupings[TP_QUANT_GROUPINGS] = {
-    "quant_type/layer_type/layer_idx/operation/tensor_name",
-    "operation/tensor_name",
-    "operation/layer_idx",
-};
-
-void tp_quant_place_words(const struct tp_quant_place *place,
-                          struct tp_text *text)
-{
-    const char *const words[] = {place->quant_type, place->layer_type};
-    for (size_t i = 0; i < 2; i++) {
-        if (*words[i]) {
-            tp_text_printable(text, words[i]);
-            tp_text_add(text, " ");
-        }
-    }
-    if (place->layer_idx >= 0)
-        tp_text_add(text, "L%" PRId64 " ", place->layer_idx);
-    tp_text_printable(text, place->operation);
-    tp_text_add(text, "%s", *place->operation ? " " : "");
-    tp_text_printable(text, place->tensor_name);
-}
 
 /* A row whose place is known, for sorting. */
 struct placed {
@@ -38,55 +13,10 @@ struct placed {
     const struct tp_row *row;
 };
 
-struct tp_quant_place tp_quant_place_of(const struct tp_row *row,
-                                        enum tp_quant_grouping grouping)
-{
-    const struct tp_label *label = &row->label;
-    bool full = grouping == TP_QUANT_BY_PLACE;
-    const char *name = *label->tensor_name ? label->tensor_name : row->path;
-    return (struct tp_quant_place){
-        .grouping = grouping,
-        .group_by = tp_quant_groupings[grouping],
-        .quant_type = full ? label->quant_type : "",
-        .layer_type = full ? label->layer_type : "",
-        .operation = label->operation,
-        .direction = label->direction,
-        .tensor_name = grouping == TP_QUANT_BY_LAYER ? "" : name,
-        .layer_idx = grouping == TP_QUANT_BY_NAME ? -1 : label->layer_idx,
-    };
-}
-
-static int compare_places(const struct tp_quant_place *a,
-                          const struct tp_quant_place *b)
-{
-    int result = tp_order_text(a->quant_type, b->quant_type);
-    if (!result)
-        result = tp_order_text(a->layer_type, b->layer_type);
-    if (!result)
-        result = tp_order_int64(a->layer_idx, b->layer_idx);
-    /* forward before backward, as the dataflow goes */
-    if (!result)
-        result = tp_order_text(b->operation, a->operation);
-    return result ? result : tp_order_text(a->tensor_name, b->tensor_name);
-}
-
-bool tp_quant_same_place(const struct tp_quant_place *a,
-                         const struct tp_quant_place *b)
-{
-    return a->grouping == b->grouping && compare_places(a, b) == 0;
-}
-
-bool tp_quant_place_has(const struct tp_quant_place *place,
-                        const struct tp_row *row)
-{
-    struct tp_quant_place its = tp_quant_place_of(row, place->grouping);
-    return compare_places(place, &its) == 0;
-}
-
 static int compare_placed(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
-    int result = compare_places(&a->place, &b->place);
+    int result = tp_quant_compare_places(&a->place, &b->place);
     return result ? result : tp_order_place(a->row, b->row);
 }
 
@@ -138,7 +68,7 @@ static void add_row(const struct maker *maker, const struct tp_row *row)
 
 /* Shares of the nonzero elements by what HiF8 keeps of them. */
 static void fill_regimes(const struct tp_summary *summary,
-                         struct tp_quant_group *group)
+                         struct tp_cast_group *group)
 {
     uint64_t count[TP_HIF8_REGIMES], nonzero = 0;
     tp_hif8_regimes(summary, 0, count);
@@ -150,7 +80,7 @@ static void fill_regimes(const struct tp_summary *summary,
 }
 
 static void fill_group(const struct maker *maker, size_t which,
-                       struct tp_quant_group *group)
+                       struct tp_cast_group *group)
 {
     const struct tp_quant_cast *cast = &maker->quant->run->plan.casts[which];
     const struct gather *gather = &maker->gathers[which];
@@ -210,8 +140,8 @@ static enum tp_status finish_place(struct maker *maker,
                     quant->group_count + 1, sizeof *quant->groups,
                     maker->err) != TP_OK)
             return TP_E_MEMORY;
-        struct tp_quant_group *group = &quant->groups[quant->group_count++];
-        *group = (struct tp_quant_group){.place = rows->place};
+        struct tp_cast_group *group = &quant->groups[quant->group_count++];
+        *group = (struct tp_cast_group){.place = rows->place};
         fill_group(maker, i, group);
     }
     if (quant->group_count == first ||
@@ -259,7 +189,7 @@ static enum tp_status group_by(struct maker *maker,
         memset(maker->summary, 0, sizeof *maker->summary);
         memset(maker->gathers, 0,
                run->plan.count * sizeof *maker->gathers);
-        for (end = i; end < n && !compare_places(&placed[i].place,
+        for (end = i; end < n && !tp_quant_compare_places(&placed[i].place,
                                                  &placed[end].place);
              end++)
             add_row(maker, placed[end].row);

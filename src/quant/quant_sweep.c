@@ -50,7 +50,7 @@ static bool rate(const struct tp_run *run, struct candidate *candidate)
     for (int i = 0; i < 3; i++) {
         size_t cast = tp_quant_plan_find(plan, formats[i]);
         if (cast == plan->count ||
-            !tp_quant_metrics_of_row(row, cast, &metrics) ||
+            !tp_quant_unpack_metrics(row->quant, cast, &metrics) ||
             !isfinite(metrics.sqnr_db))
             continue;
         candidate->order = i;
@@ -150,8 +150,8 @@ static bool add_sweep(struct tp_quant *quant, struct tp_scanner *scanner,
     return true;
 }
 
-enum tp_status tp_quant_sweep(struct tp_quant *quant, struct tp_pool *pool,
-                              struct tp_error *err)
+enum tp_status tp_quant_sweeps_make(struct tp_quant *quant,
+                                    struct tp_pool *pool, struct tp_error *err)
 {
     const struct tp_run *run = quant->run;
     struct candidate *worst = calloc(run->row_count + 1, sizeof *worst);

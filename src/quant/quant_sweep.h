@@ -11,9 +11,12 @@
  * tensors are worst follows from the groups, so those have to be there. A file
  * that is gone or has changed is left out. TP_E_MEMORY only.
  */
-enum tp_status tp_quant_sweep(struct tp_quant *quant, struct tp_pool *pool,
-                              struct tp_error *err);
+enum tp_status tp_quant_sweeps_make(struct tp_quant *quant,
+                                    struct tp_pool *pool, struct tp_error *err);
 
 enum { TP_QUANT_SWEEPS = 6 };
+
+/* The formats of tp_quant_sweep.sqnr. */
+extern const char *const tp_quant_sweep_formats[3];
 
 #endif

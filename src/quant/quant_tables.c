@@ -3,6 +3,7 @@
 
 #include "base/search.h"
 
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* A row of /quantization. */
@@ -39,7 +40,7 @@ static const struct tp_column quantization_columns[] = {
 
 #define GROUP(name, unit, type, member)                                       \
     {                                                                         \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_quant_group, member), \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_cast_group, member), \
             NULL \
     }
 
@@ -57,7 +58,7 @@ static const struct tp_column group_columns[] = {
     GROUP("tensor_scale", "", TEXT, tensor_scale),
     GROUP("tensor_scale_min", "log2", INTEGER, tensor_scale_min),
     GROUP("tensor_scale_max", "log2", INTEGER, tensor_scale_max),
-    METRICS(struct tp_quant_group),
+    METRICS(struct tp_cast_group),
     GROUP("sqnr_worst_db", "dB", REAL, sqnr_worst_db),
     GROUP("nonfinite_out", "1", COUNT, nonfinite_out),
     GROUP("scale_min", "byte", INTEGER, scale_min),

@@ -8,8 +8,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
-#include "incidents/incident.h"
-#include "report/report.h"
+#include "series/baseline_retro.h"
 
 enum {
     EVERY = 100,            /* iterations between lines that all is well    */

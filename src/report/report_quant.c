@@ -53,7 +53,7 @@ static void measure_names(const struct tp_quant *quant,
     tp_text_clear(&words);
 }
 
-static void add_sqnr(const struct tp_quant_group *group, struct tp_text *text)
+static void add_sqnr(const struct tp_cast_group *group, struct tp_text *text)
 {
     double sqnr = group ? group->metrics.sqnr_db : NAN;
     const char *lost = group && group->nonfinite_out ? "*" : " ";
@@ -65,12 +65,12 @@ static void add_sqnr(const struct tp_quant_group *group, struct tp_text *text)
         tp_text_add(text, " %10.1f%s", sqnr, lost);
 }
 
-static const struct tp_quant_group *find_group(const struct tp_quant *quant,
+static const struct tp_cast_group *find_group(const struct tp_quant *quant,
                                                size_t first, size_t cast)
 {
     const struct tp_quant_place *place = &quant->groups[first].place;
     for (size_t i = first; i < quant->group_count; i++) {
-        const struct tp_quant_group *group = &quant->groups[i];
+        const struct tp_cast_group *group = &quant->groups[i];
         if (!tp_quant_same_place(&group->place, place))
             return NULL;
         if (group->cast == cast)

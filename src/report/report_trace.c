@@ -294,7 +294,7 @@ static void add_busy(const struct tp_trace_run *run, size_t most,
     for (size_t i = 0; i < run->trace_count && !(most && i == most); i++) {
         for (size_t j = 0; j < run->traces[i].busy.count; j++) {
             const struct tp_busy_row *row = &run->traces[i].busy.rows[j];
-            if (most && strcmp(row->definition, "window"))
+            if (most && row->span != TP_BUSY_WINDOW)
                 continue;
             tp_text_add(text, "  ");
             tp_report_trace_label(run, i, LABEL, text);
@@ -439,8 +439,7 @@ static void add_kernels(const struct tp_trace_run *run, size_t top,
 /* Steps have a table of their own. */
 static bool is_shown(const struct tp_annotation_row *row)
 {
-    return strcmp(row->where, "host") == 0 &&
-           strncmp(row->name, "ProfilerStep#", 13) != 0;
+    return row->is_host && strncmp(row->name, "ProfilerStep#", 13) != 0;
 }
 
 static void add_annotations(const struct tp_trace_run *run, size_t top,

@@ -8,6 +8,7 @@
 #include "report/report_table.h"
 #include "report/report_trace.h"
 #include "trace/trace_facts.h"
+#include "trace/trace_op_sums.h"
 #include "trace/trace_tables.h"
 #include "verdict/trace_verdict.h"
 #include "verdict/verdict_tables.h"
@@ -73,8 +74,7 @@ static int by_self_cuda(const void *left, const void *right)
         return a->self_cuda_us < b->self_cuda_us ? 1 : -1;
     if (a->self_cpu_us != b->self_cpu_us)
         return a->self_cpu_us < b->self_cpu_us ? 1 : -1;
-    const int result = strcmp(a->name, b->name);
-    return result ? result : strcmp(a->device_type, b->device_type);
+    return tp_trace_compare_ops(a, b);
 }
 
 /* The operators with most self CUDA time, then self CPU time: the columns of
@@ -83,45 +83,28 @@ static void add_ops(const struct tp_trace *traces, size_t count, size_t top,
                     struct tp_text *text)
 {
     struct tp_trace_sums sums;
-    struct tp_trace_tables tables;
     if (tp_trace_sum_ops(traces, count, &sums, NULL) != TP_OK) {
         text->failed = true;
         return;
     }
     if (sums.count)
         qsort(sums.rows, sums.count, sizeof *sums.rows, by_self_cuda);
-    struct tp_trace sum = {
-        .ops = {sums.rows, sums.count < top ? sums.count : top, sums.count}};
-    const struct tp_trace_run run = {.traces = &sum, .trace_count = 1};
-    tp_trace_tables_make(&run, &tables);
-    struct tp_table *ops = &tables.tables[TP_TRACE_OPS];
-    ops->columns++;
-    ops->column_count--;
-    tp_report_table_json(ops, "top_ops", 0, top, text);
+    const struct tp_trace sum = {.ops = {sums.rows, sums.count, sums.count}};
+    const struct tp_table ops = tp_trace_list_table(&sum, TP_TRACE_OPS);
+    tp_report_table_json(&ops, "top_ops", 0, top, text);
     free(sums.rows);
 }
 
 /* The row of /idle, which every trace has, without the trace's number. */
-static void add_idle(const struct tp_trace_tables *tables, size_t i,
-                     struct tp_text *text)
+static void add_idle(const struct tp_trace *trace, struct tp_text *text)
 {
-    struct tp_table idle = tables->tables[TP_TRACE_IDLE];
-    char *room = calloc(1, idle.row_size);
-    if (!room) {
-        text->failed = true;
-        return;
-    }
-    idle = tp_table_window(&idle, i, 1, room);
-    idle.columns++;
-    idle.column_count--;
+    const struct tp_table idle = tp_trace_list_table(trace, TP_TRACE_IDLE);
     tp_text_add(text, "\"idle\": {");
     tp_report_row_json(&idle, 0, text);
     tp_text_add(text, "},\n ");
-    free(room);
 }
 
-static void add_trace(const struct tp_trace_report *report,
-                      const struct tp_trace_tables *tables, size_t i,
+static void add_trace(const struct tp_trace_report *report, size_t i,
                       struct tp_text *text)
 {
     const struct tp_trace_run *run = report->run;
@@ -134,7 +117,7 @@ static void add_trace(const struct tp_trace_report *report,
     add_text(text, "window", trace->facts.window, ",\n ");
     add_integer(text, "truncated_at_byte", trace->events.truncated_at, ",\n ");
     add_metrics(&report->judged->verdicts[i], trace, 1, text);
-    add_idle(tables, i, text);
+    add_idle(trace, text);
     add_ops(trace, 1, report->top, text);
     tp_text_add(text, "}");
 }
@@ -190,7 +173,7 @@ void tp_trace_report_json(const struct tp_trace_report *report,
     tp_text_add(text, ",\n \"ranks\": [");
     for (size_t i = 0; i < run->trace_count; i++) {
         tp_text_add(text, i ? ",\n" : "\n");
-        add_trace(report, &tables, i, text);
+        add_trace(report, i, text);
     }
     tp_text_add(text, "],\n ");
     add_findings(report, text);

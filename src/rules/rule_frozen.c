@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "rules/findings.h"
 #include "rules/rules.h"
 
 enum {

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "rules/findings.h"
 #include "rules/rules.h"
 #include "stats/quantile.h"
 

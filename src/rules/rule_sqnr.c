@@ -36,7 +36,8 @@ static double sqnr_of(const struct tp_rule_input *input,
     const struct tp_quant_plan *plan = &input->run->plan;
     size_t cast = tp_quant_plan_find(plan, row->target);
     struct tp_quant_metrics metrics;
-    if (cast == plan->count || !tp_quant_metrics_of_row(row, cast, &metrics))
+    if (cast == plan->count ||
+        !tp_quant_unpack_metrics(row->quant, cast, &metrics))
         return NAN;
     return metrics.sqnr_db;
 }

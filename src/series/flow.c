@@ -3,12 +3,9 @@
 
 #include <string.h>
 
+#include "base/order.h"
+#include "base/search.h"
 #include "tensors/run.h"
-
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
 
 int tp_series_compare_runs(const struct tp_run_series *a,
                            const struct tp_run_series *b)
@@ -22,12 +19,12 @@ int tp_series_compare_flow(const struct tp_run_series *a,
     bool back = a->label.direction == TP_BACKWARD;
     int result = back - (b->label.direction == TP_BACKWARD);
     if (!result)
-        result = back ? order(b->label.layer_idx, a->label.layer_idx)
-                      : order(a->label.layer_idx, b->label.layer_idx);
+        result = back ? tp_order_int64(b->label.layer_idx, a->label.layer_idx)
+                      : tp_order_int64(a->label.layer_idx, b->label.layer_idx);
     if (!result)
         result = strcmp(a->label.layer_type, b->label.layer_type);
     if (!result)
-        result = order(a->ordinal, b->ordinal);
+        result = tp_order_int64(a->ordinal, b->ordinal);
     if (!result)
         result = -strcmp(a->label.phase, b->label.phase);
     return result ? result : strcmp(a->label.tensor_name, b->label.tensor_name);
@@ -46,15 +43,9 @@ size_t tp_series_point_at(const struct tp_series_set *set,
                           const struct tp_run_series *series, int64_t iteration)
 {
     const int64_t *at = tp_series_at(set, series);
-    size_t low = 0, high = series->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (at[middle] < iteration)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t point;
+    TP_PARTITION_POINT(point, series->count, at[point] < iteration);
+    return point;
 }
 
 /* The saver's counter in an iteration; -1: none. */

@@ -227,7 +227,7 @@ static void measure(const struct tp_row *const *rows, size_t count, size_t cast,
     struct tp_quant_error error;
     memset(&point->error, 0, sizeof point->error);
     for (size_t i = 0; i < count; i++) {
-        if (tp_quant_of_row(rows[i], cast, &error))
+        if (tp_quant_unpack(rows[i]->quant, cast, &error))
             tp_quant_merge(&point->error, &error, 1);
     }
     point->counts = rows[0]->counts;

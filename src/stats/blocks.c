@@ -245,6 +245,7 @@ void tp_block_plan_init(struct tp_block_plan *plan,
         .dtype = real,
         .code_size = info->size,
         .block = number->block,
+        .isa = tp_isa_best(),
         .width = info->size == 1 ? 2 : info->size,
     };
     plan->fraction_bits =

@@ -2,13 +2,13 @@
 #include "stats/blocks.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include "base/isa.h"
 #include "stats/blocks_plan.h"
 
 /* Columns counted side by side: two vectors of AVX-512 at 16 bits. */
@@ -488,60 +488,8 @@ AVX512 static void count_avx512(const struct job *job,
 }
 #endif
 
-/* One instruction set; rows from best to plainest. */
-struct isa {
-    const char *name;
-    count_fn *count;
-};
-
-static const struct isa isas[] = {
-#if defined(__x86_64__)
-    {"avx512", count_avx512},
-    {"avx2", count_avx2},
-#endif
-    {"portable", count_portable},
-};
-
-static bool has_isa(const char *name)
-{
-#if defined(__x86_64__)
-    if (strcmp(name, "avx512") == 0) {
-        return __builtin_cpu_supports("avx512f") &&
-               __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("popcnt");
-    }
-    if (strcmp(name, "avx2") == 0) {
-        return __builtin_cpu_supports("avx2") &&
-               __builtin_cpu_supports("popcnt");
-    }
-#endif
-    return strcmp(name, "portable") == 0;
-}
-
-/* Cheap enough to ask anew for every piece of a tensor, so that there is no
- * state to share between threads. */
-static const struct isa *chosen_isa(void)
-{
-    const char *wanted = getenv("TPROF_ISA");
-    const struct isa *best = NULL;
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-        if (!has_isa(isas[i].name)) {
-            continue;
-        }
-        if (wanted && strcmp(wanted, isas[i].name) == 0) {
-            return &isas[i];
-        }
-        best = best ? best : &isas[i];
-    }
-    return best;
-}
-
-const char *tp_blocks_isa(void)
-{
-    return chosen_isa()->name;
-}
+static count_fn *const count_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(count_portable, count_avx2, count_avx512);
 
 /* Codes of one byte are widened in pieces of this many, 8 KiB on the stack;
  * a multiple of every block, and of a strip times every block. */
@@ -559,15 +507,16 @@ static void count_bytes(const struct tp_block_plan *plan,
                         const unsigned char *codes, size_t rows,
                         size_t row_length, struct tp_block_counts *counts)
 {
-    const struct isa *isa = chosen_isa();
+    count_fn *count = count_by[plan->isa];
     uint16_t wide[PIECE];
     for (size_t row = 0; row < rows; row++, codes += row_length) {
         for (size_t i = 0; i < row_length; i += PIECE) {
             const size_t n = row_length - i < PIECE ? row_length - i : PIECE;
             widen(plan, codes + i, n, wide);
-            isa->count(&(struct job){.plan = plan, .codes = wide,
-                                     .rows = 1, .length = n},
-                       counts);
+            count(
+                &(struct job){
+                    .plan = plan, .codes = wide, .rows = 1, .length = n},
+                counts);
         }
     }
 }
@@ -580,9 +529,10 @@ void tp_blocks_count(const struct tp_block_plan *plan, const void *codes,
         count_bytes(plan, codes, rows, row_length, counts);
         return;
     }
-    chosen_isa()->count(&(struct job){.plan = plan, .codes = codes,
-                                      .rows = rows, .length = row_length},
-                        counts);
+    count_by[plan->isa](
+        &(struct job){
+            .plan = plan, .codes = codes, .rows = rows, .length = row_length},
+        counts);
 }
 
 /* One block of rows, one strip of columns at a time. */
@@ -591,7 +541,7 @@ static void count_bytes_across(const struct tp_block_plan *plan,
                                size_t columns,
                                struct tp_block_counts *counts)
 {
-    const struct isa *isa = chosen_isa();
+    count_fn *count = count_by[plan->isa];
     const size_t block = (size_t)plan->block;
     uint16_t wide[PIECE];
     for (size_t row = 0; row < length; row += block) {
@@ -601,9 +551,11 @@ static void count_bytes_across(const struct tp_block_plan *plan,
             for (size_t j = 0; j < height; j++) {
                 widen(plan, codes + (row + j) * columns + i, n, wide + j * n);
             }
-            isa->count(&(struct job){.plan = plan, .codes = wide,
-                                     .length = height, .columns = n},
-                       counts);
+            count(&(struct job){.plan = plan,
+                                .codes = wide,
+                                .length = height,
+                                .columns = n},
+                  counts);
         }
     }
 }
@@ -619,7 +571,8 @@ void tp_blocks_count_across(const struct tp_block_plan *plan,
         count_bytes_across(plan, codes, length, columns, counts);
         return;
     }
-    chosen_isa()->count(&(struct job){.plan = plan, .codes = codes,
-                                      .length = length, .columns = columns},
-                        counts);
+    count_by[plan->isa](
+        &(struct job){
+            .plan = plan, .codes = codes, .length = length, .columns = columns},
+        counts);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "data/round.h"
 #include "stats/blocks.h"
 #include "stats/dims_math.h"
@@ -441,22 +442,15 @@ TP_TARGET_AVX512 static void add_avx512(const struct job *job)
 }
 #endif
 
+typedef void add_fn(const struct job *job);
+
+static add_fn *const add_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(add_portable, add_avx2, add_avx512);
+
 void tp_dims_add(const struct tp_dim_matrix *matrix,
                  struct tp_dim_cells *columns, size_t first_column,
                  struct tp_dim_cell *rows)
 {
     const struct job job = {matrix, columns, first_column, rows};
-    const char *isa = tp_blocks_isa();
-#if defined(__x86_64__)
-    if (strcmp(isa, "avx512") == 0) {
-        add_avx512(&job);
-        return;
-    }
-    if (strcmp(isa, "avx2") == 0) {
-        add_avx2(&job);
-        return;
-    }
-#endif
-    (void)isa;
-    add_portable(&job);
+    add_by[tp_isa_known(matrix->isa)](&job);
 }

@@ -53,3 +53,34 @@ double tp_sorted_median(const double *sorted, size_t n)
 {
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
+
+/* Hoare's selection: each round keeps the side that holds the rank. */
+double tp_select_rank(double *values, size_t n, size_t rank)
+{
+    size_t low = 0, high = n - 1;
+    while (low < high) {
+        double pivot = values[low + (high - low) / 2];
+        size_t i = low, k = high;
+        while (i <= k) {
+            while (values[i] < pivot)
+                i++;
+            while (values[k] > pivot)
+                k--;
+            if (i <= k) {
+                double moved = values[i];
+                values[i++] = values[k];
+                values[k] = moved;
+                if (k == 0)
+                    break;
+                k--;
+            }
+        }
+        if (rank <= k)
+            high = k;
+        else if (rank >= i)
+            low = i;
+        else
+            break;
+    }
+    return values[rank];
+}

@@ -3,9 +3,9 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "stats/judge.h"
 #include "stats/quantize_lanes.h"
 
@@ -230,22 +230,13 @@ TP_TARGET_AVX512 static void add_avx512(const struct tp_quant_batch *batch,
 }
 #endif
 
+static add_fn *const add_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(add_portable, add_avx2, add_avx512);
+
 void tp_quant_batch_add(const struct tp_quant_batch *batch,
                         struct tp_quant_error *error)
 {
-    const char *isa = tp_blocks_isa();
-#if defined(__x86_64__)
-    if (strcmp(isa, "avx512") == 0) {
-        add_avx512(batch, error);
-        return;
-    }
-    if (strcmp(isa, "avx2") == 0) {
-        add_avx2(batch, error);
-        return;
-    }
-#endif
-    (void)isa;
-    add_portable(batch, error);
+    add_by[batch->isa](batch, error);
 }
 
 void tp_quant_batch_pad(struct tp_quant_batch *batch)
@@ -259,12 +250,13 @@ void tp_quant_batch_pad(struct tp_quant_batch *batch)
 
 /* --- elementwise formats ----------------------------------------------- */
 
-static void batch_init(struct tp_quant_batch *batch,
+static void batch_init(struct tp_quant_batch *batch, enum tp_isa isa,
                        const struct tp_quant_spec *spec, int scale)
 {
     const struct tp_number *number = spec->number;
     const struct tp_judge judge = tp_judge_of(number);
     assert(number->kind == TP_NUMBER_ELEMENT);
+    batch->isa = isa;
     batch->rounder = tp_rounder_of(number, spec->rounding, 0);
     batch->kind = tp_rounder_kind_of(number, spec->rounding);
     batch->limits = (struct tp_quant_limits){
@@ -308,7 +300,7 @@ void tp_quant_list(const struct tp_quant_spec *spec, enum tp_dtype dtype,
     if (list->length > 0)
         amax = fmax(fabs(list->value[0]), list->value[list->length - 1]);
     const int scale = tp_quant_tensor_scale(spec, amax);
-    batch_init(&batch, spec, scale);
+    batch_init(&batch, tp_isa_best(), spec, scale);
     batch.weighted = true;
     for (size_t at = 0; at < list->length; at += batch.n) {
         batch.n = list->length - at;
@@ -340,7 +332,7 @@ void tp_quant_values(const struct tp_quant_spec *spec,
     const int scale = tp_quant_tensor_scale(spec, rows->tensor_amax);
     const size_t size = tp_dtype_info(rows->dtype)->size;
     const unsigned char *at = rows->codes;
-    batch_init(&batch, spec, scale);
+    batch_init(&batch, tp_isa_known(rows->isa), spec, scale);
     batch.weighted = false;
     error->tensor_scale = scale;
     for (size_t n = rows->rows * rows->row_length; n > 0;) {

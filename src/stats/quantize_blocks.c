@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "stats/blocks_plan.h"
 #include "stats/quantize_lanes.h"
 
@@ -243,25 +244,20 @@ TP_TARGET_AVX512 static void rows_avx512(const struct blocks *blocks,
 }
 #endif
 
+typedef void rows_fn(const struct blocks *blocks,
+                     const struct tp_quant_rows *rows,
+                     struct tp_quant_error *error);
+
+static rows_fn *const rows_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(rows_portable, rows_avx2, rows_avx512);
+
 void tp_quant_blocks(const struct tp_quant_spec *spec,
                      const struct tp_quant_rows *rows,
                      struct tp_quant_error *error)
 {
     struct blocks blocks;
     blocks_init(&blocks, spec, rows->tensor_amax);
-    const char *isa = tp_blocks_isa();
-#if defined(__x86_64__)
-    if (strcmp(isa, "avx512") == 0) {
-        rows_avx512(&blocks, rows, error);
-        return;
-    }
-    if (strcmp(isa, "avx2") == 0) {
-        rows_avx2(&blocks, rows, error);
-        return;
-    }
-#endif
-    (void)isa;
-    rows_portable(&blocks, rows, error);
+    rows_by[tp_isa_known(rows->isa)](&blocks, rows, error);
 }
 
 /* --- one block, code by code ------------------------------------------- */

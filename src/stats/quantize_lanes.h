@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "data/round.h"
 #include "stats/quantize.h"
 
@@ -123,6 +124,7 @@ static inline void tp_quant_close(const struct tp_quant_lanes *sums,
 enum { TP_QUANT_BATCH = 512 };
 
 struct tp_quant_batch {
+    enum tp_isa isa; /* known                                             */
     struct tp_rounder rounder;
     enum tp_rounder_kind kind;
     struct tp_quant_limits limits;
@@ -134,7 +136,7 @@ struct tp_quant_batch {
     int64_t weight[TP_QUANT_BATCH];
 };
 
-/* Adds the error of a batch; the best instruction set, as tp_blocks_isa. */
+/* Adds the error of a batch. */
 void tp_quant_batch_add(const struct tp_quant_batch *batch,
                         struct tp_quant_error *error);
 

@@ -9,6 +9,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/isa.h"
 #include "base/search.h"
 #include "stats/blocks_plan.h"
 #include "stats/quantize_lanes.h"
@@ -293,17 +294,8 @@ TP_TARGET_AVX2 static void row_avx2(const struct tp_tally_plan *plan,
 }
 #endif
 
-static rows_fn *chosen_row(void)
-{
-#if defined(__x86_64__)
-    const char *isa = tp_blocks_isa();
-    if (strcmp(isa, "avx512") == 0)
-        return row_avx512;
-    if (strcmp(isa, "avx2") == 0)
-        return row_avx2;
-#endif
-    return row_portable;
-}
+static rows_fn *const row_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(row_portable, row_avx2, row_avx512);
 
 /* Codes of one byte are widened in pieces of this many. */
 enum { PIECE = 4096 };
@@ -311,7 +303,7 @@ enum { PIECE = 4096 };
 void tp_tally_rows(const struct tp_tally_plan *plan, const void *codes,
                    size_t rows, size_t row_length, struct tp_tally *tally)
 {
-    rows_fn *tally_row = chosen_row();
+    rows_fn *tally_row = row_by[plan->blocks.isa];
     const unsigned char *at = codes;
     const size_t size = (size_t)plan->blocks.code_size;
     for (size_t row = 0; row < rows; row++, at += row_length * size) {
@@ -492,6 +484,7 @@ void tp_tally_finish(const struct tp_tally_plan *plan, struct tp_tally *tally,
     struct finish finish = {
         .plan = plan, .list = list, .left = scratch, .error = error};
     memcpy(scratch, list->count, list->length * sizeof *scratch);
+    finish.batch.isa = plan->blocks.isa;
     finish.batch.kind = TP_ROUNDER_EVEN;
     finish.batch.weighted = true;
     /* limits that nothing meets: all is counted by class */

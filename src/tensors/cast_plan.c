@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "stats/tally.h"
-#include "tensors/run.h"
 
 /* --- the plan ---------------------------------------------------------- */
 
@@ -307,10 +306,9 @@ const uint8_t *tp_quant_next(const uint8_t *at, size_t *cast,
     return end;
 }
 
-bool tp_quant_of_row(const struct tp_row *row, size_t cast,
+bool tp_quant_unpack(const uint8_t *at, size_t cast,
                      struct tp_quant_error *error)
 {
-    const uint8_t *at = row->quant;
     while (at && *at != END && *at < cast)
         at += 2 + at[1];
     if (!at || *at != cast)
@@ -318,11 +316,11 @@ bool tp_quant_of_row(const struct tp_row *row, size_t cast,
     return tp_quant_next(at, &cast, error) != NULL;
 }
 
-bool tp_quant_metrics_of_row(const struct tp_row *row, size_t cast,
+bool tp_quant_unpack_metrics(const uint8_t *at, size_t cast,
                              struct tp_quant_metrics *metrics)
 {
     struct tp_quant_error error;
-    if (!tp_quant_of_row(row, cast, &error))
+    if (!tp_quant_unpack(at, cast, &error))
         return false;
     tp_quant_metrics_of(&error, metrics);
     return true;

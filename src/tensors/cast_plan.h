@@ -16,8 +16,6 @@
  * most counts are zero and thousands of tensors are kept.
  */
 
-struct tp_row;
-
 /* Every number format plain, and once more with a scale per tensor. */
 enum { TP_QUANT_CASTS_MAX = 64 };
 
@@ -94,12 +92,13 @@ const uint8_t *tp_quant_pack(const struct tp_quant_choice *choice,
 const uint8_t *tp_quant_next(const uint8_t *at, size_t *cast,
                              struct tp_quant_error *error);
 
-/* Unpacks the error of one cast; false when the row does not have it. */
-bool tp_quant_of_row(const struct tp_row *row, size_t cast,
+/* Unpacks the error of one cast of those in row->quant, which may be NULL;
+ * false when it is not there. */
+bool tp_quant_unpack(const uint8_t *at, size_t cast,
                      struct tp_quant_error *error);
 
-/* The row's metrics of one cast; false as above. */
-bool tp_quant_metrics_of_row(const struct tp_row *row, size_t cast,
+/* The metrics of it; false as above. */
+bool tp_quant_unpack_metrics(const uint8_t *at, size_t cast,
                              struct tp_quant_metrics *metrics);
 
 #endif

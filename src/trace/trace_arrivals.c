@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/search.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 
 /* One communication kernel. */

@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "trace/trace.h"
 #include "trace/trace_cover.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"

@@ -53,7 +53,7 @@ static enum tp_status add_ops(const struct tp_trace *trace, enum side side,
         const struct item item = {row->name,        row->device_type,
                                   side,             row->count,
                                   row->self_cpu_us, row->self_cuda_us};
-        if (!strcmp(row->device_type, "CPU")) {
+        if (!row->is_device) {
             status = add_item(items, &item, err);
         }
     }

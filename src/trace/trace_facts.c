@@ -167,7 +167,7 @@ static void find_device(struct tp_trace *trace)
     }
 }
 
-enum tp_status tp_trace_facts(struct tp_trace *trace, struct tp_error *err)
+enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_events *events = &trace->events;
     const struct tp_trace_index *index = &trace->index;
@@ -241,11 +241,10 @@ bool tp_trace_has_steps(const struct tp_trace *trace)
     return trace->steps.count > 0 && trace->steps.rows[0].step >= 0;
 }
 
-/* The row of /busy about the window W, or NULL. */
-static const struct tp_busy_row *busy_window(const struct tp_trace *trace)
+const struct tp_busy_row *tp_trace_busy_window(const struct tp_trace *trace)
 {
     for (size_t i = 0; i < trace->busy.count; i++) {
-        if (!strcmp(trace->busy.rows[i].definition, "window"))
+        if (trace->busy.rows[i].span == TP_BUSY_WINDOW)
             return &trace->busy.rows[i];
     }
     return NULL;
@@ -253,7 +252,7 @@ static const struct tp_busy_row *busy_window(const struct tp_trace *trace)
 
 double tp_trace_exposed_communication(const struct tp_trace *trace)
 {
-    const struct tp_busy_row *row = busy_window(trace);
+    const struct tp_busy_row *row = tp_trace_busy_window(trace);
     return row && row->total_us > 0
                ? row->exposed_communication_us / row->total_us
                : 0;
@@ -261,7 +260,7 @@ double tp_trace_exposed_communication(const struct tp_trace *trace)
 
 double tp_trace_exposed_memory(const struct tp_trace *trace)
 {
-    const struct tp_busy_row *row = busy_window(trace);
+    const struct tp_busy_row *row = tp_trace_busy_window(trace);
     return row && row->total_us > 0 ? row->exposed_memory_us / row->total_us
                                     : 0;
 }

@@ -21,8 +21,7 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "trace/trace.h"
-#include "trace/trace_names.h"
+#include "trace/trace_index.h"
 #include "trace/trace_order.h"
 
 /* What is being made, and the room to sort in. */
@@ -128,7 +127,7 @@ static void order_host(struct making *making)
     }
     tp_order_sort(items, making->scratch, count);
     for (size_t i = 0; i < count; i++) {
-        items[i].key = tp_order_key(events->start[items[i].event]);
+        items[i].key = tp_time_key(events->start[items[i].event]);
     }
     tp_order_sort(items, making->scratch, count);
     for (size_t i = 0; i < count; i++) {
@@ -148,7 +147,7 @@ static void order_device(struct making *making)
     for (uint32_t i = 0; i < events->count; i++) {
         if (is_device(events, i)) {
             making->items[count++] =
-                (struct tp_ordered){tp_order_key(events->start[i]), i};
+                (struct tp_ordered){tp_time_key(events->start[i]), i};
         }
     }
     tp_order_sort(making->items, making->scratch, count);

@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "base/search.h"
+#include "trace/trace.h"
 #include "trace/trace_order.h"
 #include "trace/trace_rows.h"
 
@@ -140,7 +141,7 @@ static enum tp_status add_up_memory(struct ops_state *state,
         if (events->category[i] == TP_EVENT_MEMORY &&
             events->detail[i] != TP_NO_DETAIL) {
             items[state->memory_count++] =
-                (struct tp_ordered){tp_order_key(events->start[i]), i};
+                (struct tp_ordered){tp_time_key(events->start[i]), i};
         }
     }
     tp_order_sort(items, items + count + 1, state->memory_count);
@@ -211,7 +212,8 @@ static struct sums *count_row(struct ops_state *state, uint32_t name,
             .name = name == trace->events.texts.count
                         ? "ProfilerStep*"
                         : tp_events_get(&trace->events, name),
-            .device_type = device ? "CUDA" : "CPU"};
+            .device_type = device ? "CUDA" : "CPU",
+            .is_device = device};
         *slot = (uint32_t)need;
     }
     trace->ops.rows[*slot - 1].count++;

@@ -11,8 +11,7 @@
 #include "base/order.h"
 #include "formats/trace/trace_reader.h"
 #include "trace/trace_facts.h"
-#include "trace/trace_rows.h"
-#include "trace/trace_tables.h"
+#include "trace/trace_lists.h"
 
 /* Traces that together hold no more JSON than this are analysed at once, so
  * that many small ranks keep all threads busy; a larger one is alone and
@@ -22,23 +21,13 @@
 /* How far traces shrink under gzip: 13 to 32 times in public ones. */
 enum { GZIP_RATIO = 20 };
 
-/* Rows of one trace: all makers of trace_rows.h, in this order. */
-static enum tp_status (*const makers[])(struct tp_trace *trace,
-                                        struct tp_error *err) = {
-    tp_trace_steps,   tp_trace_ops,    tp_trace_kernels,  tp_trace_idle,
-    tp_trace_busy,    tp_trace_curves, tp_trace_launches, tp_trace_streams,
-    tp_trace_copies,  tp_trace_syncs,  tp_trace_memory,   tp_trace_comms,
-    tp_trace_arrivals, tp_trace_op_kernels, tp_trace_annotations,
-    tp_trace_paths,    tp_trace_facts,
-};
-
 static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
 {
     enum tp_status status =
         tp_trace_index_make(&trace->events, &trace->index, err);
-    for (size_t i = 0; i < sizeof makers / sizeof *makers && !status; i++)
-        status = makers[i](trace, err);
-    return status;
+    if (status == TP_OK)
+        status = tp_trace_lists_make(trace, err);
+    return status == TP_OK ? tp_trace_facts_make(trace, err) : status;
 }
 
 /* What a file says beside its events is all that stays of them. */
@@ -380,4 +369,16 @@ enum tp_status tp_trace_collect(struct tp_pool *pool,
     tp_intern_clear(&c.texts);
     free(c.files);
     return status;
+}
+
+void tp_trace_run_clear(struct tp_trace_run *run)
+{
+    for (size_t i = 0; i < run->trace_count; i++)
+        tp_trace_clear(&run->traces[i]);
+    free(run->traces);
+    free(run->skipped.rows);
+    tp_notes_clear(&run->notes);
+    tp_found_clear(&run->files);
+    tp_arena_clear(&run->arena);
+    memset(run, 0, sizeof *run);
 }

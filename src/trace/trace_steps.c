@@ -21,6 +21,7 @@
 #include "base/memory.h"
 #include "base/search.h"
 #include "trace/interval.h"
+#include "trace/trace.h"
 #include "trace/trace_order.h"
 #include "trace/trace_rows.h"
 

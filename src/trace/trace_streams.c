@@ -18,6 +18,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 
 enum {

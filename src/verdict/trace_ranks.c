@@ -58,14 +58,9 @@ static bool since_epoch(const struct tp_trace *trace, int64_t moment,
 
 static double communication_share(const struct tp_trace *trace)
 {
-    for (size_t i = 0; i < trace->busy.count; i++) {
-        const struct tp_busy_row *row = &trace->busy.rows[i];
-        if (!strcmp(row->definition, "window")) {
-            return row->total_us > 0 ? row->communication_us / row->total_us
-                                     : NAN;
-        }
-    }
-    return NAN;
+    const struct tp_busy_row *row = tp_trace_busy_window(trace);
+    return row && row->total_us > 0 ? row->communication_us / row->total_us
+                                    : NAN;
 }
 
 static void fill_rows(const struct tp_trace_run *run,

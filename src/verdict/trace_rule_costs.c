@@ -3,14 +3,12 @@
  * pageable memory is a blocking call, too, and told once. */
 #include "verdict/trace_rule_costs.h"
 
-#include <string.h>
-
 const struct tp_sync_row *tp_trace_worst_sync(const struct tp_trace *trace)
 {
     const struct tp_sync_row *worst = NULL;
     for (size_t i = 0; i < trace->syncs.count; i++) {
         const struct tp_sync_row *row = &trace->syncs.rows[i];
-        if (!strcmp(row->cause, "profiler"))
+        if (row->why == TP_SYNC_PROFILER)
             continue;
         if (!worst || row->idle_us > worst->idle_us ||
             (row->idle_us == worst->idle_us && row->total_us > worst->total_us))

@@ -95,36 +95,41 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
 
 /* What to do about a cause of /syncs. */
 static const struct {
-    const char *cause, *words, *advice;
-} sync_causes[] = {
-    {"item", "reading single values (.item(), float(), if tensor)",
-     "keep losses and metrics on the GPU and read them every N steps, all at "
-     "once; replace 'if tensor' by torch.where"},
-    {"copy DtoH", "copies to the host (.cpu(), .to(\"cpu\"), .numpy(), print)",
-     "copy results less often, into pinned memory with non_blocking=True, "
-     "and wait for an event only where they are needed"},
-    {"copy HtoD", "copies from the host",
-     "use pin_memory=True and .to(device, non_blocking=True), and make "
-     "constants on the device"},
-    {"optimizer", "the optimizer",
-     "use fused=True or capturable=True, and clip gradients without .item()"},
-    {"operator",
-     "operators whose result has a shape that depends on data "
-     "(nonzero, masked_select, unique) or that read values",
-     "avoid shapes that depend on data: torch.where or masks instead of "
-     "boolean indexing"},
-    {"explicit", "synchronisation in the program itself",
-     "remove torch.cuda.synchronize() from the loop; time with CUDA events"},
-    {"profiler", "the profiler", "nothing: this happens once"},
+    const char *words, *advice;
+} sync_causes[TP_SYNC_CAUSES] = {
+    [TP_SYNC_ITEM] =
+        {"reading single values (.item(), float(), if tensor)",
+         "keep losses and metrics on the GPU and read them every N steps, all "
+         "at once; replace 'if tensor' by torch.where"},
+    [TP_SYNC_COPY_TO_HOST] =
+        {"copies to the host (.cpu(), .to(\"cpu\"), .numpy(), print)",
+         "copy results less often, into pinned memory with non_blocking=True, "
+         "and wait for an event only where they are needed"},
+    [TP_SYNC_COPY_TO_DEVICE] =
+        {"copies from the host",
+         "use pin_memory=True and .to(device, non_blocking=True), and make "
+         "constants on the device"},
+    [TP_SYNC_OPTIMIZER] =
+        {"the optimizer",
+         "use fused=True or capturable=True, and clip gradients without "
+         ".item()"},
+    [TP_SYNC_OPERATOR] =
+        {"operators whose result has a shape that depends on data "
+         "(nonzero, masked_select, unique) or that read values",
+         "avoid shapes that depend on data: torch.where or masks instead of "
+         "boolean indexing"},
+    [TP_SYNC_EXPLICIT] =
+        {"synchronisation in the program itself",
+         "remove torch.cuda.synchronize() from the loop; time with CUDA "
+         "events"},
+    [TP_SYNC_PROFILER] = {"the profiler", "nothing: this happens once"},
 };
 
-static size_t sync_cause(const char *cause)
+/* What is said of a row of /syncs; of none, and of causes without advice, what
+ * is said of the profiler's own calls. */
+static enum tp_sync_cause sync_cause(const struct tp_sync_row *row)
 {
-    size_t i = 0;
-    while (i + 1 < sizeof sync_causes / sizeof *sync_causes &&
-           strcmp(sync_causes[i].cause, cause))
-        i++;
-    return i;
+    return row && sync_causes[row->why].words ? row->why : TP_SYNC_PROFILER;
 }
 
 /* "; most by 30 x cudaMemcpyAsync under aten::copy_, 458.7 ms idle" */
@@ -137,7 +142,7 @@ static const char *describe_sync(const struct tp_trace_case *it,
                          "; most by %" PRId64 " x %s%s%s: %s, %.2f ms, %.2f "
                          "ms of it with the GPU idle",
                          row->count, row->call, *row->op ? " under " : "",
-                         row->op, sync_causes[sync_cause(row->cause)].words,
+                         row->op, sync_causes[sync_cause(row)].words,
                          row->total_us / 1e3, row->idle_us / 1e3);
 }
 
@@ -153,7 +158,7 @@ static double refill_cost(const struct tp_trace *trace)
     int64_t implicit = 0;
     for (size_t i = 0; i < trace->syncs.count; i++) {
         const struct tp_sync_row *row = &trace->syncs.rows[i];
-        if (strcmp(row->cause, "explicit") && strcmp(row->cause, "profiler"))
+        if (row->why != TP_SYNC_EXPLICIT && row->why != TP_SYNC_PROFILER)
             implicit += row->count;
     }
     return (double)implicit >= steps_of(trace) && cost > 0 ? 100 * cost : 0;
@@ -164,9 +169,9 @@ static double refill_cost(const struct tp_trace *trace)
 static bool pageable_cause(const struct tp_trace_case *it,
                            const struct tp_sync_row *row)
 {
-    return row && ((!strcmp(row->cause, "copy HtoD") &&
+    return row && ((row->why == TP_SYNC_COPY_TO_DEVICE &&
                     tp_trace_pageable_cost(it, false) > 0) ||
-                   (!strcmp(row->cause, "copy DtoH") &&
+                   (row->why == TP_SYNC_COPY_TO_HOST &&
                     tp_trace_pageable_cost(it, true) > 0));
 }
 
@@ -202,7 +207,7 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
             100 * idle->blocked, 100 * idle->blocked_busy, finding.value);
         finding.suggestion =
             tp_trace_blocking_costs(trace)
-                ? sync_causes[sync_cause(row ? row->cause : "")].advice
+                ? sync_causes[sync_cause(row)].advice
                 : "leave them: the wait only shows that the GPU is behind the "
                   "host";
         return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
@@ -214,7 +219,7 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
         "window, and %.1f %% more until work reaches it again%s",
         idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
         describe_sync(it, row));
-    finding.suggestion = sync_causes[sync_cause(row ? row->cause : "")].advice;
+    finding.suggestion = sync_causes[sync_cause(row)].advice;
     return tp_trace_finding_add(it, TP_VERDICT_SYNCHRONISATION, finding, err);
 }
 

@@ -2,7 +2,6 @@
 /* Rules about memory of the device: from the driver, and from the cache. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "verdict/trace_rules.h"
 #include "verdict/trace_verdict.h"
@@ -86,8 +85,7 @@ enum tp_status tp_trace_rule_cold_start(const struct tp_trace_case *it,
 static const struct tp_memory_row *device_memory(const struct tp_trace *trace)
 {
     for (size_t i = 0; i < trace->memory.count; i++) {
-        if (strncmp(trace->memory.rows[i].device, "CPU", 3) &&
-            strncmp(trace->memory.rows[i].device, "cpu", 3))
+        if (!trace->memory.rows[i].is_host)
             return &trace->memory.rows[i];
     }
     return NULL;

@@ -98,9 +98,9 @@ static bool told_by_sync(const struct tp_trace_case *it, bool to_host)
                 finding->file == it->trace->path;
     }
     return told && row &&
-           (to_host ? !strcmp(row->cause, "copy DtoH") ||
-                          !strcmp(row->cause, "item")
-                    : !strcmp(row->cause, "copy HtoD"));
+           (to_host ? row->why == TP_SYNC_COPY_TO_HOST ||
+                          row->why == TP_SYNC_ITEM
+                    : row->why == TP_SYNC_COPY_TO_DEVICE);
 }
 
 static enum tp_status find_pageable(const struct tp_trace_case *it,

@@ -5,7 +5,6 @@
 #include "figures/figures.h"
 #include "scan/dim_rank.h"
 #include "tests/unit/support/stages.h"
-#include "tests/unit/support/run_maker.h"
 
 /* --- runs to build figures from --------------------------------------- */
 

@@ -3,10 +3,7 @@
  * Causes and consequences. Runs, and what their baselines say, are made by
  * hand, so that each test holds one rule of incident.c.
  */
-#include "incidents/incident.h"
-#include "rules/findings.h"
 #include "tests/unit/support/stages.h"
-#include "tests/unit/support/run_maker.h"
 
 enum { ITERATIONS = 100, NUMEL = 1000 };
 

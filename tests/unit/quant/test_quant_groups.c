@@ -6,11 +6,9 @@
 #include "quant/quant_sweep.h"
 #include "quant/quant_tables.h"
 #include "report/tables.h"
-#include "rules/findings.h"
-#include "tests/unit/support/stages.h"
 #include "tensors/collect.h"
 #include "tests/unit/support/quant_plan.h"
-#include "tests/unit/support/run_maker.h"
+#include "tests/unit/support/stages.h"
 
 /* --- the plan ------------------------------------------------------------- */
 
@@ -190,9 +188,9 @@ Test(quant_pack, gives_back_every_bit)
             cr_assert_arr_eq(&error, &choice.errors[seen], sizeof error);
         }
         cr_assert_eq(seen, choice.count);
-        cr_assert(tp_quant_of_row(&row, choice.cast[3], &error));
+        cr_assert(tp_quant_unpack(row.quant, choice.cast[3], &error));
         cr_assert_arr_eq(&error, &choice.errors[3], sizeof error);
-        cr_assert_not(tp_quant_of_row(&row, 63, &error));
+        cr_assert_not(tp_quant_unpack(row.quant, 63, &error));
     }
     tp_arena_clear(&arena);
 }
@@ -233,12 +231,12 @@ static struct tp_table groups_table(const struct stages *made)
     return groups;
 }
 
-static const struct tp_quant_group *
+static const struct tp_cast_group *
 group_of(const struct stages *made, enum tp_quant_grouping grouping,
          int64_t layer, const char *format)
 {
     for (size_t i = 0; i < made->quant.group_count; i++) {
-        const struct tp_quant_group *group = &made->quant.groups[i];
+        const struct tp_cast_group *group = &made->quant.groups[i];
         if (group->place.grouping == grouping &&
             group->place.layer_idx == layer &&
             group->cast == tp_quant_plan_find(&made->run.plan,
@@ -266,7 +264,7 @@ Test(quant_groups, pool_the_errors_of_their_tensors)
 {
     struct stages made = {.run = {.rows = NULL}};
     fill(&made);
-    const struct tp_quant_group *e5m2 =
+    const struct tp_cast_group *e5m2 =
         group_of(&made, TP_QUANT_BY_PLACE, 1, "e5m2");
     cr_assert_not_null(e5m2);
     cr_assert_eq(e5m2->tensors, 2);
@@ -277,7 +275,7 @@ Test(quant_groups, pool_the_errors_of_their_tensors)
     cr_assert_float_eq(e5m2->metrics.mse, 1.0 / 64 / 4, 1e-15);
     cr_assert_eq(group_of(&made, TP_QUANT_BY_PLACE, 1, "hif8")->metrics.sqnr_db,
                  INFINITY);
-    const struct tp_quant_group *hif8 =
+    const struct tp_cast_group *hif8 =
         group_of(&made, TP_QUANT_BY_LAYER, 2, "hif8");
     cr_assert_eq(hif8->metrics.underflow_ratio, 0.5);
     cr_assert_eq(hif8->regime[TP_HIF8_BELOW], 0.5);
@@ -329,7 +327,7 @@ Test(quant_groups, say_which_scales_tensors_got)
     fill(&made);
     size_t scaled = 0;
     for (size_t i = 0; i < made.quant.group_count; i++) {
-        const struct tp_quant_group *group = &made.quant.groups[i];
+        const struct tp_cast_group *group = &made.quant.groups[i];
         if (group->cast < made.run.plan.scaled ||
             strcmp(group->format, "hif8") ||
             group->place.grouping != TP_QUANT_BY_NAME)
@@ -577,7 +575,7 @@ Test(quant_sweep, passes_through_the_stored_scale)
     cr_assert_eq(tp_collect(pool, &options, &made.run, NULL), TP_OK, "%s",
                  folder);
     cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
-    cr_assert_eq(tp_quant_sweep(&made.quant, pool, NULL), TP_OK);
+    cr_assert_eq(tp_quant_sweeps_make(&made.quant, pool, NULL), TP_OK);
     cr_assert_eq(made.quant.sweep_count, TP_QUANT_SWEEPS);
     size_t compared = 0;
     for (size_t i = 0; i < made.quant.sweep_count; i++) {
@@ -589,7 +587,7 @@ Test(quant_sweep, passes_through_the_stored_scale)
             struct tp_quant_error error;
             struct tp_quant_metrics metrics;
             cr_assert(
-                tp_quant_of_row(&made.run.rows[sweep->row], cast, &error));
+                tp_quant_unpack(made.run.rows[sweep->row].quant, cast, &error));
             tp_quant_metrics_of(&error, &metrics);
             if (stored >= sweep->count)
                 continue;

@@ -125,12 +125,10 @@ static int count_files(const char *path)
     return n;
 }
 
-static bool have_gnuplot(void)
+static void need_gnuplot(void)
 {
-    if (system("gnuplot --version > /dev/null 2>&1") == 0)
-        return true;
-    fprintf(stderr, "skipped: there is no gnuplot here\n");
-    return false;
+    if (system("gnuplot --version > /dev/null 2>&1") != 0)
+        cr_skip("there is no gnuplot here");
 }
 
 static struct tp_plot_result write_all(const struct tp_figure *figures,
@@ -358,8 +356,7 @@ Test(plot_files, every_kind_is_drawn)
         make_figure("rest", &panels[TP_FIGURE_PANELS_MAX],
                     TP_PANEL_KINDS - TP_FIGURE_PANELS_MAX),
         make_figure("empty", NULL, 0)};
-    if (!have_gnuplot())
-        return;
+    need_gnuplot();
     struct tp_plot_result result = write_all(figures, 3, "out", true);
     cr_expect_eq(result.written, 2);
     cr_expect_eq(result.drawn, 2);
@@ -384,8 +381,7 @@ Test(plot_files, svg_and_pdf)
     struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
-    if (!have_gnuplot())
-        return;
+    need_gnuplot();
     for (int format = TP_PLOT_SVG; format <= TP_PLOT_PDF; format++) {
         struct tp_plot_options options = {.output_dir = "out",
                                           .format = (enum tp_plot_format)format,
@@ -406,8 +402,7 @@ Test(plot_files, names_cannot_give_commands)
     struct tp_panel_series series[HOSTILE][TP_PANEL_KINDS];
     struct tp_figure figures[HOSTILE];
     char ids[HOSTILE][24];
-    if (!have_gnuplot())
-        return;
+    need_gnuplot();
     for (int i = 0; i < HOSTILE; i++) {
         struct tp_tic tics[2] = {{0, hostile[i]}, {1, hostile[i]}};
         static struct tp_tic kept[HOSTILE][2];
@@ -442,8 +437,7 @@ Test(plot_files, an_output_folder_may_have_any_name)
     struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
-    if (!have_gnuplot())
-        return;
+    need_gnuplot();
     struct tp_plot_result result =
         write_all(&figure, 1, "it's `a`\n$(folder)", true);
     cr_expect_eq(result.drawn, 1, "%s", result.warning);

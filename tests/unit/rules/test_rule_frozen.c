@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors that stop changing, in runs made by hand. */
-#include "rules/findings.h"
-#include "series/monitor.h"
 #include "tests/unit/support/stages.h"
-#include "tests/unit/support/two_values.h"
 #include "tests/unit/support/two_values.h"
 
 static void add(struct tp_run *run, const char *name, int64_t rank,

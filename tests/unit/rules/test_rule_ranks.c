@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What one rank has and the others have not, in runs made by hand. */
-#include "rules/findings.h"
-#include "series/monitor.h"
 #include "tests/unit/support/stages.h"
-#include "tests/unit/support/two_values.h"
 #include "tests/unit/support/two_values.h"
 
 enum { ITERATIONS = 120 };

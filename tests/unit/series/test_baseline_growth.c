@@ -6,9 +6,7 @@
 #include <stdio.h>
 
 #include "report/report_monitor.h"
-#include "rules/findings.h"
 #include "tests/unit/support/stages.h"
-#include "tests/unit/support/run_maker.h"
 
 enum {
     LAYERS = 5,

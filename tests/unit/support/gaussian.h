@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "stats/quantize.h"
+#include "tests/unit/support/testdata.h"
 
 /*
  * SQNR of normal values against vectors/gaussian_direct.csv and
@@ -29,14 +30,9 @@ enum { GAUSSIAN_PIECE = 4096, GAUSSIAN_ROWS = 512 };
 
 static inline FILE *gaussian_open(const char *name)
 {
-    const char *shared = getenv("TP_SHARED");
-    const char *source = getenv("srcdir");
-    char path[4096];
-    if (shared)
-        snprintf(path, sizeof path, "%s/vectors/%s", shared, name);
-    else
-        snprintf(path, sizeof path, "%s/../shared/vectors/%s",
-                 source ? source : ".", name);
+    char below[256], path[4096];
+    snprintf(below, sizeof below, "vectors/%s", name);
+    testdata_path(below, path, sizeof path);
     FILE *file = fopen(path, "r");
     char header[256];
     if (file && !fgets(header, sizeof header, file)) {

@@ -16,7 +16,6 @@ void tp_emulator_begin(const struct tp_emulator *)
     char reason[TP_DEVICE_REASON_MAX];
     if (tp_device_count(reason) > 0)
         return;
-    std::fprintf(stderr, "skipped: no CUDA device: %s\n", reason);
     cr_skip_test("no CUDA device: %s", reason);
 }
 

@@ -29,7 +29,6 @@ static inline void trace_path(const char *name, char *path, size_t size)
                  name);
     FILE *file = fopen(path, "rb");
     if (!file) {
-        fprintf(stderr, "skipped: no traces at %s\n", path);
         cr_skip("no traces at %s", path);
     } else {
         fclose(file);

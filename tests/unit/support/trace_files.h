@@ -36,7 +36,6 @@ static inline FILE *trace_file_open(const char *name)
     trace_file_path(name, path, sizeof path);
     FILE *file = fopen(path, "r");
     if (!file) {
-        fprintf(stderr, "skipped: no traces at %s\n", path);
         cr_skip("no traces at %s", path);
     }
     return file;

@@ -7,11 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Number format vectors are read where they lie, in shared/vectors beside
- * the source tree (or below $TP_SHARED). A test that needs one is skipped,
- * with the reason, where there is none.
- */
+#include "tests/unit/support/testdata.h"
+
+/* Number format vectors: testdata/vectors. */
 
 enum { VECTOR_FIELDS = 16, VECTOR_LINE = 2048 };
 
@@ -23,26 +21,17 @@ struct vectors {
     char nothing[1]; /* what fields beyond the last one hold */
 };
 
-/* Opens shared/vectors/NAME and skips its header line, or skips the test. */
+/* Opens testdata/vectors/NAME and skips its header line. */
 static inline struct vectors vectors_open(const char *name)
 {
     struct vectors vectors = {.file = NULL};
-    const char *shared = getenv("TP_SHARED");
-    const char *source = getenv("srcdir");
-    char path[4096];
-    if (shared) {
-        snprintf(path, sizeof path, "%s/vectors/%s", shared, name);
-    } else {
-        snprintf(path, sizeof path, "%s/../shared/vectors/%s",
-                 source ? source : ".", name);
-    }
+    char below[256], path[4096];
+    snprintf(below, sizeof below, "vectors/%s", name);
+    testdata_path(below, path, sizeof path);
     vectors.file = fopen(path, "r");
-    if (!vectors.file) {
-        fprintf(stderr, "skipped: no vectors at %s\n", path);
-        cr_skip("no vectors at %s", path);
-    } else if (!fgets(vectors.line, sizeof vectors.line, vectors.file)) {
-        cr_assert_fail("%s is empty", path);
-    }
+    cr_assert_not_null(vectors.file, "no vectors at %s", path);
+    cr_assert(fgets(vectors.line, sizeof vectors.line, vectors.file),
+              "%s is empty", path);
     return vectors;
 }
 

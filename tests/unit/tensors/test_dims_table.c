@@ -11,7 +11,6 @@
 #include "rules/dims_advice.h"
 #include "tensors/dims_table.h"
 #include "tests/unit/support/stages.h"
-#include "tests/unit/support/run_maker.h"
 
 /* --- what is said of an axis ---------------------------------------------- */
 
