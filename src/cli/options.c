@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The command line from one table. An option's row holds its name, its kind,
+ * the choices with the enum members they mean, bounds, default and help, and
+ * the place of its value; parsing, checks and their messages, defaults and
+ * --help iterate over the rows. Defaults are texts and go through the same
+ * checks as what a user gives. getopt_long() would parse as well, but knows
+ * neither values nor bounds, so that each option would need a case besides its
+ * row; and it takes unique prefixes, which would break scripts when an option
+ * is added. Cost: a look through the table for each argument.
+ */
 #include "cli/options.h"
 
 #include <errno.h>

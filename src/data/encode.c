@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Values to codes of a number format, and back. A value is rounded as a
+ * double, exactly, and its code then follows from the exponent and the upper
+ * fraction bits by shift and add, since the codes of a format count up with
+ * the magnitude; HiF8, whose fraction bits shrink away from 1, has the first
+ * code of each binade in a table. Bulk encoding does eight values at a time,
+ * written so that the compiler vectorises it for each instruction set, with
+ * the same bits from all. A table from binary32 to code, the alternative, has
+ * 2^32 entries. Cost: a handful of integer operations for each value.
+ */
 #include "data/encode.h"
 
 #include <assert.h>

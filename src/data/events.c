@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Events as columns. A trace has 10^6 events with some thousand distinct
+ * texts, so an event is a row of numbers in parallel arrays and a text is a
+ * number in a table, found by hashing (open addressing). What only some
+ * categories have stands in arrays of its own. Two sets merge by renumbering
+ * the texts and lanes of one and appending its columns, so that parts of a
+ * file are read by many threads. An array of structs with pointers to texts
+ * would be larger, and what asks for one column would read all of them. Cost:
+ * one probe for each text, as a rule; a merge reads the columns of one set
+ * once.
+ */
 #include "data/events.h"
 
 #include <stdlib.h>

@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The table of number formats and what follows from a row. A format is given
+ * by its bits, significand, least exponent and largest value; the thresholds
+ * at which a value overflows, becomes subnormal or rounds to zero are derived
+ * from these, half a step beyond the last value, tie included or not as the
+ * format rounds. Tables of codes would do for 8 bits and not for 16, and would
+ * have to be trusted; tests compare what is derived with published vectors. To
+ * round a value it is scaled so that a step is 1, rounded to an integer and
+ * scaled back, which is exact for every double. Cost: a look through some 16
+ * rows, a few operations a value.
+ */
 #include "data/number.h"
 
 #include <math.h>

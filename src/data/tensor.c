@@ -10,7 +10,9 @@
  * whole planes, ..., partial rows. Within a box order is free, because the
  * place of each element in the result is known; so a box is read in the order
  * of the storage, in windows as large as the scratch allows while the gaps
- * between wanted bytes cost less than another system call would.
+ * between wanted bytes cost less than another system call would. To read row
+ * by row would be simpler, and for a transposed matrix one system call for
+ * each element. Cost: one pass over the bytes wanted, and the gaps between.
  */
 
 /* A gap is read over rather than skipped while copying it is cheaper than a
