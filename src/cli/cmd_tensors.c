@@ -154,7 +154,8 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
     if (status != TP_OK)
         return status;
     struct tp_drawn drawn;
-    status = tp_output_draw(s->options, &s->figures, &s->run.arena, &drawn, err);
+    status =
+        tp_output_draw(s->options, &s->figures, &s->run.arena, &drawn, err);
     if (status == TP_OK && drawn.warning[0])
         tp_run_note(&s->run, "%s", drawn.warning);
     s->figure_lines = drawn.lines;

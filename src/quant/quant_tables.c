@@ -18,7 +18,8 @@ struct quant_row {
     TP_COLUMN_AS(structure, "overflow_ratio", metrics.overflow_ratio, "1"), \
     TP_COLUMN_AS(structure, "underflow_ratio", metrics.underflow_ratio, "1"),\
     TP_COLUMN_AS(structure, "subnormal_ratio", metrics.subnormal_ratio, "1"),\
-    TP_COLUMN_AS(structure, "saturated_block_ratio", metrics.saturated_block_ratio, "1"),\
+    TP_COLUMN_AS(structure, "saturated_block_ratio",                        \
+                 metrics.saturated_block_ratio, "1"),                       \
     TP_COLUMN_AS(structure, "sqnr_db", metrics.sqnr_db, "dB"),              \
     TP_COLUMN_AS(structure, "mse", metrics.mse, "input^2"),                 \
     TP_COLUMN_AS(structure, "max_abs_error", metrics.max_abs_error, "value"),\

@@ -61,7 +61,8 @@ static const struct tp_column group_labels[] = {
 
 #define BIN(name, unit, type, member)                                       \
     {                                                                       \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_group_bin, member), NULL \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_group_bin, member), \
+            NULL \
     }
 
 static const struct tp_column bin_columns[] = {
@@ -73,7 +74,8 @@ static const struct tp_column bin_columns[] = {
 
 #define SKIPPED(name, unit, type, member)                                 \
     {                                                                     \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_skipped, member), NULL \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_skipped, member), \
+            NULL \
     }
 
 static const struct tp_column skipped_columns[] = {
@@ -85,7 +87,8 @@ static const struct tp_column skipped_columns[] = {
 
 #define FINDING(name, unit, type, member)                                 \
     {                                                                     \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_finding, member), NULL \
+        name, unit, TP_COLUMN_##type, offsetof(struct tp_finding, member), \
+            NULL \
     }
 
 static const struct tp_column finding_columns[] = {

@@ -18,8 +18,8 @@ static void begin(struct tp_text *text)
         tp_text_add(text, "; ");
 }
 
-static void advise_reduction(const struct tp_dim_axis *axis, enum tp_dtype dtype,
-                             struct tp_text *text)
+static void advise_reduction(const struct tp_dim_axis *axis,
+                             enum tp_dtype dtype, struct tp_text *text)
 {
     size_t least = axis->kept;
     while (least > 0 && !(tp_dim_abs_max(&axis->worst[least - 1]) > 0))

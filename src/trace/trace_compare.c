@@ -304,7 +304,7 @@ void tp_trace_comparison_clear(struct tp_trace_comparison *comparison)
 #define ROW(member, unit, type)                                             \
     {                                                                       \
         #member, unit, TP_COLUMN_##type,                                    \
-            offsetof(struct tp_compare_row, member), NULL                         \
+            offsetof(struct tp_compare_row, member), NULL                   \
     }
 
 static const struct tp_column op_columns[] = {
@@ -341,7 +341,7 @@ static const struct tp_column kernel_columns[] = {
 #define STEP(member, unit, type)                                            \
     {                                                                       \
         #member, unit, TP_COLUMN_##type,                                    \
-            offsetof(struct tp_compare_step_row, member), NULL                    \
+            offsetof(struct tp_compare_step_row, member), NULL              \
     }
 
 static const struct tp_column step_columns[] = {

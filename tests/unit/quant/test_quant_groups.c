@@ -20,7 +20,8 @@ Test(quant_plan, lists_formats_once_and_in_order)
     cr_assert_str_eq(plan.casts[1].rounding, "ta");
     cr_assert_str_eq(plan.casts[2].rule, "floor");
     cr_assert_eq(tp_quant_plan_find(&plan, tp_number_by_id("mxfp4")), 2);
-    cr_assert_eq(tp_quant_plan_find(&plan, tp_number_by_id("e4m3")), plan.count);
+    cr_assert_eq(tp_quant_plan_find(&plan, tp_number_by_id("e4m3")),
+                 plan.count);
     /* the block format has its own scales */
     cr_assert_eq(plan.count, 5);
 }

@@ -78,7 +78,10 @@ Test(collect, a_stop_is_obeyed)
     const char *const roots[] = {testdata("logs")};
     const volatile sig_atomic_t stop = 1;
     const struct tp_collect_options options = {
-        .roots = roots, .root_count = 1, .mx_scale = TP_SCALE_FLOOR, .stop = &stop};
+        .roots = roots,
+        .root_count = 1,
+        .mx_scale = TP_SCALE_FLOOR,
+        .stop = &stop};
     cr_assert_eq(tp_pool_new(2, &pool, NULL), TP_OK);
     cr_assert_eq(tp_collect(pool, &options, &run, &err), TP_E_INTERRUPTED);
     tp_pool_free(pool);
