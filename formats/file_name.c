@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a file's name says. The name is cut at '_' into words, and the words
+ * with a shape of their own are looked for first: time stamp and counter at
+ * the front; rank, sample and group; the operation, the last one that a phase
+ * or a known quantisation type explains. What lies between these anchors is
+ * the layer type, the component and the tensor's name, all of which may hold
+ * '_'. Two other conventions are tried after this one, then single words. A
+ * regular expression for the whole was the alternative: with every part
+ * optional and three that hold the separator it matches in many ways, and the
+ * first is often wrong. Cost: a few passes over at most 128 words.
+ */
 #include "formats/file_name.h"
 
 #include <stdbool.h>

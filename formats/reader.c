@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Which format reads a file. Every format looks at the first 64 bytes and says
+ * how many bits of evidence it sees there (a magic of four bytes: 32); the
+ * highest bid wins, so that the order of the table decides nothing and a zip
+ * archive can never pass for the two bytes with which a pickle starts. The
+ * alternative, the suffix, is wrong for dumps: .pt and .bin are zip archives,
+ * legacy streams and pickles alike; a suffix only says which files of a
+ * directory must be reported when they cannot be read. Cost: one read of 64
+ * bytes and a few comparisons for each file.
+ */
 #include "formats/reader.h"
 
 #include <string.h>

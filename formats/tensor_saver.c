@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Labels of a dump. Two sources speak: the dict "metadata" of the payload and
+ * the name of the file, and of the name what follows from a convention weighs
+ * more than what a word or a directory hints at. Fields are filled in that
+ * order, and where the first two disagree the metadata holds and a sentence
+ * says so: files are renamed, payloads are not. The format only answers
+ * questions by name, in plain values, so that one written by another tool
+ * needs no code here. The fields stand in one table, so that one loop serves
+ * them all. Cost: some comparisons of short texts for each file.
+ */
 #include "formats/tensor_saver.h"
 
 #include <stdbool.h>

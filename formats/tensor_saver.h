@@ -40,9 +40,10 @@ void tp_label_from_metadata(const struct tp_metadata *metadata, size_t count,
 /*
  * Completes a label that came from metadata by what `path` says. Where both
  * speak the metadata holds, and *conflict becomes one sentence that names the
- * fields and both values; else it becomes "". Sets direction and roles. What only a directory says
- * never conflicts: files are moved, and savers mix directories up. Texts are
- * owned by `arena`. Fails only with TP_E_MEMORY. Any thread.
+ * fields and both values; else it becomes "". What only a directory says never
+ * conflicts: files are moved, and savers mix directories up. Sets direction
+ * and roles. Texts are owned by `arena`. Fails only with TP_E_MEMORY. Any
+ * thread.
  */
 enum tp_status tp_label_complete(struct tp_label *label, const char *path,
                                  struct tp_arena *arena, const char **conflict,

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The pickle machine below its opcodes: a window on the input, a stack of
+ * references, marks, the memo, and the two arrays that values live in. Values
+ * are numbered and lists are runs of one common array, so that a pickle with
+ * 10^6 values costs a few large allocations and is dropped at once; objects
+ * linked by pointers would cost an allocation each. A list that grows moves to
+ * the end of the array and leaves its old place behind, as far as a limit.
+ * Input that is not in memory is read in windows of 64 KiB; texts longer than
+ * a window stay in the file. Cost: constant for each opcode, amortised.
+ */
 #include "formats/torch/pickle_machine.h"
 
 #include <inttypes.h>

@@ -13,7 +13,12 @@
 /*
  * The search for tensors: a walk over the values with a stack of its own,
  * which notes what it finds; afterwards the notes become tensors and skips,
- * so that the array of tensors has its final size from the start.
+ * so that the array of tensors has its final size from the start. A value that
+ * several paths lead to is visited on each, as its owner would reach it; to
+ * visit it once would hide all but one of its names. A budget in proportion to
+ * the pickle ends what hostile sharing would make endless, and a bit for each
+ * value that is being visited ends cycles. Cost: one step for each value and
+ * path; 16 bytes for each open container.
  */
 
 enum {

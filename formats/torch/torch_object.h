@@ -12,12 +12,12 @@
 
 /*
  * Walks the values from the root and fills in file->tensors and file->skips,
- * in payload order, and file->metadata. Understood are lists, tuples, dicts, sets, what Python's
- * and torch's standard containers pickle to, attributes of any object, and
- * the calls in the table of torch_rebuild.c. A tensor that depends on another
- * call is a skip that names it. Each container is visited once on each path
- * that leads to it; cycles end where they close. Fails only with
- * TP_E_MEMORY. `pickle` is not used after the call.
+ * in payload order, and file->metadata. Understood are lists, tuples, dicts,
+ * sets, what Python's and torch's standard containers pickle to, attributes of
+ * any object, and the calls in the table of torch_rebuild.c. A tensor that
+ * depends on another call is a skip that names it. Each container is visited
+ * once on each path that leads to it; cycles end where they close. Fails only
+ * with TP_E_MEMORY. `pickle` is not used after the call.
  */
 enum tp_status tp_torch_collect(struct tp_tensor_file *file,
                                 const struct tp_pickle *pickle,

@@ -9,7 +9,10 @@
 /*
  * A plain pickle of something with tensors: pickle.dump instead of
  * torch.save. Each storage is then a byte string, which is a legacy stream
- * of its own, inside a call of torch.storage._load_from_bytes.
+ * of its own, inside a call of torch.storage._load_from_bytes. It is read where
+ * it lies in the file; what Python would do, to load each into memory, would
+ * need twice the file. Cost: one walk over the pickle, and a small pickle for
+ * each storage that a tensor needs.
  */
 
 static enum tp_status no_storage(struct tp_torch_source *source,

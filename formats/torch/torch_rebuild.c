@@ -7,6 +7,17 @@
 #include "base/limits.h"
 #include "base/search.h"
 
+/*
+ * From a call in a pickle to a tensor. Nothing is called: a call that is in
+ * the list below is taken apart, its arguments are checked and become shape,
+ * strides, offset and a storage; any other call makes no tensor. Storages are
+ * found by key through the container, or inside the pickle by the call that
+ * would load them; what failed once is remembered with its reason, since a
+ * thousand views may share a storage. To accept what a class looks like,
+ * without a list, would read data under meanings that nobody checked. Cost:
+ * a look through the list for each call, a binary search for each tensor.
+ */
+
 /* ---- the allow-list --------------------------------------------------- */
 
 /* In order of frequency. Nothing here is called: a row says how to read what

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Storages as a pickle names them: a persistent id holds class, key and number
+ * of elements. The ids of a payload are collected into one array, sorted by
+ * key, where a tensor finds its storage by binary search; a hash table would
+ * hardly find it sooner among the some hundred keys of a file. The dtype
+ * follows from the class's name. A storage that is a plain range of the file
+ * is read where it lies, by position, from any thread. Cost: a sort of the
+ * ids, log n comparisons for each tensor, no copy of any element.
+ */
 #include "formats/torch/torch_storage.h"
 
 #include <inttypes.h>

@@ -21,6 +21,11 @@
  *
  * TOP is "archive" or the stem of the file's first name. TorchScript modules
  * are such archives too, with code beside the data.
+ *
+ * The pickle is read where it lies and names the storages, each of which is
+ * then found in the archive's directory by its name. Archives may follow one
+ * another in a file: they are found from the end. Cost: directory and pickle
+ * are read; no element is, before it is asked for.
  */
 
 enum {

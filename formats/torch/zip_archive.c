@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A zip archive over an input. libzip reads the directory, through a source
+ * that hands it the input's bytes; a stored record is then a range of the
+ * input and read past libzip, at the speed of the disk and from many threads.
+ * Only deflated records go through it, once, when they are first read: into
+ * memory as far as the limit goes, then into an unlinked file. To read all
+ * through libzip would be simpler and would copy every byte under one lock; to
+ * read the directory ourselves would repeat what libzip knows of zip64 and of
+ * damage. Cost: one look at the directory; deflated bytes are inflated once.
+ */
 #include "formats/torch/zip_archive.h"
 
 #include <errno.h>

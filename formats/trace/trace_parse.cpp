@@ -3,6 +3,10 @@
 
 #include "formats/trace/trace_json.inc"
 
+extern "C" {
+#include "formats/trace/trace_parse.h"
+}
+
 using namespace trace_json;
 
 namespace {

@@ -3,6 +3,10 @@
 // was recorded. See trace_parse.h.
 #include "formats/trace/trace_json.inc"
 
+extern "C" {
+#include "formats/trace/trace_parse.h"
+}
+
 using namespace trace_json;
 
 namespace {

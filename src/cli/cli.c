@@ -55,7 +55,7 @@ void tp_print_warning(const struct tp_options *options, const char *format, ...)
     va_end(args);
 }
 
-bool tp_print(const struct tp_text *text)
+static bool print(const struct tp_text *text)
 {
     if (text->failed) {
         fprintf(stderr, "tprof-analyze: out of memory\n");
@@ -69,6 +69,13 @@ bool tp_print(const struct tp_text *text)
         fprintf(stderr, "tprof-analyze: cannot write to stdout: %s\n",
                 strerror(errno));
     return false;
+}
+
+bool tp_print(struct tp_text *text)
+{
+    bool printed = print(text);
+    tp_text_clear(text);
+    return printed;
 }
 
 bool tp_wants_color(void)

@@ -54,10 +54,11 @@ void tp_print_warning(const struct tp_options *options, const char *format, ...)
     TP_PRINTF(2, 3);
 
 /*
- * Writes the text to stdout. False when it cannot be written (a full disk,
- * a closed pipe) or memory ran out while it was made; that is said.
+ * Writes the text to stdout and releases it. False when it cannot be written
+ * (a full disk, a closed pipe) or memory ran out while it was made; that is
+ * said.
  */
-bool tp_print(const struct tp_text *text);
+bool tp_print(struct tp_text *text);
 
 /* Whether stdout is a terminal that wants colours (NO_COLOR). */
 bool tp_wants_color(void);

@@ -65,7 +65,6 @@ static int report(const struct tp_options *options, const struct tp_run *run)
         }
     }
     bool printed = tp_print(&text);
-    tp_text_clear(&text);
     int result = print_skipped(run);
     return printed ? result : TP_EXIT_FAILED;
 }

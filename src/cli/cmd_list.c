@@ -187,7 +187,5 @@ int tp_cmd_list(const struct tp_options *options, int argc, char **argv)
                         tables[i].name);
         tables[i].list(&text);
     }
-    bool printed = tp_print(&text);
-    tp_text_clear(&text);
-    return printed ? TP_EXIT_OK : TP_EXIT_FAILED;
+    return tp_print(&text) ? TP_EXIT_OK : TP_EXIT_FAILED;
 }

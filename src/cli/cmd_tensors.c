@@ -153,24 +153,13 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
         status = tp_figures_build(&input, s->pool, &s->figures, err);
     if (status != TP_OK)
         return status;
-    const struct tp_plot_options how = {.output_dir = s->options->output_dir,
-                                        .format =
-                                            s->options->plot_format,
-                                        .jobs = tp_options_jobs(s->options),
-                                        .draw = true,
-                                        .stop = &tp_interrupted};
-    struct tp_plot_result result;
+    struct tp_drawn drawn;
     status =
-        tp_plot_write(s->figures.figures, s->figures.count, &how, &result, err);
-    if (status == TP_OK && result.warning[0]) {
-        tp_print_warning(s->options, "%s", result.warning);
-        tp_run_note(&s->run, "%s", result.warning);
-    }
-    if (status == TP_OK)
-        status =
-            tp_output_figures(s->options, s->figures.figures, s->figures.count,
-                              &s->run.arena, &s->figure_lines, err);
-    s->figure_count = status == TP_OK ? s->figures.count : 0;
+        tp_output_draw(s->options, &s->figures, &s->run.arena, &drawn, err);
+    if (status == TP_OK && drawn.warning[0])
+        tp_run_note(&s->run, "%s", drawn.warning);
+    s->figure_lines = drawn.lines;
+    s->figure_count = drawn.count;
     return status;
 }
 
@@ -244,9 +233,7 @@ static bool print_result(const struct session *s)
     else if (!s->options->quiet)
         tp_report_text(&report, s->options->verbose ? 0 : MOST_ON_STDOUT,
                        tp_wants_color(), &text);
-    bool printed = tp_print(&text);
-    tp_text_clear(&text);
-    return printed;
+    return tp_print(&text);
 }
 
 static int exit_status(const struct session *s)

@@ -180,30 +180,18 @@ static enum tp_status write_reports(const struct session *s,
 
 static enum tp_status draw(struct session *s, struct tp_error *err)
 {
-    const struct tp_options *options = s->options;
-    if (options->no_plots)
+    if (s->options->no_plots)
         return TP_OK;
     enum tp_status status = tp_trace_figures_build(&s->run, &s->figures, err);
     if (status != TP_OK)
         return status;
-    const struct tp_plot_options how = {.output_dir = options->output_dir,
-                                        .format =
-                                            options->plot_format,
-                                        .jobs = tp_options_jobs(options),
-                                        .draw = true,
-                                        .stop = &tp_interrupted};
-    struct tp_plot_result result;
+    struct tp_drawn drawn;
     status =
-        tp_plot_write(s->figures.figures, s->figures.count, &how, &result, err);
-    if (status == TP_OK && result.warning[0]) {
-        tp_print_warning(options, "%s", result.warning);
-        tp_judge_note(&s->judged, "%s", result.warning);
-    }
-    if (status == TP_OK)
-        status =
-            tp_output_figures(options, s->figures.figures, s->figures.count,
-                              &s->run.arena, &s->figure_lines, err);
-    s->figure_count = status == TP_OK ? s->figures.count : 0;
+        tp_output_draw(s->options, &s->figures, &s->run.arena, &drawn, err);
+    if (status == TP_OK && drawn.warning[0])
+        tp_judge_note(&s->judged, "%s", drawn.warning);
+    s->figure_lines = drawn.lines;
+    s->figure_count = drawn.count;
     return status;
 }
 
@@ -310,9 +298,7 @@ static bool print_comparison(const struct session *s)
         tp_compare_report_json(&report, &text);
     else if (!s->options->quiet)
         tp_compare_report_text(&report, &text);
-    bool printed = tp_print(&text);
-    tp_text_clear(&text);
-    return printed;
+    return tp_print(&text);
 }
 
 static bool print_result(const struct session *s)
@@ -324,9 +310,7 @@ static bool print_result(const struct session *s)
     else if (!s->options->quiet)
         tp_trace_report_text(&report, s->options->verbose ? 0 : MOST_ON_STDOUT,
                              tp_wants_color(), &text);
-    bool printed = tp_print(&text);
-    tp_text_clear(&text);
-    return printed;
+    return tp_print(&text);
 }
 
 static bool is_damaged(const struct tp_trace_run *run)

@@ -55,18 +55,14 @@ static int print_help(const struct tp_command *command, bool was_named)
                 "status: 0 done, 1 a finding reached\n--fail_on, 2 usage, 3 "
                 "some input was damaged or unsupported, 4 could not "
                 "finish.\n");
-    bool printed = tp_print(&text);
-    tp_text_clear(&text);
-    return printed ? TP_EXIT_OK : TP_EXIT_FAILED;
+    return tp_print(&text) ? TP_EXIT_OK : TP_EXIT_FAILED;
 }
 
 static int print_version(void)
 {
     struct tp_text text = {0};
     tp_text_add(&text, "%s\n", PACKAGE_STRING);
-    bool printed = tp_print(&text);
-    tp_text_clear(&text);
-    return printed ? TP_EXIT_OK : TP_EXIT_FAILED;
+    return tp_print(&text) ? TP_EXIT_OK : TP_EXIT_FAILED;
 }
 
 static int print_options(void)
@@ -74,9 +70,7 @@ static int print_options(void)
     struct tp_text text = {0};
     for (const struct tp_option *row = tp_option_table; row->name; row++)
         tp_text_add(&text, "--%s\n", row->name);
-    bool printed = tp_print(&text);
-    tp_text_clear(&text);
-    return printed ? TP_EXIT_OK : TP_EXIT_FAILED;
+    return tp_print(&text) ? TP_EXIT_OK : TP_EXIT_FAILED;
 }
 
 /* A first word that is no command and nothing on disk is most likely a

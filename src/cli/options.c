@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The command line from one table. An option's row holds its name, its kind,
+ * the choices with the enum members they mean, bounds, default and help, and
+ * the place of its value; parsing, checks and their messages, defaults and
+ * --help iterate over the rows. Defaults are texts and go through the same
+ * checks as what a user gives. getopt_long() would parse as well, but knows
+ * neither values nor bounds, so that each option would need a case besides its
+ * row; and it takes unique prefixes, which would break scripts when an option
+ * is added. Cost: a look through the table for each argument.
+ */
 #include "cli/options.h"
 
 #include <errno.h>
@@ -34,15 +44,17 @@ static const struct tp_option_choice severities[] = {{"none", 0},
                                               {NULL, 0}};
 static const struct tp_option_choice forms[] = {
     {"text", TP_FORM_TEXT}, {"json", TP_FORM_JSON}, {NULL, 0}};
-static const struct tp_option_choice policies[] = {{"block", TP_NONFINITE_BLOCK},
-                                            {"elem", TP_NONFINITE_ELEMENT},
-                                            {NULL, 0}};
+static const struct tp_option_choice policies[] = {
+    {"block", TP_NONFINITE_BLOCK}, {"elem", TP_NONFINITE_ELEMENT}, {NULL, 0}};
 static const struct tp_option_choice scale_rules[] = {
     {"floor", TP_SCALE_FLOOR},         {"ceil", TP_SCALE_CEIL},
     {"even", TP_SCALE_EVEN},           {"rceil", TP_SCALE_RCEIL},
     {"rceil_f32", TP_SCALE_RCEIL_F32}, {NULL, 0}};
 static const struct tp_option_choice plot_formats[] = {
-    {"png", TP_PLOT_PNG}, {"svg", TP_PLOT_SVG}, {"pdf", TP_PLOT_PDF}, {NULL, 0}};
+    {"png", TP_PLOT_PNG},
+    {"svg", TP_PLOT_SVG},
+    {"pdf", TP_PLOT_PDF},
+    {NULL, 0}};
 static const struct tp_option_choice roundings[] = {{"ta", TP_ROUND_DEFAULT},
                                              {"ta_sat", TP_ROUND_SATURATE},
                                              {"te", TP_ROUND_EVEN},
@@ -81,7 +93,8 @@ const struct tp_option tp_option_table[] = {
      .help = "compare two traces or directories", .commands = TP_FOR_TRACE},
     {.name = "device", CHOICE(device, devices), .initial = "auto",
      .help = "where to compute", .commands = FOR_DUMPS},
-    {.name = "device_memory", NUMBER(BYTES, "BYTES[K|M|G]", device_memory, 1, 0x1p40),
+    {.name = "device_memory",
+     NUMBER(BYTES, "BYTES[K|M|G]", device_memory, 1, 0x1p40),
      .shown = "half of what is free", .help = "memory to use on the device",
      .commands = FOR_DUMPS},
     {.name = "dims", CHOICE(dims, dims_modes), .initial = "worst",
@@ -176,7 +189,8 @@ static const struct tp_option *find(const char *given, size_t length)
 }
 
 /* The words of a choice, joined by '|'. */
-static void add_words(const struct tp_option_choice *choices, struct tp_text *text)
+static void add_words(const struct tp_option_choice *choices,
+                      struct tp_text *text)
 {
     for (const struct tp_option_choice *c = choices; c->word; c++)
         tp_text_add(text, "%s%s", c == choices ? "" : "|", c->word);

@@ -46,7 +46,7 @@ enum {
 struct tp_option {
     const char *name;     /* "output_dir"                                */
     const char *argument; /* "DIR"; NULL for flags and choices           */
-    const struct tp_option_choice *choices; /* ended by NULL                    */
+    const struct tp_option_choice *choices; /* ended by NULL             */
     const char *initial;  /* default, as one would give it; NULL: none   */
     const char *shown;    /* the default in the help; NULL: `initial`    */
     const char *help;     /* one line                                    */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/cli.h"
 
 void tp_note_command_line(int argc, char **argv, struct tp_text *text)
 {
@@ -72,27 +73,51 @@ static const char *why_not_drawn(const struct tp_options *options,
     return there ? "" : "gnuplot did not draw it; its script is there";
 }
 
-enum tp_status tp_output_figures(const struct tp_options *options,
-                                 const struct tp_figure *figures, size_t count,
-                                 struct tp_arena *arena,
-                                 struct tp_report_figure **lines,
-                                 struct tp_error *err)
+/* What the report says of each figure. */
+static enum tp_status describe(const struct tp_options *options,
+                               const struct tp_figure_set *set,
+                               struct tp_arena *arena, struct tp_drawn *drawn,
+                               struct tp_error *err)
 {
-    *lines = calloc(count + 1, sizeof **lines);
-    if (!*lines)
+    drawn->lines = calloc(set->count + 1, sizeof *drawn->lines);
+    if (!drawn->lines)
         return tp_fail_memory(err);
-    for (size_t i = 0; i < count; i++) {
-        struct tp_report_figure *line = &(*lines)[i];
+    for (size_t i = 0; i < set->count; i++) {
+        const struct tp_figure *figure = &set->figures[i];
+        struct tp_report_figure *line = &drawn->lines[i];
         struct tp_text path = {0};
-        tp_text_add(&path, "%s/%s.%s", figures[i].category, figures[i].id,
+        tp_text_add(&path, "%s/%s.%s", figure->category, figure->id,
                     tp_plot_format_name(options->plot_format));
         line->path = tp_arena_text(arena, tp_text_get(&path), path.length);
         tp_text_clear(&path);
         if (!line->path)
             return tp_fail_memory(err);
-        line->reason = why_not_drawn(options, &figures[i], line->path);
+        line->reason = why_not_drawn(options, figure, line->path);
     }
+    drawn->count = set->count;
     return TP_OK;
+}
+
+enum tp_status tp_output_draw(const struct tp_options *options,
+                              const struct tp_figure_set *set,
+                              struct tp_arena *arena, struct tp_drawn *drawn,
+                              struct tp_error *err)
+{
+    const struct tp_plot_options how = {.output_dir = options->output_dir,
+                                        .format = options->plot_format,
+                                        .jobs = tp_options_jobs(options),
+                                        .draw = true,
+                                        .stop = &tp_interrupted};
+    struct tp_plot_result result;
+    *drawn = (struct tp_drawn){.count = 0};
+    enum tp_status status =
+        tp_plot_write(set->figures, set->count, &how, &result, err);
+    if (status != TP_OK)
+        return status;
+    if (result.warning[0])
+        tp_print_warning(options, "%s", result.warning);
+    memcpy(drawn->warning, result.warning, sizeof drawn->warning);
+    return describe(options, set, arena, drawn, err);
 }
 
 bool tp_reaches_fail_on(const struct tp_options *options, int worst)

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/options.h"
-#include "data/figure.h"
+#include "figures/figures.h"
 #include "report/plot.h"
 #include "report/report.h"
 
@@ -36,15 +36,23 @@ void tp_output_remove(const struct tp_options *options, const char *name);
 void tp_output_remove_figure(const struct tp_options *options,
                              const char *category, const char *id);
 
+/* What became of the figures. */
+struct tp_drawn {
+    struct tp_report_figure *lines; /* [count]: path of each, and why it was
+                                       not drawn; released with free()     */
+    size_t count;
+    char warning[sizeof(((struct tp_plot_result *)NULL)->warning)];
+};
+
 /*
- * What the report says of each figure: its path, and why it was not drawn.
- * *lines is released with free(), its paths are the arena's.
+ * Writes and draws the figures of a command. *drawn is filled in also after a
+ * failure, then without lines; the paths are the arena's. A warning was
+ * printed, and is handed on for the report; "": there was none.
  */
-enum tp_status tp_output_figures(const struct tp_options *options,
-                                 const struct tp_figure *figures, size_t count,
-                                 struct tp_arena *arena,
-                                 struct tp_report_figure **lines,
-                                 struct tp_error *err);
+enum tp_status tp_output_draw(const struct tp_options *options,
+                              const struct tp_figure_set *set,
+                              struct tp_arena *arena, struct tp_drawn *drawn,
+                              struct tp_error *err);
 
 /* Whether a finding of this severity reaches --fail_on. */
 bool tp_reaches_fail_on(const struct tp_options *options, int worst);

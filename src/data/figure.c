@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a figure holds is checked here, before it is written: that ids fit a
+ * file's name, that axes and series agree with the kind of panel. A kind is
+ * one row of a table, with the columns that its template in plots/ reads, so
+ * that the writer needs no case for it. The alternative, to trust the
+ * builders, would show a mistake as an error of gnuplot in the user's run.
+ */
 #include "data/figure.h"
 
 #include <assert.h>

@@ -39,7 +39,8 @@ Test(options, words_are_those_of_the_enums)
     const struct tp_number *hif8 = tp_number_by_id("hif8");
     size_t seen = 0;
     for (const struct tp_option *row = tp_option_table; row->name; row++) {
-        for (const struct tp_option_choice *c = row->choices; c && c->word; c++) {
+        for (const struct tp_option_choice *c = row->choices; c && c->word;
+             c++) {
             const char *word = c->word;
             if (!strcmp(row->name, "mx_scale"))
                 word = tp_scale_rule_name((enum tp_scale_rule)c->member);
