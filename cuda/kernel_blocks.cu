@@ -456,8 +456,8 @@ int start(const struct tp_kernel_place *place,
     const uint64_t together = THREADS / sharers;
     uint64_t grid = (made.blocks + together - 1) / together;
     auto kernel = !down ? kind::rows : two ? kind::two : kind::columns;
-    const cudaError_t status = tp_one_wave(kernel, THREADS, SHARED,
-                                           place->multiprocessors, &grid);
+    const cudaError_t status = tp_resident_grid(kernel, THREADS, SHARED,
+                                                place->multiprocessors, &grid);
     if (status != cudaSuccess)
         return status;
     TP_LAUNCH(kernel, unsigned(grid), THREADS, SHARED, place->stream, made);

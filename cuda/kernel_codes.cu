@@ -52,7 +52,7 @@ struct histogram {
     uint64_t vectors; /* then                                               */
     total_t *totals;
     int split;        /* log2 of the number of ranges                       */
-    enum tp_order order;
+    enum tp_code_order order;
     enum tp_dtype dtype;
 };
 
@@ -152,7 +152,7 @@ struct top32 : plain {
 
     static __device__ unsigned key(const histogram &job, uint32_t code)
     {
-        return static_cast<unsigned>(tp_order_key(job.order, 32, code) >>
+        return static_cast<unsigned>(tp_code_key(job.order, 32, code) >>
                                      (32 - BITS));
     }
 
@@ -174,7 +174,7 @@ struct top64 : plain {
 
     static __device__ unsigned key(const histogram &job, uint64_t code)
     {
-        return static_cast<unsigned>(tp_order_key(job.order, 64, code) >>
+        return static_cast<unsigned>(tp_code_key(job.order, 64, code) >>
                                      (64 - BITS));
     }
 
@@ -476,7 +476,7 @@ int start(const struct tp_kernel_place *place, const struct tp_span *span,
     job.head = job.head < job.n ? job.head : job.n;
     job.vectors = (job.n - job.head) * KIND::SIZE / 16;
     job.totals = reinterpret_cast<total_t *>(totals);
-    job.order = tp_order_of(span->dtype);
+    job.order = tp_code_order_of(span->dtype);
     job.dtype = span->dtype;
     const size_t spare = LANES * sizeof(unsigned);
     size_t shared = size_t{2} << KIND::BITS;

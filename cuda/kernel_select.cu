@@ -36,7 +36,7 @@ typedef unsigned long long total_t;
 
 struct selection {
     const struct tp_select *select; /* of the device                        */
-    enum tp_order order;
+    enum tp_code_order order;
     unsigned groups;
     const unsigned char *codes;
     uint64_t n;       /* codes                                              */
@@ -87,7 +87,7 @@ __device__ typename KIND::code key_of(const selection &job,
                                       typename KIND::code code)
 {
     return static_cast<typename KIND::code>(
-        tp_order_key(job.order, width<KIND>::BITS, code));
+        tp_code_key(job.order, width<KIND>::BITS, code));
 }
 
 /* Whether a key may be in a group. */

@@ -326,8 +326,8 @@ int start(const struct tp_kernel_place *place, const job_t &job, bool down)
     const uint64_t together = THREADS / sharers;
     uint64_t grid = (job.blocks + together - 1) / together;
     auto kernel = down ? tally_columns<STORED> : tally_rows<STORED>;
-    const cudaError_t status = tp_one_wave(kernel, THREADS, SHARED,
-                                           place->multiprocessors, &grid);
+    const cudaError_t status = tp_resident_grid(kernel, THREADS, SHARED,
+                                                place->multiprocessors, &grid);
     if (status != cudaSuccess)
         return status;
     TP_LAUNCH(kernel, unsigned(grid), THREADS, SHARED, place->stream, job);

@@ -13,9 +13,9 @@ extern "C" {
 #endif
 
 #include "stats/blocks.h"
+#include "stats/code_key.h"
 #include "stats/dims.h"
 #include "stats/judge.h"
-#include "stats/order.h"
 #include "stats/select.h"
 #include "stats/tally.h"
 #include "stats/values.h"

@@ -31,8 +31,8 @@
  * after these would be too little to keep the memory busy.
  */
 template <class KERNEL>
-static cudaError_t tp_one_wave(KERNEL kernel, int threads, size_t shared,
-                               int multiprocessors, uint64_t *grid)
+static cudaError_t tp_resident_grid(KERNEL kernel, int threads, size_t shared,
+                                    int multiprocessors, uint64_t *grid)
 {
     int blocks = 0;
     const cudaError_t status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(

@@ -63,40 +63,40 @@ uint64_t lane_bytes(const tp_device_options &options)
 
 }
 
-int provide(tp_device_session *session, void **there, void **here,
+int provide(tp_device_session *session, void **device, void **host,
             size_t bytes)
 {
     if (session->used.fetch_add(bytes) + bytes > session->options.memory) {
         session->used -= bytes;
         return OVER_LIMIT;
     }
-    int status = cudaMalloc(there, bytes);
-    if (status == cudaSuccess && here)
-        status = cudaMallocHost(here, bytes);
+    int status = cudaMalloc(device, bytes);
+    if (status == cudaSuccess && host)
+        status = cudaMallocHost(host, bytes);
     if (status == cudaSuccess)
         return status;
     cudaGetLastError(); /* so that no launch is blamed for it */
     session->used -= bytes;
-    cudaFree(*there);
-    *there = nullptr;
-    if (here)
-        *here = nullptr;
+    cudaFree(*device);
+    *device = nullptr;
+    if (host)
+        *host = nullptr;
     return status;
 }
 
 namespace {
 
-int provide_there(tp_device_session *session, unsigned char **there,
+int provide_device(tp_device_session *session, unsigned char **device,
                   size_t bytes)
 {
-    return provide(session, reinterpret_cast<void **>(there), nullptr, bytes);
+    return provide(session, reinterpret_cast<void **>(device), nullptr, bytes);
 }
 
 template <class T>
 void give_back(Pair<T> *pair)
 {
-    cudaFree(pair->there);
-    cudaFreeHost(pair->here);
+    cudaFree(pair->device);
+    cudaFreeHost(pair->host);
 }
 
 /* --- lanes ---------------------------------------------------------------- */
@@ -116,7 +116,7 @@ int open_stage(tp_device_session *session, Stage *stage)
 int open_memory(tp_device_session *session, Lane *lane)
 {
     const tp_device_options &options = session->options;
-    int status = provide_there(session, &lane->gathered, options.stage);
+    int status = provide_device(session, &lane->gathered, options.stage);
     if (status == cudaSuccess)
         status = provide(session, &lane->back, 1);
     if (status == cudaSuccess)
@@ -126,7 +126,7 @@ int open_memory(tp_device_session *session, Lane *lane)
     if (status == cudaSuccess)
         status = provide(session, &lane->cells, cells_room(options));
     if (status == cudaSuccess)
-        status = provide_there(session, &lane->scratch,
+        status = provide_device(session, &lane->scratch,
                                scratch_room(options));
     if (status == cudaSuccess)
         status = provide(session, &lane->lists, TP_DEVICE_LISTS);
@@ -289,17 +289,17 @@ bool tp_device_tallies(const tp_device_lane *at, size_t count)
         return false;
     for (size_t i = 0; i < count; i++) {
         Pair<Tally> *tally = &lane->tallies[i];
-        if (tally->there)
+        if (tally->device)
             continue;
         int status = cudaSetDevice(at->session->options.index);
         if (status == cudaSuccess)
             status = provide(at->session, tally, 1);
         if (status == OVER_LIMIT || !check(at->session, status))
             return false;
-        memset(&tally->here->tally, 0, sizeof tally->here->tally);
+        memset(&tally->host->tally, 0, sizeof tally->host->tally);
         if (!check(at->session,
-                   cudaMemsetAsync(&tally->there->tally, 0,
-                                   sizeof tally->there->tally,
+                   cudaMemsetAsync(&tally->device->tally, 0,
+                                   sizeof tally->device->tally,
                                    lane->place.stream)))
             return false;
     }
@@ -307,16 +307,16 @@ bool tp_device_tallies(const tp_device_lane *at, size_t count)
 }
 
 template <class T>
-static bool provide_here(T **here, size_t count)
+static bool provide_host(T **host, size_t count)
 {
-    if (*here)
+    if (*host)
         return true;
     void *made = nullptr;
     if (cudaMallocHost(&made, count * sizeof(T)) != cudaSuccess) {
         cudaGetLastError(); /* so that no launch is blamed for it */
         return false;
     }
-    *here = static_cast<T *>(made);
+    *host = static_cast<T *>(made);
     return true;
 }
 
@@ -325,8 +325,8 @@ void *tp_device_batch(const tp_device_lane *at)
     const tp_device_options &options = at->session->options;
     Lane *lane = lane_of(at);
     return !is_lost(at) && cudaSetDevice(options.index) == cudaSuccess &&
-                   provide_here(&lane->batch, options.stage) &&
-                   provide_here(&lane->entries, entries_room(options))
+                   provide_host(&lane->batch, options.stage) &&
+                   provide_host(&lane->entries, entries_room(options))
                ? lane->batch
                : nullptr;
 }
@@ -338,7 +338,7 @@ bool tp_device_begin(const tp_device_lane *at)
     Lane *lane = lane_of(at);
     for (size_t i = 0; i < TALLIES; i++) /* of a range that was given up */
         if (lane->tallied >> i & 1)
-            memset(&lane->tallies[i].here->tally, 0, sizeof(tp_tally));
+            memset(&lane->tallies[i].host->tally, 0, sizeof(tp_tally));
     lane->what = 0;
     lane->tallied = 0;
     lane->totals = lane->call_count = lane->rows = lane->columns = 0;
@@ -365,7 +365,7 @@ void *tp_device_stage(const tp_device_lane *at)
     lane->stage = (lane->stage + 1) % STAGES;
     Stage *stage = &lane->stages[lane->stage];
     return check(at->session, cudaEventSynchronize(stage->sent))
-               ? stage->bytes.here
+               ? stage->bytes.host
                : nullptr;
 }
 
@@ -373,13 +373,13 @@ bool tp_device_send(const tp_device_lane *at, size_t bytes)
 {
     Lane *lane = lane_of(at);
     Stage *stage = &lane->stages[lane->stage];
-    lane->codes = stage->bytes.there;
+    lane->codes = stage->bytes.device;
     lane->sent = true;
     return !is_lost(at) &&
            check(at->session,
                  cudaStreamWaitEvent(lane->copy, stage->done, 0)) &&
            check(at->session,
-                 cudaMemcpyAsync(stage->bytes.there, stage->bytes.here, bytes,
+                 cudaMemcpyAsync(stage->bytes.device, stage->bytes.host, bytes,
                                  cudaMemcpyHostToDevice, lane->copy)) &&
            check(at->session, cudaEventRecord(stage->sent, lane->copy)) &&
            check(at->session,

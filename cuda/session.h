@@ -11,9 +11,9 @@ extern "C" {
 #endif
 
 #include "stats/blocks.h"
+#include "stats/code_key.h"
 #include "stats/dims.h"
 #include "stats/judge.h"
-#include "stats/order.h"
 #include "stats/select.h"
 #include "stats/tally.h"
 #include "stats/values.h"
@@ -73,7 +73,7 @@ struct tp_device_lane {
     unsigned number; /* below tp_device_lanes() */
 };
 
-/* --- what goes there ------------------------------------------------------ */
+/* --- what is sent --------------------------------------------------------- */
 
 /* As all that follow: false after a failure. */
 bool tp_device_begin(const struct tp_device_lane *lane);
@@ -83,7 +83,7 @@ bool tp_device_begin(const struct tp_device_lane *lane);
 void *tp_device_stage(const struct tp_device_lane *lane);
 
 /* Sends the first `bytes` of that buffer. They stay as they are until the
- * second tp_device_stage from here, or tp_device_end. */
+ * second tp_device_stage after this, or tp_device_end. */
 bool tp_device_send(const struct tp_device_lane *lane, size_t bytes);
 
 /* A strided view of what was sent, in bytes from the begin of the buffer to

@@ -12,10 +12,10 @@ using namespace tp_session;
 namespace {
 
 /* The same codes on the device. */
-const void *there(const Lane *lane, const void *codes)
+const void *on_device(const Lane *lane, const void *codes)
 {
     return lane->codes + (static_cast<const unsigned char *>(codes) -
-                          lane->stages[lane->stage].bytes.here);
+                          lane->stages[lane->stage].bytes.host);
 }
 
 bool send(const tp_device_lane *at, void *to, const void *from, size_t bytes)
@@ -53,7 +53,7 @@ bool begin_totals(const tp_device_lane *at, unsigned what, size_t n)
     if (!is_first(lane, what))
         return true;
     lane->totals = n;
-    return clear(at, lane->back.there->totals, n * sizeof(uint64_t));
+    return clear(at, lane->back.device->totals, n * sizeof(uint64_t));
 }
 
 /* Puts a plan where a kernel reads it; it is the same for the whole range. */
@@ -91,13 +91,13 @@ bool tp_device_codes(const tp_device_lane *at, const tp_span *span)
 {
     Lane *lane = lane_of(at);
     tp_span device = *span;
-    device.codes = there(lane, span->codes);
+    device.codes = on_device(lane, span->codes);
     const size_t codes = tp_dtype_info(span->dtype)->size == 1
                              ? size_t{256}
                              : static_cast<size_t>(TP_CODES);
     return !is_lost(at) && begin_totals(at, CODES, codes) &&
            check(at->session, tp_kernel_codes(&lane->place, &device,
-                                              lane->back.there->totals));
+                                              lane->back.device->totals));
 }
 
 bool tp_device_values(const tp_device_lane *at, const tp_span *span,
@@ -106,23 +106,23 @@ bool tp_device_values(const tp_device_lane *at, const tp_span *span,
     Lane *lane = lane_of(at);
     struct tp_kernel_values job = {};
     job.span = *span;
-    job.span.codes = there(lane, span->codes);
+    job.span.codes = on_device(lane, span->codes);
     job.judge = *judge;
     job.per_call = at->session->options.call / tp_dtype_info(span->dtype)->size;
     job.blocks = reinterpret_cast<tp_values *>(lane->scratch);
-    job.calls = lane->calls.there + lane->call_count;
+    job.calls = lane->calls.device + lane->call_count;
     lane->call_count += (span->n + job.per_call - 1) / job.per_call;
     if (is_lost(at) || !begin_totals(at, VALUES, TP_SELECT_TOP))
         return false;
     if (!check(at->session, tp_kernel_values(&lane->place, &job)) ||
         !check(at->session, tp_kernel_top(&lane->place, &job.span,
-                                          lane->back.there->totals)))
+                                          lane->back.device->totals)))
         return false;
     if (!bins)
         return true;
-    uint64_t *to = lane->back.there->bins;
+    uint64_t *to = lane->back.device->bins;
     return (!is_first(lane, BINS) ||
-            clear(at, to, sizeof lane->back.there->bins)) &&
+            clear(at, to, sizeof lane->back.device->bins)) &&
            check(at->session, tp_kernel_bins(&lane->place, &job.span, to));
 }
 
@@ -141,15 +141,15 @@ bool tp_device_select(const tp_device_lane *at, const tp_span *span,
     const bool first = !(lane->what & SELECT);
     if (is_lost(at) || !begin_totals(at, SELECT, totals_of(select)))
         return false;
-    if (first && !send_plan(at, &lane->plans.there->select,
-                            &lane->plans.here->select, select))
+    if (first && !send_plan(at, &lane->plans.device->select,
+                            &lane->plans.host->select, select))
         return false;
     struct tp_kernel_select job = {};
-    job.select = &lane->plans.there->select;
+    job.select = &lane->plans.device->select;
     job.host = select;
     job.span = *span;
-    job.span.codes = there(lane, span->codes);
-    job.totals = lane->back.there->totals;
+    job.span.codes = on_device(lane, span->codes);
+    job.totals = lane->back.device->totals;
     return check(at->session, tp_kernel_select(&lane->place, &job));
 }
 
@@ -157,19 +157,19 @@ bool tp_device_blocks(const tp_device_lane *at, const tp_block_plan *plan,
                       const tp_device_rows *rows)
 {
     Lane *lane = lane_of(at);
-    tp_block_counts *counts = &lane->back.there->blocks;
+    tp_block_counts *counts = &lane->back.device->blocks;
     const bool first = is_first(lane, BLOCKS);
     if (is_lost(at))
         return false;
-    if (first && (!send_plan(at, &lane->plans.there->blocks,
-                             &lane->plans.here->blocks, plan) ||
+    if (first && (!send_plan(at, &lane->plans.device->blocks,
+                             &lane->plans.host->blocks, plan) ||
                   !clear(at, counts, sizeof *counts)))
         return false;
     struct tp_kernel_blocks job = {};
-    job.plan = &lane->plans.there->blocks;
+    job.plan = &lane->plans.device->blocks;
     job.code_size = plan->code_size;
     job.block = plan->block;
-    job.codes = there(lane, rows->codes);
+    job.codes = on_device(lane, rows->codes);
     job.rows = rows->rows;
     job.row_length = rows->row_length;
     job.columns = rows->columns;
@@ -186,17 +186,17 @@ bool tp_device_tally(const tp_device_lane *at, size_t number,
     if (is_lost(at))
         return false;
     if (!(lane->tallied & bit) &&
-        !send_plan(at, &tally->there->plan, &tally->here->plan, plan))
+        !send_plan(at, &tally->device->plan, &tally->host->plan, plan))
         return false;
     lane->tallied |= bit;
     struct tp_kernel_tally job = {};
-    job.plan = &tally->there->plan;
+    job.plan = &tally->device->plan;
     job.code_size = tp_dtype_info(plan->blocks.dtype)->size;
-    job.codes = there(lane, rows->codes);
+    job.codes = on_device(lane, rows->codes);
     job.rows = rows->rows;
     job.row_length = rows->row_length;
     job.columns = rows->columns;
-    job.tally = &tally->there->tally;
+    job.tally = &tally->device->tally;
     return check(at->session, tp_kernel_tally(&lane->place, &job));
 }
 
@@ -231,13 +231,13 @@ bool tp_device_dims(const tp_device_lane *at, const tp_device_matrix *dims)
 {
     Lane *lane = lane_of(at);
     const tp_dim_matrix *matrix = &dims->matrix;
-    double *const columns = lane->cells.there;
+    double *const columns = lane->cells.device;
     const size_t done = cells_of(lane->rows, matrix->columns);
     double *const rows = columns + done;
     const bool first = is_first(lane, DIMS);
     struct tp_kernel_dims job = {};
     job.matrix = *matrix;
-    job.matrix.codes = there(lane, matrix->codes);
+    job.matrix.codes = on_device(lane, matrix->codes);
     job.height = dims->height;
     tp_dim_cells_place(&job.columns, matrix->columns, columns);
     job.rows = reinterpret_cast<tp_dim_cell *>(rows);
@@ -264,7 +264,7 @@ size_t describe(const Lane *lane, const struct tp_device_list *lists,
             static_cast<const unsigned char *>(lists[i].codes) -
             lane->batch);
         const size_t bytes = size_t{lists[i].n} * lists[i].code_size;
-        lane->lists.here[i] = {offset, lists[i].n, lists[i].code_size, 0, 0};
+        lane->lists.host[i] = {offset, lists[i].n, lists[i].code_size, 0, 0};
         end = offset + bytes > end ? offset + bytes : end;
     }
     return end;
@@ -283,25 +283,25 @@ bool tp_device_lists(const tp_device_lane *at, struct tp_device_list *lists,
 {
     Lane *lane = lane_of(at);
     const size_t bytes = describe(lane, lists, count);
-    const size_t size = count * sizeof *lane->lists.here;
+    const size_t size = count * sizeof *lane->lists.host;
     uint32_t *entries = lane->entries;
-    unsigned char *codes = lane->stages[0].bytes.there;
+    unsigned char *codes = lane->stages[0].bytes.device;
     struct tp_kernel_lists job = {};
     job.codes = codes;
-    job.lists = lane->lists.there;
+    job.lists = lane->lists.device;
     job.count = static_cast<uint32_t>(count);
     job.entries = reinterpret_cast<uint32_t *>(lane->scratch);
     if (is_lost(at) || !send(at, codes, lane->batch, bytes) ||
-        !send(at, lane->lists.there, lane->lists.here, size) ||
+        !send(at, lane->lists.device, lane->lists.host, size) ||
         !check(at->session, tp_kernel_lists(&lane->place, &job)) ||
-        !fetch(at, lane->lists.here, lane->lists.there, size) ||
+        !fetch(at, lane->lists.host, lane->lists.device, size) ||
         !fetch(at, entries, job.entries, sizeof *entries) || !wait(at) ||
         !fetch(at, entries, job.entries, (1 + *entries) * sizeof *entries) ||
         !wait(at))
         return false;
     for (size_t i = 0; i < count; i++) {
-        lists[i].entries = entries + lane->lists.here[i].first;
-        lists[i].length = lane->lists.here[i].length;
+        lists[i].entries = entries + lane->lists.host[i].first;
+        lists[i].length = lane->lists.host[i].length;
     }
     return true;
 }
@@ -318,27 +318,27 @@ bool fetch_tallies(const tp_device_lane *at)
         if (lane->tallied >> i & 1)
             ok = check(at->session,
                        tp_kernel_tally_move(
-                           &lane->place, &lane->tallies[i].there->tally,
-                           &lane->tallies[i].here->tally));
+                           &lane->place, &lane->tallies[i].device->tally,
+                           &lane->tallies[i].host->tally));
     return ok;
 }
 
 bool fetch_results(const tp_device_lane *at)
 {
     Lane *lane = lane_of(at);
-    Back *back = lane->back.there, *here = lane->back.here;
+    Back *back = lane->back.device, *host = lane->back.host;
     const size_t cells = cells_of(lane->rows, lane->columns);
     return (lane->totals == 0 ||
-            fetch(at, here->totals, back->totals,
+            fetch(at, host->totals, back->totals,
                   lane->totals * sizeof(uint64_t))) &&
            (!(lane->what & BINS) ||
-            fetch(at, here->bins, back->bins, sizeof here->bins)) &&
+            fetch(at, host->bins, back->bins, sizeof host->bins)) &&
            (!(lane->what & BLOCKS) ||
-            fetch(at, &here->blocks, &back->blocks, sizeof here->blocks)) &&
+            fetch(at, &host->blocks, &back->blocks, sizeof host->blocks)) &&
            (lane->call_count == 0 ||
-            fetch(at, lane->calls.here, lane->calls.there,
+            fetch(at, lane->calls.host, lane->calls.device,
                   lane->call_count * sizeof(tp_values))) &&
-           (cells == 0 || fetch(at, lane->cells.here, lane->cells.there,
+           (cells == 0 || fetch(at, lane->cells.host, lane->cells.device,
                                 cells * sizeof(double))) &&
            fetch_tallies(at);
 }
@@ -364,9 +364,9 @@ bool tp_device_end(const tp_device_lane *at)
 void tp_device_take(const tp_device_lane *at, const tp_device_results *results)
 {
     const Lane *lane = lane_of(at);
-    const Back *back = lane->back.here;
+    const Back *back = lane->back.host;
     if (results->totals && lane->what & SELECT)
-        tp_select_add(&lane->plans.here->select, back->totals,
+        tp_select_add(&lane->plans.host->select, back->totals,
                       results->totals);
     else if (results->totals)
         add(results->totals, back->totals, lane->totals);
@@ -375,14 +375,14 @@ void tp_device_take(const tp_device_lane *at, const tp_device_results *results)
     if (lane->what & BLOCKS && results->blocks)
         tp_block_counts_merge(results->blocks, &back->blocks, 1);
     for (size_t i = 0; i < lane->call_count && results->values; i++)
-        tp_values_merge(results->values, &lane->calls.here[i]);
+        tp_values_merge(results->values, &lane->calls.host[i]);
 }
 
 void tp_device_take_tally(const tp_device_lane *at, size_t tally,
                           tp_tally *into)
 {
     Lane *lane = lane_of(at);
-    tp_tally_flush(&lane->tallies[tally].here->tally, into);
+    tp_tally_flush(&lane->tallies[tally].host->tally, into);
     lane->tallied &= ~(uint64_t{1} << tally);
 }
 
@@ -390,7 +390,7 @@ void tp_device_take_dims(const tp_device_lane *at, tp_dim_cells *columns,
                          const tp_dim_cell **rows)
 {
     const Lane *lane = lane_of(at);
-    double *const cells = lane->cells.here;
+    double *const cells = lane->cells.host;
     tp_dim_cells_place(columns, lane->columns, cells);
     *rows = reinterpret_cast<const tp_dim_cell *>(cells +
                                                   cells_of(0, lane->columns));

@@ -38,10 +38,10 @@ struct Tally {
     tp_tally tally;
 };
 
-/* Memory that is there twice, on the device and pinned. */
+/* Memory of which there is one on the device and one pinned. */
 template <class T>
 struct Pair {
-    T *there, *here;
+    T *device, *host;
 };
 
 /* What is counted in a range; a bit for each tally follows. */
@@ -106,16 +106,16 @@ bool check(tp_device_session *session, int status);
 
 enum { OVER_LIMIT = -1 }; /* no cudaError_t                                 */
 
-/* Memory for `count` on both sides, or, without `here`, on the device, within
+/* Memory for `count` on both sides, or, without `host`, on the device, within
  * the session's limit: OVER_LIMIT beyond it. */
-int provide(tp_device_session *session, void **there, void **here,
+int provide(tp_device_session *session, void **device, void **host,
             size_t bytes);
 
 template <class T>
 int provide(tp_device_session *session, Pair<T> *pair, size_t count)
 {
-    return provide(session, reinterpret_cast<void **>(&pair->there),
-                   reinterpret_cast<void **>(&pair->here),
+    return provide(session, reinterpret_cast<void **>(&pair->device),
+                   reinterpret_cast<void **>(&pair->host),
                    count * sizeof(T));
 }
 

@@ -3,11 +3,8 @@
 
 #include <string.h>
 
-#include "formats/readers.h"
 #include "formats/tensor_saver.h"
-
-/* Longest header that the safetensors library accepts. */
-#define SAFETENSORS_MAX ((uint64_t)100000000)
+#include "formats/torch/torch_formats.h"
 
 const struct tp_format *const tp_formats[] = {
     &tp_format_torch_zip,
@@ -32,6 +29,9 @@ const struct tp_format *tp_format_by_content(const unsigned char *head,
     return best;
 }
 
+/* Longest header that the safetensors library accepts. */
+#define SAFETENSORS_MAX ((uint64_t)100000000)
+
 /* Safetensors: the length of a JSON text, little-endian, and the text. */
 static bool is_safetensors(const unsigned char *head, size_t length)
 {
@@ -42,34 +42,109 @@ static bool is_safetensors(const unsigned char *head, size_t length)
            (head[9] == '"' || head[9] == '}' || head[9] == ' ');
 }
 
-const char *tp_format_foreign(const unsigned char *head, size_t length)
+/* Formats that are not read, by how they start or by a test. */
+static const struct foreign {
+    const char *word, *start;
+    bool (*test)(const unsigned char *head, size_t length);
+} foreign_formats[] = {
+    {"a NumPy array (.npy)", "\x93NUMPY", NULL},
+    {"HDF5", "\x89HDF\r\n", NULL},
+    {"a pointer of Git LFS in place of the file; `git lfs pull` fetches it",
+     "version https://git-lfs", NULL},
+    {"a GGUF model", "GGUF", NULL},
+    {"packed by gzip; unpack it first", "\x1f\x8b", NULL},
+    {"packed by bzip2; unpack it first", "BZh", NULL},
+    {"packed by xz; unpack it first",
+     "\xfd"
+     "7zXZ",
+     NULL},
+    {"packed by zstd; unpack it first", "\x28\xb5\x2f\xfd", NULL},
+    {"a page of HTML", "<!DOCTYPE", NULL},
+    {"a page of HTML", "<html", NULL},
+    {"safetensors", NULL, is_safetensors},
+    {NULL, NULL, NULL},
+};
+
+static bool is_foreign(const struct foreign *row, const unsigned char *head,
+                       size_t length)
 {
-    static const struct {
-        const char *start, *word;
-    } others[] = {
-        {"\x93NUMPY", "a NumPy array (.npy)"},
-        {"\x89HDF\r\n", "HDF5"},
-        {"version https://git-lfs",
-         "a pointer of Git LFS in place of the file; `git lfs pull` fetches "
-         "it"},
-        {"GGUF", "a GGUF model"},
-        {"\x1f\x8b", "packed by gzip; unpack it first"},
-        {"BZh", "packed by bzip2; unpack it first"},
-        {"\xfd"
-         "7zXZ",
-         "packed by xz; unpack it first"},
-        {"\x28\xb5\x2f\xfd", "packed by zstd; unpack it first"},
-        {"<!DOCTYPE", "a page of HTML"},
-        {"<html", "a page of HTML"},
-    };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        size_t start = strlen(others[i].start);
-        if (length >= start && memcmp(head, others[i].start, start) == 0)
-            return others[i].word;
+    if (!row->start)
+        return row->test(head, length);
+    size_t start = strlen(row->start);
+    return length >= start && memcmp(head, row->start, start) == 0;
+}
+
+void tp_format_foreign(const unsigned char *head, size_t length,
+                       struct tp_text *text)
+{
+    for (const struct foreign *row = foreign_formats; row->word; row++) {
+        if (is_foreign(row, head, length)) {
+            tp_text_add(text, "%s", row->word);
+            return;
+        }
     }
-    return is_safetensors(head, length)
-               ? "safetensors"
-               : "neither zip, legacy stream nor pickle";
+    const char *last = NULL, *joint = "neither ";
+    for (size_t i = 0; tp_formats[i]; i++) {
+        if (!tp_formats[i]->word)
+            continue;
+        if (last) {
+            tp_text_add(text, "%s%s", joint, last);
+            joint = ", ";
+        }
+        last = tp_formats[i]->word;
+    }
+    tp_text_add(text, " nor %s", last);
+}
+
+/* The word of a list at *list, of *length bytes; *list is moved behind it. */
+static const char *next_word(const char **list, size_t *length)
+{
+    const char *word = *list + strspn(*list, " ");
+    *length = strcspn(word, " ");
+    *list = word + *length;
+    return *length ? word : NULL;
+}
+
+bool tp_format_has_suffix(const char *path)
+{
+    size_t whole = strlen(path), tail;
+    for (size_t i = 0; tp_formats[i]; i++) {
+        const char *list = tp_formats[i]->suffixes, *suffix;
+        while ((suffix = next_word(&list, &tail))) {
+            if (whole > tail && !memcmp(path + whole - tail, suffix, tail))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a row before row `i` has the suffix, too. */
+static bool is_repeated(size_t i, const char *suffix, size_t length)
+{
+    while (i-- > 0) {
+        const char *list = tp_formats[i]->suffixes, *word;
+        size_t n;
+        while ((word = next_word(&list, &n))) {
+            if (n == length && !memcmp(word, suffix, n))
+                return true;
+        }
+    }
+    return false;
+}
+
+void tp_format_suffixes(struct tp_text *text)
+{
+    const char *joint = "";
+    for (size_t i = 0; tp_formats[i]; i++) {
+        const char *list = tp_formats[i]->suffixes, *suffix;
+        size_t length;
+        while ((suffix = next_word(&list, &length))) {
+            if (is_repeated(i, suffix, length))
+                continue;
+            tp_text_add(text, "%s%.*s", joint, (int)length, suffix);
+            joint = " ";
+        }
+    }
 }
 
 /* Opens file->bytes, which are open. */
@@ -85,12 +160,19 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
     if (length == 0)
         return tp_fail(err, TP_E_DAMAGED, 0, "the file is empty");
     file->format = tp_format_by_content(head, length);
-    if (!file->format)
-        return tp_fail(err, TP_E_UNSUPPORTED, 0, "not a torch file: %s",
-                       tp_format_foreign(head, length));
+    if (!file->format) {
+        struct tp_text word = {0};
+        tp_format_foreign(head, length, &word);
+        status = tp_fail(err, TP_E_UNSUPPORTED, 0, "not a torch file: %s",
+                         tp_text_get(&word));
+        tp_text_clear(&word);
+        return status;
+    }
+    file->metadata_count = tp_label_ask(file->metadata);
     status = file->format->open(file, err);
     if (status != TP_OK)
         return status;
+    tp_label_from_metadata(file->metadata, file->metadata_count, &file->label);
     return tp_label_complete(&file->label, name, &file->arena,
                              &file->label_conflict, err);
 }
@@ -103,6 +185,7 @@ static void start(struct tp_tensor_file *file)
     file->format = NULL;
     file->tensors = NULL;
     file->tensor_count = 0;
+    file->metadata_count = 0;
     file->label = none;
     file->label_conflict = "";
     file->skips = NULL;

@@ -2,55 +2,13 @@
 #ifndef TP_FORMATS_READER_H
 #define TP_FORMATS_READER_H
 
-#include "base/bytes.h"
-#include "base/memory.h"
-#include "data/label.h"
-#include "data/tensor.h"
+#include "base/text.h"
+#include "data/tensor_file.h"
 
 /*
- * Files with tensors. A format is one row of the reader table: it bids for a
- * file by its first bytes, and the highest bidder opens it. Reading is inert:
- * nothing a file contains is ever called, imported or executed.
+ * Which format reads a file. What a format is and what it fills in stands in
+ * data/tensor_file.h; the labels are completed here, from the file's name.
  */
-
-/* One thing that was in a file and is not among its tensors. */
-struct tp_skip {
-    const char *path;       /* place in the payload, "" for the whole file */
-    enum tp_status code;    /* TP_E_UNSUPPORTED, TP_E_DAMAGED, ...         */
-    const char *reason;     /* one sentence                                */
-    int64_t offset;         /* byte in the file, -1 if none                */
-    struct tp_skip *next;   /* in payload order                            */
-};
-
-/* An open file: its tensors in payload order, its labels, what was skipped. */
-struct tp_tensor_file {
-    struct tp_bytes bytes;
-    struct tp_arena arena;       /* owns everything below                  */
-    const struct tp_format *format;
-    struct tp_tensor *tensors;   /* [tensor_count]                         */
-    size_t tensor_count;
-    struct tp_label label;       /* from metadata and file name            */
-    const char *label_conflict;  /* one sentence: where metadata and name
-                                    disagree; "" if they do not            */
-    struct tp_skip *skips;
-    void *state;                 /* the format's own                       */
-};
-
-/* A file format. Rows of the table in reader.c. */
-struct tp_format {
-    const char *name;     /* "torch_zip", ...                              */
-    const char *help;     /* one line for `list formats`                   */
-    /* How sure the format is that `head` (the file's first `length` bytes,
-     * at most TP_FORMAT_HEAD, all of a shorter file) is its own, as bits of
-     * evidence; 0: not at all. */
-    int (*bid)(const unsigned char *head, size_t length);
-    /* Fills in tensors, skips and the payload's label. Whatever is allocated
-     * lives in file->arena, or in file->state and is released by close. */
-    enum tp_status (*open)(struct tp_tensor_file *file, struct tp_error *err);
-    void (*close)(struct tp_tensor_file *file); /* NULL: nothing to do     */
-};
-
-enum { TP_FORMAT_HEAD = 64 };
 
 /* The rows, ended by NULL. */
 extern const struct tp_format *const tp_formats[];
@@ -59,11 +17,16 @@ extern const struct tp_format *const tp_formats[];
 const struct tp_format *tp_format_by_content(const unsigned char *head,
                                              size_t length);
 
-/*
- * In words, what a file is for which no format bids, as far as its first
- * bytes tell.
- */
-const char *tp_format_foreign(const unsigned char *head, size_t length);
+/* Adds, in words, what a file is for which no format bids, as far as its
+ * first bytes tell. */
+void tp_format_foreign(const unsigned char *head, size_t length,
+                       struct tp_text *text);
+
+/* Whether the name ends as those of some format do. */
+bool tp_format_has_suffix(const char *path);
+
+/* Adds the suffixes of all formats, each once, joined by ' '. */
+void tp_format_suffixes(struct tp_text *text);
 
 /*
  * Opens a file of any known format. `name` is the path as the user gave it:

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "base/text.h"
 #include "formats/file_name.h"
 
@@ -120,6 +119,7 @@ enum tp_status tp_label_from_name(const char *path, struct tp_arena *arena,
     drop_unknown(&name.claims);
     *label = name.claims;
     fill(label, &name.hints);
+    tp_label_classify(label);
     return TP_OK;
 }
 
@@ -139,47 +139,42 @@ enum tp_status tp_label_complete(struct tp_label *label, const char *path,
     }
     fill(label, &name.claims);
     fill(label, &name.hints);
+    tp_label_classify(label);
     return TP_OK;
 }
 
-/* One field of the metadata; false: out of memory. */
-static bool read_field(const struct tp_pickle *payload, tp_ref ref, size_t i,
-                       struct tp_arena *arena, struct tp_label *label)
+size_t tp_label_ask(struct tp_metadata metadata[TP_METADATA_MAX])
 {
-    const char *text = NULL;
-    size_t length = 0;
-    bool is_text = tp_pickle_text(payload, ref, &text, &length);
-    if (fields[i].is_text) {
-        if (!is_text || !text || length > TP_LIMIT_LABEL_BYTES)
-            return true;
-        const char *copy = tp_arena_text(arena, text, length);
-        if (copy)
-            *text_field(label, i) = copy;
-        return copy != NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        if (!fields[i].only_name)
+            metadata[count++] =
+                (struct tp_metadata){.name = fields[i].name, .number = -1};
     }
-    int64_t value = -1;
-    if (is_text && text)
-        value = tp_digits_value(text, length);
-    else if (tp_pickle_kind(payload, ref) != TP_VALUE_BOOL)
-        tp_pickle_int(payload, ref, &value);
-    *number_field(label, i) = value < 0 ? -1 : value;
-    return true;
+    return count;
 }
 
-enum tp_status tp_label_from_metadata(const struct tp_pickle *payload,
-                                      struct tp_arena *arena,
-                                      struct tp_label *label,
-                                      struct tp_error *err)
+/* Sets field `i` to what was answered, if it was. */
+static void answer_field(struct tp_label *label, size_t i,
+                         const struct tp_metadata *answer)
+{
+    if (!fields[i].is_text)
+        *number_field(label, i) =
+            answer->text ? tp_digits_value(answer->text, answer->length)
+                         : answer->number;
+    else if (answer->text)
+        *text_field(label, i) = answer->text;
+}
+
+void tp_label_from_metadata(const struct tp_metadata *metadata, size_t count,
+                            struct tp_label *label)
 {
     *label = (struct tp_label)TP_LABEL_NONE;
-    tp_ref metadata = tp_pickle_lookup(payload, payload->root, "metadata");
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        if (fields[i].only_name)
-            continue;
-        tp_ref ref = tp_pickle_lookup(payload, metadata, fields[i].name);
-        if (!read_field(payload, ref, i, arena, label))
-            return tp_fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t field = 0; field < FIELD_COUNT; field++) {
+            if (strcmp(fields[field].name, metadata[i].name) == 0)
+                answer_field(label, field, &metadata[i]);
+        }
     }
     drop_unknown(label);
-    return TP_OK;
 }

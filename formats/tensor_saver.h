@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "data/label.h"
-#include "formats/torch/pickle.h"
+#include "data/tensor_file.h"
 
 /*
  * Labels of the files that tensor_saver and its relatives write: what the
@@ -23,22 +23,24 @@ enum tp_status tp_label_from_name(const char *path, struct tp_arena *arena,
                                   struct tp_label *label, struct tp_error *err);
 
 /*
- * Reads the dict "metadata" of a payload into *label; everything is absent
- * when the root is no dict or holds none. Numbers may be Python or numpy
- * integers or texts of digits; None, negative numbers and values of another
- * type are absent, and so are texts beyond TP_LIMIT_LABEL_BYTES and the phase
- * or component "unknown". counter and timestamp stay absent: only names have
- * them. Texts are owned by `arena`. Fails only with TP_E_MEMORY. Any thread.
+ * What to ask a payload for its label: fills in names, and answers that say
+ * "not there". Returns their number, at most TP_METADATA_MAX.
  */
-enum tp_status tp_label_from_metadata(const struct tp_pickle *payload,
-                                      struct tp_arena *arena,
-                                      struct tp_label *label,
-                                      struct tp_error *err);
+size_t tp_label_ask(struct tp_metadata metadata[TP_METADATA_MAX]);
+
+/*
+ * Makes a label of the answers. Numbers may be texts of digits; what was not
+ * answered is absent, and so is the phase or component "unknown". counter and
+ * timestamp stay absent: only names have them. Texts are borrowed from the
+ * answers. Any thread.
+ */
+void tp_label_from_metadata(const struct tp_metadata *metadata, size_t count,
+                            struct tp_label *label);
 
 /*
  * Completes a label that came from metadata by what `path` says. Where both
  * speak the metadata holds, and *conflict becomes one sentence that names the
- * fields and both values; else it becomes "". What only a directory says
+ * fields and both values; else it becomes "". Sets direction and roles. What only a directory says
  * never conflicts: files are moved, and savers mix directories up. Texts are
  * owned by `arena`. Fails only with TP_E_MEMORY. Any thread.
  */

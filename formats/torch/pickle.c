@@ -8,19 +8,21 @@
 
 #include "base/limits.h"
 #include "formats/torch/pickle_machine.h"
+#include "formats/torch/pickle_scalar.h"
 
 /*
  * A pickle is a program for a stack machine: one byte of opcode, then its
  * argument. Values are pushed; a MARK remembers a height of the stack, and
  * the opcodes that build containers take everything above it. The memo is a
  * numbered store from which values are pushed again. STOP ends the program;
- * the value on top is the result.
+ * the value on top is the result. Every opcode is one row of the table at the
+ * end of this file.
  *
- * Every opcode is one row of the table at the end of this file.
+ * The alternative, to let Python load the file, would run what the file says;
+ * here a call is kept as a value (BUILD, REDUCE and NEWOBJ make no object).
+ * One pass, a few instructions an opcode; 32 bytes of memory a value, and
+ * texts stay in the file where it is in memory.
  */
-
-/* Integers up to this many bytes are looked at whether they fit 64 bits. */
-enum { LONG_BYTES_MAX = 16 };
 
 struct opcode {
     const char *name;
@@ -101,108 +103,6 @@ static enum tp_status op_unsupported(struct tp_machine *m, unsigned argument)
     (void)argument;
     return tp_machine_fail(m, TP_E_UNSUPPORTED,
                            "its data is outside the pickle");
-}
-
-/* ---- opcodes: numbers ------------------------------------------------- */
-
-static enum tp_status push_integer(struct tp_machine *m,
-                                   enum tp_value_kind kind, int64_t integer)
-{
-    struct tp_value *value;
-    enum tp_status status = tp_machine_new(m, kind, &value);
-    if (status == TP_OK)
-        value->u.integer = integer;
-    return status;
-}
-
-static enum tp_status op_none(struct tp_machine *m, unsigned argument)
-{
-    (void)argument;
-    return push_integer(m, TP_VALUE_NONE, 0);
-}
-
-static enum tp_status op_bool(struct tp_machine *m, unsigned argument)
-{
-    return push_integer(m, TP_VALUE_BOOL, argument);
-}
-
-/* argument: bytes; four of them are signed, fewer are not */
-static enum tp_status op_int(struct tp_machine *m, unsigned argument)
-{
-    uint64_t bits;
-    enum tp_status status = tp_machine_take_number(m, argument, &bits);
-    if (status != TP_OK)
-        return status;
-    int64_t integer = (int64_t)bits;
-    if (argument == 4 && bits > INT32_MAX)
-        integer -= INT64_C(1) << 32;
-    return push_integer(m, TP_VALUE_INT, integer);
-}
-
-/* argument: bytes of the length */
-static enum tp_status op_long(struct tp_machine *m, unsigned argument)
-{
-    uint64_t length;
-    enum tp_status status = tp_machine_take_number(m, argument, &length);
-    if (status != TP_OK)
-        return status;
-    if (argument == 4 && length > INT32_MAX)
-        return tp_machine_fail(m, TP_E_DAMAGED, "a negative length");
-    if (length > LONG_BYTES_MAX)
-        return tp_machine_push_text(m, TP_VALUE_BIG_INT, length);
-    const unsigned char *p;
-    status = tp_machine_take(m, (size_t)length, &p);
-    if (status != TP_OK)
-        return status;
-    uint64_t bits = length && p[length - 1] & 0x80 ? UINT64_MAX : 0;
-    for (size_t i = (size_t)length; i-- > 0;)
-        bits = bits << 8 | p[i];
-    bool fits = true; /* bytes from the 8th on may only repeat the sign */
-    for (size_t i = 8; i < length; i++)
-        fits = fits && p[i] == (bits >> 63 ? 0xff : 0);
-    if (!fits) {
-        m->position -= length;
-        return tp_machine_push_text(m, TP_VALUE_BIG_INT, length);
-    }
-    int64_t integer;
-    memcpy(&integer, &bits, sizeof integer);
-    return push_integer(m, TP_VALUE_INT, integer);
-}
-
-static enum tp_status op_float(struct tp_machine *m, unsigned argument)
-{
-    (void)argument;
-    const unsigned char *p;
-    enum tp_status status = tp_machine_take(m, 8, &p);
-    if (status != TP_OK)
-        return status;
-    uint64_t bits = 0;
-    for (int i = 0; i < 8; i++) /* the one big-endian number of pickle */
-        bits = bits << 8 | p[i];
-    struct tp_value *value;
-    status = tp_machine_new(m, TP_VALUE_FLOAT, &value);
-    if (status == TP_OK)
-        memcpy(&value->u.real, &bits, sizeof bits);
-    return status;
-}
-
-/* ---- opcodes: texts --------------------------------------------------- */
-
-/* argument: bytes of the length */
-static enum tp_status op_string(struct tp_machine *m, unsigned argument)
-{
-    uint64_t length;
-    enum tp_status status = tp_machine_take_number(m, argument, &length);
-    return status == TP_OK ? tp_machine_push_text(m, TP_VALUE_STRING, length)
-                           : status;
-}
-
-static enum tp_status op_bytes(struct tp_machine *m, unsigned argument)
-{
-    uint64_t length;
-    enum tp_status status = tp_machine_take_number(m, argument, &length);
-    return status == TP_OK ? tp_machine_push_text(m, TP_VALUE_BYTES, length)
-                           : status;
 }
 
 /* ---- opcodes: containers ---------------------------------------------- */
@@ -520,7 +420,7 @@ static enum tp_status op_persistent_text(struct tp_machine *m,
                                          unsigned argument)
 {
     tp_ref id;
-    enum tp_status status = tp_machine_string_text(m, argument);
+    enum tp_status status = tp_scalar_line(m, argument);
     if (status == TP_OK)
         status = tp_machine_pop(m, &id);
     return status == TP_OK ? push_persistent(m, id) : status;
@@ -535,24 +435,24 @@ static const struct opcode opcodes[256] = {
     ['0'] = {"POP", op_pop, 0},
     ['1'] = {"POP_MARK", op_pop_mark, 0},
     ['2'] = {"DUP", op_dup, 0},
-    ['B'] = {"BINBYTES", op_bytes, 4},
-    ['C'] = {"SHORT_BINBYTES", op_bytes, 1},
-    ['F'] = {"FLOAT", tp_machine_number_text, 'F'},
-    ['G'] = {"BINFLOAT", op_float, 0},
-    ['I'] = {"INT", tp_machine_number_text, 'I'},
-    ['J'] = {"BININT", op_int, 4},
-    ['K'] = {"BININT1", op_int, 1},
-    ['L'] = {"LONG", tp_machine_number_text, 'L'},
-    ['M'] = {"BININT2", op_int, 2},
-    ['N'] = {"NONE", op_none, 0},
+    ['B'] = {"BINBYTES", tp_scalar_bytes, 4},
+    ['C'] = {"SHORT_BINBYTES", tp_scalar_bytes, 1},
+    ['F'] = {"FLOAT", tp_scalar_line, 'F'},
+    ['G'] = {"BINFLOAT", tp_scalar_float, 0},
+    ['I'] = {"INT", tp_scalar_line, 'I'},
+    ['J'] = {"BININT", tp_scalar_int, 4},
+    ['K'] = {"BININT1", tp_scalar_int, 1},
+    ['L'] = {"LONG", tp_scalar_line, 'L'},
+    ['M'] = {"BININT2", tp_scalar_int, 2},
+    ['N'] = {"NONE", tp_scalar_none, 0},
     ['P'] = {"PERSID", op_persistent_text, 'V'},
     ['Q'] = {"BINPERSID", op_persistent, 0},
     ['R'] = {"REDUCE", op_call, 0},
-    ['S'] = {"STRING", tp_machine_string_text, 'S'},
-    ['T'] = {"BINSTRING", op_string, 4},
-    ['U'] = {"SHORT_BINSTRING", op_string, 1},
-    ['V'] = {"UNICODE", tp_machine_string_text, 'V'},
-    ['X'] = {"BINUNICODE", op_string, 4},
+    ['S'] = {"STRING", tp_scalar_line, 'S'},
+    ['T'] = {"BINSTRING", tp_scalar_string, 4},
+    ['U'] = {"SHORT_BINSTRING", tp_scalar_string, 1},
+    ['V'] = {"UNICODE", tp_scalar_line, 'V'},
+    ['X'] = {"BINUNICODE", tp_scalar_string, 4},
     [']'] = {"EMPTY_LIST", op_empty, TP_VALUE_LIST},
     ['a'] = {"APPEND", op_add, 1},
     ['b'] = {"BUILD", op_build, 0},
@@ -580,13 +480,13 @@ static const struct opcode opcodes[256] = {
     [0x85] = {"TUPLE1", op_small_tuple, 1},
     [0x86] = {"TUPLE2", op_small_tuple, 2},
     [0x87] = {"TUPLE3", op_small_tuple, 3},
-    [0x88] = {"NEWTRUE", op_bool, true},
-    [0x89] = {"NEWFALSE", op_bool, false},
-    [0x8a] = {"LONG1", op_long, 1},
-    [0x8b] = {"LONG4", op_long, 4},
-    [0x8c] = {"SHORT_BINUNICODE", op_string, 1},
-    [0x8d] = {"BINUNICODE8", op_string, 8},
-    [0x8e] = {"BINBYTES8", op_bytes, 8},
+    [0x88] = {"NEWTRUE", tp_scalar_bool, true},
+    [0x89] = {"NEWFALSE", tp_scalar_bool, false},
+    [0x8a] = {"LONG1", tp_scalar_long, 1},
+    [0x8b] = {"LONG4", tp_scalar_long, 4},
+    [0x8c] = {"SHORT_BINUNICODE", tp_scalar_string, 1},
+    [0x8d] = {"BINUNICODE8", tp_scalar_string, 8},
+    [0x8e] = {"BINBYTES8", tp_scalar_bytes, 8},
     [0x8f] = {"EMPTY_SET", op_empty, TP_VALUE_SET},
     [0x90] = {"ADDITEMS", op_add_many, false},
     [0x91] = {"FROZENSET", op_from_mark, TP_VALUE_SET},
@@ -594,7 +494,7 @@ static const struct opcode opcodes[256] = {
     [0x93] = {"STACK_GLOBAL", op_stack_global, 0},
     [0x94] = {"MEMOIZE", op_memoize, 0},
     [0x95] = {"FRAME", op_frame, 0},
-    [0x96] = {"BYTEARRAY8", op_bytes, 8},
+    [0x96] = {"BYTEARRAY8", tp_scalar_bytes, 8},
     [0x97] = {"NEXT_BUFFER", op_unsupported, 0},
     [0x98] = {"READONLY_BUFFER", op_unsupported, 0},
 };

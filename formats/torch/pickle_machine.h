@@ -2,11 +2,12 @@
 #ifndef TP_TORCH_PICKLE_MACHINE_H
 #define TP_TORCH_PICKLE_MACHINE_H
 
-#include "formats/torch/pickle.h"
+#include "base/bytes.h"
+#include "formats/torch/pickle_value.h"
 
 /*
  * The parts of the pickle machine below its opcodes: input, stack, memo and
- * the making of values. Only pickle.c uses it. Every function that fails has
+ * the making of values. Only pickle.c and pickle_scalar.c use it. Every function that fails has
  * set machine->err with the opcode's name and byte; none is for two threads
  * at once.
  */
@@ -109,12 +110,5 @@ enum tp_status tp_machine_push_global(struct tp_machine *m,
                                       const char *module,
                                       size_t module_length, const char *name,
                                       size_t name_length);
-
-/*
- * Two opcodes whose argument is a line of text: a number ('I', 'L', 'F'), and
- * a quoted string of Python 2 ('S') or one with raw unicode escapes ('V').
- */
-enum tp_status tp_machine_number_text(struct tp_machine *m, unsigned letter);
-enum tp_status tp_machine_string_text(struct tp_machine *m, unsigned letter);
 
 #endif

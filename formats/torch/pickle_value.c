@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
+#include "formats/torch/pickle_value.h"
 
-#include "formats/torch/pickle.h"
+#include <string.h>
 
 const struct tp_value *tp_pickle_value(const struct tp_pickle *pickle,
                                        tp_ref ref)

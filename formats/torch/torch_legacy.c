@@ -3,9 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "formats/readers.h"
-#include "formats/tensor_saver.h"
-#include "formats/torch/torch_nested.h"
+#include "formats/torch/torch_formats.h"
+#include "formats/torch/torch_legacy.h"
 #include "formats/torch/torch_object.h"
 
 /*
@@ -198,6 +197,7 @@ static enum tp_status read_stream(struct stream *s, struct tp_error *err)
 {
     struct tp_pickle scratch = {0};
     s->source.resolve = unresolved;
+    s->source.nested = tp_legacy_storage;
     enum tp_status status = read_head(s, &scratch, err);
     if (status == TP_OK)
         status = tp_pickle_read(&s->source.bytes, &s->position, s->end,
@@ -230,9 +230,6 @@ static enum tp_status open_file(struct tp_tensor_file *file,
     enum tp_status status = read_stream(&s, err);
     if (status == TP_OK)
         status = tp_torch_collect(file, &s.object, &s.source, err);
-    if (status == TP_OK)
-        status =
-            tp_label_from_metadata(&s.object, &file->arena, &file->label, err);
     if (status == TP_OK && s.complete && s.position < s.end) {
         struct tp_error why = {0};
         tp_fail(&why, TP_E_UNSUPPORTED, (int64_t)s.position,
@@ -287,6 +284,8 @@ static int bid(const unsigned char *head, size_t length)
 const struct tp_format tp_format_torch_legacy = {
     .name = "torch_legacy",
     .help = "torch.save with _use_new_zipfile_serialization=False",
+    .suffixes = TP_TORCH_SUFFIXES,
+    .word = "legacy stream",
     .bid = bid,
     .open = open_file,
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "formats/torch/torch_rebuild.h"
 
 /*
@@ -100,27 +101,6 @@ static enum tp_status note_tensor(struct walk *w, tp_ref blame, tp_ref at,
 
 /* ---- paths ------------------------------------------------------------ */
 
-/* Length of the valid UTF-8 sequence at p; 0 if there is none. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    size_t n = p[0] < 0x80                   ? 1
-               : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-               : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-               : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-                                             : 0;
-    if (n == 0 || n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    bool bad = (n == 3 && p[0] == 0xe0 && p[1] < 0xa0) ||
-               (n == 3 && p[0] == 0xed && p[1] >= 0xa0) || /* surrogates */
-               (n == 4 && p[0] == 0xf0 && p[1] < 0x90) ||
-               (n == 4 && p[0] == 0xf4 && p[1] >= 0x90);
-    return bad ? 0 : n;
-}
-
 /* Returns false, with the path as it was, when it would get too long. */
 static bool path_bytes(struct walk *w, const char *text, size_t length)
 {
@@ -136,7 +116,7 @@ static bool path_text(struct walk *w, const char *text, size_t length)
 {
     const unsigned char *p = (const unsigned char *)text;
     for (size_t i = 0; i < length;) {
-        size_t n = utf8_length(p + i, length - i);
+        size_t n = tp_utf8_step(text + i, length - i);
         bool plain = n > 0 && p[i] >= 0x20 && p[i] != 0x7f;
         char escaped[8];
         bool fits;
@@ -524,6 +504,36 @@ static enum tp_status use_notes(struct tp_tensor_file *file,
     return TP_OK;
 }
 
+/* ---- what the payload says of itself ----------------------------------- */
+
+enum tp_status tp_torch_metadata(const struct tp_pickle *pickle,
+                                 struct tp_metadata *metadata, size_t count,
+                                 struct tp_arena *arena, struct tp_error *err)
+{
+    tp_ref dict = tp_pickle_lookup(pickle, pickle->root, "metadata");
+    for (size_t i = 0; i < count; i++) {
+        struct tp_metadata *answer = &metadata[i];
+        tp_ref ref = tp_pickle_lookup(pickle, dict, answer->name);
+        const char *text;
+        size_t length;
+        int64_t number;
+        if (tp_pickle_text(pickle, ref, &text, &length)) {
+            if (length > TP_LIMIT_LABEL_BYTES)
+                continue;
+            answer->text = tp_arena_text(arena, text, length);
+            if (!answer->text)
+                return tp_fail_memory(err);
+            answer->length = length;
+        } else if (tp_pickle_kind(pickle, ref) != TP_VALUE_BOOL &&
+                   tp_pickle_int(pickle, ref, &number) && number >= 0) {
+            answer->number = number;
+        }
+    }
+    return TP_OK;
+}
+
+/* ---- all of it --------------------------------------------------------- */
+
 enum tp_status tp_torch_collect(struct tp_tensor_file *file,
                                 const struct tp_pickle *pickle,
                                 struct tp_torch_source *source,
@@ -548,6 +558,9 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
         status = walk_all(&w);
     if (status == TP_OK)
         status = use_notes(file, &builder, &w, err);
+    if (status == TP_OK)
+        status = tp_torch_metadata(pickle, file->metadata,
+                                   file->metadata_count, &file->arena, err);
     free(w.notes);
     free(w.frames);
     return status;

@@ -2,7 +2,7 @@
 #ifndef TP_TORCH_TORCH_OBJECT_H
 #define TP_TORCH_TORCH_OBJECT_H
 
-#include "formats/reader.h"
+#include "data/tensor_file.h"
 #include "formats/torch/torch_storage.h"
 
 /*
@@ -10,19 +10,9 @@
  * torch (zip, legacy stream, plain pickle) has in common.
  */
 
-/* How a container finds the storages its pickle names. */
-struct tp_torch_source {
-    /* Sets entry->storage; called at most once for an entry. */
-    enum tp_status (*resolve)(struct tp_torch_source *source,
-                              struct tp_torch_entry *entry,
-                              struct tp_error *err);
-    struct tp_torch_table table;
-    struct tp_bytes bytes;    /* what the pickle was read from, borrowed   */
-};
-
 /*
  * Walks the values from the root and fills in file->tensors and file->skips,
- * in payload order. Understood are lists, tuples, dicts, sets, what Python's
+ * in payload order, and file->metadata. Understood are lists, tuples, dicts, sets, what Python's
  * and torch's standard containers pickle to, attributes of any object, and
  * the calls in the table of torch_rebuild.c. A tensor that depends on another
  * call is a skip that names it. Each container is visited once on each path
@@ -33,6 +23,15 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
                                 const struct tp_pickle *pickle,
                                 struct tp_torch_source *source,
                                 struct tp_error *err);
+
+/*
+ * Answers `count` questions from the dict "metadata" of the payload: texts,
+ * Python's and numpy's integers. Texts are copied into `arena`. Fails only
+ * with TP_E_MEMORY.
+ */
+enum tp_status tp_torch_metadata(const struct tp_pickle *pickle,
+                                 struct tp_metadata *metadata, size_t count,
+                                 struct tp_arena *arena, struct tp_error *err);
 
 /* Adds a skip about the whole file, behind those there are. */
 enum tp_status tp_torch_skip_file(struct tp_tensor_file *file,

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "formats/readers.h"
-#include "formats/tensor_saver.h"
+#include "formats/torch/torch_formats.h"
+#include "formats/torch/torch_legacy.h"
 #include "formats/torch/torch_object.h"
 
 /*
@@ -26,6 +26,7 @@ static enum tp_status open_file(struct tp_tensor_file *file,
 {
     struct tp_pickle pickle = {0};
     struct tp_torch_source source = {.resolve = no_storage,
+                                     .nested = tp_legacy_storage,
                                      .bytes = file->bytes};
     uint64_t position = 0;
     enum tp_status status =
@@ -34,9 +35,6 @@ static enum tp_status open_file(struct tp_tensor_file *file,
         status = tp_torch_table_read(&pickle, &file->arena, &source.table, err);
     if (status == TP_OK)
         status = tp_torch_collect(file, &pickle, &source, err);
-    if (status == TP_OK)
-        status =
-            tp_label_from_metadata(&pickle, &file->arena, &file->label, err);
     if (status == TP_OK && position < file->bytes.size) {
         struct tp_error why = {0};
         tp_fail(&why, TP_E_UNSUPPORTED, (int64_t)position,
@@ -71,6 +69,9 @@ static int bid(const unsigned char *head, size_t length)
 const struct tp_format tp_format_torch_pickle = {
     .name = "torch_pickle",
     .help = "Python pickle with tensors (pickle.dump)",
+    .suffixes = TP_TORCH_SUFFIXES,
+    .word = "pickle",
+    .any_content = true,
     .bid = bid,
     .open = open_file,
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "formats/torch/torch_nested.h"
+#include "base/search.h"
 
 /* ---- the allow-list --------------------------------------------------- */
 
@@ -123,17 +123,12 @@ enum tp_status tp_torch_builder_init(struct tp_torch_builder *builder,
 static struct tp_torch_nested *find_nested(
     const struct tp_torch_builder *builder, tp_ref call)
 {
-    size_t low = 0, high = builder->nested_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (builder->nested[middle].call == call)
-            return &builder->nested[middle];
-        if (builder->nested[middle].call > call)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    size_t i;
+    TP_PARTITION_POINT(i, builder->nested_count,
+                       builder->nested[i].call < call);
+    return i < builder->nested_count && builder->nested[i].call == call
+               ? &builder->nested[i]
+               : NULL;
 }
 
 /*
@@ -241,8 +236,8 @@ static enum tp_status read_nested(struct tp_torch_builder *builder,
     if (builder->nested_bytes > builder->source->bytes.size)
         return tp_fail(err, TP_E_LIMIT, tp_pickle_offset(pickle, nested->call),
                        "the storages in this pickle share their bytes");
-    return tp_legacy_storage(&range, builder->arena, &nested->storage,
-                             &nested->dtype, err);
+    return builder->source->nested(&range, builder->arena, &nested->storage,
+                                   &nested->dtype, err);
 }
 
 static enum tp_status nested_storage(struct tp_torch_builder *builder,

@@ -2,7 +2,7 @@
 #ifndef TP_TORCH_TORCH_REBUILD_H
 #define TP_TORCH_TORCH_REBUILD_H
 
-#include "formats/torch/torch_object.h"
+#include "formats/torch/torch_storage.h"
 
 /* What a call in a torch pickle means to us. */
 enum tp_torch_role {

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+#include "base/search.h"
+
 /* Keys are numbers of up to 20 digits; long ones would make sorting slow. */
 enum { KEY_MAX_BYTES = 256 };
 
@@ -80,13 +83,19 @@ static int compare_keys(const char *a, size_t a_length, const char *b,
     return a_length ? memcmp(a, b, a_length) : 0;
 }
 
+static int compare_entry(const struct tp_torch_entry *entry, const char *key,
+                         size_t length)
+{
+    return compare_keys(entry->id.key, entry->id.key_length, key, length);
+}
+
 /* By key, then by place, so that the first mention leads its key. */
 static int compare_entries(const void *a, const void *b)
 {
     const struct tp_torch_id *x = &((const struct tp_torch_entry *)a)->id;
     const struct tp_torch_id *y = &((const struct tp_torch_entry *)b)->id;
     int order = compare_keys(x->key, x->key_length, y->key, y->key_length);
-    return order ? order : (x->at > y->at) - (x->at < y->at);
+    return order ? order : tp_order_uint64(x->at, y->at);
 }
 
 enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
@@ -113,9 +122,8 @@ enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
         qsort(entries, count, sizeof *entries, compare_entries);
     for (size_t i = 0; i < count; i++) {
         const struct tp_torch_id *id = &entries[i].id;
-        if (kept == 0 || compare_keys(entries[kept - 1].id.key,
-                                      entries[kept - 1].id.key_length, id->key,
-                                      id->key_length) != 0)
+        if (kept == 0 ||
+            compare_entry(&entries[kept - 1], id->key, id->key_length) != 0)
             entries[kept++] = entries[i];
     }
     table->entries = entries;
@@ -126,20 +134,13 @@ enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
 struct tp_torch_entry *tp_torch_table_find(const struct tp_torch_table *table,
                                            const char *key, size_t length)
 {
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        struct tp_torch_entry *entry = &table->entries[middle];
-        int order =
-            compare_keys(key, length, entry->id.key, entry->id.key_length);
-        if (order == 0)
-            return entry;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    size_t i;
+    TP_PARTITION_POINT(i, table->count,
+                       compare_entry(&table->entries[i], key, length) < 0);
+    return i < table->count &&
+                   compare_entry(&table->entries[i], key, length) == 0
+               ? &table->entries[i]
+               : NULL;
 }
 
 /* ---- ranges of the file ----------------------------------------------- */

@@ -61,6 +61,35 @@ enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
 struct tp_torch_entry *tp_torch_table_find(const struct tp_torch_table *table,
                                            const char *key, size_t length);
 
+/* Bytes [start, end) of an input. */
+struct tp_nested_range {
+    const struct tp_bytes *bytes;
+    uint64_t start, end;
+};
+
+/*
+ * Reads a storage that was saved on its own inside a pickle: this is how
+ * plain pickle (not torch.save) holds the storages of its tensors. *dtype is
+ * TP_DTYPE_COUNT when it is untyped. The storage lives in `arena`; the input
+ * stays open as long as it is read.
+ */
+typedef enum tp_status tp_nested_reader(const struct tp_nested_range *range,
+                                        struct tp_arena *arena,
+                                        struct tp_storage **storage,
+                                        enum tp_dtype *dtype,
+                                        struct tp_error *err);
+
+/* How a container finds the storages its pickle names. */
+struct tp_torch_source {
+    /* Sets entry->storage; called at most once for an entry. */
+    enum tp_status (*resolve)(struct tp_torch_source *source,
+                              struct tp_torch_entry *entry,
+                              struct tp_error *err);
+    tp_nested_reader *nested; /* those that lie inside the pickle          */
+    struct tp_torch_table table;
+    struct tp_bytes bytes;    /* what the pickle was read from, borrowed   */
+};
+
 /* A storage that is bytes [start, start + base.size) of an input. */
 struct tp_range_storage {
     struct tp_storage base;

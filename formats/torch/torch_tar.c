@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "formats/readers.h"
+#include "formats/torch/torch_formats.h"
 
 /*
  * Before version 0.1.10 torch.save wrote a tar archive of the members
@@ -36,6 +36,7 @@ static int bid(const unsigned char *head, size_t length)
 const struct tp_format tp_format_torch_tar = {
     .name = "torch_tar",
     .help = "torch.save before 0.1.10 (recognised, not read)",
+    .suffixes = TP_TORCH_SUFFIXES,
     .bid = bid,
     .open = open_file,
 };

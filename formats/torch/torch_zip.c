@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "formats/readers.h"
-#include "formats/tensor_saver.h"
+#include "formats/torch/torch_formats.h"
+#include "formats/torch/torch_legacy.h"
 #include "formats/torch/torch_object.h"
 #include "formats/torch/zip_archive.h"
 
@@ -211,13 +211,10 @@ static enum tp_status read_all(struct zip_file *z, struct tp_tensor_file *file,
             tp_torch_table_read(pickle, &file->arena, &z->source.table, err);
     if (status == TP_OK)
         status = tp_torch_collect(file, pickle, &z->source, err);
-    if (status == TP_OK)
-        status =
-            tp_label_from_metadata(pickle, &file->arena, &file->label, err);
     return status;
 }
 
-/* Sets file->tensors, skips and label to those of one archive. */
+/* Sets file->tensors, skips and metadata to those of one archive. */
 static enum tp_status open_archive(struct tp_tensor_file *file,
                                    const struct tp_zip_range *range,
                                    struct tp_error *err)
@@ -225,6 +222,7 @@ static enum tp_status open_archive(struct tp_tensor_file *file,
     struct zip_file z = {.arena = &file->arena, .top = ""};
     struct tp_pickle pickle = {0};
     z.source.resolve = resolve;
+    z.source.nested = tp_legacy_storage;
     struct state *state = tp_arena_alloc(&file->arena, sizeof *state);
     if (!state)
         return tp_fail_memory(err);
@@ -340,6 +338,7 @@ static enum tp_status take(struct parts *parts, struct tp_tensor_file *file,
 static enum tp_status open_archives(struct tp_tensor_file *file,
                                     struct parts *parts, struct tp_error *err)
 {
+    file->metadata_count = 0; /* none of them speaks for the file */
     for (size_t i = 0; i < parts->count; i++) {
         struct tp_error why = {0};
         enum tp_status status =
@@ -364,7 +363,6 @@ static enum tp_status open_archives(struct tp_tensor_file *file,
         memcpy(file->tensors, parts->tensors, bytes);
     file->tensor_count = parts->tensor_count;
     file->skips = parts->skips;
-    file->label = (struct tp_label)TP_LABEL_NONE;
     return TP_OK;
 }
 
@@ -422,6 +420,8 @@ static int bid(const unsigned char *head, size_t length)
 const struct tp_format tp_format_torch_zip = {
     .name = "torch_zip",
     .help = "torch.save (zip archive), TorchScript",
+    .suffixes = TP_TORCH_SUFFIXES,
+    .word = "zip",
     .bid = bid,
     .open = open_file,
     .close = close_file,

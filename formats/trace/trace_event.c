@@ -31,7 +31,7 @@ void tp_trace_arguments_init(struct tp_trace_arguments *args)
 
 void tp_trace_event_init(struct tp_trace_event *event)
 {
-    static const struct tp_trace_text absent;
+    static const struct tp_event_text absent;
     event->phase = '\0';
     event->category = event->name = event->pid = event->tid = absent;
     event->start = event->duration = absent;
@@ -74,7 +74,7 @@ static const struct category_name categories[] = {
     {"trace", TP_EVENT_SPAN},
 };
 
-static uint8_t find_category(struct tp_trace_text name)
+static uint8_t find_category(struct tp_event_text name)
 {
     char lower[24];
     if (name.size >= sizeof lower)
@@ -93,26 +93,26 @@ static uint8_t find_category(struct tp_trace_text name)
 
 /* --- texts and lanes ---------------------------------------------------- */
 
-static bool intern(struct tp_events *events, struct tp_trace_text text,
+static bool intern(struct tp_events *events, struct tp_event_text text,
                    uint32_t *number)
 {
     *number = text.size ? tp_events_text(events, text.data, text.size) : 0;
     return *number != TP_NO_DETAIL;
 }
 
-static bool is(struct tp_trace_text text, const char *word)
+static bool is(struct tp_event_text text, const char *word)
 {
     return text.size == strlen(word) &&
            memcmp(text.data, word, text.size) == 0;
 }
 
-static bool is_kept(struct tp_trace_text text, const char *kept, size_t size)
+static bool is_kept(struct tp_event_text text, const char *kept, size_t size)
 {
     return text.size == size && (size == 0 || !memcmp(text.data, kept, size));
 }
 
-static uint8_t category_of(struct tp_trace_memory *memory,
-                           struct tp_trace_text name)
+static uint8_t category_of(struct tp_event_before *memory,
+                           struct tp_event_text name)
 {
     if (is_kept(name, memory->category, memory->category_size) && name.size)
         return memory->category_number;
@@ -127,7 +127,7 @@ static uint8_t category_of(struct tp_trace_memory *memory,
 
 /* torch without Kineto writes no categories: its host events are those of one
  * process of this name. */
-static uint8_t category_by_process(struct tp_trace_memory *memory,
+static uint8_t category_by_process(struct tp_event_before *memory,
                                    const struct tp_trace_event *event)
 {
     if (event->category.size == 0 && is(event->pid, "CPU functions"))
@@ -136,7 +136,7 @@ static uint8_t category_by_process(struct tp_trace_memory *memory,
 }
 
 static bool lane_of(struct tp_events *events,
-                    struct tp_trace_memory *memory,
+                    struct tp_event_before *memory,
                     const struct tp_trace_event *event, uint32_t *lane)
 {
     uint32_t pid, tid;
@@ -190,7 +190,7 @@ static bool add_comm(struct tp_events *events,
 }
 
 /* N of a lane called "stream N": the oldest traces say it there only. */
-static int32_t stream_of_lane(struct tp_trace_text tid)
+static int32_t stream_of_lane(struct tp_event_text tid)
 {
     static const char stream[] = "stream ";
     size_t skip = sizeof stream - 1;
@@ -287,7 +287,7 @@ static bool get_times(const struct tp_trace_event *event, int64_t *start,
 }
 
 static bool add_event(struct tp_events *events,
-                      struct tp_trace_memory *memory,
+                      struct tp_event_before *memory,
                       struct tp_trace_event *event, uint8_t category,
                       int64_t offset)
 {
@@ -317,7 +317,7 @@ static bool add_event(struct tp_events *events,
 
 /* "M" events: what processes and threads are called. */
 static bool name_lane(struct tp_events *events,
-                      struct tp_trace_memory *memory,
+                      struct tp_event_before *memory,
                       const struct tp_trace_event *event)
 {
     bool process = is(event->name, "process_name");
@@ -340,7 +340,7 @@ static bool name_lane(struct tp_events *events,
 }
 
 bool tp_trace_keep(struct tp_events *events,
-                   struct tp_trace_memory *memory,
+                   struct tp_event_before *memory,
                    struct tp_trace_event *event, int64_t offset)
 {
     events->seen += event->phase != 0;

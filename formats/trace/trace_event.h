@@ -11,7 +11,7 @@
 /* Between the parser and the columns: one event of the file. */
 
 /* Bytes of somebody else; `data` is NULL when the key was not there. */
-struct tp_trace_text {
+struct tp_event_text {
     const char *data;
     size_t size;
 };
@@ -23,8 +23,8 @@ struct tp_trace_arguments {
     struct tp_memory_detail memory;
     int64_t correlation;
     int64_t in_elements, out_elements, group_size, sequence;
-    struct tp_trace_text collective, dtype, group_name, group_ranks, comms_id;
-    struct tp_trace_text sync_kind, name, labels;
+    struct tp_event_text collective, dtype, group_name, group_ranks, comms_id;
+    struct tp_event_text sync_kind, name, labels;
     bool comm; /* some key of a collective was there */
     bool used; /* something differs from tp_trace_arguments_init */
 };
@@ -32,13 +32,13 @@ struct tp_trace_arguments {
 /* Times are the text of the file: decimal microseconds. */
 struct tp_trace_event {
     char phase; /* 0: not said */
-    struct tp_trace_text category, name, pid, tid, start, duration;
+    struct tp_event_text category, name, pid, tid, start, duration;
     struct tp_trace_arguments args;
 };
 
 /* What the event before had: most often the next one has the same. All-zero
  * is nothing. */
-struct tp_trace_memory {
+struct tp_event_before {
     char pid[32], tid[32], category[24];
     size_t pid_size, tid_size, category_size;
     uint32_t lane;
@@ -59,7 +59,7 @@ void tp_trace_event_init(struct tp_trace_event *event);
  * forgotten when `events` is reset. False when memory ran out.
  */
 bool tp_trace_keep(struct tp_events *events,
-                   struct tp_trace_memory *memory,
+                   struct tp_event_before *memory,
                    struct tp_trace_event *event, int64_t offset);
 
 #endif

@@ -50,7 +50,7 @@ static bool parse(struct tp_trace_parser *parser, struct tp_text *text,
 }
 
 static enum tp_status read_facts(struct tp_trace_parser *parser,
-                                 const struct tp_trace_facts *facts,
+                                 const struct tp_trace_members *facts,
                                  struct tp_events *events,
                                  struct tp_error *err)
 {
@@ -74,7 +74,7 @@ static enum tp_status read_facts(struct tp_trace_parser *parser,
     return failed ? tp_fail_memory(err) : TP_OK;
 }
 
-enum tp_status tp_trace_read_facts(const struct tp_trace_facts *facts,
+enum tp_status tp_trace_read_members(const struct tp_trace_members *facts,
                                    struct tp_events *events,
                                    struct tp_error *err)
 {

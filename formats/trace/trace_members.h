@@ -9,7 +9,7 @@
 #include "data/events.h"
 
 /* What a trace says before or behind its events. */
-struct tp_trace_facts {
+struct tp_trace_members {
     struct tp_text *text; /* "{" members, without the "}"; is written to  */
     int64_t offset;       /* of the brace in the JSON                     */
     bool cut;             /* the file ends too early: the last member may
@@ -20,7 +20,7 @@ struct tp_trace_facts {
  * Reads the members into `events`, with repairs if need be; what cannot be
  * put right is counted as one TP_REPAIR_DROPPED. TP_E_MEMORY.
  */
-enum tp_status tp_trace_read_facts(const struct tp_trace_facts *facts,
+enum tp_status tp_trace_read_members(const struct tp_trace_members *facts,
                                    struct tp_events *events,
                                    struct tp_error *err);
 

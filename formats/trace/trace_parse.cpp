@@ -1,24 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <cstring>
 #include <new>
-#include <simdjson.h>
 
-extern "C" {
-#include "formats/trace/trace_cut.h"
-#include "formats/trace/trace_event.h"
-#include "formats/trace/trace_number.h"
-#include "formats/trace/trace_parse.h"
-}
+#include "formats/trace/trace_json.inc"
 
-using namespace simdjson;
-
-using text = tp_trace_text;
-
-struct tp_trace_parser {
-    ondemand::parser json;
-    tp_trace_memory memory;
-    tp_trace_event event; // once for all: most of it stays absent
-};
+using namespace trace_json;
 
 namespace {
 
@@ -30,144 +15,6 @@ struct reading {
 
     int64_t where(const char *at) const { return offset + (at - base); }
 };
-
-// simdjson's fields and values are used where they are: a copy is a wide load
-// behind narrow stores, which stalls, and took half of the time.
-
-// --- values ----------------------------------------------------------------
-
-template <size_t N>
-bool is(const char *key, const char (&name)[N])
-{
-    return std::memcmp(key, name, N - 1) == 0 && key[N - 1] == '"';
-}
-
-// A value's bytes without the white space behind it.
-text token_of(ondemand::value &value)
-{
-    std::string_view raw = value.raw_json_token();
-    size_t size = raw.size();
-    while (size > 0 && tp_trace_is_blank(raw[size - 1]))
-        size--;
-    return {raw.data(), size};
-}
-
-bool is_word(text token, const char *word)
-{
-    return token.size == std::strlen(word) &&
-           std::memcmp(token.data, word, token.size) == 0;
-}
-
-// Whether a value begins as JSON does.
-bool is_value(text token)
-{
-    if (token.size == 0)
-        return false;
-    char c = token.data[0];
-    if (c == '"' || c == '{' || c == '[' || (c >= '0' && c <= '9'))
-        return true;
-    if (c == '-')
-        return token.size > 1 && token.data[1] >= '0' && token.data[1] <= '9';
-    return is_word(token, "null") || is_word(token, "true") ||
-           is_word(token, "false");
-}
-
-// A value that nobody reads.
-bool skip(ondemand::value &value)
-{
-    char c = *value.raw_json_token().data();
-    return c == '"' || c == '{' || c == '[' || (c >= '0' && c <= '9') ||
-           is_value(token_of(value));
-}
-
-// A string, unescaped; numbers and words as they stand; else nothing.
-bool get_text(ondemand::value &value, text &out)
-{
-    text token = token_of(value);
-    if (!is_value(token))
-        return false;
-    char c = token.data[0];
-    out = {};
-    if (c == '{' || c == '[' || is_word(token, "null"))
-        return true;
-    if (c != '"') {
-        out = token;
-        return true;
-    }
-    if (!std::memchr(token.data, '\\', token.size)) {
-        out = {token.data + 1, token.size - 2};
-        return token.size >= 2 && token.data[token.size - 1] == '"';
-    }
-    std::string_view unescaped;
-    if (value.get_string().get(unescaped))
-        return false;
-    out = {unescaped.data(), unescaped.size()};
-    return true;
-}
-
-// An integer, or the integer a string holds ("7", "stream 7"); else -1.
-bool get_integer(ondemand::value &value, int64_t &out)
-{
-    text token;
-    if (!get_text(value, token))
-        return false;
-    static const char stream[] = "stream ";
-    if (token.size >= sizeof stream &&
-        std::memcmp(token.data, stream, sizeof stream - 1) == 0) {
-        token.data += sizeof stream - 1;
-        token.size -= sizeof stream - 1;
-    }
-    while (token.size > 0 && token.data[token.size - 1] == ' ')
-        token.size--;
-    if (!tp_trace_integer(token.data, token.size, &out))
-        out = -1;
-    return true;
-}
-
-bool get_small(ondemand::value &value, int32_t &out)
-{
-    int64_t wide;
-    if (!get_integer(value, wide))
-        return false;
-    out = wide >= INT32_MIN && wide <= INT32_MAX ? int32_t(wide) : -1;
-    return true;
-}
-
-bool get_real(ondemand::value &value, float &out)
-{
-    text token = token_of(value);
-    double number;
-    if (!is_value(token))
-        return false;
-    if (token.data[0] == '"' || token.data[0] > '9')
-        return true;
-    if (value.get_double().get(number))
-        return false;
-    out = float(number);
-    return true;
-}
-
-// [x, y, z]; anything else leaves zeros.
-bool get_three(ondemand::value &value, uint32_t (&out)[3])
-{
-    text token = token_of(value);
-    if (!is_value(token) || token.data[0] != '[')
-        return is_value(token);
-    ondemand::array array;
-    if (value.get_array().get(array))
-        return false;
-    size_t i = 0;
-    for (auto element : array) {
-        ondemand::value item;
-        int64_t number;
-        if (element.get(item) || !get_integer(item, number))
-            return false;
-        if (i < 3 && number >= 0 && number <= UINT32_MAX)
-            out[i] = uint32_t(number);
-        i++;
-    }
-    return true;
-}
 
 // --- arguments -------------------------------------------------------------
 
@@ -293,24 +140,11 @@ bool read_argument(const char *key, ondemand::value &value,
     return known ? good : skip(value);
 }
 
-
 bool read_arguments(ondemand::value &value, tp_trace_arguments &args)
 {
-    text token = token_of(value);
-    if (!is_value(token) || token.data[0] != '{')
-        return is_value(token);
-    ondemand::object object;
-    if (value.get_object().get(object))
-        return false;
-    for (auto item : object) {
-        if (item.error())
-            return false;
-        ondemand::field &&field = std::move(item).value_unsafe();
-        ondemand::value &member = field.value();
-        if (!read_argument(field.key().raw(), member, args))
-            return false;
-    }
-    return true;
+    return each_member_of(value, [&](const char *key, ondemand::value &member) {
+        return read_argument(key, member, args);
+    });
 }
 
 // --- events ----------------------------------------------------------------
@@ -386,158 +220,18 @@ bool read_event(reading &reading, ondemand::object &object,
 {
     uint32_t keys = 0; // those met
     const char *twice = nullptr;
-    for (auto item : object) {
-        if (item.error())
-            return false;
-        ondemand::field &&field = std::move(item).value_unsafe();
-        const char *key = field.key().raw();
-        uint32_t bit = key_bit(key);
-        ondemand::value &value = field.value();
-        if (bit & keys)
-            twice = key;
-        keys |= bit;
-        if (!read_field(bit, value, event))
-            return false;
-    }
+    if (!each_member(object, [&](const char *key, ondemand::value &value) {
+            uint32_t bit = key_bit(key);
+            if (bit & keys)
+                twice = key;
+            keys |= bit;
+            return read_field(bit, value, event);
+        }))
+        return false;
     if (twice)
         tp_events_repaired(reading.events, TP_REPAIR_DUPLICATE,
                            reading.where(twice));
     return true;
-}
-
-// --- facts beside the events -----------------------------------------------
-
-// Kept in the arena; false when memory ran out or it is not JSON.
-bool keep_text(tp_events *events, ondemand::value &value, const char *&kept)
-{
-    text text;
-    if (!get_text(value, text))
-        return false;
-    const char *copy = tp_arena_text(&events->arena, text.data, text.size);
-    if (copy)
-        kept = copy;
-    return copy != nullptr;
-}
-
-// 1, "1" and true mean that something was recorded.
-bool get_flag(ondemand::value &value, bool &flag)
-{
-    text text;
-    if (!get_text(value, text))
-        return false;
-    flag = is_word(text, "1") || is_word(text, "true");
-    return true;
-}
-
-bool read_device_key(const char *key, ondemand::value &value,
-                     tp_events *events, tp_device_properties &device)
-{
-    if (is(key, "id"))
-        return get_integer(value, device.id);
-    if (is(key, "name"))
-        return keep_text(events, value, device.name);
-    if (is(key, "totalGlobalMem"))
-        return get_integer(value, device.total_memory);
-    if (is(key, "numSms"))
-        return get_integer(value, device.sm_count);
-    if (is(key, "computeMajor"))
-        return get_integer(value, device.compute_major);
-    if (is(key, "computeMinor"))
-        return get_integer(value, device.compute_minor);
-    if (is(key, "maxThreadsPerMultiprocessor"))
-        return get_integer(value, device.threads_per_sm);
-    return is_value(token_of(value));
-}
-
-bool read_device(ondemand::object object, tp_events *events)
-{
-    tp_device_properties device = {-1, "", -1, -1, -1, -1, -1};
-    for (auto item : object) {
-        if (item.error())
-            return false;
-        ondemand::field &&field = std::move(item).value_unsafe();
-        ondemand::value &value = field.value();
-        if (!read_device_key(field.key().raw(), value, events, device))
-            return false;
-    }
-    if (tp_grow(&events->devices, &events->device_capacity,
-                events->device_count + 1, sizeof device, nullptr) != TP_OK)
-        return false;
-    events->devices[events->device_count++] = device;
-    return true;
-}
-
-bool read_devices(ondemand::value &value, tp_events *events)
-{
-    ondemand::array array;
-    if (token_of(value).data[0] != '[')
-        return is_value(token_of(value));
-    if (value.get_array().get(array))
-        return false;
-    events->device_count = 0;
-    for (auto element : array) {
-        ondemand::object object;
-        if (element.get_object().get(object) || !read_device(object, events))
-            return false;
-    }
-    return true;
-}
-
-bool read_distributed(ondemand::value &value, tp_events *events)
-{
-    ondemand::object object;
-    if (token_of(value).data[0] != '{')
-        return is_value(token_of(value));
-    if (value.get_object().get(object))
-        return false;
-    for (auto item : object) {
-        if (item.error())
-            return false;
-        ondemand::field &&field = std::move(item).value_unsafe();
-        const char *key = field.key().raw();
-        ondemand::value &member = field.value();
-        bool good = is(key, "rank") ? get_integer(member, events->rank)
-                    : is(key, "world_size")
-                        ? get_integer(member, events->world_size)
-                    : is(key, "backend")
-                        ? keep_text(events, member, events->backend)
-                        : is_value(token_of(member));
-        if (!good)
-            return false;
-    }
-    return true;
-}
-
-bool read_base(ondemand::value &value, tp_events *events)
-{
-    text text;
-    if (!get_text(value, text))
-        return false;
-    events->has_base = tp_trace_integer(text.data, text.size, &events->base_ns);
-    return true;
-}
-
-bool read_fact(const char *key, ondemand::value &value, tp_events *events)
-{
-    if (is(key, "deviceProperties") || is(key, "computeProperties"))
-        return read_devices(value, events);
-    if (is(key, "distributedInfo"))
-        return read_distributed(value, events);
-    if (is(key, "baseTimeNanoseconds"))
-        return read_base(value, events);
-    if (is(key, "traceName"))
-        return keep_text(events, value, events->trace_name);
-    if (is(key, "record_shapes"))
-        return get_flag(value, events->record_shapes);
-    if (is(key, "profile_memory"))
-        return get_flag(value, events->profile_memory);
-    if (is(key, "with_stack"))
-        return get_flag(value, events->with_stack);
-    if (is(key, "with_modules"))
-        return get_flag(value, events->with_modules);
-    if (is(key, "with_flops"))
-        return get_flag(value, events->with_flops);
-    return is_value(token_of(value));
 }
 
 // --- pieces ----------------------------------------------------------------
@@ -629,31 +323,4 @@ extern "C" enum tp_trace_end tp_trace_parse(struct tp_trace_parser *parser,
     text[length] = behind[1];
     *at = stop < piece->text ? 0 : size_t(stop - piece->text);
     return end;
-}
-
-extern "C" bool tp_trace_parse_facts(struct tp_trace_parser *parser,
-                                     const struct tp_trace_piece *piece,
-                                     struct tp_events *events)
-{
-    ondemand::document document;
-    ondemand::object object;
-    if (parser->json
-            .iterate(piece->text, piece->length,
-                     piece->length + TP_TRACE_PADDING)
-            .get(document) ||
-        document.get_object().get(object))
-        return false;
-    for (auto item : object) {
-        if (item.error())
-            return false;
-        ondemand::field &&field = std::move(item).value_unsafe();
-        const char *key = field.key().raw();
-        ondemand::value &value = field.value();
-        if (is(key, "traceEvents")) // one array was read already
-            tp_events_repaired(events, TP_REPAIR_DUPLICATE,
-                               piece->offset + (key - piece->text));
-        if (!read_fact(key, value, events))
-            return false;
-    }
-    return true;
 }

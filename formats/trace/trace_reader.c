@@ -333,19 +333,19 @@ static void count_cut(struct tp_events *events)
     events->truncated_at = (int64_t)events->bytes;
 }
 
-/* "{" facts ",": the brace is put back by tp_trace_read_facts. */
+/* "{" facts ",": the brace is put back by tp_trace_read_members. */
 static enum tp_status read_head(struct reading *reading, struct tp_error *err)
 {
-    struct tp_trace_facts facts = {.text = &reading->head_text,
+    struct tp_trace_members facts = {.text = &reading->head_text,
                                    .offset = (int64_t)reading->head.start};
-    return tp_trace_read_facts(&facts, reading->events, err);
+    return tp_trace_read_members(&facts, reading->events, err);
 }
 
 /* "," facts "}": the comma becomes the brace. */
 static enum tp_status read_tail(struct reading *reading, struct tp_error *err)
 {
     struct tp_text *tail = &reading->tail;
-    struct tp_trace_facts facts = {.text = tail,
+    struct tp_trace_members facts = {.text = tail,
                                    .offset = reading->tail_offset};
     size_t length = tail->length;
     while (length > 0 && tp_trace_is_blank(tail->data[length - 1]))
@@ -361,7 +361,7 @@ static enum tp_status read_tail(struct reading *reading, struct tp_error *err)
         return TP_OK;
     memset(tail->data, ' ', at);
     tail->data[at] = '{';
-    return tp_trace_read_facts(&facts, reading->events, err);
+    return tp_trace_read_members(&facts, reading->events, err);
 }
 
 static enum tp_status read_around(struct reading *reading, struct tp_error *err)

@@ -181,20 +181,6 @@ static bool copy_escape(struct repair *repair, bool is_value)
     return false;
 }
 
-/* Length of the UTF-8 sequence at `at`; 0 when it is none. */
-static size_t utf8_length(const struct repair *repair, size_t at)
-{
-    unsigned char s[5] = {0};
-    size_t left = repair->length - at;
-    memcpy(s, repair->text + at, left < 4 ? left : 4);
-    size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    s[length] = '\0';
-    return s[0] >= 0x80 && strlen((const char *)s) == length &&
-                   tp_text_is_utf8((const char *)s)
-               ? length
-               : 0;
-}
-
 /* One byte, or one sequence, of a string that is no quote or backslash. */
 static void copy_character(struct repair *repair)
 {
@@ -207,7 +193,8 @@ static void copy_character(struct repair *repair)
         repair->at++;
         return;
     }
-    size_t length = c < 0x80 ? 1 : utf8_length(repair, repair->at);
+    size_t length =
+        tp_utf8_step(repair->text + repair->at, repair->length - repair->at);
     if (length) {
         emit(repair, repair->text + repair->at, length);
         repair->at += length;

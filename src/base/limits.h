@@ -18,7 +18,7 @@
 
 /* Scratch through which strided views are read: 1 MiB fits the second level
  * cache of current cores. (What a large tensor is split along is said in
- * src/analyze/scan_state.h.) */
+ * src/scan/pass.h.) */
 #define TP_CHUNK_BYTES ((size_t)1 << 20)
 
 /* A pickle larger than this is refused. The object part of a checkpoint with

@@ -2,6 +2,7 @@
 #ifndef TP_BASE_MEMORY_H
 #define TP_BASE_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -19,6 +20,10 @@
  */
 enum tp_status tp_grow(void *array, size_t *capacity, size_t need, size_t size,
                        struct tp_error *err);
+
+/* Makes *memory, a pointer, point to `size` zeroed bytes unless it points to
+ * something; false when out of memory. Released with free(). */
+bool tp_provide(void *memory, size_t size);
 
 /*
  * An arena: many small allocations that end together. All-zero bytes are an

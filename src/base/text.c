@@ -48,11 +48,16 @@ void tp_text_add(struct tp_text *text, const char *format, ...)
     va_end(args);
 }
 
-/* Length of the valid UTF-8 sequence at `s`, 0 when it is not one. */
-static size_t utf8_length(const unsigned char *s)
+size_t tp_utf8_step(const char *bytes, size_t left)
 {
-    size_t length = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] >= 0x80 && (s[0] < 0xc2 || s[0] > 0xf4))
+    const unsigned char *s = (const unsigned char *)bytes;
+    const size_t length = s[0] < 0x80    ? 1
+                          : s[0] < 0xc2  ? 0 /* inside one, or overlong */
+                          : s[0] < 0xe0  ? 2
+                          : s[0] < 0xf0  ? 3
+                          : s[0] <= 0xf4 ? 4
+                                         : 0;
+    if (length > left)
         return 0;
     for (size_t i = 1; i < length; i++) {
         if ((s[i] & 0xc0) != 0x80)
@@ -63,6 +68,12 @@ static size_t utf8_length(const unsigned char *s)
         (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
         return 0;
     return length;
+}
+
+/* The same of a text that is not empty: its NUL ends what is cut off. */
+static size_t utf8_length(const unsigned char *s)
+{
+    return tp_utf8_step((const char *)s, 4);
 }
 
 void tp_text_json(struct tp_text *text, const char *value)

@@ -42,6 +42,11 @@ void tp_text_printable(struct tp_text *text, const char *value);
 void tp_text_printable_cut(struct tp_text *text, const char *value,
                            size_t most);
 
+/* Bytes of the UTF-8 character that `bytes` begins with, of which there are
+ * `left`, one at least; 0: none, as it is damaged or cut off. Reads no byte
+ * behind the first that does not fit. */
+size_t tp_utf8_step(const char *bytes, size_t left);
+
 /* Whether a text is valid UTF-8. */
 bool tp_text_is_utf8(const char *value);
 

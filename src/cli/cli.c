@@ -93,6 +93,12 @@ enum tp_status tp_check_options(const struct tp_options *options,
     return TP_OK;
 }
 
+const struct tp_number *tp_backward_format(const struct tp_options *options)
+{
+    return options->backward_format ? tp_number_by_id(options->backward_format)
+                                    : NULL;
+}
+
 enum tp_status tp_open_device(const struct tp_options *options,
                               unsigned workers,
                               const struct tp_quant_plan *plan,
@@ -100,8 +106,8 @@ enum tp_status tp_open_device(const struct tp_options *options,
                               struct tp_error *err)
 {
     char reason[TP_DEVICE_REASON_MAX] = "";
-    bool named = !strcmp(options->device, "cuda");
-    bool automatic = TP_DEVICE_AUTO && !strcmp(options->device, "auto");
+    bool named = options->device == TP_ON_CUDA;
+    bool automatic = TP_DEVICE_AUTO && options->device == TP_ON_AUTO;
     *device = NULL;
     if (!named && !automatic)
         return TP_OK;

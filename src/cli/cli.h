@@ -69,6 +69,9 @@ bool tp_wants_color(void);
 enum tp_status tp_check_options(const struct tp_options *options,
                                 const char *what, struct tp_error *err);
 
+/* The format of --backward_format, checked; NULL when it is not given. */
+const struct tp_number *tp_backward_format(const struct tp_options *options);
+
 /*
  * Opens the device that was asked for, for the workers of a pool and the casts
  * of a plan (NULL: none); *device is NULL where the CPU is to do it all. Fails

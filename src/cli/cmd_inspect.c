@@ -56,7 +56,7 @@ static int print_skipped(const struct tp_run *run)
 static int report(const struct tp_options *options, const struct tp_run *run)
 {
     struct tp_text text = {0};
-    if (!strcmp(options->format, "json"))
+    if (options->format == TP_FORM_JSON)
         add_json(run, &text);
     else {
         for (size_t i = 0; i < run->row_count; i++) {
@@ -78,9 +78,9 @@ static enum tp_status read_files(const struct tp_options *options,
                                            .root_count = options->input_count,
                                            .mx_scale = options->mx_scale,
                                            .block_axis =
-                                               atoi(options->block_axis),
+                                               options->block_axis,
                                            .backward_format =
-                                               options->backward_format,
+                                               tp_backward_format(options),
                                            .dims = TP_DIMS_ALL,
                                            .stop = &tp_interrupted};
     enum tp_status status = tp_check_options(options, "FILE", err);

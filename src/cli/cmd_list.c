@@ -10,7 +10,7 @@
 #include "figures/figures.h"
 #include "figures/trace_figures.h"
 #include "formats/reader.h"
-#include "rules/findings.h"
+#include "rules/rules.h"
 #include "stats/stats.h"
 #include "verdict/trace_rules.h"
 #include "verdict/trace_verdict.h"

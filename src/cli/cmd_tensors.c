@@ -13,13 +13,15 @@
 #include "cli/output.h"
 #include "config.h"
 #include "figures/figures.h"
+#include "formats/reader.h"
 #include "quant/quant_sweep.h"
 #include "report/hdf5.h"
 #include "report/plot.h"
 #include "report/report.h"
 #include "report/tables.h"
-#include "rules/findings.h"
+#include "rules/rules.h"
 #include "tensors/collect.h"
+#include "tensors/coverage.h"
 #include "tensors/group.h"
 
 /* Items of each list on stdout; report.txt holds them all. */
@@ -30,21 +32,17 @@ struct session {
     const struct tp_options *options;
     struct tp_text command_line;
     struct tp_pool *pool;
-    struct tp_quant_plan quant;
+    struct tp_quant_plan plan;
     struct tp_run run;
     struct tp_groups groups;
+    struct tp_quant quant;
+    struct tp_monitor monitor;
+    struct tp_incidents incidents;
     struct tp_findings findings;
     struct tp_figure_set figures;
     struct tp_report_figure *figure_lines;
     size_t figure_count;
 };
-
-static enum tp_dims_mode dims_mode(const struct tp_options *options)
-{
-    return !strcmp(options->dims, "none")  ? TP_DIMS_NONE
-           : !strcmp(options->dims, "all") ? TP_DIMS_ALL
-                                           : TP_DIMS_WORST;
-}
 
 /* Which casts to simulate; words that are not known are usage errors. */
 static enum tp_status plan_quant(struct session *s, struct tp_error *err)
@@ -57,7 +55,7 @@ static enum tp_status plan_quant(struct session *s, struct tp_error *err)
         .min_sqnr = s->options->min_sqnr,
         .max_underflow = s->options->max_underflow / 100,
     };
-    return tp_quant_plan_make(&how, &s->quant, err);
+    return tp_quant_plan_make(&how, &s->plan, err);
 }
 
 static enum tp_status collect(struct session *s, struct tp_error *err)
@@ -69,10 +67,10 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
         .roots = options->inputs,
         .root_count = options->input_count,
         .mx_scale = options->mx_scale,
-        .block_axis = atoi(options->block_axis),
-        .backward_format = options->backward_format,
-        .quant = &s->quant,
-        .dims = dims_mode(options),
+        .block_axis = options->block_axis,
+        .backward_format = tp_backward_format(options),
+        .quant = &s->plan,
+        .dims = options->dims,
         .progress = tp_progress_update,
         .progress_context = &progress,
         .stop = &tp_interrupted};
@@ -88,10 +86,21 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
     return status;
 }
 
+static struct tp_results results_of(const struct session *s)
+{
+    return (struct tp_results){.run = &s->run,
+                               .groups = &s->groups,
+                               .quant = &s->quant,
+                               .monitor = &s->monitor,
+                               .incidents = &s->incidents,
+                               .findings = &s->findings};
+}
+
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
+    const struct tp_results results = results_of(s);
     struct tp_run_tables tables;
-    tp_run_tables_make(&s->run, &s->groups, &s->findings, &tables);
+    tp_run_tables_make(&results, &tables);
     const struct tp_hdf5_header header = {PACKAGE_VERSION,
                                           tp_text_get(&s->command_line),
                                           s->run.files_read, s->run.bytes_read};
@@ -106,9 +115,7 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 
 static struct tp_report report_of(const struct session *s)
 {
-    return (struct tp_report){.run = &s->run,
-                              .groups = &s->groups,
-                              .findings = &s->findings,
+    return (struct tp_report){.results = results_of(s),
                               .figures = s->figure_lines,
                               .figure_count = s->figure_count,
                               .tool_version = PACKAGE_VERSION,
@@ -137,16 +144,18 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
 {
     if (s->options->no_plots)
         return TP_OK;
+    const struct tp_figure_input input = {&s->run, &s->quant, &s->monitor,
+                                          &s->incidents};
     enum tp_status status = TP_OK;
-    if (s->quant.count)
-        status = tp_quant_sweep(&s->run, s->pool, err);
+    if (s->plan.count)
+        status = tp_quant_sweeps_make(&s->quant, s->pool, err);
     if (status == TP_OK)
-        status = tp_figures_build(&s->run, s->pool, &s->figures, err);
+        status = tp_figures_build(&input, s->pool, &s->figures, err);
     if (status != TP_OK)
         return status;
     const struct tp_plot_options how = {.output_dir = s->options->output_dir,
                                         .format =
-                                            tp_output_plot_format(s->options),
+                                            s->options->plot_format,
                                         .jobs = tp_options_jobs(s->options),
                                         .draw = true,
                                         .stop = &tp_interrupted};
@@ -177,16 +186,32 @@ static void remove_old_results(const struct session *s)
         tp_output_remove_figure(s->options, row->category, row->id);
 }
 
-/* What the numbers are over the iterations. */
+/* What the numbers are over the iterations, and what caused what. */
 static enum tp_status monitor(struct session *s, struct tp_error *err)
 {
     const struct tp_baseline_options how = {
-        .online = !strcmp(s->options->baseline, "online"),
+        .online = s->options->baseline == TP_FROM_WARMUP,
         .warmup_steps = (size_t)s->options->warmup_steps,
         .alert_window = (size_t)s->options->alert_window,
         .sigma = s->options->sigma,
     };
-    return tp_monitor_make(&s->run, &how, s->pool, err);
+    enum tp_status status = tp_coverage_note(&s->run, err);
+    if (status == TP_OK)
+        status = tp_monitor_make(&s->run, &how, s->pool, &s->monitor, err);
+    if (status == TP_OK)
+        status =
+            tp_incidents_make(&s->run, &s->monitor, &s->incidents, err);
+    return status;
+}
+
+static enum tp_status find_faults(struct session *s, struct tp_error *err)
+{
+    const struct tp_rule_input input = {.run = &s->run,
+                                        .quant = &s->quant,
+                                        .monitor = &s->monitor,
+                                        .incidents = &s->incidents,
+                                        .findings = &s->findings};
+    return tp_findings_make(&input, err);
 }
 
 /* The run is there: everything that follows from it. */
@@ -194,11 +219,11 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
 {
     enum tp_status status = tp_groups_make(&s->run, &s->groups, err);
     if (status == TP_OK)
-        status = tp_quant_groups_make(&s->run, err);
+        status = tp_quant_make(&s->run, &s->quant, err);
     if (status == TP_OK)
         status = monitor(s, err);
     if (status == TP_OK)
-        status = tp_findings_make(&s->run, &s->findings, err);
+        status = find_faults(s, err);
     if (status == TP_OK) {
         remove_old_results(s);
         status = write_hdf5(s, err);
@@ -214,7 +239,7 @@ static bool print_result(const struct session *s)
 {
     struct tp_report report = report_of(s);
     struct tp_text text = {0};
-    if (!strcmp(s->options->format, "json"))
+    if (s->options->format == TP_FORM_JSON)
         tp_report_json(&report, &text);
     else if (!s->options->quiet)
         tp_report_text(&report, s->options->verbose ? 0 : MOST_ON_STDOUT,
@@ -244,14 +269,19 @@ static enum tp_status nothing_found(const struct session *s,
     for (size_t i = 0; i < run->skipped_count && i < MOST_ON_STDOUT; i++)
         tp_print_warning(s->options, "%s%s%s", first[i].file,
                          first[i].file[0] ? ": " : "", first[i].reason);
-    return tp_fail(err, TP_E_NOT_FOUND, -1,
-                   "no tensor found in %s%s: looked "
-                   "for files that end in .pt .pth .pkl .bin or begin as "
-                   "torch.save writes them (%zu files seen, %zu could not be "
-                   "used)",
-                   s->options->inputs[0],
-                   s->options->input_count > 1 ? " and others" : "",
-                   run->files.count, run->skipped_count);
+    struct tp_text suffixes = {0};
+    tp_format_suffixes(&suffixes);
+    enum tp_status status =
+        tp_fail(err, TP_E_NOT_FOUND, -1,
+                "no tensor found in %s%s: looked "
+                "for files that end in %s or begin as "
+                "torch.save writes them (%zu files seen, %zu could not be "
+                "used)",
+                s->options->inputs[0],
+                s->options->input_count > 1 ? " and others" : "",
+                tp_text_get(&suffixes), run->files.count, run->skipped_count);
+    tp_text_clear(&suffixes);
+    return status;
 }
 
 static enum tp_status analyse(struct session *s, struct tp_error *err)
@@ -279,6 +309,9 @@ static void session_clear(struct session *s)
     tp_text_clear(&s->command_line);
     tp_figure_set_clear(&s->figures);
     tp_findings_clear(&s->findings);
+    tp_incidents_clear(&s->incidents);
+    tp_monitor_clear(&s->monitor);
+    tp_quant_clear(&s->quant);
     tp_groups_clear(&s->groups);
     free(s->figure_lines);
     tp_run_clear(&s->run);

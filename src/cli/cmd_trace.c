@@ -17,11 +17,14 @@
 #include "report/hdf5.h"
 #include "report/plot.h"
 #include "report/report_compare.h"
+#include "report/report_ops.h"
 #include "report/report_trace.h"
+#include "report/report_trace_json.h"
 #include "trace/trace_compare.h"
 #include "trace/trace_run.h"
 #include "trace/trace_tables.h"
-#include "verdict/trace_rules.h"
+#include "verdict/trace_judge.h"
+#include "verdict/verdict_tables.h"
 
 enum {
     MOST_ON_STDOUT = 10, /* steps, ranks and traces; the report holds all   */
@@ -36,7 +39,9 @@ struct session {
     struct tp_trace_limits limits;
     const char *sort; /* NULL: by device time, if there is any */
     struct tp_trace_run run;
+    struct tp_trace_judged judged;
     struct tp_trace_run after; /* --compare: `run` is before */
+    struct tp_trace_judged judged_after;
     struct tp_trace_comparison comparison;
     struct tp_figure_set figures;
     struct tp_report_figure *figure_lines;
@@ -56,7 +61,7 @@ static enum tp_status check(struct session *s, struct tp_error *err)
                        "--compare takes two paths, before and after, not %zu",
                        options->input_count);
     if (options->compare &&
-        (options->output_json || strcmp(options->fail_on, "none") != 0))
+        (options->output_json || options->fail_on))
         return tp_fail(err, TP_E_USAGE, -1,
                        "--compare writes no file and has no findings: use "
                        "--format json instead of --output_json, and no "
@@ -89,7 +94,6 @@ static enum tp_status collect(struct session *s, const char *const *roots,
     tp_progress_start(&progress, s->options);
     const struct tp_trace_options how = {.roots = roots,
                                          .root_count = count,
-                                         .limits = s->limits,
                                          .progress = tp_progress_update,
                                          .progress_context = &progress,
                                          .stop = &tp_interrupted};
@@ -100,8 +104,13 @@ static enum tp_status collect(struct session *s, const char *const *roots,
 
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
-    struct tp_trace_tables tables;
-    tp_trace_tables_make(&s->run, &tables);
+    struct tp_trace_tables traces;
+    struct tp_table tables[TP_TRACE_TABLES + TP_JUDGED_TABLES];
+    tp_trace_tables_make(&s->run, &traces);
+    memcpy(tables, traces.tables, TP_TRACE_JOINED * sizeof *tables);
+    tp_judged_tables_make(&s->judged, tables + TP_TRACE_JOINED);
+    tables[TP_TRACE_JOINED + TP_JUDGED_TABLES] =
+        traces.tables[TP_TRACE_SKIPPED];
     const struct tp_hdf5_header header = {
         PACKAGE_VERSION, tp_text_get(&s->command_line), s->run.trace_count,
         s->run.bytes_read};
@@ -109,7 +118,8 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     if (!path)
         return tp_fail_memory(err);
     enum tp_status status =
-        tp_hdf5_write(path, &header, tables.tables, TP_TRACE_TABLES, err);
+        tp_hdf5_write(
+        path, &header, tables, sizeof tables / sizeof *tables, err);
     free(path);
     return status;
 }
@@ -129,6 +139,7 @@ static const char *sort_of(const struct session *s)
 static struct tp_trace_report report_of(const struct session *s, size_t top)
 {
     return (struct tp_trace_report){.run = &s->run,
+                                    .judged = &s->judged,
                                     .figures = s->figure_lines,
                                     .figure_count = s->figure_count,
                                     .tool_version = PACKAGE_VERSION,
@@ -148,7 +159,7 @@ static enum tp_status write_reports(const struct session *s,
     const struct tp_trace_report report = report_of(s, s->options->top);
     struct tp_text text = {0}, findings = {0}, json = {0};
     tp_trace_report_text(&full, 0, false, &text);
-    tp_trace_findings_json(&s->run, &findings);
+    tp_trace_findings_json(&report, &findings);
     enum tp_status status =
         tp_output_write(s->options, "trace_report.txt", &text, err);
     if (status == TP_OK)
@@ -177,7 +188,7 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
         return status;
     const struct tp_plot_options how = {.output_dir = options->output_dir,
                                         .format =
-                                            tp_output_plot_format(options),
+                                            options->plot_format,
                                         .jobs = tp_options_jobs(options),
                                         .draw = true,
                                         .stop = &tp_interrupted};
@@ -186,7 +197,7 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
         tp_plot_write(s->figures.figures, s->figures.count, &how, &result, err);
     if (status == TP_OK && result.warning[0]) {
         tp_print_warning(options, "%s", result.warning);
-        tp_trace_note(&s->run, "%s", result.warning);
+        tp_judge_note(&s->judged, "%s", result.warning);
     }
     if (status == TP_OK)
         status =
@@ -255,6 +266,8 @@ static enum tp_status analyse(struct session *s, struct tp_error *err)
     if (status == TP_OK && s->run.trace_count == 0)
         status = nothing_found(s, &s->run, options->inputs[0], err);
     else if (status == TP_OK)
+        status = tp_trace_judge(&s->run, &s->limits, &s->judged, err);
+    if (status == TP_OK)
         return write_results(s, err);
     if (!existed)
         rmdir(options->output_dir); /* ours, and empty */
@@ -266,12 +279,15 @@ static enum tp_status compare(struct session *s, struct tp_error *err)
 {
     const struct tp_options *options = s->options;
     struct tp_trace_run *const runs[] = {&s->run, &s->after};
+    struct tp_trace_judged *const judged[] = {&s->judged, &s->judged_after};
     enum tp_status status =
         tp_pool_new(tp_options_jobs(options), &s->pool, err);
     for (size_t i = 0; i < 2 && status == TP_OK; i++) {
         status = collect(s, &options->inputs[i], 1, runs[i], err);
         if (status == TP_OK && runs[i]->trace_count == 0)
             status = nothing_found(s, runs[i], options->inputs[i], err);
+        if (status == TP_OK)
+            status = tp_trace_judge(runs[i], &s->limits, judged[i], err);
     }
     return status == TP_OK
                ? tp_trace_compare(&s->run, &s->after, &s->comparison, err)
@@ -284,11 +300,13 @@ static bool print_comparison(const struct session *s)
         .comparison = &s->comparison,
         .base = &s->run,
         .test = &s->after,
+        .base_verdict = &s->judged.verdict,
+        .test_verdict = &s->judged_after.verdict,
         .base_path = s->options->inputs[0],
         .test_path = s->options->inputs[1],
         .top = s->options->verbose ? 0 : (size_t)s->options->top};
     struct tp_text text = {0};
-    if (!strcmp(s->options->format, "json"))
+    if (s->options->format == TP_FORM_JSON)
         tp_compare_report_json(&report, &text);
     else if (!s->options->quiet)
         tp_compare_report_text(&report, &text);
@@ -301,7 +319,7 @@ static bool print_result(const struct session *s)
 {
     const struct tp_trace_report report = report_of(s, s->options->top);
     struct tp_text text = {0};
-    if (!strcmp(s->options->format, "json"))
+    if (s->options->format == TP_FORM_JSON)
         tp_trace_report_json(&report, &text);
     else if (!s->options->quiet)
         tp_trace_report_text(&report, s->options->verbose ? 0 : MOST_ON_STDOUT,
@@ -326,7 +344,7 @@ static int exit_status(const struct session *s)
         return TP_EXIT_DAMAGED;
     if (s->options->compare)
         return TP_EXIT_OK;
-    return tp_reaches_fail_on(s->options, tp_trace_findings_worst(&s->run))
+    return tp_reaches_fail_on(s->options, tp_trace_judged_worst(&s->judged))
                ? TP_EXIT_FINDINGS
                : TP_EXIT_OK;
 }
@@ -337,6 +355,8 @@ static void session_clear(struct session *s)
     tp_figure_set_clear(&s->figures);
     free(s->figure_lines);
     tp_trace_comparison_clear(&s->comparison);
+    tp_trace_judged_clear(&s->judged);
+    tp_trace_judged_clear(&s->judged_after);
     tp_trace_run_clear(&s->run);
     tp_trace_run_clear(&s->after);
     tp_pool_free(s->pool);

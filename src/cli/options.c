@@ -3,105 +3,156 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "data/severity.h"
 #include "tensors/cast_plan.h"
 
 #define AT(member) offsetof(struct tp_options, member)
 
+/* Choices are stored as the int that an enum is. */
+_Static_assert(sizeof(enum tp_scale_rule) == sizeof(int), "an enum is an int");
+
+static const struct tp_option_choice baselines[] = {
+    {"online", TP_FROM_WARMUP}, {"retro", TP_FROM_ALL}, {NULL, 0}};
+static const struct tp_option_choice axes[] = {
+    {"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {NULL, 0}};
+static const struct tp_option_choice devices[] = {
+    {"auto", TP_ON_AUTO}, {"cpu", TP_ON_CPU}, {"cuda", TP_ON_CUDA}, {NULL, 0}};
+static const struct tp_option_choice dims_modes[] = {{"worst", TP_DIMS_WORST},
+                                              {"all", TP_DIMS_ALL},
+                                              {"none", TP_DIMS_NONE},
+                                              {NULL, 0}};
+static const struct tp_option_choice severities[] = {{"none", 0},
+                                              {"low", TP_SEVERITY_LOW},
+                                              {"medium", TP_SEVERITY_MEDIUM},
+                                              {"high", TP_SEVERITY_HIGH},
+                                              {NULL, 0}};
+static const struct tp_option_choice forms[] = {
+    {"text", TP_FORM_TEXT}, {"json", TP_FORM_JSON}, {NULL, 0}};
+static const struct tp_option_choice policies[] = {{"block", TP_NONFINITE_BLOCK},
+                                            {"elem", TP_NONFINITE_ELEMENT},
+                                            {NULL, 0}};
+static const struct tp_option_choice scale_rules[] = {
+    {"floor", TP_SCALE_FLOOR},         {"ceil", TP_SCALE_CEIL},
+    {"even", TP_SCALE_EVEN},           {"rceil", TP_SCALE_RCEIL},
+    {"rceil_f32", TP_SCALE_RCEIL_F32}, {NULL, 0}};
+static const struct tp_option_choice plot_formats[] = {
+    {"png", TP_PLOT_PNG}, {"svg", TP_PLOT_SVG}, {"pdf", TP_PLOT_PDF}, {NULL, 0}};
+static const struct tp_option_choice roundings[] = {{"ta", TP_ROUND_DEFAULT},
+                                             {"ta_sat", TP_ROUND_SATURATE},
+                                             {"te", TP_ROUND_EVEN},
+                                             {"hybrid", TP_ROUND_HYBRID},
+                                             {NULL, 0}};
+
+#define KIND(word, member) .kind = TP_OPTION_##word, .offset = AT(member)
+#define FLAG(member) KIND(FLAG, member)
+#define TEXT(member, word) KIND(TEXT, member), .argument = word
+#define CHOICE(member, words) KIND(CHOICE, member), .choices = words
+#define NUMBER(word, unit, member, low, high) \
+    KIND(word, member), .argument = unit, .least = low, .most = high
+
+/* A count of iterations may be what any run has. */
+#define ITERATIONS(member) \
+    NUMBER(COUNT, "N", member, 1, (double)TP_LIMIT_ITERATIONS)
+
+enum {
+    FOR_DUMPS = TP_FOR_TENSORS | TP_FOR_INSPECT,
+    FOR_FILES = TP_FOR_TENSORS | TP_FOR_TRACE
+};
+
 const struct tp_option tp_option_table[] = {
-    {"alert_window", "N", NULL, "50",
-     "alarms within so many iterations are one", TP_OPTION_COUNT,
-     TP_FOR_TENSORS, AT(alert_window)},
-    {"backward_format", "ID", NULL, NULL,
-     "number format of backward tensors in MX runs", TP_OPTION_TEXT,
-     TP_FOR_TENSORS | TP_FOR_INSPECT, AT(backward_format)},
-    {"baseline", NULL, "online|retro", "retro",
-     "how the usual level of a number is found", TP_OPTION_CHOICE,
-     TP_FOR_TENSORS, AT(baseline)},
-    {"block_axis", NULL, "0|1|2|3", "0",
-     "axis of blocks, counted from the last", TP_OPTION_CHOICE,
-     TP_FOR_TENSORS | TP_FOR_INSPECT, AT(block_axis)},
-    {"compare", NULL, NULL, NULL, "compare two traces or directories",
-     TP_OPTION_FLAG, TP_FOR_TRACE, AT(compare)},
-    {"device", NULL, "auto|cpu|cuda", "auto", "where to compute",
-     TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT, AT(device)},
-    {"device_memory", "BYTES[K|M|G]", NULL, "half of what is free",
-     "memory to use on the device", TP_OPTION_BYTES,
-     TP_FOR_TENSORS | TP_FOR_INSPECT, AT(device_memory)},
-    {"dims", NULL, "worst|all|none", "worst",
-     "statistics by index that are kept", TP_OPTION_CHOICE, TP_FOR_TENSORS,
-     AT(dims)},
-    {"fail_on", NULL, "none|low|medium|high", "none",
-     "exit 1 when a finding is at least this severe", TP_OPTION_CHOICE,
-     TP_FOR_TENSORS | TP_FOR_TRACE, AT(fail_on)},
-    {"format", NULL, "text|json", "text", "form of the result on stdout",
-     TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_INSPECT | TP_FOR_TRACE,
-     AT(format)},
-    {"formats", "LIST", NULL, "the common ones",
-     "number formats to simulate, or none", TP_OPTION_TEXT, TP_FOR_TENSORS,
-     AT(formats)},
-    {"help", NULL, NULL, NULL, "show this help", TP_OPTION_FLAG, TP_FOR_ALL,
-     AT(help)},
-    {"jobs", "N", NULL, "one per processor", "threads to use", TP_OPTION_COUNT,
-     TP_FOR_TENSORS | TP_FOR_INSPECT | TP_FOR_TRACE, AT(jobs)},
-    {"max_underflow", "PERCENT", NULL, "1",
-     "underflow that a recommended format may have", TP_OPTION_REAL,
-     TP_FOR_TENSORS, AT(max_underflow)},
-    {"min_sqnr", "DB", NULL, "20", "SQNR that a recommended format must reach",
-     TP_OPTION_REAL, TP_FOR_TENSORS, AT(min_sqnr)},
-    {"mx_nonfinite", NULL, "block|elem", "block",
-     "what a NaN or Inf makes of its block", TP_OPTION_CHOICE, TP_FOR_TENSORS,
-     AT(mx_nonfinite)},
-    {"mx_scale", NULL, "floor|ceil|even|rceil|rceil_f32", "floor",
-     "rule for MX block scales", TP_OPTION_CHOICE,
-     TP_FOR_TENSORS | TP_FOR_INSPECT, AT(mx_scale)},
-    {"no_plots", NULL, NULL, NULL, "make no figures", TP_OPTION_FLAG,
-     TP_FOR_TENSORS | TP_FOR_TRACE, AT(no_plots)},
-    {"output_dir", "DIR", NULL, "./draw", "where results are written",
-     TP_OPTION_TEXT, TP_FOR_TENSORS | TP_FOR_TRACE, AT(output_dir)},
-    {"output_json", "FILE", NULL, NULL,
-     "write the metrics of the run as JSON, too", TP_OPTION_TEXT, TP_FOR_TRACE,
-     AT(output_json)},
-    {"plot_format", NULL, "png|svg|pdf", "png", "kind of picture",
-     TP_OPTION_CHOICE, TP_FOR_TENSORS | TP_FOR_TRACE, AT(plot_format)},
-    {"quiet", NULL, NULL, NULL, "no summary, no progress, no warnings",
-     TP_OPTION_FLAG, TP_FOR_ALL, AT(quiet)},
-    {"rounding", NULL, "ta|ta_sat|te|hybrid", "ta", "how HiF8 rounds",
-     TP_OPTION_CHOICE, TP_FOR_TENSORS, AT(rounding)},
-    {"sigma", "N", NULL, "3",
-     "spreads that a value may be off its baseline", TP_OPTION_REAL,
-     TP_FOR_TENSORS, AT(sigma)},
-    {"sort", "COLUMN", NULL, "self CUDA time",
-     "column that orders the operators", TP_OPTION_TEXT, TP_FOR_TRACE,
-     AT(sort)},
-    {"tensor_dir", "DIR", NULL, NULL,
-     "directory with dumped tensors; may be repeated", TP_OPTION_TEXT,
-     TP_FOR_TENSORS, AT(tensor_dir)},
-    {"threshold", "NAME=VALUE", NULL, NULL,
-     "change a threshold of 'list rules'; may be repeated", TP_OPTION_TEXT,
-     TP_FOR_TRACE, AT(thresholds)},
-    {"top", "N", NULL, "10", "operators and kernels to list", TP_OPTION_COUNT,
-     TP_FOR_TRACE, AT(top)},
-    {"verbose", NULL, NULL, NULL, "list everything, not only the worst",
-     TP_OPTION_FLAG, TP_FOR_ALL, AT(verbose)},
-    {"version", NULL, NULL, NULL, "show the version", TP_OPTION_FLAG,
-     TP_FOR_ALL, AT(version)},
-    {"warmup_steps", "N", NULL, "100",
-     "iterations an online baseline is made from",
-     TP_OPTION_COUNT, TP_FOR_TENSORS, AT(warmup_steps)},
-    {NULL, NULL, NULL, NULL, NULL, TP_OPTION_FLAG, 0, 0},
+    {.name = "alert_window", ITERATIONS(alert_window), .initial = "50",
+     .help = "alarms within so many iterations are one",
+     .commands = TP_FOR_TENSORS},
+    {.name = "backward_format", TEXT(backward_format, "ID"),
+     .help = "number format of backward tensors in MX runs",
+     .commands = FOR_DUMPS},
+    {.name = "baseline", CHOICE(baseline, baselines), .initial = "retro",
+     .help = "how the usual level of a number is found",
+     .commands = TP_FOR_TENSORS},
+    {.name = "block_axis", CHOICE(block_axis, axes), .initial = "0",
+     .help = "axis of blocks, counted from the last", .commands = FOR_DUMPS},
+    {.name = "compare", FLAG(compare),
+     .help = "compare two traces or directories", .commands = TP_FOR_TRACE},
+    {.name = "device", CHOICE(device, devices), .initial = "auto",
+     .help = "where to compute", .commands = FOR_DUMPS},
+    {.name = "device_memory", NUMBER(BYTES, "BYTES[K|M|G]", device_memory, 1, 0x1p40),
+     .shown = "half of what is free", .help = "memory to use on the device",
+     .commands = FOR_DUMPS},
+    {.name = "dims", CHOICE(dims, dims_modes), .initial = "worst",
+     .help = "statistics by index that are kept", .commands = TP_FOR_TENSORS},
+    {.name = "fail_on", CHOICE(fail_on, severities), .initial = "none",
+     .help = "exit 1 when a finding is at least this severe",
+     .commands = FOR_FILES},
+    {.name = "format", CHOICE(format, forms), .initial = "text",
+     .help = "form of the result on stdout",
+     .commands = FOR_DUMPS | TP_FOR_TRACE},
+    {.name = "formats", TEXT(formats, "LIST"),
+     .initial = TP_QUANT_FORMATS, .shown = "the common ones",
+     .help = "number formats to simulate, or none", .commands = TP_FOR_TENSORS},
+    {.name = "help", FLAG(help), .help = "show this help",
+     .commands = TP_FOR_ALL},
+    {.name = "jobs", NUMBER(COUNT, "N", jobs, 1, TP_LIMIT_JOBS),
+     .shown = "one per processor", .help = "threads to use",
+     .commands = FOR_DUMPS | TP_FOR_TRACE},
+    /* percent */
+    {.name = "max_underflow", NUMBER(REAL, "PERCENT", max_underflow, 0, 100),
+     .initial = "1", .help = "underflow that a recommended format may have",
+     .commands = TP_FOR_TENSORS},
+    /* dB are beyond any use at 1000 */
+    {.name = "min_sqnr", NUMBER(REAL, "DB", min_sqnr, 0, 1000), .initial = "20",
+     .help = "SQNR that a recommended format must reach",
+     .commands = TP_FOR_TENSORS},
+    {.name = "mx_nonfinite", CHOICE(mx_nonfinite, policies), .initial = "block",
+     .help = "what a NaN or Inf makes of its block",
+     .commands = TP_FOR_TENSORS},
+    {.name = "mx_scale", CHOICE(mx_scale, scale_rules), .initial = "floor",
+     .help = "rule for MX block scales", .commands = FOR_DUMPS},
+    {.name = "no_plots", FLAG(no_plots), .help = "make no figures",
+     .commands = FOR_FILES},
+    {.name = "output_dir", TEXT(output_dir, "DIR"), .initial = "./draw",
+     .help = "where results are written", .commands = FOR_FILES},
+    {.name = "output_json", TEXT(output_json, "FILE"),
+     .help = "write the metrics of the run as JSON, too",
+     .commands = TP_FOR_TRACE},
+    {.name = "plot_format", CHOICE(plot_format, plot_formats), .initial = "png",
+     .help = "kind of picture", .commands = FOR_FILES},
+    {.name = "quiet", FLAG(quiet),
+     .help = "no summary, no progress, no warnings", .commands = TP_FOR_ALL},
+    {.name = "rounding", CHOICE(rounding, roundings), .initial = "ta",
+     .help = "how HiF8 rounds", .commands = TP_FOR_TENSORS},
+    /* within one spread is where values belong */
+    {.name = "sigma", NUMBER(REAL, "N", sigma, 1, 1000), .initial = "3",
+     .help = "spreads that a value may be off its baseline",
+     .commands = TP_FOR_TENSORS},
+    {.name = "sort", TEXT(sort, "COLUMN"), .shown = "self CUDA time",
+     .help = "column that orders the operators", .commands = TP_FOR_TRACE},
+    {.name = "tensor_dir", TEXT(tensor_dir, "DIR"),
+     .help = "directory with dumped tensors; may be repeated",
+     .commands = TP_FOR_TENSORS},
+    {.name = "threshold", TEXT(thresholds, "NAME=VALUE"),
+     .help = "change a threshold of 'list rules'; may be repeated",
+     .commands = TP_FOR_TRACE},
+    {.name = "top", NUMBER(COUNT, "N", top, 1, 1000000), .initial = "10",
+     .help = "operators and kernels to list", .commands = TP_FOR_TRACE},
+    {.name = "verbose", FLAG(verbose),
+     .help = "list everything, not only the worst", .commands = TP_FOR_ALL},
+    {.name = "version", FLAG(version), .help = "show the version",
+     .commands = TP_FOR_ALL},
+    {.name = "warmup_steps", ITERATIONS(warmup_steps), .initial = "100",
+     .help = "iterations an online baseline is made from",
+     .commands = TP_FOR_TENSORS},
+    {.name = NULL},
 };
 
 /* Not in the help: the manual's check asks for the table's names. */
 static const struct tp_option dump_options = {
-    "dump_options", NULL,           NULL,       NULL,
-    NULL,           TP_OPTION_FLAG, TP_FOR_ALL, AT(dump_options)};
+    .name = "dump_options", FLAG(dump_options), .commands = TP_FOR_ALL};
 
 static bool same_name(const char *name, const char *given, size_t length)
 {
@@ -124,18 +175,30 @@ static const struct tp_option *find(const char *given, size_t length)
     return NULL;
 }
 
-static bool is_choice(const char *values, const char *given)
+/* The words of a choice, joined by '|'. */
+static void add_words(const struct tp_option_choice *choices, struct tp_text *text)
 {
-    size_t length = strlen(given);
-    for (const char *v = values; length; v++) {
-        size_t word = strcspn(v, "|");
-        if (word == length && !strncmp(v, given, word))
-            return true;
-        v += word;
-        if (!*v)
-            break;
+    for (const struct tp_option_choice *c = choices; c->word; c++)
+        tp_text_add(text, "%s%s", c == choices ? "" : "|", c->word);
+}
+
+static enum tp_status set_choice(void *slot, const struct tp_option *row,
+                                 const char *value, struct tp_error *err)
+{
+    const struct tp_option_choice *found = row->choices;
+    while (found->word && strcmp(found->word, value))
+        found++;
+    if (found->word) {
+        memcpy(slot, &found->member, sizeof found->member);
+        return TP_OK;
     }
-    return false;
+    struct tp_text words = {0};
+    add_words(row->choices, &words);
+    enum tp_status status =
+        tp_fail(err, TP_E_USAGE, -1, "--%s takes %s, not \"%s\"", row->name,
+                tp_text_get(&words), value);
+    tp_text_clear(&words);
+    return status;
 }
 
 static enum tp_status add_input(struct tp_options *options, const char *path,
@@ -165,18 +228,16 @@ static enum tp_status add_threshold(struct tp_options *options,
 static enum tp_status set_count(void *slot, const struct tp_option *row,
                                 const char *value, struct tp_error *err)
 {
-    /* iterations: what any run has; rows: as many as a table may have names */
-    const uint64_t most = row->offset == AT(jobs)  ? TP_LIMIT_JOBS
-                          : row->offset == AT(top) ? 1000000
-                                                   : TP_LIMIT_ITERATIONS;
+    const uint64_t least = (uint64_t)row->least, most = (uint64_t)row->most;
     char *end;
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || errno || number < 1 ||
+    if (*value < '0' || *value > '9' || *end || errno || number < least ||
         number > most)
         return tp_fail(err, TP_E_USAGE, -1,
-                       "--%s takes a number from 1 to %" PRIu64 ", not \"%s\"",
-                       row->name, most, value);
+                       "--%s takes a number from %" PRIu64 " to %" PRIu64
+                       ", not \"%s\"",
+                       row->name, least, most, value);
     uint64_t count = number;
     memcpy(slot, &count, sizeof count);
     return TP_OK;
@@ -185,17 +246,13 @@ static enum tp_status set_count(void *slot, const struct tp_option *row,
 static enum tp_status set_real(void *slot, const struct tp_option *row,
                                const char *value, struct tp_error *err)
 {
-    /* percent; dB are beyond any use at 1000 */
-    const double most = row->offset == AT(max_underflow) ? 100 : 1000;
-    /* within one spread is where values belong */
-    const double least = row->offset == AT(sigma) ? 1 : 0;
     char *end;
     double number = strtod(value, &end);
     bool plain = (*value >= '0' && *value <= '9') || *value == '.';
-    if (!plain || *end || !(number >= least && number <= most))
+    if (!plain || *end || !(number >= row->least && number <= row->most))
         return tp_fail(err, TP_E_USAGE, -1,
                        "--%s takes a number from %g to %g, not \"%s\"",
-                       row->name, least, most, value);
+                       row->name, row->least, row->most, value);
     memcpy(slot, &number, sizeof number);
     return TP_OK;
 }
@@ -204,20 +261,34 @@ static enum tp_status set_bytes(void *slot, const struct tp_option *row,
                                 const char *value, struct tp_error *err)
 {
     static const char units[] = "KMG"; /* 2^10, 2^20, 2^30 */
-    const uint64_t most = UINT64_C(1) << 40;
+    const uint64_t least = (uint64_t)row->least, most = (uint64_t)row->most;
     char *end;
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     const char *unit = *end ? strchr(units, *end) : NULL;
     int shift = unit ? 10 * (int)(unit - units + 1) : 0;
     if (*value < '0' || *value > '9' || (*end && (!unit || end[1])) || errno ||
-        number < 1 || number > most >> shift)
+        number < least || number > most >> shift)
         return tp_fail(err, TP_E_USAGE, -1,
-                       "--%s takes bytes, as 800M or 2G, up to 1024G, not "
-                       "\"%s\"",
-                       row->name, value);
+                       "--%s takes bytes, as 800M or 2G, up to %" PRIu64
+                       "G, not \"%s\"",
+                       row->name, most >> 30, value);
     uint64_t bytes = (uint64_t)number << shift;
     memcpy(slot, &bytes, sizeof bytes);
+    return TP_OK;
+}
+
+static enum tp_status set_text(struct tp_options *options,
+                               const struct tp_option *row, const char *value,
+                               struct tp_error *err)
+{
+    if (row->offset == AT(tensor_dir))
+        return add_input(options, value, err);
+    if (row->offset == AT(thresholds))
+        return add_threshold(options, value, err);
+    if (!*value)
+        return tp_fail(err, TP_E_USAGE, -1, "--%s is empty", row->name);
+    memcpy((char *)options + row->offset, &value, sizeof value);
     return TP_OK;
 }
 
@@ -226,22 +297,21 @@ static enum tp_status set_value(struct tp_options *options,
                                 struct tp_error *err)
 {
     void *slot = (char *)options + row->offset;
-    if (row->kind == TP_OPTION_COUNT)
+    switch (row->kind) {
+    case TP_OPTION_COUNT:
         return set_count(slot, row, value, err);
-    if (row->kind == TP_OPTION_REAL)
+    case TP_OPTION_REAL:
         return set_real(slot, row, value, err);
-    if (row->kind == TP_OPTION_BYTES)
+    case TP_OPTION_BYTES:
         return set_bytes(slot, row, value, err);
-    if (row->kind == TP_OPTION_CHOICE && !is_choice(row->values, value))
-        return tp_fail(err, TP_E_USAGE, -1, "--%s takes %s, not \"%s\"",
-                       row->name, row->values, value);
-    if (row->offset == AT(tensor_dir))
-        return add_input(options, value, err);
-    if (row->offset == AT(thresholds))
-        return add_threshold(options, value, err);
-    if (!*value)
-        return tp_fail(err, TP_E_USAGE, -1, "--%s is empty", row->name);
-    memcpy(slot, &value, sizeof value);
+    case TP_OPTION_CHOICE:
+        return set_choice(slot, row, value, err);
+    case TP_OPTION_TEXT:
+        return set_text(options, row, value, err);
+    case TP_OPTION_FLAG:
+        break;
+    }
+    *(bool *)slot = true;
     return TP_OK;
 }
 
@@ -264,8 +334,7 @@ static enum tp_status parse_option(int count, char **arguments, int *index,
         if (equals)
             return tp_fail(err, TP_E_USAGE, -1, "--%s takes no value",
                            row->name);
-        *((bool *)((char *)options + row->offset)) = true;
-        return TP_OK;
+        return set_value(options, row, "", err);
     }
     if (!equals && *index + 1 >= count)
         return tp_fail(err, TP_E_USAGE, -1, "--%s needs a value", row->name);
@@ -273,29 +342,24 @@ static enum tp_status parse_option(int count, char **arguments, int *index,
                      err);
 }
 
+/* The defaults are given as a user would, and pass the same checks. */
+static enum tp_status set_defaults(struct tp_options *options,
+                                   struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    *options = (struct tp_options){0};
+    for (const struct tp_option *row = tp_option_table; row->name; row++) {
+        if (row->initial && status == TP_OK)
+            status = set_value(options, row, row->initial, err);
+    }
+    return status;
+}
+
 enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
                                 struct tp_options *options,
                                 struct tp_error *err)
 {
-    *options = (struct tp_options){.output_dir = "./draw",
-                                   .device = "auto",
-                                   .format = "text",
-                                   .plot_format = "png",
-                                   .fail_on = "none",
-                                   .mx_scale = "floor",
-                                   .mx_nonfinite = "block",
-                                   .block_axis = "0",
-                                   .formats = TP_QUANT_FORMATS,
-                                   .dims = "worst",
-                                   .rounding = "ta",
-                                   .top = 10,
-                                   .min_sqnr = 20,
-                                   .max_underflow = 1,
-                                   .baseline = "retro",
-                                   .warmup_steps = 100,
-                                   .alert_window = 50,
-                                   .sigma = 3};
-    enum tp_status status = TP_OK;
+    enum tp_status status = set_defaults(options, err);
     bool only_inputs = false;
     for (int i = 0; i < count && status == TP_OK; i++) {
         const char *given = arguments[i];
@@ -321,13 +385,17 @@ void tp_options_help(unsigned command, struct tp_text *text)
     for (const struct tp_option *row = tp_option_table; row->name; row++) {
         if (!(row->commands & command))
             continue;
-        char left[64];
-        const char *value = row->values ? row->values : row->argument;
-        snprintf(left, sizeof left, "--%s%s%s", row->name, value ? " " : "",
-                 value ? value : "");
-        tp_text_add(text, "  %-34s %s", left, row->help);
-        if (row->initial)
-            tp_text_add(text, " [%s]", row->initial);
+        struct tp_text left = {0};
+        tp_text_add(&left, "--%s%s%s", row->name,
+                    row->kind == TP_OPTION_FLAG ? "" : " ",
+                    row->argument ? row->argument : "");
+        if (row->choices)
+            add_words(row->choices, &left);
+        tp_text_add(text, "  %-34s %s", tp_text_get(&left), row->help);
+        tp_text_clear(&left);
+        const char *initial = row->shown ? row->shown : row->initial;
+        if (initial)
+            tp_text_add(text, " [%s]", initial);
         tp_text_add(text, "\n");
     }
 }

@@ -8,6 +8,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/encode.h"
+#include "report/plot.h"
+#include "scan/dim_rank.h"
+#include "stats/blocks.h"
+#include "stats/quantize.h"
 
 /*
  * The command line. Every option is one row of a table, from which parsing,
@@ -17,10 +22,16 @@
 enum tp_option_kind {
     TP_OPTION_FLAG,   /* bool: true when given                            */
     TP_OPTION_TEXT,   /* const char *                                     */
-    TP_OPTION_CHOICE, /* const char *, one of `values`                    */
-    TP_OPTION_COUNT,  /* uint64_t, 1 or more                              */
-    TP_OPTION_REAL,   /* double, 0 or more                                */
-    TP_OPTION_BYTES   /* uint64_t, 1 or more; K, M or G may follow        */
+    TP_OPTION_CHOICE, /* an enum: the member of one of `choices`          */
+    TP_OPTION_COUNT,  /* uint64_t                                         */
+    TP_OPTION_REAL,   /* double                                           */
+    TP_OPTION_BYTES   /* uint64_t; K, M or G may follow                   */
+};
+
+/* A word and what it means. */
+struct tp_option_choice {
+    const char *word;
+    int member; /* of the enum that the option is                         */
 };
 
 /* Which commands take an option. */
@@ -34,17 +45,23 @@ enum {
 
 struct tp_option {
     const char *name;     /* "output_dir"                                */
-    const char *argument; /* "DIR"; NULL for flags                       */
-    const char *values;   /* choices joined by '|', else NULL            */
-    const char *initial;  /* default, as text; NULL: none                */
+    const char *argument; /* "DIR"; NULL for flags and choices           */
+    const struct tp_option_choice *choices; /* ended by NULL                    */
+    const char *initial;  /* default, as one would give it; NULL: none   */
+    const char *shown;    /* the default in the help; NULL: `initial`    */
     const char *help;     /* one line                                    */
     enum tp_option_kind kind;
-    unsigned commands; /* TP_FOR_...                                  */
-    size_t offset;     /* of its value in struct tp_options           */
+    unsigned commands;    /* TP_FOR_...                                  */
+    size_t offset;        /* of its value in struct tp_options           */
+    double least, most;   /* COUNT, REAL, BYTES: what is allowed         */
 };
 
 /* The rows, ended by one whose name is NULL; sorted by name. */
 extern const struct tp_option tp_option_table[];
+
+enum tp_device_choice { TP_ON_AUTO, TP_ON_CPU, TP_ON_CUDA };
+enum tp_output_form { TP_FORM_TEXT, TP_FORM_JSON };
+enum tp_baseline_choice { TP_FROM_WARMUP, TP_FROM_ALL };
 
 /* The values. Texts are borrowed from argv; lists are owned. */
 struct tp_options {
@@ -56,15 +73,23 @@ struct tp_options {
     const char *output_json, *sort; /* of traces; NULL when not given     */
     uint64_t top;
     bool compare;
-    const char *output_dir, *device, *format, *plot_format, *fail_on;
-    const char *mx_scale, *mx_nonfinite, *block_axis, *backward_format;
-    const char *formats, *rounding; /* see struct tp_quant_options        */
-    const char *dims;               /* "worst", "all", "none"             */
-    double min_sqnr;                /* dB                                 */
-    double max_underflow;           /* percent                            */
-    const char *baseline;           /* "online", "retro"                  */
-    uint64_t warmup_steps, alert_window; /* iterations                    */
-    double sigma;                   /* spreads                            */
+    const char *output_dir;
+    enum tp_device_choice device;
+    enum tp_output_form format;
+    enum tp_plot_format plot_format;
+    int fail_on;              /* enum tp_severity; 0: nothing fails        */
+    enum tp_scale_rule mx_scale;
+    enum tp_nonfinite mx_nonfinite;
+    int block_axis;           /* counted from the last                     */
+    const char *backward_format; /* id                                     */
+    const char *formats;      /* see struct tp_quant_options               */
+    enum tp_rounding rounding;
+    enum tp_dims_mode dims;
+    double min_sqnr;          /* dB                                        */
+    double max_underflow;     /* percent                                   */
+    enum tp_baseline_choice baseline;
+    uint64_t warmup_steps, alert_window; /* iterations                     */
+    double sigma;             /* spreads                                   */
     uint64_t jobs; /* 0: as many as processors                    */
     uint64_t device_memory; /* bytes; 0: half of what is free     */
     bool quiet, verbose, no_plots, help, version, dump_options;

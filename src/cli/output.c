@@ -59,14 +59,6 @@ void tp_output_remove_figure(const struct tp_options *options,
     tp_text_clear(&name);
 }
 
-enum tp_plot_format tp_output_plot_format(const struct tp_options *options)
-{
-    enum tp_plot_format format = TP_PLOT_PNG;
-    while (strcmp(tp_plot_format_name(format), options->plot_format))
-        format++;
-    return format;
-}
-
 /* Why there is no picture, "" when there is one. */
 static const char *why_not_drawn(const struct tp_options *options,
                                  const struct tp_figure *figure,
@@ -93,7 +85,7 @@ enum tp_status tp_output_figures(const struct tp_options *options,
         struct tp_report_figure *line = &(*lines)[i];
         struct tp_text path = {0};
         tp_text_add(&path, "%s/%s.%s", figures[i].category, figures[i].id,
-                    options->plot_format);
+                    tp_plot_format_name(options->plot_format));
         line->path = tp_arena_text(arena, tp_text_get(&path), path.length);
         tp_text_clear(&path);
         if (!line->path)
@@ -105,9 +97,5 @@ enum tp_status tp_output_figures(const struct tp_options *options,
 
 bool tp_reaches_fail_on(const struct tp_options *options, int worst)
 {
-    static const char *const levels[] = {"none", "low", "medium", "high"};
-    int limit = 0;
-    while (strcmp(levels[limit], options->fail_on))
-        limit++;
-    return limit && worst >= limit;
+    return options->fail_on && worst >= options->fail_on;
 }

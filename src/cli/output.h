@@ -36,9 +36,6 @@ void tp_output_remove(const struct tp_options *options, const char *name);
 void tp_output_remove_figure(const struct tp_options *options,
                              const char *category, const char *id);
 
-/* The row of --plot_format. */
-enum tp_plot_format tp_output_plot_format(const struct tp_options *options);
-
 /*
  * What the report says of each figure: its path, and why it was not drawn.
  * *lines is released with free(), its paths are the arena's.

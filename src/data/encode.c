@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Values to codes and back. Rounding to nearest is an addition and subtraction
+ * of a power of two that pushes the surplus bits out (data/round.h), eight
+ * doubles at a time; the code of a rounded normal value is then its own upper
+ * bits, shifted and rebiased, that of a subnormal one its number of steps.
+ * HiF8, whose fields have no fixed width, looks up its codes by binade and
+ * eighth.
+ *
+ * Alternatives: searching the sorted values of the format, some eight
+ * comparisons that no processor predicts; a table over all 16-bit sources,
+ * which wide sources cannot have.
+ *
+ * Cost: no branch for each value; a coder is made once a call.
+ */
 #include "data/encode.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "data/dtype_math.h"
 #include "data/round.h"
 
@@ -354,6 +369,12 @@ TP_TARGET_AVX512 static void encode_avx512(const struct coder *coder,
 }
 #endif
 
+typedef void encode_fn(const struct coder *coder, const uint32_t *bits,
+                       size_t n, uint16_t *codes);
+
+static encode_fn *const encode_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(encode_portable, encode_avx2, encode_avx512);
+
 void tp_number_encode_f32(const struct tp_number *number,
                           enum tp_rounding rounding, const uint32_t *bits,
                           size_t n, uint16_t *codes)
@@ -361,18 +382,7 @@ void tp_number_encode_f32(const struct tp_number *number,
     assert(rounding != TP_ROUND_HYBRID);
     struct coder coder;
     coder_init(&coder, number, rounding);
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw"))
-        encode_avx512(&coder, bits, n, codes);
-    else if (__builtin_cpu_supports("avx2"))
-        encode_avx2(&coder, bits, n, codes);
-    else
-        encode_portable(&coder, bits, n, codes);
-#else
-    encode_portable(&coder, bits, n, codes);
-#endif
+    encode_by[tp_isa_best()](&coder, bits, n, codes);
 }
 
 unsigned tp_number_encode(const struct tp_number *number,

@@ -17,19 +17,6 @@
  * hif8 and the fnuz formats 80. e3m2, e2m3 and e2m1 have no NaN (nor
  * infinity): it becomes the largest magnitude with its sign.
  */
-enum tp_rounding {
-    /* Nearest, ties to even; HiF8: ties away from zero. Overflow becomes
-     * infinity, or NaN without one; what has neither, and the elements of
-     * block formats, saturate.                                            */
-    TP_ROUND_DEFAULT,
-    /* The same, but overflow and infinity become the largest finite value
-     * (and NaN becomes 0 in HiF8, as its hardware does it).               */
-    TP_ROUND_SATURATE,
-    TP_ROUND_EVEN,  /* HiF8 only, for comparison: ties to even             */
-    TP_ROUND_HYBRID, /* HiF8 only: ties away where 3 fraction bits are kept,
-                       else up or down as low bits of the value decide     */
-    TP_ROUND_COUNT
-};
 
 /*
  * The word for tables: "rne", "rne_sat", "ta", "ta_sat", "te", "hybrid";

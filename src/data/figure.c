@@ -41,7 +41,7 @@ bool tp_panel_has_data(const struct tp_panel *panel)
 {
     unsigned columns = tp_panel_info(panel->kind)->columns;
     for (size_t s = 0; s < panel->series_count; s++) {
-        const struct tp_series *series = &panel->series[s];
+        const struct tp_panel_series *series = &panel->series[s];
         for (size_t r = 0; r < series->rows; r++) {
             bool finite = true;
             for (unsigned c = 0; c < columns; c++)

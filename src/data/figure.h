@@ -72,8 +72,9 @@ struct tp_axis {
     size_t tic_count;
 };
 
-/* Values of one block, row-major, with the columns of the panel's kind. */
-struct tp_series {
+/* A series of a panel: one block of values, row-major, with the columns of the
+ * panel's kind. A number over iterations is another thing: series/series.h. */
+struct tp_panel_series {
     const char *name;   /* for the legend; may hold anything              */
     const double *values;
     size_t rows;
@@ -97,7 +98,7 @@ struct tp_panel {
     const char *title;
     struct tp_axis x, y, z;     /* z: the colours of heat maps and clouds */
     enum tp_palette palette;
-    const struct tp_series *series;
+    const struct tp_panel_series *series;
     size_t series_count;
     const struct tp_mark *marks;
     size_t mark_count;

@@ -4,9 +4,25 @@
 
 #include <stdint.h>
 
+/* Which way the pass goes that a tensor was saved in. */
+enum tp_direction { TP_DIRECTION_UNKNOWN, TP_FORWARD, TP_BACKWARD };
+
+/* What a tensor is to the model, as far as its names tell: any of these. */
+enum tp_role {
+    TP_ROLE_WEIGHT = 1,    /* what an optimiser updates, or its gradient  */
+    TP_ROLE_BIAS = 2,
+    TP_ROLE_ATTENTION = 4, /* probabilities [batch, heads, query, key]; by
+                              the name attention_weights a weight, too    */
+    TP_ROLE_ACTIVATION = 8,     /* input or output of an operation        */
+    TP_ROLE_GRAD_OUTPUT = 16,   /* gradient that reaches an operation     */
+    TP_ROLE_GRAD_INPUT = 32     /* gradient that leaves it                */
+};
+
 /*
  * What a tensor is: where in the model and the run it was saved. The words
- * are tensor_saver's. Absent numbers are -1, absent texts are "" (never
+ * are tensor_saver's; what they mean is in `direction` and `roles`, which
+ * tp_label_classify sets, so that names of other tools need no other place.
+ * Absent numbers are -1, absent texts are "" (never
  * NULL); texts are owned by whoever made the label.
  */
 struct tp_label {
@@ -24,6 +40,8 @@ struct tp_label {
     int64_t counter;         /* of the saver, per rank; orders ordinals   */
     const char *timestamp;   /* YYYYmmdd_HHMMSS of the file name          */
     int64_t batch_size;      /* metadata batch_size; -1: not said         */
+    enum tp_direction direction;
+    unsigned roles;          /* of enum tp_role, added up                 */
 };
 
 /* A label with everything absent. */
@@ -34,5 +52,26 @@ struct tp_label {
         .sample_idx = -1, .group_idx = -1, .iteration = -1, .counter = -1,   \
         .timestamp = "", .batch_size = -1                                    \
     }
+
+/* "forward", "backward"; "" for the unknown one. */
+const char *tp_direction_word(enum tp_direction direction);
+
+/* Sets direction and roles from the words; called where they were parsed. */
+void tp_label_classify(struct tp_label *label);
+
+/* The roles that a name alone tells: weight, bias, attention. */
+unsigned tp_roles_of_name(const char *name);
+
+/*
+ * What a tensor of a backward file is really called: savers call the gradient
+ * that reaches an operation its `input`, and what leaves it its `output`.
+ */
+const char *tp_backward_name(const char *name);
+
+/*
+ * What a tensor is to be called where the passes stand side by side: by its
+ * name or, without one, by `path`.
+ */
+const char *tp_label_true_name(const struct tp_label *label, const char *path);
 
 #endif

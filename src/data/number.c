@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The number formats as rows, and what follows from a row. The step between
+ * neighbours is a power of two that depends on the binade alone; so a value is
+ * rounded by dividing by the step, exactly, and rounding to an integer, and
+ * the thresholds of overflow and underflow lie half a step beyond the largest
+ * and below the smallest values.
+ *
+ * Alternative: a table of all values of a format, which is what the tests
+ * compare with. Cost: a few calls of the math library a value or format: plans
+ * and tests use this; loops over tensors use data/round.h.
+ */
 #include "data/number.h"
 
 #include <math.h>
@@ -79,6 +90,15 @@ const struct tp_number *tp_number_by_id(const char *id)
         }
     }
     return NULL;
+}
+
+bool tp_number_is_listed(const struct tp_number *number)
+{
+    for (const struct tp_number *row = tp_numbers; row->id; row++) {
+        if (row == number)
+            return true;
+    }
+    return false;
 }
 
 const struct tp_number *tp_number_by_quant_type(const char *quant_type)

@@ -22,6 +22,21 @@ enum tp_number_kind {
     TP_NUMBER_NVFP4    /* block of 16, E4M3 scale, binary32 tensor scale */
 };
 
+/* How a value becomes one of a format. */
+enum tp_rounding {
+    /* Nearest, ties to even; HiF8: ties away from zero. Overflow becomes
+     * infinity, or NaN without one; what has neither, and the elements of
+     * block formats, saturate.                                            */
+    TP_ROUND_DEFAULT,
+    /* The same, but overflow and infinity become the largest finite value
+     * (and NaN becomes 0 in HiF8, as its hardware does it).               */
+    TP_ROUND_SATURATE,
+    TP_ROUND_EVEN,  /* HiF8 only, for comparison: ties to even             */
+    TP_ROUND_HYBRID, /* HiF8 only: ties away where 3 fraction bits are kept,
+                       else up or down as low bits of the value decide     */
+    TP_ROUND_COUNT
+};
+
 struct tp_number {
     const char *id;   /* "e4m3", "mxfp8_e4m3", ... (see list dtypes) */
     const char *help; /* one line for `list dtypes`                   */
@@ -47,6 +62,9 @@ extern const struct tp_number tp_number_e8m0;
 
 /* The row with this id, or NULL. */
 const struct tp_number *tp_number_by_id(const char *id);
+
+/* Whether the format is one of the rows: something values are cast to. */
+bool tp_number_is_listed(const struct tp_number *number);
 
 /*
  * The format a tensor_saver quant_type means (hifp8 ->

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "data/encode.h"
 #include "data/number.h"
 
 /*
@@ -23,14 +22,6 @@ typedef int64_t tp_lane_ints __attribute__((vector_size(TP_LANES * 8)));
 typedef uint64_t tp_lane_bits __attribute__((vector_size(TP_LANES * 8)));
 
 #define TP_LANES_INLINE static inline __attribute__((always_inline))
-
-/* The instruction sets beyond the compiler's own, for wrappers of inline
- * loops. 256 bits are what the portable vectors are split into. */
-#if defined(__x86_64__)
-#define TP_TARGET_AVX512 \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,popcnt")))
-#define TP_TARGET_AVX2 __attribute__((target("avx2,popcnt")))
-#endif
 
 /* A format as rounding needs it: two exponents, as fields of a double. */
 struct tp_rounder {

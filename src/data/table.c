@@ -16,6 +16,8 @@ const char *tp_cell_text(const struct tp_table *table, size_t row,
 {
     assert(column->type == TP_COLUMN_TEXT);
     const char *text;
+    if (column->word)
+        return column->word(cell(table, row, column));
     memcpy(&text, cell(table, row, column), sizeof text);
     return text;
 }

@@ -25,6 +25,9 @@ struct tp_column {
     const char *unit; /* "1" for pure numbers, "" for texts      */
     enum tp_column_type type;
     size_t offset; /* of the value in a row, bytes            */
+    /* Texts only: not NULL where a row holds no text but something that has
+     * a word, such as an enum; borrowed for as long as the row. */
+    const char *(*word)(const void *row);
 };
 
 /*
@@ -40,9 +43,15 @@ struct tp_column {
              double: TP_COLUMN_REAL)
 #define TP_COLUMN_AS(row, name, member, unit)                               \
     {                                                                       \
-        name, unit, TP_COLUMN_TYPE(row, member), offsetof(row, member)      \
+        name, unit, TP_COLUMN_TYPE(row, member), offsetof(row, member), NULL \
     }
 #define TP_COLUMN(row, member, unit) TP_COLUMN_AS(row, #member, member, unit)
+
+/* A column of words that function(row) gives. */
+#define TP_COLUMN_WORD(name, function)          \
+    {                                           \
+        name, "", TP_COLUMN_TEXT, 0, function   \
+    }
 
 /* A table of `row_count` rows of `row_size` bytes each. */
 struct tp_table {

@@ -4,147 +4,19 @@
 
 #include <math.h>
 
+#include "base/memory.h"
 #include "data/figure.h"
-#include "tensors/run.h"
 
 /*
- * What the builders of figures (fig_*.c) share: labels as small numbers,
- * choices of rows, and one function per way to turn rows into a panel. Such
- * a function adds its panel to the figure, or nothing when no row fits, so a
- * builder is a list of wishes and needs no test for missing labels.
+ * A figure in the making: what every builder draws on, of a dump (fig_dump.h)
+ * or of traces (trace_fig.h). Nothing here fails but by running out of memory,
+ * which fig->failed says; a panel without data is left out.
  */
 
-/* --- labels as numbers ----------------------------------------------- */
+struct tp_facts;
 
-enum tp_key {
-    TP_KEY_QUANT,      /* quant_type, or the dtype when there is none       */
-    TP_KEY_NAME,       /* tensor_name; gradients under their true name      */
-    TP_KEY_LAYER_TYPE,
-    TP_KEY_PASS,       /* forward, backward                                 */
-    TP_KEY_FORMAT,     /* target format                                     */
-    TP_KEY_LAYER,
-    TP_KEY_RANK,
-    TP_KEY_SAMPLE,
-    TP_KEY_ITERATION,
-    TP_KEY_BATCH,
-    TP_KEY_COUNT
-};
-
-/* The distinct values of a label, sorted; codes are their places here. */
-struct tp_key_values {
-    size_t count;
-    const char **names;     /* as shown                                     */
-    const int64_t *numbers; /* NULL for texts                               */
-    const char *axis;       /* axis label with unit                         */
-};
-
-/* A run as the builders see it; constant while figures are built. */
-struct tp_facts {
-    const struct tp_run *run;
-    const int32_t *code[TP_KEY_COUNT]; /* [row]; -1: absent */
-    struct tp_key_values keys[TP_KEY_COUNT];
-};
-
-/* Fills in *facts; everything lives in the arena. TP_E_MEMORY only. */
-enum tp_status tp_facts_init(const struct tp_run *run, struct tp_arena *arena,
-                             struct tp_facts *facts, struct tp_error *err);
-
-/* The code of a text, -1 when no row has it. */
-int32_t tp_facts_code(const struct tp_facts *facts, enum tp_key key,
-                      const char *name);
-
-/* --- choosing rows ----------------------------------------------- */
-
-enum { TP_PICK_ANY = -2, TP_PICK_PRESENT = -3 };
-
-/* Which rows: for each label a code, "any" or "present". */
-struct tp_pick {
-    int32_t want[TP_KEY_COUNT];
-};
-
-/* All rows. */
-struct tp_pick tp_pick_all(void);
-
-/* The pick narrowed to one code of a label; a code of -1 picks nothing. */
-struct tp_pick tp_pick_with(struct tp_pick pick, enum tp_key key,
-                            int32_t code);
-
-/* The same by name. */
-struct tp_pick tp_pick_named(const struct tp_facts *facts, struct tp_pick pick,
-                             enum tp_key key, const char *name);
-
-/* Whether the row is picked. */
-bool tp_picked(const struct tp_facts *facts, const struct tp_pick *pick,
-               size_t row);
-
-/* The counts of all picked rows together. */
-struct tp_counts tp_picked_counts(const struct tp_facts *facts,
-                                  const struct tp_pick *pick);
-
-enum { TP_CHOICE_MAX = 32 };
-
-/* Values of a label that are shown: all, or the most telling ones. */
-struct tp_choice {
-    int32_t codes[TP_CHOICE_MAX]; /* ascending */
-    size_t count;
-    size_t total; /* values that picked rows have */
-};
-
-/*
- * Chooses at most `limit` values of a label among the picked rows with
- * finite elements: of texts those with most elements, of numbers evenly
- * spaced ones with both ends.
- */
-void tp_choose(const struct tp_facts *facts, const struct tp_pick *pick,
-               enum tp_key key, size_t limit, struct tp_choice *choice);
-
-/* --- pooled numbers ----------------------------------------------- */
-
-/* A summary without its histogram: for numbers of many groups at once. */
-struct tp_tally {
-    struct tp_counts counts;
-    struct tp_moments moments;
-    struct tp_extrema extrema;
-};
-
-/* Adds a tensor. */
-void tp_tally_add(struct tp_tally *tally, const struct tp_packed *packed);
-
-/* As tp_summary_numbers, but the quantiles are NaN. */
-void tp_tally_numbers(const struct tp_tally *tally,
-                      struct tp_numbers *numbers);
-
-/* A number of a tensor or of a group, and how it is shown. */
-struct tp_metric {
-    const char *title; /* "std"                             */
-    const char *label; /* for an axis, with the unit        */
-    enum tp_scale scale;
-    size_t offset;     /* in struct tp_numbers              */
-    const double *values; /* [row], instead of the offset; not for pools */
-};
-
-extern const struct tp_metric tp_metric_mean, tp_metric_std, tp_metric_min,
-    tp_metric_max, tp_metric_amax, tp_metric_skewness, tp_metric_kurtosis,
-    tp_metric_overflow, tp_metric_upper, tp_metric_lower,
-    tp_metric_underflow, tp_metric_subnormal;
-
-/* The metric of one row, and of numbers. */
-double tp_metric_of_row(const struct tp_metric *metric,
-                        const struct tp_facts *facts, size_t row);
-double tp_metric_of(const struct tp_metric *metric,
-                    const struct tp_numbers *numbers);
-
-/* The quantile of n sorted values, linear between them; NaN if n is 0. */
-double tp_sorted_quantile(const double *sorted, size_t n, double level);
-
-/* Sorts numbers; there must be no NaN. */
-void tp_sort_numbers(double *values, size_t n);
-
-/* --- making panels ----------------------------------------------- */
-
-/* A figure in the making. */
 struct tp_fig {
-    const struct tp_facts *facts;
+    const struct tp_facts *facts; /* of a dump, fig_dump.h; NULL: of traces */
     struct tp_arena *arena;  /* owns panels and tables                       */
     struct tp_panel panels[TP_FIGURE_PANELS_MAX];
     size_t count;
@@ -158,76 +30,41 @@ void *tp_fig_alloc(struct tp_fig *fig, size_t count, size_t size);
 const char *tp_fig_text(struct tp_fig *fig, const char *format, ...)
     TP_PRINTF(2, 3);
 
-/* " (8 of 20)" when not everything is shown, else "". */
-const char *tp_fig_note(struct tp_fig *fig, const struct tp_choice *choice);
-
-/* The colour of a code as a series: the same in all figures of a run while
- * the label has few values, else 0. */
-unsigned tp_fig_colour(const struct tp_fig *fig, enum tp_key key,
-                       int32_t code);
-
 /* Adds a panel unless it is empty, or the figure full. True if it was added. */
 bool tp_fig_add(struct tp_fig *fig, const struct tp_panel *panel);
 
-/* Rows named by `choice`, from the top, for TP_SCALE_ROWS. */
-struct tp_axis tp_fig_rows(struct tp_fig *fig, enum tp_key key,
-                           const struct tp_choice *choice);
+/*
+ * The figure that was made, without its names: the panels copied, as many as
+ * there are, or none and "needs ..." for why.
+ */
+struct tp_figure tp_fig_finish(struct tp_fig *fig, const char *needs);
 
-/* What the common panels are asked for. */
-struct tp_ask {
-    const char *title;
-    struct tp_pick pick;
-    enum tp_key by;                 /* rows of boxes; x of lines, bands, heat */
-    enum tp_key series;             /* colours; TP_KEY_COUNT: one series      */
-    const struct tp_metric *metric;
-};
+/* An axis of rows named by `names`, from the top; the names are borrowed. */
+struct tp_axis tp_fig_named_rows(struct tp_fig *fig, const char *const *names,
+                                 size_t count);
 
-/* One lying box per value of `by` (and series): the metric over tensors. */
-void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask);
-
-/* The pooled metric along `by`, a number; one curve per series. */
-void tp_fig_lines(struct tp_fig *fig, const struct tp_ask *ask);
-
-/* Quantiles of the elements along `by`, a number. */
-void tp_fig_bands(struct tp_fig *fig, const struct tp_ask *ask);
-
-/* Quantiles over tensors of the metric along `by`, a number. */
-void tp_fig_metric_bands(struct tp_fig *fig, const struct tp_ask *ask);
-
-/* The pooled metric by `by` (x) and `series` (y) as colours. */
-void tp_fig_heat(struct tp_fig *fig, const struct tp_ask *ask);
-
-/* How many tensors have which value of the metric; an outline per series. */
-void tp_fig_histogram(struct tp_fig *fig, const struct tp_ask *ask);
-
-/* Share of tensors by two metrics; `diagonal` draws x = y. */
-void tp_fig_cloud(struct tp_fig *fig, const struct tp_ask *ask,
-                  const struct tp_metric *y_metric, bool diagonal);
-
-/* Median, quartiles and extremes over tensors along `by`; codes that are
- * flagged get a colour of their own. */
-void tp_fig_spread(struct tp_fig *fig, const struct tp_ask *ask,
-                   const bool *flagged);
-
-/* Lying bars: named rows, a colour per value of a label. */
+/* Lying bars: named rows, in each a bar for every series. */
 struct tp_bars {
     const char *title;
     const char *const *rows; /* row_count names, constant              */
     size_t row_count;
-    enum tp_key key;         /* of the colours                         */
-    const struct tp_choice *choice;
-    const double *values;    /* [choice->count][row_count]             */
+    struct tp_panel_series *series; /* named; get their rows here      */
+    size_t series_count;
+    const double *values;    /* [series_count][row_count]              */
     struct tp_axis x;
 };
+
+/* Adds bars; bars->series belongs to the figure's arena. */
 void tp_fig_bars(struct tp_fig *fig, const struct tp_bars *bars);
 
 /* A matrix as colours: columns x rows values, NaN: nothing there. */
 struct tp_matrix {
-    enum tp_key x, y;
+    struct tp_axis x, y;
     size_t columns, rows;
-    size_t x_fold, y_fold;   /* codes per column, per row */
     const double *values;    /* [rows * columns]          */
 };
+
+/* Adds a heat map with a cell for every value of the matrix. */
 void tp_fig_matrix(struct tp_fig *fig, const char *title,
                    const struct tp_matrix *matrix, struct tp_axis colour,
                    enum tp_palette palette);
@@ -242,18 +79,5 @@ void tp_fig_share_colours(struct tp_fig *fig, size_t first);
 /* A linear colour scale that reaches as far to both sides of zero. */
 struct tp_axis tp_fig_signed_colour(const struct tp_matrix *matrix,
                                     const char *label);
-
-/* --- densities ----------------------------------------------- */
-
-enum tp_density {
-    TP_DENSITY_SIGNED,    /* both signs on log2 axes, share per binade      */
-    TP_DENSITY_MAGNITUDE, /* |x| on a log2 axis, share per binade, log10    */
-    TP_DENSITY_LINEAR,    /* x, density per unit, without far outliers     */
-    TP_DENSITY_STANDARD   /* (x - mean) / std, with a normal curve          */
-};
-
-/* Density of the elements, one curve per value of ask->series. */
-void tp_fig_density(struct tp_fig *fig, const struct tp_ask *ask,
-                    enum tp_density kind);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 
 /* In the order of the data's way through the operation. */
 static const char *const parts[] = {"query", "key", "value",

@@ -1,31 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 
 static struct tp_pick backward(const struct tp_facts *facts)
 {
-    return tp_pick_named(facts, tp_pick_all(), TP_KEY_PASS, "backward");
+    return tp_pick_named(facts, tp_pick_all(), TP_KEY_PASS,
+                         tp_direction_word(TP_BACKWARD));
 }
 
 void tp_fig_forward_against_backward(struct tp_fig *fig)
 {
-    if (fig->facts->keys[TP_KEY_PASS].count < 2)
-        return;
-    struct tp_ask ask = {
-        .title = "both signs, log scale",
-        .pick = tp_pick_with(tp_pick_all(), TP_KEY_PASS, TP_PICK_PRESENT),
-        .by = TP_KEY_QUANT,
-        .series = TP_KEY_PASS,
-    };
-    tp_fig_density(fig, &ask, TP_DENSITY_SIGNED);
-    ask.title = "magnitudes, tails";
-    tp_fig_density(fig, &ask, TP_DENSITY_MAGNITUDE);
-    ask.title = "std of each tensor";
-    ask.metric = &tp_metric_std;
-    tp_fig_boxes(fig, &ask);
-    ask.title = "amax of each tensor";
-    ask.metric = &tp_metric_amax;
-    tp_fig_boxes(fig, &ask);
+    if (fig->facts->keys[TP_KEY_PASS].count > 1)
+        tp_fig_against(fig, TP_KEY_PASS, tp_pick_all(), TP_DENSITY_MAGNITUDE);
 }
 
 void tp_fig_backward_by_layer_type(struct tp_fig *fig)

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Tensors of bf16: densities, and the shape of their distribution. To compare
+ * shapes whatever the range, each tensor is stretched from its min .. max to 0
+ * .. 1, and the bins of its histogram spread evenly over 50 equal ones;
+ * standardising by mean and std, as the other figures do, would leave outliers
+ * far outside. Elements weigh the same, so large tensors count for more. One
+ * pass over the histogram of each tensor and pass.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +18,8 @@ enum { UNIT_BINS = 50 };
 /* Tensors of bf16 runs; when there are none, those stored as bfloat16. */
 static bool is_bf16(const struct tp_row *row, bool run)
 {
-    return strcmp(run ? row->label.quant_type : row->dtype,
-                  run ? "bf16" : "bfloat16") == 0;
+    return run ? strcmp(row->label.quant_type, "bf16") == 0
+               : row->dtype == TP_BFLOAT16;
 }
 
 /* values[row] = `of` of bf16 rows, NaN elsewhere; NULL: out of memory. */
@@ -128,7 +136,7 @@ static void add_stretched_panel(struct tp_fig *fig, const double *chosen)
 {
     const struct tp_key_values *passes = &fig->facts->keys[TP_KEY_PASS];
     size_t count = passes->count && passes->count < 4 ? passes->count : 1;
-    struct tp_series *series = tp_fig_alloc(fig, count, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, count, sizeof *series);
     size_t kept = 0;
     for (size_t p = 0; series && p < count; p++) {
         struct tp_pick pick = tp_pick_all();
@@ -139,7 +147,7 @@ static void add_stretched_panel(struct tp_fig *fig, const double *chosen)
         const char *name = count == passes->count ? passes->names[p] : "all";
         if (rows)
             series[kept++] =
-                (struct tp_series){name, table, rows, (unsigned)p + 1};
+                (struct tp_panel_series){name, table, rows, (unsigned)p + 1};
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_STEPS,
@@ -168,7 +176,6 @@ void tp_fig_bf16_density(struct tp_fig *fig)
         .values = bf16_values(fig, raw_density),
     };
     struct tp_ask ask = {
-        .title = "both signs, log scale",
         .pick = tp_pick_all(),
         .series = TP_KEY_PASS,
         .metric = &chosen,
@@ -178,7 +185,6 @@ void tp_fig_bf16_density(struct tp_fig *fig)
     if (fig->facts->keys[TP_KEY_PASS].count == 0)
         ask.series = TP_KEY_COUNT;
     tp_fig_density(fig, &ask, TP_DENSITY_SIGNED);
-    ask.title = "linear scale, without far outliers";
     tp_fig_density(fig, &ask, TP_DENSITY_LINEAR);
     add_stretched_panel(fig, chosen.values);
     ask.title = "raw density";

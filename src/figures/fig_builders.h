@@ -2,13 +2,12 @@
 #ifndef TP_FIGURES_FIG_BUILDERS_H
 #define TP_FIGURES_FIG_BUILDERS_H
 
-#include "figures/figures.h"
-
 /*
  * The builders of the figure table, one per figure, by the file they are in.
  * Each adds the panels its name tells of; none fails, except by running out
  * of memory, which fig->failed says.
  */
+struct tp_fig;
 
 /* fig_distributions.c */
 void tp_fig_density_by_quant_type(struct tp_fig *fig);
@@ -65,6 +64,8 @@ void tp_fig_measured_loss(struct tp_fig *fig);
 void tp_fig_range_against_formats(struct tp_fig *fig);
 void tp_fig_hifp8_against_mxfp8(struct tp_fig *fig);
 void tp_fig_fp8_statistics(struct tp_fig *fig);
+
+/* fig_bf16.c */
 void tp_fig_bf16_density(struct tp_fig *fig);
 void tp_fig_bf16_shape(struct tp_fig *fig);
 

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The same tensor in different quant types. The type of the highest precision
+ * that has partners is the base; each other tensor is divided by its partner of
+ * the same sample, or by the first where one of the two does not know its
+ * sample. Ratios of std and amax are taken tensor by tensor and then shown as
+ * boxes and bands: a ratio of pooled numbers would hide tensors that drift in
+ * opposite directions. Finding peers sorts all rows; a partner is searched
+ * among its group.
+ */
 #include <string.h>
 
 #include "figures/fig_builders.h"
@@ -155,40 +164,56 @@ static struct tp_metric ratio_metric(struct tp_fig *fig,
     };
 }
 
+/* The pairs with what is drawn of them. */
+struct ratios {
+    struct pairs pairs;
+    struct tp_metric std, amax;
+    int32_t codes[OTHERS_MAX]; /* of the other types */
+    size_t count;
+};
+
+static bool find_ratios(struct tp_fig *fig, struct ratios *ratios)
+{
+    const struct pairs *pairs = &ratios->pairs;
+    if (!find_pairs(fig, &ratios->pairs))
+        return false;
+    ratios->std = ratio_metric(fig, pairs, "std", pairs->std_ratio);
+    ratios->amax = ratio_metric(fig, pairs, "amax", pairs->amax_ratio);
+    ratios->count = others(fig, pairs, ratios->codes);
+    return true;
+}
+
 void tp_fig_same_tensor_ratio(struct tp_fig *fig)
 {
-    struct pairs pairs;
-    int32_t codes[OTHERS_MAX];
-    if (!find_pairs(fig, &pairs))
+    struct ratios ratios;
+    if (!find_ratios(fig, &ratios))
         return;
-    struct tp_metric std = ratio_metric(fig, &pairs, "std", pairs.std_ratio);
-    struct tp_metric amax =
-        ratio_metric(fig, &pairs, "amax", pairs.amax_ratio);
+    const char *base_name = ratios.pairs.base_name;
     struct tp_ask ask = {
         .title = "std, by tensor name",
         .pick = tp_pick_all(),
         .by = TP_KEY_NAME,
         .series = TP_KEY_QUANT,
-        .metric = &std,
+        .metric = &ratios.std,
     };
     tp_fig_boxes(fig, &ask);
     ask.title = "amax, by tensor name";
-    ask.metric = &amax;
+    ask.metric = &ratios.amax;
     tp_fig_boxes(fig, &ask);
     struct tp_metric base = {
-        .label = tp_fig_text(fig, "std in %s [tensor units, log2]",
-                             pairs.base_name),
+        .label =
+            tp_fig_text(fig, "std in %s [tensor units, log2]", base_name),
         .scale = TP_SCALE_LOG2,
-        .values = pairs.base_std,
+        .values = ratios.pairs.base_std,
     };
-    size_t n = others(fig, &pairs, codes);
-    for (size_t i = 0; i < n && i < 2; i++) {
-        const char *name = fig->facts->keys[TP_KEY_QUANT].names[codes[i]];
+    for (size_t i = 0; i < ratios.count && i < 2; i++) {
+        int32_t code = ratios.codes[i];
+        const char *name = fig->facts->keys[TP_KEY_QUANT].names[code];
         struct tp_metric mine = tp_metric_std;
         mine.label = tp_fig_text(fig, "std in %s [tensor units, log2]", name);
         struct tp_ask cloud = {
-            .title = tp_fig_text(fig, "%s against %s", name, pairs.base_name),
-            .pick = tp_pick_with(tp_pick_all(), TP_KEY_QUANT, codes[i]),
+            .title = tp_fig_text(fig, "%s against %s", name, base_name),
+            .pick = tp_pick_with(tp_pick_all(), TP_KEY_QUANT, code),
             .metric = &base,
         };
         tp_fig_cloud(fig, &cloud, &mine, true);
@@ -197,22 +222,18 @@ void tp_fig_same_tensor_ratio(struct tp_fig *fig)
 
 void tp_fig_same_tensor_drift(struct tp_fig *fig)
 {
-    struct pairs pairs;
-    int32_t codes[OTHERS_MAX];
-    if (!find_pairs(fig, &pairs))
+    struct ratios ratios;
+    if (!find_ratios(fig, &ratios))
         return;
-    struct tp_metric std = ratio_metric(fig, &pairs, "std", pairs.std_ratio);
-    struct tp_metric amax =
-        ratio_metric(fig, &pairs, "amax", pairs.amax_ratio);
-    size_t n = others(fig, &pairs, codes);
+    size_t n = ratios.count;
     for (size_t i = 0; i < 2 * n; i++) {
-        int32_t code = codes[i % n];
-        const struct tp_metric *metric = i < n ? &std : &amax;
+        int32_t code = ratios.codes[i % n];
+        const struct tp_metric *metric = i < n ? &ratios.std : &ratios.amax;
         struct tp_ask ask = {
             .title =
                 tp_fig_text(fig, "%s, %s against %s", metric->title,
                             fig->facts->keys[TP_KEY_QUANT].names[code],
-                            pairs.base_name),
+                            ratios.pairs.base_name),
             .pick = tp_pick_with(tp_pick_all(), TP_KEY_QUANT, code),
             .by = TP_KEY_ITERATION,
             .metric = metric,

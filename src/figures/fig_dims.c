@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The axes whose indices lie furthest apart. */
+/*
+ * The axes whose indices lie furthest apart. A list of six is kept in order
+ * while all axes of all rows pass by; of one place of the model (the same
+ * tensor and axis over iterations) only the widest stays, so that six
+ * iterations of one outlier do not fill the figure. Sorting all axes first
+ * would cost more and need the same weeding. Of an axis the indices at both
+ * ends are shown, those that are all zero left out, as a log axis has no place
+ * for them. O(6 x axes).
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
+#include "scan/dim_rank.h"
 #include "series/series.h"
 
 enum { AXES = 6, SHOWN_LARGE = 12, SHOWN_SMALL = 8 };
@@ -91,7 +100,7 @@ static const char *title_of(struct tp_fig *fig, const struct wide *wide)
                            ? label->tensor_name
                        : wide->row->path[0] ? wide->row->path
                                             : "tensor";
-    const char *pass = !strcmp(label->operation, "backward") ? " grad" : "";
+    const char *pass = label->direction == TP_BACKWARD ? " grad" : "";
     double ratio = wide->axis->ratio;
     return tp_fig_text(fig,
                        ratio < 1024 ? "%s%s%s %s%s%s, 1 : %.0f"
@@ -108,7 +117,7 @@ static void wide_panel(struct tp_fig *fig, const struct wide *wide)
     size_t n = shown_indices(wide->axis, shown);
     double *values = tp_fig_alloc(fig, 2 * n + 1, sizeof *values);
     struct tp_tic *tics = tp_fig_alloc(fig, n + 1, sizeof *tics);
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     struct tp_mark *mark = tp_fig_alloc(fig, 1, sizeof *mark);
     if (fig->failed || n < 2)
         return;
@@ -119,7 +128,7 @@ static void wide_panel(struct tp_fig *fig, const struct wide *wide)
         values[2 * i] = (double)i;
         values[2 * i + 1] = tp_dim_abs_max(shown[i]);
     }
-    *series = (struct tp_series){.name = "", .values = values, .rows = n};
+    *series = (struct tp_panel_series){.name = "", .values = values, .rows = n};
     *mark = (struct tp_mark){wide->axis->median, "median"};
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures/fig.h"
+/*
+ * Labels as small numbers. For each label the rows that carry it are sorted by
+ * its value and the distinct values numbered in that order, so that picks,
+ * colours and grids compare integers, and codes are in the order in which
+ * values are shown. A hash table would find the distinct values without sorting
+ * all rows, but they would be sorted afterwards all the same. O(rows log rows)
+ * for each label, once a run; 4 bytes for each row and label.
+ */
+#include "figures/fig_dump.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/order.h"
 
 /* One row's value of a label while the distinct ones are searched. */
 struct entry {
@@ -25,37 +35,20 @@ static const char *const axis_names[TP_KEY_COUNT] = {
     [TP_KEY_BATCH] = "batch size [samples]",
 };
 
-/*
- * What a tensor is called. In files of a backward pass the saver's `input`
- * before the operation is the gradient of its output, and `output` after it
- * the gradient of its input.
- */
-static const char *true_name(const struct tp_row *row)
-{
-    const struct tp_label *label = &row->label;
-    const char *name = label->tensor_name[0] ? label->tensor_name : row->path;
-    if (strcmp(label->operation, "backward") != 0)
-        return name;
-    if (strcmp(label->phase, "pre") == 0 && strcmp(name, "input") == 0)
-        return "grad_output";
-    if (strcmp(label->phase, "post") == 0 && strcmp(name, "output") == 0)
-        return "grad_input";
-    return strcmp(name, "weight") == 0 ? "weight (bwd)" : name;
-}
-
 static const char *text_of(const struct tp_row *row, enum tp_key key)
 {
     switch (key) {
     case TP_KEY_QUANT:
-        return row->label.quant_type[0] ? row->label.quant_type : row->dtype;
+        return row->label.quant_type[0] ? row->label.quant_type
+                                         : tp_row_dtype_word(row);
     case TP_KEY_NAME:
-        return true_name(row);
+        return tp_label_true_name(&row->label, row->path);
     case TP_KEY_LAYER_TYPE:
         return row->label.layer_type;
     case TP_KEY_PASS:
         return row->label.operation;
     default:
-        return row->target_format;
+        return tp_row_target_word(row);
     }
 }
 
@@ -80,7 +73,7 @@ static int compare_entries(const void *left, const void *right)
     const struct entry *a = left, *b = right;
     if (a->name)
         return strcmp(a->name, b->name);
-    return (a->number > b->number) - (a->number < b->number);
+    return tp_order_int64(a->number, b->number);
 }
 
 /* Collects the rows that carry the label; returns how many do. */
@@ -141,14 +134,16 @@ static enum tp_status name_values(const struct entry *const *firsts,
     return TP_OK;
 }
 
-enum tp_status tp_facts_init(const struct tp_run *run, struct tp_arena *arena,
-                             struct tp_facts *facts, struct tp_error *err)
+enum tp_status tp_facts_init(const struct tp_figure_input *input,
+                             struct tp_arena *arena, struct tp_facts *facts,
+                             struct tp_error *err)
 {
+    const struct tp_run *run = input->run;
     size_t rows = run->row_count;
     struct entry *entries = calloc(rows + 1, sizeof *entries);
     const struct entry **firsts = calloc(rows + 1, sizeof *firsts);
     enum tp_status status = TP_OK;
-    *facts = (struct tp_facts){.run = run};
+    *facts = (struct tp_facts){.input = input, .run = run};
     if (!entries || !firsts)
         status = tp_fail_memory(err);
     for (int k = 0; k < TP_KEY_COUNT && status == TP_OK; k++) {
@@ -179,4 +174,53 @@ int32_t tp_facts_code(const struct tp_facts *facts, enum tp_key key,
             return (int32_t)i;
     }
     return -1;
+}
+
+/* --- how values are shown ---------------------------------------------- */
+
+const char *tp_fig_note(struct tp_fig *fig, const struct tp_choice *choice)
+{
+    if (choice->count == choice->total)
+        return "";
+    return tp_fig_text(fig, " (%zu of %zu)", choice->count, choice->total);
+}
+
+unsigned tp_fig_colour(const struct tp_fig *fig, enum tp_key key, int32_t code)
+{
+    bool few = fig->facts->keys[key].count <= TP_PANEL_SERIES_MAX;
+    return few ? (unsigned)code + 1 : 0;
+}
+
+struct tp_axis tp_fig_rows(struct tp_fig *fig, enum tp_key key,
+                           const struct tp_choice *choice)
+{
+    struct tp_tic *tics = tp_fig_alloc(fig, choice->count + 1, sizeof *tics);
+    for (size_t i = 0; tics && i < choice->count; i++) {
+        const char *name = fig->facts->keys[key].names[choice->codes[i]];
+        const char *word = key == TP_KEY_LAYER    ? "layer "
+                           : key == TP_KEY_RANK   ? "rank "
+                           : key == TP_KEY_SAMPLE ? "sample "
+                           : key == TP_KEY_BATCH  ? "batch "
+                                                  : "";
+        tics[i] = (struct tp_tic){
+            (double)i, word[0] ? tp_fig_text(fig, "%s%s", word, name) : name};
+    }
+    return (struct tp_axis){
+        .scale = TP_SCALE_ROWS,
+        .tics = tics,
+        .tic_count = tics ? choice->count : 0,
+    };
+}
+
+struct tp_panel_series *tp_fig_series(struct tp_fig *fig, enum tp_key key,
+                                      const struct tp_choice *choice)
+{
+    struct tp_axis names = tp_fig_rows(fig, key, choice);
+    struct tp_panel_series *series =
+        tp_fig_alloc(fig, choice->count + 1, sizeof *series);
+    for (size_t s = 0; series && s < names.tic_count; s++) {
+        series[s].name = names.tics[s].text;
+        series[s].colour = tp_fig_colour(fig, key, choice->codes[s]);
+    }
+    return series;
 }

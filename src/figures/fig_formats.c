@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Elements against number formats. What a format would do to them is read from
+ * the merged histogram of each tensor name: its thresholds (zero, subnormal,
+ * normal, overflow) sort the bins, and one inside a bin splits it as if the bin
+ * were evenly filled. Casting every element again would be exact, but the
+ * elements are gone; what the target format really did was counted by the scan
+ * and is a figure of its own. Quantiles of magnitudes interpolate in the same
+ * histogram. One merge of a histogram for each tensor, then bins x formats for
+ * each name.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +39,7 @@ static void add_shares(struct tp_fig *fig, const char *title,
                        const struct shares *shares)
 {
     size_t n = shares->rows.count;
-    struct tp_series *series = tp_fig_alloc(fig, REGIMES, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, REGIMES, sizeof *series);
     for (int g = 0; g < shares->regimes && series; g++) {
         double *table = tp_fig_alloc(fig, 3 * n + 1, sizeof *table);
         for (size_t r = 0; r < n && table; r++) {
@@ -40,7 +50,7 @@ static void add_shares(struct tp_fig *fig, const char *title,
             table[3 * r + 1] = from;
             table[3 * r + 2] = from + shares->of[r][g];
         }
-        series[g] = (struct tp_series){
+        series[g] = (struct tp_panel_series){
             .name = regime_names[g], .values = table, .rows = table ? n : 0};
     }
     struct tp_panel panel = {
@@ -246,7 +256,7 @@ static void add_ranges(struct tp_fig *fig, const char *title,
     struct tp_tic *tics = tp_fig_alloc(fig, all, sizeof *tics);
     double *tensors = tp_fig_alloc(fig, 9 * n + 1, sizeof *tensors);
     double *formats = tp_fig_alloc(fig, 9 * RANGE_FORMATS, sizeof *formats);
-    struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
     if (fig->failed || n == 0)
         return;
     memcpy(tics, rows.tics, n * sizeof *tics);
@@ -259,9 +269,9 @@ static void add_ranges(struct tp_fig *fig, const char *title,
         format_box(number, (double)(n + f), formats + 9 * f);
         tics[n + f] = (struct tp_tic){(double)(n + f), number->id};
     }
-    series[0] = (struct tp_series){"nonzero elements", tensors, n, 0};
-    series[1] = (struct tp_series){"range of the format (line: subnormal)",
-                                   formats, RANGE_FORMATS, 0};
+    series[0] = (struct tp_panel_series){"nonzero elements", tensors, n, 0};
+    series[1] = (struct tp_panel_series){
+        "range of the format (line: subnormal)", formats, RANGE_FORMATS, 0};
     struct tp_panel panel = {
         .kind = TP_PANEL_BOXES,
         .title = tp_fig_text(fig, "%s%s", title, tp_fig_note(fig, &names)),
@@ -304,16 +314,9 @@ void tp_fig_range_against_formats(struct tp_fig *fig)
 
 /* --- 8-bit runs ------------------------------------------------------- */
 
-static bool is_fp8(const char *format)
+static bool is_fp8(const struct tp_row *row)
 {
-    static const char *const ids[] = {
-        "hif8",     "e4m3",       "e5m2",      "e4m3fnuz",
-        "e5m2fnuz", "mxfp8_e4m3", "mxfp8_e5m2"};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        if (strcmp(format, ids[i]) == 0)
-            return true;
-    }
-    return false;
+    return row->target && row->target->bits == 8;
 }
 
 /* 1 for rows whose target is an 8-bit float, else NaN. */
@@ -321,7 +324,7 @@ static struct tp_metric fp8_member(struct tp_fig *fig)
 {
     double *values = tp_fig_row_values(fig);
     for (size_t r = 0; values && r < fig->facts->run->row_count; r++) {
-        if (is_fp8(fig->facts->run->rows[r].target_format))
+        if (is_fp8(&fig->facts->run->rows[r]))
             values[r] = 1;
     }
     return (struct tp_metric){.values = values};
@@ -341,48 +344,44 @@ static void mark_ranges(struct tp_fig *fig, size_t before)
     fig->panels[fig->count - 1].mark_count = sizeof marks / sizeof *marks;
 }
 
-void tp_fig_hifp8_against_mxfp8(struct tp_fig *fig)
+/* A density for each pass, the last one first, or one of all tensors, titled
+ * `whole`; one of magnitudes shows the ends of the formats. */
+static void pass_densities(struct tp_fig *fig, const struct tp_metric *member,
+                           enum tp_density kind, const char *word,
+                           const char *whole)
 {
-    const struct tp_facts *facts = fig->facts;
-    struct tp_metric member = fp8_member(fig);
+    const struct tp_key_values *keys = &fig->facts->keys[TP_KEY_PASS];
     struct tp_choice passes;
     struct tp_pick all = tp_pick_all();
-    if (!member.values)
-        return;
-    tp_choose(facts, &all, TP_KEY_PASS, 2, &passes);
-    size_t panels = passes.count ? passes.count : 1;
-    for (size_t p = 0; p < panels; p++) {
+    tp_choose(fig->facts, &all, TP_KEY_PASS, 2, &passes);
+    for (size_t p = 0; p < (passes.count ? passes.count : 1); p++) {
         struct tp_ask ask = {
-            .title = "magnitudes",
+            .title = whole,
             .pick = all,
             .series = TP_KEY_QUANT,
-            .metric = &member,
+            .metric = member,
         };
         if (passes.count) {
             int32_t pass = passes.codes[passes.count - 1 - p];
             ask.pick = tp_pick_with(all, TP_KEY_PASS, pass);
-            ask.title = tp_fig_text(fig, "%s, magnitudes",
-                                    facts->keys[TP_KEY_PASS].names[pass]);
+            ask.title = tp_fig_text(fig, "%s, %s", keys->names[pass], word);
         }
         size_t before = fig->count;
-        tp_fig_density(fig, &ask, TP_DENSITY_MAGNITUDE);
-        mark_ranges(fig, before);
+        tp_fig_density(fig, &ask, kind);
+        if (kind == TP_DENSITY_MAGNITUDE)
+            mark_ranges(fig, before);
     }
-    for (size_t p = 0; p < panels; p++) {
-        struct tp_ask ask = {
-            .title = "standardised, against a normal distribution",
-            .pick = all,
-            .series = TP_KEY_QUANT,
-            .metric = &member,
-        };
-        if (passes.count) {
-            int32_t pass = passes.codes[passes.count - 1 - p];
-            ask.pick = tp_pick_with(all, TP_KEY_PASS, pass);
-            ask.title = tp_fig_text(fig, "%s, standardised",
-                                    facts->keys[TP_KEY_PASS].names[pass]);
-        }
-        tp_fig_density(fig, &ask, TP_DENSITY_STANDARD);
-    }
+}
+
+void tp_fig_hifp8_against_mxfp8(struct tp_fig *fig)
+{
+    struct tp_metric member = fp8_member(fig);
+    if (!member.values)
+        return;
+    pass_densities(fig, &member, TP_DENSITY_MAGNITUDE, "magnitudes",
+                   "magnitudes");
+    pass_densities(fig, &member, TP_DENSITY_STANDARD, "standardised",
+                   "standardised, against a normal distribution");
 }
 
 void tp_fig_fp8_statistics(struct tp_fig *fig)
@@ -396,7 +395,7 @@ void tp_fig_fp8_statistics(struct tp_fig *fig)
         struct tp_metric metric = *metrics[i];
         double *values = tp_fig_row_values(fig);
         for (size_t r = 0; values && r < facts->run->row_count; r++) {
-            if (is_fp8(facts->run->rows[r].target_format))
+            if (is_fp8(&facts->run->rows[r]))
                 values[r] = tp_metric_of_row(metrics[i], facts, r);
         }
         metric.values = values;

@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Rows sorted into the cells of a grid, x by series. A label with more values
+ * than there is room for is folded: as many neighbouring codes share each slot,
+ * so that no row is left out; showing some of the values would hide what
+ * happens at the others. Samples are sorted by cell, then value, then row: a
+ * cell is a run of sorted values, from which quantiles are read off, and the
+ * order does not depend on the sort. O(rows log rows) for samples; pooled
+ * numbers need no sort and take a pass over the rows and one set of counts for
+ * each cell.
+ */
 #include "figures/fig_grid.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/order.h"
 
 struct tp_slots tp_slots_chosen(struct tp_fig *fig, enum tp_key key,
                                 const struct tp_choice *choice)
@@ -48,6 +60,37 @@ double tp_slot_number(const struct tp_fig *fig, const struct tp_slots *slots,
     return ((double)key->numbers[first] + (double)key->numbers[last]) / 2;
 }
 
+/* A word for every slot: the name of its first code. */
+static struct tp_axis slots_axis(struct tp_fig *fig,
+                                 const struct tp_slots *slots)
+{
+    const struct tp_key_values *values = &fig->facts->keys[slots->key];
+    size_t count = slots->count;
+    struct tp_tic *tics = tp_fig_alloc(fig, count + 1, sizeof *tics);
+    for (size_t i = 0; tics && i < count; i++)
+        tics[i] = (struct tp_tic){(double)i, values->names[i * slots->fold]};
+    return (struct tp_axis){
+        .label = values->axis,
+        .limited = true, /* cells without data show, too */
+        .min = -0.5,
+        .max = (double)count - 0.5,
+        .tics = tics,
+        .tic_count = tics ? count : 0,
+    };
+}
+
+struct tp_matrix tp_slots_matrix(struct tp_fig *fig, const struct tp_slots *x,
+                                 const struct tp_slots *y, const double *values)
+{
+    return (struct tp_matrix){
+        .x = slots_axis(fig, x),
+        .y = slots_axis(fig, y),
+        .columns = x->count,
+        .rows = y->count,
+        .values = values,
+    };
+}
+
 static int32_t slot_of(const struct tp_facts *facts,
                        const struct tp_slots *slots, size_t row)
 {
@@ -72,7 +115,7 @@ static int compare_samples(const void *left, const void *right)
         return a->cell < b->cell ? -1 : 1;
     if (a->value != b->value)
         return a->value < b->value ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
+    return tp_order_size(a->row, b->row);
 }
 
 void tp_fig_sample(struct tp_fig *fig, const struct tp_ask *ask,
@@ -116,22 +159,22 @@ double *tp_fig_pool(struct tp_fig *fig, const struct tp_ask *ask,
     const struct tp_facts *facts = fig->facts;
     size_t cells = x->count * series->count;
     double *values = tp_fig_alloc(fig, cells, sizeof *values);
-    struct tp_tally *tallies = calloc(cells + 1, sizeof *tallies);
-    if (!values || !tallies) {
+    struct tp_pooled *pooled = calloc(cells + 1, sizeof *pooled);
+    if (!values || !pooled) {
         fig->failed = true;
-        free(tallies);
+        free(pooled);
         return NULL;
     }
     for (size_t r = 0; r < facts->run->row_count; r++) {
         int64_t cell = cell_of(facts, x, series, r);
         if (cell >= 0 && tp_picked(facts, &ask->pick, r))
-            tp_tally_add(&tallies[cell], facts->run->rows[r].packed);
+            tp_pooled_add(&pooled[cell], facts->run->rows[r].packed);
     }
     for (size_t i = 0; i < cells; i++) {
         struct tp_numbers numbers;
-        tp_tally_numbers(&tallies[i], &numbers);
+        tp_pooled_numbers(&pooled[i], &numbers);
         values[i] = tp_metric_of(ask->metric, &numbers);
     }
-    free(tallies);
+    free(pooled);
     return values;
 }

@@ -2,7 +2,7 @@
 #ifndef TP_FIGURES_FIG_GRID_H
 #define TP_FIGURES_FIG_GRID_H
 
-#include "figures/fig.h"
+#include "figures/fig_dump.h"
 
 /*
  * Rows sorted into the cells of a grid: x by series. What every panel starts
@@ -28,6 +28,11 @@ struct tp_slots tp_slots_folded(struct tp_fig *fig, enum tp_key key,
 /* The number a slot stands for: the middle of its codes' numbers. */
 double tp_slot_number(const struct tp_fig *fig, const struct tp_slots *slots,
                       size_t slot);
+
+/* Values by folded slots, [y * x], as a matrix whose lines are named. */
+struct tp_matrix tp_slots_matrix(struct tp_fig *fig, const struct tp_slots *x,
+                                 const struct tp_slots *y,
+                                 const double *values);
 
 /* One row in its cell. */
 struct tp_sample {

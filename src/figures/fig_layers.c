@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 
 /* The forward pass; everything, when no row knows its pass. */
 static struct tp_pick forward(const struct tp_facts *facts)
@@ -8,31 +8,17 @@ static struct tp_pick forward(const struct tp_facts *facts)
     struct tp_pick all = tp_pick_all();
     if (facts->keys[TP_KEY_PASS].count == 0)
         return all;
-    return tp_pick_named(facts, all, TP_KEY_PASS, "forward");
+    return tp_pick_named(facts, all, TP_KEY_PASS,
+                         tp_direction_word(TP_FORWARD));
 }
 
-/* Two densities and the boxes of std and amax, a colour per value of `key`. */
+/* Nothing where the tensors that are picked have but one value. */
 static void against(struct tp_fig *fig, enum tp_key key, struct tp_pick pick)
 {
     struct tp_choice values;
     tp_choose(fig->facts, &pick, key, 2, &values);
-    if (values.count < 2)
-        return;
-    struct tp_ask ask = {
-        .title = "both signs, log scale",
-        .pick = tp_pick_with(pick, key, TP_PICK_PRESENT),
-        .by = TP_KEY_QUANT,
-        .series = key,
-    };
-    tp_fig_density(fig, &ask, TP_DENSITY_SIGNED);
-    ask.title = "linear scale, without far outliers";
-    tp_fig_density(fig, &ask, TP_DENSITY_LINEAR);
-    ask.title = "std of each tensor";
-    ask.metric = &tp_metric_std;
-    tp_fig_boxes(fig, &ask);
-    ask.title = "amax of each tensor";
-    ask.metric = &tp_metric_amax;
-    tp_fig_boxes(fig, &ask);
+    if (values.count >= 2)
+        tp_fig_against(fig, key, pick, TP_DENSITY_LINEAR);
 }
 
 void tp_fig_attention_against_linear(struct tp_fig *fig)

@@ -3,35 +3,13 @@
 #include "figures/fig_peers.h"
 
 /* Exact shares of what the target format does to the elements. */
-static void loss_bars(struct tp_fig *fig)
+static void loss_shares(const struct tp_counts *counts, double *shares)
 {
-    static const char *const rows[] = {"upper overflow", "lower overflow",
-                                       "underflow", "subnormal"};
-    struct tp_pick all = tp_pick_all();
-    struct tp_choice choice;
-    tp_choose(fig->facts, &all, TP_KEY_QUANT, TP_PANEL_SERIES_MAX, &choice);
-    double *shares = tp_fig_alloc(fig, 4 * choice.count + 1, sizeof *shares);
-    for (size_t i = 0; shares && i < choice.count; i++) {
-        struct tp_pick pick =
-            tp_pick_with(all, TP_KEY_QUANT, choice.codes[i]);
-        struct tp_counts counts = tp_picked_counts(fig->facts, &pick);
-        double n = counts.judged ? (double)counts.judged : NAN;
-        shares[4 * i] = (double)counts.upper_overflow / n;
-        shares[4 * i + 1] = (double)counts.lower_overflow / n;
-        shares[4 * i + 2] = (double)counts.underflow / n;
-        shares[4 * i + 3] = (double)counts.subnormal / n;
-    }
-    struct tp_bars bars = {
-        .title = "of all elements",
-        .rows = rows,
-        .row_count = 4,
-        .key = TP_KEY_QUANT,
-        .choice = &choice,
-        .values = shares,
-        .x = {.label = "share of elements [1, log10]",
-              .scale = TP_SCALE_LOG10},
-    };
-    tp_fig_bars(fig, &bars);
+    double n = counts->judged ? (double)counts->judged : NAN;
+    shares[0] = (double)counts->upper_overflow / n;
+    shares[1] = (double)counts->lower_overflow / n;
+    shares[2] = (double)counts->underflow / n;
+    shares[3] = (double)counts->subnormal / n;
 }
 
 /* Whether any tensor overflows: a cloud of zeros is one dot. */
@@ -46,13 +24,16 @@ static bool any_overflow(const struct tp_facts *facts)
 
 void tp_fig_overflow_by_quant_type(struct tp_fig *fig)
 {
+    static const char *const rows[] = {"upper overflow", "lower overflow",
+                                       "underflow", "subnormal"};
+    const struct tp_shares losses = {"of all elements", rows, 4, loss_shares};
     struct tp_ask ask = {
         .title = "tensors by their overflow",
         .pick = tp_pick_all(),
         .series = TP_KEY_QUANT,
         .metric = &tp_metric_overflow,
     };
-    loss_bars(fig);
+    tp_fig_shares(fig, &losses);
     tp_fig_histogram(fig, &ask);
     ask.title = "tensors by their underflow";
     ask.metric = &tp_metric_underflow;

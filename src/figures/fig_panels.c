@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Rows as boxes, lines, bands, spreads, bars, histograms and clouds. Boxes and
+ * spreads are quantiles of one number over the tensors of a cell, exact, linear
+ * between neighbours; bands of elements are those of the merged histograms, as
+ * the elements themselves are gone. Bins of histograms and clouds are equal in
+ * drawn coordinates, from whole power to whole power on a log axis, and zeros
+ * have a bin of their own there. A kernel density would look smoother but show
+ * values where there are none, and needs a width for every panel. A signed log
+ * axis is cut where 2 % of the magnitudes are smaller, at most 20 binades below
+ * the largest. O(rows log rows) a panel, for bands and one merge of a histogram
+ * a row.
+ */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "figures/fig_grid.h"
 
 enum {
@@ -17,7 +30,7 @@ enum {
 struct colours {
     struct tp_choice choice;
     struct tp_slots slots;
-    struct tp_series *series; /* [slots.count], named, without rows */
+    struct tp_panel_series *series; /* [slots.count], named, without rows */
 };
 
 static bool choose_series(struct tp_fig *fig, const struct tp_ask *ask,
@@ -28,24 +41,16 @@ static bool choose_series(struct tp_fig *fig, const struct tp_ask *ask,
         tp_choose(fig->facts, &ask->pick, ask->series, limit,
                   &colours->choice);
     colours->slots = tp_slots_chosen(fig, ask->series, &colours->choice);
-    size_t count = colours->slots.count;
-    colours->series = tp_fig_alloc(fig, count + 1, sizeof *colours->series);
-    for (size_t s = 0; colours->series && s < count; s++) {
-        struct tp_choice one = {.codes = {colours->choice.codes[s]},
-                                .count = 1};
-        colours->series[s].name = "";
-        if (ask->series != TP_KEY_COUNT && !fig->failed) {
-            struct tp_axis row = tp_fig_rows(fig, ask->series, &one);
-            colours->series[s].name = row.tics ? row.tics[0].text : "";
-            colours->series[s].colour =
-                tp_fig_colour(fig, ask->series, colours->choice.codes[s]);
-        }
-    }
-    return !fig->failed && count > 0;
+    colours->series = ask->series == TP_KEY_COUNT
+                          ? tp_fig_alloc(fig, 1, sizeof *colours->series)
+                          : tp_fig_series(fig, ask->series, &colours->choice);
+    if (colours->series && ask->series == TP_KEY_COUNT)
+        colours->series->name = "";
+    return !fig->failed && colours->slots.count > 0;
 }
 
 /* Series without a row would only be a line in the legend. */
-static size_t drop_empty(struct tp_series *series, size_t count)
+static size_t drop_empty(struct tp_panel_series *series, size_t count)
 {
     size_t kept = 0;
     for (size_t s = 0; s < count; s++) {
@@ -67,7 +72,7 @@ static int inner_exponent(const struct tp_panel *panel, unsigned first,
         calloc(TP_PANEL_ROWS_MAX * TP_PANEL_COLUMNS_MAX, sizeof *sizes);
     size_t n = 0;
     for (size_t s = 0; sizes && s < panel->series_count; s++) {
-        const struct tp_series *series = &panel->series[s];
+        const struct tp_panel_series *series = &panel->series[s];
         for (size_t i = 0; i < series->rows * columns; i++) {
             double size = fabs(series->values[i]);
             if (i % columns >= first && i % columns <= last &&
@@ -77,7 +82,7 @@ static int inner_exponent(const struct tp_panel *panel, unsigned first,
     }
     int inner = 0;
     if (n > 0) {
-        tp_sort_numbers(sizes, n);
+        tp_sort_double(sizes, n);
         int low = ilogb(tp_sorted_quantile(sizes, n, 0.02));
         int high = ilogb(sizes[n - 1]);
         inner = low > high - SIGNED_BINADES ? low : high - SIGNED_BINADES;
@@ -149,7 +154,7 @@ void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
         double at = (double)(samples.rows[i].cell % rows.count);
         double shift =
             0.8 * (place[which] + 0.5) / (double)shown - 0.4;
-        struct tp_series *series = &colours.series[which];
+        struct tp_panel_series *series = &colours.series[which];
         double *values = (double *)series->values;
         if (!values)
             series->values = values =
@@ -170,6 +175,30 @@ void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
     };
     cut_signed(&panel.x, &panel, 1, 7);
     tp_fig_add(fig, &panel);
+}
+
+void tp_fig_shares(struct tp_fig *fig, const struct tp_shares *shares)
+{
+    struct tp_pick all = tp_pick_all();
+    struct tp_choice choice;
+    size_t rows = shares->row_count;
+    tp_choose(fig->facts, &all, TP_KEY_QUANT, TP_PANEL_SERIES_MAX, &choice);
+    double *values = tp_fig_alloc(fig, rows * choice.count + 1, sizeof *values);
+    for (size_t i = 0; values && i < choice.count; i++) {
+        struct tp_pick pick = tp_pick_with(all, TP_KEY_QUANT, choice.codes[i]);
+        struct tp_counts counts = tp_picked_counts(fig->facts, &pick);
+        shares->of(&counts, values + rows * i);
+    }
+    struct tp_bars bars = {
+        .title = shares->title,
+        .rows = shares->rows,
+        .row_count = rows,
+        .series = tp_fig_series(fig, TP_KEY_QUANT, &choice),
+        .series_count = choice.count,
+        .values = values,
+        .x = {.label = "share of elements [1, log10]", .scale = TP_SCALE_LOG10},
+    };
+    tp_fig_bars(fig, &bars);
 }
 
 static const char *fold_note(struct tp_fig *fig, const struct tp_slots *slots)
@@ -283,10 +312,11 @@ static void add_bands(struct tp_fig *fig, const struct tp_ask *ask,
     fig->failed |= !scratch;
     free(scratch);
     free(samples.rows);
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     if (!series)
         return;
-    *series = (struct tp_series){.name = "", .values = table, .rows = rows};
+    *series =
+        (struct tp_panel_series){.name = "", .values = table, .rows = rows};
     struct tp_panel panel = {
         .kind = TP_PANEL_BANDS,
         .title = tp_fig_text(fig, "%s%s", ask->title, fold_note(fig, &x)),
@@ -321,7 +351,7 @@ void tp_fig_spread(struct tp_fig *fig, const struct tp_ask *ask,
     struct tp_slots all = {.key = TP_KEY_COUNT, .count = 1};
     struct tp_slots x = tp_slots_folded(fig, ask->by, SPREAD_POINTS_MAX);
     struct tp_samples samples;
-    struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
     double *tables[2];
     for (int s = 0; s < 2; s++)
         tables[s] = tp_fig_alloc(fig, x.count * 6 + 1, sizeof *tables[s]);
@@ -477,7 +507,7 @@ void tp_fig_histogram(struct tp_fig *fig, const struct tp_ask *ask)
                                   HISTOGRAM_BINS, &bins);
     for (size_t i = 0; i < samples.count && any;) {
         size_t end = tp_samples_end(&samples, i);
-        struct tp_series *series = &colours.series[samples.rows[i].cell];
+        struct tp_panel_series *series = &colours.series[samples.rows[i].cell];
         series->values = histogram_table(fig, &bins, &samples.rows[i], end - i,
                                          &series->rows);
         i = end;
@@ -549,7 +579,7 @@ void tp_fig_cloud(struct tp_fig *fig, const struct tp_ask *ask,
 {
     struct pairs pairs;
     struct bins x, y;
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     collect_pairs(fig, ask, y_metric, &pairs);
     if (fig->failed || pairs.count == 0 ||
         !lay_bins(ask->metric, pairs.x, pairs.count, CLOUD_BINS, &x) ||

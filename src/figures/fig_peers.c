@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Peers: the same tensor under another quant type or on another rank. The rows
+ * that carry the label are sorted by all that has to be equal (codes of labels
+ * first, then texts), then by the label itself; a group is a run of equal ones
+ * with at least two values of the label. A hash table of the equal part would
+ * give the groups too, but not in an order that is the same in every run.
+ * O(rows log rows); texts are compared only where all codes are equal.
+ */
 #include "figures/fig_peers.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/order.h"
 
 /* A row while peers are searched: what has to be equal, and what orders. */
 struct candidate {
@@ -39,7 +49,7 @@ static int compare_candidates(const void *left, const void *right)
     int64_t s = a->row->label.sample_idx, t = b->row->label.sample_idx;
     if (s != t)
         return s < t ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    return tp_order_int64(a->number, b->number);
 }
 
 static size_t collect(const struct tp_facts *facts, enum tp_key key,

@@ -2,7 +2,7 @@
 #ifndef TP_FIGURES_FIG_PEERS_H
 #define TP_FIGURES_FIG_PEERS_H
 
-#include "figures/fig.h"
+#include "figures/fig_dump.h"
 
 /*
  * Peers: rows that are the same tensor but for one label, the quant type or

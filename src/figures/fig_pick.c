@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures/fig.h"
+/*
+ * Which rows and which values of a label are shown, and numbers of them. A pick
+ * holds one wanted code for each label and is tested row by row: no index is
+ * kept. Where a label has too many values, of texts those with most finite
+ * elements stay, of numbers evenly spaced ones with both ends; the first so
+ * many would hide how a number develops. Numbers of a group come from merged
+ * counts, moments and extrema, without the histogram and so without quantiles:
+ * a map has up to 2 000 groups, and a histogram takes 32 KiB. A pick costs
+ * O(rows), a choice O(rows + values log values).
+ */
+#include "figures/fig_dump.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/order.h"
 
 #define METRIC(id, title, label, scale, field)                               \
     const struct tp_metric tp_metric_##id = {                                \
@@ -103,13 +115,12 @@ static int heavier_first(const void *left, const void *right)
     const struct weight *a = left, *b = right;
     if (a->elements != b->elements)
         return a->elements < b->elements ? 1 : -1;
-    return (a->code > b->code) - (a->code < b->code);
+    return tp_order_int64(a->code, b->code);
 }
 
 static int compare_codes(const void *left, const void *right)
 {
-    int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-    return (a > b) - (a < b);
+    return tp_order_int64(*(const int32_t *)left, *(const int32_t *)right);
 }
 
 /* Weighs the values of a label; returns how many have any weight. */
@@ -153,19 +164,20 @@ void tp_choose(const struct tp_facts *facts, const struct tp_pick *pick,
     free(weights);
 }
 
-/* --- tallies ---------------------------------------------------------- */
+/* --- pooled numbers ---------------------------------------------------- */
 
-void tp_tally_add(struct tp_tally *tally, const struct tp_packed *packed)
+void tp_pooled_add(struct tp_pooled *pooled, const struct tp_packed *packed)
 {
-    tp_extrema_merge(&tally->extrema, tally->moments.n, &packed->extrema,
+    tp_extrema_merge(&pooled->extrema, pooled->moments.n, &packed->extrema,
                      packed->moments.n);
-    tp_counts_merge(&tally->counts, &packed->counts);
-    tp_moments_merge(&tally->moments, &packed->moments);
+    tp_counts_merge(&pooled->counts, &packed->counts);
+    tp_moments_merge(&pooled->moments, &packed->moments);
 }
 
-void tp_tally_numbers(const struct tp_tally *tally, struct tp_numbers *numbers)
+void tp_pooled_numbers(const struct tp_pooled *pooled,
+                       struct tp_numbers *numbers)
 {
-    tp_scalars_of(&tally->counts, &tally->moments, &tally->extrema, numbers);
+    tp_scalars_of(&pooled->counts, &pooled->moments, &pooled->extrema, numbers);
 }
 
 /* --- sorted numbers --------------------------------------------------- */
@@ -181,15 +193,4 @@ double tp_sorted_quantile(const double *sorted, size_t n, double level)
     double part = at - (double)below;
     return part > 0 ? sorted[below] * (1 - part) + sorted[below + 1] * part
                     : sorted[below];
-}
-
-static int compare_numbers(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-void tp_sort_numbers(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, compare_numbers);
 }

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What number formats do to the run: SQNR, losses, scales, advice. */
+/*
+ * What number formats do to the run: SQNR, losses, scales, advice; the numbers
+ * are those of the groups (quant/quant_groups.h), here they only find their
+ * place. Names become rows in the order of appearance, as many as can be read.
+ * The SQNR is clamped to 5 .. 45 dB, so that colours tell apart the range in
+ * which formats are chosen; where finite elements were lost the cell is white,
+ * since the SQNR of the others would make a destroyed tensor look good. Linear
+ * in the groups, times the names of a panel.
+ */
 #include <string.h>
 
 #include "figures/fig_builders.h"
 #include "figures/fig_grid.h"
+#include "quant/quant_sweep.h"
 
 enum { LAYERS_MAX = 60, FORMATS_MAX = 24, NAMES_MAX = 16, OPERATIONS_MAX = 4 };
 
@@ -108,19 +117,16 @@ static struct tp_axis name_axis(struct tp_fig *fig, const char *const *names,
 /* What a tensor of a backward pass is really called. */
 static const char *shown_name(const struct tp_quant_place *place)
 {
-    if (strcmp(place->operation, "backward"))
-        return place->tensor_name;
-    if (!strcmp(place->tensor_name, "input"))
-        return "grad_output";
-    return strcmp(place->tensor_name, "output") ? place->tensor_name
-                                                : "grad_input";
+    return place->direction == TP_BACKWARD
+               ? tp_backward_name(place->tensor_name)
+               : place->tensor_name;
 }
 
 /* --- SQNR by layer and format ------------------------------------------ */
 
 /* 0, a white cell, where finite elements are lost: the SQNR is that of the
  * others, and would show a destroyed tensor as a good one. */
-static double shown_sqnr(const struct tp_quant_group *group)
+static double shown_sqnr(const struct tp_cast_group *group)
 {
     return group->nonfinite_out
                ? 0
@@ -128,14 +134,14 @@ static double shown_sqnr(const struct tp_quant_group *group)
 }
 
 /* Whether there is something to say of a group. */
-static bool has_sqnr(const struct tp_quant_group *group)
+static bool has_sqnr(const struct tp_cast_group *group)
 {
     return group->nonfinite_out || !isnan(group->metrics.sqnr_db);
 }
 
-static void add_sqnr_cell(const struct tp_quant_group *group,
+static void add_sqnr_cell(const struct tp_cast_group *group,
                           const struct shown_casts *casts,
-                          struct tp_series *cells)
+                          struct tp_panel_series *cells)
 {
     double *row = (double *)cells->values + 3 * cells->rows;
     for (size_t f = 0; f < casts->count; f++) {
@@ -149,7 +155,7 @@ static void add_sqnr_cell(const struct tp_quant_group *group,
     }
 }
 
-static struct tp_axis layer_axis(const struct tp_series *cells)
+static struct tp_axis layer_axis(const struct tp_panel_series *cells)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < cells->rows; i++) {
@@ -165,20 +171,20 @@ static struct tp_axis layer_axis(const struct tp_series *cells)
 
 static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
+    const struct tp_quant_plan *plan = &fig->facts->input->run->plan;
     const char *names[FORMATS_MAX];
-    struct shown_casts casts =
-        listed_casts(&quant->plan, quant->plan.count, FORMATS_MAX);
-    struct tp_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
+    struct shown_casts casts = listed_casts(plan, plan->count, FORMATS_MAX);
+    struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
         tp_fig_alloc(fig, 3 * TP_PANEL_ROWS_MAX + 3, sizeof *table);
     if (!cells || !table)
         return;
-    *cells = (struct tp_series){.name = "", .values = table};
+    *cells = (struct tp_panel_series){.name = "", .values = table};
     for (size_t f = 0; f < casts.count; f++)
-        names[f] = cast_name(fig, &quant->plan, casts.of[f]);
+        names[f] = cast_name(fig, plan, casts.of[f]);
     for (size_t i = 0; i < quant->group_count; i++) {
-        const struct tp_quant_group *group = &quant->groups[i];
+        const struct tp_cast_group *group = &quant->groups[i];
         if (group->place.grouping == TP_QUANT_BY_LAYER &&
             !strcmp(group->place.operation, operation))
             add_sqnr_cell(group, &casts, cells);
@@ -203,7 +209,7 @@ static void add_sqnr_panel(struct tp_fig *fig, const char *operation)
 void tp_fig_sqnr_by_layer(struct tp_fig *fig)
 {
     struct words operations =
-        operations_of(&fig->facts->run->quant, TP_QUANT_BY_LAYER);
+        operations_of(fig->facts->input->quant, TP_QUANT_BY_LAYER);
     for (size_t i = 0; i < operations.count; i++)
         add_sqnr_panel(fig, operations.of[i]);
 }
@@ -223,7 +229,7 @@ static const struct loss losses[] = {
      offsetof(struct tp_quant_metrics, overflow_ratio)},
 };
 
-static double loss_of(const struct tp_quant_group *group,
+static double loss_of(const struct tp_cast_group *group,
                       const struct loss *loss)
 {
     double value;
@@ -235,19 +241,21 @@ static double loss_of(const struct tp_quant_group *group,
 static void add_loss_panel(struct tp_fig *fig, const char *operation,
                            const struct loss *loss)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
+    const struct tp_quant_plan *plan = &fig->facts->input->run->plan;
     struct shown_casts casts =
-        listed_casts(&quant->plan, quant->plan.scaled, TP_PANEL_SERIES_MAX);
+        listed_casts(plan, plan->scaled, TP_PANEL_SERIES_MAX);
     size_t formats = casts.count;
     struct words names = {.count = 0};
-    struct tp_series *series = tp_fig_alloc(fig, formats + 1, sizeof *series);
+    struct tp_panel_series *series =
+        tp_fig_alloc(fig, formats + 1, sizeof *series);
     for (size_t f = 0; f < formats && series; f++) {
-        series[f].name = quant->plan.casts[casts.of[f]].format;
+        series[f].name = plan->casts[casts.of[f]].format;
         series[f].values =
             tp_fig_alloc(fig, 2 * NAMES_MAX + 2, sizeof(double));
     }
     for (size_t i = 0; i < quant->group_count && !fig->failed; i++) {
-        const struct tp_quant_group *group = &quant->groups[i];
+        const struct tp_cast_group *group = &quant->groups[i];
         if (group->place.grouping != TP_QUANT_BY_NAME ||
             strcmp(group->place.operation, operation))
             continue;
@@ -279,7 +287,7 @@ static void add_loss_panel(struct tp_fig *fig, const char *operation,
 void tp_fig_loss_by_format(struct tp_fig *fig)
 {
     struct words operations =
-        operations_of(&fig->facts->run->quant, TP_QUANT_BY_NAME);
+        operations_of(fig->facts->input->quant, TP_QUANT_BY_NAME);
     size_t shown = operations.count < 4 ? operations.count : 4;
     for (size_t i = 0; i < shown; i++) {
         for (int l = 0; l < 2; l++)
@@ -292,7 +300,7 @@ void tp_fig_loss_by_format(struct tp_fig *fig)
 static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
 {
     const struct tp_row *row = &fig->facts->run->rows[sweep->row];
-    struct tp_series *series = tp_fig_alloc(fig, 3, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 3, sizeof *series);
     struct tp_mark *mark = tp_fig_alloc(fig, 1, sizeof *mark);
     struct tp_text words = {0};
     size_t kept = 0;
@@ -307,10 +315,8 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
                                      : fmin(sweep->sqnr[f][i], sweep_shown);
         }
         if (n)
-            series[kept++] =
-                (struct tp_series){.name = tp_quant_sweep_formats[f],
-                                   .values = table,
-                                   .rows = n};
+            series[kept++] = (struct tp_panel_series){
+                .name = tp_quant_sweep_formats[f], .values = table, .rows = n};
     }
     if (mark)
         *mark = (struct tp_mark){0, "as stored"};
@@ -337,7 +343,7 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
 
 void tp_fig_scale_sweep(struct tp_fig *fig)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     for (size_t i = 0; i < quant->sweep_count; i++)
         add_sweep(fig, &quant->sweeps[i]);
 }
@@ -356,14 +362,14 @@ static const char *map_row(struct tp_fig *fig,
 static void add_map(struct tp_fig *fig, const char *quant_type,
                     struct words *advice)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     struct words rows = {.count = 0};
-    struct tp_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
+    struct tp_panel_series *cells = tp_fig_alloc(fig, 1, sizeof *cells);
     double *table =
         tp_fig_alloc(fig, 3 * TP_PANEL_ROWS_MAX + 3, sizeof *table);
     if (!cells || !table)
         return;
-    *cells = (struct tp_series){.name = "", .values = table};
+    *cells = (struct tp_panel_series){.name = "", .values = table};
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];
         double *cell = table + 3 * cells->rows;
@@ -404,7 +410,7 @@ static void add_map(struct tp_fig *fig, const char *quant_type,
 
 void tp_fig_recommendation_map(struct tp_fig *fig)
 {
-    const struct tp_quant *quant = &fig->facts->run->quant;
+    const struct tp_quant *quant = fig->facts->input->quant;
     struct words types = {.count = 0}, advice = {.count = 0};
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Ranks against each other. Each tensor is compared with the median of its
+ * peers on all ranks, magnitudes as logarithms; a mean would be pulled along by
+ * the one rank that is looked for. A rank stands out when its deviation exceeds
+ * a quarter binade and five times the median absolute deviation of the ranks,
+ * scaled as that of a normal distribution; a fixed limit would flag all ranks
+ * of a noisy run or none. Of two ranks the median tells nothing, so the second
+ * is compared with the first. O(rows log rows) for peers, and a median for each
+ * group.
+ */
 #include <stdlib.h>
 
 #include "figures/fig_builders.h"
@@ -214,9 +224,8 @@ enum { VIEWS = sizeof views / sizeof *views };
 /* Names the cell that deviates most; with enough ranks, whether its rank
  * stands out among the ranks of that column. */
 static const char *view_title(struct tp_fig *fig, const struct view *view,
-                              const struct tp_matrix *matrix)
+                              enum tp_key x_key, const struct tp_matrix *matrix)
 {
-    const struct tp_key_values *keys = fig->facts->keys;
     size_t cells = matrix->columns * matrix->rows, worst = cells;
     double worst_size = -1;
     for (size_t i = 0; i < cells; i++) {
@@ -235,13 +244,11 @@ static const char *view_title(struct tp_fig *fig, const struct view *view,
         ranks[r] = matrix->values[r * matrix->columns + column];
     if (ranks && flagged)
         flag_outliers(ranks, matrix->rows, flagged);
-    return tp_fig_text(
-        fig, "%s: %s rank %s, %s %s (%+.2g)", view->title,
-        flagged && flagged[row] ? "outlier" : "largest is",
-        keys[matrix->y].names[row * matrix->y_fold],
-        matrix->x == TP_KEY_LAYER ? "layer" : "iteration",
-        keys[matrix->x].names[column * matrix->x_fold],
-        matrix->values[worst]);
+    return tp_fig_text(fig, "%s: %s rank %s, %s %s (%+.2g)", view->title,
+                       flagged && flagged[row] ? "outlier" : "largest is",
+                       matrix->y.tics[row].text,
+                       x_key == TP_KEY_LAYER ? "layer" : "iteration",
+                       matrix->x.tics[column].text, matrix->values[worst]);
 }
 
 /* An axis on which no deviation, zero, shows, with a little air. */
@@ -271,7 +278,7 @@ static void pair_curve(struct tp_fig *fig, enum tp_key x_key,
     struct tp_metric metric = {.values = find_deviation(fig, view->kind)};
     struct tp_slots y = tp_slots_chosen(fig, TP_KEY_RANK, &second);
     struct tp_slots x = tp_slots_folded(fig, x_key, TP_PANEL_ROWS_MAX);
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     double *table = tp_fig_alloc(fig, 2 * x.count + 1, sizeof *table);
     if (fig->failed)
         return;
@@ -283,7 +290,8 @@ static void pair_curve(struct tp_fig *fig, enum tp_key x_key,
         table[2 * rows] = tp_slot_number(fig, &x, i);
         table[2 * rows++ + 1] = values[i];
     }
-    *series = (struct tp_series){.name = "", .values = table, .rows = rows};
+    *series =
+        (struct tp_panel_series){.name = "", .values = table, .rows = rows};
     struct tp_panel panel = {
         .kind = TP_PANEL_LINES,
         .title = tp_fig_text(fig, "%s: rank %s against rank %s", view->title,
@@ -317,20 +325,13 @@ static void rank_matrix(struct tp_fig *fig, enum tp_key x_key)
         struct tp_metric metric = {.values = find_deviation(fig, view->kind)};
         if (fig->failed)
             return;
-        struct tp_matrix matrix = {
-            .x = x_key,
-            .y = TP_KEY_RANK,
-            .columns = x.count,
-            .rows = y.count,
-            .x_fold = x.fold,
-            .y_fold = y.fold,
-            .values = cell_values(fig, &metric, &x, &y, view->worst),
-        };
-        if (matrix.values)
-            tp_fig_matrix(fig, view_title(fig, view, &matrix), &matrix,
-                          tp_fig_signed_colour(&matrix,
-                                               deviation_labels[view->kind]),
-                          TP_PALETTE_DEVIATION);
+        const struct tp_matrix matrix = tp_slots_matrix(
+            fig, &x, &y, cell_values(fig, &metric, &x, &y, view->worst));
+        if (!fig->failed)
+            tp_fig_matrix(
+                fig, view_title(fig, view, x_key, &matrix), &matrix,
+                tp_fig_signed_colour(&matrix, deviation_labels[view->kind]),
+                TP_PALETTE_DEVIATION);
     }
 }
 

@@ -2,18 +2,25 @@
 /*
  * Figures of what changed over the iterations: worst series with their
  * baselines, where changes began, norms of gradients, and the origin of the
- * worst incident before and after.
+ * worst incident before and after. Long series are thinned to every n-th point,
+ * beside a baseline with all alarms kept; averaging neighbours would flatten
+ * the very spikes that are looked for. Maps count the series of a cell that
+ * left their baseline there, for the metrics with most changes. Shown are
+ * origins of incidents first, then alarms, firm ones before weak, by deviation.
+ * Linear in the points of what is shown; each map goes through all series and
+ * points once.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "figures/fig.h"
+#include "base/search.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 #include "figures/fig_grid.h"
 
 static const struct tp_monitor *monitor_of(const struct tp_fig *fig)
 {
-    return &fig->facts->run->monitor;
+    return fig->facts->input->monitor;
 }
 
 static void add_word(struct tp_text *text, const char *word)
@@ -127,7 +134,7 @@ static void watch_panel(struct tp_fig *fig, size_t index, size_t metric,
         .high = tp_fig_alloc(fig, n + 1, sizeof(double)),
         .alarm = tp_fig_alloc(fig, n + 1, 1),
     };
-    struct tp_series *shown = tp_fig_alloc(fig, 1, sizeof *shown);
+    struct tp_panel_series *shown = tp_fig_alloc(fig, 1, sizeof *shown);
     struct tp_mark *marks = tp_fig_alloc(fig, 2, sizeof *marks);
     if (fig->failed || !baseline)
         return;
@@ -165,31 +172,32 @@ static int compare_alarms(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool is_origin(const struct tp_monitor *monitor, size_t alarm)
+static bool is_origin(const struct tp_incidents *all, size_t alarm)
 {
-    size_t incident = monitor->alarms[alarm].incident;
+    size_t incident = all->alarms[alarm].incident;
     return incident != TP_NONE &&
-           monitor->incidents[incident].origin == alarm;
+           all->incidents[incident].origin == alarm;
 }
 
 void tp_fig_baselines(struct tp_fig *fig)
 {
     const struct tp_monitor *monitor = monitor_of(fig);
+    const struct tp_incidents *all = fig->facts->input->incidents;
     size_t shown = 0;
     const struct tp_alarm **sorted =
-        tp_fig_alloc(fig, monitor->alarm_count + 1, sizeof *sorted);
+        tp_fig_alloc(fig, all->alarm_count + 1, sizeof *sorted);
     if (!sorted)
         return;
-    for (size_t i = 0; i < monitor->incident_count && shown < WORST / 2; i++) {
+    for (size_t i = 0; i < all->incident_count && shown < WORST / 2; i++) {
         const struct tp_alarm *alarm =
-            &monitor->alarms[monitor->incidents[i].origin];
+            &all->alarms[all->incidents[i].origin];
         watch_panel(fig, alarm->series, alarm->metric, "origin: ");
         shown++;
     }
     size_t rest = 0;
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
-        if (!is_origin(monitor, i))
-            sorted[rest++] = &monitor->alarms[i];
+    for (size_t i = 0; i < all->alarm_count; i++) {
+        if (!is_origin(all, i))
+            sorted[rest++] = &all->alarms[i];
     }
     if (rest > 0)
         qsort(sorted, rest, sizeof *sorted, compare_alarms);
@@ -197,7 +205,7 @@ void tp_fig_baselines(struct tp_fig *fig)
         watch_panel(fig, sorted[i]->series, sorted[i]->metric, "");
     /* A run without alarms shows what was watched. */
     for (size_t i = monitor->series.count;
-         monitor->alarm_count == 0 && i > 0 && shown < WORST; i--) {
+         all->alarm_count == 0 && i > 0 && shown < WORST; i--) {
         const struct tp_run_series *series = &monitor->series.series[i - 1];
         if (series->kind == TP_SERIES_TENSOR || series->count < 3)
             break;
@@ -229,16 +237,9 @@ static void count_changes(const struct tp_monitor *monitor,
 
 static int32_t number_code(const struct tp_key_values *values, int64_t number)
 {
-    size_t low = 0, high = values->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (values->numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < values->count && values->numbers[low] == number ? (int32_t)low
-                                                                 : -1;
+    size_t i;
+    TP_PARTITION_POINT(i, values->count, values->numbers[i] < number);
+    return i < values->count && values->numbers[i] == number ? (int32_t)i : -1;
 }
 
 /* The slots of one map. */
@@ -302,15 +303,8 @@ void tp_fig_onset_map(struct tp_fig *fig)
         if (!map.cells)
             return;
         fill_map(fig, most, &map);
-        const struct tp_matrix matrix = {
-            .x = TP_KEY_ITERATION,
-            .y = TP_KEY_LAYER,
-            .columns = map.x.count,
-            .rows = map.y.count,
-            .x_fold = map.x.fold,
-            .y_fold = map.y.fold,
-            .values = map.cells,
-        };
+        const struct tp_matrix matrix =
+            tp_slots_matrix(fig, &map.x, &map.y, map.cells);
         const struct tp_axis colour = {.label = "series that change [1]",
                                        .scale = TP_SCALE_INTEGER};
         tp_fig_matrix(fig,
@@ -331,9 +325,9 @@ static bool same_pass(const struct tp_label *a, const struct tp_label *b)
     return a->rank == b->rank && !strcmp(a->quant_type, b->quant_type);
 }
 
-static struct tp_series gradient_curve(struct tp_fig *fig,
-                                       const struct tp_run_series *series,
-                                       size_t metric, size_t rows_max)
+static struct tp_panel_series gradient_curve(struct tp_fig *fig,
+                                             const struct tp_run_series *series,
+                                             size_t metric, size_t rows_max)
 {
     const struct tp_series_set *set = &monitor_of(fig)->series;
     const int64_t *at = tp_series_at(set, series);
@@ -346,7 +340,7 @@ static struct tp_series gradient_curve(struct tp_fig *fig,
         table[2 * rows] = (double)at[i];
         table[2 * rows++ + 1] = value[i];
     }
-    return (struct tp_series){
+    return (struct tp_panel_series){
         .name = series->label.layer_idx < 0
                     ? "all layers"
                     : tp_fig_text(fig, "layer %lld",
@@ -392,7 +386,7 @@ static void gradient_panel(struct tp_fig *fig, size_t first, size_t metric,
     const struct tp_label *label = &monitor->series.series[first].label;
     size_t chosen[TP_PANEL_SERIES_MAX];
     size_t n = choose_gradients(monitor, first, metric, chosen), kept = 0;
-    struct tp_series *series = tp_fig_alloc(fig, n + 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, n + 1, sizeof *series);
     for (size_t i = 0; series && i < n; i++) {
         series[kept] =
             gradient_curve(fig, &monitor->series.series[chosen[i]], metric,
@@ -423,28 +417,29 @@ static void gradient_panel(struct tp_fig *fig, size_t first, size_t metric,
 }
 
 /* Passes with an alarm before those without. */
-static bool has_alarm(const struct tp_monitor *monitor,
+static bool has_alarm(const struct tp_incidents *all,
                       const struct tp_label *label)
 {
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
-        size_t s = monitor->alarms[i].series;
-        if (same_pass(&monitor->series.series[s].label, label))
+    for (size_t i = 0; i < all->alarm_count; i++) {
+        size_t s = all->alarms[i].series;
+        if (same_pass(&all->monitor->series.series[s].label, label))
             return true;
     }
     return false;
 }
 
 /* The first layer series of each pass that is shown. */
-static size_t choose_passes(const struct tp_monitor *monitor,
+static size_t choose_passes(const struct tp_fig *fig,
                             size_t chosen[GRADIENT_PANELS])
 {
-    const struct tp_run_series *all = monitor->series.series;
+    const struct tp_series_set *set = &monitor_of(fig)->series;
+    const struct tp_incidents *incidents = fig->facts->input->incidents;
+    const struct tp_run_series *all = set->series;
     size_t n = 0;
     for (int wanted = 1; wanted >= 0; wanted--) {
-        for (size_t s = 0; s < monitor->series.count && n < GRADIENT_PANELS;
-             s++) {
+        for (size_t s = 0; s < set->count && n < GRADIENT_PANELS; s++) {
             bool met = all[s].kind != TP_SERIES_LAYER || all[s].count < 2 ||
-                       has_alarm(monitor, &all[s].label) != (wanted == 1);
+                       has_alarm(incidents, &all[s].label) != (wanted == 1);
             for (size_t k = 0; k < n && !met; k++)
                 met = same_pass(&all[chosen[k]].label, &all[s].label);
             if (!met)
@@ -456,9 +451,8 @@ static size_t choose_passes(const struct tp_monitor *monitor,
 
 void tp_fig_gradient_norm(struct tp_fig *fig)
 {
-    const struct tp_monitor *monitor = monitor_of(fig);
     size_t passes[GRADIENT_PANELS];
-    size_t n = choose_passes(monitor, passes);
+    size_t n = choose_passes(fig, passes);
     for (size_t i = 0; i < n; i++)
         gradient_panel(fig, passes[i],
                        tp_series_metric_by_name("layer_grad_norm"),
@@ -474,9 +468,9 @@ void tp_fig_gradient_norm(struct tp_fig *fig)
 enum { ORIGINS = 2, HALF_BINS = TP_SUMMARY_BINS / 2, PER_BINADE = 8 };
 
 /* Share of the elements per binade of a point of a series, on |x|. */
-static struct tp_series binades_of(struct tp_fig *fig,
-                                   const struct tp_run_series *series,
-                                   size_t point, const char *name)
+static struct tp_panel_series binades_of(struct tp_fig *fig,
+                                         const struct tp_run_series *series,
+                                         size_t point, const char *name)
 {
     size_t count, rows = 0;
     const struct tp_row *const *of = tp_series_rows(
@@ -500,7 +494,8 @@ static struct tp_series binades_of(struct tp_fig *fig,
         table[2 * rows++ + 1] = (double)mass / (double)summary->moments.n;
     }
     free(summary);
-    return (struct tp_series){.name = name, .values = table, .rows = rows};
+    return (struct tp_panel_series){
+        .name = name, .values = table, .rows = rows};
 }
 
 static void origin_panel(struct tp_fig *fig, const struct tp_alarm *alarm)
@@ -510,7 +505,7 @@ static void origin_panel(struct tp_fig *fig, const struct tp_alarm *alarm)
         &monitor->series.series[alarm->series];
     const int64_t *at = tp_series_at(&monitor->series, series);
     size_t last = series->count - 1, n = 0;
-    struct tp_series *shown = tp_fig_alloc(fig, 3, sizeof *shown);
+    struct tp_panel_series *shown = tp_fig_alloc(fig, 3, sizeof *shown);
     if (!shown || series->kind != TP_SERIES_TENSOR)
         return;
     if (alarm->point > 0)
@@ -537,7 +532,7 @@ static void origin_panel(struct tp_fig *fig, const struct tp_alarm *alarm)
 
 void tp_fig_healthy_against_sick(struct tp_fig *fig)
 {
-    const struct tp_monitor *monitor = monitor_of(fig);
-    for (size_t i = 0; i < monitor->incident_count && i < ORIGINS; i++)
-        origin_panel(fig, &monitor->alarms[monitor->incidents[i].origin]);
+    const struct tp_incidents *all = fig->facts->input->incidents;
+    for (size_t i = 0; i < all->incident_count && i < ORIGINS; i++)
+        origin_panel(fig, &all->alarms[all->incidents[i].origin]);
 }

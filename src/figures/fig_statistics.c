@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
+#include "figures/fig_dump.h"
 
 static const struct tp_metric *const four[] = {
     &tp_metric_mean, &tp_metric_std, &tp_metric_min, &tp_metric_max};

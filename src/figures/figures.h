@@ -4,9 +4,9 @@
 
 #include "base/pool.h"
 #include "data/figure.h"
-#include "tensors/run.h"
+#include "figures/figure_input.h"
 
-struct tp_fig; /* a figure in the making, analyze/fig.h */
+struct tp_fig; /* a figure in the making, figures/fig.h */
 
 /* One row of the figure table. */
 struct tp_figure_info {
@@ -28,14 +28,20 @@ struct tp_figure_set {
     struct tp_arena names;   /* of rows and panels, shared by the figures */
 };
 
+/* An empty set with room for so many figures, each with an arena. Clear it also
+ * after a failure (TP_E_MEMORY only). */
+enum tp_status tp_figure_set_init(struct tp_figure_set *set, size_t count,
+                                  struct tp_error *err);
+
 /*
  * Builds every figure of the table. One without data has no panels and says
- * what it needs in empty_reason. The run is only read, and the set keeps no
- * pointer into it but its texts, so the run has to outlive the set. The
+ * what it needs in empty_reason. The input is only read, and the set keeps no
+ * pointer into it but to texts, so the stages have to outlive the set. The
  * figures do not depend on the pool's size; `pool` NULL works alone. Clear
  * the set also after a failure (TP_E_MEMORY only).
  */
-enum tp_status tp_figures_build(const struct tp_run *run, struct tp_pool *pool,
+enum tp_status tp_figures_build(const struct tp_figure_input *input,
+                                struct tp_pool *pool,
                                 struct tp_figure_set *set,
                                 struct tp_error *err);
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where time goes: costs of steps, causes of idle time, communication under
- * computation, ranks by steps.
+ * computation, ranks by steps. The rows of steps and of idle time already count
+ * each moment once, so that the parts of a bar add up; here they are averaged
+ * over typical steps and stacked. A few traces are shown step by step, many by
+ * the means of each. Ranks are a map of steps by traces; steps that a trace did
+ * not record stay grey instead of being guessed from their neighbours. Linear
+ * in the steps, but for the map: each of its cells searches the steps of its
+ * trace.
  */
-#include <stdlib.h>
-
+#include "base/order.h"
 #include "figures/trace_fig.h"
 
 enum { STEP_ROWS_MAX = 24, STEP_PANELS = 4 };
@@ -206,12 +211,6 @@ struct step_numbers {
     size_t count;
 };
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static struct step_numbers all_steps(struct tp_fig *fig,
                                      const struct tp_trace_run *run,
                                      const struct tp_trace_choice *choice)
@@ -227,8 +226,7 @@ static struct step_numbers all_steps(struct tp_fig *fig,
         for (size_t k = 0; k < trace->steps.count; k++)
             steps.numbers[n++] = trace->steps.rows[k].step;
     }
-    if (n > 0)
-        qsort(steps.numbers, n, sizeof *steps.numbers, compare_numbers);
+    tp_sort_int64(steps.numbers, n);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || steps.numbers[i] != steps.numbers[kept - 1])
             steps.numbers[kept++] = steps.numbers[i];
@@ -282,8 +280,9 @@ void tp_trace_fig_ranks(struct tp_fig *fig, const struct tp_trace_run *run)
             cells[3 * n++ + 2] = step->host_us / 1e3;
         }
     }
-    const struct tp_series series = {.name = "", .values = cells, .rows = n};
-    struct tp_series *kept = tp_fig_alloc(fig, 1, sizeof *kept);
+    const struct tp_panel_series series = {
+        .name = "", .values = cells, .rows = n};
+    struct tp_panel_series *kept = tp_fig_alloc(fig, 1, sizeof *kept);
     if (fig->failed)
         return;
     *kept = series;
@@ -296,7 +295,7 @@ void tp_trace_fig_ranks(struct tp_fig *fig, const struct tp_trace_run *run)
               .max = (double)steps.count - 0.5,
               .tics = tics,
               .tic_count = steps.count},
-        .y = tp_trace_rows_axis(fig, names, choice.count),
+        .y = tp_fig_named_rows(fig, names, choice.count),
         .z = {.label = "time [ms]"},
         .palette = TP_PALETTE_VALUE,
         .series = kept,

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the work is: operators and kernels, how long they last, the device
- * and its memory over time.
+ * What the work is: operators and kernels, how long they last, the device and
+ * its memory over time. Times of equal names are added up over all traces by
+ * sorting the names, then sorted by time: O(n log n), without the table a hash
+ * would need. Long kernel names lose type, name spaces and arguments and then
+ * their middle, as kernels of one template differ at the end. Durations are
+ * shown by number and by time, since most kernels are short and most time is in
+ * the long ones. One or two traces are curves over time, more are rows of a
+ * map, of means in 80 equal pieces.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -73,7 +79,7 @@ static struct named_list op_times(struct tp_fig *fig,
         const struct tp_trace *trace = &run->traces[i];
         for (size_t k = 0; k < trace->ops.count; k++) {
             const struct tp_op_row *op = &trace->ops.rows[k];
-            if (!strcmp(op->device_type, "CPU"))
+            if (!op->is_device)
                 list.items[list.count++] = (struct named){
                     op->name,
                     which == SELF_CUDA ? op->self_cuda_us : op->self_cpu_us};
@@ -160,7 +166,7 @@ static void add_bars(struct tp_fig *fig, const char *title,
     const char *names[BARS_MAX];
     size_t rows = list->count < BARS_MAX ? list->count : BARS_MAX;
     double *values = tp_fig_alloc(fig, 2 * rows + 1, sizeof *values);
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     if (!values || !series || rows == 0)
         return;
     for (size_t i = 0; i < rows; i++) {
@@ -168,7 +174,7 @@ static void add_bars(struct tp_fig *fig, const char *title,
         values[2 * i] = (double)i;
         values[2 * i + 1] = list->items[i].us / 1e3;
     }
-    *series = (struct tp_series){
+    *series = (struct tp_panel_series){
         .name = "", .values = values, .rows = rows, .colour = colour};
     const struct tp_panel panel = {
         .kind = TP_PANEL_BARS,
@@ -177,7 +183,7 @@ static void add_bars(struct tp_fig *fig, const char *title,
                                    list->count)
                      : title,
         .x = {.label = "time [ms]"},
-        .y = tp_trace_rows_axis(fig, names, rows),
+        .y = tp_fig_named_rows(fig, names, rows),
         .series = series,
         .series_count = 1,
     };
@@ -242,7 +248,7 @@ void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
     }
     double *values =
         tp_fig_alloc(fig, 4 * (TP_KERNEL_BINS + 2), sizeof *values);
-    struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
     if (!values || !series || all_count == 0)
         return;
     double *second = values + 2 * (TP_KERNEL_BINS + 2);
@@ -254,9 +260,9 @@ void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
         second[2 * n + 1] =
             beyond || !(all_us > 0) ? 0 : 100 * us[b] / all_us;
     }
-    series[0] = (struct tp_series){
+    series[0] = (struct tp_panel_series){
         .name = "of all kernels", .values = values, .rows = n, .colour = 2};
-    series[1] = (struct tp_series){
+    series[1] = (struct tp_panel_series){
         .name = "of all kernel time", .values = second, .rows = n, .colour = 1};
     const struct tp_panel panel = {
         .kind = TP_PANEL_STEPS,
@@ -276,17 +282,17 @@ void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
 /* --- over time --------------------------------------------------------- */
 
 /* A curve as a series: time in units of `us` against scaled values. */
-static struct tp_series curve(struct tp_fig *fig,
-                              const struct tp_curve *points, double us,
-                              double scale)
+static struct tp_panel_series curve(struct tp_fig *fig,
+                                    const struct tp_curve *points, double us,
+                                    double scale)
 {
     double *values = tp_fig_alloc(fig, 2 * points->count + 1, sizeof *values);
     for (size_t i = 0; values && i < points->count; i++) {
         values[2 * i] = points->rows[i].at_us / us;
         values[2 * i + 1] = points->rows[i].value * scale;
     }
-    return (struct tp_series){.values = values,
-                              .rows = values ? points->count : 0};
+    return (struct tp_panel_series){.values = values,
+                                    .rows = values ? points->count : 0};
 }
 
 static bool has_utilisation(const struct tp_trace *trace)
@@ -317,9 +323,9 @@ static void busy_curves(struct tp_fig *fig, const struct tp_trace_run *run,
                         const struct tp_trace_choice *choice)
 {
     struct clock clock = clock_for(run, choice);
-    struct tp_series *busy =
+    struct tp_panel_series *busy =
         tp_fig_alloc(fig, choice->count + 1, sizeof *busy);
-    struct tp_series *queue =
+    struct tp_panel_series *queue =
         tp_fig_alloc(fig, choice->count + 1, sizeof *queue);
     if (!busy || !queue)
         return;
@@ -372,7 +378,7 @@ static void busy_map(struct tp_fig *fig, const struct tp_trace_run *run,
     const char *names[TP_TRACE_ROWS_MAX];
     double *cells =
         tp_fig_alloc(fig, 3 * choice->count * COLUMNS, sizeof *cells);
-    struct tp_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
     for (size_t i = 0; i < choice->count; i++)
         length =
             fmax(length, run->traces[choice->traces[i]].idle.window_us);
@@ -391,7 +397,7 @@ static void busy_map(struct tp_fig *fig, const struct tp_trace_run *run,
     }
     if (fig->failed)
         return;
-    *series = (struct tp_series){.name = "", .values = cells, .rows = n};
+    *series = (struct tp_panel_series){.name = "", .values = cells, .rows = n};
     const struct tp_panel panel = {
         .kind = TP_PANEL_HEAT,
         .title = "device busy (kernels, copies, sets); grey: not recorded",
@@ -399,7 +405,7 @@ static void busy_map(struct tp_fig *fig, const struct tp_trace_run *run,
               .limited = true,
               .min = 0,
               .max = length / clock.us},
-        .y = tp_trace_rows_axis(fig, names, choice->count),
+        .y = tp_fig_named_rows(fig, names, choice->count),
         .z = {.label = "busy [%]", .limited = true, .min = 0, .max = 100},
         .palette = TP_PALETTE_VALUE,
         .series = series,
@@ -462,7 +468,7 @@ void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run)
     struct clock clock = clock_for(run, &choice);
     for (size_t i = 0; i < choice.count; i++) {
         const struct tp_trace *trace = &run->traces[choice.traces[i]];
-        struct tp_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+        struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
         if (!series)
             return;
         const struct amount unit = amount_for(trace);

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+#include "series/flow.h"
+#include "tensors/run.h"
+
 /* --- alarms ----------------------------------------------- */
 
 /* The first point of a tensor with a NaN, or with an Inf after one without;
@@ -163,25 +167,24 @@ static enum tp_status find_last(const struct tp_monitor *monitor,
     return status;
 }
 
-static enum tp_status add_alarms(struct tp_monitor *monitor,
-                                 struct tp_error *err)
+enum tp_status tp_alarms_find(struct tp_incidents *all, struct tp_error *err)
 {
-    const struct tp_series_set *set = &monitor->series;
+    const struct tp_series_set *set = &all->monitor->series;
     size_t most = 1;
     for (size_t i = 0; i < set->count; i++)
         most = set->series[i].count > most ? set->series[i].count : most;
     uint8_t *flags = calloc(most, 1);
-    monitor->alarms = calloc(set->count + 1, sizeof *monitor->alarms);
-    monitor->alarm_of = calloc(set->count + 1, sizeof *monitor->alarm_of);
-    enum tp_status status = flags && monitor->alarms && monitor->alarm_of
+    all->alarms = calloc(set->count + 1, sizeof *all->alarms);
+    all->alarm_of = calloc(set->count + 1, sizeof *all->alarm_of);
+    enum tp_status status = flags && all->alarms && all->alarm_of
                                 ? TP_OK
                                 : tp_fail_memory(err);
     for (size_t i = 0; i < set->count && status == TP_OK; i++) {
-        struct tp_alarm *alarm = &monitor->alarms[monitor->alarm_count];
-        if (!find_alarm(monitor, i, alarm))
+        struct tp_alarm *alarm = &all->alarms[all->alarm_count];
+        if (!find_alarm(all->monitor, i, alarm))
             continue;
-        monitor->alarm_count++;
-        status = find_last(monitor, alarm, flags, err);
+        all->alarm_count++;
+        status = find_last(all->monitor, alarm, flags, err);
     }
     free(flags);
     return status;
@@ -196,77 +199,36 @@ struct ordered {
     int64_t counter; /* of its first bad row; -1: none, or not all have one */
 };
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-int tp_series_compare_runs(const struct tp_run_series *a,
-                           const struct tp_run_series *b)
-{
-    return strcmp(a->label.quant_type, b->label.quant_type);
-}
-
-/* Forward along the layers, then backward against them. */
-static int compare_flow(const struct tp_run_series *a,
-                        const struct tp_run_series *b)
-{
-    bool back = !strcmp(a->label.operation, "backward");
-    int result = back - !strcmp(b->label.operation, "backward");
-    if (!result)
-        result = back ? order(b->label.layer_idx, a->label.layer_idx)
-                      : order(a->label.layer_idx, b->label.layer_idx);
-    if (!result)
-        result = strcmp(a->label.layer_type, b->label.layer_type);
-    if (!result)
-        result = order(a->ordinal, b->ordinal);
-    if (!result)
-        result = -strcmp(a->label.phase, b->label.phase);
-    return result ? result : strcmp(a->label.tensor_name, b->label.tensor_name);
-}
-
 static int compare_alarms(const void *left, const void *right)
 {
     const struct ordered *a = left, *b = right;
     int result = tp_series_compare_runs(a->series, b->series);
     if (!result)
-        result = order(a->alarm.iteration, b->alarm.iteration);
+        result = tp_order_int64(a->alarm.iteration, b->alarm.iteration);
     if (!result) /* sums over tensors come after these */
-        result = order(a->series->kind, b->series->kind);
+        result = tp_order_int64(a->series->kind, b->series->kind);
     if (!result)
-        result = order(a->counter, b->counter);
+        result = tp_order_int64(a->counter, b->counter);
     if (!result)
-        result = compare_flow(a->series, b->series);
+        result = tp_series_compare_flow(a->series, b->series);
     if (!result)
-        result = order(a->series->label.rank, b->series->label.rank);
-    return result ? result
-                  : (a->alarm.series > b->alarm.series) -
-                        (a->alarm.series < b->alarm.series);
+        result = tp_order_int64(a->series->label.rank, b->series->label.rank);
+    return result ? result : tp_order_size(a->alarm.series, b->alarm.series);
 }
 
-static int64_t counter_of(const struct tp_series_set *set,
-                          const struct tp_run_series *series, size_t point)
+enum tp_status tp_alarms_sort(struct tp_incidents *all, struct tp_error *err)
 {
-    size_t count;
-    const struct tp_row *const *rows =
-        tp_series_rows(set, series, point, &count);
-    return count ? rows[0]->label.counter : -1;
-}
-
-static enum tp_status sort_alarms(struct tp_monitor *monitor,
-                                  struct tp_error *err)
-{
-    const struct tp_series_set *set = &monitor->series;
-    size_t count = monitor->alarm_count;
+    const struct tp_series_set *set = &all->monitor->series;
+    size_t count = all->alarm_count;
     struct ordered *ordered = calloc(count + 1, sizeof *ordered);
     if (!ordered)
         return tp_fail_memory(err);
     bool counted = true;
     for (size_t i = 0; i < count; i++) {
-        const struct tp_alarm *alarm = &monitor->alarms[i];
+        const struct tp_alarm *alarm = &all->alarms[i];
         const struct tp_run_series *series = &set->series[alarm->series];
-        ordered[i] = (struct ordered){*alarm, series,
-                                      counter_of(set, series, alarm->point)};
+        ordered[i] = (struct ordered){
+            *alarm, series, tp_series_counter(set, series, alarm->point)};
         counted = counted &&
                   (ordered[i].counter >= 0 || series->kind != TP_SERIES_TENSOR);
     }
@@ -275,76 +237,34 @@ static enum tp_status sort_alarms(struct tp_monitor *monitor,
     if (count)
         qsort(ordered, count, sizeof *ordered, compare_alarms);
     for (size_t i = 0; i < set->count; i++)
-        monitor->alarm_of[i] = TP_NONE;
+        all->alarm_of[i] = TP_NONE;
     for (size_t i = 0; i < count; i++) {
-        monitor->alarms[i] = ordered[i].alarm;
-        monitor->alarms[i].incident = TP_NONE;
-        monitor->alarm_of[ordered[i].alarm.series] = i;
+        all->alarms[i] = ordered[i].alarm;
+        all->alarms[i].incident = TP_NONE;
+        all->alarm_of[ordered[i].alarm.series] = i;
     }
     free(ordered);
     return TP_OK;
 }
 
-enum tp_status tp_alarms_make(struct tp_monitor *monitor, struct tp_error *err)
-{
-    enum tp_status status = add_alarms(monitor, err);
-    if (status == TP_OK)
-        status = tp_alarms_align(monitor, err);
-    return status == TP_OK ? sort_alarms(monitor, err) : status;
-}
-
 /* --- asked of alarms ----------------------------------------------- */
 
-const struct tp_run_series *tp_alarm_series(const struct tp_monitor *monitor,
+const struct tp_run_series *tp_alarm_series(const struct tp_incidents *all,
                                             size_t alarm)
 {
-    return &monitor->series.series[monitor->alarms[alarm].series];
+    return &all->monitor->series.series[all->alarms[alarm].series];
 }
 
-bool tp_alarm_of_tensor(const struct tp_monitor *monitor, size_t alarm)
+bool tp_alarm_of_tensor(const struct tp_incidents *all, size_t alarm)
 {
-    return tp_alarm_series(monitor, alarm)->kind == TP_SERIES_TENSOR;
+    return tp_alarm_series(all, alarm)->kind == TP_SERIES_TENSOR;
 }
 
-size_t tp_series_point_at(const struct tp_series_set *set,
-                          const struct tp_run_series *series, int64_t iteration)
-{
-    const int64_t *at = tp_series_at(set, series);
-    size_t low = 0, high = series->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (at[middle] < iteration)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The saver's counter in an iteration; -1: none. */
-static int64_t counter_at(const struct tp_series_set *set,
-                          const struct tp_run_series *series, int64_t iteration)
-{
-    size_t i = tp_series_point_at(set, series, iteration);
-    return i < series->count && tp_series_at(set, series)[i] == iteration
-               ? counter_of(set, series, i)
-               : -1;
-}
-
-bool tp_series_upstream(const struct tp_series_set *set,
-                        const struct tp_run_series *a,
-                        const struct tp_run_series *b, int64_t iteration)
-{
-    int64_t first = counter_at(set, a, iteration),
-            next = counter_at(set, b, iteration);
-    return first >= 0 && next >= 0 ? first < next : compare_flow(a, b) < 0;
-}
-
-bool tp_alarm_moved(const struct tp_monitor *monitor,
+bool tp_alarm_moved(const struct tp_incidents *all,
                     const struct tp_alarm *alarm,
                     const struct tp_run_series *peer)
 {
-    const struct tp_series_set *set = &monitor->series;
+    const struct tp_series_set *set = &all->monitor->series;
     const struct tp_run_series *its = &set->series[alarm->series];
     const double *value = tp_series_values(set, peer, alarm->metric);
     double worst = tp_series_values(set, its, alarm->metric)[alarm->shown];
@@ -364,10 +284,10 @@ bool tp_alarm_moved(const struct tp_monitor *monitor,
     return false;
 }
 
-void tp_alarm_place(const struct tp_monitor *monitor,
+void tp_alarm_place(const struct tp_incidents *all,
                     const struct tp_alarm *alarm, size_t *first, size_t *end)
 {
-    const struct tp_series_set *set = &monitor->series;
+    const struct tp_series_set *set = &all->monitor->series;
     const struct tp_run_series *own = &set->series[alarm->series];
     *first = 0;
     *end = set->count;

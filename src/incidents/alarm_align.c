@@ -14,11 +14,15 @@
  * where each has the other's iteration in its span: one rank may lead the
  * others by an iteration, which is not to be lost.
  */
+#include "incidents/alarm_align.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "incidents/alarm.h"
+#include "base/order.h"
+#include "base/search.h"
+#include "series/flow.h"
 
 /* An alarm with what it is sorted by. */
 struct member {
@@ -26,11 +30,6 @@ struct member {
     const struct tp_run_series *series;
     bool spoken_for;
 };
-
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
 
 /* Iterations in which an alarm may have begun. */
 static int64_t width_of(const struct member *member)
@@ -49,7 +48,7 @@ static int compare_flows(const struct member *a, const struct member *b)
 {
     int result = tp_series_compare_runs(a->series, b->series);
     if (!result)
-        result = order(a->series->label.rank, b->series->label.rank);
+        result = tp_order_int64(a->series->label.rank, b->series->label.rank);
     return result
                ? result
                : strcmp(a->series->label.operation, b->series->label.operation);
@@ -57,7 +56,7 @@ static int compare_flows(const struct member *a, const struct member *b)
 
 static int compare_numbers(const struct member *a, const struct member *b)
 {
-    return (a->series > b->series) - (a->series < b->series);
+    return tp_order_place(a->series, b->series);
 }
 
 /* The sharpest first. */
@@ -66,9 +65,9 @@ static int compare_members(const void *left, const void *right)
     const struct member *a = left, *b = right;
     int result = compare_flows(a, b);
     if (!result)
-        result = order(width_of(a), width_of(b));
+        result = tp_order_int64(width_of(a), width_of(b));
     if (!result)
-        result = order(a->alarm->iteration, b->alarm->iteration);
+        result = tp_order_int64(a->alarm->iteration, b->alarm->iteration);
     return result ? result : compare_numbers(a, b);
 }
 
@@ -77,20 +76,16 @@ static int compare_series(const void *left, const void *right)
     return compare_numbers(left, right);
 }
 
-static int compare_iterations(const void *left, const void *right)
-{
-    return order(*(const int64_t *)left, *(const int64_t *)right);
-}
-
 /* Run, rank and layer, sums last. */
 static int compare_layers(const void *left, const void *right)
 {
     const struct member *a = left, *b = right;
     int result = tp_series_compare_runs(a->series, b->series);
     if (!result)
-        result = order(a->series->label.rank, b->series->label.rank);
+        result = tp_order_int64(a->series->label.rank, b->series->label.rank);
     if (!result)
-        result = order(a->series->label.layer_idx, b->series->label.layer_idx);
+        result = tp_order_int64(a->series->label.layer_idx,
+                                b->series->label.layer_idx);
     return result ? result : compare_numbers(a, b);
 }
 
@@ -149,25 +144,18 @@ static size_t find_leaders(struct member *members, size_t count,
         for (size_t i = 0; i < count; i++)
             members[i].spoken_for |= spans(&members[i], iteration);
     }
-    qsort(iterations, n, sizeof *iterations, compare_iterations);
+    tp_sort_int64(iterations, n);
     return n;
 }
 
 /* The nearest of the leaders' iterations, of which there is one at least. */
 static int64_t nearest(const int64_t *iterations, size_t count, int64_t to)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (iterations[middle] < to)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == count ||
-        (low > 0 && to - iterations[low - 1] <= iterations[low] - to))
-        low--;
-    return iterations[low];
+    size_t i;
+    TP_PARTITION_POINT(i, count, iterations[i] < to);
+    if (i == count || (i > 0 && to - iterations[i - 1] <= iterations[i] - to))
+        i--;
+    return iterations[i];
 }
 
 /* Members sorted by flow and span. */
@@ -271,24 +259,24 @@ static void align_ranks(const struct tp_series_set *set,
     }
 }
 
-enum tp_status tp_alarms_align(struct tp_monitor *monitor, struct tp_error *err)
+enum tp_status tp_alarms_align(struct tp_incidents *all, struct tp_error *err)
 {
-    const struct tp_series_set *set = &monitor->series;
-    struct member *members = calloc(monitor->alarm_count + 1, sizeof *members);
-    int64_t *iterations = calloc(monitor->alarm_count + 1, sizeof *iterations);
+    const struct tp_series_set *set = &all->monitor->series;
+    struct member *members = calloc(all->alarm_count + 1, sizeof *members);
+    int64_t *iterations = calloc(all->alarm_count + 1, sizeof *iterations);
     size_t count = 0;
     if (!members || !iterations) {
         free(members);
         free(iterations);
         return tp_fail_memory(err);
     }
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
-        struct tp_alarm *alarm = &monitor->alarms[i];
+    for (size_t i = 0; i < all->alarm_count; i++) {
+        struct tp_alarm *alarm = &all->alarms[i];
         members[i] = (struct member){alarm, &set->series[alarm->series], false};
     }
-    qsort(members, monitor->alarm_count, sizeof *members, compare_layers);
-    align_layers(set, members, monitor->alarm_count);
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
+    qsort(members, all->alarm_count, sizeof *members, compare_layers);
+    align_layers(set, members, all->alarm_count);
+    for (size_t i = 0; i < all->alarm_count; i++) {
         if (!is_drift(&members[i]))
             members[count++] = members[i];
     }

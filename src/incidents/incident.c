@@ -22,33 +22,35 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "incidents/alarm.h"
+#include "base/order.h"
+#include "series/flow.h"
 
-static bool same_run(const struct tp_monitor *monitor, size_t a, size_t b)
+static bool same_run(const struct tp_incidents *all, size_t a, size_t b)
 {
-    return tp_series_compare_runs(tp_alarm_series(monitor, a),
-                                  tp_alarm_series(monitor, b)) == 0;
+    return tp_series_compare_runs(tp_alarm_series(all, a),
+                                  tp_alarm_series(all, b)) == 0;
 }
 
 /* Whether alarm `a` is of a tensor before that of `b`, when that happens. */
-static bool is_upstream(const struct tp_monitor *monitor, size_t a, size_t b)
+static bool is_upstream(const struct tp_incidents *all, size_t a, size_t b)
 {
-    return tp_series_upstream(&monitor->series, tp_alarm_series(monitor, a),
-                              tp_alarm_series(monitor, b),
-                              monitor->alarms[b].iteration);
+    return tp_series_upstream(&all->monitor->series, tp_alarm_series(all, a),
+                              tp_alarm_series(all, b),
+                              all->alarms[b].iteration);
 }
 
-static int64_t rank_of(const struct tp_monitor *monitor, size_t alarm)
+static int64_t rank_of(const struct tp_incidents *all, size_t alarm)
 {
-    return tp_alarm_series(monitor, alarm)->label.rank;
+    return tp_alarm_series(all, alarm)->label.rank;
 }
 
 /* The iteration that was saved after an alarm's. */
-static int64_t next_saved(const struct tp_monitor *monitor,
+static int64_t next_saved(const struct tp_incidents *all,
                           const struct tp_alarm *alarm)
 {
-    const struct tp_run_series *series = &monitor->series.series[alarm->series];
-    const int64_t *at = tp_series_at(&monitor->series, series);
+    const struct tp_run_series *series =
+        &all->monitor->series.series[alarm->series];
+    const int64_t *at = tp_series_at(&all->monitor->series, series);
     if (alarm->point + 1 < series->count)
         return at[alarm->point + 1];
     return alarm->iteration < INT64_MAX ? alarm->iteration + 1 : INT64_MAX;
@@ -59,62 +61,62 @@ static bool is_drift(const struct tp_alarm *alarm)
     return alarm->kind == TP_CHANGE_DRIFT;
 }
 
-static bool is_firm(const struct tp_monitor *monitor, size_t alarm)
+static bool is_firm(const struct tp_incidents *all, size_t alarm)
 {
-    const struct tp_alarm *its = &monitor->alarms[alarm];
-    return tp_alarm_of_tensor(monitor, alarm) && !its->weak &&
+    const struct tp_alarm *its = &all->alarms[alarm];
+    return tp_alarm_of_tensor(all, alarm) && !its->weak &&
            its->kind != TP_CHANGE_DRIFT;
 }
 
 /* How many other tensors of the rank change when this one does, or up to
  * `later` iterations after it. Stops counting at `enough`. */
-static size_t count_followers(const struct tp_monitor *monitor, size_t alarm,
+static size_t count_followers(const struct tp_incidents *all, size_t alarm,
                               int64_t later, size_t enough)
 {
-    const struct tp_alarm *its = &monitor->alarms[alarm];
+    const struct tp_alarm *its = &all->alarms[alarm];
     size_t first = alarm, count = 0;
-    while (first > 0 && same_run(monitor, first - 1, alarm) &&
-           monitor->alarms[first - 1].iteration == its->iteration)
+    while (first > 0 && same_run(all, first - 1, alarm) &&
+           all->alarms[first - 1].iteration == its->iteration)
         first--;
-    for (size_t i = first; i < monitor->alarm_count && count < enough; i++) {
-        const struct tp_alarm *next = &monitor->alarms[i];
-        if (!same_run(monitor, i, alarm) ||
+    for (size_t i = first; i < all->alarm_count && count < enough; i++) {
+        const struct tp_alarm *next = &all->alarms[i];
+        if (!same_run(all, i, alarm) ||
             next->iteration - its->iteration > later)
             break;
-        count += i != alarm && tp_alarm_of_tensor(monitor, i) &&
+        count += i != alarm && tp_alarm_of_tensor(all, i) &&
                  next->incident == TP_NONE &&
-                 tp_alarm_series(monitor, i)->label.rank ==
-                     tp_alarm_series(monitor, alarm)->label.rank;
+                 tp_alarm_series(all, i)->label.rank ==
+                     tp_alarm_series(all, alarm)->label.rank;
     }
     return count;
 }
 
 /* The first alarm of the firm one's time in the data's flow. */
-static size_t find_origin(const struct tp_monitor *monitor, size_t firm)
+static size_t find_origin(const struct tp_incidents *all, size_t firm)
 {
     size_t origin = firm;
-    for (size_t i = firm; i-- > 0 && same_run(monitor, i, firm);) {
-        const struct tp_alarm *alarm = &monitor->alarms[i];
-        if (alarm->iteration <= monitor->alarms[firm].after)
+    for (size_t i = firm; i-- > 0 && same_run(all, i, firm);) {
+        const struct tp_alarm *alarm = &all->alarms[i];
+        if (alarm->iteration <= all->alarms[firm].after)
             break;
-        if (alarm->incident == TP_NONE && tp_alarm_of_tensor(monitor, i) &&
+        if (alarm->incident == TP_NONE && tp_alarm_of_tensor(all, i) &&
             alarm->kind != TP_CHANGE_DRIFT)
             origin = i;
     }
     return origin;
 }
 
-static enum tp_status begin_incident(struct tp_monitor *monitor, size_t origin,
+static enum tp_status begin_incident(struct tp_incidents *all, size_t origin,
                                      struct tp_error *err)
 {
-    size_t count = monitor->incident_count;
+    size_t count = all->incident_count;
     enum tp_status status =
-        tp_grow(&monitor->incidents, &monitor->incident_capacity, count + 1,
-                sizeof *monitor->incidents, err);
+        tp_grow(&all->incidents, &all->incident_capacity, count + 1,
+                sizeof *all->incidents, err);
     if (status != TP_OK)
         return status;
-    struct tp_alarm *alarm = &monitor->alarms[origin];
-    monitor->incidents[monitor->incident_count++] =
+    struct tp_alarm *alarm = &all->alarms[origin];
+    all->incidents[all->incident_count++] =
         (struct tp_incident){.origin = origin,
                              .from = alarm->iteration,
                              .to = alarm->last,
@@ -124,15 +126,15 @@ static enum tp_status begin_incident(struct tp_monitor *monitor, size_t origin,
     return TP_OK;
 }
 
-static void join(struct tp_monitor *monitor, size_t number, size_t alarm)
+static void join(struct tp_incidents *all, size_t number, size_t alarm)
 {
-    struct tp_incident *incident = &monitor->incidents[number];
-    struct tp_alarm *its = &monitor->alarms[alarm];
+    struct tp_incident *incident = &all->incidents[number];
+    struct tp_alarm *its = &all->alarms[alarm];
     its->incident = number;
     incident->to = its->last > incident->to ? its->last : incident->to;
     incident->firm = incident->firm || !its->weak;
     incident->members++;
-    incident->consequences += tp_alarm_of_tensor(monitor, alarm);
+    incident->consequences += tp_alarm_of_tensor(all, alarm);
 }
 
 /* --- consequences ----------------------------------------------- */
@@ -146,7 +148,7 @@ struct front {
 
 /* An incident that spreads. */
 struct spreading {
-    struct tp_monitor *monitor;
+    struct tp_incidents *all;
     size_t number;
     int64_t learnt; /* iteration from which gradients or weights are off; where
                        none are saved nobody knows, and it is the first */
@@ -156,18 +158,18 @@ struct spreading {
 
 static bool is_learnt(const struct tp_run_series *series)
 {
-    return !strcmp(series->label.operation, "backward") ||
-           strstr(series->label.tensor_name, "weight");
+    return series->label.direction == TP_BACKWARD ||
+           series->label.roles & TP_ROLE_WEIGHT;
 }
 
 /* Whether a run saved anything that learns. */
-static bool saves_learning(const struct tp_monitor *monitor, size_t alarm)
+static bool saves_learning(const struct tp_incidents *all, size_t alarm)
 {
-    const struct tp_series_set *set = &monitor->series;
+    const struct tp_series_set *set = &all->monitor->series;
     for (size_t i = 0; i < set->count; i++) {
         const struct tp_run_series *series = &set->series[i];
         if (series->kind == TP_SERIES_TENSOR && is_learnt(series) &&
-            !tp_series_compare_runs(series, tp_alarm_series(monitor, alarm)))
+            !tp_series_compare_runs(series, tp_alarm_series(all, alarm)))
             return true;
     }
     return false;
@@ -185,13 +187,13 @@ static struct front *find_front(const struct spreading *s, int64_t rank)
 static enum tp_status advance(struct spreading *s, size_t alarm,
                               struct tp_error *err)
 {
-    const struct tp_monitor *monitor = s->monitor;
-    const struct tp_alarm *its = &monitor->alarms[alarm];
-    int64_t rank = rank_of(monitor, alarm);
+    const struct tp_incidents *all = s->all;
+    const struct tp_alarm *its = &all->alarms[alarm];
+    int64_t rank = rank_of(all, alarm);
     struct front *front = find_front(s, rank);
-    if (!tp_alarm_of_tensor(monitor, alarm))
+    if (!tp_alarm_of_tensor(all, alarm))
         return TP_OK;
-    if (is_learnt(tp_alarm_series(monitor, alarm)) &&
+    if (is_learnt(tp_alarm_series(all, alarm)) &&
         its->iteration < s->learnt)
         s->learnt = its->iteration;
     if (!front) {
@@ -202,29 +204,29 @@ static enum tp_status advance(struct spreading *s, size_t alarm,
         *front = (struct front){rank, its->iteration, alarm};
     }
     front->newest = its->iteration;
-    int64_t last = monitor->alarms[front->lasting].last;
+    int64_t last = all->alarms[front->lasting].last;
     if (its->last > last ||
-        (its->last == last && is_upstream(monitor, alarm, front->lasting)))
+        (its->last == last && is_upstream(all, alarm, front->lasting)))
         front->lasting = alarm;
     return TP_OK;
 }
 
 /* Whether the same tensor of another rank stayed as it was. */
-static bool has_healthy_peer(const struct tp_monitor *monitor,
+static bool has_healthy_peer(const struct tp_incidents *all,
                              const struct tp_alarm *alarm)
 {
-    const struct tp_series_set *set = &monitor->series;
-    int64_t soon = next_saved(monitor, alarm);
+    const struct tp_series_set *set = &all->monitor->series;
+    int64_t soon = next_saved(all, alarm);
     size_t first, end;
-    tp_alarm_place(monitor, alarm, &first, &end);
+    tp_alarm_place(all, alarm, &first, &end);
     for (size_t i = first; i < end; i++) {
         const struct tp_run_series *peer = &set->series[i];
         if (!tp_series_are_peers(peer, &set->series[alarm->series]) ||
             tp_series_at(set, peer)[peer->count - 1] < alarm->iteration)
             continue;
-        size_t other = monitor->alarm_of[i];
-        if ((other == TP_NONE || monitor->alarms[other].iteration > soon) &&
-            !tp_alarm_moved(monitor, alarm, peer))
+        size_t other = all->alarm_of[i];
+        if ((other == TP_NONE || all->alarms[other].iteration > soon) &&
+            !tp_alarm_moved(all, alarm, peer))
             return true;
     }
     return false;
@@ -240,49 +242,49 @@ static bool has_healthy_peer(const struct tp_monitor *monitor,
  */
 static bool may_follow(const struct spreading *s, size_t alarm)
 {
-    const struct tp_monitor *monitor = s->monitor;
-    const struct tp_alarm *its = &monitor->alarms[alarm];
-    size_t origin = monitor->incidents[s->number].origin;
-    if (!tp_alarm_of_tensor(monitor, alarm) ||
-        its->iteration <= next_saved(monitor, &monitor->alarms[origin]))
+    const struct tp_incidents *all = s->all;
+    const struct tp_alarm *its = &all->alarms[alarm];
+    size_t origin = all->incidents[s->number].origin;
+    if (!tp_alarm_of_tensor(all, alarm) ||
+        its->iteration <= next_saved(all, &all->alarms[origin]))
         return true;
-    const struct front *front = find_front(s, rank_of(monitor, alarm));
+    const struct front *front = find_front(s, rank_of(all, alarm));
     if (front && (front->newest == its->iteration ||
-                  (monitor->alarms[front->lasting].last >= its->iteration &&
-                   is_upstream(monitor, front->lasting, alarm))))
+                  (all->alarms[front->lasting].last >= its->iteration &&
+                   is_upstream(all, front->lasting, alarm))))
         return true;
-    return s->learnt < its->iteration && !has_healthy_peer(monitor, its);
+    return s->learnt < its->iteration && !has_healthy_peer(all, its);
 }
 
 /* From the origin on until the window passes without an alarm: what may follow
- * from it, or `all`; of a drift, only drifts. */
-static enum tp_status spread(struct tp_monitor *monitor, size_t number,
-                             bool all, struct tp_error *err)
+ * from it, or `any`; of a drift, only drifts. */
+static enum tp_status spread(struct tp_incidents *all, size_t number,
+                             bool any, struct tp_error *err)
 {
-    size_t origin = monitor->incidents[number].origin, i = origin + 1;
-    int64_t window = (int64_t)monitor->options.alert_window;
-    int64_t newest = monitor->alarms[origin].iteration;
-    bool drifts = is_drift(&monitor->alarms[origin]);
-    struct spreading s = {.monitor = monitor, .number = number};
-    s.learnt = saves_learning(monitor, origin) ? INT64_MAX : INT64_MIN;
-    enum tp_status status = all ? TP_OK : advance(&s, origin, err);
-    while (i > 0 && same_run(monitor, i - 1, origin) &&
-           monitor->alarms[i - 1].iteration == newest)
+    size_t origin = all->incidents[number].origin, i = origin + 1;
+    int64_t window = (int64_t)all->monitor->options.alert_window;
+    int64_t newest = all->alarms[origin].iteration;
+    bool drifts = is_drift(&all->alarms[origin]);
+    struct spreading s = {.all = all, .number = number};
+    s.learnt = saves_learning(all, origin) ? INT64_MAX : INT64_MIN;
+    enum tp_status status = any ? TP_OK : advance(&s, origin, err);
+    while (i > 0 && same_run(all, i - 1, origin) &&
+           all->alarms[i - 1].iteration == newest)
         i--;
-    for (; i < monitor->alarm_count && same_run(monitor, i, origin) &&
+    for (; i < all->alarm_count && same_run(all, i, origin) &&
            status == TP_OK;
          i++) {
-        const struct tp_alarm *alarm = &monitor->alarms[i];
+        const struct tp_alarm *alarm = &all->alarms[i];
         if (alarm->iteration - newest > window)
             break;
         if (alarm->incident == number)
             newest = alarm->iteration;
         if (alarm->incident != TP_NONE || (drifts && !is_drift(alarm)) ||
-            !(all || may_follow(&s, i)))
+            !(any || may_follow(&s, i)))
             continue;
         newest = alarm->iteration;
-        join(monitor, number, i);
-        if (!all)
+        join(all, number, i);
+        if (!any)
             status = advance(&s, i, err);
     }
     free(s.fronts);
@@ -292,138 +294,131 @@ static enum tp_status spread(struct tp_monitor *monitor, size_t number,
 /* --- incidents ----------------------------------------------- */
 
 /* Iterations that a change takes to get beyond its limit. */
-static int64_t until_shown(const struct tp_monitor *monitor, size_t alarm)
+static int64_t until_shown(const struct tp_incidents *all, size_t alarm)
 {
-    const struct tp_alarm *its = &monitor->alarms[alarm];
-    const struct tp_run_series *series = tp_alarm_series(monitor, alarm);
-    int64_t shown = tp_series_at(&monitor->series, series)[its->shown];
+    const struct tp_alarm *its = &all->alarms[alarm];
+    const struct tp_run_series *series = tp_alarm_series(all, alarm);
+    int64_t shown = tp_series_at(&all->monitor->series, series)[its->shown];
     return shown > its->iteration ? shown - its->iteration : 0;
 }
 
 /* Which alarms begin an incident, in the order in which this is asked. */
-static bool begins_firmly(const struct tp_monitor *monitor, size_t alarm)
+static bool begins_firmly(const struct tp_incidents *all, size_t alarm)
 {
-    return is_firm(monitor, alarm) &&
-           (monitor->alarms[alarm].nonfinite ||
-            count_followers(monitor, alarm, until_shown(monitor, alarm) + 1,
+    return is_firm(all, alarm) &&
+           (all->alarms[alarm].nonfinite ||
+            count_followers(all, alarm, until_shown(all, alarm) + 1,
                             1) > 0);
 }
 
-static bool begins_weakly(const struct tp_monitor *monitor, size_t alarm)
+static bool begins_weakly(const struct tp_incidents *all, size_t alarm)
 {
-    return tp_alarm_of_tensor(monitor, alarm) && monitor->alarms[alarm].weak &&
-           !is_drift(&monitor->alarms[alarm]) &&
-           count_followers(monitor, alarm, 0, 2) == 2;
+    return tp_alarm_of_tensor(all, alarm) && all->alarms[alarm].weak &&
+           !is_drift(&all->alarms[alarm]) &&
+           count_followers(all, alarm, 0, 2) == 2;
 }
 
-static bool begins_drifting(const struct tp_monitor *monitor, size_t alarm)
+static bool begins_drifting(const struct tp_incidents *all, size_t alarm)
 {
-    return is_drift(&monitor->alarms[alarm]);
+    return is_drift(&all->alarms[alarm]);
 }
 
-typedef bool begins(const struct tp_monitor *monitor, size_t alarm);
+typedef bool begins(const struct tp_incidents *all, size_t alarm);
 
-static enum tp_status group_by(struct tp_monitor *monitor, begins *does,
+static enum tp_status group_by(struct tp_incidents *all, begins *does,
                                struct tp_error *err)
 {
     bool firmly = does == begins_firmly;
     enum tp_status status = TP_OK;
-    for (size_t i = 0; i < monitor->alarm_count && status == TP_OK; i++) {
-        if (monitor->alarms[i].incident != TP_NONE || !does(monitor, i))
+    for (size_t i = 0; i < all->alarm_count && status == TP_OK; i++) {
+        if (all->alarms[i].incident != TP_NONE || !does(all, i))
             continue;
         status =
-            begin_incident(monitor, firmly ? find_origin(monitor, i) : i, err);
+            begin_incident(all, firmly ? find_origin(all, i) : i, err);
         if (status == TP_OK)
-            status = spread(monitor, monitor->incident_count - 1, !firmly, err);
+            status = spread(all, all->incident_count - 1, !firmly, err);
     }
-    for (size_t i = 0; i < monitor->incident_count && firmly && status == TP_OK;
+    for (size_t i = 0; i < all->incident_count && firmly && status == TP_OK;
          i++)
-        status = spread(monitor, i, true, err);
+        status = spread(all, i, true, err);
     return status;
 }
 
-static void add_peer(struct tp_monitor *monitor, size_t number, size_t alarm)
+static void add_peer(struct tp_incidents *all, size_t number, size_t alarm)
 {
-    monitor->incidents[number].alike = true;
-    join(monitor, number, alarm);
+    all->incidents[number].alike = true;
+    join(all, number, alarm);
 }
 
 /* The same change of the origin's tensor on other ranks, no later than in the
  * next iteration. */
-static void join_peers(struct tp_monitor *monitor, size_t origin)
+static void join_peers(struct tp_incidents *all, size_t origin)
 {
-    const struct tp_series_set *set = &monitor->series;
-    const struct tp_alarm *its = &monitor->alarms[origin];
-    int64_t soon = next_saved(monitor, its);
+    const struct tp_series_set *set = &all->monitor->series;
+    const struct tp_alarm *its = &all->alarms[origin];
+    int64_t soon = next_saved(all, its);
     size_t first, end;
-    tp_alarm_place(monitor, its, &first, &end);
+    tp_alarm_place(all, its, &first, &end);
     for (size_t i = first; i < end; i++) {
-        size_t other = monitor->alarm_of[i];
-        const struct tp_alarm *alarm = &monitor->alarms[other];
+        size_t other = all->alarm_of[i];
+        const struct tp_alarm *alarm = &all->alarms[other];
         if (other != TP_NONE && alarm->incident == TP_NONE &&
             alarm->iteration <= soon && alarm->metric == its->metric &&
             tp_series_are_peers(&set->series[i], &set->series[its->series]))
-            add_peer(monitor, its->incident, other);
+            add_peer(all, its->incident, other);
     }
 }
 
-static enum tp_status group_alarms(struct tp_monitor *monitor,
+static enum tp_status group_alarms(struct tp_incidents *all,
                                    struct tp_error *err)
 {
-    enum tp_status status = group_by(monitor, begins_firmly, err);
+    enum tp_status status = group_by(all, begins_firmly, err);
     if (status == TP_OK)
-        status = group_by(monitor, begins_weakly, err);
+        status = group_by(all, begins_weakly, err);
     if (status == TP_OK)
-        status = group_by(monitor, begins_drifting, err);
-    for (size_t i = 0; i < monitor->alarm_count && status == TP_OK; i++) {
-        if (monitor->alarms[i].incident != TP_NONE)
+        status = group_by(all, begins_drifting, err);
+    for (size_t i = 0; i < all->alarm_count && status == TP_OK; i++) {
+        if (all->alarms[i].incident != TP_NONE)
             continue;
-        status = begin_incident(monitor, i, err);
+        status = begin_incident(all, i, err);
         if (status == TP_OK)
-            join_peers(monitor, i);
+            join_peers(all, i);
     }
     return status;
 }
 
 /* --- ranks ----------------------------------------------- */
 
-static int compare_numbers(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Sorts numbers and counts the distinct ones. */
 static size_t distinct(int64_t *numbers, size_t count)
 {
     size_t found = 0;
-    if (count)
-        qsort(numbers, count, sizeof *numbers, compare_numbers);
+    tp_sort_int64(numbers, count);
     for (size_t i = 0; i < count; i++)
         found += i == 0 || numbers[i] != numbers[i - 1];
     return found;
 }
 
 /* The alarms of each incident as a list, in the data's flow. */
-static void link_members(struct tp_monitor *monitor)
+static void link_members(struct tp_incidents *all)
 {
-    for (size_t i = 0; i < monitor->incident_count; i++)
-        monitor->incidents[i].first = TP_NONE;
-    for (size_t i = monitor->alarm_count; i-- > 0;) {
-        struct tp_alarm *alarm = &monitor->alarms[i];
-        struct tp_incident *incident = &monitor->incidents[alarm->incident];
+    for (size_t i = 0; i < all->incident_count; i++)
+        all->incidents[i].first = TP_NONE;
+    for (size_t i = all->alarm_count; i-- > 0;) {
+        struct tp_alarm *alarm = &all->alarms[i];
+        struct tp_incident *incident = &all->incidents[alarm->incident];
         alarm->next = incident->first;
         incident->first = i;
     }
 }
 
-bool tp_alarm_at_origin(const struct tp_monitor *monitor, size_t alarm)
+bool tp_alarm_at_origin(const struct tp_incidents *all, size_t alarm)
 {
-    const struct tp_alarm *its = &monitor->alarms[alarm];
-    const struct tp_incident *incident = &monitor->incidents[its->incident];
-    const struct tp_run_series *series = tp_alarm_series(monitor, alarm);
+    const struct tp_alarm *its = &all->alarms[alarm];
+    const struct tp_incident *incident = &all->incidents[its->incident];
+    const struct tp_run_series *series = tp_alarm_series(all, alarm);
     const struct tp_run_series *origin =
-        tp_alarm_series(monitor, incident->origin);
+        tp_alarm_series(all, incident->origin);
     return alarm == incident->origin ||
            (tp_series_are_peers(series, origin) &&
             (its->iteration == incident->from || incident->alike));
@@ -443,44 +438,44 @@ static size_t ranks_of_run(const struct tp_series_set *set,
 }
 
 /* Ranks with alarms of one incident that has several. */
-static void count_ranks(struct tp_monitor *monitor, size_t number,
+static void count_ranks(struct tp_incidents *all, size_t number,
                         int64_t *ranks)
 {
-    struct tp_incident *incident = &monitor->incidents[number];
-    const struct tp_alarm *alarms = monitor->alarms;
+    struct tp_incident *incident = &all->incidents[number];
+    const struct tp_alarm *alarms = all->alarms;
     size_t n = 0, hit = 0;
     for (size_t i = incident->first; i != TP_NONE; i = alarms[i].next)
-        ranks[hit++] = rank_of(monitor, i);
+        ranks[hit++] = rank_of(all, i);
     incident->ranks_hit = distinct(ranks, hit);
     for (size_t i = incident->first; i != TP_NONE; i = alarms[i].next) {
-        if (tp_alarm_at_origin(monitor, i))
-            ranks[n++] = rank_of(monitor, i);
+        if (tp_alarm_at_origin(all, i))
+            ranks[n++] = rank_of(all, i);
     }
     incident->consequences -=
-        tp_alarm_of_tensor(monitor, incident->origin) ? n - 1 : 0;
+        tp_alarm_of_tensor(all, incident->origin) ? n - 1 : 0;
     incident->ranks = distinct(ranks, n);
 }
 
-static enum tp_status count_all_ranks(struct tp_monitor *monitor,
+static enum tp_status count_all_ranks(struct tp_incidents *all,
                                       struct tp_error *err)
 {
-    int64_t *ranks = calloc(monitor->series.count + 1, sizeof *ranks);
+    int64_t *ranks = calloc(all->monitor->series.count + 1, sizeof *ranks);
     const struct tp_run_series *known = NULL;
-    size_t all = 0;
+    size_t ranks_all = 0;
     if (!ranks)
         return tp_fail_memory(err);
-    link_members(monitor);
-    for (size_t i = 0; i < monitor->incident_count; i++) {
-        struct tp_incident *incident = &monitor->incidents[i];
+    link_members(all);
+    for (size_t i = 0; i < all->incident_count; i++) {
+        struct tp_incident *incident = &all->incidents[i];
         const struct tp_run_series *origin =
-            tp_alarm_series(monitor, incident->origin);
+            tp_alarm_series(all, incident->origin);
         if (!known || tp_series_compare_runs(known, origin) != 0)
-            all = ranks_of_run(&monitor->series, origin, ranks);
+            ranks_all = ranks_of_run(&all->monitor->series, origin, ranks);
         known = origin;
-        incident->ranks_all = all;
+        incident->ranks_all = ranks_all;
         incident->ranks = incident->ranks_hit = 1;
         if (incident->members > 1)
-            count_ranks(monitor, i, ranks);
+            count_ranks(all, i, ranks);
     }
     free(ranks);
     return TP_OK;
@@ -491,13 +486,9 @@ bool tp_incident_followed(const struct tp_incident *incident)
     return incident->members > incident->ranks;
 }
 
-enum tp_status tp_incidents_make(struct tp_run *run, struct tp_error *err)
+enum tp_status tp_incidents_group(struct tp_incidents *all,
+                                  struct tp_error *err)
 {
-    struct tp_monitor *monitor = &run->monitor;
-    enum tp_status status = tp_alarms_make(monitor, err);
-    if (status == TP_OK)
-        status = group_alarms(monitor, err);
-    if (status == TP_OK)
-        status = count_all_ranks(monitor, err);
-    return status == TP_OK ? tp_incidents_excuse(run, err) : status;
+    enum tp_status status = group_alarms(all, err);
+    return status == TP_OK ? count_all_ranks(all, err) : status;
 }

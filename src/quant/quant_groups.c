@@ -1,36 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "quant/quant_groups.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "quant/recommend.h"
-#include "tensors/run.h"
-
-const char *const tp_quant_groupings[TP_QUANT_GROUPINGS] = {
-    "quant_type/layer_type/layer_idx/operation/tensor_name",
-    "operation/tensor_name",
-    "operation/layer_idx",
-};
-
-void tp_quant_place_words(const struct tp_quant_place *place,
-                          struct tp_text *text)
-{
-    const char *const words[] = {place->quant_type, place->layer_type};
-    for (size_t i = 0; i < 2; i++) {
-        if (*words[i]) {
-            tp_text_printable(text, words[i]);
-            tp_text_add(text, " ");
-        }
-    }
-    if (place->layer_idx >= 0)
-        tp_text_add(text, "L%" PRId64 " ", place->layer_idx);
-    tp_text_printable(text, place->operation);
-    tp_text_add(text, "%s", *place->operation ? " " : "");
-    tp_text_printable(text, place->tensor_name);
-}
+#include "base/order.h"
 
 /* A row whose place is known, for sorting. */
 struct placed {
@@ -38,67 +13,17 @@ struct placed {
     const struct tp_row *row;
 };
 
-struct tp_quant_place tp_quant_place_of(const struct tp_row *row,
-                                        enum tp_quant_grouping grouping)
-{
-    const struct tp_label *label = &row->label;
-    bool full = grouping == TP_QUANT_BY_PLACE;
-    const char *name = *label->tensor_name ? label->tensor_name : row->path;
-    return (struct tp_quant_place){
-        .grouping = grouping,
-        .group_by = tp_quant_groupings[grouping],
-        .quant_type = full ? label->quant_type : "",
-        .layer_type = full ? label->layer_type : "",
-        .operation = label->operation,
-        .tensor_name = grouping == TP_QUANT_BY_LAYER ? "" : name,
-        .layer_idx = grouping == TP_QUANT_BY_NAME ? -1 : label->layer_idx,
-    };
-}
-
-/* Labels are interned, so equal texts are mostly one pointer. */
-static int order_text(const char *a, const char *b)
-{
-    return a == b ? 0 : strcmp(a, b);
-}
-
-static int compare_places(const struct tp_quant_place *a,
-                          const struct tp_quant_place *b)
-{
-    int result = order_text(a->quant_type, b->quant_type);
-    if (!result)
-        result = order_text(a->layer_type, b->layer_type);
-    if (!result)
-        result = (a->layer_idx > b->layer_idx) - (a->layer_idx < b->layer_idx);
-    /* forward before backward, as the dataflow goes */
-    if (!result)
-        result = order_text(b->operation, a->operation);
-    return result ? result : order_text(a->tensor_name, b->tensor_name);
-}
-
-bool tp_quant_same_place(const struct tp_quant_place *a,
-                         const struct tp_quant_place *b)
-{
-    return a->grouping == b->grouping && compare_places(a, b) == 0;
-}
-
-bool tp_quant_place_has(const struct tp_quant_place *place,
-                        const struct tp_row *row)
-{
-    struct tp_quant_place its = tp_quant_place_of(row, place->grouping);
-    return compare_places(place, &its) == 0;
-}
-
 static int compare_placed(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
-    int result = compare_places(&a->place, &b->place);
-    return result ? result : (a->row > b->row) - (a->row < b->row);
+    int result = tp_quant_compare_places(&a->place, &b->place);
+    return result ? result : tp_order_place(a->row, b->row);
 }
 
 /* --- one group --------------------------------------------------------- */
 
-/* What is gathered of a group under one cast. */
-struct gather {
+/* The partial sums of a group under one cast. */
+struct partial {
     struct tp_quant_error sum;
     uint64_t tensors, infinite;
     int32_t scale_min, scale_max;
@@ -106,26 +31,27 @@ struct gather {
 };
 
 struct maker {
-    struct tp_run *run;
-    struct gather *gathers;     /* [plan.count]                           */
+    struct tp_quant *quant;
+    struct partial *partials;     /* [plan.count]                           */
     struct tp_summary *summary; /* of the group's rows                    */
     struct tp_error *err;
 };
 
-static void add_error(struct gather *gather, struct tp_quant_error *error)
+static void add_error(struct partial *partial, struct tp_quant_error *error)
 {
     struct tp_quant_metrics metrics;
     int32_t scale = error->tensor_scale;
-    if (gather->tensors++ == 0) {
-        gather->scale_min = gather->scale_max = scale;
-        gather->worst = INFINITY;
+    if (partial->tensors++ == 0) {
+        partial->scale_min = partial->scale_max = scale;
+        partial->worst = INFINITY;
     }
-    gather->scale_min = scale < gather->scale_min ? scale : gather->scale_min;
-    gather->scale_max = scale > gather->scale_max ? scale : gather->scale_max;
+    partial->scale_min =
+        scale < partial->scale_min ? scale : partial->scale_min;
+    partial->scale_max = scale > partial->scale_max ? scale : partial->scale_max;
     tp_quant_metrics_of(error, &metrics);
-    gather->worst = fmin(gather->worst, metrics.sqnr_db);
+    partial->worst = fmin(partial->worst, metrics.sqnr_db);
     error->tensor_scale = 0; /* differs from tensor to tensor */
-    tp_quant_merge(&gather->sum, error, 1);
+    tp_quant_merge(&partial->sum, error, 1);
 }
 
 static void add_row(const struct maker *maker, const struct tp_row *row)
@@ -135,15 +61,15 @@ static void add_row(const struct maker *maker, const struct tp_row *row)
     tp_summary_merge_packed(maker->summary, row->packed);
     for (const uint8_t *at = tp_quant_next(row->quant, &cast, &error); at;
          at = tp_quant_next(at, &cast, &error)) {
-        maker->gathers[cast].infinite +=
+        maker->partials[cast].infinite +=
             row->counts.pos_inf + row->counts.neg_inf;
-        add_error(&maker->gathers[cast], &error);
+        add_error(&maker->partials[cast], &error);
     }
 }
 
 /* Shares of the nonzero elements by what HiF8 keeps of them. */
 static void fill_regimes(const struct tp_summary *summary,
-                         struct tp_quant_group *group)
+                         struct tp_cast_group *group)
 {
     uint64_t count[TP_HIF8_REGIMES], nonzero = 0;
     tp_hif8_regimes(summary, 0, count);
@@ -155,33 +81,33 @@ static void fill_regimes(const struct tp_summary *summary,
 }
 
 static void fill_group(const struct maker *maker, size_t which,
-                       struct tp_quant_group *group)
+                       struct tp_cast_group *group)
 {
-    const struct tp_quant_cast *cast = &maker->run->quant.plan.casts[which];
-    const struct gather *gather = &maker->gathers[which];
+    const struct tp_quant_cast *cast = &maker->quant->run->plan.casts[which];
+    const struct partial *partial = &maker->partials[which];
     bool scaled = cast->spec.scaled != TP_SCALED_NOT;
     group->cast = which;
-    group->tensors = gather->tensors;
+    group->tensors = partial->tensors;
     group->format = cast->format;
     group->scale_rule = cast->rule;
     group->rounding = cast->rounding;
     group->tensor_scale = scaled ? "amax" : "none";
-    group->tensor_scale_min = gather->scale_min;
-    group->tensor_scale_max = gather->scale_max;
-    tp_quant_metrics_of(&gather->sum, &group->metrics);
+    group->tensor_scale_min = partial->scale_min;
+    group->tensor_scale_max = partial->scale_max;
+    tp_quant_metrics_of(&partial->sum, &group->metrics);
     group->scale_min = group->metrics.scale_min;
     group->scale_max = group->metrics.scale_max;
     group->sqnr_worst_db =
-        isfinite(gather->worst) ? gather->worst : group->metrics.sqnr_db;
-    group->nonfinite_out = gather->sum.nonfinite_out;
-    group->finite = gather->sum.values - gather->sum.nonfinite_in;
-    group->summed = gather->sum.summed;
-    group->nonfinite_blocks = gather->sum.nonfinite_blocks;
-    group->zero_blocks = gather->sum.zero_blocks;
+        isfinite(partial->worst) ? partial->worst : group->metrics.sqnr_db;
+    group->nonfinite_out = partial->sum.nonfinite_out;
+    group->finite = partial->sum.values - partial->sum.nonfinite_in;
+    group->summed = partial->sum.summed;
+    group->nonfinite_blocks = partial->sum.nonfinite_blocks;
+    group->zero_blocks = partial->sum.zero_blocks;
     group->mx_nonfinite = cast->spec.number->kind == TP_NUMBER_ELEMENT
                               ? ""
                               : tp_nonfinite_name(cast->spec.nonfinite);
-    group->infinite = gather->infinite;
+    group->infinite = partial->infinite;
     for (int i = 0; i < TP_HIF8_REGIMES; i++)
         group->regime[i] = NAN;
     if (!scaled && !strcmp(cast->format, "hif8"))
@@ -189,44 +115,45 @@ static void fill_group(const struct maker *maker, size_t which,
 }
 
 /* The first of the widest dtypes of n rows. */
-static const char *widest_dtype(const struct placed *rows, size_t n)
+static enum tp_dtype widest_dtype(const struct placed *rows, size_t n)
 {
-    const char *widest = rows[0].row->dtype;
+    enum tp_dtype widest = rows[0].row->dtype;
     for (size_t i = 1; i < n; i++) {
-        const char *dtype = rows[i].row->dtype;
-        if (dtype != widest &&
-            tp_recommend_bits(dtype) > tp_recommend_bits(widest))
+        enum tp_dtype dtype = rows[i].row->dtype;
+        if (tp_dtype_info(dtype)->code_size >
+            tp_dtype_info(widest)->code_size)
             widest = dtype;
     }
     return widest;
 }
 
-/* The gathered casts of n rows become groups, and groups a recommendation. */
+/* The sums over n rows become groups, and groups a recommendation. */
 static enum tp_status finish_place(struct maker *maker,
                                    const struct placed *rows, size_t n)
 {
-    struct tp_quant *quant = &maker->run->quant;
+    const struct tp_quant_plan *plan = &maker->quant->run->plan;
+    struct tp_quant *quant = maker->quant;
     size_t first = quant->group_count;
-    for (size_t i = 0; i < quant->plan.count; i++) {
-        if (maker->gathers[i].tensors == 0)
+    for (size_t i = 0; i < plan->count; i++) {
+        if (maker->partials[i].tensors == 0)
             continue;
         if (tp_grow(&quant->groups, &quant->group_capacity,
                     quant->group_count + 1, sizeof *quant->groups,
                     maker->err) != TP_OK)
             return TP_E_MEMORY;
-        struct tp_quant_group *group = &quant->groups[quant->group_count++];
-        *group = (struct tp_quant_group){.place = rows->place};
+        struct tp_cast_group *group = &quant->groups[quant->group_count++];
+        *group = (struct tp_cast_group){.place = rows->place};
         fill_group(maker, i, group);
     }
     if (quant->group_count == first ||
         rows->place.grouping == TP_QUANT_BY_LAYER)
         return TP_OK;
     const struct tp_recommend_input input = {
-        .plan = &quant->plan,
+        .plan = plan,
         .groups = quant->groups + first,
         .count = quant->group_count - first,
         .dtype = widest_dtype(rows, n),
-        .arena = &maker->run->arena,
+        .arena = &quant->arena,
     };
     if (tp_grow(&quant->recommendations, &quant->recommendation_capacity,
                 quant->recommendation_count + 1,
@@ -249,7 +176,7 @@ static enum tp_status group_by(struct maker *maker,
                                enum tp_quant_grouping grouping,
                                struct placed *placed)
 {
-    const struct tp_run *run = maker->run;
+    const struct tp_run *run = maker->quant->run;
     size_t n = 0;
     for (size_t i = 0; i < run->row_count; i++) {
         if (is_wanted(&run->rows[i], grouping))
@@ -261,9 +188,9 @@ static enum tp_status group_by(struct maker *maker,
     enum tp_status status = TP_OK;
     for (size_t i = 0, end; i < n && status == TP_OK; i = end) {
         memset(maker->summary, 0, sizeof *maker->summary);
-        memset(maker->gathers, 0,
-               run->quant.plan.count * sizeof *maker->gathers);
-        for (end = i; end < n && !compare_places(&placed[i].place,
+        memset(maker->partials, 0,
+               run->plan.count * sizeof *maker->partials);
+        for (end = i; end < n && !tp_quant_compare_places(&placed[i].place,
                                                  &placed[end].place);
              end++)
             add_row(maker, placed[end].row);
@@ -273,44 +200,47 @@ static enum tp_status group_by(struct maker *maker,
 }
 
 /* Numbers the rows of /quantization: a row's plain casts. */
-static enum tp_status number_rows(struct tp_run *run, struct tp_error *err)
+static enum tp_status number_rows(struct tp_quant *quant, struct tp_error *err)
 {
+    const struct tp_run *run = quant->run;
     size_t *first = calloc(run->row_count + 1, sizeof *first);
     if (!first)
         return tp_fail_memory(err);
-    run->quant.first = first;
+    quant->first = first;
     for (size_t i = 0; i < run->row_count; i++) {
         struct tp_quant_error error;
         size_t cast, n = 0;
         for (const uint8_t *at =
                  tp_quant_next(run->rows[i].quant, &cast, &error);
              at; at = tp_quant_next(at, &cast, &error))
-            n += cast < run->quant.plan.scaled;
+            n += cast < run->plan.scaled;
         first[i + 1] = first[i] + n;
     }
     return TP_OK;
 }
 
-enum tp_status tp_quant_groups_make(struct tp_run *run, struct tp_error *err)
+enum tp_status tp_quant_make(const struct tp_run *run, struct tp_quant *quant,
+                             struct tp_error *err)
 {
-    if (run->quant.plan.count == 0)
+    quant->run = run;
+    if (run->plan.count == 0)
         return TP_OK;
     struct placed *placed = calloc(run->row_count + 1, sizeof *placed);
     struct maker maker = {
-        .run = run,
-        .gathers = calloc(run->quant.plan.count, sizeof *maker.gathers),
+        .quant = quant,
+        .partials = calloc(run->plan.count, sizeof *maker.partials),
         .summary = malloc(sizeof *maker.summary),
         .err = err,
     };
     enum tp_status status = TP_OK;
-    if (!placed || !maker.gathers || !maker.summary)
+    if (!placed || !maker.partials || !maker.summary)
         status = tp_fail_memory(err);
     else
-        status = number_rows(run, err);
+        status = number_rows(quant, err);
     for (int g = 0; g < TP_QUANT_GROUPINGS && status == TP_OK; g++)
         status = group_by(&maker, (enum tp_quant_grouping)g, placed);
     free(placed);
-    free(maker.gathers);
+    free(maker.partials);
     free(maker.summary);
     return status;
 }
@@ -323,5 +253,6 @@ void tp_quant_clear(struct tp_quant *quant)
     free(quant->first);
     free(quant->groups);
     free(quant->recommendations);
+    tp_arena_clear(&quant->arena);
     memset(quant, 0, sizeof *quant);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "formats/reader.h"
 #include "scan/scan.h"
 
@@ -33,7 +34,7 @@ static int compare_candidates(const void *left, const void *right)
         return a->order - b->order;
     if (a->sqnr != b->sqnr)
         return a->sqnr < b->sqnr ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
+    return tp_order_size(a->row, b->row);
 }
 
 /* SQNR in the format that the file names or, if that is exact, in HiF8 or
@@ -41,13 +42,15 @@ static int compare_candidates(const void *left, const void *right)
 static bool rate(const struct tp_run *run, struct candidate *candidate)
 {
     const struct tp_row *row = &run->rows[candidate->row];
-    const struct tp_quant_plan *plan = &run->quant.plan;
-    const char *const formats[] = {row->target_format, "hif8", "e4m3"};
+    const struct tp_quant_plan *plan = &run->plan;
+    const struct tp_number *const formats[] = {row->target,
+                                               tp_number_by_id("hif8"),
+                                               tp_number_by_id("e4m3")};
     struct tp_quant_metrics metrics;
     for (int i = 0; i < 3; i++) {
         size_t cast = tp_quant_plan_find(plan, formats[i]);
         if (cast == plan->count ||
-            !tp_quant_metrics_of_row(row, cast, &metrics) ||
+            !tp_quant_unpack_metrics(row->quant, cast, &metrics) ||
             !isfinite(metrics.sqnr_db))
             continue;
         candidate->order = i;
@@ -65,13 +68,13 @@ static bool fits(const struct tp_row *row)
 
 /* Another tensor of a place, or the same under another quant type, says
  * little new. */
-static bool is_new_place(const struct tp_run *run, size_t row)
+static bool is_new_place(const struct tp_quant *quant, size_t row)
 {
     struct tp_quant_place place =
-        tp_quant_place_of(&run->rows[row], TP_QUANT_BY_PLACE);
-    for (size_t i = 0; i < run->quant.sweep_count; i++) {
-        place.quant_type = run->quant.sweeps[i].place.quant_type;
-        if (tp_quant_same_place(&run->quant.sweeps[i].place, &place))
+        tp_quant_place_of(&quant->run->rows[row], TP_QUANT_BY_PLACE);
+    for (size_t i = 0; i < quant->sweep_count; i++) {
+        place.quant_type = quant->sweeps[i].place.quant_type;
+        if (tp_quant_same_place(&quant->sweeps[i].place, &place))
             return false;
     }
     return true;
@@ -105,7 +108,7 @@ static bool sweep_tensor(struct tp_scanner *scanner, struct tp_tensor *tensor,
     return true;
 }
 
-static bool sweep_row(struct tp_run *run, struct tp_scanner *scanner,
+static bool sweep_row(const struct tp_run *run, struct tp_scanner *scanner,
                       struct tp_scan_result *result,
                       struct tp_quant_sweep *sweep)
 {
@@ -124,10 +127,11 @@ static bool sweep_row(struct tp_run *run, struct tp_scanner *scanner,
 }
 
 /* Adds a sweep of a row; false when out of memory. */
-static bool add_sweep(struct tp_run *run, struct tp_scanner *scanner,
+static bool add_sweep(struct tp_quant *quant, struct tp_scanner *scanner,
                       struct tp_scan_result *result, size_t row)
 {
-    struct tp_quant_sweep *sweep = &run->quant.sweeps[run->quant.sweep_count];
+    const struct tp_run *run = quant->run;
+    struct tp_quant_sweep *sweep = &quant->sweeps[quant->sweep_count];
     *sweep = (struct tp_quant_sweep){
         .row = row,
         .place = tp_quant_place_of(&run->rows[row], TP_QUANT_BY_PLACE),
@@ -140,22 +144,23 @@ static bool add_sweep(struct tp_run *run, struct tp_scanner *scanner,
     for (int f = 0; f < 3; f++)
         sweep->sqnr[f] = numbers + f * EXPONENTS;
     if (sweep_row(run, scanner, result, sweep))
-        run->quant.sweep_count++;
+        quant->sweep_count++;
     else
         free(numbers);
     return true;
 }
 
-enum tp_status tp_quant_sweep(struct tp_run *run, struct tp_pool *pool,
-                              struct tp_error *err)
+enum tp_status tp_quant_sweeps_make(struct tp_quant *quant,
+                                    struct tp_pool *pool, struct tp_error *err)
 {
+    const struct tp_run *run = quant->run;
     struct candidate *worst = calloc(run->row_count + 1, sizeof *worst);
     struct tp_scan_result *result = malloc(sizeof *result);
     struct tp_scanner *scanner = NULL;
     size_t count = 0, tries = 0;
-    run->quant.sweeps = calloc(TP_QUANT_SWEEPS, sizeof *run->quant.sweeps);
+    quant->sweeps = calloc(TP_QUANT_SWEEPS, sizeof *quant->sweeps);
     enum tp_status status = TP_OK;
-    if (!worst || !result || !run->quant.sweeps)
+    if (!worst || !result || !quant->sweeps)
         status = tp_fail_memory(err);
     if (status == TP_OK)
         status = tp_scanner_new(pool, &scanner, err);
@@ -166,13 +171,13 @@ enum tp_status tp_quant_sweep(struct tp_run *run, struct tp_pool *pool,
     if (count)
         qsort(worst, count, sizeof *worst, compare_candidates);
     for (size_t i = 0; i < count && status == TP_OK &&
-                       run->quant.sweep_count < TP_QUANT_SWEEPS &&
+                       quant->sweep_count < TP_QUANT_SWEEPS &&
                        tries < 4 * TP_QUANT_SWEEPS;
          i++) {
-        if (!is_new_place(run, worst[i].row))
+        if (!is_new_place(quant, worst[i].row))
             continue;
         tries++;
-        if (!add_sweep(run, scanner, result, worst[i].row))
+        if (!add_sweep(quant, scanner, result, worst[i].row))
             status = tp_fail_memory(err);
     }
     tp_scanner_free(scanner);

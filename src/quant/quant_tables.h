@@ -3,14 +3,14 @@
 #define TP_QUANT_QUANT_TABLES_H
 
 #include "data/table.h"
-#include "tensors/run.h"
+#include "quant/quant_groups.h"
 
 /*
  * Sets up /quantization (one row per tensor and plain cast, made on demand),
- * /quantization_groups and /recommendations. They borrow the run; without
+ * /quantization_groups and /recommendations. They borrow quant; without
  * casts they have no rows.
  */
-void tp_quant_tables_make(const struct tp_run *run,
+void tp_quant_tables_make(const struct tp_quant *quant,
                           struct tp_table *quantization,
                           struct tp_table *groups,
                           struct tp_table *recommendations);

@@ -6,23 +6,21 @@
 
 #include "data/dtype.h"
 
-static const struct tp_number *number_of(const struct tp_quant_group *group,
+static const struct tp_number *number_of(const struct tp_cast_group *group,
                                          const struct tp_quant_plan *plan)
 {
     return plan->casts[group->cast].spec.number;
 }
 
-int tp_recommend_bits(const char *name)
+/* Bits of one real number of a dtype. */
+static int bits_of(enum tp_dtype dtype)
 {
-    enum tp_dtype dtype = tp_dtype_by_name(name);
-    if (dtype == TP_DTYPE_COUNT)
-        return 64;
     return 8 * tp_dtype_info(dtype)->code_size;
 }
 
 /* An infinity or NaN made of a finite value is a loss without bound. What a
  * block loses to a NaN beside it was lost before. */
-static bool overflows(const struct tp_quant_group *group,
+static bool overflows(const struct tp_cast_group *group,
                       const struct tp_quant_plan *plan)
 {
     return number_of(group, plan)->kind == TP_NUMBER_ELEMENT &&
@@ -31,7 +29,7 @@ static bool overflows(const struct tp_quant_group *group,
 
 /* An infinity comes out as one where elements have a code for it and no
  * block makes a NaN of it; otherwise it is lost. */
-static uint64_t lost_infinities(const struct tp_quant_group *group,
+static uint64_t lost_infinities(const struct tp_cast_group *group,
                                 const struct tp_quant_plan *plan)
 {
     const struct tp_number *number = number_of(group, plan);
@@ -43,26 +41,26 @@ static uint64_t lost_infinities(const struct tp_quant_group *group,
 }
 
 /* Groups of zeros have no SQNR, and every format holds them. */
-static double sqnr_of(const struct tp_quant_group *group)
+static double sqnr_of(const struct tp_cast_group *group)
 {
     double sqnr = group->metrics.sqnr_db;
     return isnan(sqnr) ? INFINITY : sqnr;
 }
 
 /* Of the worst tensor: a large one must not hide what a small one loses. */
-static double worst_of(const struct tp_quant_group *group)
+static double worst_of(const struct tp_cast_group *group)
 {
     double worst = group->sqnr_worst_db;
     return fmin(sqnr_of(group), isnan(worst) ? INFINITY : worst);
 }
 
 /* Ratios of no elements do not exist. */
-static bool is_empty(const struct tp_quant_group *group)
+static bool is_empty(const struct tp_cast_group *group)
 {
     return isnan(group->metrics.underflow_ratio);
 }
 
-static bool meets(const struct tp_quant_group *group,
+static bool meets(const struct tp_cast_group *group,
                   const struct tp_quant_plan *plan)
 {
     return group->summed > 0 && worst_of(group) >= plan->min_sqnr &&
@@ -71,8 +69,8 @@ static bool meets(const struct tp_quant_group *group,
 }
 
 /* Whether a is the better of two that both do, or both do not. */
-static bool is_better(const struct tp_quant_group *a,
-                      const struct tp_quant_group *b,
+static bool is_better(const struct tp_cast_group *a,
+                      const struct tp_cast_group *b,
                       const struct tp_quant_plan *plan)
 {
     int bits = number_of(a, plan)->bits - number_of(b, plan)->bits;
@@ -81,13 +79,13 @@ static bool is_better(const struct tp_quant_group *a,
 
 /* The best of the plain or of the scaled casts: of those that meet the
  * limits or, if `failing`, of those that do not. NULL: there is none. */
-static const struct tp_quant_group *
+static const struct tp_cast_group *
 best_of(const struct tp_recommend_input *input, bool scaled, bool failing)
 {
-    const struct tp_quant_group *best = NULL;
-    int stored = tp_recommend_bits(input->dtype);
+    const struct tp_cast_group *best = NULL;
+    int stored = bits_of(input->dtype);
     for (size_t i = 0; i < input->count; i++) {
-        const struct tp_quant_group *group = &input->groups[i];
+        const struct tp_cast_group *group = &input->groups[i];
         const struct tp_quant_plan *plan = input->plan;
         if ((group->cast >= plan->scaled) != scaled ||
             meets(group, plan) == failing ||
@@ -110,7 +108,7 @@ static const char *keep_text(const struct tp_recommend_input *input,
     return kept;
 }
 
-static void add_scales(const struct tp_quant_group *group,
+static void add_scales(const struct tp_cast_group *group,
                        struct tp_text *text)
 {
     tp_text_add(text, "2^%" PRId64, group->tensor_scale_min);
@@ -118,7 +116,7 @@ static void add_scales(const struct tp_quant_group *group,
         tp_text_add(text, " to 2^%" PRId64, group->tensor_scale_max);
 }
 
-static void add_quality(const struct tp_quant_group *group,
+static void add_quality(const struct tp_cast_group *group,
                         struct tp_text *text)
 {
     double sqnr = group->metrics.sqnr_db;
@@ -135,7 +133,7 @@ static void add_quality(const struct tp_quant_group *group,
 
 /* Which limit the best failing format misses. */
 static void add_failure(const struct tp_recommend_input *input,
-                        const struct tp_quant_group *group,
+                        const struct tp_cast_group *group,
                         struct tp_text *text)
 {
     const struct tp_quant_plan *plan = input->plan;
@@ -165,8 +163,8 @@ static void add_failure(const struct tp_recommend_input *input,
 static void explain_keep(const struct tp_recommend_input *input,
                          struct tp_text *text)
 {
-    const struct tp_quant_group *plain = best_of(input, false, true);
-    const struct tp_quant_group *scaled = best_of(input, true, true);
+    const struct tp_cast_group *plain = best_of(input, false, true);
+    const struct tp_cast_group *scaled = best_of(input, true, true);
     if (is_empty(&input->groups[0])) {
         tp_text_add(text, "no elements");
         return;
@@ -187,15 +185,15 @@ static void explain_keep(const struct tp_recommend_input *input,
 
 /* With a scale when that is narrower, or alone does. */
 static void explain(const struct tp_recommend_input *input,
-                    const struct tp_quant_group *plain,
-                    const struct tp_quant_group *scaled,
+                    const struct tp_cast_group *plain,
+                    const struct tp_cast_group *scaled,
                     struct tp_text *advice, struct tp_text *reason)
 {
     const struct tp_quant_plan *plan = input->plan;
     bool scale = scaled && (!plain || number_of(scaled, plan)->bits <
                                           number_of(plain, plan)->bits);
     if (!plain && !scaled) {
-        tp_text_add(advice, "keep %s", input->dtype);
+        tp_text_add(advice, "keep %s", tp_dtype_info(input->dtype)->name);
         explain_keep(input, reason);
         return;
     }
@@ -217,7 +215,7 @@ static void explain(const struct tp_recommend_input *input,
     }
 }
 
-static void fill_scaled(const struct tp_quant_group *scaled,
+static void fill_scaled(const struct tp_cast_group *scaled,
                         const struct tp_quant_plan *plan,
                         struct tp_recommendation *made)
 {
@@ -233,8 +231,8 @@ enum tp_status tp_recommend(const struct tp_recommend_input *input,
                             struct tp_recommendation *made,
                             struct tp_error *err)
 {
-    const struct tp_quant_group *plain = best_of(input, false, false);
-    const struct tp_quant_group *scaled = best_of(input, true, false);
+    const struct tp_cast_group *plain = best_of(input, false, false);
+    const struct tp_cast_group *scaled = best_of(input, true, false);
     struct tp_text advice = {0}, reason = {0};
     *made = (struct tp_recommendation){
         .place = input->groups[0].place,

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Axes with everything decided before gnuplot sees them: values are mapped to
+ * drawn coordinates (exponents on a log axis, two log axes back to back for
+ * both signs) and the axis itself is linear. gnuplot's own log scale has no
+ * place for zeros or negative values and chooses ranges and tics only when it
+ * draws. Limits come from one pass over the panel's values, to whole powers on
+ * log axes, with room for zeros where there are some; tics are at steps of 1, 2
+ * or 5 times a power of ten, or at tidy steps of exponents, as many as there is
+ * room for. Ranges are kept inside what a double holds, so that counting tics
+ * ends.
+ */
 #include "report/plot_axis.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "report/plot_script.h"
+#include "report/plot_quote.h"
 
 /* Of a number: far longer than any. */
 enum { NUMBER_MAX = 28 };
@@ -72,7 +83,7 @@ static void find_extent(const struct tp_panel *panel, unsigned columns,
     drawn->lo = INFINITY;
     drawn->hi = -INFINITY;
     for (size_t s = 0; s < panel->series_count; s++) {
-        const struct tp_series *series = &panel->series[s];
+        const struct tp_panel_series *series = &panel->series[s];
         for (size_t i = 0; i < series->rows * width; i++) {
             double value = series->values[i];
             if (!(columns >> i % width & 1) || !isfinite(value))

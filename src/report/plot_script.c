@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A figure as a table of numbers and the gnuplot script that draws it. The
+ * script sets variables for each panel and then includes the template of its
+ * kind (plots/), so that the file needs nothing but its table. Panels stand in
+ * one to three rows of nearly equal length, a shorter row with wider panels;
+ * gnuplot's own multiplot layout has cells of one size. When all panels mean
+ * the same by each colour, one legend in a strip of its own serves them and
+ * covers no data; else each panel has its own. All texts pass plot_quote.
+ * Linear in the numbers and texts written.
+ */
 #include "report/plot_script.h"
 
 #include <assert.h>
@@ -6,6 +16,7 @@
 #include <string.h>
 
 #include "report/plot_axis.h"
+#include "report/plot_quote.h"
 
 enum {
     TITLE_MAX = 150,
@@ -61,52 +72,6 @@ static const char *const share_colours[TP_PANEL_SERIES_MAX] = {
     "rgb '#d9d9d9'", "rgb '#d55e00'", "rgb '#f0b429'", "rgb '#9ecae1'",
     "rgb '#5e2a84'", "rgb '#000000'", "rgb '#d9d9d9'", "rgb '#d55e00'"};
 
-/*
- * Bytes [from, to) of a text, each as what can be shown. A quote is not
- * doubled, as gnuplot's manual has it: 5.4 takes a string that begins with a
- * doubled one for two strings, and what follows for commands.
- */
-static void quote_part(struct tp_text *out, const char *text, size_t from,
-                       size_t to)
-{
-    for (size_t i = from; i < to; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c < 0x20 || c > 0x7e || c == '`' || c == '\'')
-            tp_text_add(out, "\\x%02x", c);
-        else
-            tp_text_bytes(out, text + i, 1);
-    }
-}
-
-/* Bytes that a byte takes when shown. */
-static size_t shown_width(char byte)
-{
-    unsigned char c = (unsigned char)byte;
-    return c < 0x20 || c > 0x7e || c == '`' || c == '\'' ? 4 : 1;
-}
-
-void tp_plot_quote(struct tp_text *out, const char *text, size_t limit,
-                   size_t tail)
-{
-    size_t length = strlen(text), width = 0, head = 0, last = length;
-    for (size_t i = 0; i < length; i++)
-        width += shown_width(text[i]);
-    tp_text_bytes(out, "'", 1);
-    if (width <= limit) {
-        quote_part(out, text, 0, length);
-    } else {
-        size_t left = limit - tail;
-        while (shown_width(text[head]) <= left)
-            left -= shown_width(text[head++]);
-        while (shown_width(text[last - 1]) <= tail)
-            tail -= shown_width(text[--last]);
-        quote_part(out, text, 0, head);
-        tp_text_bytes(out, "...", 3);
-        quote_part(out, text, last, length);
-    }
-    tp_text_bytes(out, "'", 1);
-}
-
 /* A sentence that is too long loses its middle. */
 static void quote(struct tp_text *out, const char *text, size_t limit)
 {
@@ -117,7 +82,7 @@ static void quote(struct tp_text *out, const char *text, size_t limit)
 static void comment(struct tp_text *out, const char *what, const char *text)
 {
     tp_text_add(out, "# %s", what);
-    quote_part(out, text, 0, strnlen(text, TP_FIGURE_TEXT_MAX));
+    tp_plot_escape(out, text, TP_FIGURE_TEXT_MAX);
     tp_text_add(out, "\n");
 }
 
@@ -131,7 +96,7 @@ static void add_number(struct tp_text *out, double value)
         tp_text_add(out, "NaN");
 }
 
-static void add_rows(struct tp_text *out, const struct tp_series *series,
+static void add_rows(struct tp_text *out, const struct tp_panel_series *series,
                      unsigned columns)
 {
     for (size_t r = 0; r < series->rows; r++) {
@@ -149,18 +114,17 @@ static void add_row_names(struct tp_text *out, const struct tp_axis *axis)
 {
     for (size_t i = 0; i < axis->tic_count; i++) {
         tp_text_add(out, "# row %g: ", axis->tics[i].at);
-        quote_part(out, axis->tics[i].text, 0,
-                   strnlen(axis->tics[i].text, TP_FIGURE_TEXT_MAX));
+        tp_plot_escape(out, axis->tics[i].text, TP_FIGURE_TEXT_MAX);
         tp_text_bytes(out, "\n", 1);
     }
 }
 
 static void add_block(struct tp_text *out, const struct tp_panel *panel,
-                      size_t number, const struct tp_series *series)
+                      size_t number, const struct tp_panel_series *series)
 {
     const struct tp_panel_info *info = tp_panel_info(panel->kind);
     tp_text_add(out, "# panel %zu (%s): ", number, info->name);
-    quote_part(out, panel->title, 0, strnlen(panel->title, TITLE_MAX));
+    tp_plot_escape(out, panel->title, TITLE_MAX);
     tp_text_add(out, "\n");
     if (series->name)
         comment(out, "series: ", series->name);
@@ -376,7 +340,7 @@ static bool shows_colours(const struct tp_panel *panel)
     if (panel->palette != TP_PALETTE_MAGNITUDE)
         return true;
     for (size_t s = 0; s < panel->series_count; s++) {
-        const struct tp_series *series = &panel->series[s];
+        const struct tp_panel_series *series = &panel->series[s];
         for (size_t r = 0; r < series->rows; r++) {
             if (series->values[3 * r + 2] != 0)
                 return true;

@@ -37,13 +37,4 @@ void tp_plot_table(const struct tp_figure *figure, struct tp_text *out);
 void tp_plot_script(const struct tp_figure *figure, const char *format,
                     struct tp_text *out);
 
-/*
- * Appends a text as a single-quoted gnuplot string of printable ASCII: other
- * bytes, single quotes and backticks become \xNN. Of a text that takes more
- * than `limit` bytes then, its end stays, up to `tail` bytes, and its
- * beginning, up to the rest of the limit, with three dots between.
- */
-void tp_plot_quote(struct tp_text *out, const char *text, size_t limit,
-                   size_t tail);
-
 #endif

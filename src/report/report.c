@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The report of a dump as text. Findings come first, in their order. Those of
+ * low severity that say the same of many places (rule, quant type, suggestion)
+ * are told once with the first places named; a limit on the list alone would
+ * fill it with one cause. At most 32 such heads are remembered, so that each
+ * finding is compared with as many at the most. Worst tensors are sorted by
+ * values that are not finite, then overflow, then underflow: O(n log n). Lists
+ * are cut for a terminal.
+ */
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -6,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "report/report_dims.h"
 #include "report/report_monitor.h"
 #include "report/report_quant.h"
@@ -84,7 +94,7 @@ static void add_keys(const struct tp_report *report, const char *grouping,
                      const char *title, struct tp_text *text)
 {
     enum { SHOWN = 12 };
-    const struct tp_groups *groups = report->groups;
+    const struct tp_groups *groups = report->results.groups;
     size_t first = 0, count = 0;
     for (size_t i = 0; i < groups->count; i++) {
         if (strcmp(groups->rows[i].group_by, grouping))
@@ -107,7 +117,7 @@ static void add_keys(const struct tp_report *report, const char *grouping,
 
 static void add_input(const struct tp_report *report, struct tp_text *text)
 {
-    const struct tp_run *run = report->run;
+    const struct tp_run *run = report->results.run;
     tp_text_add(text, "Input\n");
     for (size_t i = 0; i < report->input_count; i++) {
         tp_text_add(text, "  ");
@@ -164,7 +174,7 @@ static void add_group_table(const struct tp_report *report,
                             const char *grouping, size_t most,
                             struct tp_text *text)
 {
-    const struct tp_groups *groups = report->groups;
+    const struct tp_groups *groups = report->results.groups;
     size_t shown = 0, count = 0;
     for (size_t i = 0; i < groups->count; i++) {
         if (strcmp(groups->rows[i].group_by, grouping))
@@ -182,13 +192,6 @@ static void add_group_table(const struct tp_report *report,
     }
     if (shown < count)
         tp_text_add(text, "  ... and %zu more in /groups\n", count - shown);
-}
-
-static const char *color_of(enum tp_severity level)
-{
-    return level == TP_SEVERITY_HIGH     ? "\x1b[1;31m"
-           : level == TP_SEVERITY_MEDIUM ? "\x1b[33m"
-                                         : "\x1b[2m";
 }
 
 static struct place place_of(const struct tp_finding *finding)
@@ -263,7 +266,7 @@ static size_t add_finding(const struct tp_findings *findings, size_t number,
     const struct tp_finding *finding = &findings->rows[number];
     const struct place place = place_of(finding);
     size_t alike = 0;
-    tp_text_add(text, "  %s%-6s%s %-10s", color ? color_of(finding->level) : "",
+    tp_text_add(text, "  %s%-6s%s %-10s", color ? tp_report_color(finding->level) : "",
                 finding->severity, color ? "\x1b[0m" : "", finding->rule);
     add_place(&place, text);
     tp_text_add(text, "\n         %s\n", finding->evidence);
@@ -278,14 +281,12 @@ static size_t add_finding(const struct tp_findings *findings, size_t number,
 static void add_findings(const struct tp_report *report, size_t most,
                          bool color, struct tp_text *text)
 {
-    const struct tp_findings *findings = report->findings;
+    const struct tp_findings *findings = report->results.findings;
     struct told told = {.count = 0};
-    size_t counts[4] = {0}, shown = 0, entries = 0;
+    size_t counts[TP_SEVERITY_HIGH + 1] = {0}, shown = 0, entries = 0;
     for (size_t i = 0; i < findings->count; i++)
         counts[findings->rows[i].level]++;
-    tp_text_add(text, "\nFindings: %zu high, %zu medium, %zu low\n",
-                counts[TP_SEVERITY_HIGH], counts[TP_SEVERITY_MEDIUM],
-                counts[TP_SEVERITY_LOW]);
+    tp_report_finding_counts(counts, text);
     for (size_t i = 0; i < findings->count && (!most || entries < most); i++) {
         if (was_told(&told, &findings->rows[i]))
             continue;
@@ -313,7 +314,7 @@ static int compare_badness(const void *left, const void *right)
         return a->overflow < b->overflow ? 1 : -1;
     if (a->underflow != b->underflow)
         return a->underflow < b->underflow ? 1 : -1;
-    return (a->row > b->row) - (a->row < b->row);
+    return tp_order_place(a->row, b->row);
 }
 
 /* Tensors with anything to complain about; the caller frees the list. */
@@ -341,7 +342,7 @@ static void add_worst(const struct tp_report *report, size_t most,
 {
     enum { WORST_OF_ALL = 50 }; /* the full order is in summary.h5 */
     size_t count;
-    struct badness *list = bad_tensors(report->run, &count);
+    struct badness *list = bad_tensors(report->results.run, &count);
     most = most ? most : WORST_OF_ALL;
     if (list && count) {
         tp_text_add(text,
@@ -366,7 +367,7 @@ static void add_worst(const struct tp_report *report, size_t most,
 static void add_skipped(const struct tp_report *report, size_t most,
                         struct tp_text *text)
 {
-    const struct tp_run *run = report->run;
+    const struct tp_run *run = report->results.run;
     if (run->skipped_count)
         tp_text_add(text, "\nSkipped: %zu\n", run->skipped_count);
     for (size_t i = 0; i < run->skipped_count; i++) {
@@ -401,22 +402,6 @@ static void add_notes(const struct tp_run *run, struct tp_text *text)
     }
 }
 
-static void add_figures(const struct tp_report *report, struct tp_text *text)
-{
-    size_t drawn = 0;
-    for (size_t i = 0; i < report->figure_count; i++)
-        drawn += !report->figures[i].reason[0];
-    if (report->figure_count)
-        tp_text_add(text, "\nFigures: %zu of %zu drawn\n", drawn,
-                    report->figure_count);
-    for (size_t i = 0; i < report->figure_count; i++) {
-        const struct tp_report_figure *figure = &report->figures[i];
-        if (figure->reason[0])
-            tp_text_add(text, "  %s: not drawn: %s\n", figure->path,
-                        figure->reason);
-    }
-}
-
 void tp_report_text(const struct tp_report *report, size_t most, bool color,
                     struct tp_text *text)
 {
@@ -424,14 +409,15 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
     add_input(report, text);
     add_findings(report, most, color, text); /* first what is asked for */
     if (most == 0)
-        tp_report_monitor(report->run, text);
+        tp_report_monitor(report->results.monitor, report->results.incidents,
+                          text);
     add_group_table(report, "quant_type", most, text);
     add_group_table(report, "tensor_name", most, text);
-    tp_report_quant(report->run, most, most == 0, text);
+    tp_report_quant(report->results.quant, most, most == 0, text);
     add_worst(report, most, text);
     add_skipped(report, most, text);
-    add_notes(report->run, text);
-    add_figures(report, text);
+    add_notes(report->results.run, text);
+    tp_report_figures(report->figures, report->figure_count, text);
     if (report->output_dir[0]) {
         tp_text_add(text, "\nWritten to ");
         tp_text_printable(text, report->output_dir);
@@ -449,9 +435,10 @@ void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text)
     }
     tp_text_add(text, "\n  ");
     tp_report_place(row, text);
-    tp_text_add(text, "\n  %-22s %s %s\n  %-22s %s%s%s\n", "tensor", row->dtype,
-                row->shape, "judged against", row->target_format,
-                row->scale_rule[0] ? ", scale rule " : "", row->scale_rule);
+    const char *rule = tp_row_scale_word(row);
+    tp_text_add(text, "\n  %-22s %s %s\n  %-22s %s%s%s\n", "tensor",
+                tp_row_dtype_word(row), row->shape, "judged against",
+                tp_row_target_word(row), *rule ? ", scale rule " : "", rule);
     for (const struct tp_stat *stat = tp_stats; stat->name; stat++) {
         tp_text_add(text, "  %-22s ", stat->name);
         if (stat->type == TP_STAT_INTEGER)

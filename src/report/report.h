@@ -3,26 +3,17 @@
 #define TP_REPORT_REPORT_H
 
 #include "base/text.h"
-#include "rules/findings.h"
-#include "tensors/group.h"
-#include "tensors/run.h"
+#include "report/report_parts.h"
+#include "report/tables.h"
 
 /*
  * A run in words, for people and for programs. Texts are appended to a
  * tp_text; nothing is printed here.
  */
 
-/* A figure that was wanted: drawn, or why not. */
-struct tp_report_figure {
-    const char *path;   /* below the output directory: "heatmaps/x.png"   */
-    const char *reason; /* why it was not drawn; "" when it was           */
-};
-
 /* What a report is made from. Everything is borrowed. */
 struct tp_report {
-    const struct tp_run *run;
-    const struct tp_groups *groups;
-    const struct tp_findings *findings;
+    struct tp_results results;
     const struct tp_report_figure *figures;
     size_t figure_count;
     const char *tool_version;

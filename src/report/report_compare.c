@@ -7,20 +7,39 @@
 
 #include "report/hdf5.h"
 #include "report/report_table.h"
+#include "verdict/trace_verdict.h"
 
 /* Bytes of a name that are shown. */
 enum { WIDTH = 120 };
 
-static void add_side(const char *what, const char *path,
-                     const struct tp_trace_run *run, int64_t steps,
-                     struct tp_text *text)
+/* One of the two runs. */
+struct side {
+    const char *path;
+    size_t traces;
+    int64_t steps;
+    const struct tp_trace_verdict *verdict;
+};
+
+static struct side base_of(const struct tp_compare_report *report)
+{
+    return (struct side){report->base_path, report->base->trace_count,
+                         report->comparison->base_steps, report->base_verdict};
+}
+
+static struct side test_of(const struct tp_compare_report *report)
+{
+    return (struct side){report->test_path, report->test->trace_count,
+                         report->comparison->test_steps, report->test_verdict};
+}
+
+static void add_side(const char *what, struct side side, struct tp_text *text)
 {
     tp_text_add(text, "%s: ", what);
-    tp_text_printable(text, path);
-    tp_text_add(text,
-                " (%zu trace%s, %" PRId64 " steps): %s: ", run->trace_count,
-                run->trace_count == 1 ? "" : "s", steps, run->verdict.id);
-    tp_text_printable(text, run->verdict.sentence);
+    tp_text_printable(text, side.path);
+    tp_text_add(text, " (%zu trace%s, %" PRId64 " steps): %s: ", side.traces,
+                side.traces == 1 ? "" : "s", side.steps,
+                tp_trace_verdict_table[side.verdict->verdict].id);
+    tp_text_printable(text, side.verdict->sentence);
     tp_text_add(text, "\n");
 }
 
@@ -97,25 +116,24 @@ static void add_kernels(const struct tp_compare_report *report,
 void tp_compare_report_text(const struct tp_compare_report *report,
                             struct tp_text *text)
 {
-    const struct tp_trace_comparison *comparison = report->comparison;
-    add_side("Before", report->base_path, report->base, comparison->base_steps,
-             text);
-    add_side("After ", report->test_path, report->test, comparison->test_steps,
-             text);
-    add_steps(comparison, text);
+    add_side("Before", base_of(report), text);
+    add_side("After ", test_of(report), text);
+    add_steps(report->comparison, text);
     add_operators(report, text);
     add_kernels(report, text);
 }
 
-static void add_side_json(const char *name, const char *path,
-                          const struct tp_trace_run *run, struct tp_text *text)
+static void add_side_json(const char *name, struct side side,
+                          struct tp_text *text)
 {
+    const struct tp_trace_verdict_info *info =
+        &tp_trace_verdict_table[side.verdict->verdict];
     tp_text_add(text, " \"%s\": {\"path\": ", name);
-    tp_text_json(text, path);
+    tp_text_json(text, side.path);
     tp_text_add(text,
                 ", \"traces\": %zu, \"scenario\": \"%s\", \"verdict\": "
                 "\"%s\"},\n",
-                run->trace_count, run->verdict.scenario, run->verdict.id);
+                side.traces, info->scenario, info->id);
 }
 
 void tp_compare_report_json(const struct tp_compare_report *report,
@@ -124,8 +142,8 @@ void tp_compare_report_json(const struct tp_compare_report *report,
     struct tp_table tables[TP_COMPARE_TABLES];
     tp_trace_compare_tables(report->comparison, tables);
     tp_text_add(text, "{\"schema_version\": %d,\n", TP_SCHEMA_VERSION);
-    add_side_json("base", report->base_path, report->base, text);
-    add_side_json("test", report->test_path, report->test, text);
+    add_side_json("base", base_of(report), text);
+    add_side_json("test", test_of(report), text);
     tp_text_add(text, " \"per\": \"%s\",\n ", report->comparison->per);
     tp_report_table_json(&tables[TP_COMPARE_STEPS], "steps", 0, SIZE_MAX, text);
     tp_text_add(text, ",\n ");

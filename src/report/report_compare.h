@@ -4,11 +4,13 @@
 
 #include "base/text.h"
 #include "trace/trace_compare.h"
+#include "verdict/judged.h"
 
 /* A comparison of two runs of traces in words. Everything is borrowed. */
 struct tp_compare_report {
     const struct tp_trace_comparison *comparison;
     const struct tp_trace_run *base, *test;
+    const struct tp_trace_verdict *base_verdict, *test_verdict;
     const char *base_path, *test_path; /* as the user named them           */
     size_t top;                        /* rows of each list; 0: all        */
 };

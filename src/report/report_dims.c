@@ -3,6 +3,9 @@
 
 #include <inttypes.h>
 
+#include "rules/dims_advice.h"
+#include "scan/dim_rank.h"
+
 /* A number of an index, as columns and members show it. */
 struct number {
     const char *name;

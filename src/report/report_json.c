@@ -6,44 +6,14 @@
 #include "report/hdf5.h"
 #include "report/report.h"
 #include "report/report_dims.h"
+#include "report/report_table.h"
 #include "report/tables.h"
-
-/* A cell as JSON: absent texts, absent integers (-1) and NaN are null. */
-static void add_cell(const struct tp_table *table, size_t row,
-                     const struct tp_column *column, struct tp_text *text)
-{
-    if (column->type == TP_COLUMN_TEXT) {
-        const char *value = tp_cell_text(table, row, column);
-        if (*value)
-            tp_text_json(text, value);
-        else
-            tp_text_add(text, "null");
-        return;
-    }
-    double value = tp_cell_number(table, row, column);
-    if (column->type == TP_COLUMN_REAL)
-        tp_text_json_number(text, value);
-    else if (column->type == TP_COLUMN_INTEGER && value < 0)
-        tp_text_add(text, "null");
-    else
-        tp_text_add(text, "%.0f", value);
-}
-
-/* "column": cell, ... */
-static void add_members(const struct tp_table *table, size_t row,
-                        struct tp_text *text)
-{
-    for (size_t i = 0; i < table->column_count; i++) {
-        tp_text_add(text, "%s\"%s\": ", i ? ", " : "", table->columns[i].name);
-        add_cell(table, row, &table->columns[i], text);
-    }
-}
 
 static void add_object(const struct tp_table *table, size_t row,
                        struct tp_text *text)
 {
     tp_text_add(text, "{");
-    add_members(table, row, text);
+    tp_report_unsigned_row_json(table, row, text);
     tp_text_add(text, "}");
 }
 
@@ -61,18 +31,16 @@ static void add_table(const struct tp_table *table, struct tp_text *text)
 void tp_report_findings_json(const struct tp_findings *findings,
                              struct tp_text *text)
 {
-    const struct tp_run run = {0};
-    const struct tp_groups groups = {0};
-    struct tp_run_tables tables;
-    tp_run_tables_make(&run, &groups, findings, &tables);
+    struct tp_table table;
+    tp_findings_table_make(findings, &table);
     tp_text_add(text, "{\"schema_version\": %d,\n", TP_SCHEMA_VERSION);
-    add_table(&tables.tables[TP_TABLE_FINDINGS], text);
+    add_table(&table, text);
     tp_text_add(text, "}\n");
 }
 
 static void add_inputs(const struct tp_report *report, struct tp_text *text)
 {
-    const struct tp_run *run = report->run;
+    const struct tp_run *run = report->results.run;
     tp_text_add(text, "\"inputs\": [");
     for (size_t i = 0; i < report->input_count; i++) {
         tp_text_add(text, i ? ", " : "");
@@ -131,7 +99,7 @@ static void add_groups(const struct tp_table *table, struct tp_text *text)
 void tp_report_json(const struct tp_report *report, struct tp_text *text)
 {
     struct tp_run_tables tables;
-    tp_run_tables_make(report->run, report->groups, report->findings, &tables);
+    tp_run_tables_make(&report->results, &tables);
     tp_text_add(
         text, "{\"schema_version\": %d, \"tool_version\": ", TP_SCHEMA_VERSION);
     tp_text_json(text, report->tool_version);
@@ -139,7 +107,7 @@ void tp_report_json(const struct tp_report *report, struct tp_text *text)
     tp_text_json(text, report->output_dir);
     tp_text_add(text, ",\n");
     add_inputs(report, text);
-    add_notes(report->run, text);
+    add_notes(report->results.run, text);
     add_table(&tables.tables[TP_TABLE_SKIPPED], text);
     tp_text_add(text, ",\n");
     add_figures(report, text);
@@ -152,13 +120,11 @@ void tp_report_json(const struct tp_report *report, struct tp_text *text)
 
 void tp_report_tensor_json(const struct tp_row *row, struct tp_text *text)
 {
-    struct tp_run run = {.rows = (struct tp_row *)row, .row_count = 1};
-    const struct tp_groups groups = {0};
-    const struct tp_findings findings = {0};
-    struct tp_run_tables tables;
-    tp_run_tables_make(&run, &groups, &findings, &tables);
+    struct tp_column columns[TP_TABLE_COLUMNS_MAX];
+    struct tp_table table;
+    tp_tensors_table_make(row, 1, columns, &table);
     tp_text_add(text, "{");
-    add_members(&tables.tables[TP_TABLE_TENSORS], 0, text);
+    tp_report_unsigned_row_json(&table, 0, text);
     tp_text_add(text, ", \"dims\": ");
     tp_report_dims_json(row, text);
     tp_text_add(text, "}");

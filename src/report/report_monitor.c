@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a monitor would have said while the run went on. Lines on the gradient's
+ * norm and on alarms are collected, sorted by iteration, then written; writing
+ * them series by series would not read like a log. While a change lasts that a
+ * finding names, a norm is compared with the baseline of before it: a baseline
+ * fitted further on follows the fault and calls it normal. Of an incident at
+ * most 20 alarms are told. O(lines log lines), and each line on a gradient goes
+ * through all alarms.
+ */
 #include "report/report_monitor.h"
 
 #include <inttypes.h>
@@ -6,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "incidents/incident.h"
-#include "report/report.h"
+#include "base/memory.h"
+#include "base/order.h"
+#include "series/baseline_retro.h"
 
 enum {
     EVERY = 100,            /* iterations between lines that all is well    */
@@ -26,6 +36,7 @@ struct line {
 /* The lines of a run. */
 struct lines {
     const struct tp_monitor *monitor;
+    const struct tp_incidents *incidents;
     struct line *lines;
     size_t count, capacity;
     struct tp_text *text;
@@ -40,7 +51,7 @@ static int compare_lines(const void *left, const void *right)
         return a->number < b->number ? -1 : 1;
     if (a->series != b->series)
         return a->series < b->series ? -1 : 1;
-    return (a->metric > b->metric) - (a->metric < b->metric);
+    return tp_order_size(a->metric, b->metric);
 }
 
 static void add_line(struct lines *l, struct line line)
@@ -102,16 +113,16 @@ static bool same_rank(const struct tp_run_series *a,
 }
 
 /* Firm alarms of the same run and rank that last at this iteration. */
-static size_t count_active(const struct tp_monitor *monitor,
+static size_t count_active(const struct tp_incidents *all,
                            const struct tp_run_series *model, int64_t at)
 {
     size_t count = 0;
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
-        const struct tp_alarm *alarm = &monitor->alarms[i];
+    for (size_t i = 0; i < all->alarm_count; i++) {
+        const struct tp_alarm *alarm = &all->alarms[i];
         const struct tp_run_series *series =
-            &monitor->series.series[alarm->series];
+            tp_alarm_series(all, i);
         count += alarm->iteration <= at && at <= alarm->last &&
-                 monitor->incidents[alarm->incident].firm &&
+                 all->incidents[alarm->incident].firm &&
                  same_rank(series, model);
     }
     return count;
@@ -123,24 +134,24 @@ static size_t count_active(const struct tp_monitor *monitor,
  * that follow or of the norm itself, the first one of the change. From there
  * on the baseline would follow the fault. Online it is that of the warm-up.
  */
-static size_t baseline_point(const struct tp_monitor *monitor,
+static size_t baseline_point(const struct tp_incidents *all,
                              const struct tp_run_series *model, size_t point)
 {
-    const int64_t *at = tp_series_at(&monitor->series, model);
+    const int64_t *at = tp_series_at(&all->monitor->series, model);
     int64_t from = at[point];
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
-        const struct tp_alarm *alarm = &monitor->alarms[i];
+    for (size_t i = 0; i < all->alarm_count; i++) {
+        const struct tp_alarm *alarm = &all->alarms[i];
         const struct tp_run_series *series =
-            &monitor->series.series[alarm->series];
+            tp_alarm_series(all, i);
         const struct tp_incident *incident =
-            &monitor->incidents[alarm->incident];
+            &all->incidents[alarm->incident];
         bool named = tp_incident_followed(incident) || series == model;
         if (named && incident->firm && alarm->kind != TP_CHANGE_DRIFT &&
             alarm->iteration <= at[point] && at[point] <= alarm->last &&
             same_rank(series, model) && incident->from < from)
             from = incident->from;
     }
-    while (point > 0 && at[point - 1] >= from && !monitor->options.online)
+    while (point > 0 && at[point - 1] >= from && !all->monitor->options.online)
         point--;
     return point;
 }
@@ -160,26 +171,49 @@ static double held_spread(const struct tp_monitor *monitor,
     return center * sinh(log(2) * up / tp_baseline_band(&monitor->options));
 }
 
+/* What a line is about. */
+struct subject {
+    const struct tp_run_series *series;
+    const struct tp_baseline *baseline;
+    double value;
+};
+
+static struct subject subject_of(const struct tp_monitor *monitor,
+                                 const struct line *line)
+{
+    const struct tp_run_series *series = &monitor->series.series[line->series];
+    const double *values =
+        tp_series_values(&monitor->series, series, line->metric);
+    return (struct subject){
+        series, tp_monitor_baseline(monitor, line->series, line->metric),
+        values[line->point]};
+}
+
+static void begin_alert(int64_t iteration, const struct tp_run_series *series,
+                        struct tp_text *text)
+{
+    tp_text_add(text, "[ALERT] Step %" PRId64 " | ", iteration);
+    add_series(series, text);
+    tp_text_add(text, " | ");
+}
+
 static void write_gradient(struct lines *l, const struct line *line,
                            const struct norms *norms)
 {
     const struct tp_monitor *monitor = l->monitor;
-    const struct tp_run_series *series = &monitor->series.series[line->series];
-    const struct tp_baseline *baseline =
-        tp_monitor_baseline(monitor, line->series, line->metric);
-    double value =
-        tp_series_values(&monitor->series, series, line->metric)[line->point];
-    size_t point = baseline_point(monitor, series, line->point);
+    const struct subject of = subject_of(monitor, line);
+    const struct tp_run_series *series = of.series;
+    size_t point = baseline_point(l->incidents, series, line->point);
     bool held = point < line->point;
     double center = norms->expected[series->first + point];
     double spread = held ? held_spread(monitor, norms, series->first + point)
-                         : baseline->spread * (center / baseline->center);
-    size_t active = count_active(monitor, series, line->iteration);
+                         : of.baseline->spread * (center / of.baseline->center);
+    size_t active = count_active(l->incidents, series, line->iteration);
     tp_text_add(l->text, "[Monitor] Step %" PRId64 " | ", line->iteration);
     size_t length = l->text->length;
     add_series(series, l->text);
     tp_text_add(l->text, l->text->length > length ? " | " : "");
-    add_value(tp_series_metrics[line->metric].name, value, center, spread,
+    add_value(tp_series_metrics[line->metric].name, of.value, center, spread,
               l->text);
     if (active)
         tp_text_add(l->text, " | Status: ALERT (%zu series)", active);
@@ -193,12 +227,10 @@ static void write_gradient(struct lines *l, const struct line *line,
 
 static void write_alarm(struct lines *l, const struct line *line)
 {
-    const struct tp_monitor *monitor = l->monitor;
-    const struct tp_alarm *alarm = &monitor->alarms[line->number];
-    const struct tp_incident *incident = &monitor->incidents[alarm->incident];
-    tp_text_add(l->text, "[ALERT] Step %" PRId64 " | ", alarm->iteration);
-    add_series(&monitor->series.series[alarm->series], l->text);
-    tp_text_add(l->text, " | ");
+    const struct tp_incidents *all = l->incidents;
+    const struct tp_alarm *alarm = &all->alarms[line->number];
+    const struct tp_incident *incident = &all->incidents[alarm->incident];
+    begin_alert(alarm->iteration, tp_alarm_series(all, line->number), l->text);
     add_value(tp_series_metrics[alarm->metric].name, alarm->value,
               alarm->center, alarm->spread, l->text);
     if (!isnan(alarm->deviation))
@@ -215,19 +247,13 @@ static void write_alarm(struct lines *l, const struct line *line)
 static void write_online(struct lines *l, const struct line *line)
 {
     const struct tp_monitor *monitor = l->monitor;
-    const struct tp_run_series *series = &monitor->series.series[line->series];
-    const struct tp_baseline *baseline =
-        tp_monitor_baseline(monitor, line->series, line->metric);
-    double value =
-        tp_series_values(&monitor->series, series, line->metric)[line->point];
-    tp_text_add(l->text, "[ALERT] Step %" PRId64 " | ", line->iteration);
-    add_series(series, l->text);
-    tp_text_add(l->text, " | ");
-    add_value(tp_series_metrics[line->metric].name, value, baseline->center,
-              baseline->spread, l->text);
-    tp_text_add(l->text, " | Deviation: %.3g sigma", baseline->deviation);
-    if (baseline->alarms > 1)
-        tp_text_add(l->text, " | %zu alarms", baseline->alarms);
+    const struct subject of = subject_of(monitor, line);
+    begin_alert(line->iteration, of.series, l->text);
+    add_value(tp_series_metrics[line->metric].name, of.value,
+              of.baseline->center, of.baseline->spread, l->text);
+    tp_text_add(l->text, " | Deviation: %.3g sigma", of.baseline->deviation);
+    if (of.baseline->alarms > 1)
+        tp_text_add(l->text, " | %zu alarms", of.baseline->alarms);
     tp_text_add(l->text, "\n");
 }
 
@@ -247,12 +273,12 @@ static void add_gradient_lines(struct lines *l, size_t index)
 /* The first alarms of each incident; returns how many are left out. */
 static size_t add_alarm_lines(struct lines *l)
 {
-    const struct tp_monitor *monitor = l->monitor;
-    size_t *shown = calloc(monitor->incident_count + 1, sizeof *shown);
+    const struct tp_incidents *all = l->incidents;
+    size_t *shown = calloc(all->incident_count + 1, sizeof *shown);
     size_t left_out = 0;
     l->text->failed = l->text->failed || !shown;
-    for (size_t i = 0; shown && i < monitor->alarm_count; i++) {
-        const struct tp_alarm *alarm = &monitor->alarms[i];
+    for (size_t i = 0; shown && i < all->alarm_count; i++) {
+        const struct tp_alarm *alarm = &all->alarms[i];
         if (shown[alarm->incident]++ < LINES_PER_INCIDENT)
             add_line(l, (struct line){alarm->iteration, i, alarm->series,
                                       alarm->metric, alarm->point});
@@ -346,18 +372,20 @@ static void write_heading(struct lines *l)
         tp_text_add(l->text, " fitted to the whole run\n");
 }
 
-void tp_report_monitor(const struct tp_run *run, struct tp_text *text)
+void tp_report_monitor(const struct tp_monitor *monitor,
+                       const struct tp_incidents *incidents,
+                       struct tp_text *text)
 {
-    struct lines l = {.monitor = &run->monitor, .text = text};
+    struct lines l = {.monitor = monitor, .incidents = incidents, .text = text};
     size_t left_out = 0;
-    if (run->monitor.with_value_count == 0)
+    if (monitor->with_value_count == 0)
         return;
     write_heading(&l);
-    for (size_t i = 0; i < run->monitor.series.count; i++) {
-        if (run->monitor.series.series[i].kind == TP_SERIES_MODEL)
+    for (size_t i = 0; i < monitor->series.count; i++) {
+        if (monitor->series.series[i].kind == TP_SERIES_MODEL)
             add_gradient_lines(&l, i);
     }
-    if (run->monitor.options.online)
+    if (monitor->options.online)
         add_online_lines(&l);
     else
         left_out = add_alarm_lines(&l);

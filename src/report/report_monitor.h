@@ -3,13 +3,15 @@
 #define TP_REPORT_REPORT_MONITOR_H
 
 #include "base/text.h"
-#include "tensors/run.h"
+#include "incidents/incidents.h"
 
 /*
  * What a monitor would have said during the run: a line on the gradient's
  * norm every 100 iterations, a line for each alarm. Nothing when no series
  * has a baseline.
  */
-void tp_report_monitor(const struct tp_run *run, struct tp_text *text);
+void tp_report_monitor(const struct tp_monitor *monitor,
+                       const struct tp_incidents *incidents,
+                       struct tp_text *text);
 
 #endif

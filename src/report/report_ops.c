@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/report_trace.h"
-#include "trace/trace_tables.h"
+#include "report/report_ops.h"
+#include "trace/trace_op_sums.h"
 
 enum {
     NAME_WIDTH_MAX = 55, /* longer names are cut, as torch does */
@@ -92,8 +92,7 @@ static int compare(const void *left, const void *right)
     const struct sorted *a = left, *b = right;
     if (a->value != b->value)
         return a->value < b->value ? 1 : -1;
-    const int result = strcmp(a->row->name, b->row->name);
-    return result ? result : strcmp(a->row->device_type, b->row->device_type);
+    return tp_trace_compare_ops(a->row, b->row);
 }
 
 static struct sorted *sort_rows(const struct tp_trace_sums *sums,
@@ -172,7 +171,7 @@ static struct layout lay_out(const struct tp_trace_sums *sums,
     for (size_t i = 0; i < sums->count; i++) {
         const struct tp_op_row *row = &sums->rows[i];
         layout.cpu_us += row->self_cpu_us;
-        if (strcmp(row->device_type, "CPU"))
+        if (row->is_device)
             layout.device_us += row->self_cuda_us;
         layout.has_device |= row->self_cuda_us > 0;
         layout.has_memory |= row->cpu_mem_b || row->cuda_mem_b;

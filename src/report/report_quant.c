@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What number formats cost, as text: a table of SQNR by name and format with
+ * the format recommended, and one line for each place. The first column is as
+ * wide as the longest name that is shown, measured beforehand; a fixed width
+ * would cut names or push the columns of most lines. Columns are the plain
+ * casts that every tensor has, up to twelve, and lines say how many are left
+ * out. Groups of a place lie next to each other, so a cell is found by going
+ * through the place's groups; each line goes through all recommendations.
+ */
 #include "report/report_quant.h"
 
 #include <math.h>
@@ -53,7 +62,7 @@ static void measure_names(const struct tp_quant *quant,
     tp_text_clear(&words);
 }
 
-static void add_sqnr(const struct tp_quant_group *group, struct tp_text *text)
+static void add_sqnr(const struct tp_cast_group *group, struct tp_text *text)
 {
     double sqnr = group ? group->metrics.sqnr_db : NAN;
     const char *lost = group && group->nonfinite_out ? "*" : " ";
@@ -65,12 +74,12 @@ static void add_sqnr(const struct tp_quant_group *group, struct tp_text *text)
         tp_text_add(text, " %10.1f%s", sqnr, lost);
 }
 
-static const struct tp_quant_group *find_group(const struct tp_quant *quant,
+static const struct tp_cast_group *find_group(const struct tp_quant *quant,
                                                size_t first, size_t cast)
 {
     const struct tp_quant_place *place = &quant->groups[first].place;
     for (size_t i = first; i < quant->group_count; i++) {
-        const struct tp_quant_group *group = &quant->groups[i];
+        const struct tp_cast_group *group = &quant->groups[i];
         if (!tp_quant_same_place(&group->place, place))
             return NULL;
         if (group->cast == cast)
@@ -110,7 +119,7 @@ static void add_names(const struct tp_quant *quant, size_t most,
     struct layout layout = {.count = 0};
     size_t lines = 0;
     const struct tp_quant_place *last = NULL;
-    choose_columns(&quant->plan, &layout);
+    choose_columns(&quant->run->plan, &layout);
     if (layout.count == 0)
         return;
     measure_names(quant, TP_QUANT_BY_NAME, most, &layout);
@@ -118,7 +127,7 @@ static void add_names(const struct tp_quant *quant, size_t most,
                 "SQNR by format [dB]");
     for (size_t i = 0; i < layout.count; i++)
         tp_text_add(text, " %10s ",
-                    quant->plan.casts[layout.columns[i]].format);
+                    quant->run->plan.casts[layout.columns[i]].format);
     tp_text_add(text, " recommended\n");
     for (size_t i = 0; i < quant->group_count; i++) {
         const struct tp_quant_place *place = &quant->groups[i].place;
@@ -143,7 +152,8 @@ static void add_names(const struct tp_quant *quant, size_t most,
                 "%g dB in each tensor and at most %g %% underflow;\n"
                 "  scaled: with a power "
                 "of two per tensor\n",
-                quant->plan.min_sqnr, 100 * quant->plan.max_underflow);
+                quant->run->plan.min_sqnr,
+                100 * quant->run->plan.max_underflow);
 }
 
 static void add_places(const struct tp_quant *quant, size_t most,
@@ -166,12 +176,12 @@ static void add_places(const struct tp_quant *quant, size_t most,
                     lines - most);
 }
 
-void tp_report_quant(const struct tp_run *run, size_t most, bool places,
+void tp_report_quant(const struct tp_quant *quant, size_t most, bool places,
                      struct tp_text *text)
 {
-    if (run->quant.group_count == 0)
+    if (quant->group_count == 0)
         return;
-    add_names(&run->quant, most, text);
+    add_names(quant, most, text);
     if (places)
-        add_places(&run->quant, most, text);
+        add_places(quant, most, text);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "report/report_trace_json.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,9 +8,11 @@
 
 #include "report/hdf5.h"
 #include "report/report_table.h"
-#include "report/report_trace.h"
 #include "trace/trace_facts.h"
+#include "trace/trace_op_sums.h"
 #include "trace/trace_tables.h"
+#include "verdict/trace_verdict.h"
+#include "verdict/verdict_tables.h"
 
 /* "name": "text", with what follows. */
 static void add_text(struct tp_text *text, const char *name, const char *value,
@@ -39,15 +43,23 @@ static void add_integer(struct tp_text *text, const char *name, int64_t value,
         tp_text_add(text, "\"%s\": %" PRId64 "%s", name, value, after);
 }
 
+static void add_verdict(const struct tp_trace_verdict *verdict,
+                        struct tp_text *text)
+{
+    const struct tp_trace_verdict_info *info =
+        &tp_trace_verdict_table[verdict->verdict];
+    add_text(text, "scenario", info->scenario, ", ");
+    add_text(text, "verdict", info->id, ",\n ");
+    add_text(text, "explanation", verdict->sentence, ",\n ");
+}
+
 /* What is said of a run and of each of its traces alike. */
 static void add_metrics(const struct tp_trace_verdict *verdict,
                         const struct tp_trace *traces, size_t count,
                         struct tp_text *text)
 {
     const struct tp_trace_means means = tp_trace_step_means(traces, count);
-    add_text(text, "scenario", verdict->scenario, ", ");
-    add_text(text, "verdict", verdict->id, ",\n ");
-    add_text(text, "explanation", verdict->sentence, ",\n ");
+    add_verdict(verdict, text);
     add_number(text, "share", verdict->share, ", ");
     add_integer(text, "steps", means.all_steps, ", ");
     add_integer(text, "steady_steps", means.steps, ",\n ");
@@ -63,8 +75,7 @@ static int by_self_cuda(const void *left, const void *right)
         return a->self_cuda_us < b->self_cuda_us ? 1 : -1;
     if (a->self_cpu_us != b->self_cpu_us)
         return a->self_cpu_us < b->self_cpu_us ? 1 : -1;
-    const int result = strcmp(a->name, b->name);
-    return result ? result : strcmp(a->device_type, b->device_type);
+    return tp_trace_compare_ops(a, b);
 }
 
 /* The operators with most self CUDA time, then self CPU time: the columns of
@@ -73,45 +84,28 @@ static void add_ops(const struct tp_trace *traces, size_t count, size_t top,
                     struct tp_text *text)
 {
     struct tp_trace_sums sums;
-    struct tp_trace_tables tables;
     if (tp_trace_sum_ops(traces, count, &sums, NULL) != TP_OK) {
         text->failed = true;
         return;
     }
     if (sums.count)
         qsort(sums.rows, sums.count, sizeof *sums.rows, by_self_cuda);
-    struct tp_trace sum = {
-        .ops = {sums.rows, sums.count < top ? sums.count : top, sums.count}};
-    const struct tp_trace_run run = {.traces = &sum, .trace_count = 1};
-    tp_trace_tables_make(&run, &tables);
-    struct tp_table *ops = &tables.tables[TP_TRACE_OPS];
-    ops->columns++;
-    ops->column_count--;
-    tp_report_table_json(ops, "top_ops", 0, top, text);
+    const struct tp_trace sum = {.ops = {sums.rows, sums.count, sums.count}};
+    const struct tp_table ops = tp_trace_list_table(&sum, TP_TRACE_OPS);
+    tp_report_table_json(&ops, "top_ops", 0, top, text);
     free(sums.rows);
 }
 
 /* The row of /idle, which every trace has, without the trace's number. */
-static void add_idle(const struct tp_trace_tables *tables, size_t i,
-                     struct tp_text *text)
+static void add_idle(const struct tp_trace *trace, struct tp_text *text)
 {
-    struct tp_table idle = tables->tables[TP_TRACE_IDLE];
-    char *room = calloc(1, idle.row_size);
-    if (!room) {
-        text->failed = true;
-        return;
-    }
-    idle = tp_table_window(&idle, i, 1, room);
-    idle.columns++;
-    idle.column_count--;
+    const struct tp_table idle = tp_trace_list_table(trace, TP_TRACE_IDLE);
     tp_text_add(text, "\"idle\": {");
     tp_report_row_json(&idle, 0, text);
     tp_text_add(text, "},\n ");
-    free(room);
 }
 
-static void add_trace(const struct tp_trace_report *report,
-                      const struct tp_trace_tables *tables, size_t i,
+static void add_trace(const struct tp_trace_report *report, size_t i,
                       struct tp_text *text)
 {
     const struct tp_trace_run *run = report->run;
@@ -123,8 +117,8 @@ static void add_trace(const struct tp_trace_report *report,
     add_text(text, "device", trace->facts.device_name, ", ");
     add_text(text, "window", trace->facts.window, ",\n ");
     add_integer(text, "truncated_at_byte", trace->events.truncated_at, ",\n ");
-    add_metrics(&run->verdicts[i], trace, 1, text);
-    add_idle(tables, i, text);
+    add_metrics(&report->judged->verdicts[i], trace, 1, text);
+    add_idle(trace, text);
     add_ops(trace, 1, report->top, text);
     tp_text_add(text, "}");
 }
@@ -139,14 +133,29 @@ static void add_paths(const struct tp_trace_run *run, struct tp_text *text)
     tp_text_add(text, "],\n ");
 }
 
-static void add_notes(const struct tp_trace_run *run, struct tp_text *text)
+static void add_notes(const struct tp_trace_report *report,
+                      struct tp_text *text)
 {
+    const struct tp_notes *lists[] = {&report->run->notes,
+                                      &report->judged->notes};
+    size_t count = 0;
     tp_text_add(text, "\"notes\": [");
-    for (size_t i = 0; i < run->note_count; i++) {
-        tp_text_add(text, i ? ",\n  " : "\n  ");
-        tp_text_json(text, run->notes[i]);
+    for (size_t l = 0; l < 2; l++) {
+        for (size_t i = 0; i < lists[l]->count; i++) {
+            tp_text_add(text, count++ ? ",\n  " : "\n  ");
+            tp_text_json(text, lists[l]->texts[i]);
+        }
     }
     tp_text_add(text, "]");
+}
+
+static void add_findings(const struct tp_trace_report *report,
+                         struct tp_text *text)
+{
+    struct tp_table tables[TP_JUDGED_TABLES];
+    tp_judged_tables_make(report->judged, tables);
+    tp_report_table_json(&tables[TP_JUDGED_FINDINGS], "findings", 0, SIZE_MAX,
+                         text);
 }
 
 void tp_trace_report_json(const struct tp_trace_report *report,
@@ -159,37 +168,31 @@ void tp_trace_report_json(const struct tp_trace_report *report,
         text, "{\"schema_version\": %d, \"tool_version\": ", TP_SCHEMA_VERSION);
     tp_text_json(text, report->tool_version);
     tp_text_add(text, ",\n ");
-    add_metrics(&run->verdict, run->traces, run->trace_count, text);
+    add_metrics(&report->judged->verdict, run->traces, run->trace_count, text);
     add_paths(run, text);
     add_ops(run->traces, run->trace_count, report->top, text);
     tp_text_add(text, ",\n \"ranks\": [");
     for (size_t i = 0; i < run->trace_count; i++) {
         tp_text_add(text, i ? ",\n" : "\n");
-        add_trace(report, &tables, i, text);
+        add_trace(report, i, text);
     }
     tp_text_add(text, "],\n ");
-    tp_report_table_json(&tables.tables[TP_TRACE_FINDINGS], "findings", 0,
-                         SIZE_MAX, text);
+    add_findings(report, text);
     tp_text_add(text, ",\n ");
     tp_report_table_json(&tables.tables[TP_TRACE_SKIPPED], "skipped", 0,
                          SIZE_MAX, text);
     tp_text_add(text, ",\n ");
-    add_notes(run, text);
+    add_notes(report, text);
     tp_text_add(text, "}\n");
 }
 
-void tp_trace_findings_json(const struct tp_trace_run *run,
+void tp_trace_findings_json(const struct tp_trace_report *report,
                             struct tp_text *text)
 {
-    struct tp_trace_tables tables;
-    tp_trace_tables_make(run, &tables);
     tp_text_add(text, "{\"schema_version\": %d,\n ", TP_SCHEMA_VERSION);
-    add_text(text, "scenario", run->verdict.scenario, ", ");
-    add_text(text, "verdict", run->verdict.id, ",\n ");
-    add_text(text, "explanation", run->verdict.sentence, ",\n ");
-    tp_report_table_json(&tables.tables[TP_TRACE_FINDINGS], "findings", 0,
-                         SIZE_MAX, text);
+    add_verdict(&report->judged->verdict, text);
+    add_findings(report, text);
     tp_text_add(text, ",\n ");
-    add_notes(run, text);
+    add_notes(report, text);
     tp_text_add(text, "}\n");
 }

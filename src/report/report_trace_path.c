@@ -3,9 +3,8 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "trace/trace_path.h"
+#include "report/report_trace_label.h"
 
 /* Bytes of a name that are shown. */
 enum { WIDTH = 100 };
@@ -37,14 +36,12 @@ static void add_path(const struct tp_trace *trace, size_t top,
     double all_us = 0;
     for (size_t i = 0; i < trace->paths.count; i++) {
         const struct tp_path_row *row = &trace->paths.rows[i];
-        for (int kind = 0; kind < TP_PATH_KINDS && !*row->name; kind++) {
-            if (row->step < 0 || strcmp(row->kind, tp_path_kind_name(kind)))
-                continue;
-            kinds[kind].kind = row->kind;
-            kinds[kind].count += row->count;
-            kinds[kind].total_us += row->total_us;
-            all_us += row->total_us;
-        }
+        if (row->step < 0 || *row->name)
+            continue;
+        kinds[row->spent_on].kind = row->kind;
+        kinds[row->spent_on].count += row->count;
+        kinds[row->spent_on].total_us += row->total_us;
+        all_us += row->total_us;
     }
     qsort(kinds, TP_PATH_KINDS, sizeof *kinds, by_time);
     tp_text_add(text, "  %8s %12s %10s  what\n", "share", "time", "pieces");

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "data/label_columns.h"
 #include "quant/quant_tables.h"
 #include "series/series_tables.h"
 #include "stats/stats.h"
@@ -12,90 +13,87 @@
 
 #define ROW(name, member, unit) TP_COLUMN_AS(struct tp_row, name, member, unit)
 
+static const char *dtype_word(const void *row)
+{
+    return tp_row_dtype_word(row);
+}
+
+static const char *target_word(const void *row)
+{
+    return tp_row_target_word(row);
+}
+
+static const char *scale_word(const void *row)
+{
+    return tp_row_scale_word(row);
+}
+
 static const struct tp_column tensor_labels[] = {
     ROW("file", file, ""),
     ROW("path", path, ""),
-    ROW("layer_type", label.layer_type, ""),
-    ROW("layer_idx", label.layer_idx, "1"),
-    ROW("operation", label.operation, ""),
-    ROW("phase", label.phase, ""),
-    ROW("component", label.component, ""),
-    ROW("quant_type", label.quant_type, ""),
-    ROW("tensor_name", label.tensor_name, ""),
+    TP_LABEL_COLUMNS(struct tp_row, label),
     ROW("ordinal", ordinal, "1"),
     ROW("rank", label.rank, "1"),
     ROW("sample_idx", label.sample_idx, "1"),
     ROW("group_idx", label.group_idx, "1"),
     ROW("iteration", label.iteration, "1"),
-    ROW("dtype", dtype, ""),
-    ROW("target_format", target_format, ""),
-    ROW("scale_rule", scale_rule, ""),
+    TP_COLUMN_WORD("dtype", dtype_word),
+    TP_COLUMN_WORD("target_format", target_word),
+    TP_COLUMN_WORD("scale_rule", scale_word),
     ROW("shape", shape, ""),
 };
 
-#define GROUP(name, unit, type, member)                                 \
-    {                                                                   \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_group, member) \
-    }
+#define GROUP(member, unit) TP_COLUMN(struct tp_group, member, unit)
 
 static const struct tp_column group_labels[] = {
-    GROUP("group_by", "", TEXT, group_by),
-    GROUP("key", "", TEXT, key),
-    GROUP("tensors", "1", COUNT, tensors),
+    GROUP(group_by, ""),
+    GROUP(key, ""),
+    GROUP(tensors, "1"),
 };
 
-#define BIN(name, unit, type, member)                                       \
-    {                                                                       \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_group_bin, member) \
-    }
+#define BIN(member, unit) TP_COLUMN(struct tp_group_bin, member, unit)
 
 static const struct tp_column bin_columns[] = {
-    BIN("group", "1", COUNT, group),
-    BIN("lower", "value", REAL, lower),
-    BIN("upper", "value", REAL, upper),
-    BIN("count", "1", COUNT, count),
+    BIN(group, "1"),
+    BIN(lower, "value"),
+    BIN(upper, "value"),
+    BIN(count, "1"),
 };
 
-#define SKIPPED(name, unit, type, member)                                 \
-    {                                                                     \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_skipped, member) \
-    }
+#define SKIPPED(member, unit) TP_COLUMN(struct tp_skipped, member, unit)
 
 static const struct tp_column skipped_columns[] = {
-    SKIPPED("file", "", TEXT, file),
-    SKIPPED("path", "", TEXT, path),
-    SKIPPED("reason", "", TEXT, reason),
-    SKIPPED("offset", "byte", INTEGER, offset),
+    SKIPPED(file, ""),
+    SKIPPED(path, ""),
+    SKIPPED(reason, ""),
+    SKIPPED(offset, "byte"),
 };
 
-#define FINDING(name, unit, type, member)                                 \
-    {                                                                     \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_finding, member) \
-    }
+#define FINDING(member, unit) TP_COLUMN(struct tp_finding, member, unit)
 
 static const struct tp_column finding_columns[] = {
-    FINDING("severity", "", TEXT, severity),
-    FINDING("rule", "", TEXT, rule),
-    FINDING("rank", "1", INTEGER, rank),
-    FINDING("iteration", "1", INTEGER, iteration),
-    FINDING("layer_idx", "1", INTEGER, layer_idx),
-    FINDING("layer_type", "", TEXT, layer_type),
-    FINDING("operation", "", TEXT, operation),
-    FINDING("phase", "", TEXT, phase),
-    FINDING("component", "", TEXT, component),
-    FINDING("quant_type", "", TEXT, quant_type),
-    FINDING("tensor_name", "", TEXT, tensor_name),
-    FINDING("ordinal", "1", INTEGER, ordinal),
-    FINDING("metric", "", TEXT, metric),
-    FINDING("value", "metric", REAL, value),
-    FINDING("baseline", "metric", REAL, baseline),
-    FINDING("spread", "metric", REAL, spread),
-    FINDING("deviation", "spread", REAL, deviation),
-    FINDING("evidence", "", TEXT, evidence),
-    FINDING("suggestion", "", TEXT, suggestion),
-    FINDING("consequences", "1", INTEGER, consequences),
-    FINDING("file", "", TEXT, file),
-    FINDING("path", "", TEXT, path),
+    FINDING(severity, ""),
+    FINDING(rule, ""),
+    FINDING(rank, "1"),
+    FINDING(iteration, "1"),
+    FINDING(layer_idx, "1"),
+    FINDING(layer_type, ""),
+    FINDING(operation, ""),
+    FINDING(phase, ""),
+    FINDING(component, ""),
+    FINDING(quant_type, ""),
+    FINDING(tensor_name, ""),
+    FINDING(ordinal, "1"),
+    FINDING(metric, ""),
+    FINDING(value, "metric"),
+    FINDING(baseline, "metric"),
+    FINDING(spread, "metric"),
+    FINDING(deviation, "spread"),
+    FINDING(evidence, ""),
+    FINDING(suggestion, ""),
+    FINDING(consequences, "1"),
+    FINDING(file, ""),
+    FINDING(path, ""),
 };
 
 /* Labels first, then every row of the statistics table. */
@@ -110,7 +108,7 @@ static size_t join_columns(const struct tp_column *labels, size_t count,
         assert(count < TP_TABLE_COLUMNS_MAX);
         columns[count++] = (struct tp_column){
             stat->name, stat->unit, is_count ? TP_COLUMN_COUNT : TP_COLUMN_REAL,
-            stat->offset + (is_count ? counts_offset : numbers_offset)};
+            stat->offset + (is_count ? counts_offset : numbers_offset), NULL};
     }
     return count;
 }
@@ -118,38 +116,49 @@ static size_t join_columns(const struct tp_column *labels, size_t count,
 /* The rows of a table that are there: an array. */
 #define ROWS(array, count) array, count, sizeof *(array), NULL
 
-void tp_run_tables_make(const struct tp_run *run,
-                        const struct tp_groups *groups,
-                        const struct tp_findings *findings,
+void tp_tensors_table_make(const struct tp_row *rows, size_t count,
+                           struct tp_column *columns, struct tp_table *table)
+{
+    size_t column_count = join_columns(
+        tensor_labels, COUNT_OF(tensor_labels), offsetof(struct tp_row, counts),
+        offsetof(struct tp_row, numbers), columns);
+    *table = (struct tp_table){"tensors", columns, column_count,
+                               ROWS(rows, count)};
+}
+
+void tp_findings_table_make(const struct tp_findings *findings,
+                            struct tp_table *table)
+{
+    *table = (struct tp_table){"findings", finding_columns,
+                               COUNT_OF(finding_columns),
+                               ROWS(findings->rows, findings->count)};
+}
+
+void tp_run_tables_make(const struct tp_results *results,
                         struct tp_run_tables *tables)
 {
-    size_t tensor_columns = join_columns(
-        tensor_labels, COUNT_OF(tensor_labels), offsetof(struct tp_row, counts),
-        offsetof(struct tp_row, numbers), tables->tensors);
+    const struct tp_run *run = results->run;
+    const struct tp_groups *groups = results->groups;
+    struct tp_table *made = tables->tables;
     size_t group_columns = join_columns(
         group_labels, COUNT_OF(group_labels), offsetof(struct tp_group, counts),
         offsetof(struct tp_group, numbers), tables->groups);
-    const struct tp_table made[TP_RUN_TABLES] = {
-        [TP_TABLE_TENSORS] = {"tensors", tables->tensors, tensor_columns,
-                              ROWS(run->rows, run->row_count)},
-        [TP_TABLE_GROUPS] = {"groups", tables->groups, group_columns,
-                             ROWS(groups->rows, groups->count)},
-        [TP_TABLE_HISTOGRAMS] = {"histograms/groups", bin_columns,
-                                 COUNT_OF(bin_columns),
-                                 ROWS(groups->bins, groups->bin_count)},
-        [TP_TABLE_SKIPPED] = {"skipped", skipped_columns,
-                              COUNT_OF(skipped_columns),
-                              ROWS(run->skipped, run->skipped_count)},
-        [TP_TABLE_FINDINGS] = {"findings", finding_columns,
-                               COUNT_OF(finding_columns),
-                               ROWS(findings->rows, findings->count)},
-    };
-    for (size_t i = 0; i < TP_RUN_TABLES; i++)
-        tables->tables[i] = made[i];
-    tp_quant_tables_make(run, &tables->tables[TP_TABLE_QUANTIZATION],
-                         &tables->tables[TP_TABLE_QUANT_GROUPS],
-                         &tables->tables[TP_TABLE_RECOMMENDATIONS]);
-    tp_dims_table_make(run, &tables->tables[TP_TABLE_DIMS]);
-    tp_series_tables_make(&run->monitor, &tables->tables[TP_TABLE_SERIES],
-                          &tables->tables[TP_TABLE_BASELINES]);
+    made[TP_TABLE_GROUPS] =
+        (struct tp_table){"groups", tables->groups, group_columns,
+                          ROWS(groups->rows, groups->count)};
+    made[TP_TABLE_HISTOGRAMS] = (struct tp_table){
+        "histograms/groups", bin_columns, COUNT_OF(bin_columns),
+        ROWS(groups->bins, groups->bin_count)};
+    made[TP_TABLE_SKIPPED] =
+        (struct tp_table){"skipped", skipped_columns, COUNT_OF(skipped_columns),
+                          ROWS(run->skipped, run->skipped_count)};
+    tp_tensors_table_make(run->rows, run->row_count, tables->tensors,
+                          &made[TP_TABLE_TENSORS]);
+    tp_findings_table_make(results->findings, &made[TP_TABLE_FINDINGS]);
+    tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANTIZATION],
+                         &made[TP_TABLE_QUANT_GROUPS],
+                         &made[TP_TABLE_RECOMMENDATIONS]);
+    tp_dims_table_make(run, &made[TP_TABLE_DIMS]);
+    tp_series_tables_make(results->monitor, &made[TP_TABLE_SERIES],
+                          &made[TP_TABLE_BASELINES]);
 }

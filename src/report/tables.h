@@ -3,7 +3,10 @@
 #define TP_REPORT_TABLES_H
 
 #include "data/table.h"
+#include "incidents/incidents.h"
+#include "quant/quant_groups.h"
 #include "rules/findings.h"
+#include "series/monitor.h"
 #include "tensors/group.h"
 #include "tensors/run.h"
 
@@ -29,7 +32,18 @@ enum tp_run_table {
     TP_RUN_TABLES
 };
 
-/* The tables, and the columns they point to. Borrows run, groups, findings. */
+/* What all stages made of a dump, borrowed. A stage that was left out is
+ * zeroed, never NULL. */
+struct tp_results {
+    const struct tp_run *run;
+    const struct tp_groups *groups;
+    const struct tp_quant *quant;
+    const struct tp_monitor *monitor;
+    const struct tp_incidents *incidents;
+    const struct tp_findings *findings;
+};
+
+/* The tables, and the columns they point to. */
 struct tp_run_tables {
     struct tp_table tables[TP_RUN_TABLES]; /* [enum tp_run_table] */
     struct tp_column tensors[TP_TABLE_COLUMNS_MAX];
@@ -37,9 +51,15 @@ struct tp_run_tables {
 };
 
 /* Sets up the tables; `tables` must stay where it is while they are used. */
-void tp_run_tables_make(const struct tp_run *run,
-                        const struct tp_groups *groups,
-                        const struct tp_findings *findings,
+void tp_run_tables_make(const struct tp_results *results,
                         struct tp_run_tables *tables);
+
+/* The table of rows alone; `columns` has room for TP_TABLE_COLUMNS_MAX. */
+void tp_tensors_table_make(const struct tp_row *rows, size_t count,
+                           struct tp_column *columns, struct tp_table *table);
+
+/* The table of findings alone. */
+void tp_findings_table_make(const struct tp_findings *findings,
+                            struct tp_table *table);
 
 #endif

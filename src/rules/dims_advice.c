@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
+#include "rules/dims_advice.h"
 
-#include "scan/dim_rank.h"
+#include <inttypes.h>
 
 /* The narrowest type whose sums keep what is so many times smaller; NULL
  * when even float64 does not. */
@@ -18,7 +18,7 @@ static void begin(struct tp_text *text)
         tp_text_add(text, "; ");
 }
 
-static void advise_reduction(const struct tp_dim_axis *axis, const char *dtype,
+static void advise_reduction(const struct tp_dim_axis *axis, enum tp_dtype dtype,
                              struct tp_text *text)
 {
     size_t least = axis->kept;
@@ -32,7 +32,7 @@ static void advise_reduction(const struct tp_dim_axis *axis, const char *dtype,
                 "index %" PRId64 " is %.4g times smaller than index %" PRId64
                 ": a sum over axis %d in %s %s it; ",
                 axis->worst[least - 1].index, axis->ratio,
-                axis->worst[0].index, axis->axis, dtype,
+                axis->worst[0].index, axis->axis, tp_dtype_info(dtype)->name,
                 axis->risk == TP_DIM_HIGH ? "loses"
                                           : "keeps at most 3 bits of");
     if (type)
@@ -40,7 +40,7 @@ static void advise_reduction(const struct tp_dim_axis *axis, const char *dtype,
                     type);
     else
         tp_text_add(text, "scale each index on its own before a sum");
-    if (!(tp_dim_excess(tp_dtype_by_name(dtype), axis) > 1) &&
+    if (!(tp_dim_excess(dtype, axis) > 1) &&
         axis->risk == TP_DIM_HIGH)
         tp_text_add(text,
                     " (with %" PRIu64 " values an index, chance alone may "
@@ -48,7 +48,7 @@ static void advise_reduction(const struct tp_dim_axis *axis, const char *dtype,
                     axis->values);
 }
 
-void tp_dim_advice(const struct tp_dim_axis *axis, const char *dtype,
+void tp_dim_advice(const struct tp_dim_axis *axis, enum tp_dtype dtype,
                    struct tp_text *text)
 {
     text->length = 0;

@@ -16,8 +16,9 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "incidents/incident.h"
-#include "rules/findings.h"
+#include "rules/dims_advice.h"
+#include "rules/rules.h"
+#include "scan/dim_rank.h"
 
 /* What may be wrong with an axis, worst first. */
 enum fault { FAULT_RATIO, FAULT_OUTLIERS, FAULT_DEAD, FAULTS };
@@ -43,7 +44,7 @@ static double value_of(const struct tp_row *row, const struct tp_dim_axis *axis,
 {
     switch (fault) {
     case FAULT_RATIO:
-        *excess = tp_dim_excess(tp_dtype_by_name(row->dtype), axis);
+        *excess = tp_dim_excess(row->dtype, axis);
         return axis->ratio;
     case FAULT_OUTLIERS:
         *excess = axis->outliers && axis->kept
@@ -125,13 +126,14 @@ static void describe(const struct tp_rule_input *input,
     finding->iteration = tally->earliest->label.iteration;
     finding->excess = 1 + log2(tally->excess); /* there is no upper end */
     finding->evidence = tp_finding_text(
-        input,
+        input->findings,
         "axis %d of %s in %" PRIu64 " of %" PRIu64 " tensors; worst: "
         "dim_ratio %.4g, risk %s, %" PRIu64 " outliers and %" PRIu64
         " dead among %" PRId64 " indices",
         axis->axis, worst->shape, tally->count, rows, axis->ratio,
         tp_dim_risk_name(axis->risk), axis->outliers, axis->dead, axis->length);
-    finding->suggestion = tp_finding_text(input, "%s", tp_text_get(&advice));
+    finding->suggestion =
+        tp_finding_text(input->findings, "%s", tp_text_get(&advice));
     tp_text_clear(&advice);
 }
 
@@ -147,7 +149,7 @@ enum tp_status tp_rule_dims(const struct tp_rule_input *input,
     for (size_t i = 0, end; i < count && status == TP_OK; i = end) {
         memset(place, 0, sizeof *place);
         for (end = i; end < count && tp_same_place(rows[i], rows[end]); end++)
-            if (!tp_row_excused(input->run, rows[end]))
+            if (!tp_row_explained(input->incidents, rows[end]))
                 add_row(place, rows[end]);
         int axis;
         enum fault fault;
@@ -155,7 +157,8 @@ enum tp_status tp_rule_dims(const struct tp_rule_input *input,
         struct tp_finding *finding;
         if (!tally)
             continue;
-        status = tp_finding_add(input, rule, tally->worst, &finding, err);
+        status = tp_finding_add(input->findings, rule->id, tally->worst,
+                                &finding, err);
         if (status == TP_OK)
             describe(input, tally, place->rows[axis], fault, finding);
     }

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules/findings.h"
+#include "base/order.h"
+#include "rules/rules.h"
 
 enum {
     STILL = 8, /* iterations that are too many to be by chance            */
@@ -61,9 +62,7 @@ static int compare_told(const struct frozen *a, const struct frozen *b)
         result = strcmp(x->phase, y->phase);
     if (result == 0)
         result = strcmp(x->tensor_name, y->tensor_name);
-    return result
-               ? result
-               : (a->iteration > b->iteration) - (a->iteration < b->iteration);
+    return result ? result : tp_order_int64(a->iteration, b->iteration);
 }
 
 /* Series are sorted: equal ones stay in their order. */
@@ -71,15 +70,14 @@ static int compare(const void *left, const void *right)
 {
     const struct frozen *a = left, *b = right;
     int result = compare_told(a, b);
-    return result ? result : (a->series > b->series) - (a->series < b->series);
+    return result ? result : tp_order_place(a->series, b->series);
 }
 
 static const char *advice(const struct frozen *frozen)
 {
-    if (strstr(frozen->series->label.tensor_name, "weight") ||
-        strstr(frozen->series->label.tensor_name, "bias") ||
-        strstr(frozen->series->path, "weight") ||
-        strstr(frozen->series->path, "bias"))
+    unsigned roles = frozen->series->label.roles |
+                     tp_roles_of_name(frozen->series->path);
+    if (roles & (TP_ROLE_WEIGHT | TP_ROLE_BIAS))
         return "check that the optimizer still has it and its gradient and "
                "learning rate are not 0; updates below half a unit in the last "
                "place are lost in BF16: keep FP32 master weights or round "
@@ -94,13 +92,14 @@ static enum tp_status tell(const struct tp_rule_input *input,
                            const struct frozen *first, const struct frozen *end,
                            struct tp_error *err)
 {
-    const struct tp_series_set *set = &input->run->monitor.series;
+    const struct tp_series_set *set = &input->monitor->series;
     size_t rows, others = (size_t)(end - first) - 1,
                  l2 = tp_series_metric_by_name("l2_norm");
     struct tp_finding *finding;
     enum tp_status status = tp_finding_add(
-        input, rule, tp_series_rows(set, first->series, first->since, &rows)[0],
-        &finding, err);
+        input->findings, rule->id,
+        tp_series_rows(set, first->series, first->since, &rows)[0], &finding,
+        err);
     if (status != TP_OK)
         return status;
     const int64_t *at = tp_series_at(set, first->series);
@@ -114,14 +113,15 @@ static enum tp_status tell(const struct tp_rule_input *input,
     finding->consequences = (int64_t)others;
     finding->excess = (double)(first->series->count - first->since) / STILL;
     finding->evidence = tp_finding_text(
-        input,
+        input->findings,
         "the same tensor in all %zu iterations from %" PRId64 " to %" PRId64
         ", after %zu changes%s",
         first->series->count - first->since, first->iteration,
         at[first->series->count - 1], first->changes,
         others == 0
             ? ""
-            : tp_finding_text(input, "; %zu other%s of this name stopped there",
+            : tp_finding_text(input->findings,
+                              "; %zu other%s of this name stopped there",
                               others, others == 1 ? "" : "s"));
     finding->suggestion = advice(first);
     return TP_OK;
@@ -130,7 +130,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
 enum tp_status tp_rule_frozen(const struct tp_rule_input *input,
                               const struct tp_rule *rule, struct tp_error *err)
 {
-    const struct tp_series_set *set = &input->run->monitor.series;
+    const struct tp_series_set *set = &input->monitor->series;
     struct frozen *frozen = calloc(set->count + 1, sizeof *frozen);
     enum tp_status status = frozen ? TP_OK : tp_fail_memory(err);
     size_t count = 0;

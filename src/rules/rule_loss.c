@@ -10,8 +10,7 @@
 
 #include "base/text.h"
 #include "data/number.h"
-#include "incidents/incident.h"
-#include "rules/findings.h"
+#include "rules/rules.h"
 
 /* One kind of loss. */
 struct loss {
@@ -49,14 +48,22 @@ static int scale_exponent(const struct tp_row *row,
     return (int)floor(log2(precise_up_to(format) / row->numbers.abs_max));
 }
 
+/* The format that the row is to be cast to; NULL where it is judged against
+ * the wide dtype it has, or against nothing. */
+static const struct tp_number *cast_format(const struct tp_row *row)
+{
+    return row->target && tp_number_is_listed(row->target) ? row->target
+                                                           : NULL;
+}
+
 static const char *suggest_scale(const struct tp_rule_input *input,
                                  const struct tp_row *worst)
 {
-    const struct tp_number *format = tp_number_by_id(worst->target_format);
+    const struct tp_number *format = cast_format(worst);
     if (!format || !(worst->numbers.abs_max > 0))
         return "keep this tensor in its stored dtype";
     return tp_finding_text(
-        input,
+        input->findings,
         "multiply by 2^%d before the cast: amax is %.4g, %s is most precise "
         "up to %.6g and ends at %.6g",
         scale_exponent(worst, format), worst->numbers.abs_max, format->id,
@@ -67,15 +74,16 @@ static const char *suggest_scale(const struct tp_rule_input *input,
 static const char *suggest_block_scale(const struct tp_rule_input *input,
                                        const struct tp_row *worst)
 {
-    const char *rule = *worst->scale_rule ? worst->scale_rule : "floor";
-    if (strcmp(rule, "floor") != 0 && strcmp(rule, "even") != 0)
+    const char *rule = tp_scale_rule_name(worst->scale_rule);
+    if (worst->scale_rule != TP_SCALE_FLOOR &&
+        worst->scale_rule != TP_SCALE_EVEN)
         return tp_finding_text(
-            input,
+            input->findings,
             "multiply by a smaller number before the cast: the %s rule rounds "
             "scales up already, and the largest is %g",
             rule, tp_number_e8m0.max);
     return tp_finding_text(
-        input,
+        input->findings,
         "use a scale rule that rounds up (--mx_scale rceil): the %s rule lets "
         "the block's own amax saturate",
         rule);
@@ -87,7 +95,7 @@ static const char *suggest_overflow(const struct tp_rule_input *input,
     if (worst->counts.pos_inf + worst->counts.neg_inf > 0)
         return "the stored values are infinite already, so no scale helps: "
                "look for the operation that made them";
-    const struct tp_number *format = tp_number_by_id(worst->target_format);
+    const struct tp_number *format = cast_format(worst);
     if (format && format->kind == TP_NUMBER_MX)
         return suggest_block_scale(input, worst);
     return suggest_scale(input, worst);
@@ -96,7 +104,7 @@ static const char *suggest_overflow(const struct tp_rule_input *input,
 static const char *suggest_underflow(const struct tp_rule_input *input,
                                      const struct tp_row *worst)
 {
-    const struct tp_number *format = tp_number_by_id(worst->target_format);
+    const struct tp_number *format = cast_format(worst);
     if (format && format->kind != TP_NUMBER_ELEMENT)
         return "the block's largest value hides its small ones: use a wider "
                "element format, or keep this tensor in bf16";
@@ -115,7 +123,7 @@ static const struct loss underflow = {"underflow_ratio", underflow_ratio, 0.10,
  * (448 of less than 512 in E4M3), so it never counts as lost. */
 static bool is_bounded(const struct loss *loss, const struct tp_row *row)
 {
-    const struct tp_number *format = tp_number_by_id(row->target_format);
+    const struct tp_number *format = cast_format(row);
     return loss == &overflow && format && format->kind != TP_NUMBER_ELEMENT &&
            row->counts.pos_inf + row->counts.neg_inf == 0;
 }
@@ -144,7 +152,7 @@ static struct losers find_losers(const struct tp_rule_input *input,
         double ratio = loss->ratio(row);
         if (!(ratio > search->limit) ||
             is_bounded(loss, row) != search->bounded ||
-            tp_row_excused(input->run, row))
+            tp_row_explained(input->incidents, row))
             continue;
         found.count++;
         if (!found.worst || ratio > loss->ratio(found.worst))
@@ -174,8 +182,9 @@ static void describe(const struct tp_rule_input *input, const struct loss *loss,
     finding->iteration = losers->earliest->label.iteration;
     finding->suggestion = loss->suggest(input, worst);
     finding->evidence = tp_finding_text(
-        input, "%" PRIu64 " of %zu tensors above %g %% in %s; worst %.3g %%%s",
-        losers->count, tensors, limit * 100, worst->target_format,
+        input->findings,
+        "%" PRIu64 " of %zu tensors above %g %% in %s; worst %.3g %%%s",
+        losers->count, tensors, limit * 100, tp_row_target_word(worst),
         finding->value * 100, tp_text_get(&where));
     tp_text_clear(&where);
 }
@@ -201,7 +210,7 @@ static enum tp_status judge(const struct tp_rule_input *input,
         return TP_OK;
     struct tp_finding *finding;
     enum tp_status status =
-        tp_finding_add(input, rule, losers.worst, &finding, err);
+        tp_finding_add(input->findings, rule->id, losers.worst, &finding, err);
     if (status == TP_OK) {
         finding->level = level;
         describe(input, which->loss, &losers, span[1] - span[0], finding);

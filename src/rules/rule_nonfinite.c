@@ -11,8 +11,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "incidents/incident.h"
-#include "rules/findings.h"
+#include "rules/rules.h"
 
 static uint64_t infinities(const struct tp_row *row)
 {
@@ -66,7 +65,8 @@ static enum tp_status add_onset(const struct tp_rule_input *input,
             int64_t consequences = known->consequences;
             size_t count = list->count;
             list->count = i;
-            tp_finding_add(input, rule, row, &known, err); /* has room */
+            /* there is room */
+            tp_finding_add(input->findings, rule->id, row, &known, err);
             list->count = count;
             known->consequences = consequences;
             origins[i] = row;
@@ -76,7 +76,7 @@ static enum tp_status add_onset(const struct tp_rule_input *input,
     }
     struct tp_finding *fresh;
     origins[list->count] = row;
-    return tp_finding_add(input, rule, row, &fresh, err);
+    return tp_finding_add(input->findings, rule->id, row, &fresh, err);
 }
 
 static void describe(const struct tp_rule_input *input,
@@ -96,7 +96,8 @@ static void describe(const struct tp_rule_input *input,
                     finding->consequences,
                     finding->consequences == 1 ? "" : "s",
                     dated ? "of this rank follow" : "of these files have some");
-    finding->evidence = tp_finding_text(input, "%s", tp_text_get(&text));
+    finding->evidence =
+        tp_finding_text(input->findings, "%s", tp_text_get(&text));
     tp_text_clear(&text);
     finding->suggestion =
         dated ? "look at this operation's inputs in the iteration before: "
@@ -121,7 +122,7 @@ enum tp_status tp_rule_nonfinite(const struct tp_rule_input *input,
         for (end = i + 1; end < count && same_series(rows[i], rows[end]);)
             end++;
         const struct tp_row *row = onset(rows + i, rows + end);
-        if (!row || tp_row_excused(input->run, row))
+        if (!row || tp_row_explained(input->incidents, row))
             continue;
         status = tp_grow(&origins, &capacity, input->findings->count + 1,
                          sizeof *origins, err);

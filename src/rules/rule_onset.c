@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/text.h"
-#include "incidents/alarm.h"
-#include "incidents/incident.h"
-#include "rules/findings.h"
+#include "rules/rules.h"
+#include "series/flow.h"
 
 /* An incident with what is said of it at hand. */
-struct story {
+struct onset {
     const struct tp_rule_input *input;
     const struct tp_incident *incident;
     const struct tp_alarm *alarm; /* the origin */
@@ -29,10 +29,10 @@ static uint64_t bad_elements(const struct tp_row *row)
 
 /* The row a finding is about: of the point, the first with NaN or Inf. What
  * has no rows of its own gets one with its labels. */
-static struct tp_row row_of(const struct story *s)
+static struct tp_row row_of(const struct onset *s)
 {
     size_t count;
-    const struct tp_series_set *set = &s->input->run->monitor.series;
+    const struct tp_series_set *set = &s->input->monitor->series;
     const struct tp_row *const *rows =
         tp_series_rows(set, s->series, s->alarm->point, &count);
     struct tp_row made = *s->series->row;
@@ -48,12 +48,12 @@ static struct tp_row row_of(const struct story *s)
     return *rows[0];
 }
 
-static bool is_drift(const struct story *s)
+static bool is_drift(const struct onset *s)
 {
     return s->alarm->kind == TP_CHANGE_DRIFT;
 }
 
-static enum tp_severity level_of(const struct story *s)
+static enum tp_severity level_of(const struct onset *s)
 {
     bool firm = s->incident->firm, followed = tp_incident_followed(s->incident);
     if (s->alarm->nonfinite || (followed && firm && !is_drift(s)))
@@ -64,10 +64,10 @@ static enum tp_severity level_of(const struct story *s)
 
 /* How far off at the onset and, where that is clearly more, at the worst point.
  * What grows slowly begins within its own spread: there the latter counts. */
-static void add_deviation(const struct story *s, struct tp_text *text)
+static void add_deviation(const struct onset *s, struct tp_text *text)
 {
     const struct tp_alarm *alarm = s->alarm;
-    const struct tp_baseline_options *options = &s->input->run->monitor.options;
+    const struct tp_baseline_options *options = &s->input->monitor->options;
     bool log = s->metric->scale == TP_BASELINE_LOG && !options->online;
     const char *of = log ? " of its logarithm" : "";
     bool more = isfinite(alarm->worst) && alarm->worst > 1.5 * alarm->deviation;
@@ -82,10 +82,10 @@ static void add_deviation(const struct story *s, struct tp_text *text)
 }
 
 /* The value that is off; where a change grows, when it is beyond its limit. */
-static void add_value(const struct story *s, struct tp_text *text)
+static void add_value(const struct onset *s, struct tp_text *text)
 {
     const struct tp_alarm *alarm = s->alarm;
-    const struct tp_series_set *set = &s->input->run->monitor.series;
+    const struct tp_series_set *set = &s->input->monitor->series;
     size_t at = alarm->shown > alarm->point ? alarm->shown : alarm->point;
     tp_text_add(text, "%s %.4g", s->metric->name,
                 tp_series_values(set, s->series, alarm->metric)[at]);
@@ -95,7 +95,7 @@ static void add_value(const struct story *s, struct tp_text *text)
     tp_text_add(text, " against %.4g", alarm->center);
 }
 
-static void add_change(const struct story *s, const struct tp_row *row,
+static void add_change(const struct onset *s, const struct tp_row *row,
                        struct tp_text *text)
 {
     const struct tp_alarm *alarm = s->alarm;
@@ -120,15 +120,15 @@ static void add_change(const struct story *s, const struct tp_row *row,
 }
 
 /* Whether another rank moved at the same time, perhaps within its own limit. */
-static bool peers_moved(const struct story *s)
+static bool peers_moved(const struct onset *s)
 {
-    const struct tp_monitor *monitor = &s->input->run->monitor;
+    const struct tp_series_set *set = &s->input->monitor->series;
     size_t first, end;
-    tp_alarm_place(monitor, s->alarm, &first, &end);
+    tp_alarm_place(s->input->incidents, s->alarm, &first, &end);
     for (size_t i = first; i < end; i++) {
-        const struct tp_run_series *peer = &monitor->series.series[i];
+        const struct tp_run_series *peer = &set->series[i];
         if (tp_series_are_peers(peer, s->series) &&
-            tp_alarm_moved(monitor, s->alarm, peer))
+            tp_alarm_moved(s->input->incidents, s->alarm, peer))
             return true;
     }
     return false;
@@ -155,26 +155,20 @@ static void add_spans(const int64_t *ranks, size_t count, struct tp_text *text)
     }
 }
 
-static int compare_numbers(const void *left, const void *right)
+static void add_rank_names(const struct onset *s, struct tp_text *text)
 {
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
-static void add_rank_names(const struct story *s, struct tp_text *text)
-{
-    const struct tp_monitor *monitor = &s->input->run->monitor;
+    const struct tp_incidents *all = s->input->incidents;
     const struct tp_incident *incident = s->incident;
     int64_t *ranks = calloc(incident->members, sizeof *ranks);
     size_t count = 0;
     tp_text_add(text, "; on");
     for (size_t i = incident->first; i != TP_NONE && ranks;
-         i = monitor->alarms[i].next) {
-        if (tp_alarm_at_origin(monitor, i))
-            ranks[count++] = tp_alarm_series(monitor, i)->label.rank;
+         i = all->alarms[i].next) {
+        if (tp_alarm_at_origin(all, i))
+            ranks[count++] = tp_alarm_series(all, i)->label.rank;
     }
     if (ranks) {
-        qsort(ranks, count, sizeof *ranks, compare_numbers);
+        tp_sort_int64(ranks, count);
         tp_text_add(text, " ranks");
         add_spans(ranks, count, text);
         tp_text_add(text, ",");
@@ -184,7 +178,7 @@ static void add_rank_names(const struct story *s, struct tp_text *text)
                 incident->ranks_all);
 }
 
-static void add_ranks(const struct story *s, struct tp_text *text)
+static void add_ranks(const struct onset *s, struct tp_text *text)
 {
     const struct tp_incident *incident = s->incident;
     if (incident->ranks_all < 2)
@@ -199,7 +193,7 @@ static void add_ranks(const struct story *s, struct tp_text *text)
         tp_text_add(text, "; on this rank only, of %zu", incident->ranks_all);
 }
 
-static void add_followers(const struct story *s, struct tp_text *text)
+static void add_followers(const struct onset *s, struct tp_text *text)
 {
     const struct tp_incident *incident = s->incident;
     if (incident->consequences == 0)
@@ -215,15 +209,14 @@ static void add_followers(const struct story *s, struct tp_text *text)
 
 /* Whether a tensor before the origin has Inf, too, then and always: it may be a
  * mask, or where the NaN comes from. */
-static bool has_old_infinity(const struct story *s, size_t index)
+static bool has_old_infinity(const struct onset *s, size_t index)
 {
-    const struct tp_monitor *monitor = &s->input->run->monitor;
-    const struct tp_series_set *set = &monitor->series;
+    const struct tp_series_set *set = &s->input->monitor->series;
     const struct tp_run_series *series = &set->series[index];
     const int64_t *at = tp_series_at(set, series);
     size_t i = 0, count;
     if (series->kind != TP_SERIES_TENSOR || series == s->series ||
-        monitor->alarm_of[index] != TP_NONE ||
+        s->input->incidents->alarm_of[index] != TP_NONE ||
         series->label.rank != s->series->label.rank ||
         tp_series_compare_runs(series, s->series) != 0)
         return false;
@@ -245,10 +238,10 @@ static void add_tensor(const struct tp_label *label, struct tp_text *text)
 }
 
 /* The first of such tensors; NULL: none. */
-static const struct tp_run_series *find_old_infinity(const struct story *s,
+static const struct tp_run_series *find_old_infinity(const struct onset *s,
                                                      size_t *count)
 {
-    const struct tp_series_set *set = &s->input->run->monitor.series;
+    const struct tp_series_set *set = &s->input->monitor->series;
     const struct tp_run_series *first = NULL;
     *count = 0;
     for (size_t i = 0; i < set->count && s->alarm->nonfinite; i++) {
@@ -263,7 +256,7 @@ static const struct tp_run_series *find_old_infinity(const struct story *s,
     return first;
 }
 
-static void add_old_infinities(const struct story *s, struct tp_text *text)
+static void add_old_infinities(const struct onset *s, struct tp_text *text)
 {
     size_t count;
     const struct tp_run_series *first = find_old_infinity(s, &count);
@@ -275,16 +268,16 @@ static void add_old_infinities(const struct story *s, struct tp_text *text)
 }
 
 /* The first NaN or Inf that the incident led to. */
-static void add_first_nonfinite(const struct story *s, struct tp_text *text)
+static void add_first_nonfinite(const struct onset *s, struct tp_text *text)
 {
-    const struct tp_monitor *monitor = &s->input->run->monitor;
+    const struct tp_incidents *all = s->input->incidents;
     for (size_t i = s->incident->first; i != TP_NONE;
-         i = monitor->alarms[i].next) {
-        const struct tp_alarm *alarm = &monitor->alarms[i];
+         i = all->alarms[i].next) {
+        const struct tp_alarm *alarm = &all->alarms[i];
         if (!alarm->nonfinite || s->alarm->nonfinite)
             continue;
         const struct tp_label *label =
-            &monitor->series.series[alarm->series].label;
+            &tp_alarm_series(all, i)->label;
         tp_text_add(text, "; first NaN or Inf in iteration %" PRId64 ", ",
                     alarm->iteration);
         add_tensor(label, text);
@@ -294,16 +287,17 @@ static void add_first_nonfinite(const struct story *s, struct tp_text *text)
 
 /* What the ratio of gradient norms says of the beginning, which it knows best:
  * that of the layer where it changed first on the origin's rank. */
-static void add_ratio(const struct story *s, struct tp_text *text)
+static void add_ratio(const struct onset *s, struct tp_text *text)
 {
-    const struct tp_monitor *monitor = &s->input->run->monitor;
+    const struct tp_incidents *all = s->input->incidents;
     size_t metric = tp_series_metric_by_name("layer_grad_ratio");
-    int64_t shown = tp_series_at(&monitor->series, s->series)[s->alarm->shown];
+    int64_t shown =
+        tp_series_at(&s->input->monitor->series, s->series)[s->alarm->shown];
     for (size_t i = s->incident->first; i != TP_NONE;
-         i = monitor->alarms[i].next) {
-        const struct tp_alarm *alarm = &monitor->alarms[i];
+         i = all->alarms[i].next) {
+        const struct tp_alarm *alarm = &all->alarms[i];
         const struct tp_label *label =
-            &monitor->series.series[alarm->series].label;
+            &tp_alarm_series(all, i)->label;
         if (alarm->metric != metric || alarm == s->alarm ||
             alarm->iteration > shown || label->rank != s->series->label.rank)
             continue;
@@ -315,7 +309,7 @@ static void add_ratio(const struct story *s, struct tp_text *text)
     }
 }
 
-static const char *evidence_of(const struct story *s, const struct tp_row *row)
+static const char *evidence_of(const struct onset *s, const struct tp_row *row)
 {
     struct tp_text text = {0};
     add_change(s, row, &text);
@@ -330,12 +324,13 @@ static const char *evidence_of(const struct story *s, const struct tp_row *row)
     add_followers(s, &text);
     if (tp_incident_followed(s->incident))
         add_first_nonfinite(s, &text);
-    const char *evidence = tp_finding_text(s->input, "%s", tp_text_get(&text));
+    const char *evidence =
+        tp_finding_text(s->input->findings, "%s", tp_text_get(&text));
     tp_text_clear(&text);
     return evidence;
 }
 
-static const char *where_to_look(const struct story *s)
+static const char *where_to_look(const struct onset *s)
 {
     const struct tp_incident *incident = s->incident;
     if (incident->ranks_all < 2)
@@ -347,7 +342,7 @@ static const char *where_to_look(const struct story *s)
            "theirs: hardware, memory and this rank's data come first";
 }
 
-static const char *suggestion_of(const struct story *s)
+static const char *suggestion_of(const struct onset *s)
 {
     const struct tp_label *label = &s->series->label;
     const char *ranks = where_to_look(s);
@@ -357,36 +352,37 @@ static const char *suggestion_of(const struct story *s)
     if (s->series->kind != TP_SERIES_TENSOR)
         return "no tensor of the dump changed as clearly: save more of this "
                "layer around this iteration";
-    if (strstr(label->tensor_name, "weight"))
+    if (label->roles & TP_ROLE_WEIGHT)
         return tp_finding_text(
-            s->input,
+            s->input->findings,
             "look at the optimiser step before this iteration, and compare "
             "the weight with a checkpoint%s",
             ranks);
     size_t count;
     if (find_old_infinity(s, &count))
         return tp_finding_text(
-            s->input,
+            s->input->findings,
             "unless the Inf before it is a mask, it is the cause: look at the "
             "operation that makes the first tensor with one%s",
             ranks);
     return tp_finding_text(
-        s->input,
+        s->input->findings,
         "nothing saved before it changed as clearly: look at the operation "
         "that makes this tensor%s",
         ranks);
 }
 
-static enum tp_status tell(const struct story *s, const struct tp_rule *rule,
+static enum tp_status tell(const struct onset *s, const struct tp_rule *rule,
                            struct tp_error *err)
 {
     struct tp_finding *finding;
     struct tp_row row = row_of(s);
-    if (tp_finding_add(s->input, rule, &row, &finding, err) != TP_OK)
+    if (tp_finding_add(s->input->findings, rule->id, &row, &finding, err) !=
+        TP_OK)
         return TP_E_MEMORY;
     const struct tp_incident *incident = s->incident;
     const struct tp_alarm *alarm = s->alarm;
-    double sigma = s->input->run->monitor.options.sigma;
+    double sigma = s->input->monitor->options.sigma;
     finding->level = level_of(s);
     finding->origin = tp_incident_followed(incident) && !is_drift(s);
     if (incident->ranks > 1 && incident->ranks == incident->ranks_all)
@@ -408,16 +404,16 @@ enum tp_status tp_rule_incidents(const struct tp_rule_input *input,
                                  const struct tp_rule *rule, bool nonfinite,
                                  struct tp_error *err)
 {
-    const struct tp_monitor *monitor = &input->run->monitor;
+    const struct tp_incidents *all = input->incidents;
     enum tp_status status = TP_OK;
-    for (size_t i = 0; i < monitor->incident_count && status == TP_OK; i++) {
-        const struct tp_incident *incident = &monitor->incidents[i];
-        const struct tp_alarm *alarm = &monitor->alarms[incident->origin];
-        const struct story story = {input, incident, alarm,
-                                    &monitor->series.series[alarm->series],
+    for (size_t i = 0; i < all->incident_count && status == TP_OK; i++) {
+        const struct tp_incident *incident = &all->incidents[i];
+        const struct tp_alarm *alarm = &all->alarms[incident->origin];
+        const struct onset onset = {input, incident, alarm,
+                                    tp_alarm_series(all, incident->origin),
                                     &tp_series_metrics[alarm->metric]};
         if (alarm->nonfinite == nonfinite)
-            status = tell(&story, rule, err);
+            status = tell(&onset, rule, err);
     }
     return status;
 }

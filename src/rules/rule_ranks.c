@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules/findings.h"
+#include "base/order.h"
+#include "rules/rules.h"
 #include "stats/quantile.h"
 
 /* A rank that is off throughout is so by two binades, and the others are
@@ -27,11 +28,11 @@ enum {
 };
 
 /* What is said of a rank; the later ones are the milder. */
-enum saying { COPIES, LEAVES, THROUGHOUT, SAYINGS };
+enum kind { COPIES, LEAVES, THROUGHOUT, KINDS };
 
 /* One statement about one tensor. */
 struct remark {
-    enum saying saying;
+    enum kind kind;
     const struct tp_run_series *series; /* of the rank                    */
     size_t ranks;
     int64_t rank; /* -1: one of two, nobody knows which                   */
@@ -124,10 +125,10 @@ static double median_ratio(const struct peers *p, size_t rank, size_t from,
     return tp_median(p->value, n);
 }
 
-static void set_remark(const struct peers *p, enum saying saying, size_t rank,
+static void set_remark(const struct peers *p, enum kind kind, size_t rank,
                        size_t i, struct remark *remark)
 {
-    *remark = (struct remark){.saying = saying,
+    *remark = (struct remark){.kind = kind,
                               .series = p->series[rank],
                               .ranks = p->ranks,
                               .rank = p->series[rank]->label.rank,
@@ -309,7 +310,7 @@ static bool judge(struct peers *p, double tests, struct remark *remark)
 
 static bool is_told_together(const struct remark *a, const struct remark *b)
 {
-    return a->saying == b->saying && a->rank == b->rank &&
+    return a->kind == b->kind && a->rank == b->rank &&
            strcmp(a->series->label.quant_type, b->series->label.quant_type) ==
                0;
 }
@@ -320,16 +321,16 @@ static int compare_remarks(const void *left, const void *right)
 {
     const struct remark *a = left, *b = right;
     const struct tp_label *x = &a->series->label, *y = &b->series->label;
-    int result = (a->saying > b->saying) - (a->saying < b->saying);
+    int result = tp_order_int64(a->kind, b->kind);
     if (result == 0)
         result = strcmp(x->quant_type, y->quant_type);
     if (result == 0)
-        result = (a->rank > b->rank) - (a->rank < b->rank);
+        result = tp_order_int64(a->rank, b->rank);
     if (result == 0)
-        result = (a->iteration > b->iteration) - (a->iteration < b->iteration);
+        result = tp_order_int64(a->iteration, b->iteration);
     if (result == 0)
-        result = (a->counter > b->counter) - (a->counter < b->counter);
-    return result ? result : (a->series > b->series) - (a->series < b->series);
+        result = tp_order_int64(a->counter, b->counter);
+    return result ? result : tp_order_place(a->series, b->series);
 }
 
 static const char *evidence_for(const struct tp_rule_input *input,
@@ -338,27 +339,28 @@ static const char *evidence_for(const struct tp_rule_input *input,
     const char *more =
         others == 0
             ? ""
-            : tp_finding_text(input, "; so of %zu other tensor%s of %s", others,
+            : tp_finding_text(input->findings,
+                              "; so of %zu other tensor%s of %s", others,
                               others == 1 ? "" : "s",
                               remark->rank < 0 ? "these ranks" : "this rank");
-    if (remark->saying == COPIES)
+    if (remark->kind == COPIES)
         return tp_finding_text(
-            input,
+            input->findings,
             "equal on all %zu ranks until here, and not from "
             "iteration %" PRId64 " to %" PRId64 "%s",
             remark->ranks, remark->iteration, remark->last, more);
-    if (remark->saying == LEAVES)
+    if (remark->kind == LEAVES)
         return tp_finding_text(
-            input,
+            input->findings,
             "l2_norm leaves %s, and is %.3g times that at last; each rank on "
             "its own looks like a trend%s",
             remark->ranks == 2
                 ? "that of the other rank"
-                : tp_finding_text(input, "the median of %zu ranks",
+                : tp_finding_text(input->findings, "the median of %zu ranks",
                                   remark->ranks),
             remark->ratio, more);
     return tp_finding_text(
-        input,
+        input->findings,
         "l2_norm is %.3g times the median of %zu ranks in "
         "all iterations, %" PRId64 " to %" PRId64 "; the other ranks agree%s",
         remark->ratio, remark->ranks, remark->iteration, remark->last, more);
@@ -369,7 +371,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
                            const struct remark *remark, size_t others,
                            struct tp_error *err)
 {
-    static const char *const advice[SAYINGS] = {
+    static const char *const advice[KINDS] = {
         [COPIES] = "copies must stay equal: compare random seeds, the order "
                    "of reductions and the devices; load one checkpoint on all "
                    "ranks and look at the first step after it",
@@ -379,11 +381,11 @@ static enum tp_status tell(const struct tp_rule_input *input,
         [THROUGHOUT] = "compare this rank's data, scaling and checkpoint shard "
                        "with the others'; where ranks hold different parts of "
                        "a model this may be as it should"};
-    const struct tp_series_set *set = &input->run->monitor.series;
+    const struct tp_series_set *set = &input->monitor->series;
     struct tp_finding *finding;
     size_t rows;
     enum tp_status status = tp_finding_add(
-        input, rule,
+        input->findings, rule->id,
         tp_series_rows(set, remark->series, remark->point, &rows)[0], &finding,
         err);
     if (status != TP_OK)
@@ -398,7 +400,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
     finding->excess = fabs(log2(remark->ratio));
     finding->consequences = (int64_t)others;
     finding->evidence = evidence_for(input, remark, others);
-    finding->suggestion = advice[remark->saying];
+    finding->suggestion = advice[remark->kind];
     return TP_OK;
 }
 
@@ -410,12 +412,11 @@ static int compare_peers(const void *left, const void *right)
     const struct tp_run_series *a = *(const struct tp_run_series *const *)left,
                                *b = *(const struct tp_run_series *const *)right;
     if (!tp_same_place(a->row, b->row))
-        return (a > b) - (a < b);
-    int result = (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
+        return tp_order_place(a, b);
+    int result = tp_order_int64(a->ordinal, b->ordinal);
     if (result == 0)
-        result =
-            (a->label.rank > b->label.rank) - (a->label.rank < b->label.rank);
-    return result ? result : (a > b) - (a < b);
+        result = tp_order_int64(a->label.rank, b->label.rank);
+    return result ? result : tp_order_place(a, b);
 }
 
 /* Room for the largest group of peers; zeroed members after a failure. */
@@ -450,11 +451,11 @@ static void peers_clear(struct peers *p)
 }
 
 /* Whether an incident says more about one of them. */
-static bool are_told(const struct tp_monitor *monitor, const struct peers *p)
+static bool are_told(const struct tp_incidents *all, const struct peers *p)
 {
     for (size_t rank = 0; rank < p->ranks; rank++) {
-        size_t number = (size_t)(p->series[rank] - monitor->series.series);
-        if (monitor->alarm_of && monitor->alarm_of[number] != TP_NONE)
+        size_t number = (size_t)(p->series[rank] - p->set->series);
+        if (all->alarm_of && all->alarm_of[number] != TP_NONE)
             return true;
     }
     return false;
@@ -470,7 +471,7 @@ static size_t group_size(const struct tp_run_series **sorted, size_t count)
 }
 
 /* All remarks of a run; returns how many. */
-static size_t look(const struct tp_monitor *monitor,
+static size_t look(const struct tp_rule_input *input,
                    const struct tp_run_series **sorted, size_t count,
                    struct peers *p, struct remark *remarks)
 {
@@ -478,11 +479,11 @@ static size_t look(const struct tp_monitor *monitor,
     for (size_t i = 0; i < count; i += p->ranks) {
         p->series = sorted + i;
         p->ranks = group_size(sorted + i, count - i);
-        if (p->ranks < 2 || are_told(monitor, p))
+        if (p->ranks < 2 || are_told(input->incidents, p))
             continue;
         align(p);
         if (p->count > 1 && p->series[0]->numel > 1)
-            found += judge(p, monitor->options.tests, &remarks[found]);
+            found += judge(p, input->monitor->options.tests, &remarks[found]);
     }
     return found;
 }
@@ -490,8 +491,7 @@ static size_t look(const struct tp_monitor *monitor,
 enum tp_status tp_rule_ranks(const struct tp_rule_input *input,
                              const struct tp_rule *rule, struct tp_error *err)
 {
-    const struct tp_monitor *monitor = &input->run->monitor;
-    const struct tp_series_set *set = &monitor->series;
+    const struct tp_series_set *set = &input->monitor->series;
     const struct tp_run_series **sorted =
         calloc(set->count + 1, sizeof *sorted);
     struct remark *remarks = calloc(set->count + 1, sizeof *remarks);
@@ -511,7 +511,7 @@ enum tp_status tp_rule_ranks(const struct tp_rule_input *input,
     if (status == TP_OK && most > 1 && !peers_new(set, most, &p))
         status = tp_fail_memory(err);
     if (status == TP_OK && most > 1) {
-        size_t found = look(monitor, sorted, count, &p, remarks);
+        size_t found = look(input, sorted, count, &p, remarks);
         qsort(remarks, found, sizeof *remarks, compare_remarks);
         for (size_t i = 0, end; i < found && status == TP_OK; i = end) {
             for (end = i + 1;

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "incidents/incident.h"
-#include "rules/findings.h"
+#include "rules/rules.h"
 #include "stats/quantile.h"
 
 /* Below the median of its place by more than this (dB): a loss that the
@@ -34,10 +33,11 @@ struct verdict {
 static double sqnr_of(const struct tp_rule_input *input,
                       const struct tp_row *row)
 {
-    const struct tp_quant_plan *plan = &input->run->quant.plan;
-    size_t cast = tp_quant_plan_find(plan, row->target_format);
+    const struct tp_quant_plan *plan = &input->run->plan;
+    size_t cast = tp_quant_plan_find(plan, row->target);
     struct tp_quant_metrics metrics;
-    if (cast == plan->count || !tp_quant_metrics_of_row(row, cast, &metrics))
+    if (cast == plan->count ||
+        !tp_quant_unpack_metrics(row->quant, cast, &metrics))
         return NAN;
     return metrics.sqnr_db;
 }
@@ -84,30 +84,37 @@ static double median_known(const double *sqnr, size_t n, double *sorted,
 static const char *advice_for(const struct tp_rule_input *input,
                               const struct tp_row *row)
 {
-    const struct tp_quant *quant = &input->run->quant;
+    const struct tp_quant *quant = input->quant;
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];
         if (tp_quant_place_has(&its->place, row) &&
-            strcmp(its->advice, row->target_format))
-            return tp_finding_text(input, "%s%s: %s",
+            strcmp(its->advice, tp_row_target_word(row)))
+            return tp_finding_text(input->findings, "%s%s: %s",
                                    its->advice[0] == 'k' ? "" : "use ",
                                    its->advice, its->reason);
     }
     return "keep this tensor in its stored dtype";
 }
 
-static void describe(const struct tp_rule_input *input,
-                     const struct verdict *verdict, struct tp_finding *finding)
+static enum tp_status tell(const struct tp_rule_input *input,
+                           const struct tp_rule *rule,
+                           const struct verdict *verdict,
+                           enum tp_severity level, struct tp_error *err)
 {
     const struct tp_row *worst = verdict->worst;
-    double limit = input->run->quant.plan.min_sqnr;
+    double limit = input->run->plan.min_sqnr;
+    struct tp_finding *finding;
     struct tp_text where = {0};
+    if (tp_finding_add(input->findings, rule->id, worst, &finding, err) !=
+        TP_OK)
+        return TP_E_MEMORY;
     if (worst->label.rank >= 0)
         tp_text_add(&where, " in rank %" PRId64, worst->label.rank);
     if (worst->label.iteration >= 0)
         tp_text_add(&where, "%s iteration %" PRId64, where.length ? "," : " in",
                     worst->label.iteration);
-    bool far = finding->level == TP_SEVERITY_MEDIUM;
+    bool far = level == TP_SEVERITY_MEDIUM;
+    finding->level = level;
     finding->metric = "sqnr_db";
     finding->value = verdict->sqnr;
     finding->baseline = verdict->median;
@@ -117,15 +124,16 @@ static void describe(const struct tp_rule_input *input,
         ((far ? medium_limit(limit, verdict->median) : limit) - verdict->sqnr) /
             far_below;
     finding->evidence = tp_finding_text(
-        input,
+        input->findings,
         "%" PRIu64 " of %" PRIu64 " tensors below %.1f dB in %s; worst "
         "%.1f dB%s, median of the place %.1f dB",
         verdict->count, verdict->all,
         far ? medium_limit(limit, verdict->median) : limit,
-        worst->target_format, verdict->sqnr, tp_text_get(&where),
+        tp_row_target_word(worst), verdict->sqnr, tp_text_get(&where),
         verdict->median);
     finding->suggestion = advice_for(input, worst);
     tp_text_clear(&where);
+    return TP_OK;
 }
 
 /* Rows of one place; `scratch` holds two numbers for each. */
@@ -135,11 +143,12 @@ static enum tp_status judge(const struct tp_rule_input *input,
 {
     const struct tp_row *const *rows = input->rows + span[0];
     size_t n = span[1] - span[0];
-    double limit = input->run->quant.plan.min_sqnr;
+    double limit = input->run->plan.min_sqnr;
     struct verdict verdict = {.worst = NULL};
     for (size_t i = 0; i < n; i++)
-        scratch[i] =
-            tp_row_excused(input->run, rows[i]) ? NAN : sqnr_of(input, rows[i]);
+        scratch[i] = tp_row_explained(input->incidents, rows[i])
+                         ? NAN
+                         : sqnr_of(input, rows[i]);
     verdict.median = median_known(scratch, n, scratch + n, &verdict.all);
     enum tp_severity level = TP_SEVERITY_MEDIUM;
     find_worst(rows, scratch, n, medium_limit(limit, verdict.median), &verdict);
@@ -147,23 +156,14 @@ static enum tp_status judge(const struct tp_rule_input *input,
         level = TP_SEVERITY_LOW;
         find_worst(rows, scratch, n, limit, &verdict);
     }
-    if (!verdict.worst)
-        return TP_OK;
-    struct tp_finding *finding;
-    enum tp_status status =
-        tp_finding_add(input, rule, verdict.worst, &finding, err);
-    if (status == TP_OK) {
-        finding->level = level;
-        describe(input, &verdict, finding);
-    }
-    return status;
+    return verdict.worst ? tell(input, rule, &verdict, level, err) : TP_OK;
 }
 
 enum tp_status tp_rule_sqnr(const struct tp_rule_input *input,
                             const struct tp_rule *rule, struct tp_error *err)
 {
     size_t count = input->run->row_count;
-    if (input->run->quant.plan.count == 0)
+    if (input->run->plan.count == 0)
         return TP_OK;
     double *scratch = calloc(2 * count + 1, sizeof *scratch);
     enum tp_status status = scratch ? TP_OK : tp_fail_memory(err);

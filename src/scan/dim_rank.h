@@ -122,13 +122,6 @@ double tp_dim_excess(enum tp_dtype dtype, const struct tp_dim_axis *axis);
  * dead indices. */
 bool tp_dim_is_notable(const struct tp_dim_axis *axis);
 
-/*
- * What to do about an axis, in plain words; "none needed" of one that is not
- * notable. Replaces what is in `text`. `dtype` is the name of the stored one.
- */
-void tp_dim_advice(const struct tp_dim_axis *axis, const char *dtype,
-                   struct tp_text *text);
-
 /* --- ranking -------------------------------------------------------------- */
 
 /* Sees the indices of an axis one after the other, any number of them. */

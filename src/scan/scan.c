@@ -1,13 +1,88 @@
 /* SPDX-License-Identifier: MIT */
 #include "scan/scan.h"
 
-#include <libdeflate.h>
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "scan/pass.h"
+#include "scan/scan_ahead.h"
+#include "scan/scan_blocks.h"
+#include "scan/scan_casts.h"
+#include "scan/scan_codes.h"
+#include "scan/scan_crc.h"
+#include "scan/scan_device.h"
+#include "scan/scan_dims.h"
+#include "scan/scan_tallies.h"
+#include "scan/scan_values.h"
 #include "stats/quantile.h"
+
+/*
+ * A scan is a first reading, which feeds all that needs nothing but the values
+ * (first_sinks: a new statistic is one more line there); for wide values those
+ * that select their order statistics; and a last one for what depends on the
+ * largest magnitude (last_sinks). Whatever follows from few numbers (a list of
+ * codes that occur, merged parts) is computed at the end of each. Tensors of
+ * at most SMALL_CODES values are read once into memory, where the same sinks
+ * are fed, and do not leave their thread. Fewer readings would need memory for
+ * the tensor, or numbers that are not exact.
+ */
+
+enum {
+    /* Up to so many real numbers a tensor is read once, and wide ones are
+     * sorted in memory. */
+    SMALL_CODES = TP_SELECT_SMALL
+};
+
+static_assert((int)TP_SCAN_SPECS == (int)TP_CASTS, "casts of a scan");
+
+/* Sorted lists, or scratch for sorting: used when a tensor is finished. */
+struct lists {
+    double value[TP_CODES];
+    uint64_t count[TP_CODES];
+    uint64_t scratch[TP_CODES]; /* for tallies                            */
+};
+
+/* What a worker keeps from tensor to tensor, beside its reader. Pointers are
+ * NULL until first needed. */
+struct worker {
+    struct lists *lists;
+    struct tp_block_plan *plan;                 /* the last one made here   */
+    struct tp_tally_plan *tally_plan[TP_CASTS]; /* likewise, of each cast   */
+    struct tp_dim_ranker *ranker[2]; /* not used by tasks inside a scan    */
+    struct tp_ahead *ahead;
+};
+
+struct tp_scanner {
+    struct tp_readers readers;
+    struct worker workers[];
+};
+
+/* One scan. */
+struct scan {
+    struct tp_pass pass;
+    struct worker *worker; /* of the calling task                         */
+    const struct tp_scan_request *asked;
+    struct tp_scan_result *result;
+    const struct tp_number *target;    /* elementwise, or NULL            */
+    const struct tp_number *blockwise; /* block format, or NULL           */
+    enum tp_scale_rule rule;
+    bool narrow;                /* values of 8 or 16 bits                 */
+    const unsigned char *small; /* all of a small tensor, in memory       */
+    const struct tp_device_list *counted; /* its codes, by a device        */
+
+    /* the states of sinks */
+    struct tp_crc crc;
+    struct tp_code_sum codes;
+    struct tp_value_sum values;
+    struct tp_block_sum blocks;
+    struct tp_tallies tallies;
+    struct tp_casts casts;
+};
+
+/* --- scanners ------------------------------------------------------------- */
 
 enum tp_status tp_scanner_new(struct tp_pool *pool, struct tp_scanner **scanner,
                               struct tp_error *err)
@@ -17,8 +92,10 @@ enum tp_status tp_scanner_new(struct tp_pool *pool, struct tp_scanner **scanner,
         calloc(1, sizeof *made + size * sizeof made->workers[0]);
     if (!made)
         return tp_fail_memory(err);
-    made->pool = pool;
-    made->size = size;
+    if (tp_readers_init(&made->readers, pool, err) != TP_OK) {
+        free(made);
+        return TP_E_MEMORY;
+    }
     *scanner = made;
     return TP_OK;
 }
@@ -26,100 +103,124 @@ enum tp_status tp_scanner_new(struct tp_pool *pool, struct tp_scanner **scanner,
 void tp_scanner_stop_on(struct tp_scanner *scanner,
                         const volatile sig_atomic_t *stop)
 {
-    scanner->stop = stop;
+    scanner->readers.stop = stop;
 }
 
 void tp_scanner_use(struct tp_scanner *scanner,
                     struct tp_device_session *device)
 {
-    scanner->device = device;
+    scanner->readers.device = device;
+}
+
+struct tp_device_options tp_scan_device_options(unsigned workers)
+{
+    return (struct tp_device_options){.lanes = workers,
+                                      .range = TP_RANGE_BYTES,
+                                      .stage = TP_STAGE_BYTES + TP_EARLY_BYTES,
+                                      .call = TP_PIECE_BYTES};
+}
+
+size_t tp_scan_ahead(struct tp_scanner *scanner,
+                     const struct tp_tensor *tensors, size_t count,
+                     unsigned worker)
+{
+    return tp_ahead_count(&scanner->workers[worker].ahead, &scanner->readers,
+                          &scanner->readers.reader[worker], tensors, count);
 }
 
 void tp_scanner_free(struct tp_scanner *scanner)
 {
     if (!scanner)
         return;
-    for (unsigned i = 0; i < scanner->size; i++) {
+    for (unsigned i = 0; i < scanner->readers.count; i++) {
         struct worker *worker = &scanner->workers[i];
-        free(worker->piece);
-        free(worker->walk);
-        free(worker->tables);
         free(worker->lists);
-        free(worker->bins);
         free(worker->plan);
-        for (int j = 0; j < TP_SCAN_SPECS; j++) {
-            free(worker->tally[j]);
+        for (int j = 0; j < TP_CASTS; j++)
             free(worker->tally_plan[j]);
-        }
         free(worker->ranker[0]);
         free(worker->ranker[1]);
         free(worker->ahead);
     }
+    tp_readers_clear(&scanner->readers);
     free(scanner);
 }
 
-/* --- checksums --------------------------------------------------------- */
+/* --- which sinks ---------------------------------------------------------- */
 
-static bool must_check(const struct tp_storage *storage)
+/* The uses of sinks by one reading. */
+struct sinks {
+    struct tp_sink_use use[TP_PASS_SINKS];
+    size_t count;
+};
+
+static void put(struct sinks *sinks, bool wanted, const struct tp_sink *sink,
+                void *state, size_t count)
 {
-    return storage && storage->has_crc32 && !storage->crc_checked;
+    if (wanted && count > 0)
+        sinks->use[sinks->count++] = (struct tp_sink_use){sink, state, count};
 }
 
-/* Whether reading the tensor reads each byte of its storage once, as it is
- * stored. */
-static bool covers_storage(const struct scan *scan)
+/* MX blocks need nothing but themselves and go along with the first reading,
+ * NVFP4 needs the largest value first. */
+static bool do_blocks_go_along(const struct scan *scan)
 {
-    const struct tp_tensor *tensor = scan->tensor;
-    return scan->walk.dense && tensor->offset == 0 && !tensor->conjugated &&
-           !tensor->negated && !tensor->storage->big_endian &&
-           (uint64_t)scan->walk.count * scan->size == tensor->storage->size;
+    return scan->blockwise && scan->blockwise->kind == TP_NUMBER_MX;
 }
 
-static enum tp_status judge_crc(struct scan *scan, uint32_t computed)
+/* What needs nothing but the values. */
+static struct sinks first_sinks(struct scan *scan)
 {
-    struct tp_storage *storage = scan->tensor->storage;
-    if (computed != storage->crc32)
-        return tp_fail(scan->err, TP_E_DAMAGED, storage->file_offset,
-                       "wrong CRC-32: stored %08x, computed %08x",
-                       (unsigned)storage->crc32, (unsigned)computed);
-    storage->crc_checked = true;
-    return TP_OK;
+    struct sinks sinks = {.count = 0};
+    put(&sinks, scan->crc.along, &tp_sink_crc, &scan->crc, 1);
+    put(&sinks, scan->narrow && !scan->counted, &tp_sink_codes, &scan->codes,
+        1);
+    put(&sinks, !scan->narrow, &tp_sink_values, &scan->values, 1);
+    put(&sinks, do_blocks_go_along(scan), &tp_sink_blocks, &scan->blocks, 1);
+    put(&sinks, scan->narrow, &tp_sink_tallies, &scan->tallies,
+        scan->casts.of_kind[TP_CAST_TALLY]);
+    return sinks;
 }
 
-/*
- * Verifies a storage that the tensor shows only in part, or in another order:
- * reads it as a tensor of bytes.
- */
-static enum tp_status check_storage(const struct scan *scan)
+/* What needs the largest magnitude: counts, which a device can do, and casts,
+ * which it cannot. */
+static struct sinks last_sinks(struct scan *scan, bool counts, bool casts)
 {
-    struct tp_tensor bytes = {.path = "",
-                              .dtype = TP_UINT8,
-                              .ndim = 1,
-                              .shape = {(int64_t)scan->tensor->storage->size},
-                              .stride = {1},
-                              .numel = (int64_t)scan->tensor->storage->size,
-                              .storage = scan->tensor->storage};
-    struct scan check = {.scanner = scan->scanner,
-                         .tensor = &bytes,
-                         .size = 1,
-                         .parts = 1,
-                         .failed = SIZE_MAX,
-                         .err = scan->err};
-    tp_walk_any_order(&bytes, &check.walk);
-    pthread_mutex_init(&check.lock, NULL);
-    enum tp_status status = tp_scan_read(&check, WORK_CRC);
-    pthread_mutex_destroy(&check.lock);
-    if (status == TP_OK)
-        status = judge_crc(&check, check.crc);
-    return status;
+    struct sinks sinks = {.count = 0};
+    struct tp_casts *its = &scan->casts;
+    put(&sinks, counts && scan->blockwise && !do_blocks_go_along(scan),
+        &tp_sink_blocks, &scan->blocks, 1);
+    put(&sinks, casts && its->of_kind[TP_CAST_VALUES] > 0,
+        &tp_sink_cast_values, its, its->count);
+    put(&sinks, casts && its->of_kind[TP_CAST_BLOCKS] > 0,
+        &tp_sink_cast_blocks, its, its->count);
+    return sinks;
 }
 
-/* --- from counts to the result ----------------------------------------- */
-
-static void finish_list(struct scan *scan, struct tp_code_list *list)
+static enum tp_status feed(struct scan *scan, const struct sinks *sinks)
 {
-    tp_scan_casts_list(scan, list);
-    tp_code_list_repeat(list, scan->walk.repeat);
+    if (sinks->count == 0)
+        return TP_OK;
+    return scan->small ? tp_pass_memory(&scan->pass, sinks->use, sinks->count,
+                                        scan->small)
+                       : tp_pass_run(&scan->pass, sinks->use, sinks->count);
+}
+
+/* --- from counts to the result -------------------------------------------- */
+
+static double amax_of(const struct scan *scan)
+{
+    const struct tp_extrema *extrema = &scan->result->summary.extrema;
+    return fmax(fabs(extrema->min), fabs(extrema->max));
+}
+
+static void finish_list(struct scan *scan, struct tp_code_list *list,
+                        struct tp_tally *tallies)
+{
+    tp_casts_list(&scan->casts, list);
+    tp_tallies_finish(&scan->tallies, &scan->casts, list, tallies,
+                      scan->worker->lists->scratch);
+    tp_code_list_repeat(list, scan->pass.walk.repeat);
     tp_code_list_summarize(list, scan->target, &scan->result->summary,
                            scan->result->quantile);
 }
@@ -128,285 +229,250 @@ static void finish_values(struct scan *scan, const struct tp_ranks *ranks,
                           const double *ordered)
 {
     struct tp_summary *summary = &scan->result->summary;
+    const uint64_t repeat = scan->pass.walk.repeat;
     tp_ranks_quantiles(ranks, ordered, scan->result->quantile);
-    tp_values_repeat(&scan->values, scan->walk.repeat);
-    summary->counts = scan->values.counts;
-    summary->moments = scan->values.moments;
-    summary->extrema = scan->values.extrema;
-    for (int i = 0; i < TP_SUMMARY_BINS && scan->walk.repeat > 1; i++)
-        summary->bins[i] *= scan->walk.repeat;
+    tp_values_repeat(&scan->values.values, repeat);
+    summary->counts = scan->values.values.counts;
+    summary->moments = scan->values.values.moments;
+    summary->extrema = scan->values.values.extrema;
+    for (int i = 0; i < TP_SUMMARY_BINS && repeat > 1; i++)
+        summary->bins[i] *= repeat;
     tp_judge_close(scan->target, &summary->counts);
 }
 
 static void finish_blocks(struct scan *scan)
 {
     struct tp_counts *counts = &scan->result->summary.counts;
-    uint64_t repeat = scan->walk.repeat;
+    const struct tp_block_counts *blocks = &scan->blocks.counts;
+    const uint64_t repeat = scan->pass.walk.repeat;
+    if (!scan->blockwise)
+        return;
     counts->judged = counts->values;
-    counts->upper_overflow = scan->blocks.upper_overflow * repeat;
-    counts->lower_overflow = scan->blocks.lower_overflow * repeat;
-    counts->underflow = scan->blocks.underflow * repeat;
-    counts->subnormal = scan->blocks.subnormal * repeat;
+    counts->upper_overflow = blocks->upper_overflow * repeat;
+    counts->lower_overflow = blocks->lower_overflow * repeat;
+    counts->underflow = blocks->underflow * repeat;
+    counts->subnormal = blocks->subnormal * repeat;
 }
 
-/*
- * Makes the plan of the calling worker fit. An MX plan often does already;
- * NVFP4 scales by the largest magnitude of the whole tensor.
- */
-static enum tp_status plan_blocks(struct scan *scan)
+/* --- the kinds of tensors ------------------------------------------------- */
+
+static enum tp_status judge_crc(const struct scan *scan)
 {
-    struct worker *worker = &scan->scanner->workers[scan->worker];
-    if (!tp_scan_provide(&worker->plan, sizeof *worker->plan))
-        return tp_fail_memory(scan->err);
-    struct tp_block_plan *plan = worker->plan;
-    const struct tp_extrema *extrema = &scan->result->summary.extrema;
-    double amax = fmax(fabs(extrema->min), fabs(extrema->max));
-    if (scan->blockwise->kind != TP_NUMBER_MX ||
-        plan->number != scan->blockwise || plan->rule != scan->rule ||
-        plan->dtype != scan->real)
-        tp_block_plan_init(plan, scan->blockwise, scan->rule, scan->real, amax);
-    scan->plan = plan;
-    return TP_OK;
+    return scan->crc.along ? tp_crc_judge(&scan->crc, &scan->pass) : TP_OK;
 }
 
-static struct tp_code_list list_in(struct lists *lists)
+/* The list of the codes that occur, from wherever they were counted, which is
+ * empty then. */
+static struct tp_code_list list_codes(const struct scan *scan,
+                                      const struct sinks *sinks)
 {
+    const enum tp_dtype real = scan->pass.real;
+    struct lists *lists = scan->worker->lists;
     struct tp_code_list list = {.value = lists->value, .count = lists->count};
+    if (scan->counted)
+        tp_codes_list_entries(real, scan->counted->entries,
+                              scan->counted->length, &list);
+    else if (scan->codes.totals)
+        tp_codes_list(real, scan->codes.totals, &list);
+    else
+        tp_codes_list_flush(
+            real, tp_pass_scratch(&scan->pass, sinks->use, &tp_sink_codes),
+            &list);
     return list;
 }
 
-/* --- the kinds of tensors ---------------------------------------------- */
-
-/* At most SMALL_CODES values, in memory; and their codes, if a device has
- * counted them. */
-static enum tp_status small_codes(struct scan *scan, struct worker *worker,
-                                  const struct tp_device_list *counted)
+/* Values of 8 or 16 bits, by one reading. What is small or a single range
+ * leaves its counts in the scratch of this worker. */
+static enum tp_status scan_codes(struct scan *scan)
 {
-    struct tp_code_list list = list_in(worker->lists);
-    struct gather gather = {.worker = worker};
-    if (scan->casts.works & WORK_TALLY) {
-        enum tp_status status = tp_scan_casts_begin(scan, false);
-        if (status != TP_OK)
-            return status;
-        scan->work = WORK_TALLY;
-        tp_scan_count_blocks(scan, scan->small, 0, scan->walk.count, &gather);
+    const struct tp_pass *pass = &scan->pass;
+    const struct sinks sinks = first_sinks(scan);
+    const bool stays =
+        scan->small || tp_pass_is_single(pass, sinks.use, sinks.count);
+    if (!tp_provide(&scan->worker->lists, sizeof *scan->worker->lists))
+        return tp_fail_memory(pass->err);
+    if (!stays) {
+        scan->codes.totals = calloc(TP_CODES, sizeof *scan->codes.totals);
+        if (!scan->codes.totals)
+            return tp_fail_memory(pass->err);
     }
-    if (counted) {
-        tp_codes_list_entries(scan->real, counted->entries, counted->length,
-                              &list);
-    } else {
-        tp_scan_count_codes(scan, worker, scan->small, (size_t)scan->codes);
-        tp_codes_list_flush(scan->real, &worker->tables->codes, &list);
-    }
-    finish_list(scan, &list);
-    return TP_OK;
-}
-
-static void small_values(struct scan *scan, struct worker *worker)
-{
-    struct tp_span span = {scan->real, scan->small, (size_t)scan->codes};
-    struct tp_ranks ranks;
-    double ordered[TP_RANKS] = {0};
-    tp_values_add(&span, &scan->judge, &scan->values, worker->bins);
-    tp_bins_flush(worker->bins, scan->result->summary.bins);
-    tp_ranks_of(scan->values.moments.n, scan->walk.repeat, &ranks);
-    /* the lists have room for 2 * TP_SELECT_SMALL keys */
-    tp_select_small(&span, &scan->values, &ranks, worker->lists->count,
-                    ordered);
-    finish_values(scan, &ranks, ordered);
-}
-
-/* What blocks make of them: counts for the target, and casts. */
-static enum tp_status small_blocks(struct scan *scan, struct worker *worker)
-{
-    enum tp_status status = TP_OK;
-    struct gather gather = {.worker = worker};
-    if (scan->blockwise) {
-        status = plan_blocks(scan);
-        if (status != TP_OK)
-            return status;
-        scan->work = WORK_BLOCKS;
-        tp_scan_count_blocks(scan, scan->small, 0, scan->walk.count, &gather);
-        scan->blocks = gather.blocks;
-        finish_blocks(scan);
-    }
-    return tp_scan_casts_direct(scan, scan->small);
-}
-
-/* At most SMALL_CODES values: read once, then everything in memory. */
-static enum tp_status scan_small(struct scan *scan, bool crc,
-                                 const struct tp_device_list *counted)
-{
-    struct worker *worker = &scan->scanner->workers[scan->worker];
-    size_t elements = (size_t)scan->walk.count;
-    bool narrow = scan->size / scan->parts <= 2;
-    scan->work = narrow ? WORK_CODES : 0;
-    enum tp_status status = tp_scan_prepare(scan, worker, scan->err);
-    if (status != TP_OK)
-        return status;
-    if (!tp_scan_provide(&worker->lists, sizeof *worker->lists))
-        return tp_fail_memory(scan->err);
-    scan->small = counted ? counted->codes : worker->piece;
-    if (!counted)
-        status = tp_walk_read(&scan->walk, 0, elements, worker->piece,
-                              worker->walk, scan->err);
-    if (status == TP_OK && crc)
-        status = judge_crc(
-            scan, libdeflate_crc32(0, scan->small, elements * scan->size));
-    if (status == TP_OK && narrow)
-        status = small_codes(scan, worker, counted);
-    else if (status == TP_OK)
-        small_values(scan, worker);
-    return status == TP_OK ? small_blocks(scan, worker) : status;
-}
-
-/* Many values of 8 or 16 bits: one reading. A single range runs here and now,
- * and leaves its counts in the tables of this worker. */
-static enum tp_status scan_codes(struct scan *scan, unsigned work)
-{
-    bool tally = scan->casts.works & WORK_TALLY;
-    bool tiles = tally && !tp_scan_blocks_fit(scan);
-    bool single = !tiles && !scan->scanner->device &&
-                  (uint64_t)scan->walk.count * scan->size <= RANGE_BYTES;
-    enum tp_status status = TP_OK;
-    if (!single) {
-        scan->totals = calloc(TP_CODES, sizeof *scan->totals);
-        if (!scan->totals)
-            return tp_fail_memory(scan->err);
-    }
-    if (tally)
-        status = tp_scan_casts_begin(scan, !single);
-    work |= WORK_CODES | (tally && !tiles ? WORK_TALLY : 0);
+    enum tp_status status =
+        tp_tallies_begin(&scan->tallies, &scan->casts,
+                         scan->worker->tally_plan, !stays, pass->err);
     if (status == TP_OK)
-        status = tp_scan_read(scan, work);
-    if (status == TP_OK && tiles)
-        status = tp_scan_read_tiles(scan, WORK_TALLY);
-    struct worker *worker = &scan->scanner->workers[scan->worker];
-    if (status == TP_OK &&
-        !tp_scan_provide(&worker->lists, sizeof *worker->lists)) {
-        tp_scan_empty(worker);
-        status = tp_fail_memory(scan->err);
-    }
+        status = feed(scan, &sinks);
+    if (status == TP_OK)
+        status = judge_crc(scan);
     if (status == TP_OK) {
-        struct tp_code_list list = list_in(worker->lists);
-        if (single)
-            tp_codes_list_flush(scan->real, &worker->tables->codes, &list);
-        else
-            tp_codes_list(scan->real, scan->totals, &list);
-        finish_list(scan, &list);
+        struct tp_code_list list = list_codes(scan, &sinks);
+        finish_list(scan, &list,
+                    stays && scan->tallies.count > 0
+                        ? tp_pass_scratch(pass, sinks.use, &tp_sink_tallies)
+                        : NULL);
+    } else {
+        tp_pass_empty(pass);
     }
-    free(scan->totals);
+    free(scan->codes.totals);
+    tp_tallies_clear(&scan->tallies);
     return status;
 }
 
-/* Finds the order statistics of wide values: further readings. */
+/* The order statistics: of small tensors by sorting. */
 static enum tp_status select_values(struct scan *scan,
                                     const struct tp_ranks *ranks,
                                     double *ordered)
 {
-    struct tp_select *select = malloc(sizeof *select);
-    if (!select)
-        return tp_fail_memory(scan->err);
-    enum tp_status status = TP_OK;
-    tp_select_begin(select, scan->real, &scan->values, ranks, scan->totals);
-    scan->select = select;
-    while (select->next != TP_SELECT_DONE && status == TP_OK) {
-        memset(scan->totals, 0, TP_SELECT_ROOM * sizeof *scan->totals);
-        status = tp_scan_read(scan, WORK_SELECT);
-        tp_select_learn(select, scan->totals);
-    }
-    if (status == TP_OK)
-        tp_select_values(select, ordered);
-    free(select);
-    return status;
+    const struct tp_pass *pass = &scan->pass;
+    const struct tp_span span = {pass->real, scan->small,
+                                 (size_t)pass->walk.count * pass->parts};
+    if (!scan->small)
+        return ranks->n > 0 ? tp_values_select(pass, &scan->values, ranks,
+                                               ordered)
+                            : TP_OK;
+    if (!tp_provide(&scan->worker->lists, sizeof *scan->worker->lists))
+        return tp_fail_memory(pass->err);
+    /* the lists have room for 2 * TP_SELECT_SMALL keys */
+    tp_select_small(&span, &scan->values.values, ranks,
+                    scan->worker->lists->count, ordered);
+    return TP_OK;
 }
 
-/* Many values of 32 or 64 bits: two or three readings. */
-static enum tp_status scan_values(struct scan *scan, unsigned work)
+/* Values of 32 or 64 bits: two or three readings. */
+static enum tp_status scan_values(struct scan *scan)
 {
-    scan->totals = calloc(TP_SELECT_ROOM, sizeof *scan->totals);
-    if (!scan->totals)
-        return tp_fail_memory(scan->err);
+    struct tp_value_sum *sum = &scan->values;
+    const struct sinks sinks = first_sinks(scan);
     struct tp_ranks ranks;
     double ordered[TP_RANKS] = {0};
-    enum tp_status status = tp_scan_read(scan, work | WORK_VALUES);
-    if (status == TP_OK && scan->real == TP_FLOAT32)
-        tp_select_top_bins(scan->totals, &scan->values.counts,
-                           scan->result->summary.bins);
-    tp_ranks_of(scan->values.moments.n, scan->walk.repeat, &ranks);
-    if (status == TP_OK && ranks.n > 0)
+    sum->judge = tp_judge_of(scan->target);
+    sum->bins = scan->result->summary.bins;
+    if (!scan->small) {
+        sum->totals = calloc(TP_SELECT_ROOM, sizeof *sum->totals);
+        if (!sum->totals)
+            return tp_fail_memory(scan->pass.err);
+    }
+    enum tp_status status = feed(scan, &sinks);
+    if (status == TP_OK && sum->totals && scan->pass.real == TP_FLOAT32)
+        tp_select_top_bins(sum->totals, &sum->values.counts, sum->bins);
+    tp_ranks_of(sum->values.moments.n, scan->pass.walk.repeat, &ranks);
+    if (status == TP_OK)
         status = select_values(scan, &ranks, ordered);
     if (status == TP_OK)
+        status = judge_crc(scan);
+    if (status == TP_OK)
         finish_values(scan, &ranks, ordered);
-    free(scan->totals);
+    free(sum->totals);
     return status;
 }
 
-/* Blocks that could not go along with the first reading. */
-static enum tp_status read_blocks(struct scan *scan)
+/* --- scans ---------------------------------------------------------------- */
+
+/* Has all of a small tensor in memory, where it is not yet. */
+static enum tp_status read_small(struct scan *scan)
 {
-    enum tp_status status = plan_blocks(scan);
-    if (status != TP_OK)
-        return status;
-    return tp_scan_blocks_fit(scan) ? tp_scan_read(scan, WORK_BLOCKS)
-                                    : tp_scan_read_tiles(scan, WORK_BLOCKS);
+    struct tp_pass *pass = &scan->pass;
+    struct tp_reader *reader = &pass->readers->reader[pass->worker];
+    if (scan->counted) {
+        scan->small = scan->counted->codes;
+        return TP_OK;
+    }
+    enum tp_status status = tp_reader_prepare(reader, &pass->walk, pass->err);
+    if (status == TP_OK)
+        status = tp_walk_read(&pass->walk, 0, (size_t)pass->walk.count,
+                              reader->piece, reader->walk, pass->err);
+    scan->small = reader->piece;
+    return status;
 }
 
-static enum tp_status scan_large(struct scan *scan, bool crc)
+/* Makes the plan of the worker fit. */
+static enum tp_status plan_blocks(struct scan *scan)
 {
-    /* MX blocks need nothing but themselves and go along, NVFP4 needs the
-     * largest value first. */
-    bool along = scan->blockwise && scan->blockwise->kind == TP_NUMBER_MX &&
-                 tp_scan_blocks_fit(scan);
-    unsigned work = (crc ? WORK_CRC : 0) | (along ? WORK_BLOCKS : 0);
-    enum tp_status status = along ? plan_blocks(scan) : TP_OK;
+    struct worker *worker = scan->worker;
+    if (!tp_provide(&worker->plan, sizeof *worker->plan))
+        return tp_fail_memory(scan->pass.err);
+    tp_blocks_plan(worker->plan, scan->blockwise, scan->rule, scan->pass.real,
+                   amax_of(scan));
+    scan->blocks.plan = worker->plan;
+    return TP_OK;
+}
+
+/* What follows when the largest magnitude is known. */
+static enum tp_status scan_last(struct scan *scan)
+{
+    enum tp_status status = TP_OK;
+    if (scan->blockwise && !do_blocks_go_along(scan))
+        status = plan_blocks(scan);
+    scan->casts.amax = amax_of(scan);
+    const bool apart = scan->pass.elsewhere != NULL;
+    const struct sinks sinks = last_sinks(scan, true, !apart);
     if (status == TP_OK)
-        status = scan->size / scan->parts <= 2 ? scan_codes(scan, work)
-                                               : scan_values(scan, work);
-    if (status == TP_OK && crc)
-        status = judge_crc(scan, scan->crc);
-    if (status == TP_OK && scan->blockwise && !along)
-        status = read_blocks(scan);
-    if (status == TP_OK && scan->blockwise)
-        finish_blocks(scan);
-    return status == TP_OK ? tp_scan_casts_direct(scan, NULL) : status;
+        status = feed(scan, &sinks);
+    const struct sinks others = last_sinks(scan, false, apart);
+    if (status == TP_OK)
+        status = feed(scan, &others);
+    finish_blocks(scan);
+    return status;
+}
+
+static enum tp_status scan_dims(struct scan *scan)
+{
+    const struct tp_dims_scan asked = {.pass = &scan->pass,
+                                       .summary = &scan->result->summary,
+                                       .codes = scan->small,
+                                       .ranker = scan->worker->ranker,
+                                       .room = scan->asked->dims,
+                                       .keep = scan->asked->dims_keep};
+    return scan->asked->dims ? tp_scan_dims(&asked) : TP_OK;
+}
+
+static enum tp_status scan_all(struct scan *scan)
+{
+    const struct tp_pass *pass = &scan->pass;
+    enum tp_status status = TP_OK;
+    scan->crc = tp_crc_of(pass);
+    if (scan->crc.apart)
+        status = tp_crc_check_apart(pass);
+    if (status == TP_OK &&
+        (uint64_t)pass->walk.count * pass->parts <= SMALL_CODES)
+        status = read_small(scan);
+    if (status == TP_OK && do_blocks_go_along(scan))
+        status = plan_blocks(scan);
+    if (status == TP_OK)
+        status = scan->narrow ? scan_codes(scan) : scan_values(scan);
+    if (status == TP_OK)
+        status = scan_last(scan);
+    return status == TP_OK ? scan_dims(scan) : status;
 }
 
 /* Judging is for floating values; blocks, for real ones. */
-static void set_target(struct scan *scan, const struct tp_scan_request *asked)
+static void set_target(struct scan *scan, enum tp_dtype dtype)
 {
-    enum tp_dtype_class kind = tp_dtype_info(scan->tensor->dtype)->kind;
-    const struct tp_number *target = asked->target;
+    const enum tp_dtype_class kind = tp_dtype_info(dtype)->kind;
+    const struct tp_number *target = scan->asked->target;
     if (kind == TP_CLASS_INTEGER || !target)
-        target = NULL;
-    else if (target->kind == TP_NUMBER_ELEMENT)
+        return;
+    if (target->kind == TP_NUMBER_ELEMENT)
         scan->target = target;
     else if (kind == TP_CLASS_FLOAT)
         scan->blockwise = target;
-    scan->judge = tp_judge_of(scan->target);
-    scan->rule = tp_scale_rule_by_name(asked->scale_rule);
-    if (scan->rule == TP_SCALE_COUNT)
-        scan->rule = TP_SCALE_FLOOR;
 }
 
-static void set_up(struct scan *scan, const struct tp_scan_request *asked)
+static void set_up(struct scan *scan, const struct tp_tensor *tensor)
 {
-    const struct tp_tensor *tensor = scan->tensor;
-    const struct tp_dtype_info *info = tp_dtype_info(tensor->dtype);
-    scan->worker = asked->worker;
-    scan->size = info->size;
-    scan->parts = info->parts;
-    scan->real = info->real;
-    scan->failed = SIZE_MAX;
-    set_target(scan, asked);
-    tp_walk_any_order(tensor, &scan->walk);
-    scan->codes = (uint64_t)scan->walk.count * scan->parts;
-    tp_scan_casts_init(scan, asked);
-    bool mx = scan->blockwise && scan->blockwise->kind == TP_NUMBER_MX;
-    if (mx || scan->block == 0)
-        scan->block = mx ? 32 : 16;
-    int axis = tensor->ndim - 1 - asked->block_axis;
-    tp_walk_lines(tensor, axis > 0 ? axis : 0, &scan->lines);
+    const struct tp_scan_request *asked = scan->asked;
+    struct tp_pass *pass = &scan->pass;
+    const int axis = tensor->ndim - 1 - asked->block_axis;
+    set_target(scan, tensor->dtype);
+    scan->rule = asked->scale_rule;
+    if (scan->rule == TP_SCALE_COUNT)
+        scan->rule = TP_SCALE_FLOOR;
+    scan->narrow = pass->size / pass->parts <= 2;
+    if (pass->readers->device)
+        pass->elsewhere = &tp_scan_device;
+    tp_walk_lines(tensor, axis > 0 ? axis : 0, &pass->grid.lines);
+    pass->grid.block = do_blocks_go_along(scan) ? 32 : 16;
+    tp_casts_init(&scan->casts, asked->specs, asked->spec_count, asked->errors,
+                  pass);
 }
 
 enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
@@ -415,34 +481,20 @@ enum tp_status tp_scan(struct tp_scanner *scanner, struct tp_tensor *tensor,
 {
     struct scan scan;
     memset(&scan, 0, sizeof scan);
-    scan.scanner = scanner;
-    scan.tensor = tensor;
-    scan.result = result;
-    scan.err = err;
     memset(result, 0, sizeof *result);
-    set_up(&scan, request);
+    scan.worker = &scanner->workers[request->worker];
+    scan.asked = request;
+    scan.result = result;
+    tp_pass_init(&scan.pass, &scanner->readers, request->worker, tensor, err);
+    set_up(&scan, tensor);
     if (tensor->numel == 0) {
         for (int i = 0; i < TP_QUANTILES; i++)
             result->quantile[i] = NAN;
-        return request->dims ? tp_scan_dims(&scan, request, NULL) : TP_OK;
+        return scan_dims(&scan);
     }
-    struct worker *worker = &scanner->workers[request->worker];
-    const struct tp_device_list *counted =
-        request->ahead ? tp_scan_take_ahead(worker, tensor) : NULL;
-    bool crc = must_check(tensor->storage);
-    bool crc_apart = crc && !covers_storage(&scan);
-    enum tp_status status = TP_OK;
-    if (crc_apart)
-        status = check_storage(&scan);
-    pthread_mutex_init(&scan.lock, NULL);
-    if (status == TP_OK && scan.codes <= SMALL_CODES)
-        status = scan_small(&scan, crc && !crc_apart, counted);
-    else if (status == TP_OK)
-        status = scan_large(&scan, crc && !crc_apart);
-    if (status == TP_OK && request->dims)
-        status = tp_scan_dims(&scan, request, scan.small);
-    pthread_mutex_destroy(&scan.lock);
-    tp_scan_casts_clear(&scan);
+    if (request->ahead)
+        scan.counted = tp_ahead_take(scan.worker->ahead, tensor);
+    enum tp_status status = scan_all(&scan);
     result->summary.counts.numel = (uint64_t)tensor->numel;
     return status;
 }

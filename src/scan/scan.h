@@ -59,7 +59,7 @@ void tp_scanner_free(struct tp_scanner *scanner);
 struct tp_scan_request {
     const struct tp_number *target; /* judges overflow and underflow; NULL:
                                        none are counted                    */
-    const char *scale_rule;         /* MX: "floor", "ceil", "even", "rceil" */
+    enum tp_scale_rule scale_rule;  /* MX                                  */
     unsigned worker;                /* of the calling task                 */
     const struct tp_quant_spec *specs; /* casts to simulate                */
     size_t spec_count;                 /* at most TP_SCAN_SPECS               */

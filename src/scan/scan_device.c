@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a device counts of a scan: codes, wide values, selections, blocks and
- * MX tallies. The host reads them into pinned memory, stage by stage, and
- * verifies checksums. Each worker has a lane of its own.
- */
-#include <libdeflate.h>
+#include "scan/scan_device.h"
 
-#include "scan/pass.h"
+#include "base/memory.h"
+
+/*
+ * A range done by a device. The host reads stages of 4 MiB into pinned memory,
+ * sends them, and has each sink start what counts them; while the device does,
+ * it reads the next one. Each worker has a lane of its own, so that nobody
+ * waits for others. A strided view is sent as it is stored and gathered on the
+ * device, which reads faster than the host does; unless so little of it is
+ * shown that copying the rest would take longer. Sinks that are light (the
+ * checksum) stay with the host, which has the codes in its cache.
+ *
+ * A range is all or nothing: what was counted is taken at its end, and after
+ * any failure the host does the range again. Pieces with a device of their own
+ * would lose that, and wait for each launch.
+ */
 
 enum {
-    DEVICE_WORK =
-        WORK_CODES | WORK_VALUES | WORK_SELECT | WORK_BLOCKS | WORK_TALLY,
     /* Each matrix of blocks down columns is a launch of some microseconds; the
      * host counts a range in a millisecond or two. */
     MOST_LAUNCHES = 64,
@@ -19,67 +26,21 @@ enum {
     LEAST_SHARE = 4
 };
 
-struct tp_device_options tp_scan_device_options(unsigned workers)
+bool tp_scan_device_lane(const struct tp_readers *readers,
+                         const struct tp_reader *reader,
+                         struct tp_device_lane *lane)
 {
-    return (struct tp_device_options){.lanes = workers,
-                                      .range = RANGE_BYTES,
-                                      .stage = STAGE_BYTES + EARLY_BYTES,
-                                      .call = PIECE_BYTES};
-}
-
-bool tp_scan_lane(const struct scan *scan, const struct worker *worker,
-                  struct scan_lane *lane)
-{
-    struct tp_device_session *device = scan->scanner->device;
-    lane->at.session = device;
-    lane->at.number = (unsigned)(worker - scan->scanner->workers);
-    lane->ok = true;
-    return device && lane->at.number < tp_device_lanes(device) &&
-           !*tp_device_failure(device);
-}
-
-/* Whether a cast is tallied in this reading; the lane's tallies are those of
- * such casts, in their order. */
-static bool is_tallied(const struct scan *scan, size_t cast)
-{
-    return scan->work & WORK_TALLY && scan->casts.kind[cast] == CAST_TALLY;
-}
-
-static size_t tallies_of(const struct scan *scan)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < scan->casts.count; i++)
-        count += is_tallied(scan, i);
-    return count;
-}
-
-/* Whether the blocks of a range need few launches. */
-static bool are_few_launches(const struct scan *scan)
-{
-    uint64_t plane =
-        (uint64_t)scan->lines.length * (uint64_t)scan->lines.inner * scan->size;
-    uint64_t bytes = (uint64_t)scan->walk.count * scan->size;
-    bytes = bytes < RANGE_BYTES ? bytes : RANGE_BYTES;
-    return scan->lines.inner == 1 || bytes / MOST_LAUNCHES <= plane;
-}
-
-bool tp_scan_device_can(const struct scan *scan, const struct scan_lane *lane)
-{
-    const unsigned work = scan->work;
-    const unsigned counted = WORK_CODES | WORK_VALUES | WORK_SELECT;
-    if (!(work & DEVICE_WORK) || work & ~(unsigned)(DEVICE_WORK | WORK_CRC))
-        return false;
-    if ((work & counted && !scan->totals) ||
-        (work & WORK_BLOCKS && !scan->plan))
-        return false;
-    return (!(work & WORK_ANY_BLOCKS) || are_few_launches(scan)) &&
-           tp_device_tallies(&lane->at, tallies_of(scan));
+    lane->session = readers->device;
+    lane->number = reader->number;
+    return lane->session && lane->number < tp_device_lanes(lane->session) &&
+           !*tp_device_failure(lane->session);
 }
 
 /* --- reading -------------------------------------------------------------- */
 
-/* Whether elements can be sent as they are stored, and gathered there. */
-static bool can_gather_there(const struct tp_walk *walk)
+/* Whether elements can be sent as they are stored, and gathered on the
+ * device. */
+static bool can_be_gathered(const struct tp_walk *walk)
 {
     const struct tp_tensor *tensor = walk->tensor;
     return !walk->dense && !tensor->conjugated && !tensor->negated &&
@@ -91,7 +52,7 @@ struct cover {
     int64_t begin, end;
 };
 
-static struct cover cover_of(const struct stage *stage)
+static struct cover cover_of(const struct tp_stage *stage)
 {
     struct cover c;
     tp_walk_cover(stage->walk, stage->first, stage->end - stage->first,
@@ -100,213 +61,213 @@ static struct cover cover_of(const struct stage *stage)
 }
 
 /* Reads bytes of the storage. */
-static enum tp_status read_stored(const struct scan *scan,
-                                  const struct stage *stage,
+static enum tp_status read_stored(const struct tp_readers *readers,
+                                  const struct tp_stage *stage,
                                   const struct cover *cover,
-                                  unsigned char *buffer, struct tp_error *err)
+                                  unsigned char *buffer)
 {
     const struct tp_storage *storage = stage->walk->tensor->storage;
-    uint64_t at = (uint64_t)cover->begin * scan->size;
-    const uint64_t end = (uint64_t)cover->end * scan->size;
+    uint64_t at = (uint64_t)cover->begin * stage->size;
+    const uint64_t end = (uint64_t)cover->end * stage->size;
+    struct tp_error err = {.code = TP_OK};
     enum tp_status status = TP_OK;
     while (at < end && status == TP_OK) {
-        size_t n = end - at < PIECE_BYTES ? (size_t)(end - at) : PIECE_BYTES;
-        status = tp_scan_go_on(scan->scanner, err);
+        size_t n = end - at < TP_PIECE_BYTES ? (size_t)(end - at)
+                                             : TP_PIECE_BYTES;
+        status = tp_readers_go_on(readers, &err);
         if (status == TP_OK)
-            status = storage->read(storage, at, buffer, n, err);
+            status = storage->read(storage, at, buffer, n, &err);
         at += n;
         buffer += n;
     }
     return status;
 }
 
-/* Reads elements, in pieces that are still in the cache for the checksum. */
-static enum tp_status read_elements(const struct scan *scan,
-                                    const struct stage *stage,
-                                    unsigned char *buffer,
-                                    struct worker *worker, struct tp_error *err)
+/* Gives elements [begin, end) to the light sinks. */
+static void feed_light(const struct tp_stage *stage, int64_t begin, int64_t end,
+                       const unsigned char *codes)
 {
-    const int64_t step = (int64_t)(PIECE_BYTES / scan->size);
+    const struct tp_range *range = stage->range;
+    const int64_t fresh = begin > stage->fresh ? begin : stage->fresh;
+    const struct tp_piece piece = {.codes = codes,
+                                   .begin = begin,
+                                   .end = end,
+                                   .fresh = fresh,
+                                   .whole = begin};
+    for (size_t i = 0; range && fresh < end && i < range->count; i++) {
+        const struct tp_range_sink *at = &range->sinks[i];
+        if (at->sink->light)
+            at->sink->piece(range->pass, &piece, at->state, at->part, NULL);
+    }
+}
+
+/* Reads elements, in pieces that are still in the cache for light sinks. */
+static enum tp_status read_elements(const struct tp_readers *readers,
+                                    struct tp_reader *reader,
+                                    const struct tp_stage *stage,
+                                    unsigned char *buffer)
+{
+    const int64_t step = (int64_t)(TP_PIECE_BYTES / stage->size);
+    struct tp_error err = {.code = TP_OK};
     enum tp_status status = TP_OK;
     for (int64_t at = stage->first; at < stage->end && status == TP_OK;
          at += step) {
         const int64_t stop = at + step < stage->end ? at + step : stage->end;
-        unsigned char *to = buffer + (size_t)(at - stage->first) * scan->size;
-        status = tp_scan_go_on(scan->scanner, err);
+        unsigned char *to = buffer + (size_t)(at - stage->first) * stage->size;
+        status = tp_readers_go_on(readers, &err);
         if (status == TP_OK)
             status = tp_walk_read(stage->walk, at, (size_t)(stop - at), to,
-                                  worker->walk, err);
-        const int64_t from = at > stage->fresh ? at : stage->fresh;
-        if (stage->crc && from < stop)
-            *stage->crc = libdeflate_crc32(
-                *stage->crc, to + (size_t)(from - at) * scan->size,
-                (size_t)(stop - from) * scan->size);
+                                  reader->walk, &err);
+        if (status == TP_OK)
+            feed_light(stage, at, stop, to);
     }
     return status;
 }
 
 /* Has the device gather what was sent as it is stored. */
-static bool gather_there(const struct scan *scan, const struct stage *stage,
-                         const struct cover *cover,
-                         const struct scan_lane *lane)
+static bool gather(const struct tp_stage *stage, const struct cover *cover,
+                   const struct tp_device_lane *lane)
 {
     const struct tp_walk *walk = stage->walk;
-    const int64_t size = (int64_t)scan->size;
+    const int64_t size = (int64_t)stage->size;
     const struct tp_device_view view = {
         .size = (int)size,
         .ndim = walk->ndim,
         .origin = (walk->tensor->offset - cover->begin) * size,
         .shape = walk->shape,
         .stride = walk->stride};
-    return tp_device_gather(&lane->at, &view, (uint64_t)stage->first,
+    return tp_device_gather(lane, &view, (uint64_t)stage->first,
                             (uint64_t)(stage->end - stage->first));
 }
 
-const unsigned char *tp_scan_send(const struct scan *scan,
-                                  const struct stage *stage,
-                                  struct worker *worker, struct scan_lane *lane)
+const unsigned char *tp_scan_device_send(const struct tp_readers *readers,
+                                         struct tp_reader *reader,
+                                         const struct tp_stage *stage,
+                                         const struct tp_device_lane *lane)
 {
     const int64_t n = stage->end - stage->first;
     const struct cover cover = cover_of(stage);
-    struct tp_error err = {.code = TP_OK};
-    const bool stored = can_gather_there(stage->walk) &&
-                        cover.end - cover.begin <= LEAST_SHARE * n &&
-                        (uint64_t)(cover.end - cover.begin) * scan->size <=
-                            STAGE_BYTES + EARLY_BYTES;
-    const int64_t sent = stored ? cover.end - cover.begin : n;
-    unsigned char *buffer = lane->ok ? tp_device_stage(&lane->at) : NULL;
+    const int64_t covered = cover.end - cover.begin;
+    const bool stored = can_be_gathered(stage->walk) &&
+                        covered <= LEAST_SHARE * n &&
+                        (uint64_t)covered * stage->size <=
+                            TP_STAGE_BYTES + TP_EARLY_BYTES;
+    unsigned char *buffer = tp_device_stage(lane);
     if (!buffer || (!stage->walk->dense &&
-                    !tp_scan_provide(&worker->walk, TP_CHUNK_BYTES)))
+                    !tp_provide(&reader->walk, TP_CHUNK_BYTES)))
         return NULL;
-    if ((stored ? read_stored(scan, stage, &cover, buffer, &err)
-                : read_elements(scan, stage, buffer, worker, &err)) != TP_OK)
+    if ((stored ? read_stored(readers, stage, &cover, buffer)
+                : read_elements(readers, reader, stage, buffer)) != TP_OK)
         return NULL;
-    if (!tp_device_send(&lane->at, (size_t)sent * scan->size))
+    if (!tp_device_send(lane, (size_t)(stored ? covered : n) * stage->size))
         return NULL;
-    return !stored || gather_there(scan, stage, &cover, lane) ? buffer : NULL;
+    return !stored || gather(stage, &cover, lane) ? buffer : NULL;
 }
 
 /* --- counting ------------------------------------------------------------- */
 
-void tp_scan_blocks_there(const struct scan *scan,
-                          const struct tp_device_rows *rows,
-                          struct scan_lane *lane)
+/* Whether the blocks of a range need few launches. */
+static bool are_few_launches(const struct tp_pass *pass)
 {
-    const struct casts *casts = &scan->casts;
-    size_t tally = 0;
-    if (scan->work & WORK_BLOCKS)
-        lane->ok = lane->ok && tp_device_blocks(&lane->at, scan->plan, rows);
-    for (size_t i = 0; i < casts->count; i++)
-        if (is_tallied(scan, i))
-            lane->ok = lane->ok && tp_device_tally(&lane->at, tally++,
-                                                   casts->plan[i], rows);
+    const struct tp_lines *lines = &pass->grid.lines;
+    const uint64_t plane =
+        (uint64_t)lines->length * (uint64_t)lines->inner * pass->size;
+    uint64_t bytes = (uint64_t)pass->walk.count * pass->size;
+    bytes = bytes < TP_RANGE_BYTES ? bytes : TP_RANGE_BYTES;
+    return lines->inner == 1 || bytes / MOST_LAUNCHES <= plane;
 }
 
-void tp_scan_stage_there(const struct scan *scan, int64_t first, int64_t end,
-                         struct gather *gather)
+/* Whether the lane can feed all sinks but the light ones, of which there is
+ * one at least. */
+static bool can(const struct tp_range *range, const struct tp_device_lane *lane)
 {
-    struct scan_lane *lane = gather->lane;
-    const bool blocks = scan->work & WORK_ANY_BLOCKS;
-    const struct stage stage = {
-        .walk = &scan->walk,
-        .first = blocks ? tp_scan_block_begin(scan, first) : first,
-        .end = end,
-        .fresh = first,
-        .crc = scan->work & WORK_CRC ? &gather->part->crc : NULL};
-    const unsigned char *codes =
-        tp_scan_send(scan, &stage, gather->worker, lane);
-    lane->ok = codes != NULL;
-    if (!codes)
-        return;
-    const struct tp_span span = {
-        scan->real, codes + (size_t)(first - stage.first) * scan->size,
-        (size_t)(end - first) * scan->parts};
-    if (scan->work & WORK_CODES)
-        lane->ok = tp_device_codes(&lane->at, &span);
-    if (scan->work & WORK_VALUES)
-        lane->ok = lane->ok && tp_device_values(&lane->at, &span, &scan->judge,
-                                                scan->real != TP_FLOAT32);
-    if (scan->work & WORK_SELECT)
-        lane->ok = lane->ok && tp_device_select(&lane->at, &span, scan->select);
-    if (blocks)
-        tp_scan_count_blocks(
-            scan, codes, stage.first,
-            end == scan->walk.count ? end : tp_scan_block_begin(scan, end),
-            gather);
+    size_t fed = 0;
+    for (size_t i = 0; i < range->count; i++) {
+        const struct tp_range_sink *at = &range->sinks[i];
+        if (at->sink->light && !can_be_gathered(&range->pass->walk))
+            continue;
+        if (!at->sink->device || !at->sink->device->can(at->state, lane))
+            return false;
+        fed++;
+    }
+    return fed > 0 && (!range->blocks || are_few_launches(range->pass));
 }
 
-void tp_scan_begin_there(struct gather *gather, struct scan_lane *lane)
+/* Sends elements [first, end) and has them counted. */
+static bool do_stage(const struct tp_range *range, int64_t first, int64_t end,
+                     const struct tp_device_lane *lane)
 {
-    lane->ok = tp_device_begin(&lane->at);
-    gather->lane = lane;
+    const struct tp_pass *pass = range->pass;
+    struct tp_piece piece = tp_range_piece(range, first, end);
+    const struct tp_stage stage = {.walk = &pass->walk,
+                                   .size = pass->size,
+                                   .first = piece.begin,
+                                   .end = end,
+                                   .fresh = first,
+                                   .range = range};
+    piece.codes = tp_scan_device_send(pass->readers, range->reader, &stage,
+                                      lane);
+    bool ok = piece.codes != NULL;
+    for (size_t i = 0; i < range->count && ok; i++) {
+        const struct tp_range_sink *at = &range->sinks[i];
+        if (!at->sink->light)
+            ok = at->sink->device->piece(pass, &piece, at->state, lane);
+    }
+    return ok;
 }
 
 /* Adds what the device counted. */
-static void take(struct scan *scan, struct gather *gather,
-                 const struct scan_lane *lane)
+static void take(const struct tp_range *range,
+                 const struct tp_device_lane *lane)
 {
-    struct casts *casts = &scan->casts;
-    const struct tp_device_results own = {
-        .values = gather->part ? &gather->part->values : NULL};
-    const struct tp_device_results shared = {
-        .totals = scan->totals,
-        .bins = scan->result ? scan->result->summary.bins : NULL,
-        .blocks = &scan->blocks};
-    size_t tally = 0;
-    tp_device_take(&lane->at, &own);
-    pthread_mutex_lock(&scan->lock);
-    tp_device_take(&lane->at, &shared);
-    for (size_t i = 0; i < casts->count; i++)
-        if (is_tallied(scan, i))
-            tp_device_take_tally(&lane->at, tally++, casts->total[i]);
-    pthread_mutex_unlock(&scan->lock);
-}
-
-bool tp_scan_end_there(struct scan *scan, struct gather *gather)
-{
-    const struct scan_lane *lane = gather->lane;
-    /* also when something failed: it waits */
-    const bool ok = tp_device_end(&lane->at) && lane->ok;
-    gather->lane = NULL;
-    if (ok)
-        take(scan, gather, lane);
-    return ok;
+    pthread_mutex_lock(range->lock);
+    for (size_t i = 0; i < range->count; i++) {
+        const struct tp_range_sink *at = &range->sinks[i];
+        if (!at->sink->light)
+            at->sink->device->take(at->state, at->part, lane);
+    }
+    pthread_mutex_unlock(range->lock);
 }
 
 /* Where a stage ends that begins at `at`: of a view that the device gathers
  * it is as large as what is sent for it allows. */
-static int64_t stage_end(const struct scan *scan, int64_t at, int64_t end)
+static int64_t stage_end(const struct tp_range *range, int64_t at)
 {
-    const int64_t piece = (int64_t)(PIECE_BYTES / scan->size);
-    const int64_t most = (int64_t)(STAGE_BYTES / scan->size);
-    const bool gathers = can_gather_there(&scan->walk);
-    struct stage stage = {.walk = &scan->walk, .first = at};
-    for (int64_t n = most; gathers && n >= most / LEAST_SHARE && n >= piece;
-         n -= piece) {
-        stage.end = at + n < end ? at + n : end;
+    const struct tp_pass *pass = range->pass;
+    const int64_t piece = (int64_t)(TP_PIECE_BYTES / pass->size);
+    const int64_t most = (int64_t)(TP_STAGE_BYTES / pass->size);
+    const int64_t end = at + most < range->end ? at + most : range->end;
+    struct tp_stage stage = {.walk = &pass->walk, .first = at};
+    if (range->rows)
+        return end < range->end ? tp_block_grid_begin(&pass->grid, end) : end;
+    if (!can_be_gathered(&pass->walk))
+        return end;
+    for (int64_t n = most; n >= most / LEAST_SHARE && n >= piece; n -= piece) {
+        stage.end = at + n < range->end ? at + n : range->end;
         const struct cover cover = cover_of(&stage);
         if (cover.end - cover.begin <= most)
             return stage.end;
     }
-    return at + most < end ? at + most : end;
+    return end;
 }
 
-bool tp_scan_range_there(struct scan *scan, size_t range, struct gather *gather,
-                         struct scan_lane *lane)
+static bool do_range(const struct tp_range *range)
 {
-    const int64_t step = (int64_t)(RANGE_BYTES / scan->size);
-    int64_t at = (int64_t)range * step, end = at + step;
-    const int64_t begin = at;
-    end = end < scan->walk.count ? end : scan->walk.count;
-    tp_scan_begin_there(gather, lane);
-    for (int64_t stop; lane->ok && at < end; at = stop) {
-        stop = stage_end(scan, at, end);
-        tp_scan_stage_there(scan, at, stop, gather);
+    struct tp_device_lane lane;
+    if (!tp_scan_device_lane(range->pass->readers, range->reader, &lane) ||
+        !can(range, &lane))
+        return false;
+    bool ok = tp_device_begin(&lane);
+    for (int64_t at = range->first, end; ok && at < range->end; at = end) {
+        end = stage_end(range, at);
+        ok = do_stage(range, at, end, &lane);
     }
-    gather->part->crc_bytes = (uint64_t)(end - begin) * scan->size;
-    if (tp_scan_end_there(scan, gather))
-        return true;
-    gather->part->crc = 0;
-    gather->part->crc_bytes = 0;
-    return false;
+    /* also when something failed: it waits */
+    ok = tp_device_end(&lane) && ok;
+    if (ok)
+        take(range, &lane);
+    return ok;
 }
+
+const struct tp_elsewhere tp_scan_device = {.range = do_range,
+                                            .row_bytes = TP_STAGE_BYTES};

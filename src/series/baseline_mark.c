@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "series/baseline_parts.h"
+#include "stats/quantile.h"
 
 enum {
     MEASURED = TP_MARK_MEASURED,
@@ -83,7 +83,7 @@ static size_t list_errors(const struct tp_points *p, size_t ahead)
 static double low_spread(const struct tp_points *p, size_t n)
 {
     size_t rank = (size_t)(LOW_QUANTILE * (double)n);
-    return n ? LOW_TO_SIGMA * tp_baseline_select(p->room, n, rank) : 0;
+    return n ? LOW_TO_SIGMA * tp_select_rank(p->room, n, rank) : 0;
 }
 
 /* Whether a series is clearly better predicted by levels than by lines, at

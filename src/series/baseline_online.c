@@ -11,9 +11,9 @@
  * all values are the same, the smallest deviation that means anything is taken
  * for theirs.
  */
-#include <math.h>
+#include "series/baseline_online.h"
 
-#include "series/baseline_parts.h"
+#include <math.h>
 
 /* What the warm-up establishes. */
 struct normal {

@@ -2,32 +2,57 @@
 #ifndef TP_SERIES_BASELINE_PARTS_H
 #define TP_SERIES_BASELINE_PARTS_H
 
-#include "series/baseline.h"
+#include "series/baseline_scale.h"
 
-/* What both methods of stats/baseline.h share. */
+/* What both methods of series/baseline.h take and give. */
 
-/* A value as it is compared: log2, arcsine or itself; NaN where it has no
- * such number. */
-double tp_baseline_straight(enum tp_baseline_scale scale, double value);
+struct tp_baseline_options {
+    bool online;
+    size_t warmup_steps;  /* at most half the iterations are used          */
+    size_t alert_window;  /* alarms within so many iterations are one      */
+    double sigma;         /* online: limit in standard deviations. retro:
+                             at least so many, see `tests`                 */
+    double tests;         /* retro: how many series are tested in the run;
+                             the limit rises so that the expected number of
+                             false alarms of a healthy run stays as stated
+                             in baseline.c                                 */
+};
 
-/* The value again. */
-double tp_baseline_bent(enum tp_baseline_scale scale, double straight);
+enum tp_change {
+    TP_CHANGE_NONE,
+    TP_CHANGE_SPIKE,  /* some iterations, then back                        */
+    TP_CHANGE_SHIFT,  /* a new level that stays                            */
+    TP_CHANGE_DRIFT,  /* leaves its level gradually                        */
+    TP_CHANGE_VANISH, /* becomes zero, or as good as                       */
+    TP_CHANGES
+};
 
-/* The smallest spread that means anything at a point, straightened. */
-double tp_baseline_floor(const struct tp_baseline_series *series, size_t i);
+/* "none", "spike", "shift", "drift", "vanish". */
+const char *tp_change_name(enum tp_change change);
 
-/* Element `rank` of n values in ascending order; reorders them. n > 0. */
-double tp_baseline_select(double *values, size_t n, size_t rank);
+struct tp_baseline {
+    double center, spread;   /* of the healthy part, at first_bad if there is
+                                one, in units of value; spread > 0 or NaN  */
+    enum tp_change kind;
+    bool weak;               /* too few points for a firm statement        */
+    size_t alarms;           /* points beyond the limit, joined by window  */
+    size_t first;            /* index of the first bad point, if kind: where
+                                it most likely began                       */
+    size_t shown;            /* of the first one that is beyond the limit: a
+                                change that grows has begun before         */
+    int64_t onset_from, onset_to; /* it began after the one and not after the
+                                     other of these iterations             */
+    double deviation;        /* at `first`, in spreads                     */
+    double later;            /* the same 16 points later, or at the end    */
+    double worst;            /* largest deviation                          */
+    size_t warmup;           /* online: points of the warm-up              */
+};
 
-/* The two methods. */
-void tp_baseline_online(const struct tp_baseline_series *series,
-                        const struct tp_baseline_options *options,
-                        struct tp_baseline *baseline,
-                        const struct tp_baseline_trace *trace);
-void tp_baseline_retro(const struct tp_baseline_series *series,
-                       const struct tp_baseline_options *options,
-                       double *scratch, struct tp_baseline *baseline,
-                       const struct tp_baseline_trace *trace);
+/* Per point, for figures; arrays of `count`, or NULL. */
+struct tp_baseline_trace {
+    double *expected, *low, *high; /* the band, in units of value          */
+    uint8_t *alarm;                /* 1: beyond the limit                  */
+};
 
 /* Alarms that lie further apart than `window` iterations. */
 size_t tp_baseline_joined(const struct tp_baseline_series *series,

@@ -35,11 +35,12 @@
  * small shifts and slow drifts show that single points do not. The first
  * points, which have nothing before them, are judged by those after them.
  */
+#include "series/baseline_retro.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "series/baseline_mark.h"
-#include "series/baseline_parts.h"
 #include "series/baseline_rise.h"
 
 enum {

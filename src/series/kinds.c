@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "series/baseline_retro.h"
+
 /* Series that are looked at of a kind: more would say the same. */
 enum { SAMPLE = 256 };
 

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "incidents/incident.h"
 #include "stats/summary.h"
-#include "tensors/coverage.h"
 #include "tensors/run.h"
 
 /* --- drift ----------------------------------------------- */
@@ -289,18 +287,14 @@ enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
     return TP_OK;
 }
 
-enum tp_status tp_monitor_make(struct tp_run *run,
+enum tp_status tp_monitor_make(const struct tp_run *run,
                                const struct tp_baseline_options *options,
-                               struct tp_pool *pool, struct tp_error *err)
+                               struct tp_pool *pool,
+                               struct tp_monitor *monitor, struct tp_error *err)
 {
-    struct tp_monitor *monitor = &run->monitor;
     monitor->options = *options;
-    enum tp_status status = tp_coverage_note(run, err);
-    if (status == TP_OK)
-        status = tp_series_make(run, &monitor->series, err);
-    if (status == TP_OK)
-        status = tp_monitor_fit(monitor, pool, err);
-    return status == TP_OK ? tp_incidents_make(run, err) : status;
+    enum tp_status status = tp_series_make(run, &monitor->series, err);
+    return status == TP_OK ? tp_monitor_fit(monitor, pool, err) : status;
 }
 
 void tp_monitor_clear(struct tp_monitor *monitor)
@@ -311,9 +305,5 @@ void tp_monitor_clear(struct tp_monitor *monitor)
     free(monitor->first);
     free(monitor->with_values);
     free(monitor->value_row);
-    free(monitor->alarms);
-    free(monitor->alarm_of);
-    free(monitor->incidents);
-    free(monitor->excused);
     memset(monitor, 0, sizeof *monitor);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "tensors/run.h"
 
 /* --- the metrics ----------------------------------------------- */
@@ -229,33 +230,22 @@ struct sorted {
     int64_t ordinal;
 };
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-/* Labels are interned, so equal texts are mostly one pointer. */
-static int order_text(const char *a, const char *b)
-{
-    return a == b ? 0 : strcmp(a, b);
-}
-
 static int compare_place(const struct tp_row *a, const struct tp_row *b)
 {
-    int result = order_text(a->label.quant_type, b->label.quant_type);
+    int result = tp_order_text(a->label.quant_type, b->label.quant_type);
     if (!result)
-        result = order(a->label.layer_idx, b->label.layer_idx);
+        result = tp_order_int64(a->label.layer_idx, b->label.layer_idx);
     if (!result)
-        result = order_text(a->label.layer_type, b->label.layer_type);
+        result = tp_order_text(a->label.layer_type, b->label.layer_type);
     if (!result)
-        result = order_text(a->label.operation, b->label.operation);
+        result = tp_order_text(a->label.operation, b->label.operation);
     if (!result)
-        result = order_text(a->label.phase, b->label.phase);
+        result = tp_order_text(a->label.phase, b->label.phase);
     if (!result)
-        result = order_text(a->label.component, b->label.component);
+        result = tp_order_text(a->label.component, b->label.component);
     if (!result)
-        result = order_text(a->label.tensor_name, b->label.tensor_name);
-    return result ? result : order_text(a->path, b->path);
+        result = tp_order_text(a->label.tensor_name, b->label.tensor_name);
+    return result ? result : tp_order_text(a->path, b->path);
 }
 
 bool tp_same_place(const struct tp_row *a, const struct tp_row *b)
@@ -266,12 +256,13 @@ bool tp_same_place(const struct tp_row *a, const struct tp_row *b)
 /* Whether one is a copy of the other, or the next of its kind. */
 static int compare_labels(const struct tp_row *a, const struct tp_row *b)
 {
-    int result = order(a->label.rank, b->label.rank);
+    int result = tp_order_int64(a->label.rank, b->label.rank);
     if (!result)
-        result = order(a->label.group_idx, b->label.group_idx);
+        result = tp_order_int64(a->label.group_idx, b->label.group_idx);
     if (!result)
-        result = order(a->label.iteration, b->label.iteration);
-    return result ? result : order(a->label.sample_idx, b->label.sample_idx);
+        result = tp_order_int64(a->label.iteration, b->label.iteration);
+    return result ? result
+                  : tp_order_int64(a->label.sample_idx, b->label.sample_idx);
 }
 
 static int compare_to_number(const void *left, const void *right)
@@ -282,8 +273,8 @@ static int compare_to_number(const void *left, const void *right)
     if (!result)
         result = compare_labels(a, b);
     if (!result)
-        result = order(a->ordinal, b->ordinal);
-    return result ? result : (a > b) - (a < b);
+        result = tp_order_int64(a->ordinal, b->ordinal);
+    return result ? result : tp_order_place(a, b);
 }
 
 static int compare_series(const void *left, const void *right)
@@ -292,16 +283,16 @@ static int compare_series(const void *left, const void *right)
     const struct tp_label *a = &l->row->label, *b = &r->row->label;
     if (l->place != r->place)
         return l->place < r->place ? -1 : 1;
-    int result = order(a->rank, b->rank);
+    int result = tp_order_int64(a->rank, b->rank);
     if (!result)
-        result = order(l->ordinal, r->ordinal);
+        result = tp_order_int64(l->ordinal, r->ordinal);
     if (!result)
-        result = order(a->group_idx, b->group_idx);
+        result = tp_order_int64(a->group_idx, b->group_idx);
     if (!result)
-        result = order(a->iteration, b->iteration);
+        result = tp_order_int64(a->iteration, b->iteration);
     if (!result)
-        result = order(a->sample_idx, b->sample_idx);
-    return result ? result : (l->row > r->row) - (l->row < r->row);
+        result = tp_order_int64(a->sample_idx, b->sample_idx);
+    return result ? result : tp_order_place(l->row, r->row);
 }
 
 /* Places and ordinals of rows that are sorted by place and labels. */

@@ -70,7 +70,6 @@ struct tp_run_series {
     const char *path;      /* inside the file                             */
     int64_t ordinal;
     const struct tp_row *row; /* the first one; NULL: made without rows   */
-    const char *dtype;        /* stored                                      */
     int precision;            /* its significand bits, the hidden one too    */
     uint64_t numel; /* elements of its smallest point                    */
     size_t first;   /* its points are [first, first + count) of the set  */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "data/dtype.h"
 #include "series/series.h"
 #include "tensors/run.h"
@@ -24,14 +25,12 @@ struct maker {
 
 static void describe(const struct tp_row *row, struct tp_run_series *series)
 {
-    enum tp_dtype dtype = tp_dtype_by_name(row->dtype);
     series->row = row;
     series->path = row->path;
-    series->dtype = row->dtype;
     /* Integers change by one at least; 53 bits leave that to the data. */
     series->precision =
-        dtype < TP_DTYPE_COUNT && tp_dtype_info(dtype)->significand
-            ? tp_dtype_info(dtype)->significand
+        tp_dtype_info(row->dtype)->significand
+            ? tp_dtype_info(row->dtype)->significand
             : 53;
     series->label = row->label;
     series->label.iteration = series->label.sample_idx = -1;
@@ -141,8 +140,7 @@ static enum tp_status add_tensors(struct maker *m)
 
 bool tp_series_is_gradient(const struct tp_label *label)
 {
-    return !strcmp(label->operation, "backward") &&
-           !strcmp(label->phase, "pre") && !strcmp(label->tensor_name, "input");
+    return label->roles & TP_ROLE_GRAD_OUTPUT;
 }
 
 static bool is_gradient(const struct tp_row *row)
@@ -150,15 +148,10 @@ static bool is_gradient(const struct tp_row *row)
     return row->label.iteration >= 0 && tp_series_is_gradient(&row->label);
 }
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_model(const struct tp_row *a, const struct tp_row *b)
 {
     int result = strcmp(a->label.quant_type, b->label.quant_type);
-    return result ? result : order(a->label.rank, b->label.rank);
+    return result ? result : tp_order_int64(a->label.rank, b->label.rank);
 }
 
 static int compare_by_model(const void *left, const void *right)
@@ -167,8 +160,8 @@ static int compare_by_model(const void *left, const void *right)
     const struct tp_row *b = *(const struct tp_row *const *)right;
     int result = compare_model(a, b);
     if (!result)
-        result = order(a->label.iteration, b->label.iteration);
-    return result ? result : (a > b) - (a < b);
+        result = tp_order_int64(a->label.iteration, b->label.iteration);
+    return result ? result : tp_order_place(a, b);
 }
 
 static int compare_by_layer(const void *left, const void *right)
@@ -177,7 +170,7 @@ static int compare_by_layer(const void *left, const void *right)
     const struct tp_row *b = *(const struct tp_row *const *)right;
     int result = compare_model(a, b);
     if (!result)
-        result = order(a->label.layer_idx, b->label.layer_idx);
+        result = tp_order_int64(a->label.layer_idx, b->label.layer_idx);
     return result ? result : compare_by_model(left, right);
 }
 
@@ -234,7 +227,7 @@ static void measure(const struct tp_row *const *rows, size_t count, size_t cast,
     struct tp_quant_error error;
     memset(&point->error, 0, sizeof point->error);
     for (size_t i = 0; i < count; i++) {
-        if (tp_quant_of_row(rows[i], cast, &error))
+        if (tp_quant_unpack(rows[i]->quant, cast, &error))
             tp_quant_merge(&point->error, &error, 1);
     }
     point->counts = rows[0]->counts;
@@ -267,8 +260,8 @@ static double value_of(const struct tp_series_metric *metric,
 
 static void fill_tensor(struct maker *m, struct tp_run_series *series)
 {
-    const struct tp_quant_plan *plan = &m->run->quant.plan;
-    size_t cast = tp_quant_plan_find(plan, series->row->target_format);
+    const struct tp_quant_plan *plan = &m->run->plan;
+    size_t cast = tp_quant_plan_find(plan, series->row->target);
     struct tp_series_point point;
     series->numel = UINT64_MAX;
     for (size_t i = 0; i < series->count; i++) {
@@ -302,12 +295,6 @@ static double norm(const struct tp_row *const *rows, size_t count)
     return isinf(sum) ? NAN : sum;
 }
 
-static int compare_sizes(const void *left, const void *right)
-{
-    size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* How many tensors a point has usually. */
 static enum tp_status usual_size(const struct maker *m,
                                  const struct tp_run_series *series,
@@ -319,7 +306,7 @@ static enum tp_status usual_size(const struct maker *m,
     for (size_t i = 0; i < series->count; i++)
         sizes[i] =
             m->set->row_end[series->first + i] - m->set->row[series->first + i];
-    qsort(sizes, series->count, sizeof *sizes, compare_sizes);
+    tp_sort_size(sizes, series->count);
     *usual = sizes[series->count / 2];
     free(sizes);
     return TP_OK;

@@ -1,4 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Plans to judge blocks by their codes. A block's scale has at most 255 values
+ * (an exponent for MX, an E4M3 code for NVFP4), so for each of them the limits
+ * of the element format are worked out once, as magnitudes of codes. MX scales
+ * are powers of two: its limits follow from the bits of the threshold. NVFP4
+ * multiplies in binary32, which rounds: there the largest code whose product
+ * stays below is found by binary search.
+ *
+ * Alternative: decoding and scaling every value, and comparing in floating
+ * point.
+ *
+ * Cost: four limits of 255 scales for MX, once per format and dtype; for NVFP4
+ * 127 scales of three searches each, once per tensor, on whose largest
+ * magnitude they depend.
+ */
 #include "stats/blocks.h"
 
 #include <assert.h>
@@ -6,6 +21,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "stats/blocks_plan.h"
 
 static const char *const rule_names[TP_SCALE_COUNT] = {
@@ -191,17 +207,11 @@ static void plan_mx_rule(struct tp_block_plan *plan)
 static uint64_t product_at_most(const struct tp_block_plan *plan,
                                 float factor, float limit)
 {
-    uint64_t low = 0, high = plan->infinity - 1;
-    while (low < high) {
-        const uint64_t middle = low + (high - low + 1) / 2;
-        const double value = tp_block_code_value(plan, middle);
-        if (tp_to_binary32(value) * factor <= limit) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
+    size_t code;
+    TP_PARTITION_POINT(
+        code, plan->infinity,
+        tp_to_binary32(tp_block_code_value(plan, code)) * factor <= limit);
+    return code > 0 ? code - 1 : 0;
 }
 
 static void plan_nvfp4(struct tp_block_plan *plan, double tensor_amax)
@@ -250,6 +260,7 @@ void tp_block_plan_init(struct tp_block_plan *plan,
         .dtype = real,
         .code_size = info->size,
         .block = number->block,
+        .isa = tp_isa_best(),
         .width = info->size == 1 ? 2 : info->size,
     };
     plan->fraction_bits =

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/isa.h"
 #include "data/dtype.h"
 #include "data/number.h"
 
@@ -89,6 +90,7 @@ struct tp_block_plan {
     enum tp_dtype dtype;   /* of one code; a real floating dtype          */
     int code_size;         /* bytes of one code in memory                 */
     int block;             /* elements in a whole block                   */
+    enum tp_isa isa;       /* whose loops count; plan_init takes the best */
     /* The rest is private to blocks.c. */
     int width;             /* bytes of the code that is counted           */
     int fraction_bits;     /* of that code                                */
@@ -129,13 +131,5 @@ void tp_blocks_count(const struct tp_block_plan *plan, const void *codes,
 void tp_blocks_count_across(const struct tp_block_plan *plan,
                             const void *codes, size_t length, size_t columns,
                             struct tp_block_counts *counts);
-
-/*
- * The counting loops exist for several instruction sets; the best one the
- * processor has is used, or the one named by the environment variable
- * TPROF_ISA ("portable", "avx2", "avx512"), if the processor has it. All
- * give equal counts. The name of the one in use:
- */
-const char *tp_blocks_isa(void);
 
 #endif

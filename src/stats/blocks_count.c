@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Counts overflow, underflow and subnormals of blocks on the codes as stored:
+ * the largest finite magnitude of a block chooses a row of the plan, with whose
+ * limits all its magnitudes are then compared, as integers. Codes of 16 bits,
+ * which nearly all dumps hold, have loops by hand (a block of 32 is one vector
+ * of AVX-512 or two of AVX2); all else is a template for each width that the
+ * compiler vectorises. Codes of one byte are widened to bfloat16 first.
+ *
+ * Blocks down the columns are counted in tiles, a block high and a few vectors
+ * wide. The alternative, to transpose first, reads and writes everything once
+ * more; only the simulated casts need it.
+ *
+ * Cost: two looks at each code, the second from the cache, and one row of
+ * limits a block (32 bytes of a table of 8 KiB).
+ */
 #include "stats/blocks.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include "base/isa.h"
 #include "stats/blocks_plan.h"
 
 /* Columns counted side by side: two vectors of AVX-512 at 16 bits. */
@@ -36,44 +51,28 @@ struct job {
     size_t columns;      /* 0: blocks along rows                        */
 };
 
-/* Picks the loop by width and block; inlined once per instruction set. */
+/* The loop for the width of the codes. */
+#define BY_WIDTH(loop, ...)                                                    \
+    do {                                                                       \
+        switch (plan->width) {                                                 \
+        case 2: loop##_16(plan, codes, __VA_ARGS__); break;                    \
+        case 4: loop##_32(plan, codes, __VA_ARGS__); break;                    \
+        default: loop##_64(plan, codes, __VA_ARGS__);                          \
+        }                                                                      \
+    } while (0)
+
+/* Picks the loop by width and block, so that the length of a block is a
+ * constant in each; inlined once per instruction set. */
 TP_INLINE void count_any(const struct job *job, struct tp_block_counts *counts)
 {
     const struct tp_block_plan *plan = job->plan;
     const void *codes = job->codes;
     if (job->columns != 0) {
-        switch (plan->width) {
-        case 2:
-            count_columns_16(plan, codes, job->length, job->columns, counts);
-            break;
-        case 4:
-            count_columns_32(plan, codes, job->length, job->columns, counts);
-            break;
-        default:
-            count_columns_64(plan, codes, job->length, job->columns, counts);
-        }
+        BY_WIDTH(count_columns, job->length, job->columns, counts);
     } else if (plan->block == 32) {
-        switch (plan->width) {
-        case 2:
-            count_rows_16(plan, codes, job->rows, job->length, 32, counts);
-            break;
-        case 4:
-            count_rows_32(plan, codes, job->rows, job->length, 32, counts);
-            break;
-        default:
-            count_rows_64(plan, codes, job->rows, job->length, 32, counts);
-        }
+        BY_WIDTH(count_rows, job->rows, job->length, 32, counts);
     } else {
-        switch (plan->width) {
-        case 2:
-            count_rows_16(plan, codes, job->rows, job->length, 16, counts);
-            break;
-        case 4:
-            count_rows_32(plan, codes, job->rows, job->length, 16, counts);
-            break;
-        default:
-            count_rows_64(plan, codes, job->rows, job->length, 16, counts);
-        }
+        BY_WIDTH(count_rows, job->rows, job->length, 16, counts);
     }
 }
 
@@ -94,9 +93,8 @@ static void count_portable(const struct job *job,
  * beyond a short block are zero and count nowhere.
  */
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq," \
-                                     "avx2,popcnt")))
-#define AVX2 __attribute__((target("avx2,popcnt")))
+#define AVX512 TP_TARGET_AVX512
+#define AVX2 TP_TARGET_AVX2
 
 /* Adds what the words say: bits that overflow, those with a sign, ... */
 TP_INLINE void add_words(uint32_t over, uint32_t sign, uint32_t zeros,
@@ -488,60 +486,8 @@ AVX512 static void count_avx512(const struct job *job,
 }
 #endif
 
-/* One instruction set; rows from best to plainest. */
-struct isa {
-    const char *name;
-    count_fn *count;
-};
-
-static const struct isa isas[] = {
-#if defined(__x86_64__)
-    {"avx512", count_avx512},
-    {"avx2", count_avx2},
-#endif
-    {"portable", count_portable},
-};
-
-static bool has_isa(const char *name)
-{
-#if defined(__x86_64__)
-    if (strcmp(name, "avx512") == 0) {
-        return __builtin_cpu_supports("avx512f") &&
-               __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("popcnt");
-    }
-    if (strcmp(name, "avx2") == 0) {
-        return __builtin_cpu_supports("avx2") &&
-               __builtin_cpu_supports("popcnt");
-    }
-#endif
-    return strcmp(name, "portable") == 0;
-}
-
-/* Cheap enough to ask anew for every piece of a tensor, so that there is no
- * state to share between threads. */
-static const struct isa *chosen_isa(void)
-{
-    const char *wanted = getenv("TPROF_ISA");
-    const struct isa *best = NULL;
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-        if (!has_isa(isas[i].name)) {
-            continue;
-        }
-        if (wanted && strcmp(wanted, isas[i].name) == 0) {
-            return &isas[i];
-        }
-        best = best ? best : &isas[i];
-    }
-    return best;
-}
-
-const char *tp_blocks_isa(void)
-{
-    return chosen_isa()->name;
-}
+static count_fn *const count_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(count_portable, count_avx2, count_avx512);
 
 /* Codes of one byte are widened in pieces of this many, 8 KiB on the stack;
  * a multiple of every block, and of a strip times every block. */
@@ -559,15 +505,16 @@ static void count_bytes(const struct tp_block_plan *plan,
                         const unsigned char *codes, size_t rows,
                         size_t row_length, struct tp_block_counts *counts)
 {
-    const struct isa *isa = chosen_isa();
+    count_fn *count = count_by[plan->isa];
     uint16_t wide[PIECE];
     for (size_t row = 0; row < rows; row++, codes += row_length) {
         for (size_t i = 0; i < row_length; i += PIECE) {
             const size_t n = row_length - i < PIECE ? row_length - i : PIECE;
             widen(plan, codes + i, n, wide);
-            isa->count(&(struct job){.plan = plan, .codes = wide,
-                                     .rows = 1, .length = n},
-                       counts);
+            count(
+                &(struct job){
+                    .plan = plan, .codes = wide, .rows = 1, .length = n},
+                counts);
         }
     }
 }
@@ -580,9 +527,10 @@ void tp_blocks_count(const struct tp_block_plan *plan, const void *codes,
         count_bytes(plan, codes, rows, row_length, counts);
         return;
     }
-    chosen_isa()->count(&(struct job){.plan = plan, .codes = codes,
-                                      .rows = rows, .length = row_length},
-                        counts);
+    count_by[plan->isa](
+        &(struct job){
+            .plan = plan, .codes = codes, .rows = rows, .length = row_length},
+        counts);
 }
 
 /* One block of rows, one strip of columns at a time. */
@@ -591,7 +539,7 @@ static void count_bytes_across(const struct tp_block_plan *plan,
                                size_t columns,
                                struct tp_block_counts *counts)
 {
-    const struct isa *isa = chosen_isa();
+    count_fn *count = count_by[plan->isa];
     const size_t block = (size_t)plan->block;
     uint16_t wide[PIECE];
     for (size_t row = 0; row < length; row += block) {
@@ -601,9 +549,11 @@ static void count_bytes_across(const struct tp_block_plan *plan,
             for (size_t j = 0; j < height; j++) {
                 widen(plan, codes + (row + j) * columns + i, n, wide + j * n);
             }
-            isa->count(&(struct job){.plan = plan, .codes = wide,
-                                     .length = height, .columns = n},
-                       counts);
+            count(&(struct job){.plan = plan,
+                                .codes = wide,
+                                .length = height,
+                                .columns = n},
+                  counts);
         }
     }
 }
@@ -619,7 +569,8 @@ void tp_blocks_count_across(const struct tp_block_plan *plan,
         count_bytes_across(plan, codes, length, columns, counts);
         return;
     }
-    chosen_isa()->count(&(struct job){.plan = plan, .codes = codes,
-                                      .length = length, .columns = columns},
-                        counts);
+    count_by[plan->isa](
+        &(struct job){
+            .plan = plan, .codes = codes, .length = length, .columns = columns},
+        counts);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/isa.h"
 #include "data/dtype.h"
 
 /*
@@ -69,6 +70,7 @@ struct tp_dim_matrix {
     bool finite;         /* no NaN and no infinity is among the codes      */
     const void *codes;   /* native byte order, any alignment               */
     size_t rows, columns;
+    enum tp_isa isa; /* whose loops; unknown: the best, asked each time    */
     bool across; /* columns of `rows` numbers (at most TP_DIM_ACROSS), one
                     after the other: many short rows, seen as columns       */
 };

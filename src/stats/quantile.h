@@ -32,6 +32,10 @@ void tp_ranks_quantiles(const struct tp_ranks *ranks,
                         const double ordered[TP_RANKS],
                         double quantile[TP_QUANTILES]);
 
+/* Element `rank` of n values in ascending order; reorders them. n > 0, and
+ * there is no NaN. */
+double tp_select_rank(double *values, size_t n, size_t rank);
+
 /* The median of n values, none of which is NaN: of an even number, the mean of
  * the two in the middle; NaN of none. Sorts them. */
 double tp_median(double *values, size_t n);

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What an elementwise cast does to values: counts and error sums, eight doubles
+ * at a time. Values come in batches, from the tensor or, with how often each
+ * occurs, from the histogram of 8-bit and 16-bit codes; they are scaled,
+ * rounded in place (data/round.h) and compared with what they were. The order
+ * of all sums is fixed by the batch, so no instruction set changes a bit.
+ *
+ * Alternative: encoding to the format's codes and decoding again, which no
+ * statistic here needs. Only HiF8's hybrid rounding, whose decision lies in the
+ * bits of the source, goes value by value.
+ *
+ * Cost: of a histogram at most 65 536 values whatever the tensor's size, so
+ * that a sweep over scales is cheap; else every value, bound by arithmetic.
+ */
 #include "stats/quantize.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "stats/judge.h"
 #include "stats/quantize_lanes.h"
 
@@ -164,7 +178,7 @@ TP_LANES_INLINE void add_kind(const struct tp_quant_batch *batch,
                               enum tp_rounder_kind kind, bool weighted,
                               struct tp_quant_lanes *sums)
 {
-    struct tp_quant_group g;
+    struct tp_quant_octet g;
     g.keep = (tp_lane_ints){0} - 1;
     g.weight = (tp_lane_ints){0} + 1;
     for (size_t i = 0; i < batch->n; i += TP_LANES) {
@@ -230,22 +244,13 @@ TP_TARGET_AVX512 static void add_avx512(const struct tp_quant_batch *batch,
 }
 #endif
 
+static add_fn *const add_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(add_portable, add_avx2, add_avx512);
+
 void tp_quant_batch_add(const struct tp_quant_batch *batch,
                         struct tp_quant_error *error)
 {
-    const char *isa = tp_blocks_isa();
-#if defined(__x86_64__)
-    if (strcmp(isa, "avx512") == 0) {
-        add_avx512(batch, error);
-        return;
-    }
-    if (strcmp(isa, "avx2") == 0) {
-        add_avx2(batch, error);
-        return;
-    }
-#endif
-    (void)isa;
-    add_portable(batch, error);
+    add_by[batch->isa](batch, error);
 }
 
 void tp_quant_batch_pad(struct tp_quant_batch *batch)
@@ -259,12 +264,13 @@ void tp_quant_batch_pad(struct tp_quant_batch *batch)
 
 /* --- elementwise formats ----------------------------------------------- */
 
-static void batch_init(struct tp_quant_batch *batch,
+static void batch_init(struct tp_quant_batch *batch, enum tp_isa isa,
                        const struct tp_quant_spec *spec, int scale)
 {
     const struct tp_number *number = spec->number;
     const struct tp_judge judge = tp_judge_of(number);
     assert(number->kind == TP_NUMBER_ELEMENT);
+    batch->isa = isa;
     batch->rounder = tp_rounder_of(number, spec->rounding, 0);
     batch->kind = tp_rounder_kind_of(number, spec->rounding);
     batch->limits = (struct tp_quant_limits){
@@ -308,7 +314,7 @@ void tp_quant_list(const struct tp_quant_spec *spec, enum tp_dtype dtype,
     if (list->length > 0)
         amax = fmax(fabs(list->value[0]), list->value[list->length - 1]);
     const int scale = tp_quant_tensor_scale(spec, amax);
-    batch_init(&batch, spec, scale);
+    batch_init(&batch, tp_isa_best(), spec, scale);
     batch.weighted = true;
     for (size_t at = 0; at < list->length; at += batch.n) {
         batch.n = list->length - at;
@@ -340,7 +346,7 @@ void tp_quant_values(const struct tp_quant_spec *spec,
     const int scale = tp_quant_tensor_scale(spec, rows->tensor_amax);
     const size_t size = tp_dtype_info(rows->dtype)->size;
     const unsigned char *at = rows->codes;
-    batch_init(&batch, spec, scale);
+    batch_init(&batch, tp_isa_known(rows->isa), spec, scale);
     batch.weighted = false;
     error->tensor_scale = scale;
     for (size_t n = rows->rows * rows->row_length; n > 0;) {

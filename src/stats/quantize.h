@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/isa.h"
 #include "data/dtype.h"
 #include "data/encode.h"
 #include "data/number.h"
@@ -155,6 +156,7 @@ struct tp_quant_rows {
                             for TP_SCALED_AMAX and NVFP4                  */
     const void *codes;
     size_t rows, row_length;
+    enum tp_isa isa; /* whose loops; unknown: the best, asked each time   */
 };
 
 /* Adds the error of an elementwise cast, for which rows mean nothing. */

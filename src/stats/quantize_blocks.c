@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Block formats by the values: of tensors too wide for tallies of codes, and
+ * NVFP4, whose scales are not powers of two. A block is decoded and held in
+ * vectors of eight doubles; its largest magnitude gives the scale, and each
+ * value is rounded in place by an element format moved to that scale
+ * (MX), or multiplied in binary32 as hardware does it (NVFP4).
+ *
+ * Alternative: tally.c, which looks at few codes only, but needs a power of two
+ * for a scale and a histogram of all codes.
+ *
+ * Cost: a block is read once and walked twice, the second time from registers;
+ * bound by the arithmetic of the error sums.
+ */
 #include "stats/quantize.h"
 
 #include <assert.h>
@@ -6,14 +19,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "stats/blocks_plan.h"
 #include "stats/quantize_lanes.h"
-
-/*
- * Block formats by the values: of tensors too wide for tallies of codes, and
- * NVFP4, whose scales are not powers of two. A block is rounded in place, by
- * an element format moved to the block's scale.
- */
 
 enum { MOST_LANES = 32 / TP_LANES };
 
@@ -145,7 +153,7 @@ TP_LANES_INLINE void add_block(const struct blocks *blocks, const double *x,
     const tp_lanes infinite = __builtin_inf() - (tp_lanes){0};
     struct held held;
     struct scale scale;
-    struct tp_quant_group g;
+    struct tp_quant_octet g;
     hold(x, lanes, &held);
     if (mx)
         scale_mx(blocks, held.amax, &scale);
@@ -243,25 +251,20 @@ TP_TARGET_AVX512 static void rows_avx512(const struct blocks *blocks,
 }
 #endif
 
+typedef void rows_fn(const struct blocks *blocks,
+                     const struct tp_quant_rows *rows,
+                     struct tp_quant_error *error);
+
+static rows_fn *const rows_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(rows_portable, rows_avx2, rows_avx512);
+
 void tp_quant_blocks(const struct tp_quant_spec *spec,
                      const struct tp_quant_rows *rows,
                      struct tp_quant_error *error)
 {
     struct blocks blocks;
     blocks_init(&blocks, spec, rows->tensor_amax);
-    const char *isa = tp_blocks_isa();
-#if defined(__x86_64__)
-    if (strcmp(isa, "avx512") == 0) {
-        rows_avx512(&blocks, rows, error);
-        return;
-    }
-    if (strcmp(isa, "avx2") == 0) {
-        rows_avx2(&blocks, rows, error);
-        return;
-    }
-#endif
-    (void)isa;
-    rows_portable(&blocks, rows, error);
+    rows_by[tp_isa_known(rows->isa)](&blocks, rows, error);
 }
 
 /* --- one block, code by code ------------------------------------------- */

@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Exact order statistics by counting the digits of keys from the top (a radix
+ * selection): each reading counts, of the keys that share all known digits of
+ * some wanted one, the next digit. Few remaining keys are gathered and sorted,
+ * by a radix sort that leaves out digits in which all agree.
+ *
+ * Alternatives: sorting, or quickselect, need all values in memory and move
+ * them; a sample or a sketch would not be exact.
+ *
+ * Cost: 1 MiB of counters a worker. The first reading is a shift and an
+ * increment a value, into two tables in turn; each further one also looks up
+ * the group of the value's first 16 bits. 32-bit values are read twice,
+ * 64-bit values three times.
+ */
 #include "stats/select.h"
 
 #include <assert.h>
@@ -33,14 +47,14 @@ static int bits_of(enum tp_dtype dtype)
  */
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE uint64_t load_key(enum tp_order order, int bits, const unsigned char *at,
-                         size_t i)
+INLINE uint64_t load_key(enum tp_code_order order, int bits,
+                         const unsigned char *at, size_t i)
 {
     uint64_t code = bits == 32 ? load32(at, i) : load64(at, i);
-    return tp_order_key(order, bits, code);
+    return tp_code_key(order, bits, code);
 }
 
-INLINE void top_loop(enum tp_order order, int bits,
+INLINE void top_loop(enum tp_code_order order, int bits,
                      const struct tp_span *span, uint32_t *count)
 {
     uint32_t *odd = count + TP_SELECT_TOP;
@@ -63,9 +77,9 @@ void tp_select_count_top(const struct tp_span *span,
     else if (span->dtype == TP_FLOAT64)
         top_loop(TP_ORDER_FLOAT, 64, span, count);
     else if (bits_of(span->dtype) == 32)
-        top_loop(tp_order_of(span->dtype), 32, span, count);
+        top_loop(tp_code_order_of(span->dtype), 32, span, count);
     else
-        top_loop(tp_order_of(span->dtype), 64, span, count);
+        top_loop(tp_code_order_of(span->dtype), 64, span, count);
 }
 
 void tp_select_flush_top(union tp_select_tables *tables, uint64_t *totals)
@@ -172,7 +186,7 @@ void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
     uint64_t below = values->negative_nan + values->counts.neg_inf;
     struct found found[TP_RANKS];
     select->dtype = dtype;
-    select->order = tp_order_of(dtype);
+    select->order = tp_code_order_of(dtype);
     select->bits = bits_of(dtype);
     select->known = TP_SELECT_TOP_BITS;
     for (int i = 0; i < TP_RANKS; i++) {
@@ -184,7 +198,7 @@ void tp_select_begin(struct tp_select *select, enum tp_dtype dtype,
     make_groups(select, found);
 }
 
-INLINE void digit_loop(const struct tp_select *select, enum tp_order order,
+INLINE void digit_loop(const struct tp_select *select, enum tp_code_order order,
                        int bits, const struct tp_span *span, uint32_t *count)
 {
     for (size_t i = 0; i < span->n; i++) {
@@ -339,7 +353,7 @@ void tp_select_learn(struct tp_select *select, uint64_t *totals)
 static double key_value(enum tp_dtype dtype, uint64_t key)
 {
     int bits = bits_of(dtype);
-    uint64_t code = tp_order_code(tp_order_of(dtype), bits, key);
+    uint64_t code = tp_code_of_key(tp_code_order_of(dtype), bits, key);
     uint32_t narrow = (uint32_t)code;
     double value;
     tp_dtype_decode(dtype, bits == 32 ? (const void *)&narrow : &code, 1,
@@ -361,7 +375,7 @@ void tp_select_small(const struct tp_span *span,
 {
     assert(span->n <= TP_SELECT_SMALL);
     int bits = bits_of(span->dtype);
-    enum tp_order order = tp_order_of(span->dtype);
+    enum tp_code_order order = tp_code_order_of(span->dtype);
     for (size_t i = 0; i < span->n; i++)
         scratch[i] = load_key(order, bits, span->codes, i);
     const uint64_t *keys =

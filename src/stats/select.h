@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 #include "data/dtype.h"
-#include "stats/order.h"
+#include "stats/code_key.h"
 #include "stats/quantile.h"
 #include "stats/values.h"
 
 /*
  * Exact quantiles of wide values in bounded memory: all order statistics are
- * selected at once, digit by digit of their keys (stats/order.h). The first
+ * selected at once, digit by digit of their keys (stats/code_key.h). The first
  * reading of the tensor counts the top 17 bits of every key; each further
  * one counts the next 14 to 18 bits of those keys only that share the digits
  * already known of some wanted one. As soon as few keys do, they are gathered
@@ -46,7 +46,7 @@ enum tp_select_step { TP_SELECT_DIGIT, TP_SELECT_GATHER, TP_SELECT_DONE };
 /* Where a selection stands. Read-only while a reading is under way. */
 struct tp_select {
     enum tp_dtype dtype;         /* real, 32 or 64 bits                    */
-    enum tp_order order;
+    enum tp_code_order order;
     int bits;                    /* of a key                               */
     int known;                   /* bits of the keys that are known        */
     enum tp_select_step next;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "data/dtype.h"
+#include "stats/code_key.h"
 #include "stats/judge.h"
-#include "stats/order.h"
 #include "stats/summary.h"
 
 /*

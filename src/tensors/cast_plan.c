@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "stats/tally.h"
-#include "tensors/run.h"
 
 /* --- the plan ---------------------------------------------------------- */
 
@@ -88,7 +87,7 @@ static enum tp_status add_listed(const char *list,
             *named = true;
         } else if (!number) {
             return fail_word(list, word, length, err);
-        } else if (tp_quant_plan_find(plan, number->id) == plan->count) {
+        } else if (tp_quant_plan_find(plan, number) == plan->count) {
             struct tp_quant_spec spec = *common;
             spec.number = number;
             if (strcmp(number->id, "hif8"))
@@ -110,7 +109,7 @@ static void add_named(const struct tp_quant_spec *common,
         spec.number = n;
         if (strcmp(n->id, "hif8"))
             spec.rounding = TP_ROUND_DEFAULT;
-        if (tp_quant_plan_find(plan, n->id) == plan->count)
+        if (tp_quant_plan_find(plan, n) == plan->count)
             add_cast(plan, &spec, false);
     }
 }
@@ -130,38 +129,19 @@ static void add_scaled(struct tp_quant_plan *plan)
     }
 }
 
-static enum tp_status read_words(const struct tp_quant_options *options,
-                                 struct tp_quant_spec *common,
-                                 struct tp_error *err)
-{
-    const struct tp_number *hif8 = tp_number_by_id("hif8");
-    const char *rounding = options->rounding ? options->rounding : "";
-    common->rounding = tp_rounding_by_name(hif8, rounding);
-    common->rule = tp_scale_rule_by_name(options->mx_scale);
-    common->nonfinite = tp_nonfinite_by_name(options->nonfinite);
-    if (common->rounding == TP_ROUND_COUNT)
-        return tp_fail(err, TP_E_USAGE, -1, "no rounding of HiF8 is \"%s\"",
-                       rounding);
-    if (common->rule == TP_SCALE_COUNT)
-        return tp_fail(err, TP_E_USAGE, -1, "no MX scale rule is \"%s\"",
-                       options->mx_scale);
-    if (common->nonfinite == TP_NONFINITE_COUNT)
-        return tp_fail(err, TP_E_USAGE, -1, "no policy for NaN is \"%s\"",
-                       options->nonfinite);
-    return TP_OK;
-}
-
 enum tp_status tp_quant_plan_make(const struct tp_quant_options *options,
                                   struct tp_quant_plan *plan,
                                   struct tp_error *err)
 {
     const char *list = options->formats ? options->formats : TP_QUANT_FORMATS;
-    struct tp_quant_spec common = {.number = NULL};
+    const struct tp_quant_spec common = {.rounding = options->rounding,
+                                         .rule = options->mx_scale,
+                                         .nonfinite = options->nonfinite};
     bool named = false;
     *plan = (struct tp_quant_plan){.min_sqnr = options->min_sqnr,
                                    .max_underflow = options->max_underflow};
-    enum tp_status status = read_words(options, &common, err);
-    if (status == TP_OK && strcmp(list, "none")) {
+    enum tp_status status = TP_OK;
+    if (strcmp(list, "none")) {
         status = add_listed(list, &common, plan, &named, err);
         if (status == TP_OK && named)
             add_named(&common, plan);
@@ -171,11 +151,11 @@ enum tp_status tp_quant_plan_make(const struct tp_quant_options *options,
 }
 
 size_t tp_quant_plan_find(const struct tp_quant_plan *plan,
-                          const char *format)
+                          const struct tp_number *number)
 {
     for (size_t i = 0; i < plan->count; i++) {
         if (plan->casts[i].spec.scaled == TP_SCALED_NOT &&
-            !strcmp(plan->casts[i].format, format))
+            plan->casts[i].spec.number == number)
             return i;
     }
     return plan->count;
@@ -326,10 +306,9 @@ const uint8_t *tp_quant_next(const uint8_t *at, size_t *cast,
     return end;
 }
 
-bool tp_quant_of_row(const struct tp_row *row, size_t cast,
+bool tp_quant_unpack(const uint8_t *at, size_t cast,
                      struct tp_quant_error *error)
 {
-    const uint8_t *at = row->quant;
     while (at && *at != END && *at < cast)
         at += 2 + at[1];
     if (!at || *at != cast)
@@ -337,11 +316,11 @@ bool tp_quant_of_row(const struct tp_row *row, size_t cast,
     return tp_quant_next(at, &cast, error) != NULL;
 }
 
-bool tp_quant_metrics_of_row(const struct tp_row *row, size_t cast,
+bool tp_quant_unpack_metrics(const uint8_t *at, size_t cast,
                              struct tp_quant_metrics *metrics)
 {
     struct tp_quant_error error;
-    if (!tp_quant_of_row(row, cast, &error))
+    if (!tp_quant_unpack(at, cast, &error))
         return false;
     tp_quant_metrics_of(&error, metrics);
     return true;

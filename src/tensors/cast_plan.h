@@ -16,8 +16,6 @@
  * most counts are zero and thousands of tensors are kept.
  */
 
-struct tp_row;
-
 /* Every number format plain, and once more with a scale per tensor. */
 enum { TP_QUANT_CASTS_MAX = 64 };
 
@@ -26,12 +24,13 @@ enum { TP_QUANT_CASTS_MAX = 64 };
 #define TP_QUANT_FORMATS \
     "hif8,e4m3,e5m2,mxfp8_e4m3,mxfp8_e5m2,bf16,fp16,named"
 
-/* What the user asks for. Texts may be NULL: the default. */
+/* What the user asks for. */
 struct tp_quant_options {
-    const char *formats;   /* ids joined by ','; "named"; "none"           */
-    const char *rounding;  /* of HiF8: "ta", "ta_sat", "te", "hybrid"      */
-    const char *mx_scale;  /* tp_scale_rule_by_name                        */
-    const char *nonfinite; /* tp_nonfinite_by_name                         */
+    const char *formats;   /* ids joined by ','; "named"; "none"; NULL: the
+                              default                                      */
+    enum tp_rounding rounding;   /* of HiF8                                */
+    enum tp_scale_rule mx_scale;
+    enum tp_nonfinite nonfinite; /* what it makes of a block               */
     double min_sqnr;       /* dB, that a recommended format reaches        */
     double max_underflow;  /* ratio, that it does not exceed               */
 };
@@ -61,9 +60,9 @@ enum tp_status tp_quant_plan_make(const struct tp_quant_options *options,
                                   struct tp_quant_plan *plan,
                                   struct tp_error *err);
 
-/* The plain cast to the format with this id, or plan->count. */
+/* The plain cast to this format, or plan->count; number may be NULL. */
 size_t tp_quant_plan_find(const struct tp_quant_plan *plan,
-                          const char *format);
+                          const struct tp_number *number);
 
 /* Most casts of one tensor that a scan tallies (tp_tally_applies). */
 size_t tp_quant_plan_tallies(const struct tp_quant_plan *plan);
@@ -93,12 +92,13 @@ const uint8_t *tp_quant_pack(const struct tp_quant_choice *choice,
 const uint8_t *tp_quant_next(const uint8_t *at, size_t *cast,
                              struct tp_quant_error *error);
 
-/* Unpacks the error of one cast; false when the row does not have it. */
-bool tp_quant_of_row(const struct tp_row *row, size_t cast,
+/* Unpacks the error of one cast of those in row->quant, which may be NULL;
+ * false when it is not there. */
+bool tp_quant_unpack(const uint8_t *at, size_t cast,
                      struct tp_quant_error *error);
 
-/* The row's metrics of one cast; false as above. */
-bool tp_quant_metrics_of_row(const struct tp_row *row, size_t cast,
+/* The metrics of it; false as above. */
+bool tp_quant_unpack_metrics(const uint8_t *at, size_t cast,
                              struct tp_quant_metrics *metrics);
 
 #endif

@@ -2,6 +2,7 @@
 #include "tensors/collect.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,37 +39,17 @@ struct collector {
     struct tp_scanner *scanner;
     struct worker *workers;
     struct file_result *results;
+    atomic_bool no_memory; /* the run cannot go on; read without the lock */
     pthread_mutex_t lock; /* guards everything below, and run->arena */
     struct tp_intern texts;
     uint64_t files_done, bytes_done, bytes_all;
-    struct tp_error fatal; /* out of memory: the run cannot go on */
 };
-
-/* Only what ends the whole run; called without the lock. */
-static void set_fatal(struct collector *c)
-{
-    pthread_mutex_lock(&c->lock);
-    tp_fail_memory(&c->fatal);
-    pthread_mutex_unlock(&c->lock);
-}
-
-static bool has_suffix(const char *path)
-{
-    static const char *const suffixes[] = {".pt", ".pth", ".pkl", ".bin"};
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        size_t tail = strlen(suffixes[i]);
-        if (length > tail && !strcmp(path + length - tail, suffixes[i]))
-            return true;
-    }
-    return false;
-}
 
 /* Named by the user, or by a name that promises tensors: then whatever is
  * wrong with it must be said. */
 static bool is_expected(const struct collector *c, const char *path)
 {
-    if (has_suffix(path))
+    if (tp_format_has_suffix(path))
         return true;
     for (size_t i = 0; i < c->options->root_count; i++) {
         if (!strcmp(c->options->roots[i], path))
@@ -77,8 +58,8 @@ static bool is_expected(const struct collector *c, const char *path)
     return false;
 }
 
-/* Any other file counts when it carries a torch magic. A bare pickle has
- * none, and of zip archives only those that open as torch's are ours. */
+/* Any other file counts when it carries a magic; of zip archives only those
+ * that open as torch's are ours. */
 static bool carries_magic(const char *path)
 {
     unsigned char head[TP_FORMAT_HEAD];
@@ -88,7 +69,7 @@ static bool carries_magic(const char *path)
     size_t length = fread(head, 1, sizeof head, file);
     fclose(file);
     const struct tp_format *format = tp_format_by_content(head, length);
-    return format && strcmp(format->name, "torch_pickle") != 0;
+    return format && !format->any_content;
 }
 
 static void add_skipped(struct collector *c, struct file_result *result,
@@ -97,15 +78,15 @@ static void add_skipped(struct collector *c, struct file_result *result,
     if (tp_grow(&result->skipped, &result->skipped_capacity,
                 result->skipped_count + 1, sizeof *result->skipped,
                 NULL) != TP_OK) {
-        set_fatal(c);
+        c->no_memory = true;
         return;
     }
     pthread_mutex_lock(&c->lock);
     const char *path = tp_intern(&c->texts, &c->run->arena, skip->path);
     const char *reason = tp_intern(&c->texts, &c->run->arena, skip->reason);
-    if (!path || !reason)
-        tp_fail_memory(&c->fatal);
     pthread_mutex_unlock(&c->lock);
+    if (!path || !reason)
+        c->no_memory = true;
     if (path && reason)
         result->skipped[result->skipped_count++] =
             (struct tp_skipped){.file = file,
@@ -126,7 +107,7 @@ static void add_failure(struct collector *c, struct file_result *result,
                            .reason = tp_text_get(&reason),
                            .offset = err->offset};
     if (err->code == TP_E_MEMORY)
-        set_fatal(c);
+        c->no_memory = true;
     else
         add_skipped(c, result, file, &skip);
     tp_text_clear(&reason);
@@ -138,9 +119,8 @@ static bool keep_texts(struct collector *c, struct tp_row *row,
 {
     struct tp_label *label = &row->label;
     const char **const texts[] = {
-        &row->path,         &row->dtype,         &row->target_format,
-        &row->scale_rule,   &row->shape,         &label->layer_type,
-        &label->operation,  &label->phase,       &label->component,
+        &row->path,         &row->shape,        &label->layer_type,
+        &label->operation,  &label->phase,      &label->component,
         &label->quant_type, &label->tensor_name, &label->timestamp};
     bool kept = true;
     pthread_mutex_lock(&c->lock);
@@ -212,7 +192,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
     }
     tp_row_measure(&row, &worker->scan);
     if (!keep_texts(c, &row, worker)) {
-        set_fatal(c);
+        c->no_memory = true;
         return;
     }
     result->rows[result->row_count++] = row;
@@ -238,7 +218,7 @@ static void read_open_file(struct collector *c, struct file_result *result,
     /* exactly: a run has 10^5 files of one tensor each */
     result->rows = calloc(file->tensor_count, sizeof *result->rows);
     if (!result->rows && file->tensor_count > 0)
-        set_fatal(c);
+        c->no_memory = true;
     const size_t count = file->tensor_count;
     for (size_t i = 0, ahead = 0; result->rows && i < count; i++) {
         if (c->options->stop && *c->options->stop)
@@ -290,7 +270,7 @@ static void collect_one(void *context, size_t index, unsigned number)
 {
     struct collector *c = context;
     const struct tp_collect_options *options = c->options;
-    if ((options->stop && *options->stop) || c->fatal.code != TP_OK)
+    if ((options->stop && *options->stop) || c->no_memory)
         return;
     read_file(c, index, number);
     pthread_mutex_lock(&c->lock);
@@ -340,9 +320,8 @@ static void note_integers(struct tp_run *run)
 {
     size_t count = 0;
     const struct tp_row *first = NULL;
-    for (size_t i = 0; i < run->row_count && run->quant.plan.count; i++) {
-        enum tp_dtype dtype = tp_dtype_by_name(run->rows[i].dtype);
-        if (tp_dtype_info(dtype)->kind != TP_CLASS_INTEGER)
+    for (size_t i = 0; i < run->row_count && run->plan.count; i++) {
+        if (tp_dtype_info(run->rows[i].dtype)->kind != TP_CLASS_INTEGER)
             continue;
         first = count++ ? first : &run->rows[i];
     }
@@ -351,20 +330,20 @@ static void note_integers(struct tp_run *run)
                     "%zu tensor%s not floating-point and %s no rows in "
                     "/quantization. First: %s (%s)",
                     count, count == 1 ? " is" : "s are",
-                    count == 1 ? "has" : "have", first->file, first->dtype);
+                    count == 1 ? "has" : "have", first->file,
+                    tp_row_dtype_word(first));
 }
 
 /* The first cast wanted of a row of numbers that it cannot have, or NULL. */
 static const struct tp_quant_cast *
 missing_cast(const struct tp_quant_plan *plan, const struct tp_row *row)
 {
-    enum tp_dtype dtype = tp_dtype_by_name(row->dtype);
-    if (tp_dtype_info(dtype)->kind == TP_CLASS_INTEGER)
+    if (tp_dtype_info(row->dtype)->kind == TP_CLASS_INTEGER)
         return NULL;
     for (size_t i = 0; i < plan->scaled; i++) {
         const struct tp_quant_cast *cast = &plan->casts[i];
-        bool wanted = cast->listed || !strcmp(cast->format, row->target_format);
-        if (wanted && !tp_quant_applies(&cast->spec, dtype))
+        bool wanted = cast->listed || cast->spec.number == row->target;
+        if (wanted && !tp_quant_applies(&cast->spec, row->dtype))
             return cast;
     }
     return NULL;
@@ -378,7 +357,7 @@ static void note_missing_casts(struct tp_run *run)
     const struct tp_quant_cast *cast = NULL;
     for (size_t i = 0; i < run->row_count; i++) {
         const struct tp_quant_cast *missing =
-            missing_cast(&run->quant.plan, &run->rows[i]);
+            missing_cast(&run->plan, &run->rows[i]);
         if (!missing || count++)
             continue;
         first = &run->rows[i];
@@ -390,7 +369,7 @@ static void note_missing_casts(struct tp_run *run)
                     "%zu tensor%s no rows for formats that do not apply to "
                     "their dtype. First: %s (%s): %s%s%s",
                     count, count == 1 ? " has" : "s have", first->file,
-                    first->dtype, cast->format,
+                    tp_row_dtype_word(first), cast->format,
                     hybrid ? ", rounding " : "",
                     hybrid ? cast->rounding : "");
 }
@@ -433,7 +412,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
         result->rows = NULL;
     }
     if (c->options->quant)
-        run->quant.plan = *c->options->quant;
+        run->plan = *c->options->quant;
     note_conflicts(run, results);
     note_integers(run);
     note_missing_casts(run);
@@ -477,7 +456,7 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
     tp_pool_for(pool, count, collect_one, c);
     if (c->options->stop && *c->options->stop)
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-    if (c->fatal.code != TP_OK)
+    if (c->no_memory)
         return tp_fail_memory(err);
     return assemble(c, err);
 }

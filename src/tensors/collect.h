@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "cuda/session.h"
+#include "scan/dim_rank.h"
 #include "tensors/run.h"
 
 /*
@@ -18,10 +19,9 @@ struct tp_collect_options {
     const char *const *roots; /* directories, or files, which are
                                  read whatever their name is        */
     size_t root_count;
-    const char *mx_scale;        /* "floor", "ceil", "even", "rceil"   */
-    const char *backward_format; /* number format id for backward
-                                    tensors of MX runs; NULL: as
-                                    forward                            */
+    enum tp_scale_rule mx_scale; /* of MX formats                      */
+    const struct tp_number *backward_format; /* of backward tensors of MX
+                                    runs; NULL: as forward             */
     int block_axis; /* of blocks, counted from the last one: 0           */
     const struct tp_quant_plan *quant; /* casts to simulate; NULL: none   */
     enum tp_dims_mode dims;            /* statistics by index             */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 enum { NOTES_MAX = 8 }; /* of one kind; more ranks are alike */
 
 /* That a rank of a run was there in an iteration. */
@@ -14,11 +16,6 @@ struct presence {
     int64_t rank, iteration;
     size_t rows;
 };
-
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
 
 static int compare_runs(const struct presence *a, const struct presence *b)
 {
@@ -32,8 +29,8 @@ static int compare(const void *left, const void *right)
     const struct presence *a = left, *b = right;
     int result = compare_runs(a, b);
     if (!result)
-        result = order(a->rank, b->rank);
-    return result ? result : order(a->iteration, b->iteration);
+        result = tp_order_int64(a->rank, b->rank);
+    return result ? result : tp_order_int64(a->iteration, b->iteration);
 }
 
 /* Sorted, without repetitions; NULL when out of memory. */
@@ -88,17 +85,6 @@ static size_t count_lacking(const struct rank *rank, const int64_t *all,
     return found;
 }
 
-static int compare_numbers(const void *left, const void *right)
-{
-    return order(*(const int64_t *)left, *(const int64_t *)right);
-}
-
-static int compare_sizes(const void *left, const void *right)
-{
-    size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Iterations with a multiple of the usual number of tensors; the first of them
  * in *repeated. `sizes` has room for the rank's iterations. */
 static size_t count_repeated(const struct rank *rank, size_t *sizes,
@@ -107,7 +93,7 @@ static size_t count_repeated(const struct rank *rank, size_t *sizes,
     size_t found = 0;
     for (size_t i = 0; i < rank->count; i++)
         sizes[i] = rank->first[i].rows;
-    qsort(sizes, rank->count, sizeof *sizes, compare_sizes);
+    tp_sort_size(sizes, rank->count);
     size_t usual = sizes[rank->count / 2];
     for (size_t i = 0; i < rank->count; i++) {
         size_t rows = rank->first[i].rows;
@@ -140,7 +126,7 @@ static int64_t usual_step(const int64_t *all, size_t count, int64_t *steps)
         steps[i - 1] = all[i] - all[i - 1];
     if (count < 3)
         return 0;
-    qsort(steps, count - 1, sizeof *steps, compare_numbers);
+    tp_sort_int64(steps, count - 1);
     int64_t median = steps[(count - 1) / 2];
     for (size_t i = 0; i + 1 < count; i++)
         alike += steps[i] == median;
@@ -190,7 +176,7 @@ static size_t union_of(const struct presence *list, size_t count, int64_t *all)
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
         all[i] = list[i].iteration;
-    qsort(all, count, sizeof *all, compare_numbers);
+    tp_sort_int64(all, count);
     for (size_t i = 0; i < count; i++) {
         if (n == 0 || all[n - 1] != all[i])
             all[n++] = all[i];

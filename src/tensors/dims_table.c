@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+#include "scan/dim_rank.h"
+
 /* A row of /dims. */
 struct dims_row {
     uint64_t tensor;
@@ -14,26 +17,25 @@ struct dims_row {
     uint64_t outliers, dead;
 };
 
-#define ROW(name, unit, type, member)                                   \
-    {                                                                   \
-        name, unit, TP_COLUMN_##type, offsetof(struct dims_row, member) \
-    }
+#define ROW(member, unit) TP_COLUMN(struct dims_row, member, unit)
+#define ROW_AS(name, member, unit) \
+    TP_COLUMN_AS(struct dims_row, name, member, unit)
 
 static const struct tp_column columns[] = {
-    ROW("tensor", "1", COUNT, tensor),
-    ROW("axis", "1", INTEGER, axis),
-    ROW("index", "1", INTEGER, index.index),
-    ROW("count", "1", COUNT, index.count),
-    ROW("min", "value", REAL, index.min),
-    ROW("max", "value", REAL, index.max),
-    ROW("mean", "value", REAL, index.mean),
-    ROW("std", "value", REAL, index.std),
-    ROW("abs_max", "value", REAL, abs_max),
-    ROW("l2_norm", "value", REAL, l2_norm),
-    ROW("dim_ratio", "1", REAL, ratio),
-    ROW("risk", "", TEXT, risk),
-    ROW("outliers", "1", COUNT, outliers),
-    ROW("dead", "1", COUNT, dead),
+    ROW(tensor, "1"),
+    ROW(axis, "1"),
+    ROW_AS("index", index.index, "1"),
+    ROW_AS("count", index.count, "1"),
+    ROW_AS("min", index.min, "value"),
+    ROW_AS("max", index.max, "value"),
+    ROW_AS("mean", index.mean, "value"),
+    ROW_AS("std", index.std, "value"),
+    ROW(abs_max, "value"),
+    ROW(l2_norm, "value"),
+    ROW_AS("dim_ratio", ratio, "1"),
+    ROW(risk, ""),
+    ROW(outliers, "1"),
+    ROW(dead, "1"),
 };
 
 static size_t rows_of(const struct tp_dims *dims)
@@ -58,15 +60,9 @@ enum tp_status tp_dims_number(struct tp_run *run, struct tp_error *err)
 /* The tensor to which a row belongs: the last with dims_first <= row. */
 static size_t tensor_of(const struct tp_run *run, size_t row)
 {
-    size_t low = 0, high = run->row_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (run->dims_first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t above;
+    TP_PARTITION_POINT(above, run->row_count, run->dims_first[above] <= row);
+    return above - 1;
 }
 
 /* The row of the axis as a whole. */

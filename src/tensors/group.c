@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/text.h"
 
 const struct tp_grouping tp_groupings[] = {
@@ -38,21 +39,22 @@ struct field {
     const char *name;
     size_t offset;
     bool is_text;
+    const char *(*word)(const struct tp_row *row); /* or NULL: at offset */
 };
 
-#define TEXT(name, member)                          \
-    {                                               \
-        name, offsetof(struct tp_row, member), true \
+#define TEXT(name, member)                                \
+    {                                                     \
+        name, offsetof(struct tp_row, member), true, NULL \
     }
-#define NUMBER(name, member)                         \
-    {                                                \
-        name, offsetof(struct tp_row, member), false \
+#define NUMBER(name, member)                               \
+    {                                                      \
+        name, offsetof(struct tp_row, member), false, NULL \
     }
 
 static const struct field fields[] = {
     TEXT("quant_type", label.quant_type),
-    TEXT("target_format", target_format),
-    TEXT("dtype", dtype),
+    {"target_format", 0, true, tp_row_target_word},
+    {"dtype", 0, true, tp_row_dtype_word},
     TEXT("layer_type", label.layer_type),
     NUMBER("layer_idx", label.layer_idx),
     TEXT("operation", label.operation),
@@ -82,6 +84,8 @@ struct keyed {
 static const char *text_of(const struct tp_row *row, const struct field *field)
 {
     const char *text;
+    if (field->word)
+        return field->word(row);
     memcpy(&text, (const char *)row + field->offset, sizeof text);
     return text;
 }
@@ -115,7 +119,7 @@ static int compare_keys(const struct key *key, const struct tp_row *a,
             result = left == right ? 0 : strcmp(left, right);
         } else {
             int64_t left = number_of(a, field), right = number_of(b, field);
-            result = (left > right) - (left < right);
+            result = tp_order_int64(left, right);
         }
         if (result)
             return result;
@@ -127,7 +131,7 @@ static int compare_keyed(const void *left, const void *right)
 {
     const struct keyed *a = left, *b = right;
     int result = compare_keys(a->key, a->row, b->row);
-    return result ? result : (a->row > b->row) - (a->row < b->row);
+    return result ? result : tp_order_place(a->row, b->row);
 }
 
 static void write_key(const struct key *key, const struct tp_row *row,

@@ -29,8 +29,8 @@ static const struct tp_number *find_target(const struct tp_dtype_info *dtype,
     if (!target)
         return tp_number_by_dtype(dtype->real);
     if (target->kind == TP_NUMBER_MX && rules->backward_format &&
-        !strcmp(label->operation, "backward"))
-        return tp_number_by_id(rules->backward_format);
+        label->direction == TP_BACKWARD)
+        return rules->backward_format;
     return target;
 }
 
@@ -39,12 +39,12 @@ static const struct tp_number *find_target(const struct tp_dtype_info *dtype,
 static int64_t batch_size(const struct tp_tensor *tensor,
                           const struct tp_label *label)
 {
-    const char *name = label->tensor_name;
     if (label->batch_size >= 0)
         return label->batch_size;
-    if (!strcmp(name, "attention_weights") || !strcmp(name, "attention_probs"))
+    if (label->roles & TP_ROLE_ATTENTION)
         return tensor->ndim == 4 ? tensor->shape[0] : -1;
-    if (!label->operation[0] || strstr(name, "weight") || tensor->ndim < 3)
+    if (!label->operation[0] || label->roles & TP_ROLE_WEIGHT ||
+        tensor->ndim < 3)
         return -1;
     return tensor->shape[1];
 }
@@ -62,10 +62,9 @@ const struct tp_number *tp_row_describe(const struct tp_tensor *tensor,
     write_shape(tensor, shape);
     row->label = *label;
     row->path = tensor->path;
-    row->dtype = dtype->name;
-    row->target_format = target ? target->id : dtype->name;
-    row->scale_rule =
-        target && target->kind == TP_NUMBER_MX ? rules->mx_scale : "";
+    row->dtype = tensor->dtype;
+    row->target = target;
+    row->scale_rule = rules->mx_scale;
     row->shape = shape;
     for (int i = 0; i < 2; i++)
         row->first_dims[i] = i < tensor->ndim ? tensor->shape[i] : -1;

@@ -17,8 +17,8 @@ enum { TP_ROW_TYPES_MAX = 64 };
 
 /* How quant types become target formats. */
 struct tp_row_rules {
-    const char *mx_scale;        /* scale rule of MX formats              */
-    const char *backward_format; /* id, or NULL: as forward               */
+    enum tp_scale_rule mx_scale;             /* of MX formats             */
+    const struct tp_number *backward_format; /* NULL: as forward          */
 };
 
 /*

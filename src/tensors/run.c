@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 void tp_run_note(struct tp_run *run, const char *format, ...)
 {
     char text[1024];
@@ -21,11 +23,6 @@ void tp_run_note(struct tp_run *run, const char *format, ...)
         run->notes[run->note_count++] = copy;
 }
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* All labels but the ordinal; 0 when they are equal. */
 static int compare_labels(const struct tp_label *a, const struct tp_label *b)
 {
@@ -39,7 +36,7 @@ static int compare_labels(const struct tp_label *a, const struct tp_label *b)
                                      b->group_idx, b->iteration};
     for (size_t i = 0; i < sizeof left_numbers / sizeof *left_numbers; i++) {
         if (left_numbers[i] != right_numbers[i])
-            return order(left_numbers[i], right_numbers[i]);
+            return tp_order_int64(left_numbers[i], right_numbers[i]);
     }
     for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
         int result = strcmp(left[i], right[i]);
@@ -55,12 +52,12 @@ static int compare_for_ordinal(const void *left, const void *right)
     const struct tp_row *b = *(const struct tp_row *const *)right;
     int result = compare_labels(&a->label, &b->label);
     if (!result)
-        result = order(a->label.counter, b->label.counter);
+        result = tp_order_int64(a->label.counter, b->label.counter);
     if (!result)
         result = strcmp(a->label.timestamp, b->label.timestamp);
     if (!result)
         result = strcmp(a->file, b->file);
-    return result ? result : (a > b) - (a < b); /* rows: payload order */
+    return result ? result : tp_order_place(a, b); /* rows: payload order */
 }
 
 enum tp_status tp_run_number(struct tp_run *run, struct tp_error *err)
@@ -90,7 +87,22 @@ void tp_run_clear(struct tp_run *run)
     free(run->skipped);
     free(run->notes);
     free(run->dims_first);
-    tp_quant_clear(&run->quant);
-    tp_monitor_clear(&run->monitor);
     memset(run, 0, sizeof *run);
+}
+
+const char *tp_row_dtype_word(const struct tp_row *row)
+{
+    return tp_dtype_info(row->dtype)->name;
+}
+
+const char *tp_row_target_word(const struct tp_row *row)
+{
+    return row->target ? row->target->id : tp_row_dtype_word(row);
+}
+
+const char *tp_row_scale_word(const struct tp_row *row)
+{
+    return row->target && row->target->kind == TP_NUMBER_MX
+               ? tp_scale_rule_name(row->scale_rule)
+               : "";
 }

@@ -8,17 +8,20 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/dtype.h"
 #include "data/label.h"
-#include "quant/quant_groups.h"
-#include "scan/dim_rank.h"
-#include "series/monitor.h"
+#include "data/number.h"
+#include "stats/blocks.h"
 #include "stats/summary.h"
+#include "tensors/cast_plan.h"
 
 /*
  * A run: every tensor of the directories given, as one row of numbers with a
- * packed summary. This is what groups, findings and figures are made from;
- * the tensors' values are gone.
+ * packed summary. This is what all later stages are made from; the tensors'
+ * values are gone.
  */
+
+struct tp_dims;
 
 /* One tensor. Texts are owned by the run's arena and never NULL. */
 struct tp_row {
@@ -26,13 +29,14 @@ struct tp_row {
     const char *path; /* inside the file                         */
     struct tp_label label;
     int64_t ordinal;           /* among rows with all other labels equal  */
-    const char *dtype;         /* "bfloat16"                              */
-    const char *target_format; /* number format id, or the dtype          */
-    const char *scale_rule;    /* MX only, else ""                        */
+    enum tp_dtype dtype;       /* as stored                               */
+    const struct tp_number *target; /* what overflow is judged against;
+                                  NULL: nothing (integers, complex)       */
+    enum tp_scale_rule scale_rule;  /* of an MX target                    */
     const char *shape;         /* "[16,1,64]"                             */
     int64_t first_dims[2];     /* shape[0], shape[1]; -1 when absent      */
     int64_t batch_size;        /* metadata, or from the shape; -1 unknown */
-    double target_max;         /* largest finite of target_format; NaN if
+    double target_max;         /* largest finite of target; NaN if
                                   unknown or a block format's scale makes
                                   the question moot                       */
     struct tp_counts counts;
@@ -56,10 +60,9 @@ struct tp_run {
     size_t row_count;
     struct tp_skipped *skipped;
     size_t skipped_count;
-    struct tp_quant quant;      /* what number formats do to the rows      */
+    struct tp_quant_plan plan;  /* the casts that row->quant counts        */
     size_t *dims_first; /* [rows + 1]: rows of /dims before each row; NULL:
                            there are none                                  */
-    struct tp_monitor monitor;  /* what they are over the iterations       */
     const char **notes; /* warnings, one sentence each             */
     size_t note_count;
     size_t note_capacity;
@@ -67,6 +70,12 @@ struct tp_run {
     uint64_t files_ignored; /* found, but not a file of ours           */
     uint64_t bytes_read;    /* sizes of the files read                 */
 };
+
+/* The words of a row, for tables and texts: its dtype; the id of its target,
+ * or the dtype where there is none; the scale rule of an MX target, else "". */
+const char *tp_row_dtype_word(const struct tp_row *row);
+const char *tp_row_target_word(const struct tp_row *row);
+const char *tp_row_scale_word(const struct tp_row *row);
 
 /*
  * Adds a note, worded as printf does. A failing allocation drops the note:

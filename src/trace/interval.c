@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
+#include "base/search.h"
 
 enum tp_status tp_intervals_add(struct tp_intervals *list, int64_t from,
                                 int64_t to, struct tp_error *err)
@@ -34,7 +36,7 @@ static int by_start(const void *a, const void *b)
 {
     const struct tp_interval *x = a;
     const struct tp_interval *y = b;
-    return (x->from > y->from) - (x->from < y->from);
+    return tp_order_int64(x->from, y->from);
 }
 
 /* Events come nearly always in order: then there is nothing to sort. */
@@ -142,17 +144,9 @@ enum tp_status tp_intervals_subtract(const struct tp_intervals *a,
 /* The first interval that ends after `moment`. */
 static size_t first_after(const struct tp_intervals *set, int64_t moment)
 {
-    size_t low = 0;
-    size_t high = set->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (set->items[middle].to <= moment) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    size_t first;
+    TP_PARTITION_POINT(first, set->count, set->items[first].to <= moment);
+    return first;
 }
 
 void tp_intervals_clip(struct tp_intervals *set, int64_t from, int64_t to)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 
 /* One annotation of the host and the device work started in it. */
@@ -110,7 +111,7 @@ static void add_device_work(struct annotations_state *state)
 
 /* The row of a name, made if new; NULL when memory ran out. */
 static struct tp_annotation_row *find_row(struct annotations_state *state,
-                                          uint32_t name, const char *where)
+                                          uint32_t name, bool is_host)
 {
     struct tp_trace *trace = state->trace;
     if (!state->row[name]) {
@@ -121,7 +122,9 @@ static struct tp_annotation_row *find_row(struct annotations_state *state,
         }
         trace->annotations.rows[trace->annotations.count++] =
             (struct tp_annotation_row){
-                .name = tp_events_get(&trace->events, name), .where = where};
+                .name = tp_events_get(&trace->events, name),
+                .where = is_host ? "host" : "device",
+                .is_host = is_host};
         state->row[name] = (uint32_t)trace->annotations.count;
     }
     return &trace->annotations.rows[state->row[name] - 1];
@@ -142,7 +145,7 @@ static enum tp_status add_host_rows(struct annotations_state *state,
     for (size_t i = 1; i < state->count; i++) {
         const struct range *range = &state->ranges[i];
         struct tp_annotation_row *row =
-            find_row(state, events->name[range->event], "host");
+            find_row(state, events->name[range->event], true);
         if (!row) {
             return tp_fail_memory(err);
         }
@@ -167,7 +170,7 @@ static enum tp_status add_device_rows(struct annotations_state *state,
             continue;
         }
         struct tp_annotation_row *row =
-            find_row(state, events->name[i], "device");
+            find_row(state, events->name[i], false);
         if (!row) {
             return tp_fail_memory(err);
         }
@@ -184,9 +187,8 @@ static int by_cost(const void *a, const void *b)
 {
     const struct tp_annotation_row *x = a;
     const struct tp_annotation_row *y = b;
-    const int where = strcmp(y->where, x->where);
-    if (where) {
-        return where;
+    if (x->is_host != y->is_host) {
+        return x->is_host ? -1 : 1;
     }
     if (!isnan(x->device_us) && x->device_us != y->device_us) {
         return x->device_us > y->device_us ? -1 : 1;

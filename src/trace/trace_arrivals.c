@@ -6,6 +6,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
+#include "base/search.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 
 /* One communication kernel. */
@@ -25,17 +28,12 @@ struct arrivals_state {
 /* The step that holds a moment; step_count if none does. */
 static size_t find_step(const struct tp_trace_index *index, int64_t moment)
 {
-    size_t low = 0, high = index->step_count;
-    while (low < high) { /* the first that starts after it */
-        const size_t middle = low + (high - low) / 2;
-        if (index->steps[middle].from <= moment) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && moment < index->steps[low - 1].to ? low - 1
-                                                        : index->step_count;
+    /* the first that starts after it */
+    size_t next;
+    TP_PARTITION_POINT(next, index->step_count,
+                       index->steps[next].from <= moment);
+    return next > 0 && moment < index->steps[next - 1].to ? next - 1
+                                                          : index->step_count;
 }
 
 /* Steps are those of the host: that of the call which launched it. */
@@ -68,19 +66,14 @@ static enum tp_status collect(struct arrivals_state *state,
     return status;
 }
 
-static int by_number(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* Order of kernel, stream and step; the rest is no key. */
 static int by_key(const struct arrival *x, const struct arrival *y)
 {
-    int order = by_number(x->kernel, y->kernel);
+    int order = tp_order_int64(x->kernel, y->kernel);
     if (!order) {
-        order = by_number(x->stream, y->stream);
+        order = tp_order_int64(x->stream, y->stream);
     }
-    return order ? order : by_number((int64_t)x->step, (int64_t)y->step);
+    return order ? order : tp_order_size(x->step, y->step);
 }
 
 static int by_key_and_place(const void *a, const void *b)
@@ -88,7 +81,7 @@ static int by_key_and_place(const void *a, const void *b)
     const struct arrival *x = a;
     const struct arrival *y = b;
     const int order = by_key(x, y);
-    return order ? order : by_number((int64_t)x->place, (int64_t)y->place);
+    return order ? order : tp_order_size(x->place, y->place);
 }
 
 /* Numbers them within kernel, stream and step. */

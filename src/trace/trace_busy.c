@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
 
@@ -93,18 +94,24 @@ static enum tp_status expose(struct device_sets *sets, struct tp_busy_row *row,
     return status;
 }
 
+static const char *const span_names[] = {
+    [TP_BUSY_WINDOW] = "window",
+    [TP_BUSY_LINKED] = "linked device span",
+    [TP_BUSY_DEVICE] = "device span",
+};
+
 static double microseconds(const struct tp_intervals *set)
 {
     return (double)tp_intervals_length(set) / 1e3;
 }
 
-static enum tp_status add_row(struct tp_trace *trace, const char *definition,
+static enum tp_status add_row(struct tp_trace *trace, enum tp_busy_span span,
                               const struct tp_device_query *query,
                               struct tp_error *err)
 {
     struct device_sets sets = {.any = {0}};
     const int64_t total = query->within.to - query->within.from;
-    struct tp_busy_row row = {.definition = definition};
+    struct tp_busy_row row = {.span = span, .definition = span_names[span]};
     enum tp_status status = collect(trace, *query, &sets, err);
     if (!status) {
         const int64_t busy = tp_intervals_length(&sets.any);
@@ -135,12 +142,12 @@ enum tp_status tp_trace_busy(struct tp_trace *trace, struct tp_error *err)
     struct tp_device_query all = {.classes = TP_DEVICE_ANY};
     linked.within = span_of(trace, &linked);
     all.within = span_of(trace, &all);
-    enum tp_status status = add_row(trace, "window", &window, err);
+    enum tp_status status = add_row(trace, TP_BUSY_WINDOW, &window, err);
     if (!status) {
-        status = add_row(trace, "linked device span", &linked, err);
+        status = add_row(trace, TP_BUSY_LINKED, &linked, err);
     }
     if (!status) {
-        status = add_row(trace, "device span", &all, err);
+        status = add_row(trace, TP_BUSY_DEVICE, &all, err);
     }
     return status;
 }

@@ -16,6 +16,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
+#include "trace/trace.h"
 #include "trace/trace_cover.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
@@ -247,26 +249,21 @@ static enum tp_status collect_ranges(struct comms_state *state,
 
 /* --- rows --------------------------------------------------------------- */
 
-static int by_number(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int by_key(const void *a, const void *b)
 {
     const struct comm *x = a;
     const struct comm *y = b;
-    int order = by_number(x->kernel, y->kernel);
+    int order = tp_order_int64(x->kernel, y->kernel);
     if (!order) {
-        order = by_number(x->collective, y->collective);
+        order = tp_order_int64(x->collective, y->collective);
     }
     if (!order) {
-        order = by_number(x->group, y->group);
+        order = tp_order_int64(x->group, y->group);
     }
     if (!order) {
-        order = by_number(x->dtype, y->dtype);
+        order = tp_order_int64(x->dtype, y->dtype);
     }
-    return order ? order : by_number(x->group_size, y->group_size);
+    return order ? order : tp_order_int64(x->group_size, y->group_size);
 }
 
 static int by_time(const void *a, const void *b)
@@ -286,7 +283,7 @@ static int by_time(const void *a, const void *b)
     if (!order) {
         order = strcmp(x->dtype, y->dtype);
     }
-    return order ? order : by_number(x->group_size, y->group_size);
+    return order ? order : tp_order_int64(x->group_size, y->group_size);
 }
 
 /* Of `sum`, -1 is nothing yet; stays at the most a number can hold. */

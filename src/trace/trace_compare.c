@@ -53,7 +53,7 @@ static enum tp_status add_ops(const struct tp_trace *trace, enum side side,
         const struct item item = {row->name,        row->device_type,
                                   side,             row->count,
                                   row->self_cpu_us, row->self_cuda_us};
-        if (!strcmp(row->device_type, "CPU")) {
+        if (!row->is_device) {
             status = add_item(items, &item, err);
         }
     }
@@ -304,7 +304,7 @@ void tp_trace_comparison_clear(struct tp_trace_comparison *comparison)
 #define ROW(member, unit, type)                                             \
     {                                                                       \
         #member, unit, TP_COLUMN_##type,                                    \
-            offsetof(struct tp_compare_row, member)                         \
+            offsetof(struct tp_compare_row, member), NULL                         \
     }
 
 static const struct tp_column op_columns[] = {
@@ -316,17 +316,17 @@ static const struct tp_column op_columns[] = {
     ROW(base_per_step, "1", REAL),
     ROW(test_per_step, "1", REAL),
     {"base_self_cpu_us", "us", TP_COLUMN_REAL,
-     offsetof(struct tp_compare_row, base_us)},
+     offsetof(struct tp_compare_row, base_us), NULL},
     {"test_self_cpu_us", "us", TP_COLUMN_REAL,
-     offsetof(struct tp_compare_row, test_us)},
+     offsetof(struct tp_compare_row, test_us), NULL},
     {"change_self_cpu_us", "us", TP_COLUMN_REAL,
-     offsetof(struct tp_compare_row, change_us)},
+     offsetof(struct tp_compare_row, change_us), NULL},
     {"base_self_cuda_us", "us", TP_COLUMN_REAL,
-     offsetof(struct tp_compare_row, base_device_us)},
+     offsetof(struct tp_compare_row, base_device_us), NULL},
     {"test_self_cuda_us", "us", TP_COLUMN_REAL,
-     offsetof(struct tp_compare_row, test_device_us)},
+     offsetof(struct tp_compare_row, test_device_us), NULL},
     {"change_self_cuda_us", "us", TP_COLUMN_REAL,
-     offsetof(struct tp_compare_row, change_device_us)},
+     offsetof(struct tp_compare_row, change_device_us), NULL},
 };
 
 static const struct tp_column kernel_columns[] = {
@@ -341,7 +341,7 @@ static const struct tp_column kernel_columns[] = {
 #define STEP(member, unit, type)                                            \
     {                                                                       \
         #member, unit, TP_COLUMN_##type,                                    \
-            offsetof(struct tp_compare_step_row, member)                    \
+            offsetof(struct tp_compare_step_row, member), NULL                    \
     }
 
 static const struct tp_column step_columns[] = {

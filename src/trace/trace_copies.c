@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 
 /* Sums of one row, ns: integers, exact up to 104 days together. */

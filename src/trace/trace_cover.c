@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
+
 enum tp_status tp_cover_make(struct tp_cover *cover, struct tp_error *err)
 {
     const struct tp_intervals *set = &cover->set;
@@ -21,21 +23,16 @@ enum tp_status tp_cover_make(struct tp_cover *cover, struct tp_error *err)
 /* Length of the part of the set before `moment`. */
 static int64_t length_before(const struct tp_cover *cover, int64_t moment)
 {
-    size_t low = 0, high = cover->set.count;
-    while (low < high) { /* the first interval that starts at or after it */
-        const size_t middle = low + (high - low) / 2;
-        if (cover->set.items[middle].from < moment) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0) {
+    /* the first interval that starts at or after it */
+    size_t next;
+    TP_PARTITION_POINT(next, cover->set.count,
+                       cover->set.items[next].from < moment);
+    if (next == 0) {
         return 0;
     }
-    const struct tp_interval last = cover->set.items[low - 1];
+    const struct tp_interval last = cover->set.items[next - 1];
     const int64_t to = last.to < moment ? last.to : moment;
-    return cover->before[low - 1] + (to - last.from);
+    return cover->before[next - 1] + (to - last.from);
 }
 
 int64_t tp_cover_within(const struct tp_cover *cover, int64_t from, int64_t to)

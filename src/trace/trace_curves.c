@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* What is counted per name; [texts.count]. */
 struct by_name {
     int64_t kernels; /* launched inside operators of this name */
@@ -35,16 +37,11 @@ static void mark_steady(struct counting *c)
 static const struct tp_step *steady_step(const struct counting *c, int64_t at)
 {
     const struct tp_trace_index *index = &c->trace->index;
-    size_t low = 0, high = index->step_count;
-    while (low < high) { /* after the last step that has begun */
-        size_t middle = low + (high - low) / 2;
-        if (index->steps[middle].from <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct tp_step *step = low ? &index->steps[low - 1] : NULL;
-    return step && at < step->to && c->steady[low - 1] ? step : NULL;
+    /* after the last step that has begun */
+    size_t next;
+    TP_PARTITION_POINT(next, index->step_count, index->steps[next].from <= at);
+    const struct tp_step *step = next ? &index->steps[next - 1] : NULL;
+    return step && at < step->to && c->steady[next - 1] ? step : NULL;
 }
 
 static void add_driver_call(struct counting *c, uint32_t event)
@@ -170,7 +167,7 @@ static void find_device(struct tp_trace *trace)
     }
 }
 
-enum tp_status tp_trace_facts(struct tp_trace *trace, struct tp_error *err)
+enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_events *events = &trace->events;
     const struct tp_trace_index *index = &trace->index;
@@ -244,11 +241,10 @@ bool tp_trace_has_steps(const struct tp_trace *trace)
     return trace->steps.count > 0 && trace->steps.rows[0].step >= 0;
 }
 
-/* The row of /busy about the window W, or NULL. */
-static const struct tp_busy_row *busy_window(const struct tp_trace *trace)
+const struct tp_busy_row *tp_trace_busy_window(const struct tp_trace *trace)
 {
     for (size_t i = 0; i < trace->busy.count; i++) {
-        if (!strcmp(trace->busy.rows[i].definition, "window"))
+        if (trace->busy.rows[i].span == TP_BUSY_WINDOW)
             return &trace->busy.rows[i];
     }
     return NULL;
@@ -256,7 +252,7 @@ static const struct tp_busy_row *busy_window(const struct tp_trace *trace)
 
 double tp_trace_exposed_communication(const struct tp_trace *trace)
 {
-    const struct tp_busy_row *row = busy_window(trace);
+    const struct tp_busy_row *row = tp_trace_busy_window(trace);
     return row && row->total_us > 0
                ? row->exposed_communication_us / row->total_us
                : 0;
@@ -264,7 +260,7 @@ double tp_trace_exposed_communication(const struct tp_trace *trace)
 
 double tp_trace_exposed_memory(const struct tp_trace *trace)
 {
-    const struct tp_busy_row *row = busy_window(trace);
+    const struct tp_busy_row *row = tp_trace_busy_window(trace);
     return row && row->total_us > 0 ? row->exposed_memory_us / row->total_us
                                     : 0;
 }

@@ -6,7 +6,8 @@
 
 /* Fills trace->facts from the events, the index and the steps; texts are
  * those of the events. TP_E_MEMORY only. */
-enum tp_status tp_trace_facts(struct tp_trace *trace, struct tp_error *err);
+enum tp_status tp_trace_facts_make(struct tp_trace *trace,
+                                   struct tp_error *err);
 
 /* Means over steps: the seconds users ask for first. NaN without steps. */
 struct tp_trace_means {
@@ -23,6 +24,9 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
 
 /* Whether /steps has steps: not the one row of a trace without. */
 bool tp_trace_has_steps(const struct tp_trace *trace);
+
+/* The row of /busy about the window W, or NULL. */
+const struct tp_busy_row *tp_trace_busy_window(const struct tp_trace *trace);
 
 /* What of the window W is communication that no computation hides, or copying
  * that neither computation nor communication hides: a share, from /busy. */

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
 
@@ -97,13 +99,6 @@ static enum tp_status add_end(struct causes *causes, int64_t end,
     return status;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a;
-    const int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static enum tp_status collect_causes(const struct tp_trace *trace,
                                      struct causes *causes,
                                      struct tp_error *err)
@@ -129,7 +124,7 @@ static enum tp_status collect_causes(const struct tp_trace *trace,
         tp_intervals_unite(&causes->sets[i]);
     }
     if (causes->end_count > 1) {
-        qsort(causes->ends, causes->end_count, sizeof *causes->ends, by_value);
+        tp_sort_int64(causes->ends, causes->end_count);
     }
     return status;
 }

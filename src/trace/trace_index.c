@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/trace.h"
-#include "trace/trace_names.h"
+#include "base/search.h"
+#include "trace/trace_index.h"
 #include "trace/trace_order.h"
 
 /* What is being made, and the room to sort in. */
@@ -127,7 +127,7 @@ static void order_host(struct making *making)
     }
     tp_order_sort(items, making->scratch, count);
     for (size_t i = 0; i < count; i++) {
-        items[i].key = tp_order_key(events->start[items[i].event]);
+        items[i].key = tp_time_key(events->start[items[i].event]);
     }
     tp_order_sort(items, making->scratch, count);
     for (size_t i = 0; i < count; i++) {
@@ -147,7 +147,7 @@ static void order_device(struct making *making)
     for (uint32_t i = 0; i < events->count; i++) {
         if (is_device(events, i)) {
             making->items[count++] =
-                (struct tp_ordered){tp_order_key(events->start[i]), i};
+                (struct tp_ordered){tp_time_key(events->start[i]), i};
         }
     }
     tp_order_sort(making->items, making->scratch, count);
@@ -209,18 +209,12 @@ static uint32_t find_call(const struct making *making, size_t count,
 {
     const struct tp_ordered *calls = making->items;
     const int64_t correlation = making->events->correlation[event];
-    size_t low = 0, high = correlation < 0 ? 0 : count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (calls[middle].key < (uint64_t)correlation) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return correlation >= 0 && low < count &&
-                   calls[low].key == (uint64_t)correlation
-               ? calls[low].event
+    size_t i;
+    TP_PARTITION_POINT(i, correlation < 0 ? 0 : count,
+                       calls[i].key < (uint64_t)correlation);
+    return correlation >= 0 && i < count &&
+                   calls[i].key == (uint64_t)correlation
+               ? calls[i].event
                : TP_NO_EVENT;
 }
 

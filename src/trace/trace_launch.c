@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 
 /* A kernel shorter than its launch cannot be kept up with; calls beyond this

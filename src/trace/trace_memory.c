@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "trace/trace.h"
 #include "trace/trace_order.h"
 #include "trace/trace_rows.h"
 
@@ -66,7 +67,7 @@ static enum tp_status order_events(struct memory_state *state,
         if (events->category[i] == TP_EVENT_MEMORY &&
             events->detail[i] != TP_NO_DETAIL) {
             state->sorted[count++] =
-                (struct tp_ordered){tp_order_key(events->start[i]), i};
+                (struct tp_ordered){tp_time_key(events->start[i]), i};
         }
     }
     tp_order_sort(state->sorted, state->scratch, count);
@@ -123,7 +124,7 @@ static enum tp_status find_operators(struct memory_state *state,
     for (size_t i = 0; i < state->count; i++) {
         const uint32_t event = state->items[i];
         items[i] =
-            (struct tp_ordered){tp_order_key(events->start[event]), event};
+            (struct tp_ordered){tp_time_key(events->start[event]), event};
     }
     tp_order_sort(items, state->scratch, state->count);
     for (size_t i = 0; i < state->count; i++) {
@@ -275,7 +276,8 @@ static enum tp_status add_device(struct memory_state *state,
 {
     struct tp_trace *trace = state->trace;
     struct tp_memory_row row = {
-        .device = device_name(&trace->events.arena, detail_of(state, *items))};
+        .device = device_name(&trace->events.arena, detail_of(state, *items)),
+        .is_host = detail_of(state, *items)->device_type == 0};
     if (!row.device ||
         tp_grow(&trace->memory.rows, &trace->memory.capacity,
                 trace->memory.count + 1, sizeof *trace->memory.rows, NULL)) {

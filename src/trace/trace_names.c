@@ -4,8 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "trace/trace.h"
-
 static const char step_prefix[] = "ProfilerStep#";
 
 enum match { EXACT, PREFIX, CONTAINS };

@@ -12,7 +12,30 @@
  * and MTIA's, old names and new.
  */
 
-/* Bits of enum tp_name_kind (analyze/trace.h) of a name. */
+/* What follows from an event's name alone; bits, worked out once per name. */
+enum tp_name_kind {
+    TP_NAME_STEP = 1,           /* ProfilerStep#N                          */
+    TP_NAME_DATALOADER = 2,     /* enumerate(DataLoader)#..., DataPipe     */
+    TP_NAME_OPTIMIZER = 4,      /* Optimizer.step#..., zero_grad           */
+    TP_NAME_DROPPED = 8,        /* bookkeeping that key_averages leaves out*/
+    TP_NAME_DRIVER_ALLOC = 16,  /* cudaMalloc, cudaFree, hipMalloc, ...    */
+    TP_NAME_BLOCKING = 32,      /* calls that wait for the device          */
+    TP_NAME_LAUNCH = 64,        /* calls that start a kernel or graph      */
+    TP_NAME_COPY_CALL = 128,    /* memcpy and memset calls                 */
+    TP_NAME_COMM = 256,         /* communication kernels: nccl, rccl, ...  */
+    TP_NAME_ITEM = 512,         /* aten::item, _local_scalar_dense, ...    */
+    TP_NAME_COPY_OP = 1024,     /* aten::to, _to_copy, copy_               */
+    TP_NAME_EMPTY_OP = 2048,    /* aten::empty*, resize_, new_*            */
+    TP_NAME_SINGLE_TENSOR = 4096, /* optimizer kernels one tensor at a time*/
+    TP_NAME_MOVES = 8192,       /* kernels that only move memory: dma_request*/
+    TP_NAME_COLLECTIVE = 16384, /* host ranges nccl:all_reduce, gloo:...   */
+    /* Ranges that are annotations in every trace: torch up to 1.11 has them
+     * as operators. */
+    TP_NAME_ANNOTATIONS =
+        TP_NAME_STEP | TP_NAME_DATALOADER | TP_NAME_OPTIMIZER
+};
+
+/* Bits of enum tp_name_kind of a name. */
 uint32_t tp_name_kinds(const char *name);
 
 /* Whether `name` is ProfilerStep#N with a number that fits; then *number is

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "trace/trace.h"
 #include "trace/trace_order.h"
 #include "trace/trace_rows.h"
 

@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
+#include "trace/trace.h"
 #include "trace/trace_order.h"
 #include "trace/trace_rows.h"
 
@@ -139,7 +141,7 @@ static enum tp_status add_up_memory(struct ops_state *state,
         if (events->category[i] == TP_EVENT_MEMORY &&
             events->detail[i] != TP_NO_DETAIL) {
             items[state->memory_count++] =
-                (struct tp_ordered){tp_order_key(events->start[i]), i};
+                (struct tp_ordered){tp_time_key(events->start[i]), i};
         }
     }
     tp_order_sort(items, items + count + 1, state->memory_count);
@@ -160,17 +162,11 @@ static enum tp_status add_up_memory(struct ops_state *state,
 static struct taken memory_until(const struct ops_state *state, int64_t at,
                                  bool inclusive)
 {
-    size_t low = 0, high = state->memory_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int64_t time = state->memory[middle + 1].at;
-        if (time < at || (inclusive && time == at)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return state->memory[low];
+    const struct taken *next = state->memory + 1;
+    size_t i;
+    TP_PARTITION_POINT(i, state->memory_count,
+                       next[i].at < at || (inclusive && next[i].at == at));
+    return state->memory[i];
 }
 
 /* The bytes of the instants while an event lasts, both ends included. */
@@ -216,7 +212,8 @@ static struct sums *count_row(struct ops_state *state, uint32_t name,
             .name = name == trace->events.texts.count
                         ? "ProfilerStep*"
                         : tp_events_get(&trace->events, name),
-            .device_type = device ? "CUDA" : "CPU"};
+            .device_type = device ? "CUDA" : "CPU",
+            .is_device = device};
         *slot = (uint32_t)need;
     }
     trace->ops.rows[*slot - 1].count++;

@@ -22,7 +22,7 @@ void tp_order_sort(struct tp_ordered *items, struct tp_ordered *scratch,
                    size_t count);
 
 /* A key that orders signed numbers. */
-static inline uint64_t tp_order_key(int64_t value)
+static inline uint64_t tp_time_key(int64_t value)
 {
     return (uint64_t)value ^ (uint64_t)1 << 63;
 }

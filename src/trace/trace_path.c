@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/trace_path_state.h"
+#include "base/order.h"
+#include "trace/trace.h"
+#include "trace/trace_path.h"
+#include "trace/trace_path_graph.h"
 #include "trace/trace_rows.h"
 
 enum {
@@ -87,7 +90,7 @@ static void choose(const struct tp_path_maker *m, const struct search *s,
     s->best[node] = TP_NO_NODE;
     s->length[node] = 0;
     for (uint32_t i = s->into_begin[node]; i < s->into_begin[node + 1]; i++) {
-        const struct path_arc *arc = &m->arcs[s->into[i]];
+        const struct tp_path_arc *arc = &m->arcs[s->into[i]];
         int64_t length = s->length[arc->from] + arc->weight;
         if (s->best[node] == TP_NO_NODE || length > s->length[node]) {
             s->best[node] = s->into[i];
@@ -141,7 +144,7 @@ static enum tp_status walk_back(struct tp_path_maker *m, const struct search *s,
                              .from = tp_path_time(m, node),
                              .to = tp_path_time(m, last)};
     for (node = last; count-- > 0;) {
-        const struct path_arc *arc = &m->arcs[s->best[node]];
+        const struct tp_path_arc *arc = &m->arcs[s->best[node]];
         m->edges[count] = (struct tp_path_edge){
             arc->kind, arc->event,
             tp_path_time(m, arc->to) - tp_path_time(m, arc->from), arc->weight};
@@ -193,7 +196,7 @@ struct spending {
 static int by_key(const void *left, const void *right)
 {
     const struct spent *a = left, *b = right;
-    return (a->key > b->key) - (a->key < b->key);
+    return tp_order_uint64(a->key, b->key);
 }
 
 static enum tp_status add_row(struct tp_trace *trace, struct tp_path_row row,
@@ -247,6 +250,7 @@ static enum tp_status add_step(struct tp_trace *trace, int64_t step,
             status = add_row(
                 trace,
                 (struct tp_path_row){.step = step,
+                                     .spent_on = (enum tp_path_kind)kind,
                                      .kind = tp_path_kind_name(kind),
                                      .name = "",
                                      .count = totals->count[kind],
@@ -275,6 +279,8 @@ static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
     if (all->count > 1)
         qsort(all->rows, all->count, sizeof *all->rows, by_key);
     for (size_t i = 0, end; i < all->count && status == TP_OK; i = end) {
+        const enum tp_path_kind kind =
+            (enum tp_path_kind)(all->rows[i].key >> 32);
         int64_t ns = 0;
         for (end = i;
              end < all->count && all->rows[end].key == all->rows[i].key; end++)
@@ -283,8 +289,8 @@ static enum tp_status add_names(struct tp_trace *trace, struct spending *all,
             trace,
             (struct tp_path_row){
                 .step = -1,
-                .kind = tp_path_kind_name(
-                    (enum tp_path_kind)(all->rows[i].key >> 32)),
+                .spent_on = kind,
+                .kind = tp_path_kind_name(kind),
                 .name =
                     tp_events_get(&trace->events, (uint32_t)all->rows[i].key),
                 .count = (int64_t)(end - i),

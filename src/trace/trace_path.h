@@ -2,7 +2,7 @@
 #ifndef TP_TRACE_TRACE_PATH_H
 #define TP_TRACE_TRACE_PATH_H
 
-#include "trace/trace.h"
+#include "trace/trace_path_maker.h"
 
 /*
  * The critical path of a window: the longest chain of work in which each piece
@@ -34,34 +34,8 @@
  * count 0. Of equal predecessors the one that was linked first is taken.
  */
 
-/* What an edge of the path was spent on. */
-enum tp_path_kind {
-    TP_PATH_OPERATOR,      /* the host in an operator, outside of calls     */
-    TP_PATH_CALL,          /* the host in a runtime or driver call          */
-    TP_PATH_WAIT,          /* the host in a call that waits for the device  */
-    TP_PATH_OUTSIDE,       /* the host between operators                    */
-    TP_PATH_LAUNCH,        /* from the begin of a call to its device event  */
-    TP_PATH_QUEUE,         /* the same while the stream was busy with what is
-                              not in the window                             */
-    TP_PATH_KERNEL,
-    TP_PATH_COPY,          /* copies and memsets                            */
-    TP_PATH_COMMUNICATION,
-    TP_PATH_GAP,           /* between device events of a stream             */
-    TP_PATH_RETURN,        /* from a device event to the host that waited   */
-    TP_PATH_KINDS
-};
-
 /* "operator", "call", ... */
 const char *tp_path_kind_name(enum tp_path_kind kind);
-
-/* One edge, in the order of the path. */
-struct tp_path_edge {
-    enum tp_path_kind kind;
-    uint32_t event;  /* it is charged to; TP_NO_EVENT: outside            */
-    int64_t ns;      /* from node to node: they add up to the path's length;
-                        below 0 where the device ended after the call     */
-    int64_t weight;  /* what the path was chosen by                       */
-};
 
 struct tp_path {
     struct tp_path_edge *edges;
@@ -69,21 +43,6 @@ struct tp_path {
     size_t nodes, events;   /* on the path; events: different ones        */
     int64_t from, to;       /* ns, of its first and its last node         */
 };
-
-/* What is worked out once for a trace. */
-struct tp_path_maker;
-
-/* TP_E_MEMORY only; released with tp_path_maker_free, which takes NULL. */
-enum tp_status tp_path_maker_new(const struct tp_trace *trace,
-                                 struct tp_path_maker **maker,
-                                 struct tp_error *err);
-void tp_path_maker_free(struct tp_path_maker *maker);
-
-/* How many host events start in [from, to], ns, and from when to when there
- * are any, as step 0. */
-size_t tp_path_events(const struct tp_path_maker *maker, int64_t from,
-                      int64_t to);
-struct tp_step tp_path_extent(const struct tp_path_maker *maker);
 
 /* The path of [from, to], ns; path->edges is the maker's until its next use. A
  * window without nodes has an empty path. TP_E_MEMORY only. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "base/search.h"
 #include "trace/trace_names.h"
-#include "trace/trace_path_state.h"
+#include "trace/trace_path_graph.h"
 
 /* Streams up to which a call that waits for the whole device is linked to the
  * last event of each; of more, to the one that ended last. */
@@ -35,7 +36,7 @@ static enum tp_status add_event(struct tp_path_maker *m, uint32_t event,
     return status;
 }
 
-static enum tp_status add_arc(struct tp_path_maker *m, struct path_arc arc,
+static enum tp_status add_arc(struct tp_path_maker *m, struct tp_path_arc arc,
                               struct tp_error *err)
 {
     enum tp_status status = tp_grow(&m->arcs, &m->arc_capacity,
@@ -86,29 +87,18 @@ static bool is_node(const struct tp_path_maker *m, uint32_t event)
 /* The first item at or after a time. */
 static size_t first_at(const struct tp_ordered *items, size_t count, int64_t at)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (items[middle].key < tp_order_key(at))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first;
+    TP_PARTITION_POINT(first, count, items[first].key < tp_time_key(at));
+    return first;
 }
 
 /* The first host event at or after a time. */
 static size_t first_host(const struct tp_path_maker *m, int64_t at)
 {
-    size_t low = 0, high = m->trace->index.host_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->trace->events.start[m->hosts[middle]] < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first;
+    TP_PARTITION_POINT(first, m->trace->index.host_count,
+                       m->trace->events.start[m->hosts[first]] < at);
+    return first;
 }
 
 /* Host events that start in [from, to] are m->hosts[*first .. end). */
@@ -166,7 +156,7 @@ static enum tp_status leave(struct tp_path_maker *m, struct thread *t,
                             struct tp_error *err)
 {
     uint32_t event = t->top, end = end_node(m, event);
-    struct path_arc arc = {t->last, end, between(m, t->last, end), event,
+    struct tp_path_arc arc = {t->last, end, between(m, t->last, end), event,
                            host_kind(m, event)};
     if (arc.kind == TP_PATH_WAIT)
         arc.weight = 0;
@@ -184,14 +174,14 @@ static enum tp_status enter(struct tp_path_maker *m, struct thread *t,
     enum tp_status status = TP_OK;
     if (t->last != TP_NO_NODE)
         status = add_arc(m,
-                         (struct path_arc){t->last, start,
+                         (struct tp_path_arc){t->last, start,
                                            between(m, t->last, start), t->top,
                                            host_kind(m, t->top)},
                          err);
     else if (t->last_top != TP_NO_NODE)
         status = add_arc(m,
-                         (struct path_arc){t->last_top, start, 0, TP_NO_EVENT,
-                                           TP_PATH_OUTSIDE},
+                         (struct tp_path_arc){t->last_top, start, 0,
+                                              TP_NO_EVENT, TP_PATH_OUTSIDE},
                          err);
     t->top = event;
     t->last = start;
@@ -269,10 +259,10 @@ static enum tp_status list_work(struct tp_path_maker *m, int64_t from,
            sync = first_at(m->syncs, m->sync_count, from), n = 0;
     size_t work_end = work, sync_end = sync;
     while (work_end < m->work_count &&
-           m->work[work_end].key <= tp_order_key(to))
+           m->work[work_end].key <= tp_time_key(to))
         work_end++;
     while (sync_end < m->sync_count &&
-           m->syncs[sync_end].key <= tp_order_key(to))
+           m->syncs[sync_end].key <= tp_time_key(to))
         sync_end++;
     size_t most = work_end - work + sync_end - sync + 1;
     enum tp_status status = grow_items(m, most, err);
@@ -282,13 +272,13 @@ static enum tp_status list_work(struct tp_path_maker *m, int64_t from,
             start_node(m, m->trace->index.call[event]) == TP_NO_NODE)
             continue;
         m->items[n++] =
-            (struct tp_ordered){tp_order_key(events->start[event]), event};
+            (struct tp_ordered){tp_time_key(events->start[event]), event};
         status = add_event(m, event, err);
     }
     for (; sync < sync_end && status == TP_OK; sync++) {
         uint32_t event = m->syncs[sync].event;
         m->items[n++] =
-            (struct tp_ordered){tp_order_key(end_of(events, event)), event};
+            (struct tp_ordered){tp_time_key(end_of(events, event)), event};
     }
     if (status == TP_OK)
         tp_order_sort(m->items, m->scratch, n);
@@ -319,16 +309,16 @@ static enum tp_status add_work(struct tp_path_maker *m, uint32_t event,
     bool launched = m->idle[event];
     enum tp_status status =
         add_arc(m,
-                (struct path_arc){start, end, events->duration[event], event,
+                (struct tp_path_arc){start, end, events->duration[event], event,
                                   device_kind(m, event)},
                 err);
     if (status == TP_OK && !launched && after)
         status =
             add_arc(m,
-                    (struct path_arc){*last, start, between(m, *last, start),
+                    (struct tp_path_arc){*last, start, between(m, *last, start),
                                       event, TP_PATH_GAP},
                     err);
-    struct path_arc delay = {launch, start, 0, event, TP_PATH_QUEUE};
+    struct tp_path_arc delay = {launch, start, 0, event, TP_PATH_QUEUE};
     if (launched) {
         delay.weight = between(m, launch, start);
         delay.kind = TP_PATH_LAUNCH;
@@ -347,25 +337,21 @@ static enum tp_status add_return(struct tp_path_maker *m, uint32_t from,
     if (from == TP_NO_NODE || end_node(m, call) == TP_NO_NODE)
         return TP_OK;
     return add_arc(
-        m, (struct path_arc){from, end_node(m, call), 0, call, TP_PATH_RETURN},
+        m,
+        (struct tp_path_arc){from, end_node(m, call), 0, call, TP_PATH_RETURN},
         err);
 }
 
 static uint32_t find_stream(const struct tp_path_maker *m, int32_t device,
                             int32_t stream)
 {
-    size_t low = 0, high = m->stream_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct path_stream *s = &m->streams[middle];
-        if (s->device < device || (s->device == device && s->stream < stream))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < m->stream_count && m->streams[low].device == device &&
-                   m->streams[low].stream == stream
-               ? (uint32_t)low
+    const struct tp_path_stream *s = m->streams;
+    size_t i;
+    TP_PARTITION_POINT(i, m->stream_count,
+                       s[i].device < device ||
+                           (s[i].device == device && s[i].stream < stream));
+    return i < m->stream_count && s[i].device == device && s[i].stream == stream
+               ? (uint32_t)i
                : TP_NO_NODE;
 }
 
@@ -406,7 +392,7 @@ static enum tp_status guess_syncs(struct tp_path_maker *m, size_t count,
     size_t hosts = m->event_count - count;
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < count; i++)
-        m->items[i].key = tp_order_key(end_of(events, m->items[i].event));
+        m->items[i].key = tp_time_key(end_of(events, m->items[i].event));
     tp_order_sort(m->items, m->scratch, count);
     for (size_t i = 0; i < hosts && status == TP_OK; i++) {
         uint32_t call = m->event[i];
@@ -414,7 +400,7 @@ static enum tp_status guess_syncs(struct tp_path_maker *m, size_t count,
             continue;
         size_t after = first_at(m->items, count, end_of(events, call) + 1);
         if (after > 0 &&
-            m->items[after - 1].key >= tp_order_key(events->start[call]))
+            m->items[after - 1].key >= tp_time_key(events->start[call]))
             status = add_return(m, end_node(m, m->items[after - 1].event), call,
                                 err);
     }

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/trace_path_state.h"
+#include "trace/trace_path_maker.h"
 
 /* --- links ------------------------------------------------------------- */
 
 static uint64_t start_key(const struct tp_trace *trace, uint32_t event)
 {
-    return tp_order_key(trace->events.start[event]);
+    return tp_time_key(trace->events.start[event]);
 }
 
 /* cuda_sync events that have a call, by start of these. */
@@ -39,15 +39,15 @@ static void link_work(struct tp_path_maker *m, struct tp_ordered *scratch)
 
 /* --- streams ------------------------------------------------------------ */
 
-static struct path_stream stream_of(const struct tp_trace *trace,
+static struct tp_path_stream stream_of(const struct tp_trace *trace,
                                     uint32_t event)
 {
     const struct tp_gpu_detail *gpu =
         &trace->events.gpu[trace->events.detail[event]];
-    return (struct path_stream){gpu->device, gpu->stream};
+    return (struct tp_path_stream){gpu->device, gpu->stream};
 }
 
-static uint64_t stream_key(struct path_stream s)
+static uint64_t stream_key(struct tp_path_stream s)
 {
     return (uint64_t)((uint32_t)s.device ^ 0x80000000u) << 32 |
            ((uint32_t)s.stream ^ 0x80000000u);

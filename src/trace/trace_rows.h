@@ -2,47 +2,185 @@
 #ifndef TP_TRACE_TRACE_ROWS_H
 #define TP_TRACE_TRACE_ROWS_H
 
-#include "trace/trace.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct tp_trace;
 
 /*
- * The makers of rows: one function per table, each of which reads
- * trace->events and trace->index and fills its own rows, to be called once.
- * Rows are in an order that depends on nothing but the events. All fail with
- * TP_E_MEMORY only; what was filled is released with the trace. None is
- * called for one trace by two threads at once.
+ * The rows of the tables about one trace, each beside the function that makes
+ * them. A maker reads trace->events and trace->index and fills its own rows,
+ * to be called once. Rows are in an order that depends on nothing but the
+ * events. All fail with TP_E_MEMORY only; what was filled is released with the
+ * trace. None is called for one trace by two threads at once.
  *
  * Makers are independent of each other but for the steps, which tell which of
  * them are steady and come first.
+ *
+ * Times are integer nanoseconds while they are computed and microseconds in
+ * rows. W is the window of the trace (trace.h).
  */
 
-/* trace->steps: every ProfilerStep, its costs, and whether it is steady; one
- * row -1 from the first to the last operator in a trace without steps. */
-enum tp_status tp_trace_steps(struct tp_trace *trace, struct tp_error *err);
+/* Rows in an array of their own; texts belong to events or the run's arena.
+ * Every such list has this shape, whatever its rows are. */
+#define TP_ROWS(type)                                                        \
+    struct {                                                                 \
+        struct type *rows;                                                   \
+        size_t count, capacity;                                              \
+    }
+
+/* A curve over time, for figures; at_us counts from the start of W. */
+struct tp_moment {
+    double at_us, value;
+};
+struct tp_curve {
+    struct tp_moment *rows;
+    size_t count, capacity;
+};
+
+/* /ops: torch's key_averages. trace_ops.c */
+struct tp_op_row {
+    const char *name;
+    const char *device_type; /* "CPU" or "CUDA" */
+    bool is_device;          /* the latter      */
+    int64_t count;
+    double cpu_total_us, self_cpu_us, cuda_total_us, self_cuda_us;
+    int64_t cpu_mem_b, self_cpu_mem_b, cuda_mem_b, self_cuda_mem_b;
+};
 
 /* trace->ops: torch's key_averages, longest self device time first. */
 enum tp_status tp_trace_ops(struct tp_trace *trace, struct tp_error *err);
 
+/* /kernels: device work by name (kernels, copies, sets). trace_kernels.c */
+struct tp_kernel_row {
+    const char *name;
+    const char *kind; /* "compute", "communication", "memory" */
+    int64_t count;
+    double total_us, mean_us, min_us, max_us, std_us, share; /* of all */
+    double mean_blocks_per_sm, mean_occupancy; /* NaN where not recorded */
+};
+
+/* Bins of the kernel duration histogram: the first ends at 1 us, the rest are
+ * half octaves, the last is open. */
+enum { TP_KERNEL_BINS = 40 };
+
 /* trace->kernels, longest total first, with the histogram of durations, the
  * median and the share of time in short kernels. */
 enum tp_status tp_trace_kernels(struct tp_trace *trace, struct tp_error *err);
+
+/* /op_kernels: device work by the operator that started it.
+ * trace_op_kernels.c */
+struct tp_op_kernel_row {
+    const char *op;          /* innermost around the call; "": none        */
+    const char *kernel;
+    int64_t count;
+    double device_us, mean_us;
+    double launch_delay_us;  /* mean; start of op to start of the call     */
+    double runtime_delay_us; /* mean; start of the call to start of kernel */
+};
 
 /* trace->op_kernels: operators with the kernels they start, longest device
  * time first. */
 enum tp_status tp_trace_op_kernels(struct tp_trace *trace,
                                    struct tp_error *err);
 
+/* /annotations: named ranges by name. trace_annotations.c */
+struct tp_annotation_row {
+    const char *name;
+    const char *where;       /* "host", "device"                           */
+    bool is_host;            /* the former                                 */
+    int64_t count;
+    double total_us, mean_us, max_us; /* of the ranges                     */
+    /* Device work started in host ranges, on their thread, once where ranges
+     * of one name are in each other; self: in no range inside. Of device
+     * ranges -1 and NaN.                                                  */
+    int64_t device_events;
+    double device_us;
+    int64_t self_device_events;
+    double self_device_us;
+};
+
 /* trace->annotations: of the host, by device time, then of the device. */
 enum tp_status tp_trace_annotations(struct tp_trace *trace,
                                     struct tp_error *err);
 
+/* /steps. trace_steps.c */
+struct tp_step_row {
+    int64_t step;
+    double start_us;      /* since the first event of the trace            */
+    double host_us;       /* duration of ProfilerStep                      */
+    double window_us;     /* with its own device tail (tensorboard plugin) */
+    double data_wait_us;  /* DataLoader on the main thread                 */
+    double compute_us;    /* window without its own data wait: the tail of
+                             the device counts while the next one loads   */
+    /* Each moment of the window once, in this order of priority.          */
+    double kernel_us, memcpy_us, memset_us, communication_us, runtime_us,
+        dataloader_us, cpu_exec_us, other_us;
+    int64_t device_events;
+    double busy;          /* union of device events over host_us           */
+    int64_t steady;       /* 1: counts for the rules                       */
+    int64_t typical;      /* 1: counts for the averages, too               */
+};
+
+/* trace->steps: every ProfilerStep, its costs, and whether it is steady; one
+ * row -1 from the first to the last operator in a trace without steps. */
+enum tp_status tp_trace_steps(struct tp_trace *trace, struct tp_error *err);
+
+/* /idle: one row per trace; shares of W. trace_idle.c */
+struct tp_idle_row {
+    double window_us, busy, alloc, dataloader, blocking, launch, cpu_op, none;
+    double blocked, blocked_busy; /* blocking calls; the device busy then  */
+    double refill;                /* idle after a blocking call            */
+    int64_t blocking_calls;
+    double driver_alloc_us;
+};
+
 /* trace->idle: what the host did in each idle moment of the device. */
 enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err);
+
+/* Over what device time is counted. */
+enum tp_busy_span {
+    TP_BUSY_WINDOW, /* W                                                   */
+    TP_BUSY_LINKED, /* device events whose launch is in the file           */
+    TP_BUSY_DEVICE  /* all device events                                   */
+};
+
+/* /busy: how device time is spent, by several definitions. trace_busy.c */
+struct tp_busy_row {
+    enum tp_busy_span span;
+    const char *definition; /* the span in words                           */
+    double total_us, busy_us, idle_us;
+    double compute_us, communication_us, memory_us; /* unions             */
+    double exposed_communication_us, exposed_memory_us;
+    double overlap_us;      /* communication under computation             */
+    double overlap;         /* overlap_us over communication_us            */
+};
 
 /* trace->busy: device time by class under several definitions. */
 enum tp_status tp_trace_busy(struct tp_trace *trace, struct tp_error *err);
 
+/* /launches: runtime and driver calls that started device work, by name. */
+struct tp_launch_row {
+    const char *name;
+    int64_t count;
+    double call_us, mean_call_us, max_call_us;
+    double mean_device_us, mean_delay_us, max_delay_us;
+    int64_t short_kernels; /* device time below call time, call <= 50 us   */
+};
+
 /* trace->launches: calls that started device work, by name. */
 enum tp_status tp_trace_launches(struct tp_trace *trace, struct tp_error *err);
+
+/* /streams: gaps and queue per device stream. trace_launch.c */
+struct tp_stream_row {
+    int64_t device, stream, device_events;
+    double busy_us, host_wait_us, kernel_wait_us, other_wait_us;
+    double mean_queue, max_queue; /* over change points                    */
+    double full_queue_us;         /* 1 024 and more                        */
+};
 
 /* trace->streams: gaps and queue of each. */
 enum tp_status tp_trace_streams(struct tp_trace *trace, struct tp_error *err);
@@ -51,14 +189,102 @@ enum tp_status tp_trace_streams(struct tp_trace *trace, struct tp_error *err);
  * trace->mean_queue. */
 enum tp_status tp_trace_curves(struct tp_trace *trace, struct tp_error *err);
 
+/* /copies: by direction and kind of memory. trace_copies.c */
+struct tp_copy_row {
+    const char *kind; /* "Memcpy HtoD (Pageable -> Device)" */
+    int64_t count, bytes;
+    double total_us, bandwidth_gbps; /* sum of bytes over sum of time      */
+    double call_us;   /* the host inside the calls                         */
+};
+
 /* trace->copies: copies and sets by direction and kind of memory. */
 enum tp_status tp_trace_copies(struct tp_trace *trace, struct tp_error *err);
+
+/* Why a call waits for the device: the outermost reason that a user can act
+ * on. */
+enum tp_sync_cause {
+    TP_SYNC_ITEM,
+    TP_SYNC_COPY, /* in a direction that is not known */
+    TP_SYNC_COPY_TO_HOST,
+    TP_SYNC_COPY_TO_DEVICE,
+    TP_SYNC_OPTIMIZER,
+    TP_SYNC_OPERATOR,
+    TP_SYNC_EXPLICIT,
+    TP_SYNC_PROFILER,
+    TP_SYNC_CAUSES
+};
+
+/* /syncs: calls that wait for the device, by cause. trace_syncs.c */
+struct tp_sync_row {
+    const char *call;
+    enum tp_sync_cause why;
+    const char *cause; /* why, in words                                    */
+    const char *op;    /* innermost operator, "" outside of all            */
+    int64_t count;
+    double total_us, idle_us; /* time; of it with the device idle          */
+};
 
 /* trace->syncs: calls that wait for the device, by cause. */
 enum tp_status tp_trace_syncs(struct tp_trace *trace, struct tp_error *err);
 
+/* /memory: one row per device and trace. trace_memory.c */
+struct tp_memory_row {
+    const char *device;
+    bool is_host;
+    int64_t events, allocations, frees;
+    double allocated_b;      /* bytes of all allocations                   */
+    double peak_allocated_b, peak_reserved_b; /* NaN: not recorded         */
+    double allocations_per_step, allocated_per_step_b;
+    double turnover;         /* bytes per step over the peak               */
+    double short_lived;      /* share freed within 1 ms or the same op     */
+    double reserved_swings;  /* falls followed by rises of total reserved  */
+};
+
 /* trace->memory and the curves trace->allocated and trace->reserved. */
 enum tp_status tp_trace_memory(struct tp_trace *trace, struct tp_error *err);
+
+/* /collectives, trace_comms.c */
+struct tp_comm_row {
+    const char *collective, *kernel, *group, *dtype;
+    int64_t group_size, count;
+    int64_t in_bytes, out_bytes; /* of this rank, as recorded; -1: not     */
+    double total_us, mean_us, max_us, exposed_us; /* of this rank: waiting
+                                for the others is part of it               */
+    double algorithm_gbps, bus_gbps; /* larger of in and out over total_us:
+                                less than the link carried                 */
+};
+
+/* What an edge of a critical path is spent on. */
+enum tp_path_kind {
+    TP_PATH_OPERATOR,      /* the host in an operator, outside of calls     */
+    TP_PATH_CALL,          /* the host in a runtime or driver call          */
+    TP_PATH_WAIT,          /* the host in a call that waits for the device  */
+    TP_PATH_OUTSIDE,       /* the host between operators                    */
+    TP_PATH_LAUNCH,        /* from the begin of a call to its device event  */
+    TP_PATH_QUEUE,         /* the same while the stream was busy with what is
+                              not in the window                             */
+    TP_PATH_KERNEL,
+    TP_PATH_COPY,          /* copies and memsets                            */
+    TP_PATH_COMMUNICATION,
+    TP_PATH_GAP,           /* between device events of a stream             */
+    TP_PATH_RETURN,        /* from a device event to the host that waited   */
+    TP_PATH_KINDS
+};
+
+/*
+ * /critical_path: what the critical paths of the steps (without steps: of the
+ * trace, as step 0; of more than 32 768 host events: of equal slices of it)
+ * were spent on, see trace_path.h. Of each step by kind; then, with step
+ * -1, of all steps by kind and name, the 64 longest. trace_path.c
+ */
+struct tp_path_row {
+    int64_t step;
+    enum tp_path_kind spent_on;
+    const char *kind;        /* the same in words                          */
+    const char *name;        /* "" in rows of a step                       */
+    int64_t count;
+    double total_us, share;  /* of the paths' length                      */
+};
 
 /* trace->comms: communication kernels by collective, group and type. */
 enum tp_status tp_trace_comms(struct tp_trace *trace, struct tp_error *err);
@@ -67,9 +293,52 @@ enum tp_status tp_trace_comms(struct tp_trace *trace, struct tp_error *err);
  * without device events. */
 enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err);
 
+/* A communication kernel in a step, and how many of its name and stream were
+ * before it there. trace_arrivals.c */
+struct tp_arrival_row {
+    const char *kernel;
+    int64_t stream, step, number;
+    int64_t start_ns, ns; /* as the file has it: since base_ns, if any      */
+};
+
 /* trace->arrivals: every collective of the steps, for the comparison of ranks
  * (trace_ranks.h). */
 enum tp_status tp_trace_arrivals(struct tp_trace *trace,
                                  struct tp_error *err);
+
+/* Copies of one direction through memory of the host that is not pinned: the
+ * call waits for them. */
+struct tp_pageable {
+    int64_t copies, bytes;
+    double call_us;          /* the host inside them                       */
+};
+
+/* What verdict and rules ask beside the rows; trace_facts.h. */
+struct tp_trace_facts {
+    int64_t from_ns, to_ns;  /* the window W                               */
+    const char *window;      /* what W is, in words                        */
+    int64_t host_events, device_events;
+    uint64_t devices;        /* bit k: device k (of 63 and more: 63)       */
+    int64_t unlinked;        /* device events without a call in the file   */
+    int64_t uncorrelated;    /* of them without any correlation id         */
+    int64_t empty_steps;     /* of no length, left out of /steps           */
+    int64_t memory_events, out_of_memory;
+    const char *loader;      /* name of the DataLoader's events, or ""     */
+    int64_t driver_calls;    /* that allocate or free, inside W            */
+    int64_t steady_driver_calls; /* of them inside steady steps            */
+    int64_t first_driver_step;   /* first steady step with one; -1         */
+    const char *driver_call; /* the one with the most time, or ""          */
+    double driver_us;
+    double late_driver_us;   /* of it after half of the device's events    */
+    const char *top_op;      /* operator with the most kernels, or ""      */
+    int64_t top_op_kernels;
+    double top_op_kernel_us; /* mean duration of them                      */
+    const char *single_tensor; /* an optimizer without foreach, or ""      */
+    int64_t kernels;
+    double alloc_op_us;      /* the host inside operators that allocate    */
+    struct tp_pageable to_device, to_host; /* inside W                     */
+    double device_memory_b;  /* of the device it ran on; 0: not said       */
+    const char *device_name; /* the same                                   */
+};
 
 #endif

@@ -3,20 +3,15 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/intern.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "formats/trace/trace_reader.h"
 #include "trace/trace_facts.h"
-#include "trace/trace_rows.h"
-#include "trace/trace_tables.h"
-#include "verdict/trace_ranks.h"
-#include "verdict/trace_rules.h"
-#include "verdict/trace_verdict.h"
+#include "trace/trace_lists.h"
 
 /* Traces that together hold no more JSON than this are analysed at once, so
  * that many small ranks keep all threads busy; a larger one is alone and
@@ -26,47 +21,13 @@
 /* How far traces shrink under gzip: 13 to 32 times in public ones. */
 enum { GZIP_RATIO = 20 };
 
-/* Rows of one trace: all makers of trace_rows.h, in this order. */
-static enum tp_status (*const makers[])(struct tp_trace *trace,
-                                        struct tp_error *err) = {
-    tp_trace_steps,   tp_trace_ops,    tp_trace_kernels,  tp_trace_idle,
-    tp_trace_busy,    tp_trace_curves, tp_trace_launches, tp_trace_streams,
-    tp_trace_copies,  tp_trace_syncs,  tp_trace_memory,   tp_trace_comms,
-    tp_trace_arrivals, tp_trace_op_kernels, tp_trace_annotations,
-    tp_trace_paths,    tp_trace_facts,
-};
-
-const char *tp_trace_text(struct tp_trace_run *run, const char *format, ...)
-{
-    char text[2048];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    const char *copy = tp_arena_text(&run->arena, text, strlen(text));
-    return copy ? copy : "";
-}
-
-void tp_trace_note(struct tp_trace_run *run, const char *format, ...)
-{
-    char text[2048];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    const char *copy = tp_arena_text(&run->arena, text, strlen(text));
-    if (copy && tp_grow(&run->notes, &run->note_capacity, run->note_count + 1,
-                        sizeof *run->notes, NULL) == TP_OK)
-        run->notes[run->note_count++] = copy;
-}
-
 static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
 {
     enum tp_status status =
         tp_trace_index_make(&trace->events, &trace->index, err);
-    for (size_t i = 0; i < sizeof makers / sizeof *makers && !status; i++)
-        status = makers[i](trace, err);
-    return status;
+    if (status == TP_OK)
+        status = tp_trace_lists_make(trace, err);
+    return status == TP_OK ? tp_trace_facts_make(trace, err) : status;
 }
 
 /* What a file says beside its events is all that stays of them. */
@@ -232,8 +193,8 @@ static enum tp_status say_repairs(struct tp_trace_run *run,
     for (enum tp_repair r = 0; r < TP_REPAIRS && status == TP_OK; r++) {
         if (events->repairs[r] == 0 || r == TP_REPAIR_TRUNCATED)
             continue;
-        const char *text = tp_trace_text(
-            run, "%" PRIu64 " x %s, the first at byte %" PRId64,
+        const char *text = tp_arena_format(
+            &run->arena, "%" PRIu64 " x %s, the first at byte %" PRId64,
             events->repairs[r], tp_repair_name(r), events->first_repair[r]);
         if (r == TP_REPAIR_DROPPED)
             status = add_skipped(
@@ -242,13 +203,16 @@ static enum tp_status say_repairs(struct tp_trace_run *run,
                                           events->first_repair[r], true},
                 err);
         else
-            tp_trace_note(run, "%s: repaired: %s", trace->path, text);
+            tp_notes_add(&run->notes,
+                         tp_arena_format(&run->arena, "%s: repaired: %s",
+                                         trace->path, text));
     }
     if (status != TP_OK || events->truncated_at < 0)
         return status;
     const char *text =
-        tp_trace_text(run, "cut off at byte %" PRId64 "; analysed up to there",
-                      events->truncated_at);
+        tp_arena_format(&run->arena,
+                        "cut off at byte %" PRId64 "; analysed up to there",
+                        events->truncated_at);
     return add_skipped(run,
                        (struct tp_trace_skipped){trace->path, text,
                                                  events->truncated_at, true},
@@ -274,7 +238,8 @@ static enum tp_status refuse(struct collector *c, const struct slot *slot,
     const bool other = slot->status == TP_E_UNSUPPORTED &&
                        !strstr(path, ".pt.trace.json") &&
                        !is_named(c->options, path);
-    const char *reason = tp_trace_text(c->run, "%s", slot->err.message);
+    const char *reason =
+        tp_arena_format(&c->run->arena, "%s", slot->err.message);
     return add_skipped(
         c->run,
         (struct tp_trace_skipped){path, reason, slot->err.offset, !other}, err);
@@ -370,77 +335,40 @@ static enum tp_status say_problems(struct tp_trace_run *run,
     return status;
 }
 
+static int compare_traces(const void *left, const void *right)
+{
+    const struct tp_trace *a = left, *b = right;
+    int result = tp_order_int64(a->rank, b->rank);
+    if (!result)
+        result = strcmp(a->worker, b->worker);
+    if (!result)
+        result = tp_order_int64(a->span, b->span);
+    return result ? result : strcmp(a->path, b->path);
+}
+
+void tp_trace_run_sort(struct tp_trace_run *run)
+{
+    if (run->trace_count)
+        qsort(run->traces, run->trace_count, sizeof *run->traces,
+              compare_traces);
+}
+
 enum tp_status tp_trace_collect(struct tp_pool *pool,
                                 const struct tp_trace_options *options,
                                 struct tp_trace_run *run, struct tp_error *err)
 {
     struct collector c = {.options = options, .run = run, .pool = pool};
     pthread_mutex_init(&c.lock, NULL);
-    run->limits = options->limits;
     enum tp_status status = find_files(&c, err);
     if (status == TP_OK)
         status = say_problems(run, err);
     if (status == TP_OK)
         status = read_files(&c, err);
-    if (status == TP_OK)
-        status = tp_trace_run_finish(run, err);
+    tp_trace_run_sort(run);
     pthread_mutex_destroy(&c.lock);
     tp_intern_clear(&c.texts);
     free(c.files);
     return status;
-}
-
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int compare_traces(const void *left, const void *right)
-{
-    const struct tp_trace *a = left, *b = right;
-    int result = order(a->rank, b->rank);
-    if (!result)
-        result = strcmp(a->worker, b->worker);
-    if (!result)
-        result = order(a->span, b->span);
-    return result ? result : strcmp(a->path, b->path);
-}
-
-enum tp_status tp_trace_run_finish(struct tp_trace_run *run,
-                                   struct tp_error *err)
-{
-    if (run->trace_count)
-        qsort(run->traces, run->trace_count, sizeof *run->traces,
-              compare_traces);
-    enum tp_status status = tp_trace_ranks(run, err);
-    if (status == TP_OK)
-        status = tp_trace_judge(run, err);
-    return status == TP_OK ? tp_trace_find(run, err) : status;
-}
-
-void tp_trace_clear(struct tp_trace *trace)
-{
-    tp_trace_index_clear(&trace->index);
-    tp_events_clear(&trace->events);
-    free(trace->ops.rows);
-    free(trace->kernels.rows);
-    free(trace->op_kernels.rows);
-    free(trace->annotations.rows);
-    free(trace->steps.rows);
-    free(trace->busy.rows);
-    free(trace->launches.rows);
-    free(trace->streams.rows);
-    free(trace->copies.rows);
-    free(trace->syncs.rows);
-    free(trace->memory.rows);
-    free(trace->comms.rows);
-    free(trace->paths.rows);
-    free(trace->arrivals.rows);
-    free(trace->utilisation.rows);
-    free(trace->queue.rows);
-    free(trace->allocated.rows);
-    free(trace->reserved.rows);
-    memset(trace, 0, sizeof *trace);
 }
 
 void tp_trace_run_clear(struct tp_trace_run *run)
@@ -448,11 +376,8 @@ void tp_trace_run_clear(struct tp_trace_run *run)
     for (size_t i = 0; i < run->trace_count; i++)
         tp_trace_clear(&run->traces[i]);
     free(run->traces);
-    free(run->verdicts);
-    free(run->ranks.rows);
-    free(run->findings.rows);
     free(run->skipped.rows);
-    free(run->notes);
+    tp_notes_clear(&run->notes);
     tp_found_clear(&run->files);
     tp_arena_clear(&run->arena);
     memset(run, 0, sizeof *run);

@@ -5,15 +5,13 @@
 #include <signal.h>
 
 #include "base/pool.h"
-#include "base/text.h"
 #include "trace/trace.h"
 
-/* From paths to a run: every trace read, turned into rows, and judged. */
+/* From paths to a run: every trace read and turned into rows. */
 
 struct tp_trace_options {
     const char *const *roots; /* files and directories                     */
     size_t root_count;
-    struct tp_trace_limits limits;
     /* Called for every piece that is read, never by two threads at once; may
      * be NULL. Bytes are those of the files. */
     void (*progress)(void *context, uint64_t files_done, uint64_t files_all,
@@ -42,21 +40,11 @@ enum tp_status tp_trace_collect(struct tp_pool *pool,
 enum tp_status tp_trace_analyse(struct tp_trace *trace, struct tp_arena *arena,
                                 struct tp_error *err);
 
-/* Orders the traces, compares ranks, judges, applies the rules: all that
- * needs every trace. Called by tp_trace_collect. */
-enum tp_status tp_trace_run_finish(struct tp_trace_run *run,
-                                   struct tp_error *err);
+/* Orders the traces by rank, worker, span and path. Called by
+ * tp_trace_collect; for tests, too. */
+void tp_trace_run_sort(struct tp_trace_run *run);
 
-/* Release everything; empty afterwards. Rows' texts are the run's. */
-void tp_trace_clear(struct tp_trace *trace);
+/* Releases everything; empty afterwards. */
 void tp_trace_run_clear(struct tp_trace_run *run);
-
-/* A text of the run's arena, worded as printf does; "" when out of memory. */
-const char *tp_trace_text(struct tp_trace_run *run, const char *format, ...)
-    TP_PRINTF(2, 3);
-
-/* Adds a note, worded as printf does; dropped when out of memory. */
-void tp_trace_note(struct tp_trace_run *run, const char *format, ...)
-    TP_PRINTF(2, 3);
 
 #endif

@@ -19,7 +19,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "trace/interval.h"
+#include "trace/trace.h"
 #include "trace/trace_order.h"
 #include "trace/trace_rows.h"
 
@@ -112,16 +114,10 @@ static enum tp_status make_spans(struct steps_state *state,
 static struct span *find_span(const struct steps_state *state, uint32_t call)
 {
     const int64_t from = state->trace->events.start[call];
-    size_t low = 0, high = state->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (state->spans[middle].host.from <= from) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    struct span *span = low > 0 ? &state->spans[low - 1] : NULL;
+    size_t next;
+    TP_PARTITION_POINT(next, state->count,
+                       state->spans[next].host.from <= from);
+    struct span *span = next > 0 ? &state->spans[next - 1] : NULL;
     return span && end_of(&state->trace->events, call) <= span->host.to ? span
                                                                         : NULL;
 }

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/order.h"
+#include "trace/trace.h"
 #include "trace/trace_rows.h"
 
 enum {
@@ -46,14 +48,7 @@ static int by_stream(const void *a, const void *b)
     if (x->stream != y->stream) {
         return x->stream < y->stream ? -1 : 1;
     }
-    return (x->order > y->order) - (x->order < y->order);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a;
-    const int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    return tp_order_int64(x->order, y->order);
 }
 
 /* All device events, stream after stream, each by start; NULL without
@@ -131,7 +126,7 @@ static void measure_queue(struct queue *queue, struct tp_stream_row *row)
         row->mean_queue = row->max_queue = NAN;
         return;
     }
-    qsort(queue->launched, queue->count, sizeof(int64_t), by_value);
+    tp_sort_int64(queue->launched, queue->count);
     while (j < queue->count) {
         const bool launch =
             i < queue->count && queue->launched[i] <= queue->started[j];

@@ -11,37 +11,27 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
+#include "trace/trace.h"
 #include "trace/trace_cover.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
 
-/* Shown in rows of equal time in this order. */
-enum cause {
-    CAUSE_ITEM,
-    CAUSE_COPY,
-    CAUSE_COPY_TO_HOST,
-    CAUSE_COPY_TO_DEVICE,
-    CAUSE_OPTIMIZER,
-    CAUSE_OPERATOR,
-    CAUSE_EXPLICIT,
-    CAUSE_PROFILER
-};
-
-static const char *const cause_names[] = {
-    [CAUSE_ITEM] = "item",
-    [CAUSE_COPY] = "copy",
-    [CAUSE_COPY_TO_HOST] = "copy DtoH",
-    [CAUSE_COPY_TO_DEVICE] = "copy HtoD",
-    [CAUSE_OPTIMIZER] = "optimizer",
-    [CAUSE_OPERATOR] = "operator",
-    [CAUSE_EXPLICIT] = "explicit",
-    [CAUSE_PROFILER] = "profiler",
+static const char *const cause_names[TP_SYNC_CAUSES] = {
+    [TP_SYNC_ITEM] = "item",
+    [TP_SYNC_COPY] = "copy",
+    [TP_SYNC_COPY_TO_HOST] = "copy DtoH",
+    [TP_SYNC_COPY_TO_DEVICE] = "copy HtoD",
+    [TP_SYNC_OPTIMIZER] = "optimizer",
+    [TP_SYNC_OPERATOR] = "operator",
+    [TP_SYNC_EXPLICIT] = "explicit",
+    [TP_SYNC_PROFILER] = "profiler",
 };
 
 /* One blocking call; texts of equal numbers are equal. */
 struct wait {
     uint32_t call, op; /* texts */
-    enum cause cause;
+    enum tp_sync_cause cause;
     int64_t ns, idle_ns;
 };
 
@@ -116,7 +106,8 @@ static uint32_t find_closing(const struct tp_trace *trace)
 
 /* Direction of the copy a call made or, for a call that waits for an earlier
  * one of the same operator, of that. */
-static enum cause copy_cause(const struct syncs_state *state, uint32_t event)
+static enum tp_sync_cause copy_cause(const struct syncs_state *state,
+                                     uint32_t event)
 {
     const struct tp_trace_index *index = &state->trace->index;
     const struct tp_events *events = &state->trace->events;
@@ -125,34 +116,35 @@ static enum cause copy_cause(const struct syncs_state *state, uint32_t event)
         copy = state->last_copy;
     }
     if (copy == TP_NO_EVENT) {
-        return CAUSE_COPY;
+        return TP_SYNC_COPY;
     }
     const char *name = tp_events_get(events, events->name[copy]);
     if (strstr(name, "DtoH") || strstr(name, "DeviceToHost")) {
-        return CAUSE_COPY_TO_HOST;
+        return TP_SYNC_COPY_TO_HOST;
     }
     return strstr(name, "HtoD") || strstr(name, "HostToDevice")
-               ? CAUSE_COPY_TO_DEVICE
-               : CAUSE_COPY;
+               ? TP_SYNC_COPY_TO_DEVICE
+               : TP_SYNC_COPY;
 }
 
-static enum cause cause_of(const struct syncs_state *state, uint32_t event)
+static enum tp_sync_cause cause_of(const struct syncs_state *state,
+                                   uint32_t event)
 {
     const uint32_t around = state->around[event];
     if (event == state->closing) {
-        return CAUSE_PROFILER;
+        return TP_SYNC_PROFILER;
     }
     if (around & TP_NAME_ITEM) {
-        return CAUSE_ITEM;
+        return TP_SYNC_ITEM;
     }
     if (around & TP_NAME_COPY_OP) {
         return copy_cause(state, event);
     }
     if (around & TP_NAME_OPTIMIZER) {
-        return CAUSE_OPTIMIZER;
+        return TP_SYNC_OPTIMIZER;
     }
-    return state->trace->index.op[event] == TP_NO_EVENT ? CAUSE_EXPLICIT
-                                                        : CAUSE_OPERATOR;
+    return state->trace->index.op[event] == TP_NO_EVENT ? TP_SYNC_EXPLICIT
+                                                        : TP_SYNC_OPERATOR;
 }
 
 /* --- rows --------------------------------------------------------------- */
@@ -209,7 +201,7 @@ static int by_key(const void *a, const void *b)
     if (x->op != y->op) {
         return x->op < y->op ? -1 : 1;
     }
-    return (x->cause > y->cause) - (x->cause < y->cause);
+    return tp_order_int64(x->cause, y->cause);
 }
 
 static int by_time(const void *a, const void *b)
@@ -243,6 +235,7 @@ static enum tp_status add_row(struct syncs_state *state, size_t first,
     if (!status) {
         trace->syncs.rows[trace->syncs.count++] = (struct tp_sync_row){
             .call = tp_events_get(&trace->events, wait->call),
+            .why = wait->cause,
             .cause = cause_names[wait->cause],
             .op = tp_events_get(&trace->events, wait->op),
             .count = (int64_t)(end - first),

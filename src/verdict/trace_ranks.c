@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
+#include "base/text.h"
 #include "stats/quantile.h"
 #include "trace/trace_facts.h"
-#include "trace/trace_run.h"
 
 /* Times before September 2001 count from the start of some machine: nobody
  * can have recorded them since the epoch. */
@@ -30,7 +31,8 @@ struct entry {
 };
 
 struct ranks_state {
-    struct tp_trace_run *run;
+    const struct tp_trace_run *run;
+    struct tp_trace_judged *judged;
     struct entry *entries;
     size_t count, capacity;
     double *late;    /* [trace_count] sums over collectives, ns        */
@@ -56,17 +58,13 @@ static bool since_epoch(const struct tp_trace *trace, int64_t moment,
 
 static double communication_share(const struct tp_trace *trace)
 {
-    for (size_t i = 0; i < trace->busy.count; i++) {
-        const struct tp_busy_row *row = &trace->busy.rows[i];
-        if (!strcmp(row->definition, "window")) {
-            return row->total_us > 0 ? row->communication_us / row->total_us
-                                     : NAN;
-        }
-    }
-    return NAN;
+    const struct tp_busy_row *row = tp_trace_busy_window(trace);
+    return row && row->total_us > 0 ? row->communication_us / row->total_us
+                                    : NAN;
 }
 
-static void fill_rows(struct tp_trace_run *run)
+static void fill_rows(const struct tp_trace_run *run,
+                      struct tp_trace_judged *judged)
 {
     int64_t first = INT64_MAX, ns;
     for (size_t i = 0; i < run->trace_count; i++) {
@@ -79,7 +77,7 @@ static void fill_rows(struct tp_trace_run *run)
         const struct tp_trace *trace = &run->traces[i];
         const struct tp_trace_means means = tp_trace_step_means(trace, 1);
         const bool known = since_epoch(trace, trace->facts.from_ns, &ns);
-        run->ranks.rows[run->ranks.count++] = (struct tp_rank_row){
+        judged->ranks.rows[judged->ranks.count++] = (struct tp_rank_row){
             .rank = trace->rank,
             .world_size = trace->events.world_size,
             .file = trace->path,
@@ -94,23 +92,23 @@ static void fill_rows(struct tp_trace_run *run)
 }
 
 /* Whether the traces can be laid over each other; if not, says so. */
-static bool check_clocks(struct tp_trace_run *run)
+static bool check_clocks(struct tp_trace_judged *judged)
 {
     size_t unknown = 0;
     const char *example = "";
-    for (size_t i = 0; i < run->ranks.count; i++) {
-        if (isnan(run->ranks.rows[i].start_us)) {
+    for (size_t i = 0; i < judged->ranks.count; i++) {
+        if (isnan(judged->ranks.rows[i].start_us)) {
             unknown++;
-            example = run->ranks.rows[i].file;
+            example = judged->ranks.rows[i].file;
         }
     }
-    if (unknown && run->ranks.count > 1) {
-        tp_trace_note(run,
+    if (unknown && judged->ranks.count > 1) {
+        tp_judge_note(judged,
                       "%zu of %zu traces do not tell when they were recorded "
                       "(times count from no known moment, no "
                       "baseTimeNanoseconds), so ranks are not laid over each "
                       "other: %s",
-                      unknown, run->ranks.count, example);
+                      unknown, judged->ranks.count, example);
     }
     return unknown == 0;
 }
@@ -126,7 +124,8 @@ static bool is_duplicate(const struct tp_trace *a, const struct tp_trace *b)
 }
 
 /* Notes ranks met twice; traces are sorted by rank. */
-static bool check_duplicates(struct tp_trace_run *run)
+static bool check_duplicates(const struct tp_trace_run *run,
+                             struct tp_trace_judged *judged)
 {
     size_t duplicates = 0, example = 0;
     for (size_t i = 1; i < run->trace_count; i++) {
@@ -136,7 +135,7 @@ static bool check_duplicates(struct tp_trace_run *run)
         }
     }
     if (duplicates) {
-        tp_trace_note(run,
+        tp_judge_note(judged,
                       "%zu ranks are met twice, so ranks are not compared; "
                       "rank %" PRId64 " is in %s and in %s",
                       duplicates, run->traces[example].rank,
@@ -147,18 +146,18 @@ static bool check_duplicates(struct tp_trace_run *run)
 }
 
 /* Names gaps in the sequence of ranks, "2, 5-7", and says how many miss. */
-static void check_missing(struct tp_trace_run *run)
+static void check_missing(struct tp_trace_judged *judged)
 {
     enum { GAPS_MAX = 8 };
     struct tp_text gaps = {0};
     int64_t world = 0, next = 0, missing = 0, shown = 0;
-    for (size_t i = 0; i < run->ranks.count; i++) {
-        const int64_t size = run->ranks.rows[i].world_size;
+    for (size_t i = 0; i < judged->ranks.count; i++) {
+        const int64_t size = judged->ranks.rows[i].world_size;
         world = size > world ? size : world;
     }
-    for (size_t i = 0; i <= run->ranks.count && next < world; i++) {
-        const bool end = i == run->ranks.count;
-        int64_t rank = end ? world : run->ranks.rows[i].rank;
+    for (size_t i = 0; i <= judged->ranks.count && next < world; i++) {
+        const bool end = i == judged->ranks.count;
+        int64_t rank = end ? world : judged->ranks.rows[i].rank;
         rank = rank > world ? world : rank;
         if (rank > next) {
             missing += rank - next;
@@ -172,7 +171,7 @@ static void check_missing(struct tp_trace_run *run)
         next = rank + 1 > next ? rank + 1 : next;
     }
     if (missing > 0 && missing < world) {
-        tp_trace_note(run,
+        tp_judge_note(judged,
                       "%" PRId64 " of %" PRId64 " ranks are missing: %s%s",
                       missing, world, tp_text_get(&gaps),
                       shown > GAPS_MAX ? ", ..." : "");
@@ -182,13 +181,13 @@ static void check_missing(struct tp_trace_run *run)
 
 /* --- steps and collectives ---------------------------------------------- */
 
-static void note_imbalance(struct tp_trace_run *run)
+static void note_imbalance(struct tp_trace_judged *judged)
 {
     const struct tp_rank_row *least = NULL, *most = NULL;
     double sum = 0;
     size_t count = 0;
-    for (size_t i = 0; i < run->ranks.count; i++) {
-        const struct tp_rank_row *row = &run->ranks.rows[i];
+    for (size_t i = 0; i < judged->ranks.count; i++) {
+        const struct tp_rank_row *row = &judged->ranks.rows[i];
         if (row->rank < 0 || !(row->step_us > 0)) {
             continue;
         }
@@ -201,7 +200,7 @@ static void note_imbalance(struct tp_trace_run *run)
         return;
     }
     const double mean = sum / (double)count;
-    tp_trace_note(run,
+    tp_judge_note(judged,
                   "steps take %.2f ms on rank %" PRId64 " to %.2f ms on rank "
                   "%" PRId64 ": imbalance %.1f %% ((longest - shortest) / "
                   "mean)",
@@ -254,7 +253,7 @@ static struct collective find_slowest(const struct shared *items, size_t count)
     return slowest;
 }
 
-static void say_slowest(struct tp_trace_run *run,
+static void say_slowest(struct tp_trace_judged *judged,
                         const struct collective *slowest)
 {
     const struct shared *least = slowest->first, *most = slowest->first;
@@ -267,7 +266,7 @@ static void say_slowest(struct tp_trace_run *run,
     if (least == most) {
         return; /* as slow everywhere */
     }
-    tp_trace_note(run,
+    tp_judge_note(judged,
                   "the slowest collective is %s (%.60s): %.2f ms on rank "
                   "%" PRId64 " to %.2f ms on rank %" PRId64 "; what is more "
                   "than the shortest is waiting for others",
@@ -276,7 +275,8 @@ static void say_slowest(struct tp_trace_run *run,
                   most->row->total_us / 1e3, most->rank);
 }
 
-static enum tp_status note_slowest(struct tp_trace_run *run,
+static enum tp_status note_slowest(const struct tp_trace_run *run,
+                                   struct tp_trace_judged *judged,
                                    struct tp_error *err)
 {
     size_t count = 0;
@@ -299,7 +299,7 @@ static enum tp_status note_slowest(struct tp_trace_run *run,
     }
     const struct collective slowest = find_slowest(items, count);
     if (slowest.count > 1) {
-        say_slowest(run, &slowest);
+        say_slowest(judged, &slowest);
     }
     free(items);
     return TP_OK;
@@ -332,15 +332,10 @@ static enum tp_status collect_entries(struct ranks_state *state,
     return status;
 }
 
-static int by_number(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int by_kernel(const struct entry *x, const struct entry *y)
 {
     const int order = strcmp(x->kernel, y->kernel);
-    return order ? order : by_number(x->stream, y->stream);
+    return order ? order : tp_order_int64(x->stream, y->stream);
 }
 
 static int by_kernel_and_step(const void *a, const void *b)
@@ -349,15 +344,15 @@ static int by_kernel_and_step(const void *a, const void *b)
     const struct entry *y = b;
     int order = by_kernel(x, y);
     if (!order) {
-        order = by_number(x->step, y->step);
+        order = tp_order_int64(x->step, y->step);
     }
     if (!order) {
-        order = by_number(x->number, y->number);
+        order = tp_order_int64(x->number, y->number);
     }
     if (!order) {
-        order = by_number(x->rank, y->rank);
+        order = tp_order_int64(x->rank, y->rank);
     }
-    return order ? order : by_number((int64_t)x->trace, (int64_t)y->trace);
+    return order ? order : tp_order_size(x->trace, y->trace);
 }
 
 /* The entries from `first` on that are one collective, of one rank each. */
@@ -415,8 +410,8 @@ static int by_trace(const void *a, const void *b)
 {
     const struct lag *x = a;
     const struct lag *y = b;
-    const int order = by_number((int64_t)x->trace, (int64_t)y->trace);
-    return order ? order : (x->ns > y->ns) - (x->ns < y->ns);
+    const int order = tp_order_size(x->trace, y->trace);
+    return order ? order : tp_order_int64(x->ns, y->ns);
 }
 
 /* What the clocks are ahead by, from `count` lags. */
@@ -436,7 +431,7 @@ static void set_clocks(struct ranks_state *state, struct lag *lags,
         state->ahead[trace] =
             (lags[first + (n - 1) / 2].ns + lags[first + n / 2].ns) / 2;
         if (fabs(state->ahead[trace]) > state->step_ns / CLOCK_PARTS) {
-            tp_trace_note(state->run,
+            tp_judge_note(state->judged,
                           "the clock of rank %" PRId64 " is %.3f ms %s those "
                           "of the other ranks (median over the ends of %zu "
                           "collectives); it is put right before starts are "
@@ -496,8 +491,8 @@ static void measure_lateness(struct ranks_state *state)
  * same. Returns the number of ranks that were met. */
 static size_t fill_lateness(const struct ranks_state *state)
 {
-    struct tp_rank_row *rows = state->run->ranks.rows;
-    const size_t count = state->run->ranks.count;
+    struct tp_rank_row *rows = state->judged->ranks.rows;
+    const size_t count = state->judged->ranks.count;
     size_t ranks = 0;
     for (size_t first = 0, end; first < count; first = end) {
         double late = 0;
@@ -521,29 +516,30 @@ static size_t fill_lateness(const struct ranks_state *state)
 
 /* Marks the ranks that start latest, if they do so by a fair part of a
  * step; ranks that start together are all marked or all not. */
-static void mark_stragglers(struct tp_trace_run *run, size_t ranks)
+static void mark_stragglers(struct tp_trace_judged *judged, size_t ranks)
 {
     const size_t most = ranks / 2 < TP_STRAGGLERS_MAX ? ranks / 2
                                                       : TP_STRAGGLERS_MAX;
     double limit = INFINITY;
     for (size_t found = 0; found < most; found++) {
         double latest = -1;
-        for (size_t i = 0; i < run->ranks.count; i++) {
-            const double late = run->ranks.rows[i].late;
+        for (size_t i = 0; i < judged->ranks.count; i++) {
+            const double late = judged->ranks.rows[i].late;
             latest = late < limit && late > latest ? late : latest;
         }
         if (latest < TP_STRAGGLER_LATE) {
             return;
         }
-        for (size_t i = 0; i < run->ranks.count; i++) {
-            run->ranks.rows[i].straggler |= run->ranks.rows[i].late == latest;
+        for (size_t i = 0; i < judged->ranks.count; i++) {
+            judged->ranks.rows[i].straggler |=
+                judged->ranks.rows[i].late == latest;
         }
         limit = latest;
     }
-    for (size_t i = 0; i < run->ranks.count; i++) {
-        const struct tp_rank_row *row = &run->ranks.rows[i];
+    for (size_t i = 0; i < judged->ranks.count; i++) {
+        const struct tp_rank_row *row = &judged->ranks.rows[i];
         if (!row->straggler && row->late >= TP_STRAGGLER_NEARLY * limit) {
-            tp_trace_note(run,
+            tp_judge_note(judged,
                           "rank %" PRId64 " starts its collectives nearly as "
                           "late as the stragglers that are named: by %.1f %% "
                           "of a step",
@@ -552,28 +548,30 @@ static void mark_stragglers(struct tp_trace_run *run, size_t ranks)
     }
 }
 
-static double mean_step_ns(const struct tp_trace_run *run)
+static double mean_step_ns(const struct tp_trace_judged *judged)
 {
     double sum = 0;
     size_t count = 0;
-    for (size_t i = 0; i < run->ranks.count; i++) {
-        if (run->ranks.rows[i].step_us > 0) {
-            sum += run->ranks.rows[i].step_us;
+    for (size_t i = 0; i < judged->ranks.count; i++) {
+        if (judged->ranks.rows[i].step_us > 0) {
+            sum += judged->ranks.rows[i].step_us;
             count++;
         }
     }
     return count ? sum / (double)count * 1e3 : 0;
 }
 
-static enum tp_status find_stragglers(struct tp_trace_run *run,
+static enum tp_status find_stragglers(const struct tp_trace_run *run,
+                                      struct tp_trace_judged *judged,
                                       struct tp_error *err)
 {
     struct ranks_state state = {
         .run = run,
+        .judged = judged,
         .late = calloc(run->trace_count + 1, sizeof *state.late),
         .met = calloc(run->trace_count + 1, sizeof *state.met),
         .ahead = calloc(run->trace_count + 1, sizeof *state.ahead),
-        .step_ns = mean_step_ns(run),
+        .step_ns = mean_step_ns(judged),
     };
     enum tp_status status = state.late && state.met && state.ahead
                                 ? TP_OK
@@ -590,7 +588,7 @@ static enum tp_status find_stragglers(struct tp_trace_run *run,
               by_kernel_and_step);
         status = find_clocks(&state, err);
         measure_lateness(&state);
-        mark_stragglers(run, fill_lateness(&state));
+        mark_stragglers(judged, fill_lateness(&state));
     }
     free(state.entries);
     free(state.late);
@@ -600,25 +598,27 @@ static enum tp_status find_stragglers(struct tp_trace_run *run,
     return status;
 }
 
-enum tp_status tp_trace_ranks(struct tp_trace_run *run, struct tp_error *err)
+enum tp_status tp_trace_ranks_make(const struct tp_trace_run *run,
+                                   struct tp_trace_judged *judged,
+                                   struct tp_error *err)
 {
     const bool several = run->trace_count > 1 &&
                          run->traces[run->trace_count - 1].rank >
                              run->traces[0].rank;
-    if (tp_grow(&run->ranks.rows, &run->ranks.capacity, run->trace_count + 1,
-                sizeof *run->ranks.rows, err)) {
+    if (tp_grow(&judged->ranks.rows, &judged->ranks.capacity,
+                run->trace_count + 1, sizeof *judged->ranks.rows, err)) {
         return TP_E_MEMORY;
     }
-    fill_rows(run);
-    check_missing(run);
-    const bool unique = check_duplicates(run);
+    fill_rows(run, judged);
+    check_missing(judged);
+    const bool unique = check_duplicates(run, judged);
     if (!several) {
         return TP_OK;
     }
-    note_imbalance(run);
-    enum tp_status status = note_slowest(run, err);
-    if (!status && unique && check_clocks(run)) {
-        status = find_stragglers(run, err);
+    note_imbalance(judged);
+    enum tp_status status = note_slowest(run, judged, err);
+    if (!status && unique && check_clocks(judged)) {
+        status = find_stragglers(run, judged, err);
     }
     return status;
 }

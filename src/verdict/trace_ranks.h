@@ -2,10 +2,10 @@
 #ifndef TP_VERDICT_TRACE_RANKS_H
 #define TP_VERDICT_TRACE_RANKS_H
 
-#include "trace/trace.h"
+#include "verdict/judged.h"
 
 /*
- * Fills run->ranks, one row per trace in the order of run->traces, and notes
+ * Fills judged->ranks, one row per trace in the order of run->traces, and notes
  * what cannot be compared: ranks that are missing or met twice, clocks
  * without a common zero, uneven steps, the slowest collective.
  *
@@ -23,7 +23,9 @@
  * time, and clocks that drift within a trace are not put right. TP_E_MEMORY
  * only.
  */
-enum tp_status tp_trace_ranks(struct tp_trace_run *run, struct tp_error *err);
+enum tp_status tp_trace_ranks_make(const struct tp_trace_run *run,
+                                   struct tp_trace_judged *judged,
+                                   struct tp_error *err);
 
 /* A rank is slow if the ranks differ by 5 % (msprof-analyze, slow rank). */
 #define TP_STRAGGLER_LATE 0.05

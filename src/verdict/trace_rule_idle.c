@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "verdict/trace_rules.h"
+#include "verdict/trace_rule_costs.h"
 
 /* Steps among which a cost of the window is shared out; at least one. */
 static double steps_of(const struct tp_trace *trace)
@@ -26,11 +26,11 @@ static const char *loader_advice(const struct tp_trace_case *it)
             ? "; set pin_memory=True, batches are copied from pageable memory"
             : "";
     if (loads_alone(trace))
-        return tp_trace_text(it->run,
+        return tp_judge_text(it->judged,
                              "num_workers is 0, so batches are made between "
                              "steps: set num_workers to 2 or more%s",
                              pin);
-    return tp_trace_text(it->run,
+    return tp_judge_text(it->judged,
                          "raise num_workers and prefetch_factor, make "
                          "decoding and augmentation cheaper, or read from "
                          "faster storage%s",
@@ -53,13 +53,13 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
         .metric = "data wait, % of ProfilerStep",
         .value = share,
         .limit = it->limits[TP_TRACE_LOADER_SEEN],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "steps wait %.2f ms for the DataLoader, %.1f %% of ProfilerStep "
             "(mean of %" PRId64 "); no GPU was recorded",
             1e3 * means.data_wait_s, share, means.steps),
         .suggestion = loader_advice(it)};
-    return tp_trace_finding_add(it, "", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
 
 enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
@@ -71,7 +71,7 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         trace->idle.dataloader * trace->idle.window_us / 1e3 / steps_of(trace);
     if (trace->facts.device_events == 0)
         return loader_of_host(it, err);
-    if (!tp_trace_verdict_is(it->verdict, "dataloader") &&
+    if (it->verdict != TP_VERDICT_DATA_LOADING &&
         (share < it->limits[TP_TRACE_LOADER_SEEN] ||
          exposed_ms < it->limits[TP_TRACE_LOADER_WAIT]))
         return TP_OK;
@@ -82,63 +82,54 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         .metric = "GPU idle behind DataLoader, % of window",
         .value = share,
         .limit = it->limits[TP_TRACE_LOADER_SEEN],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "%s: each step waits %.2f ms for its batch, %.2f ms of it with "
             "the GPU idle: %.1f %% of the window",
             trace->facts.loader,
             isnan(means.data_wait_s) ? exposed_ms : 1e3 * means.data_wait_s,
             exposed_ms, share),
         .suggestion = loader_advice(it)};
-    return tp_trace_finding_add(it, "dataloader", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
 
 /* What to do about a cause of /syncs. */
 static const struct {
-    const char *cause, *words, *advice;
-} sync_causes[] = {
-    {"item", "reading single values (.item(), float(), if tensor)",
-     "keep losses and metrics on the GPU and read them every N steps, all at "
-     "once; replace 'if tensor' by torch.where"},
-    {"copy DtoH", "copies to the host (.cpu(), .to(\"cpu\"), .numpy(), print)",
-     "copy results less often, into pinned memory with non_blocking=True, "
-     "and wait for an event only where they are needed"},
-    {"copy HtoD", "copies from the host",
-     "use pin_memory=True and .to(device, non_blocking=True), and make "
-     "constants on the device"},
-    {"optimizer", "the optimizer",
-     "use fused=True or capturable=True, and clip gradients without .item()"},
-    {"operator",
-     "operators whose result has a shape that depends on data "
-     "(nonzero, masked_select, unique) or that read values",
-     "avoid shapes that depend on data: torch.where or masks instead of "
-     "boolean indexing"},
-    {"explicit", "synchronisation in the program itself",
-     "remove torch.cuda.synchronize() from the loop; time with CUDA events"},
-    {"profiler", "the profiler", "nothing: this happens once"},
+    const char *words, *advice;
+} sync_causes[TP_SYNC_CAUSES] = {
+    [TP_SYNC_ITEM] =
+        {"reading single values (.item(), float(), if tensor)",
+         "keep losses and metrics on the GPU and read them every N steps, all "
+         "at once; replace 'if tensor' by torch.where"},
+    [TP_SYNC_COPY_TO_HOST] =
+        {"copies to the host (.cpu(), .to(\"cpu\"), .numpy(), print)",
+         "copy results less often, into pinned memory with non_blocking=True, "
+         "and wait for an event only where they are needed"},
+    [TP_SYNC_COPY_TO_DEVICE] =
+        {"copies from the host",
+         "use pin_memory=True and .to(device, non_blocking=True), and make "
+         "constants on the device"},
+    [TP_SYNC_OPTIMIZER] =
+        {"the optimizer",
+         "use fused=True or capturable=True, and clip gradients without "
+         ".item()"},
+    [TP_SYNC_OPERATOR] =
+        {"operators whose result has a shape that depends on data "
+         "(nonzero, masked_select, unique) or that read values",
+         "avoid shapes that depend on data: torch.where or masks instead of "
+         "boolean indexing"},
+    [TP_SYNC_EXPLICIT] =
+        {"synchronisation in the program itself",
+         "remove torch.cuda.synchronize() from the loop; time with CUDA "
+         "events"},
+    [TP_SYNC_PROFILER] = {"the profiler", "nothing: this happens once"},
 };
 
-static size_t sync_cause(const char *cause)
+/* What is said of a row of /syncs; of none, and of causes without advice, what
+ * is said of the profiler's own calls. */
+static enum tp_sync_cause sync_cause(const struct tp_sync_row *row)
 {
-    size_t i = 0;
-    while (i + 1 < sizeof sync_causes / sizeof *sync_causes &&
-           strcmp(sync_causes[i].cause, cause))
-        i++;
-    return i;
-}
-
-const struct tp_sync_row *tp_trace_worst_sync(const struct tp_trace *trace)
-{
-    const struct tp_sync_row *worst = NULL;
-    for (size_t i = 0; i < trace->syncs.count; i++) {
-        const struct tp_sync_row *row = &trace->syncs.rows[i];
-        if (!strcmp(row->cause, "profiler"))
-            continue;
-        if (!worst || row->idle_us > worst->idle_us ||
-            (row->idle_us == worst->idle_us && row->total_us > worst->total_us))
-            worst = row;
-    }
-    return worst;
+    return row && sync_causes[row->why].words ? row->why : TP_SYNC_PROFILER;
 }
 
 /* "; most by 30 x cudaMemcpyAsync under aten::copy_, 458.7 ms idle" */
@@ -147,11 +138,11 @@ static const char *describe_sync(const struct tp_trace_case *it,
 {
     if (!row)
         return "";
-    return tp_trace_text(it->run,
+    return tp_judge_text(it->judged,
                          "; most by %" PRId64 " x %s%s%s: %s, %.2f ms, %.2f "
                          "ms of it with the GPU idle",
                          row->count, row->call, *row->op ? " under " : "",
-                         row->op, sync_causes[sync_cause(row->cause)].words,
+                         row->op, sync_causes[sync_cause(row)].words,
                          row->total_us / 1e3, row->idle_us / 1e3);
 }
 
@@ -167,15 +158,10 @@ static double refill_cost(const struct tp_trace *trace)
     int64_t implicit = 0;
     for (size_t i = 0; i < trace->syncs.count; i++) {
         const struct tp_sync_row *row = &trace->syncs.rows[i];
-        if (strcmp(row->cause, "explicit") && strcmp(row->cause, "profiler"))
+        if (row->why != TP_SYNC_EXPLICIT && row->why != TP_SYNC_PROFILER)
             implicit += row->count;
     }
     return (double)implicit >= steps_of(trace) && cost > 0 ? 100 * cost : 0;
-}
-
-bool tp_trace_blocking_costs(const struct tp_trace *trace)
-{
-    return 2 * trace->idle.blocking >= trace->idle.blocked;
 }
 
 /* Whether the worst wait is that of pageable copies, with a finding of their
@@ -183,9 +169,9 @@ bool tp_trace_blocking_costs(const struct tp_trace *trace)
 static bool pageable_cause(const struct tp_trace_case *it,
                            const struct tp_sync_row *row)
 {
-    return row && ((!strcmp(row->cause, "copy HtoD") &&
+    return row && ((row->why == TP_SYNC_COPY_TO_DEVICE &&
                     tp_trace_pageable_cost(it, false) > 0) ||
-                   (!strcmp(row->cause, "copy DtoH") &&
+                   (row->why == TP_SYNC_COPY_TO_HOST &&
                     tp_trace_pageable_cost(it, true) > 0));
 }
 
@@ -214,27 +200,27 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
         return TP_OK; /* the copies' rule says so */
     if (finding.value < limit) {
         finding.level = TP_SEVERITY_LOW;
-        finding.evidence = tp_trace_text(
-            it->run,
+        finding.evidence = tp_judge_text(
+            it->judged,
             "calls that wait for the GPU take %.1f %% of the window, but the "
             "GPU is busy for %.1f of these: they cost %.1f %%",
             100 * idle->blocked, 100 * idle->blocked_busy, finding.value);
         finding.suggestion =
             tp_trace_blocking_costs(trace)
-                ? sync_causes[sync_cause(row ? row->cause : "")].advice
+                ? sync_causes[sync_cause(row)].advice
                 : "leave them: the wait only shows that the GPU is behind the "
                   "host";
-        return tp_trace_finding_add(it, "", finding, err);
+        return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
     }
     finding.level = TP_SEVERITY_MEDIUM;
-    finding.evidence = tp_trace_text(
-        it->run,
+    finding.evidence = tp_judge_text(
+        it->judged,
         "%" PRId64 " blocking calls; the GPU idles behind them %.1f %% of the "
         "window, and %.1f %% more until work reaches it again%s",
         idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
         describe_sync(it, row));
-    finding.suggestion = sync_causes[sync_cause(row ? row->cause : "")].advice;
-    return tp_trace_finding_add(it, "sync", finding, err);
+    finding.suggestion = sync_causes[sync_cause(row)].advice;
+    return tp_trace_finding_add(it, TP_VERDICT_SYNCHRONISATION, finding, err);
 }
 
 /* Idle behind launches, operators and nothing, of W. */
@@ -246,13 +232,13 @@ static double host_share(const struct tp_idle_row *idle)
 /* In a start-up the host is slow for reasons that pass. */
 static bool starts_up(const struct tp_trace_case *it)
 {
-    return tp_trace_verdict_is(it->verdict, "cold_start");
+    return it->verdict == TP_VERDICT_COLD_START;
 }
 
 static const char *launch_advice(const struct tp_trace_case *it)
 {
-    return tp_trace_text(
-        it->run,
+    return tp_judge_text(
+        it->judged,
         "fuse them (torch.compile), replay them as one CUDA graph, or give "
         "each more work (a larger batch)%s%s%s",
         *it->trace->facts.single_tensor ? "; the optimizer works tensor by "
@@ -281,8 +267,8 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
         .metric = "kernels below 10 us, % of kernel time",
         .value = tiny,
         .limit = it->limits[TP_TRACE_TINY],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "%" PRId64 " kernels, median %.1f us; %.1f %% of their time is in "
             "kernels below 10 us, and the GPU idles %.1f %% of the window "
             "behind the host; most come from %s (%" PRId64 ", %.1f us each)",
@@ -290,7 +276,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
             *facts->top_op ? facts->top_op : "no recorded operator",
             facts->top_op_kernels, facts->top_op_kernel_us),
         .suggestion = launch_advice(it)};
-    return tp_trace_finding_add(it, "tiny_ops", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_LAUNCH_BOUND, finding, err);
 }
 
 enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
@@ -309,8 +295,8 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
         .metric = "GPU idle behind the host, % of window",
         .value = host,
         .limit = it->limits[TP_TRACE_HOST],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "the GPU idles %.1f %% of the window behind the host: %.1f inside "
             "operators, %.1f inside launch calls, %.1f with nothing recorded "
             "(Python); mean queue on the GPU %.1f",
@@ -323,5 +309,5 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
                           : "let torch.compile or a CUDA graph replace the "
                             "operators' own cost, or give each more work (a "
                             "larger batch)"};
-    return tp_trace_finding_add(it, "host_bound", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_HOST_BOUND, finding, err);
 }

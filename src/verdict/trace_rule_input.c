@@ -19,14 +19,15 @@ enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
         finding.level = TP_SEVERITY_MEDIUM;
         finding.metric = "byte at which the trace ends";
         finding.value = (double)trace->events.truncated_at;
-        finding.evidence = tp_trace_text(it->run,
+        finding.evidence = tp_judge_text(it->judged,
                                          "the trace is cut off at byte %" PRId64
                                          "; all figures "
                                          "are of what is before",
                                          trace->events.truncated_at);
         finding.suggestion = "record fewer steps, or wait for the profiler "
                              "to end before the process does";
-        enum tp_status status = tp_trace_finding_add(it, "", finding, err);
+        enum tp_status status =
+            tp_trace_finding_add(it, TP_VERDICTS, finding, err);
         if (status != TP_OK)
             return status;
         finding.level = TP_SEVERITY_LOW;
@@ -38,8 +39,8 @@ enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
     finding.metric = "device events without a launch, % of device events";
     finding.value = unlinked;
     finding.limit = 50;
-    finding.evidence = tp_trace_text(
-        it->run,
+    finding.evidence = tp_judge_text(
+        it->judged,
         "%" PRId64 " of %" PRId64 " device events have no launch in the "
         "trace, so operators are shown with too little GPU time, and steps as "
         "they are on the host",
@@ -51,7 +52,7 @@ enum tp_status tp_trace_rule_incomplete(const struct tp_trace_case *it,
               "none: read the kernels by their own names"
             : "let the profiler warm up for a step, and keep the CPU activity "
               "on";
-    return tp_trace_finding_add(it, "", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
 
 static bool no_device(const struct tp_trace *trace)
@@ -99,8 +100,10 @@ static const struct {
 
 /* Notes one kind of event that is missing from whole traces or, as nobody
  * knows what followed, from what is left of cut ones. */
-static void note_missing(struct tp_trace_run *run, size_t kind, bool cut)
+static void note_missing(const struct tp_trace_case *it, size_t kind, bool cut)
 {
+    const struct tp_trace_run *run = it->run;
+    struct tp_trace_judged *judged = it->judged;
     size_t missing = 0, first = 0;
     for (size_t j = run->trace_count; j-- > 0;) {
         const struct tp_trace *trace = &run->traces[j];
@@ -113,10 +116,10 @@ static void note_missing(struct tp_trace_run *run, size_t kind, bool cut)
     const char *head = cut ? "not seen before the cut" : "not recorded";
     const char *why = cut ? "" : recordings[kind].why;
     if (missing && missing == run->trace_count)
-        tp_trace_note(run, "%s: %s%s; unknown: %s", head,
+        tp_judge_note(judged, "%s: %s%s; unknown: %s", head,
                       recordings[kind].what, why, recordings[kind].unknown);
     else if (missing)
-        tp_trace_note(run,
+        tp_judge_note(judged,
                       "%s in %zu of %zu traces (the first is %s): %s%s; "
                       "unknown there: %s",
                       head, missing, run->trace_count, run->traces[first].path,
@@ -126,22 +129,23 @@ static void note_missing(struct tp_trace_run *run, size_t kind, bool cut)
 enum tp_status tp_trace_rule_not_recorded(const struct tp_trace_case *it,
                                           struct tp_error *err)
 {
-    struct tp_trace_run *run = it->run;
+    const struct tp_trace_run *run = it->run;
+    struct tp_trace_judged *judged = it->judged;
     (void)err;
     for (size_t i = 0; i < sizeof recordings / sizeof *recordings; i++) {
-        note_missing(run, i, false);
-        note_missing(run, i, true);
+        note_missing(it, i, false);
+        note_missing(it, i, true);
     }
     for (size_t i = 0; i < run->trace_count; i++) {
         if (run->traces[i].facts.empty_steps)
-            tp_trace_note(run,
+            tp_judge_note(judged,
                           "%s: %" PRId64 " steps that last no time are left "
                           "out",
                           run->traces[i].path,
                           run->traces[i].facts.empty_steps);
         const uint64_t devices = run->traces[i].facts.devices;
         if (devices & (devices - 1))
-            tp_trace_note(run,
+            tp_judge_note(judged,
                           "%s: work of several GPUs in one process; busy, "
                           "idle and communication are of all of them taken "
                           "together, /streams tells them apart",

@@ -2,26 +2,26 @@
 /* Rules about memory of the device: from the driver, and from the cache. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "verdict/trace_rules.h"
+#include "verdict/trace_verdict.h"
 
 static const char *describe_calls(const struct tp_trace_case *it)
 {
     const struct tp_trace_facts *facts = &it->trace->facts;
     const char *where =
         facts->steady_driver_calls
-            ? tp_trace_text(it->run,
+            ? tp_judge_text(it->judged,
                             "%" PRId64 " calls that take or give back device "
                             "memory in steady steps, from step %" PRId64 " on",
                             facts->steady_driver_calls,
                             facts->first_driver_step)
-            : tp_trace_text(it->run,
+            : tp_judge_text(it->judged,
                             "%" PRId64 " calls that take or give back device "
                             "memory, which go on after half of the GPU's work "
                             "(%.2f ms there)",
                             facts->driver_calls, facts->late_driver_us / 1e3);
-    return tp_trace_text(it->run,
+    return tp_judge_text(it->judged,
                          "%s; %.2f ms in all, most in %s; the GPU idles "
                          "behind them %.1f %% of the window",
                          where, facts->driver_us / 1e3, facts->driver_call,
@@ -50,14 +50,14 @@ enum tp_status tp_trace_rule_allocation(const struct tp_trace_case *it,
                       "constant, drop torch.cuda.empty_cache() from the loop, "
                       "try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, "
                       "or use less memory"};
-    return tp_trace_finding_add(it, "allocation", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_ALLOCATION, finding, err);
 }
 
 enum tp_status tp_trace_rule_cold_start(const struct tp_trace_case *it,
                                         struct tp_error *err)
 {
     const struct tp_trace_facts *facts = &it->trace->facts;
-    const bool verdict = tp_trace_verdict_is(it->verdict, "cold_start");
+    const bool verdict = it->verdict == TP_VERDICT_COLD_START;
     const bool steps = tp_trace_has_steps(it->trace);
     const double share = 100 * facts->driver_us / it->trace->idle.window_us;
     /* one percent: below it a few first allocations are not worth a line */
@@ -69,8 +69,8 @@ enum tp_status tp_trace_rule_cold_start(const struct tp_trace_case *it,
         .metric = "GPU idle behind driver allocations, % of window",
         .value = 100 * it->trace->idle.alloc,
         .limit = it->limits[TP_TRACE_ALLOC],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "%" PRId64 " calls that take or give back device memory, %.2f ms, "
             "most in %s; %.2f ms of it %s",
             facts->driver_calls, facts->driver_us / 1e3, facts->driver_call,
@@ -78,15 +78,14 @@ enum tp_status tp_trace_rule_cold_start(const struct tp_trace_case *it,
             steps ? "in a steady step" : "after half of the GPU's work"),
         .suggestion = "record after some steps of warm-up: "
                       "schedule(wait=1, warmup=3, active=...)"};
-    return tp_trace_finding_add(it, "cold_start", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_COLD_START, finding, err);
 }
 
 /* The row of the first device that is not the host, or NULL. */
 static const struct tp_memory_row *device_memory(const struct tp_trace *trace)
 {
     for (size_t i = 0; i < trace->memory.count; i++) {
-        if (strncmp(trace->memory.rows[i].device, "CPU", 3) &&
-            strncmp(trace->memory.rows[i].device, "cpu", 3))
+        if (!trace->memory.rows[i].is_host)
             return &trace->memory.rows[i];
     }
     return NULL;
@@ -98,13 +97,13 @@ static const char *describe_turnover(const struct tp_trace_case *it,
 {
     const char *text = "";
     if (!isnan(memory->allocated_per_step_b))
-        text = tp_trace_text(it->run, ", %.2f GB a step",
+        text = tp_judge_text(it->judged, ", %.2f GB a step",
                              memory->allocated_per_step_b / 1e9);
     if (!isnan(memory->turnover))
-        text = tp_trace_text(it->run, "%s (%.1f times the peak)", text,
+        text = tp_judge_text(it->judged, "%s (%.1f times the peak)", text,
                              memory->turnover);
     if (!isnan(memory->short_lived))
-        text = tp_trace_text(it->run, "%s, %.0f %% given back within 1 ms",
+        text = tp_judge_text(it->judged, "%s, %.0f %% given back within 1 ms",
                              text, 100 * memory->short_lived);
     return text;
 }
@@ -129,8 +128,8 @@ enum tp_status tp_trace_rule_churn(const struct tp_trace_case *it,
         .metric = "device allocations, % of kernels",
         .value = rate,
         .limit = it->limits[TP_TRACE_CHURN_RATE],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "%" PRId64 " allocations for %" PRId64 " kernels%s; the host "
             "spends %.1f %% of the window in operators that allocate; %s",
             memory->allocations, trace->facts.kernels,
@@ -140,7 +139,7 @@ enum tp_status tp_trace_rule_churn(const struct tp_trace_case *it,
                 : "all from the allocator's cache"),
         .suggestion = "reuse buffers: out= arguments, in-place operators, "
                       "tensors made once before the loop"};
-    return tp_trace_finding_add(it, "", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
 
 enum tp_status tp_trace_rule_memory_full(const struct tp_trace_case *it,
@@ -161,16 +160,16 @@ enum tp_status tp_trace_rule_memory_full(const struct tp_trace_case *it,
         .value = share,
         .limit = it->limits[TP_TRACE_MEMORY_FULL],
         .evidence =
-            failed ? tp_trace_text(it->run,
+            failed ? tp_judge_text(it->judged,
                                    "the allocator ran out of memory %" PRId64
                                    " times",
                                    failed)
-                   : tp_trace_text(it->run,
+                   : tp_judge_text(it->judged,
                                    "reserved at its peak: %.2f GB of %.2f GB, "
                                    "%.1f %%",
                                    peak / 1e9, capacity / 1e9, share),
         .suggestion = "leave some memory: a smaller batch, activation "
                       "checkpointing; the allocator asks the driver again "
                       "when its cache is full"};
-    return tp_trace_finding_add(it, "", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }

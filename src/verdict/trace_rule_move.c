@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "verdict/trace_rules.h"
+#include "verdict/trace_rule_costs.h"
 
 /* The collective with most time outside of computation, or NULL. */
 static const struct tp_comm_row *worst_comm(const struct tp_trace *trace)
@@ -22,7 +22,7 @@ static const char *describe_comm(const struct tp_trace_case *it)
     const struct tp_comm_row *row = worst_comm(it->trace);
     if (!row)
         return "";
-    return tp_trace_text(it->run,
+    return tp_judge_text(it->judged,
                          "; most by %" PRId64 " x %s, %.2f ms of %.2f ms "
                          "exposed",
                          row->count,
@@ -42,7 +42,7 @@ enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
         .metric = "exposed communication, % of window",
         .value = share,
         .limit = it->limits[TP_TRACE_COMM],
-        .evidence = tp_trace_text(it->run,
+        .evidence = tp_judge_text(it->judged,
                                   "communication that no computation hides: "
                                   "%.1f %% of the window%s",
                                   share, describe_comm(it)),
@@ -50,15 +50,15 @@ enum tp_status tp_trace_rule_communication(const struct tp_trace_case *it,
                       "ranks: look for stragglers first, then overlap it "
                       "with backward (larger DDP buckets, FSDP prefetch), or "
                       "send less (accumulate gradients, bf16)"};
-    return tp_trace_finding_add(it, "communication", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_COMMUNICATION, finding, err);
 }
 
 enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
                                        struct tp_error *err)
 {
     enum tp_status status = TP_OK;
-    for (size_t i = 0; i < it->run->ranks.count && status == TP_OK; i++) {
-        const struct tp_rank_row *row = &it->run->ranks.rows[i];
+    for (size_t i = 0; i < it->judged->ranks.count && status == TP_OK; i++) {
+        const struct tp_rank_row *row = &it->judged->ranks.rows[i];
         if (!row->straggler)
             continue;
         const struct tp_trace_finding finding = {
@@ -69,8 +69,8 @@ enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
             .window = "steps",
             .value = 100 * row->late,
             .limit = 0,
-            .evidence = tp_trace_text(
-                it->run,
+            .evidence = tp_judge_text(
+                it->judged,
                 "rank %" PRId64 " starts its collectives later than the median "
                 "rank, by %.1f %% of a step in all, and the others wait for it "
                 "inside theirs; its steps take %.2f ms, its GPU is busy "
@@ -80,21 +80,9 @@ enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
             .suggestion = "compare what this rank does before its "
                           "collectives: its data, its shard, its machine",
             .file = row->file};
-        status = tp_trace_finding_add(it, "", finding, err);
+        status = tp_trace_finding_add(it, TP_VERDICTS, finding, err);
     }
     return status;
-}
-
-double tp_trace_pageable_cost(const struct tp_trace_case *it, bool to_host)
-{
-    const struct tp_trace *trace = it->trace;
-    const struct tp_pageable *copies =
-        to_host ? &trace->facts.to_host : &trace->facts.to_device;
-    const double share = 100 * copies->call_us / trace->idle.window_us;
-    return share >= it->limits[TP_TRACE_COPY_SEEN] &&
-                   tp_trace_blocking_costs(trace)
-               ? share
-               : 0;
 }
 
 /* Whether the sync rule has named copies of this direction as what costs
@@ -102,15 +90,17 @@ double tp_trace_pageable_cost(const struct tp_trace_case *it, bool to_host)
 static bool told_by_sync(const struct tp_trace_case *it, bool to_host)
 {
     const struct tp_sync_row *row = tp_trace_worst_sync(it->trace);
-    const struct tp_trace_run *run = it->run;
+    const struct tp_trace_judged *judged = it->judged;
     bool told = false;
-    for (size_t i = 0; i < run->findings.count; i++)
-        told |= !strcmp(run->findings.rows[i].rule, "sync") &&
-                run->findings.rows[i].file == it->trace->path;
+    for (size_t i = 0; i < judged->findings.count; i++) {
+        const struct tp_trace_finding *finding = &judged->findings.rows[i];
+        told |= finding->rule->of_trace == tp_trace_rule_sync &&
+                finding->file == it->trace->path;
+    }
     return told && row &&
-           (to_host ? !strcmp(row->cause, "copy DtoH") ||
-                          !strcmp(row->cause, "item")
-                    : !strcmp(row->cause, "copy HtoD"));
+           (to_host ? row->why == TP_SYNC_COPY_TO_HOST ||
+                          row->why == TP_SYNC_ITEM
+                    : row->why == TP_SYNC_COPY_TO_DEVICE);
 }
 
 static enum tp_status find_pageable(const struct tp_trace_case *it,
@@ -128,8 +118,8 @@ static enum tp_status find_pageable(const struct tp_trace_case *it,
                           : "host in pageable copies to the GPU, % of window",
         .value = share,
         .limit = it->limits[TP_TRACE_COPY_SEEN],
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "%" PRId64 " copies %s (%.3g MB) go through pageable memory and "
             "hold the host for %.1f %% of the window; behind all that blocks "
             "the host the GPU idles %.1f %% of it",
@@ -142,7 +132,7 @@ static enum tp_status find_pageable(const struct tp_trace_case *it,
                     : "pin_memory=True in the DataLoader and .to(device, "
                       "non_blocking=True): without pinned memory non_blocking "
                       "does nothing"};
-    return tp_trace_finding_add(it, "", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
 
 /* What to do about copies of a kind that nothing hides. */
@@ -176,13 +166,13 @@ enum tp_status tp_trace_rule_copies(const struct tp_trace_case *it,
         .metric = "exposed copies, % of window",
         .value = exposed,
         .limit = limit,
-        .evidence = tp_trace_text(
-            it->run,
+        .evidence = tp_judge_text(
+            it->judged,
             "copies that neither computation nor communication hides take "
             "%.1f %% of the window; most by %" PRId64 " x %s, %.3g MB in "
             "%.2f ms",
             exposed, most->count, most->kind, (double)most->bytes / 1e6,
             most->total_us / 1e3),
         .suggestion = copy_advice(most->kind)};
-    return tp_trace_finding_add(it, "copies", finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_COPIES, finding, err);
 }

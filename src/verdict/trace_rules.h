@@ -3,8 +3,7 @@
 #define TP_VERDICT_TRACE_RULES_H
 
 #include "trace/trace_facts.h"
-#include "trace/trace_run.h"
-#include "verdict/trace_verdict.h"
+#include "verdict/judged.h"
 
 /*
  * What costs time in a trace, with the figures and what to change. Severity:
@@ -13,13 +12,12 @@
  * recorded is no finding; the latter is a note.
  */
 
-struct tp_trace_rule;
-
 /* What a rule looks at. */
 struct tp_trace_case {
-    struct tp_trace_run *run;
+    const struct tp_trace_run *run;
     const struct tp_trace *trace; /* NULL for rules about a run            */
-    const struct tp_trace_verdict *verdict;
+    struct tp_trace_judged *judged;
+    enum tp_verdict verdict; /* on the trace, or on the run                */
     const struct tp_trace_rule *rule;
     const double *limits; /* [enum tp_trace_limit]                          */
 };
@@ -32,40 +30,28 @@ struct tp_trace_rule {
                                struct tp_error *err);
     enum tp_status (*of_run)(const struct tp_trace_case *it,
                              struct tp_error *err);
+    bool any_window; /* holds of traces whose window has no length, too    */
 };
 
 /* The rows, ended by one whose id is NULL. */
 extern const struct tp_trace_rule tp_trace_rules[];
 
-/* Applies all rules: fills run->findings, worst first, and adds notes. The
+/* Applies all rules: fills judged->findings, worst first, and adds notes. The
  * verdicts have been made. TP_E_MEMORY only. */
-enum tp_status tp_trace_find(struct tp_trace_run *run, struct tp_error *err);
-
-/* The worst severity among the findings; 0 when there are none. */
-int tp_trace_findings_worst(const struct tp_trace_run *run);
+enum tp_status tp_trace_findings_make(const struct tp_trace_run *run,
+                                      struct tp_trace_judged *judged,
+                                      struct tp_error *err);
 
 /*
  * For the rules: adds a finding about the trace of `it`. The severity is
- * raised to high when the trace's verdict is `scenario` ("": never), so that
- * what limits a trace is always its first finding. `finding` gives metric,
+ * raised to high when the trace's verdict is `cause` (TP_VERDICTS: never), so
+ * that what limits a trace is always its first finding. `finding` gives metric,
  * value, limit, evidence, suggestion and level; the rest is filled in.
  */
 enum tp_status tp_trace_finding_add(const struct tp_trace_case *it,
-                                    const char *scenario,
+                                    enum tp_verdict cause,
                                     struct tp_trace_finding finding,
                                     struct tp_error *err);
-
-/* The row of /syncs that costs most, with the device idle, else at all; NULL
- * without. trace_rule_idle.c */
-const struct tp_sync_row *tp_trace_worst_sync(const struct tp_trace *trace);
-
-/* Whether what blocks the host is worth a change: the device idles during at
- * least half of it. A wait for a busy device costs nothing. */
-bool tp_trace_blocking_costs(const struct tp_trace *trace);
-
-/* The host inside pageable copies of a direction, % of W, where that costs
- * something and is worth a finding; else 0. trace_rule_move.c */
-double tp_trace_pageable_cost(const struct tp_trace_case *it, bool to_host);
 
 /* The rules, rows of the table. */
 typedef enum tp_status tp_trace_rule_fn(const struct tp_trace_case *it,

@@ -6,56 +6,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "trace/trace_facts.h"
-#include "trace/trace_run.h"
 
-enum verdict {
-    CPU_ONLY,
-    GPU_BOUND,
-    ALLOCATION,
-    COLD_START,
-    DATA_LOADING,
-    SYNCHRONISATION,
-    COMMUNICATION,
-    COPIES,
-    LAUNCH_BOUND,
-    HOST_BOUND,
-    NO_LIMIT,
-    UNKNOWN,
-    VERDICTS
+const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
+    [TP_VERDICT_CPU_ONLY] = {"CPU only", "cpu_only",
+                             "no device events were recorded"},
+    [TP_VERDICT_GPU_BOUND] = {"GPU-bound", "gpu_bound",
+                              "the GPU is busy nearly all the time: healthy"},
+    [TP_VERDICT_ALLOCATION] = {"allocation", "allocation",
+                               "the GPU waits for memory from the driver"},
+    [TP_VERDICT_COLD_START] =
+        {"cold start", "cold_start",
+         "the same, but in no steady step: start-up was recorded"},
+    [TP_VERDICT_DATA_LOADING] = {"data loading", "dataloader",
+                                 "the GPU waits for the DataLoader"},
+    [TP_VERDICT_SYNCHRONISATION] =
+        {"synchronisation", "sync",
+         "the host waits for the GPU, which then idles"},
+    [TP_VERDICT_COMMUNICATION] = {"communication", "communication",
+                                  "communication that no computation hides"},
+    [TP_VERDICT_COPIES] =
+        {"copies", "copies",
+         "copies that neither computation nor communication hides"},
+    [TP_VERDICT_LAUNCH_BOUND] =
+        {"launch-bound", "tiny_ops",
+         "the host cannot launch so many tiny kernels as fast "
+         "as the GPU runs them"},
+    [TP_VERDICT_HOST_BOUND] = {"host-bound", "host_bound",
+                               "the GPU waits for operators and Python"},
+    [TP_VERDICT_NO_LIMIT] = {"no single limit", "none",
+                             "nothing reaches its threshold"},
+    [TP_VERDICT_UNKNOWN] = {"unknown", "unknown",
+                            "too little was recorded to tell"},
+    [TP_VERDICTS] = {NULL, NULL, NULL},
 };
-
-const struct tp_trace_verdict_info tp_trace_verdict_table[VERDICTS + 1] = {
-    [CPU_ONLY] = {"CPU only", "cpu_only", "no device events were recorded"},
-    [GPU_BOUND] = {"GPU-bound", "gpu_bound",
-                   "the GPU is busy nearly all the time: healthy"},
-    [ALLOCATION] = {"allocation", "allocation",
-                    "the GPU waits for memory from the driver"},
-    [COLD_START] = {"cold start", "cold_start",
-                    "the same, but in no steady step: start-up was recorded"},
-    [DATA_LOADING] = {"data loading", "dataloader",
-                      "the GPU waits for the DataLoader"},
-    [SYNCHRONISATION] = {"synchronisation", "sync",
-                         "the host waits for the GPU, which then idles"},
-    [COMMUNICATION] = {"communication", "communication",
-                       "communication that no computation hides"},
-    [COPIES] = {"copies", "copies",
-                "copies that neither computation nor communication hides"},
-    [LAUNCH_BOUND] = {"launch-bound", "tiny_ops",
-                      "the host cannot launch so many tiny kernels as fast "
-                      "as the GPU runs them"},
-    [HOST_BOUND] = {"host-bound", "host_bound",
-                    "the GPU waits for operators and Python"},
-    [NO_LIMIT] = {"no single limit", "none", "nothing reaches its threshold"},
-    [UNKNOWN] = {"unknown", "unknown", "too little was recorded to tell"},
-    [VERDICTS] = {NULL, NULL, NULL},
-};
-
-bool tp_trace_verdict_is(const struct tp_trace_verdict *verdict,
-                         const char *scenario)
-{
-    return !strcmp(verdict->scenario, scenario);
-}
 
 /* Shares of W behind what belongs to no specific cause. */
 static double host_share(const struct tp_idle_row *idle)
@@ -64,7 +49,7 @@ static double host_share(const struct tp_idle_row *idle)
 }
 
 struct cause {
-    enum verdict verdict;
+    enum tp_verdict verdict;
     double share, limit;
 };
 
@@ -97,33 +82,36 @@ static bool is_unknown(const struct tp_trace *trace,
 }
 
 /* The causes of line 3. */
-static enum verdict pick(const struct tp_trace *trace,
-                         const struct tp_trace_limits *limits, double *share)
+static enum tp_verdict pick(const struct tp_trace *trace,
+                            const struct tp_trace_limits *limits, double *share)
 {
     const struct tp_idle_row *idle = &trace->idle;
     const double *limit = limits->values;
     const struct cause causes[] = {
-        {tp_trace_keeps_allocating(trace) ? ALLOCATION : COLD_START,
+        {tp_trace_keeps_allocating(trace) ? TP_VERDICT_ALLOCATION
+                                          : TP_VERDICT_COLD_START,
          idle->alloc, limit[TP_TRACE_ALLOC]},
-        {DATA_LOADING, idle->dataloader, limit[TP_TRACE_LOADER]},
-        {SYNCHRONISATION, idle->blocking, limit[TP_TRACE_SYNC]},
-        {COMMUNICATION, tp_trace_exposed_communication(trace),
+        {TP_VERDICT_DATA_LOADING, idle->dataloader, limit[TP_TRACE_LOADER]},
+        {TP_VERDICT_SYNCHRONISATION, idle->blocking, limit[TP_TRACE_SYNC]},
+        {TP_VERDICT_COMMUNICATION, tp_trace_exposed_communication(trace),
          limit[TP_TRACE_COMM]},
-        {COPIES, tp_trace_exposed_memory(trace), limit[TP_TRACE_COPY]},
+        {TP_VERDICT_COPIES, tp_trace_exposed_memory(trace),
+         limit[TP_TRACE_COPY]},
     };
-    enum verdict best = NO_LIMIT;
+    enum tp_verdict best = TP_VERDICT_NO_LIMIT;
     *share = 1;
     if (trace->facts.device_events == 0)
-        return trace->events.truncated_at < 0 ? CPU_ONLY : UNKNOWN;
+        return trace->events.truncated_at < 0 ? TP_VERDICT_CPU_ONLY
+                                              : TP_VERDICT_UNKNOWN;
     if (is_unknown(trace, limits))
-        return UNKNOWN;
+        return TP_VERDICT_UNKNOWN;
     /* A GPU that only waits for others, or for data, is busy, too. */
     bool computes =
         100 * tp_trace_exposed_communication(trace) < limit[TP_TRACE_COMM] &&
         100 * tp_trace_exposed_memory(trace) < limit[TP_TRACE_COPY];
     *share = idle->busy;
     if (100 * idle->busy >= limit[TP_TRACE_BUSY] && computes)
-        return GPU_BOUND;
+        return TP_VERDICT_GPU_BOUND;
     *share = 0;
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         if (100 * causes[i].share < causes[i].limit ||
@@ -132,15 +120,16 @@ static enum verdict pick(const struct tp_trace *trace,
         best = causes[i].verdict;
         *share = causes[i].share;
     }
-    if (best != NO_LIMIT)
+    if (best != TP_VERDICT_NO_LIMIT)
         return best;
     *share = host_share(idle);
     if (100 * *share < limit[TP_TRACE_HOST])
-        return NO_LIMIT;
+        return TP_VERDICT_NO_LIMIT;
     if (trace->facts.host_events == 0) /* nobody knows what it waits for */
-        return UNKNOWN;
-    return 100 * trace->short_share >= limit[TP_TRACE_TINY] ? LAUNCH_BOUND
-                                                            : HOST_BOUND;
+        return TP_VERDICT_UNKNOWN;
+    return 100 * trace->short_share >= limit[TP_TRACE_TINY]
+               ? TP_VERDICT_LAUNCH_BOUND
+               : TP_VERDICT_HOST_BOUND;
 }
 
 /* The largest share of W, in words. */
@@ -175,18 +164,18 @@ static const char *busiest_host(const struct tp_idle_row *idle)
                                         : "mostly inside launch calls";
 }
 
-static const char *describe_allocation(struct tp_trace_run *run,
+static const char *describe_allocation(struct tp_trace_judged *judged,
                                        const struct tp_trace *trace,
                                        double percent)
 {
     const struct tp_trace_facts *facts = &trace->facts;
     if (facts->steady_driver_calls)
-        return tp_trace_text(run,
+        return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind "
                              "driver allocations, %" PRId64
                              " of them in steady steps",
                              percent, facts->steady_driver_calls);
-    return tp_trace_text(run,
+    return tp_judge_text(judged,
                          "the GPU idles %.1f %% of the window behind driver "
                          "allocations, which go on after half of its work "
                          "(%.2f of %.2f ms)",
@@ -194,7 +183,7 @@ static const char *describe_allocation(struct tp_trace_run *run,
                          facts->driver_us / 1e3);
 }
 
-static const char *describe_unknown(struct tp_trace_run *run,
+static const char *describe_unknown(struct tp_trace_judged *judged,
                                     const struct tp_trace *trace)
 {
     const double busy = 100 * trace->idle.busy;
@@ -205,12 +194,12 @@ static const char *describe_unknown(struct tp_trace_run *run,
         return "all that the GPU did lasts no time at all, so there are no "
                "shares of it";
     if (trace->facts.host_events == 0)
-        return tp_trace_text(run,
+        return tp_judge_text(judged,
                              "the GPU is busy %.1f %% of the window; what it "
                              "waits for in the rest is not known without host "
                              "events",
                              busy);
-    return tp_trace_text(run,
+    return tp_judge_text(judged,
                          "%" PRId64 " device event%s, over %.3f ms, tell "
                          "nothing: record whole training steps",
                          trace->facts.device_events,
@@ -218,26 +207,26 @@ static const char *describe_unknown(struct tp_trace_run *run,
                          trace->idle.window_us / 1e3);
 }
 
-static const char *describe(struct tp_trace_run *run,
-                            const struct tp_trace *trace, enum verdict verdict,
-                            double share)
+static const char *describe(struct tp_trace_judged *judged,
+                            const struct tp_trace *trace,
+                            enum tp_verdict verdict, double share)
 {
     const struct tp_idle_row *idle = &trace->idle;
     const double percent = 100 * share, busy = 100 * idle->busy;
     double most;
     switch (verdict) {
-    case CPU_ONLY:
+    case TP_VERDICT_CPU_ONLY:
         return "no device events were recorded, so nothing can be said about "
                "a GPU";
-    case GPU_BOUND:
-        return tp_trace_text(run,
+    case TP_VERDICT_GPU_BOUND:
+        return tp_judge_text(judged,
                              "the GPU is busy %.1f %% of the window; what is "
                              "left to win is in its kernels",
                              busy);
-    case ALLOCATION:
-        return describe_allocation(run, trace, percent);
-    case COLD_START:
-        return tp_trace_text(run,
+    case TP_VERDICT_ALLOCATION:
+        return describe_allocation(judged, trace, percent);
+    case TP_VERDICT_COLD_START:
+        return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind "
                              "driver allocations, %s: this is how a run "
                              "starts, not how training goes on",
@@ -245,67 +234,65 @@ static const char *describe(struct tp_trace_run *run,
                              tp_trace_has_steps(trace)
                                  ? "none in a steady step"
                                  : "nearly all before half of the GPU's work");
-    case DATA_LOADING:
-        return tp_trace_text(run,
+    case TP_VERDICT_DATA_LOADING:
+        return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind the "
                              "DataLoader and is busy %.1f %% of it",
                              percent, busy);
-    case SYNCHRONISATION:
-        return tp_trace_text(run,
+    case TP_VERDICT_SYNCHRONISATION:
+        return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind "
                              "calls that wait for it (%" PRId64
                              " calls) and is busy %.1f %% of it",
                              percent, idle->blocking_calls, busy);
-    case COMMUNICATION:
-        return tp_trace_text(run,
+    case TP_VERDICT_COMMUNICATION:
+        return tp_judge_text(judged,
                              "communication that no computation hides takes "
                              "%.1f %% of the window",
                              percent);
-    case COPIES:
-        return tp_trace_text(run,
+    case TP_VERDICT_COPIES:
+        return tp_judge_text(judged,
                              "copies that neither computation nor "
                              "communication hides take %.1f %% of the window",
                              percent);
-    case LAUNCH_BOUND:
-        return tp_trace_text(
-            run,
+    case TP_VERDICT_LAUNCH_BOUND:
+        return tp_judge_text(
+            judged,
             "the GPU idles %.1f %% of the window behind the host, %s; kernels "
             "below 10 us have %.1f %% of the kernels' time, the median lasts "
             "%.1f us",
             percent, busiest_host(idle), 100 * trace->short_share,
             trace->median_kernel_us);
-    case HOST_BOUND:
-        return tp_trace_text(run,
+    case TP_VERDICT_HOST_BOUND:
+        return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind the "
                              "host, %s, and is busy %.1f %% of it",
                              percent, busiest_host(idle), busy);
-    case UNKNOWN:
-        return describe_unknown(run, trace);
-    case NO_LIMIT:
-    case VERDICTS:
+    case TP_VERDICT_UNKNOWN:
+        return describe_unknown(judged, trace);
+    case TP_VERDICT_NO_LIMIT:
+    case TP_VERDICTS:
         break;
     }
     const char *words = largest(trace, &most);
-    return tp_trace_text(run,
+    return tp_judge_text(judged,
                          "nothing reaches its threshold; the largest part of "
                          "the window, %.1f %%, is %s",
                          100 * most, words);
 }
 
-static struct tp_trace_verdict judge(struct tp_trace_run *run,
+static struct tp_trace_verdict judge(struct tp_trace_judged *judged,
                                      const struct tp_trace *trace)
 {
     double share;
-    const enum verdict verdict = pick(trace, &run->limits, &share);
-    const struct tp_trace_verdict_info *info = &tp_trace_verdict_table[verdict];
-    const char *sentence = describe(run, trace, verdict, share);
+    const enum tp_verdict verdict = pick(trace, &judged->limits, &share);
+    const char *sentence = describe(judged, trace, verdict, share);
     if (trace->events.truncated_at >= 0)
-        sentence = tp_trace_text(run,
+        sentence = tp_judge_text(judged,
                                  "%s (of what is left: the trace is cut off at "
                                  "byte %" PRId64 ")",
                                  sentence, trace->events.truncated_at);
-    return (struct tp_trace_verdict){info->id, info->scenario, sentence,
-                                     share};
+    return (struct tp_trace_verdict){verdict, sentence, share};
 }
 
 /* How much of the run a verdict holds for. */
@@ -314,10 +301,10 @@ struct votes {
     double window_us, low, high;
 };
 
-static void vote(const struct tp_trace_run *run, size_t i, struct votes *votes)
+static void vote(const struct tp_trace_run *run, size_t i, double share,
+                 struct votes *votes)
 {
     const double window_us = run->traces[i].idle.window_us;
-    const double share = run->verdicts[i].share;
     votes->low = votes->traces == 0 || share < votes->low ? share : votes->low;
     votes->high = share > votes->high ? share : votes->high;
     if (votes->traces++ == 0 ||
@@ -327,64 +314,72 @@ static void vote(const struct tp_trace_run *run, size_t i, struct votes *votes)
 }
 
 /* "; stragglers: ranks 2 7" */
-static void add_stragglers(const struct tp_trace_run *run, struct tp_text *text)
+static void add_stragglers(const struct tp_trace_judged *judged,
+                           struct tp_text *text)
 {
     size_t count = 0;
-    for (size_t i = 0; i < run->ranks.count; i++)
-        count += run->ranks.rows[i].straggler != 0;
+    for (size_t i = 0; i < judged->ranks.count; i++)
+        count += judged->ranks.rows[i].straggler != 0;
     if (count)
         tp_text_add(text, "; straggler%s: rank%s", count == 1 ? "" : "s",
                     count == 1 ? "" : "s");
-    for (size_t i = 0; i < run->ranks.count; i++) {
-        if (run->ranks.rows[i].straggler)
-            tp_text_add(text, " %" PRId64, run->ranks.rows[i].rank);
+    for (size_t i = 0; i < judged->ranks.count; i++) {
+        if (judged->ranks.rows[i].straggler)
+            tp_text_add(text, " %" PRId64, judged->ranks.rows[i].rank);
     }
 }
 
-static void judge_run(struct tp_trace_run *run)
+/* How many traces the verdict of a run holds for, and of the longest. */
+static void describe_run(const struct tp_trace_run *run, enum tp_verdict best,
+                         const struct votes *votes,
+                         struct tp_trace_judged *judged)
 {
-    struct votes votes[VERDICTS] = {0};
-    enum verdict best = NO_LIMIT;
-    for (size_t i = 0; i < run->trace_count; i++) {
-        for (size_t v = 0; v < VERDICTS; v++) {
-            if (run->verdicts[i].id == tp_trace_verdict_table[v].id)
-                vote(run, i, &votes[v]);
-        }
-    }
-    for (enum verdict v = 0; v < VERDICTS; v++) {
+    struct tp_text text = {0};
+    const struct tp_trace *worst = &run->traces[votes->worst];
+    tp_text_add(&text, "%zu of %zu traces", votes->traces, run->trace_count);
+    if (best != TP_VERDICT_CPU_ONLY && best != TP_VERDICT_NO_LIMIT &&
+        best != TP_VERDICT_UNKNOWN)
+        tp_text_add(&text, " (%.1f to %.1f %% of their windows)",
+                    100 * votes->low, 100 * votes->high);
+    add_stragglers(judged, &text);
+    if (worst->rank >= 0)
+        tp_text_add(&text, "; the longest, rank %" PRId64 ": ", worst->rank);
+    else
+        tp_text_add(&text, "; the longest, %s: ", worst->path);
+    tp_text_add(&text, "%s", judged->verdict.sentence);
+    judged->verdict.sentence = tp_judge_text(judged, "%s", tp_text_get(&text));
+    tp_text_clear(&text);
+}
+
+static void judge_run(const struct tp_trace_run *run,
+                      struct tp_trace_judged *judged)
+{
+    struct votes votes[TP_VERDICTS] = {0};
+    enum tp_verdict best = TP_VERDICT_NO_LIMIT;
+    for (size_t i = 0; i < run->trace_count; i++)
+        vote(run, i, judged->verdicts[i].share,
+             &votes[judged->verdicts[i].verdict]);
+    for (enum tp_verdict v = 0; v < TP_VERDICTS; v++) {
         if (votes[v].traces > votes[best].traces ||
             (votes[v].traces == votes[best].traces &&
              votes[v].window_us > votes[best].window_us))
             best = v;
     }
-    run->verdict = run->verdicts[votes[best].worst];
-    if (run->trace_count < 2)
-        return;
-    struct tp_text text = {0};
-    const struct tp_trace *worst = &run->traces[votes[best].worst];
-    tp_text_add(&text, "%zu of %zu traces", votes[best].traces,
-                run->trace_count);
-    if (best != CPU_ONLY && best != NO_LIMIT && best != UNKNOWN)
-        tp_text_add(&text, " (%.1f to %.1f %% of their windows)",
-                    100 * votes[best].low, 100 * votes[best].high);
-    add_stragglers(run, &text);
-    if (worst->rank >= 0)
-        tp_text_add(&text, "; the longest, rank %" PRId64 ": ", worst->rank);
-    else
-        tp_text_add(&text, "; the longest, %s: ", worst->path);
-    tp_text_add(&text, "%s", run->verdict.sentence);
-    run->verdict.sentence = tp_trace_text(run, "%s", tp_text_get(&text));
-    tp_text_clear(&text);
+    judged->verdict = judged->verdicts[votes[best].worst];
+    if (run->trace_count > 1)
+        describe_run(run, best, &votes[best], judged);
 }
 
-enum tp_status tp_trace_judge(struct tp_trace_run *run, struct tp_error *err)
+enum tp_status tp_trace_verdicts_make(const struct tp_trace_run *run,
+                                      struct tp_trace_judged *judged,
+                                      struct tp_error *err)
 {
-    run->verdicts = calloc(run->trace_count + 1, sizeof *run->verdicts);
-    if (!run->verdicts)
+    judged->verdicts = calloc(run->trace_count + 1, sizeof *judged->verdicts);
+    if (!judged->verdicts)
         return tp_fail_memory(err);
     for (size_t i = 0; i < run->trace_count; i++)
-        run->verdicts[i] = judge(run, &run->traces[i]);
+        judged->verdicts[i] = judge(judged, &run->traces[i]);
     if (run->trace_count)
-        judge_run(run);
+        judge_run(run, judged);
     return TP_OK;
 }

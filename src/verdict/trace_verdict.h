@@ -2,11 +2,11 @@
 #ifndef TP_VERDICT_TRACE_VERDICT_H
 #define TP_VERDICT_TRACE_VERDICT_H
 
-#include "trace/trace.h"
+#include "verdict/judged.h"
 
 /*
  * What limits a trace, by the first of these that holds over its window W;
- * limits in capitals are thresholds of analyze/trace_limits.h:
+ * limits in capitals are thresholds of verdict/trace_limits.h:
  *
  *   1. no device events: CPU only; unknown where the trace is cut
  *   2. the device is busy for GPU_BUSY of W, and neither communication nor
@@ -31,21 +31,19 @@ struct tp_trace_verdict_info {
     const char *help;
 };
 
-/* The rows, ended by one whose id is NULL. */
+/* The rows, [enum tp_verdict], ended by one whose id is NULL. */
 extern const struct tp_trace_verdict_info tp_trace_verdict_table[];
 
 /*
  * Judges each trace and the run: fills verdicts and verdict. The run's is
- * the one of most of its traces, of the slowest where that is a tie. Texts
- * are the run's. TP_E_MEMORY only.
+ * the one of most of its traces, of the slowest where that is a tie. The
+ * ranks have been compared. TP_E_MEMORY only.
  */
-enum tp_status tp_trace_judge(struct tp_trace_run *run, struct tp_error *err);
+enum tp_status tp_trace_verdicts_make(const struct tp_trace_run *run,
+                                      struct tp_trace_judged *judged,
+                                      struct tp_error *err);
 
 /* Whether driver allocations are more than start-up (line 3). */
 bool tp_trace_keeps_allocating(const struct tp_trace *trace);
-
-/* Whether a verdict is the one with this scenario. */
-bool tp_trace_verdict_is(const struct tp_trace_verdict *verdict,
-                         const char *scenario);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/isa.h"
 #include "scan/scan.h"
 
 struct memory {
@@ -104,7 +105,7 @@ int main(int argc, char **argv)
                                .stride = {4096, 1},
                                .numel = (int64_t)bytes / 2,
                                .storage = &memory.storage};
-    printf("%s, %zu MiB of bfloat16, one job\n", tp_blocks_isa(),
+    printf("%s, %zu MiB of bfloat16, one job\n", tp_isa_name(tp_isa_best()),
            bytes >> 20);
     double alone = 0;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {

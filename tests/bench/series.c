@@ -12,7 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "incidents/incident.h"
+#include "incidents/incidents.h"
+#include "tensors/run.h"
 
 enum { METRICS = 8 }; /* those of a tensor without distortion and drift */
 
@@ -97,7 +98,8 @@ int main(int argc, char **argv)
     size_t iterations = argument(argc, argv, 2, 1000);
     unsigned jobs = (unsigned)argument(argc, argv, 3, 2);
     struct tp_run run = {.row_count = 0};
-    struct tp_monitor *monitor = &run.monitor;
+    struct tp_monitor made = {.baseline_count = 0}, *monitor = &made;
+    struct tp_incidents incidents = {.alarm_count = 0};
     struct tp_pool *pool;
     monitor->options = (struct tp_baseline_options){
         .online = argc > 4 && !strcmp(argv[4], "online"),
@@ -111,12 +113,14 @@ int main(int argc, char **argv)
     if (tp_monitor_fit(monitor, pool, NULL) != TP_OK)
         return EXIT_FAILURE;
     double fitted = now();
-    if (tp_incidents_make(&run, NULL) != TP_OK)
+    if (tp_incidents_make(&run, monitor, &incidents, NULL) != TP_OK)
         return EXIT_FAILURE;
     printf("%.3f s baselines, %.3f s incidents: %zu alarms, %zu incidents\n",
-           fitted - start, now() - fitted, monitor->alarm_count,
-           monitor->incident_count);
+           fitted - start, now() - fitted, incidents.alarm_count,
+           incidents.incident_count);
     tp_pool_free(pool);
+    tp_incidents_clear(&incidents);
+    tp_monitor_clear(monitor);
     tp_run_clear(&run);
     return EXIT_SUCCESS;
 }

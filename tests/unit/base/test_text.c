@@ -71,3 +71,31 @@ Test(text, json_numbers_round_trip_and_have_no_nan)
     cr_assert_str_eq(tp_text_get(&text), "null");
     tp_text_clear(&text);
 }
+
+Test(text, a_step_of_utf8)
+{
+    static const struct {
+        const char *bytes;
+        size_t left, step;
+    } cases[] = {
+        {"a", 1, 1},
+        {"\0", 1, 1},
+        {"\xc2\x80", 2, 2},
+        {"\xc2\x80", 1, 0}, /* cut off                                      */
+        {"\xc1\x80", 2, 0}, /* overlong                                     */
+        {"\x80", 1, 0},
+        {"\xe0\xa0\x80", 3, 3},
+        {"\xe0\x9f\xbf", 3, 0},
+        {"\xed\x9f\xbf", 3, 3},
+        {"\xed\xa0\x80", 3, 0}, /* a surrogate                              */
+        {"\xef\xbf", 4, 0}, /* its NUL ends it                              */
+        {"\xf0\x90\x80\x80", 4, 4},
+        {"\xf0\x8f\xbf\xbf", 4, 0},
+        {"\xf4\x8f\xbf\xbf", 4, 4},
+        {"\xf4\x90\x80\x80", 4, 0}, /* above U+10FFFF                      */
+        {"\xf5\x80\x80\x80", 4, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(tp_utf8_step(cases[i].bytes, cases[i].left),
+                     cases[i].step, "case %zu", i);
+}

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "cli/options.h"
+#include "rules/findings.h"
+#include "tensors/cast_plan.h"
 
 static enum tp_status parse(const char *line, struct tp_options *options,
                             struct tp_error *err)
@@ -24,9 +26,76 @@ Test(options, rows_are_sorted_and_complete)
     for (const struct tp_option *row = tp_option_table; row->name; row++) {
         cr_assert_not_null(row->help, "%s", row->name);
         cr_assert_neq(row->commands, 0);
-        cr_assert_eq(row->kind == TP_OPTION_CHOICE, row->values != NULL);
+        cr_assert_eq(row->kind == TP_OPTION_CHOICE, row->choices != NULL);
         if (row[1].name) {
             cr_assert_lt(strcmp(row->name, row[1].name), 0, "%s", row->name);
+        }
+    }
+}
+
+/* A choice means the enum member that has this word in tables. */
+Test(options, words_are_those_of_the_enums)
+{
+    const struct tp_number *hif8 = tp_number_by_id("hif8");
+    size_t seen = 0;
+    for (const struct tp_option *row = tp_option_table; row->name; row++) {
+        for (const struct tp_option_choice *c = row->choices; c && c->word; c++) {
+            const char *word = c->word;
+            if (!strcmp(row->name, "mx_scale"))
+                word = tp_scale_rule_name((enum tp_scale_rule)c->member);
+            else if (!strcmp(row->name, "mx_nonfinite"))
+                word = tp_nonfinite_name((enum tp_nonfinite)c->member);
+            else if (!strcmp(row->name, "rounding"))
+                word = tp_rounding_name(hif8, (enum tp_rounding)c->member);
+            else if (!strcmp(row->name, "plot_format"))
+                word = tp_plot_format_name((enum tp_plot_format)c->member);
+            else if (!strcmp(row->name, "fail_on") && c->member)
+                word = tp_severity_name((enum tp_severity)c->member);
+            else
+                continue;
+            seen++;
+            cr_expect_str_eq(word, c->word, "%s", row->name);
+        }
+    }
+    cr_assert_eq(seen, TP_SCALE_COUNT + TP_NONFINITE_COUNT + TP_ROUND_COUNT +
+                           3 + 3);
+}
+
+/* Defaults pass the checks that are made of what a user gives. */
+Test(options, defaults_are_set)
+{
+    struct tp_options options;
+    cr_assert_eq(parse("", &options, NULL), TP_OK);
+    cr_expect_eq(options.sigma, 3);
+    cr_expect_eq(options.top, 10);
+    cr_expect_eq(options.min_sqnr, 20);
+    cr_expect_eq(options.warmup_steps, 100);
+    cr_expect_eq(options.alert_window, 50);
+    cr_expect_eq(options.jobs, 0);
+    cr_expect_eq(options.dims, TP_DIMS_WORST);
+    cr_expect_eq(options.baseline, TP_FROM_ALL);
+    cr_expect_str_eq(options.output_dir, "./draw");
+    cr_expect_str_eq(options.formats, TP_QUANT_FORMATS);
+    tp_options_clear(&options);
+}
+
+/* What lies on a bound is taken, what lies beyond is not. */
+Test(options, bounds_are_those_of_the_row)
+{
+    for (const struct tp_option *row = tp_option_table; row->name; row++) {
+        if (row->kind != TP_OPTION_COUNT && row->kind != TP_OPTION_REAL)
+            continue;
+        const double tried[] = {row->least, row->most, row->least - 1,
+                                row->most + 1};
+        for (int i = 0; i < 4; i++) {
+            struct tp_options options;
+            char line[64];
+            snprintf(line, sizeof line, "--%s=%.0f", row->name, tried[i]);
+            char *argument = line;
+            enum tp_status status =
+                tp_options_parse(1, &argument, row->commands, &options, NULL);
+            cr_expect_eq(status, i < 2 ? TP_OK : TP_E_USAGE, "%s", line);
+            tp_options_clear(&options);
         }
     }
 }
@@ -66,9 +135,8 @@ Test(options, every_row_parses_its_own_values)
     for (const struct tp_option *row = tp_option_table; row->name; row++) {
         struct tp_options options;
         char line[128], value[32] = "";
-        if (row->values) {
-            snprintf(value, sizeof value, "%.*s",
-                     (int)strcspn(row->values, "|"), row->values);
+        if (row->choices) {
+            snprintf(value, sizeof value, "%s", row->choices->word);
         } else if (row->kind == TP_OPTION_COUNT ||
                    row->kind == TP_OPTION_REAL ||
                    row->kind == TP_OPTION_BYTES) {

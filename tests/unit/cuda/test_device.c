@@ -59,7 +59,7 @@ static enum tp_status try_scan(const struct question *q, struct memory *memory,
     struct tp_quant_spec spec = {.number = tp_number_by_id("mxfp8_e4m3")};
     struct tp_scan_request request = {
         .target = q->target ? tp_number_by_id(q->target) : NULL,
-        .scale_rule = "floor",
+        .scale_rule = TP_SCALE_FLOOR,
         .block_axis = q->block_axis,
         .specs = &spec,
         .spec_count = q->cast,
@@ -435,7 +435,7 @@ static void scan_smalls(struct smalls *all, struct tp_device_session *device)
     for (size_t i = 0, ahead = 0; i < SMALLS; i++) {
         struct tp_quant_spec spec = {.number = tp_number_by_id("mxfp8_e4m3")};
         struct tp_scan_request request = {.target = tp_number_by_id("hif8"),
-                                          .scale_rule = "floor",
+                                          .scale_rule = TP_SCALE_FLOOR,
                                           .specs = &spec,
                                           .spec_count = 1,
                                           .dims_keep = 4,

@@ -32,8 +32,7 @@ static void scan_blocks(struct bench *bench, const struct tp_quant_spec *spec,
 {
     struct laid laid;
     const struct tp_scan_request request = {.target = spec->number,
-                                            .scale_rule =
-                                                tp_scale_rule_name(spec->rule),
+                                            .scale_rule = spec->rule,
                                             .specs = spec,
                                             .spec_count = 1,
                                             .block_axis = layout == DOWN};

@@ -451,7 +451,7 @@ static void scan_targets(struct bench *bench, const struct content *c,
         for (int rule = 0; rule < TP_SCALE_COUNT; rule++) {
             const struct tp_scan_request request = {
                 .target = n,
-                .scale_rule = tp_scale_rule_name((enum tp_scale_rule)rule),
+                .scale_rule = (enum tp_scale_rule)rule,
                 .block_axis = layout == DOWN};
             if (n->kind == TP_NUMBER_MX || rule == 0)
                 compare(bench, &laid.tensor, &request, c->name);

@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "figures/figures.h"
-#include "tests/unit/support/run_maker.h"
+#include "scan/dim_rank.h"
+#include "tests/unit/support/stages.h"
 
 /* --- runs to build figures from --------------------------------------- */
 
@@ -91,6 +92,7 @@ static struct tp_row *add_at(struct tp_run *run, const struct where *where)
     row->label.rank = where->rank;
     row->label.sample_idx = where->sample;
     row->label.iteration = where->iteration;
+    tp_label_classify(&row->label);
     row->batch_size = 1 + where->iteration % 2;
     row->target_max = 32768;
     return row;
@@ -134,7 +136,7 @@ static void make_run(struct tp_run *run, int layers, int ranks, int iterations,
                                   iteration % 3,
                                   iteration};
             struct tp_row *row = add_at(run, &where);
-            row->target_format = formats[q];
+            row->target = tp_number_by_id(formats[q]);
             if (q == 2)
                 row->target_max = NAN;
             set_normal(run, row,
@@ -145,8 +147,9 @@ static void make_run(struct tp_run *run, int layers, int ranks, int iterations,
 
 /* From iteration 10 on, what rank 1 computes from layer 2's linear input on
  * is a million times too large; the axes of one tensor differ, too. */
-static void break_run(struct tp_run *run)
+static void break_run(struct stages *made)
 {
+    struct tp_run *run = &made->run;
     static const struct tp_dim_index worst[] = {
         {.index = 3, .count = 8, .min = -900, .max = 100},
         {.index = 0, .count = 8, .min = -1, .max = 0.5}};
@@ -170,12 +173,11 @@ static void break_run(struct tp_run *run)
             set_normal(run, row, 0x1p20);
     }
     run->rows[0].dims = &dims;
-    cr_assert_eq(tp_monitor_make(run, &how, NULL, NULL), TP_OK);
+    stages_watch(made, &how);
 }
 
 static void clear_run(struct tp_run *run)
 {
-    tp_monitor_clear(&run->monitor);
     free(run->rows);
     tp_arena_clear(&run->arena);
 }
@@ -193,10 +195,27 @@ static const struct tp_figure *find_figure(const struct tp_figure_set *set,
     return NULL;
 }
 
+static void build_pooled(const struct tp_run *run, struct tp_pool *pool,
+                         struct tp_figure_set *set)
+{
+    static const struct stages none;
+    struct tp_figure_input input = stages_input(&none);
+    struct tp_error err = {0};
+    input.run = run;
+    cr_assert_eq(tp_figures_build(&input, pool, set, &err), TP_OK, "%s",
+                 err.message);
+}
+
 static void build(const struct tp_run *run, struct tp_figure_set *set)
 {
+    build_pooled(run, NULL, set);
+}
+
+static void build_stages(const struct stages *made, struct tp_figure_set *set)
+{
+    const struct tp_figure_input input = stages_input(made);
     struct tp_error err = {0};
-    cr_assert_eq(tp_figures_build(run, NULL, set, &err), TP_OK, "%s",
+    cr_assert_eq(tp_figures_build(&input, NULL, set, &err), TP_OK, "%s",
                  err.message);
     for (size_t i = 0; i < set->count; i++) {
         enum tp_status status = tp_figure_check(&set->figures[i], &err);
@@ -211,11 +230,11 @@ static void build(const struct tp_run *run, struct tp_figure_set *set)
 
 Test(figure, every_row_builds_from_a_rich_run)
 {
-    struct tp_run run;
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_figure_set set;
-    make_run(&run, 3, 3, 14, -1);
-    break_run(&run);
-    build(&run, &set);
+    make_run(&made.run, 3, 3, 14, -1);
+    break_run(&made);
+    build_stages(&made, &set);
     for (size_t i = 0; i < set.count; i++) {
         /* no casts were simulated here; test_quant draws those */
         bool casts = strstr(tp_figure_table[i].needs, "simulated casts");
@@ -223,7 +242,9 @@ Test(figure, every_row_builds_from_a_rich_run)
                   set.figures[i].id, set.figures[i].empty_reason);
     }
     tp_figure_set_clear(&set);
-    clear_run(&run);
+    tp_incidents_clear(&made.incidents);
+    tp_monitor_clear(&made.monitor);
+    clear_run(&made.run);
 }
 
 Test(figure, table_has_all_categories_and_no_id_twice)
@@ -271,7 +292,7 @@ Test(figure, a_run_without_any_label)
     struct where nowhere = {"", "", "", "", "", -1, -1, -1, -1};
     struct tp_row *row = add_at(&run, &nowhere);
     row->batch_size = -1;
-    row->target_format = "bfloat16";
+    row->target = tp_number_by_id("bf16");
     set_normal(&run, row, 1);
     build(&run, &set);
     cr_expect(find_figure(&set, "density_by_quant_type")->panel_count > 0);
@@ -327,8 +348,8 @@ Test(figure, a_thousand_layers_and_64_ranks_stay_within_limits)
 /* --- what the numbers are --------------------------------------------- */
 
 /* The first series of that name in a panel, or NULL. */
-static const struct tp_series *find_series(const struct tp_panel *panel,
-                                           const char *name)
+static const struct tp_panel_series *find_series(const struct tp_panel *panel,
+                                                 const char *name)
 {
     for (size_t s = 0; s < panel->series_count; s++) {
         if (strcmp(panel->series[s].name, name) == 0)
@@ -353,7 +374,7 @@ Test(figure, density_is_a_density)
     free(values);
     build(&run, &set);
     const struct tp_figure *figure = find_figure(&set, "density_by_quant_type");
-    const struct tp_series *linear = &figure->panels[1].series[0];
+    const struct tp_panel_series *linear = &figure->panels[1].series[0];
     double area = 0, width = linear->values[2] - linear->values[0];
     for (size_t i = 0; i < linear->rows; i++) {
         double x = linear->values[2 * i], y = linear->values[2 * i + 1];
@@ -400,7 +421,7 @@ Test(figure, heat_maps_share_their_colours)
     struct tp_figure_set set;
     make_run(&run, 3, 2, 2, 1);
     for (size_t r = 0; r < run.row_count; r++)
-        run.rows[r].target_format = "hif8";
+        run.rows[r].target = tp_number_by_id("hif8");
     build(&run, &set);
     const struct tp_figure *figure =
         find_figure(&set, "amax_by_layer_iteration");
@@ -408,7 +429,7 @@ Test(figure, heat_maps_share_their_colours)
     for (size_t p = 0; p < 6; p++) {
         const struct tp_axis *z = &figure->panels[p].z;
         const struct tp_axis *first = &figure->panels[p / 3 * 3].z;
-        const struct tp_series *cells = figure->panels[p].series;
+        const struct tp_panel_series *cells = figure->panels[p].series;
         cr_expect(z->limited);
         cr_expect_eq(z->min, first->min);
         cr_expect_eq(z->max, first->max);
@@ -442,7 +463,8 @@ Test(figure, same_tensor_pairs_across_quant_types)
     set_normal(&run, add_at(&run, &alone), 1000);
     build(&run, &set);
     const struct tp_figure *figure = find_figure(&set, "same_tensor_ratio");
-    const struct tp_series *series = find_series(&figure->panels[0], "mxfp8");
+    const struct tp_panel_series *series =
+        find_series(&figure->panels[0], "mxfp8");
     cr_assert_not_null(series);
     cr_expect_null(find_series(&figure->panels[0], "bf16"));
     for (int column = 1; column <= 7; column++)
@@ -502,7 +524,7 @@ Test(figure, measured_loss_tells_of_nan)
     summary->counts.underflow = 1;
     summary->counts.subnormal = 1;
     struct tp_row *row = add_at(&run, &where);
-    row->target_format = "hif8";
+    row->target = tp_number_by_id("hif8");
     set_summary(&run, row, summary);
     build(&run, &set);
     const struct tp_panel *panel =
@@ -558,7 +580,7 @@ Test(figure, the_loud_rank_is_named)
     make_run(&run, 2, 8, 3, 5);
     build(&run, &set);
     const struct tp_figure *figure = find_figure(&set, "statistics_by_rank");
-    const struct tp_series *outlier =
+    const struct tp_panel_series *outlier =
         find_series(&figure->panels[1], "outlier");
     cr_assert_not_null(outlier);
     cr_expect_eq(outlier->rows, 1);
@@ -609,7 +631,7 @@ Test(figure, extremes_show_by_rank)
     set_values(&run, row, values, 2);
     build(&run, &set);
     const struct tp_figure *figure = find_figure(&set, "statistics_by_rank");
-    const struct tp_series *amax = figure->panels[2].series;
+    const struct tp_panel_series *amax = figure->panels[2].series;
     cr_assert_eq(amax->rows, 2);
     for (int i = 0; i < 2; i++) {
         const double *box = &amax->values[6 * i];
@@ -650,7 +672,7 @@ Test(figure, the_number_of_jobs_changes_nothing)
     make_run(&run, 3, 2, 4, 1);
     build(&run, &alone);
     cr_assert_eq(tp_pool_new(4, &pool, &err), TP_OK);
-    cr_assert_eq(tp_figures_build(&run, pool, &together, &err), TP_OK);
+    build_pooled(&run, pool, &together);
     for (size_t i = 0; i < alone.count; i++)
         expect_same(&alone.figures[i], &together.figures[i]);
     tp_pool_free(pool);

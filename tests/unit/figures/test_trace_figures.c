@@ -10,8 +10,8 @@
 #include "figures/figures.h"
 #include "figures/trace_figures.h"
 #include "formats/trace/trace_reader.h"
-#include "trace/trace_run.h"
 #include "tests/unit/support/trace_maker.h"
+#include "trace/trace_run.h"
 
 enum { STEPS = 4 };
 
@@ -61,10 +61,9 @@ static void build(struct tp_trace_run *run, int traces,
                   struct tp_figure_set *set)
 {
     struct tp_error err = {0};
-    run->limits = tp_trace_limits_default();
     for (int rank = 0; rank < traces; rank++)
         add_trace(run, rank);
-    cr_assert_eq(tp_trace_run_finish(run, &err), TP_OK);
+    tp_trace_run_sort(run);
     cr_assert_eq(tp_trace_figures_build(run, set, &err), TP_OK);
     for (size_t i = 0; i < set->count; i++)
         cr_expect_eq(tp_figure_check(&set->figures[i], &err), TP_OK, "%s",
@@ -92,7 +91,7 @@ Test(trace_figures, idle_causes)
     cr_assert_eq(panel->series_count, COUNT);
     double end = 0;
     for (size_t k = 0; k < COUNT; k++) {
-        const struct tp_series *series = &panel->series[k];
+        const struct tp_panel_series *series = &panel->series[k];
         cr_expect_str_eq(series->name, names[k]);
         cr_assert_eq(series->rows, 1);
         cr_expect_float_eq(series->values[1], end, 1e-9);
@@ -153,9 +152,8 @@ Test(trace_figures, kernel_names)
         {.name = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_256x128_"
                  "32x3_tn_align1>(cutlass_80_tensorop::Params)",
          .kind = "compute", .count = 1, .total_us = 1000}};
-    run.limits = tp_trace_limits_default();
     add_trace(&run, 0);
-    cr_assert_eq(tp_trace_run_finish(&run, &err), TP_OK);
+    tp_trace_run_sort(&run);
     struct tp_trace *trace = &run.traces[0];
     struct tp_kernel_row *kept = trace->kernels.rows;
     const size_t count = trace->kernels.count;

@@ -10,6 +10,8 @@
 
 #include <criterion/criterion.h>
 
+#include "formats/torch/torch_object.h"
+
 static void expect_text(const char *path, const char *field, const char *is,
                         const char *should)
 {
@@ -479,7 +481,10 @@ static void metadata_of(const char *payload, size_t size,
     tp_bytes_view(payload, size, &bytes);
     cr_assert_eq(tp_pickle_read(&bytes, &position, size, &pickle, &err), TP_OK,
                  "%s", err.message);
-    cr_assert_eq(tp_label_from_metadata(&pickle, arena, label, &err), TP_OK);
+    struct tp_metadata asked[TP_METADATA_MAX];
+    size_t count = tp_label_ask(asked);
+    cr_assert_eq(tp_torch_metadata(&pickle, asked, count, arena, &err), TP_OK);
+    tp_label_from_metadata(asked, count, label);
     tp_pickle_clear(&pickle);
 }
 

@@ -3,9 +3,7 @@
  * Causes and consequences. Runs, and what their baselines say, are made by
  * hand, so that each test holds one rule of incident.c.
  */
-#include "incidents/incident.h"
-#include "rules/findings.h"
-#include "tests/unit/support/run_maker.h"
+#include "tests/unit/support/stages.h"
 
 enum { ITERATIONS = 100, NUMEL = 1000 };
 
@@ -34,13 +32,13 @@ static void add_tensors(struct tp_run *run, const struct tensor *tensors,
 }
 
 /* Series and empty baselines: nothing has changed. */
-static void begin(struct tp_run *run)
+static void begin(struct stages *made)
 {
-    struct tp_monitor *monitor = &run->monitor;
+    struct tp_monitor *monitor = &made->monitor;
     monitor->options.alert_window = 50;
     monitor->options.sigma = 3;
-    cr_assert_eq(tp_run_number(run, NULL), TP_OK);
-    cr_assert_eq(tp_series_make(run, &monitor->series, NULL), TP_OK);
+    cr_assert_eq(tp_run_number(&made->run, NULL), TP_OK);
+    cr_assert_eq(tp_series_make(&made->run, &monitor->series, NULL), TP_OK);
     size_t count = monitor->series.count;
     monitor->first = calloc(count + 1, sizeof *monitor->first);
     for (size_t i = 0; i < count; i++)
@@ -50,9 +48,9 @@ static void begin(struct tp_run *run)
         calloc(monitor->first[count] + 1, sizeof *monitor->baselines);
 }
 
-static size_t series_of(const struct tp_run *run, const struct tensor *tensor)
+static size_t series_of(const struct stages *made, const struct tensor *tensor)
 {
-    const struct tp_series_set *set = &run->monitor.series;
+    const struct tp_series_set *set = &made->monitor.series;
     for (size_t i = 0; i < set->count; i++) {
         const struct tp_label *label = &set->series[i].label;
         if (label->layer_idx == tensor->layer && label->rank == tensor->rank &&
@@ -65,13 +63,13 @@ static size_t series_of(const struct tp_run *run, const struct tensor *tensor)
 }
 
 /* The tensor's l2_norm changes in this iteration. */
-static struct tp_baseline *change(struct tp_run *run,
+static struct tp_baseline *change(struct stages *made,
                                   const struct tensor *tensor, size_t first,
                                   enum tp_change kind)
 {
-    struct tp_monitor *monitor = &run->monitor;
+    struct tp_monitor *monitor = &made->monitor;
     struct tp_baseline *baseline =
-        &monitor->baselines[monitor->first[series_of(run, tensor)]];
+        &monitor->baselines[monitor->first[series_of(made, tensor)]];
     *baseline = (struct tp_baseline){.center = 1,
                                      .spread = 0.1,
                                      .kind = kind,
@@ -84,18 +82,20 @@ static struct tp_baseline *change(struct tp_run *run,
     return baseline;
 }
 
-static const struct tp_incident *group(struct tp_run *run)
+static const struct tp_incident *group(struct stages *made)
 {
-    cr_assert_eq(tp_incidents_make(run, NULL), TP_OK);
-    return run->monitor.incidents;
+    cr_assert_eq(tp_incidents_make(&made->run, &made->monitor,
+                                   &made->incidents, NULL),
+                 TP_OK);
+    return made->incidents.incidents;
 }
 
-static bool is_origin(const struct tp_run *run,
+static bool is_origin(const struct stages *made,
                       const struct tp_incident *incident,
                       const struct tensor *tensor)
 {
-    return run->monitor.alarms[incident->origin].series ==
-           series_of(run, tensor);
+    return made->incidents.alarms[incident->origin].series ==
+           series_of(made, tensor);
 }
 
 /* One rank; the order of the counters is not that of names or layers. */
@@ -108,19 +108,19 @@ static const struct tensor plain[] = {
 
 Test(incident, begins_with_what_was_saved_first)
 {
-    struct tp_run run = {0};
-    add_tensors(&run, plain, 4);
-    begin(&run);
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, plain, 4);
+    begin(&made);
     for (size_t i = 0; i < 4; i++)
-        change(&run, &plain[i], i == 3 ? 39 : 40, TP_CHANGE_SHIFT);
-    change(&run, &plain[3], 41, TP_CHANGE_SHIFT);
-    const struct tp_incident *incident = group(&run);
-    cr_assert_eq(run.monitor.incident_count, 1);
-    cr_assert(is_origin(&run, incident, &plain[0]));
+        change(&made, &plain[i], i == 3 ? 39 : 40, TP_CHANGE_SHIFT);
+    change(&made, &plain[3], 41, TP_CHANGE_SHIFT);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 1);
+    cr_assert(is_origin(&made, incident, &plain[0]));
     cr_assert_eq(incident->from, 40);
     cr_assert_eq(incident->to, ITERATIONS - 1);
     cr_assert_eq(incident->consequences, 3);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(incident, without_counters_follows_the_model)
@@ -131,87 +131,87 @@ Test(incident, without_counters_follows_the_model)
         {"forward", "output", 2, 0, -1},
         {"forward", "output", 1, 0, -1},
     };
-    struct tp_run run = {0};
-    add_tensors(&run, tensors, 4);
-    begin(&run);
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, tensors, 4);
+    begin(&made);
     for (size_t i = 0; i < 4; i++)
-        change(&run, &tensors[i], 40, TP_CHANGE_SHIFT);
-    group(&run);
+        change(&made, &tensors[i], 40, TP_CHANGE_SHIFT);
+    group(&made);
     for (size_t i = 0; i < 4; i++) {
         const size_t order[] = {3, 2, 1, 0};
-        cr_assert_eq(run.monitor.alarms[i].series,
-                     series_of(&run, &tensors[order[i]]), "place %zu", i);
+        cr_assert_eq(made.incidents.alarms[i].series,
+                     series_of(&made, &tensors[order[i]]), "place %zu", i);
     }
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(incident, a_weak_change_upstream_is_the_origin)
 {
-    struct tp_run run = {0};
-    add_tensors(&run, plain, 4);
-    begin(&run);
-    change(&run, &plain[1], 40, TP_CHANGE_SHIFT)->weak = true;
-    change(&run, &plain[2], 40, TP_CHANGE_SHIFT);
-    change(&run, &plain[3], 40, TP_CHANGE_SPIKE);
-    const struct tp_incident *incident = group(&run);
-    cr_assert_eq(run.monitor.incident_count, 1);
-    cr_assert(is_origin(&run, incident, &plain[1]));
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, plain, 4);
+    begin(&made);
+    change(&made, &plain[1], 40, TP_CHANGE_SHIFT)->weak = true;
+    change(&made, &plain[2], 40, TP_CHANGE_SHIFT);
+    change(&made, &plain[3], 40, TP_CHANGE_SPIKE);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 1);
+    cr_assert(is_origin(&made, incident, &plain[1]));
     cr_assert(incident->firm);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(incident, a_drift_is_no_origin)
 {
-    struct tp_run run = {0};
-    add_tensors(&run, plain, 4);
-    begin(&run);
-    change(&run, &plain[0], 40, TP_CHANGE_DRIFT);
-    change(&run, &plain[2], 40, TP_CHANGE_SHIFT);
-    change(&run, &plain[3], 41, TP_CHANGE_SHIFT);
-    const struct tp_incident *incident = group(&run);
-    cr_assert_eq(run.monitor.incident_count, 1);
-    cr_assert(is_origin(&run, incident, &plain[2]));
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, plain, 4);
+    begin(&made);
+    change(&made, &plain[0], 40, TP_CHANGE_DRIFT);
+    change(&made, &plain[2], 40, TP_CHANGE_SHIFT);
+    change(&made, &plain[3], 41, TP_CHANGE_SHIFT);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 1);
+    cr_assert(is_origin(&made, incident, &plain[2]));
     cr_assert_eq(incident->consequences, 2);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Less overflow than usual is no fault; less norm is. */
 Test(incident, improvements_are_no_alarms)
 {
-    struct tp_run run = {0};
-    add_tensors(&run, plain, 4);
-    for (size_t i = 0; i < run.row_count; i++)
-        run.rows[i].numbers.total_overflow_ratio = 0.1;
-    begin(&run);
-    struct tp_monitor *monitor = &run.monitor;
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, plain, 4);
+    for (size_t i = 0; i < made.run.row_count; i++)
+        made.run.rows[i].numbers.total_overflow_ratio = 0.1;
+    begin(&made);
+    struct tp_monitor *monitor = &made.monitor;
     size_t overflow = tp_series_metric_by_name("overflow_ratio");
     struct tp_baseline *better =
-        &monitor
-             ->baselines[monitor->first[series_of(&run, &plain[0])] + overflow];
+        &monitor->baselines[monitor->first[series_of(&made, &plain[0])] +
+                            overflow];
     *better = (struct tp_baseline){.center = 0.5,
                                    .spread = 0.01,
                                    .kind = TP_CHANGE_SHIFT,
                                    .first = 40,
                                    .deviation = 50};
-    group(&run);
-    cr_assert_eq(run.monitor.alarm_count, 0);
-    tp_run_clear(&run);
+    group(&made);
+    cr_assert_eq(made.incidents.alarm_count, 0);
+    stages_clear(&made);
 }
 
 Test(incident, ends_when_the_window_passes)
 {
-    struct tp_run run = {0};
-    add_tensors(&run, plain, 4);
-    begin(&run);
-    change(&run, &plain[0], 10, TP_CHANGE_SHIFT);
-    change(&run, &plain[1], 11, TP_CHANGE_SHIFT);
-    change(&run, &plain[2], 62, TP_CHANGE_SHIFT);
-    change(&run, &plain[3], 62, TP_CHANGE_SHIFT);
-    const struct tp_incident *incident = group(&run);
-    cr_assert_eq(run.monitor.incident_count, 2);
-    cr_assert(is_origin(&run, &incident[0], &plain[0]));
-    cr_assert(is_origin(&run, &incident[1], &plain[2]));
-    tp_run_clear(&run);
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, plain, 4);
+    begin(&made);
+    change(&made, &plain[0], 10, TP_CHANGE_SHIFT);
+    change(&made, &plain[1], 11, TP_CHANGE_SHIFT);
+    change(&made, &plain[2], 62, TP_CHANGE_SHIFT);
+    change(&made, &plain[3], 62, TP_CHANGE_SHIFT);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 2);
+    cr_assert(is_origin(&made, &incident[0], &plain[0]));
+    cr_assert(is_origin(&made, &incident[1], &plain[2]));
+    stages_clear(&made);
 }
 
 static const struct tensor ranks[] = {
@@ -222,62 +222,62 @@ static const struct tensor ranks[] = {
 
 Test(incident, on_all_ranks_is_one)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_tensors(&run, ranks, 6);
-    begin(&run);
+    add_tensors(&made.run, ranks, 6);
+    begin(&made);
     for (size_t i = 0; i < 6; i++)
-        change(&run, &ranks[i], 40, TP_CHANGE_SHIFT);
-    const struct tp_incident *incident = group(&run);
-    cr_assert_eq(run.monitor.incident_count, 1);
+        change(&made, &ranks[i], 40, TP_CHANGE_SHIFT);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 1);
     cr_assert_eq(incident->ranks, 3);
     cr_assert_eq(incident->ranks_all, 3);
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 1);
     cr_assert_eq(findings.rows[0].rank, -1);
     cr_assert_str_eq(findings.rows[0].tensor_name, "input");
     cr_assert_eq(findings.rows[0].level, TP_SEVERITY_HIGH);
     cr_assert_eq(findings.rows[0].consequences, 3);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(incident, on_one_rank_reaches_the_others_later)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_tensors(&run, ranks, 6);
-    begin(&run);
+    add_tensors(&made.run, ranks, 6);
+    begin(&made);
     for (size_t i = 0; i < 6; i++)
-        change(&run, &ranks[i], i / 2 == 1 ? 40 : 41, TP_CHANGE_SHIFT);
-    const struct tp_incident *incident = group(&run);
-    cr_assert_eq(run.monitor.incident_count, 1);
+        change(&made, &ranks[i], i / 2 == 1 ? 40 : 41, TP_CHANGE_SHIFT);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 1);
     cr_assert_eq(incident->ranks, 1);
     cr_assert_eq(incident->ranks_hit, 3);
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 1);
     cr_assert_eq(findings.rows[0].rank, 1);
     cr_assert_eq(findings.rows[0].iteration, 40);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Nothing follows on any rank: still one change, of two ranks of three, and
  * no more than that. */
 Test(incident, equal_changes_of_ranks_are_one_finding)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_tensors(&run, ranks, 6);
-    begin(&run);
-    change(&run, &ranks[0], 40, TP_CHANGE_SHIFT);
-    change(&run, &ranks[2], 41, TP_CHANGE_SHIFT);
-    change(&run, &ranks[5], 70, TP_CHANGE_SHIFT);
-    const struct tp_incident *incident = group(&run);
-    cr_assert_eq(run.monitor.incident_count, 2);
+    add_tensors(&made.run, ranks, 6);
+    begin(&made);
+    change(&made, &ranks[0], 40, TP_CHANGE_SHIFT);
+    change(&made, &ranks[2], 41, TP_CHANGE_SHIFT);
+    change(&made, &ranks[5], 70, TP_CHANGE_SHIFT);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 2);
     cr_assert_eq(incident->ranks, 2);
     cr_assert_eq(incident->consequences, 0);
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 2);
     cr_assert_eq(findings.rows[0].level, TP_SEVERITY_MEDIUM);
     cr_assert_eq(findings.rows[0].iteration, 40);
@@ -285,7 +285,7 @@ Test(incident, equal_changes_of_ranks_are_one_finding)
                      "on ranks 0 and 1, 2 of 3 ranks at once"));
     cr_assert(strstr(findings.rows[1].evidence, "on this rank only, of 3"));
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Three tensors of four ranks, each with a gradient. */
@@ -305,20 +305,20 @@ static const struct tensor many[RANKS * EACH] = {
  * 44. Number of incidents. */
 static size_t second_fault(bool learnt, int64_t from, int64_t to)
 {
-    struct tp_run run = {0};
-    add_tensors(&run, many, RANKS * EACH);
-    begin(&run);
-    change(&run, &many[0], 40, TP_CHANGE_SHIFT);
-    change(&run, &many[1], 40, TP_CHANGE_SHIFT);
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, many, RANKS * EACH);
+    begin(&made);
+    change(&made, &many[0], 40, TP_CHANGE_SHIFT);
+    change(&made, &many[1], 40, TP_CHANGE_SHIFT);
     if (learnt)
-        change(&run, &many[2], 40, TP_CHANGE_SHIFT);
+        change(&made, &many[2], 40, TP_CHANGE_SHIFT);
     for (int64_t rank = from; rank <= to; rank++) {
-        change(&run, &many[rank * EACH], 44, TP_CHANGE_SHIFT);
-        change(&run, &many[rank * EACH + 1], 44, TP_CHANGE_SHIFT);
+        change(&made, &many[rank * EACH], 44, TP_CHANGE_SHIFT);
+        change(&made, &many[rank * EACH + 1], 44, TP_CHANGE_SHIFT);
     }
-    group(&run);
-    size_t count = run.monitor.incident_count;
-    tp_run_clear(&run);
+    group(&made);
+    size_t count = made.incidents.incident_count;
+    stages_clear(&made);
     return count;
 }
 
@@ -339,146 +339,147 @@ Test(incident, a_later_fault_upstream_is_another)
             {"forward", "input", 2, 0, 3},  {"forward", "output", 2, 0, 4},
             {"backward", "input", 2, 0, 5},
         };
-        struct tp_run run = {0};
-        add_tensors(&run, tensors, 5);
-        begin(&run);
-        change(&run, &tensors[2], 40, TP_CHANGE_SHIFT);
-        change(&run, &tensors[3], 40, TP_CHANGE_SHIFT);
-        change(&run, &tensors[4], learnt ? 41 : 46, TP_CHANGE_SHIFT);
-        change(&run, &tensors[0], 45, TP_CHANGE_SHIFT);
-        change(&run, &tensors[1], 45, TP_CHANGE_SHIFT);
-        const struct tp_incident *incident = group(&run);
-        cr_assert_eq(run.monitor.incident_count, learnt ? 1 : 2);
-        cr_assert(is_origin(&run, incident, &tensors[2]));
+        struct stages made = {.run = {.rows = NULL}};
+        add_tensors(&made.run, tensors, 5);
+        begin(&made);
+        change(&made, &tensors[2], 40, TP_CHANGE_SHIFT);
+        change(&made, &tensors[3], 40, TP_CHANGE_SHIFT);
+        change(&made, &tensors[4], learnt ? 41 : 46, TP_CHANGE_SHIFT);
+        change(&made, &tensors[0], 45, TP_CHANGE_SHIFT);
+        change(&made, &tensors[1], 45, TP_CHANGE_SHIFT);
+        const struct tp_incident *incident = group(&made);
+        cr_assert_eq(made.incidents.incident_count, learnt ? 1 : 2);
+        cr_assert(is_origin(&made, incident, &tensors[2]));
         if (!learnt)
-            cr_assert(is_origin(&run, &incident[1], &tensors[0]));
-        tp_run_clear(&run);
+            cr_assert(is_origin(&made, &incident[1], &tensors[0]));
+        stages_clear(&made);
     }
 }
 
 Test(incident, what_stands_alone_is_no_incident)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_tensors(&run, ranks, 6);
-    begin(&run);
-    change(&run, &ranks[0], 20, TP_CHANGE_SPIKE);
-    change(&run, &ranks[3], 20, TP_CHANGE_SPIKE); /* another rank */
-    change(&run, &ranks[4], 80, TP_CHANGE_SHIFT)->weak = true;
-    group(&run);
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    add_tensors(&made.run, ranks, 6);
+    begin(&made);
+    change(&made, &ranks[0], 20, TP_CHANGE_SPIKE);
+    change(&made, &ranks[3], 20, TP_CHANGE_SPIKE); /* another rank */
+    change(&made, &ranks[4], 80, TP_CHANGE_SHIFT)->weak = true;
+    group(&made);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 3);
     cr_assert_eq(findings.rows[0].level, TP_SEVERITY_MEDIUM);
     cr_assert_eq(findings.rows[1].level, TP_SEVERITY_MEDIUM);
     cr_assert_eq(findings.rows[2].level, TP_SEVERITY_LOW);
     cr_assert_eq(findings.rows[2].iteration, 80);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Half of two tensors is lost: of one from the fault on, which is absorbed;
  * of the other all the time, which is not. */
 Test(incident, absorbs_the_losses_it_caused)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_tensors(&run, plain, 4);
-    for (size_t i = 0; i < run.row_count; i++) {
-        struct tp_row *row = &run.rows[i];
+    add_tensors(&made.run, plain, 4);
+    for (size_t i = 0; i < made.run.row_count; i++) {
+        struct tp_row *row = &made.run.rows[i];
         bool always = !strcmp(row->label.tensor_name, "output");
         if (always || (row->label.iteration >= 40 && row->label.layer_idx == 2))
             row->numbers.underflow_ratio = 0.5;
     }
-    begin(&run);
-    change(&run, &plain[0], 40, TP_CHANGE_SHIFT);
-    change(&run, &plain[3], 41, TP_CHANGE_SHIFT);
-    group(&run);
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    begin(&made);
+    change(&made, &plain[0], 40, TP_CHANGE_SHIFT);
+    change(&made, &plain[3], 41, TP_CHANGE_SHIFT);
+    group(&made);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 2);
     cr_assert_str_eq(findings.rows[0].rule, "onset");
     cr_assert_str_eq(findings.rows[1].rule, "underflow");
     cr_assert_str_eq(findings.rows[1].tensor_name, "output");
     cr_assert_eq(findings.rows[1].iteration, 0);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* A NaN needs no company, and is found where there are no iterations. */
 Test(incident, nan_alone_is_high)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_tensors(&run, plain, 4);
-    for (size_t i = 0; i < run.row_count; i++)
-        run.rows[i].counts.nan =
-            run.rows[i].label.iteration >= 70 && run.rows[i].label.counter == 11
+    add_tensors(&made.run, plain, 4);
+    for (size_t i = 0; i < made.run.row_count; i++)
+        made.run.rows[i].counts.nan =
+            made.run.rows[i].label.iteration >= 70 &&
+                    made.run.rows[i].label.counter == 11
                 ? 3
                 : 0;
-    struct tp_row *row = add_row(&run, "g");
+    struct tp_row *row = add_row(&made.run, "g");
     row->counts.numel = row->counts.values = 5;
     row->counts.nan = 1;
-    begin(&run);
-    group(&run);
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    begin(&made);
+    group(&made);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 2);
     cr_assert_eq(findings.rows[0].level, TP_SEVERITY_HIGH);
     cr_assert_eq(findings.rows[1].level, TP_SEVERITY_HIGH);
     cr_assert_eq(findings.rows[0].iteration + findings.rows[1].iteration, 69);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Inf from the start is a mask; Inf after an iteration without is not. */
 Test(incident, infinities_that_were_always_there_are_none)
 {
-    struct tp_run run = {0};
-    add_tensors(&run, plain, 4);
-    for (size_t i = 0; i < run.row_count; i++) {
-        struct tp_row *row = &run.rows[i];
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, plain, 4);
+    for (size_t i = 0; i < made.run.row_count; i++) {
+        struct tp_row *row = &made.run.rows[i];
         if (row->label.counter == 10 ||
             (row->label.counter == 13 && row->label.iteration >= 90))
             row->counts.neg_inf = 7;
     }
-    begin(&run);
-    const struct tp_incident *incident = group(&run);
-    cr_assert_eq(run.monitor.incident_count, 1);
-    cr_assert(is_origin(&run, incident, &plain[3]));
+    begin(&made);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 1);
+    cr_assert(is_origin(&made, incident, &plain[3]));
     cr_assert_eq(incident->from, 90);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* ... but it may be where a NaN comes from. */
 Test(incident, infinities_before_a_nan_are_named)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_tensors(&run, plain, 4);
-    for (size_t i = 0; i < run.row_count; i++) {
-        struct tp_row *row = &run.rows[i];
+    add_tensors(&made.run, plain, 4);
+    for (size_t i = 0; i < made.run.row_count; i++) {
+        struct tp_row *row = &made.run.rows[i];
         row->counts.pos_inf = row->label.counter == 11;
         row->counts.nan = row->label.counter >= 12 ? 7 : 0;
     }
-    begin(&run);
-    const struct tp_incident *incident = group(&run);
-    cr_assert_eq(run.monitor.incident_count, 1);
-    cr_assert(is_origin(&run, incident, &plain[2]));
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    begin(&made);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 1);
+    cr_assert(is_origin(&made, incident, &plain[2]));
+    stages_judge(&made, &findings);
     cr_assert(strstr(findings.rows[0].evidence,
                      "1 tensor before it always had Inf, the first L1 "));
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(incident, runs_are_told_apart)
 {
-    struct tp_run run = {0};
-    add_tensors(&run, plain, 2);
-    size_t half = run.row_count;
-    add_tensors(&run, plain, 2);
-    for (size_t i = half; i < run.row_count; i++)
-        run.rows[i].label.quant_type = "mxfp8";
-    begin(&run);
-    struct tp_monitor *monitor = &run.monitor;
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, plain, 2);
+    size_t half = made.run.row_count;
+    add_tensors(&made.run, plain, 2);
+    for (size_t i = half; i < made.run.row_count; i++)
+        made.run.rows[i].label.quant_type = "mxfp8";
+    begin(&made);
+    struct tp_monitor *monitor = &made.monitor;
     for (size_t i = 0; i < monitor->series.count; i++) {
         bool other =
             strcmp(monitor->series.series[i].label.quant_type, "mxfp8") != 0;
@@ -489,44 +490,44 @@ Test(incident, runs_are_told_apart)
                                  .first = other ? 40 : 42,
                                  .deviation = 50};
     }
-    const struct tp_incident *incident = group(&run);
-    cr_assert_eq(monitor->incident_count, 2);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 2);
     cr_assert_eq(incident[0].from, 40);
     cr_assert_eq(incident[1].from, 42);
     cr_assert_eq(incident[1].consequences, 1);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Three weak changes at once bear each other out; two do not. */
 Test(incident, weak_changes_bear_each_other_out)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_tensors(&run, plain, 4);
-    begin(&run);
+    add_tensors(&made.run, plain, 4);
+    begin(&made);
     for (size_t i = 0; i < 4; i++)
-        change(&run, &plain[i], i < 3 ? 20 : 90, TP_CHANGE_SHIFT)->weak = true;
-    group(&run);
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+        change(&made, &plain[i], i < 3 ? 20 : 90, TP_CHANGE_SHIFT)->weak = true;
+    group(&made);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 2);
     cr_assert_eq(findings.rows[0].level, TP_SEVERITY_MEDIUM);
     cr_assert_eq(findings.rows[0].consequences, 2);
     cr_assert_eq(findings.rows[1].level, TP_SEVERITY_LOW);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(incident, drifts_are_told_as_one)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_tensors(&run, plain, 4);
-    begin(&run);
+    add_tensors(&made.run, plain, 4);
+    begin(&made);
     for (size_t i = 0; i < 3; i++)
-        change(&run, &plain[i], 20 + 9 * i, TP_CHANGE_DRIFT);
-    change(&run, &plain[3], 30, TP_CHANGE_SPIKE);
-    group(&run);
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+        change(&made, &plain[i], 20 + 9 * i, TP_CHANGE_DRIFT);
+    change(&made, &plain[3], 30, TP_CHANGE_SPIKE);
+    group(&made);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 2);
     cr_assert_eq(findings.rows[0].iteration, 20);
     cr_assert_eq(findings.rows[0].consequences, 2);
@@ -534,5 +535,5 @@ Test(incident, drifts_are_told_as_one)
     for (size_t i = 0; i < 2; i++)
         cr_assert_eq(findings.rows[i].level, TP_SEVERITY_MEDIUM);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }

@@ -5,11 +5,10 @@
 #include "figures/figures.h"
 #include "quant/quant_sweep.h"
 #include "quant/quant_tables.h"
-#include "tests/unit/support/quant_plan.h"
 #include "report/tables.h"
-#include "rules/findings.h"
-#include "tests/unit/support/run_maker.h"
+#include "tests/unit/support/stages.h"
 #include "tensors/collect.h"
+#include "tests/unit/support/quant_plan.h"
 
 /* --- the plan ------------------------------------------------------------- */
 
@@ -20,8 +19,8 @@ Test(quant_plan, lists_formats_once_and_in_order)
     cr_assert_str_eq(plan.casts[0].format, "e5m2");
     cr_assert_str_eq(plan.casts[1].rounding, "ta");
     cr_assert_str_eq(plan.casts[2].rule, "floor");
-    cr_assert_eq(tp_quant_plan_find(&plan, "mxfp4"), 2);
-    cr_assert_eq(tp_quant_plan_find(&plan, "e4m3"), plan.count);
+    cr_assert_eq(tp_quant_plan_find(&plan, tp_number_by_id("mxfp4")), 2);
+    cr_assert_eq(tp_quant_plan_find(&plan, tp_number_by_id("e4m3")), plan.count);
     /* the block format has its own scales */
     cr_assert_eq(plan.count, 5);
 }
@@ -97,9 +96,6 @@ Test(quant_plan, unknown_words_are_usage_errors)
         {{.formats = "none,hif8"}, "\"none\" alone"},
         {{.formats = "hif8,none"}, "\"none\" alone"},
         {{.formats = "HIF8"}, "mxfp8_e4m3"},
-        {{.formats = "hif8", .rounding = "up"}, "\"up\""},
-        {{.formats = "hif8", .mx_scale = "round"}, "\"round\""},
-        {{.formats = "hif8", .nonfinite = "all"}, "\"all\""},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         struct tp_quant_plan plan;
@@ -116,11 +112,13 @@ Test(quant_plan, unknown_words_are_usage_errors)
 Test(quant_plan, notes_tell_integers_from_casts_that_do_not_apply)
 {
     static const struct {
-        const char *formats, *rounding, *words;
+        const char *formats;
+        enum tp_rounding rounding;
+        const char *words;
     } runs[] = {
-        {"hif8", "hybrid", "2 tensors have no rows for formats"},
-        {"hif8", "hybrid", "(float64): hif8, rounding hybrid"},
-        {"e5m2,mxfp4", "ta", "3 tensors have no rows for formats"},
+        {"hif8", TP_ROUND_HYBRID, "2 tensors have no rows for formats"},
+        {"hif8", TP_ROUND_HYBRID, "(float64): hif8, rounding hybrid"},
+        {"e5m2,mxfp4", TP_ROUND_DEFAULT, "3 tensors have no rows for formats"},
     };
     const char *srcdir = getenv("srcdir");
     char file[512];
@@ -134,20 +132,20 @@ Test(quant_plan, notes_tell_integers_from_casts_that_do_not_apply)
         cr_assert_eq(tp_quant_plan_make(&asked, &plan, NULL), TP_OK);
         const struct tp_collect_options options = {
             .roots = roots, .root_count = 1, .quant = &plan};
-        struct tp_run run = {.rows = NULL};
+        struct stages made = {.run = {.rows = NULL}};
         struct tp_pool *pool = NULL;
         cr_assert_eq(tp_pool_new(1, &pool, NULL), TP_OK);
-        cr_assert_eq(tp_collect(pool, &options, &run, NULL), TP_OK);
+        cr_assert_eq(tp_collect(pool, &options, &made.run, NULL), TP_OK);
         size_t found = 0, integers = 0;
-        for (size_t k = 0; k < run.note_count; k++) {
-            found += strstr(run.notes[k], runs[i].words) != NULL;
-            integers += strstr(run.notes[k], "not floating-point") &&
-                        !strstr(run.notes[k], "(float") &&
-                        !strstr(run.notes[k], "(complex");
+        for (size_t k = 0; k < made.run.note_count; k++) {
+            found += strstr(made.run.notes[k], runs[i].words) != NULL;
+            integers += strstr(made.run.notes[k], "not floating-point") &&
+                        !strstr(made.run.notes[k], "(float") &&
+                        !strstr(made.run.notes[k], "(complex");
         }
         cr_assert_eq(found, 1, "%s", runs[i].words);
         cr_assert_eq(integers, 1);
-        tp_run_clear(&run);
+        stages_clear(&made);
         tp_pool_free(pool);
     }
 }
@@ -190,9 +188,9 @@ Test(quant_pack, gives_back_every_bit)
             cr_assert_arr_eq(&error, &choice.errors[seen], sizeof error);
         }
         cr_assert_eq(seen, choice.count);
-        cr_assert(tp_quant_of_row(&row, choice.cast[3], &error));
+        cr_assert(tp_quant_unpack(row.quant, choice.cast[3], &error));
         cr_assert_arr_eq(&error, &choice.errors[3], sizeof error);
-        cr_assert_not(tp_quant_of_row(&row, 63, &error));
+        cr_assert_not(tp_quant_unpack(row.quant, 63, &error));
     }
     tp_arena_clear(&arena);
 }
@@ -218,7 +216,7 @@ static struct tp_row *add_values(struct tp_run *run, double *values, size_t n,
     set_summary(run, row, &summary);
     row->label.layer_idx = layer;
     row->label.operation = "forward";
-    tp_quant_choose(&run->quant.plan, TP_BFLOAT16, NULL, &choice);
+    tp_quant_choose(&run->plan, TP_BFLOAT16, NULL, &choice);
     for (size_t i = 0; i < choice.count; i++)
         tp_quant_list(&choice.specs[i], TP_BFLOAT16, &list,
                       &choice.errors[i]);
@@ -226,22 +224,23 @@ static struct tp_row *add_values(struct tp_run *run, double *values, size_t n,
     return row;
 }
 
-static struct tp_table groups_table(const struct tp_run *run)
+static struct tp_table groups_table(const struct stages *made)
 {
     struct tp_table rows, groups, advice;
-    tp_quant_tables_make(run, &rows, &groups, &advice);
+    tp_quant_tables_make(&made->quant, &rows, &groups, &advice);
     return groups;
 }
 
-static const struct tp_quant_group *
-group_of(const struct tp_run *run, enum tp_quant_grouping grouping,
+static const struct tp_cast_group *
+group_of(const struct stages *made, enum tp_quant_grouping grouping,
          int64_t layer, const char *format)
 {
-    for (size_t i = 0; i < run->quant.group_count; i++) {
-        const struct tp_quant_group *group = &run->quant.groups[i];
+    for (size_t i = 0; i < made->quant.group_count; i++) {
+        const struct tp_cast_group *group = &made->quant.groups[i];
         if (group->place.grouping == grouping &&
             group->place.layer_idx == layer &&
-            group->cast == tp_quant_plan_find(&run->quant.plan, format))
+            group->cast == tp_quant_plan_find(&made->run.plan,
+                                              tp_number_by_id(format)))
             return group;
     }
     return NULL;
@@ -252,21 +251,21 @@ group_of(const struct tp_run *run, enum tp_quant_grouping grouping,
  * and 1.25 and goes to the even 1: an error of 1/8, 20 log10(9) dB. Three of
  * 3 are exact. 2^-24 is below half of HiF8's least value 2^-22.
  */
-static void fill(struct tp_run *run)
+static void fill(struct stages *made)
 {
-    run->quant.plan = plan_of("hif8,e4m3,e5m2,bf16");
-    add_values(run, (double[]){1.125}, 1, 1);
-    add_values(run, (double[]){3, 5, 6}, 3, 1);
-    add_values(run, (double[]){0x1p-24, 40}, 2, 2);
-    cr_assert_eq(tp_quant_groups_make(run, NULL), TP_OK);
+    made->run.plan = plan_of("hif8,e4m3,e5m2,bf16");
+    add_values(&made->run, (double[]){1.125}, 1, 1);
+    add_values(&made->run, (double[]){3, 5, 6}, 3, 1);
+    add_values(&made->run, (double[]){0x1p-24, 40}, 2, 2);
+    cr_assert_eq(tp_quant_make(&made->run, &made->quant, NULL), TP_OK);
 }
 
 Test(quant_groups, pool_the_errors_of_their_tensors)
 {
-    struct tp_run run = {.rows = NULL};
-    fill(&run);
-    const struct tp_quant_group *e5m2 =
-        group_of(&run, TP_QUANT_BY_PLACE, 1, "e5m2");
+    struct stages made = {.run = {.rows = NULL}};
+    fill(&made);
+    const struct tp_cast_group *e5m2 =
+        group_of(&made, TP_QUANT_BY_PLACE, 1, "e5m2");
     cr_assert_not_null(e5m2);
     cr_assert_eq(e5m2->tensors, 2);
     double signal = 1.125 * 1.125 + 9 + 25 + 36;
@@ -274,15 +273,15 @@ Test(quant_groups, pool_the_errors_of_their_tensors)
                        10 * log10(signal * 64), 1e-12);
     cr_assert_float_eq(e5m2->sqnr_worst_db, 20 * log10(9), 1e-12);
     cr_assert_float_eq(e5m2->metrics.mse, 1.0 / 64 / 4, 1e-15);
-    cr_assert_eq(group_of(&run, TP_QUANT_BY_PLACE, 1, "hif8")->metrics.sqnr_db,
+    cr_assert_eq(group_of(&made, TP_QUANT_BY_PLACE, 1, "hif8")->metrics.sqnr_db,
                  INFINITY);
-    const struct tp_quant_group *hif8 =
-        group_of(&run, TP_QUANT_BY_LAYER, 2, "hif8");
+    const struct tp_cast_group *hif8 =
+        group_of(&made, TP_QUANT_BY_LAYER, 2, "hif8");
     cr_assert_eq(hif8->metrics.underflow_ratio, 0.5);
     cr_assert_eq(hif8->regime[TP_HIF8_BELOW], 0.5);
     cr_assert_eq(hif8->regime[TP_HIF8_BITS2], 0.5, "40 lies in 2^4 .. 2^8");
-    cr_assert_eq(group_of(&run, TP_QUANT_BY_NAME, -1, "bf16")->tensors, 3);
-    tp_run_clear(&run);
+    cr_assert_eq(group_of(&made, TP_QUANT_BY_NAME, -1, "bf16")->tensors, 3);
+    stages_clear(&made);
 }
 
 /* Five blocks: one of zeros, one with a NaN, one with an infinity, and two
@@ -294,20 +293,20 @@ Test(quant_groups, count_blocks_without_a_scale)
         codes[0][i] = codes[2][i] = codes[3][i] = codes[4][i] = (float)i + 1;
     codes[2][7] = NAN;
     codes[3][31] = -INFINITY;
-    struct tp_run run = {.rows = NULL};
-    struct tp_row *row = add_values(&run, (double[]){1}, 1, 1);
-    run.quant.plan = plan_of("mxfp4");
+    struct stages made = {.run = {.rows = NULL}};
+    struct tp_row *row = add_values(&made.run, (double[]){1}, 1, 1);
+    made.run.plan = plan_of("mxfp4");
     static struct tp_quant_choice choice;
-    tp_quant_choose(&run.quant.plan, TP_FLOAT32, NULL, &choice);
+    tp_quant_choose(&made.run.plan, TP_FLOAT32, NULL, &choice);
     const struct tp_quant_rows rows = {.dtype = TP_FLOAT32,
                                        .tensor_amax = 32,
                                        .codes = codes,
                                        .rows = 5,
                                        .row_length = 32};
     tp_quant_blocks(&choice.specs[0], &rows, &choice.errors[0]);
-    row->quant = tp_quant_pack(&choice, &run.arena);
-    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
-    const struct tp_table table = groups_table(&run);
+    row->quant = tp_quant_pack(&choice, &made.run.arena);
+    cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
+    const struct tp_table table = groups_table(&made);
     static const struct {
         const char *column;
         double count;
@@ -319,17 +318,17 @@ Test(quant_groups, count_blocks_without_a_scale)
     cr_assert_str_eq(
         tp_cell_text(&table, 0, tp_table_column(&table, "mx_nonfinite")),
         "block");
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(quant_groups, say_which_scales_tensors_got)
 {
-    struct tp_run run = {.rows = NULL};
-    fill(&run);
+    struct stages made = {.run = {.rows = NULL}};
+    fill(&made);
     size_t scaled = 0;
-    for (size_t i = 0; i < run.quant.group_count; i++) {
-        const struct tp_quant_group *group = &run.quant.groups[i];
-        if (group->cast < run.quant.plan.scaled ||
+    for (size_t i = 0; i < made.quant.group_count; i++) {
+        const struct tp_cast_group *group = &made.quant.groups[i];
+        if (group->cast < made.run.plan.scaled ||
             strcmp(group->format, "hif8") ||
             group->place.grouping != TP_QUANT_BY_NAME)
             continue;
@@ -340,37 +339,40 @@ Test(quant_groups, say_which_scales_tensors_got)
         scaled++;
     }
     cr_assert_eq(scaled, 1);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* BF16 is no gain for a BF16 tensor, but it is for the FP32 one beside it. */
 Test(quant_groups, take_the_widest_dtype)
 {
-    struct tp_run run = {.rows = NULL};
-    run.quant.plan = plan_of("bf16");
+    struct stages made = {.run = {.rows = NULL}};
+    made.run.plan = plan_of("bf16");
     for (int64_t i = 0; i < 3; i++)
-        add_values(&run, (double[]){1.125}, 1, 1);
-    run.rows[1].dtype = "float32";
-    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
-    cr_assert_eq(run.quant.recommendation_count, 2);
-    cr_assert_str_eq(run.quant.recommendations[0].dtype, "float32");
-    cr_assert_str_eq(run.quant.recommendations[0].advice, "bf16");
-    tp_run_clear(&run);
+        add_values(&made.run, (double[]){1.125}, 1, 1);
+    made.run.rows[1].dtype = TP_FLOAT32;
+    cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
+    cr_assert_eq(made.quant.recommendation_count, 2);
+    cr_assert_eq(made.quant.recommendations[0].dtype, TP_FLOAT32);
+    cr_assert_str_eq(made.quant.recommendations[0].advice, "bf16");
+    stages_clear(&made);
 }
 
 /* Rows of /quantization, whatever window they are made in. */
 Test(quant_tables, make_the_same_rows_in_any_window)
 {
-    struct tp_run run = {.rows = NULL};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_groups groups = {.rows = NULL};
     struct tp_findings findings = {.rows = NULL};
     struct tp_run_tables tables;
-    fill(&run);
-    run.rows[1].quant = NULL; /* as of an integer tensor */
-    tp_quant_clear(&run.quant);
-    run.quant.plan = plan_of("hif8,e4m3,e5m2,bf16");
-    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
-    tp_run_tables_make(&run, &groups, &findings, &tables);
+    fill(&made);
+    made.run.rows[1].quant = NULL; /* as of an integer tensor */
+    tp_quant_clear(&made.quant);
+    made.run.plan = plan_of("hif8,e4m3,e5m2,bf16");
+    cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
+    const struct tp_results results = {&made.run,       &groups,
+                                       &made.quant,     &made.monitor,
+                                       &made.incidents, &findings};
+    tp_run_tables_make(&results, &tables);
     const struct tp_table *table = &tables.tables[TP_TABLE_QUANTIZATION];
     static const char *const formats[] = {"hif8", "e4m3", "e5m2", "bf16"};
     const struct tp_column *tensor = tp_table_column(table, "tensor");
@@ -394,7 +396,7 @@ Test(quant_tables, make_the_same_rows_in_any_window)
         }
     }
     free(room);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* --- the rule ------------------------------------------------------------- */
@@ -408,7 +410,7 @@ static void add_noisy(struct tp_run *run, double sqnr, int64_t iteration)
     set_summary(run, row, summary);
     free(summary);
     row->label.iteration = iteration;
-    tp_quant_choose(&run->quant.plan, TP_BFLOAT16, NULL, &choice);
+    tp_quant_choose(&run->plan, TP_BFLOAT16, NULL, &choice);
     for (size_t i = 0; i < choice.count; i++) {
         choice.errors[i].values = choice.errors[i].summed = 1;
         choice.errors[i].sum_xx = 1;
@@ -420,13 +422,13 @@ static void add_noisy(struct tp_run *run, double sqnr, int64_t iteration)
 /* The severity of the finding about a run of these; 0 when there is none. */
 static int severity_of(const double *sqnr, size_t count)
 {
-    struct tp_run run = {.rows = NULL};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {.rows = NULL};
-    run.quant.plan = plan_of("hif8");
+    made.run.plan = plan_of("hif8");
     for (size_t i = 0; i < count; i++)
-        add_noisy(&run, sqnr[i], (int64_t)i);
-    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+        add_noisy(&made.run, sqnr[i], (int64_t)i);
+    cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
+    stages_judge(&made, &findings);
     int level = 0;
     for (size_t i = 0; i < findings.count; i++) {
         if (strcmp(findings.rows[i].rule, "sqnr"))
@@ -442,7 +444,7 @@ static int severity_of(const double *sqnr, size_t count)
                        findings.rows[i].suggestion);
     }
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
     return level;
 }
 
@@ -486,10 +488,11 @@ static const struct tp_figure *figure_of(const struct tp_figure_set *set,
 
 Test(quant_figures, show_the_numbers_of_the_groups)
 {
-    struct tp_run run = {.rows = NULL};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_figure_set set;
-    fill(&run);
-    cr_assert_eq(tp_figures_build(&run, NULL, &set, NULL), TP_OK);
+    fill(&made);
+    const struct tp_figure_input input = stages_input(&made);
+    cr_assert_eq(tp_figures_build(&input, NULL, &set, NULL), TP_OK);
     for (size_t i = 0; i < set.count; i++)
         cr_assert_eq(tp_figure_check(&set.figures[i], NULL), TP_OK, "%s",
                      set.figures[i].id);
@@ -504,7 +507,7 @@ Test(quant_figures, show_the_numbers_of_the_groups)
             continue;
         seen = true;
         cr_assert_float_eq(cell[2],
-                           group_of(&run, TP_QUANT_BY_LAYER, 1, "e5m2")
+                           group_of(&made, TP_QUANT_BY_LAYER, 1, "e5m2")
                                ->metrics.sqnr_db, 1e-12);
     }
     cr_assert(seen);
@@ -516,7 +519,7 @@ Test(quant_figures, show_the_numbers_of_the_groups)
     cr_assert_eq(figure_of(&set, "recommendation_map")->panel_count, 1);
     cr_assert_eq(figure_of(&set, "scale_sweep")->panel_count, 0);
     tp_figure_set_clear(&set);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /*
@@ -541,17 +544,18 @@ Test(quant_figures, distance_of_a_uniform_distribution_from_normal)
     }
     tp_code_list_summarize(&list, NULL, &summary, quantile);
     summary.counts.numel = summary.counts.values = VALUES;
-    struct tp_run run = {.rows = NULL};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_figure_set set;
-    set_summary(&run, add_row(&run, "a.pt"), &summary);
-    cr_assert_eq(tp_figures_build(&run, NULL, &set, NULL), TP_OK);
+    set_summary(&made.run, add_row(&made.run, "a.pt"), &summary);
+    const struct tp_figure_input input = stages_input(&made);
+    cr_assert_eq(tp_figures_build(&input, NULL, &set, NULL), TP_OK);
     const struct tp_figure *figure = figure_of(&set, "fp8_normality");
     cr_assert_eq(figure->panel_count, 1);
     const char *stated = strstr(figure->panels[0].title, "D = ");
     cr_assert_not_null(stated);
     cr_assert_float_eq(atof(stated + 4), 0.0572, 0.001);
     tp_figure_set_clear(&set);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Without a scale, a sweep must find what the run found. */
@@ -560,7 +564,7 @@ Test(quant_sweep, passes_through_the_stored_scale)
     const char *srcdir = getenv("srcdir");
     char folder[512];
     struct tp_quant_plan plan = plan_of(NULL);
-    struct tp_run run = {.rows = NULL};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_pool *pool = NULL;
     snprintf(folder, sizeof folder, "%s/testdata/logs/hifp8",
              srcdir ? srcdir : ".");
@@ -568,20 +572,22 @@ Test(quant_sweep, passes_through_the_stored_scale)
     const struct tp_collect_options options = {
         .roots = roots, .root_count = 1, .quant = &plan};
     cr_assert_eq(tp_pool_new(2, &pool, NULL), TP_OK);
-    cr_assert_eq(tp_collect(pool, &options, &run, NULL), TP_OK, "%s", folder);
-    cr_assert_eq(tp_quant_groups_make(&run, NULL), TP_OK);
-    cr_assert_eq(tp_quant_sweep(&run, pool, NULL), TP_OK);
-    cr_assert_eq(run.quant.sweep_count, TP_QUANT_SWEEPS);
+    cr_assert_eq(tp_collect(pool, &options, &made.run, NULL), TP_OK, "%s",
+                 folder);
+    cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
+    cr_assert_eq(tp_quant_sweeps_make(&made.quant, pool, NULL), TP_OK);
+    cr_assert_eq(made.quant.sweep_count, TP_QUANT_SWEEPS);
     size_t compared = 0;
-    for (size_t i = 0; i < run.quant.sweep_count; i++) {
-        const struct tp_quant_sweep *sweep = &run.quant.sweeps[i];
+    for (size_t i = 0; i < made.quant.sweep_count; i++) {
+        const struct tp_quant_sweep *sweep = &made.quant.sweeps[i];
         size_t stored = (size_t)-sweep->first; /* the exponent 0 */
         for (int f = 0; f < 3; f++) {
-            size_t cast =
-                tp_quant_plan_find(&plan, tp_quant_sweep_formats[f]);
+            size_t cast = tp_quant_plan_find(
+                &plan, tp_number_by_id(tp_quant_sweep_formats[f]));
             struct tp_quant_error error;
             struct tp_quant_metrics metrics;
-            cr_assert(tp_quant_of_row(&run.rows[sweep->row], cast, &error));
+            cr_assert(
+                tp_quant_unpack(made.run.rows[sweep->row].quant, cast, &error));
             tp_quant_metrics_of(&error, &metrics);
             if (stored >= sweep->count)
                 continue;
@@ -594,6 +600,6 @@ Test(quant_sweep, passes_through_the_stored_scale)
         }
     }
     cr_assert_gt(compared, 0);
-    tp_run_clear(&run);
+    stages_clear(&made);
     tp_pool_free(pool);
 }

@@ -9,10 +9,10 @@
 #include "tests/unit/support/quant_plan.h"
 
 /* A group as the recommendation sees it. */
-static struct tp_quant_group made(const struct tp_quant_plan *plan,
+static struct tp_cast_group made(const struct tp_quant_plan *plan,
                                   size_t cast, double sqnr, double underflow)
 {
-    return (struct tp_quant_group){
+    return (struct tp_cast_group){
         .cast = cast,
         .format = plan->casts[cast].format,
         .tensors = 1,
@@ -24,13 +24,13 @@ static struct tp_quant_group made(const struct tp_quant_plan *plan,
 }
 
 static struct tp_recommendation advise(const struct tp_quant_plan *plan,
-                                       const struct tp_quant_group *groups,
+                                       const struct tp_cast_group *groups,
                                        size_t count, struct tp_arena *arena)
 {
     const struct tp_recommend_input input = {.plan = plan,
                                              .groups = groups,
                                              .count = count,
-                                             .dtype = "bfloat16",
+                                             .dtype = TP_BFLOAT16,
                                              .arena = arena};
     struct tp_recommendation advice;
     cr_assert_eq(tp_recommend(&input, &advice, NULL), TP_OK);
@@ -42,7 +42,7 @@ Test(recommend, takes_the_narrowest_and_then_the_best)
 {
     struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e4m3,mxfp4,fp16");
     struct tp_arena arena = {.blocks = NULL};
-    struct tp_quant_group groups[] = {
+    struct tp_cast_group groups[] = {
         made(&plan, 0, 25, 0), made(&plan, 1, 31, 0.02),
         made(&plan, 2, 30, 0), made(&plan, 3, 19, 0),
         made(&plan, 4, 70, 0), made(&plan, 5, 31.5, 0),
@@ -62,7 +62,7 @@ Test(recommend, scales_when_nothing_else_will_do)
 {
     struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e4m3,mxfp4,fp16");
     struct tp_arena arena = {.blocks = NULL};
-    struct tp_quant_group groups[] = {
+    struct tp_cast_group groups[] = {
         made(&plan, 0, 12, 0), made(&plan, 1, 31, 0.2),
         made(&plan, 5, 30, 0), made(&plan, 6, 31, 0)};
     groups[3].tensor_scale_min = -4;
@@ -82,7 +82,7 @@ Test(recommend, keeps_what_is_stored_and_says_why)
 {
     struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e4m3,mxfp4,fp16");
     struct tp_arena arena = {.blocks = NULL};
-    struct tp_quant_group groups[] = {
+    struct tp_cast_group groups[] = {
         made(&plan, 0, 12, 0), made(&plan, 4, 80, 0),
         made(&plan, 5, 18, 0)};
     struct tp_recommendation advice = advise(&plan, groups, 3, &arena);
@@ -100,7 +100,7 @@ Test(recommend, lets_no_large_tensor_hide_a_small_one)
 {
     struct tp_quant_plan plan = plan_of("hif8,e4m3");
     struct tp_arena arena = {.blocks = NULL};
-    struct tp_quant_group groups[] = {made(&plan, 0, 31, 0),
+    struct tp_cast_group groups[] = {made(&plan, 0, 31, 0),
                                       made(&plan, 1, 26, 0)};
     groups[0].sqnr_worst_db = 7;
     struct tp_recommendation advice = advise(&plan, groups, 2, &arena);
@@ -116,7 +116,7 @@ Test(recommend, needs_finite_elements_and_keeps_infinities)
 {
     struct tp_quant_plan plan = plan_of("hif8,e4m3,mxfp8_e5m2");
     struct tp_arena arena = {.blocks = NULL};
-    struct tp_quant_group groups[] = {made(&plan, 2, INFINITY, 0),
+    struct tp_cast_group groups[] = {made(&plan, 2, INFINITY, 0),
                                       made(&plan, 1, INFINITY, 0),
                                       made(&plan, 0, 30, 0)};
     for (size_t i = 0; i < 3; i++)

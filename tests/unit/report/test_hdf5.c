@@ -18,10 +18,10 @@ struct row {
 };
 
 static const struct tp_column columns[] = {
-    {"name", "", TP_COLUMN_TEXT, offsetof(struct row, name)},
-    {"layer", "1", TP_COLUMN_INTEGER, offsetof(struct row, layer)},
-    {"count", "1", TP_COLUMN_COUNT, offsetof(struct row, count)},
-    {"value", "input", TP_COLUMN_REAL, offsetof(struct row, value)},
+    {"name", "", TP_COLUMN_TEXT, offsetof(struct row, name), NULL},
+    {"layer", "1", TP_COLUMN_INTEGER, offsetof(struct row, layer), NULL},
+    {"count", "1", TP_COLUMN_COUNT, offsetof(struct row, count), NULL},
+    {"value", "input", TP_COLUMN_REAL, offsetof(struct row, value), NULL},
 };
 
 static struct tp_table table_of(const struct row *rows, size_t count)

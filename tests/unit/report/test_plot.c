@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "report/plot.h"
+#include "report/plot_quote.h"
 #include "report/plot_script.h"
 
 /* --- a figure with every kind of panel -------------------------------- */
@@ -29,7 +30,8 @@ static const double watch[] = {0, 1, 1, 0.5, 2, 0, 1, 8, 1, 0.5, 2, 1};
 static const struct tp_tic rows[] = {{0, "first"}, {1, "second"}};
 
 static struct tp_panel make_panel(enum tp_panel_kind kind, const char *title,
-                                  const struct tp_series *series, size_t count)
+                                  const struct tp_panel_series *series,
+                                  size_t count)
 {
     return (struct tp_panel){
         .kind = kind,
@@ -45,10 +47,10 @@ static struct tp_panel make_panel(enum tp_panel_kind kind, const char *title,
 }
 
 /* Fills panels[TP_PANEL_KINDS]; series[TP_PANEL_KINDS] belongs to them. */
-static void make_all(struct tp_panel *panels, struct tp_series *series,
+static void make_all(struct tp_panel *panels, struct tp_panel_series *series,
                      const char *name)
 {
-    const struct tp_series all[TP_PANEL_KINDS] = {
+    const struct tp_panel_series all[TP_PANEL_KINDS] = {
         [TP_PANEL_LINES] = {name, xy, 3, 0},
         [TP_PANEL_STEPS] = {name, xy, 3, 0},
         [TP_PANEL_BANDS] = {name, bands, 2, 0},
@@ -146,8 +148,8 @@ static struct tp_plot_result write_all(const struct tp_figure *figures,
 Test(plot, table_of_a_tiny_figure)
 {
     const double second[] = {1, NAN};
-    const struct tp_series series[] = {{"bf16", xy, 2, 0},
-                                       {"hif\n8", second, 1, 0}};
+    const struct tp_panel_series series[] = {{"bf16", xy, 2, 0},
+                                             {"hif\n8", second, 1, 0}};
     struct tp_panel panel = make_panel(TP_PANEL_LINES, "std", series, 2);
     struct tp_figure figure = make_figure("tiny", &panel, 1);
     struct tp_text out = {0};
@@ -175,7 +177,8 @@ Test(plot, table_of_a_tiny_figure)
 
 Test(plot, script_says_what_it_draws)
 {
-    const struct tp_series series[] = {{"bf16", xy, 3, 0}, {"hif8", xy, 3, 0}};
+    const struct tp_panel_series series[] = {{"bf16", xy, 3, 0},
+                                             {"hif8", xy, 3, 0}};
     struct tp_panel panel = make_panel(TP_PANEL_LINES, "it's", series, 2);
     panel.y = (struct tp_axis){.label = "std [1]", .scale = TP_SCALE_LOG2};
     struct tp_figure figure = make_figure("tiny", &panel, 1);
@@ -269,7 +272,7 @@ Test(plot, names_beside_a_small_panel_are_short)
     memset(name, '\x01', sizeof name);
     strcpy(name + 180, "mlp.up_proj.weight");
     const struct tp_tic names[] = {{0, name}, {1, name}};
-    const struct tp_series series = {"", cells, 3, 0};
+    const struct tp_panel_series series = {"", cells, 3, 0};
     struct tp_panel panels[6];
     for (int p = 0; p < 6; p++) {
         panels[p] = make_panel(TP_PANEL_HEAT, "std", &series, 1);
@@ -290,13 +293,13 @@ Test(plot, names_beside_a_small_panel_are_short)
 Test(plot, a_panel_without_colours_has_no_colour_bar)
 {
     const double zeros[] = {0, 0, 0, 1, 0, 0};
-    struct tp_series series = {"", zeros, 2, 0};
+    struct tp_panel_series series = {"", zeros, 2, 0};
     struct tp_panel panel = make_panel(TP_PANEL_HEAT, "overflow", &series, 1);
     struct tp_figure figure = make_figure("tiny", &panel, 1);
     struct tp_text out = {0};
     tp_plot_script(&figure, "png", &out);
     cr_expect_null(strstr(tp_text_get(&out), "\nset colorbox"));
-    series = (struct tp_series){"", cells, 3, 0};
+    series = (struct tp_panel_series){"", cells, 3, 0};
     out.length = 0;
     tp_plot_script(&figure, "png", &out);
     cr_expect_not_null(strstr(tp_text_get(&out), "\nset colorbox"));
@@ -312,7 +315,7 @@ Test(plot, the_widest_axis_has_few_tics, .timeout = 10)
                                            TP_SCALE_LOG2, TP_SCALE_LOG10,
                                            TP_SCALE_SIGNED_LOG2};
     for (size_t i = 0; i < 2 * sizeof scales / sizeof *scales; i++) {
-        const struct tp_series series = {"s", ends, 4, 0};
+        const struct tp_panel_series series = {"s", ends, 4, 0};
         struct tp_panel panel = make_panel(TP_PANEL_LINES, "t", &series, 1);
         panel.x.scale = panel.y.scale = scales[i / 2];
         panel.x.inner = panel.y.inner = -1074;
@@ -346,7 +349,7 @@ Test(plot, every_kind_has_its_template)
 Test(plot_files, every_kind_is_drawn)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
-    struct tp_series series[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figures[3] = {
         make_figure("all", panels, TP_FIGURE_PANELS_MAX),
@@ -375,7 +378,7 @@ Test(plot_files, every_kind_is_drawn)
 Test(plot_files, svg_and_pdf)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
-    struct tp_series series[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     need_gnuplot();
@@ -396,7 +399,7 @@ Test(plot_files, svg_and_pdf)
 Test(plot_files, names_cannot_give_commands)
 {
     struct tp_panel panels[HOSTILE][TP_PANEL_KINDS];
-    struct tp_series series[HOSTILE][TP_PANEL_KINDS];
+    struct tp_panel_series series[HOSTILE][TP_PANEL_KINDS];
     struct tp_figure figures[HOSTILE];
     char ids[HOSTILE][24];
     need_gnuplot();
@@ -431,7 +434,7 @@ Test(plot_files, names_cannot_give_commands)
 Test(plot_files, an_output_folder_may_have_any_name)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
-    struct tp_series series[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     need_gnuplot();
@@ -443,7 +446,7 @@ Test(plot_files, an_output_folder_may_have_any_name)
 Test(plot_files, without_gnuplot_the_tables_are_there)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
-    struct tp_series series[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figure = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     cr_assert_eq(setenv("PATH", folder, 1), 0);
@@ -473,7 +476,7 @@ static enum tp_status draw_three(struct tp_plot_options options,
                                  struct tp_plot_result *result)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
-    struct tp_series series[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figures[3] = {make_figure("a", panels, 1),
                                    make_figure("b", panels, 1),
@@ -558,7 +561,7 @@ Test(plot_files, why_gnuplot_failed_is_said)
 Test(plot_files, one_failing_script_costs_only_itself)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
-    struct tp_series series[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figures[3] = {make_figure("a", panels, 1),
                                    make_figure("b", panels, 1),
@@ -589,7 +592,7 @@ Test(plot_files, one_failing_script_costs_only_itself)
 Test(plot_files, what_is_empty_now_is_removed)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
-    struct tp_series series[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure figure = make_figure("all", panels, 1);
     write_all(&figure, 1, "out", false);
@@ -603,7 +606,7 @@ Test(plot_files, what_is_empty_now_is_removed)
 Test(plot_files, a_folder_that_cannot_be_made)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
-    struct tp_series series[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
     struct tp_error err = {0};
     struct tp_plot_result result;
     make_all(panels, series, "a");
@@ -619,7 +622,7 @@ Test(plot_files, a_folder_that_cannot_be_made)
 Test(plot, checks_refuse_what_cannot_be_drawn)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
-    struct tp_series series[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
     struct tp_figure good = make_figure("all", panels, TP_FIGURE_PANELS_MAX);
     cr_expect_eq(tp_figure_check(&good, NULL), TP_OK);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Ordinals, groups and findings over runs made by hand. */
-#include "rules/findings.h"
-#include "tests/unit/support/run_maker.h"
+#include "tests/unit/support/stages.h"
 #include "tensors/group.h"
 
 /* --- ordinals ---------------------------------------------------------- */
 
 Test(ordinal, follows_counter_then_time_then_file)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     static const struct {
         const char *file, *timestamp;
         int64_t counter, iteration, ordinal;
@@ -18,16 +17,16 @@ Test(ordinal, follows_counter_then_time_then_file)
         {"e", "20250101_000000", 1, 1, 0}, /* another iteration */
     };
     for (size_t i = 0; i < 5; i++) {
-        struct tp_row *row = add_row(&run, rows[i].file);
+        struct tp_row *row = add_row(&made.run, rows[i].file);
         row->label.counter = rows[i].counter;
         row->label.timestamp = rows[i].timestamp;
         row->label.iteration = rows[i].iteration;
     }
-    cr_assert_eq(tp_run_number(&run, NULL), TP_OK);
+    cr_assert_eq(tp_run_number(&made.run, NULL), TP_OK);
     for (size_t i = 0; i < 5; i++) {
-        cr_assert_eq(run.rows[i].ordinal, rows[i].ordinal, "row %zu", i);
+        cr_assert_eq(made.run.rows[i].ordinal, rows[i].ordinal, "row %zu", i);
     }
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* --- groups ------------------------------------------------------------ */
@@ -65,15 +64,15 @@ static const struct tp_group *find_group(const struct tp_groups *groups,
 
 Test(group, merges_tensors_that_share_a_label)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     for (int i = 0; i < 6; i++) {
-        struct tp_row *row = add_row(&run, "f");
+        struct tp_row *row = add_row(&made.run, "f");
         struct tp_summary summary = constant(i, 10);
         row->label.rank = i % 2;
-        set_summary(&run, row, &summary);
+        set_summary(&made.run, row, &summary);
     }
     struct tp_groups groups = {0};
-    cr_assert_eq(tp_groups_make(&run, &groups, NULL), TP_OK);
+    cr_assert_eq(tp_groups_make(&made.run, &groups, NULL), TP_OK);
     const struct tp_group *odd = find_group(&groups, "rank", "1");
     cr_assert_not_null(odd);
     cr_assert_eq(odd->tensors, 3);
@@ -100,7 +99,7 @@ Test(group, merges_tensors_that_share_a_label)
     cr_assert_null(find_group(&groups, "layer_idx", "-"), "no row has a layer");
     cr_assert_not_null(find_group(&groups, "quant_type/rank", "hifp8/0"));
     tp_groups_clear(&groups);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* --- findings ---------------------------------------------------------- */
@@ -122,30 +121,30 @@ static void add_series(struct tp_run *run, int64_t rank, int64_t layer,
 
 Test(findings, a_healthy_run_has_none)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_series(&run, 0, 1, 8);
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    add_series(&made.run, 0, 1, 8);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 0);
     cr_assert_eq(tp_findings_worst(&findings), 0);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(findings, the_first_nan_of_a_rank_is_the_origin)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
     for (int64_t layer = 1; layer <= 4; layer++) {
-        add_series(&run, 1, layer, 10);
+        add_series(&made.run, 1, layer, 10);
     }
-    for (size_t i = 0; i < run.row_count; i++) {
-        const struct tp_label *label = &run.rows[i].label;
+    for (size_t i = 0; i < made.run.row_count; i++) {
+        const struct tp_label *label = &made.run.rows[i].label;
         bool bad = label->iteration > 6 ||
                    (label->iteration == 6 && label->layer_idx >= 3);
-        run.rows[i].counts.nan = bad ? 5 : 0;
+        made.run.rows[i].counts.nan = bad ? 5 : 0;
     }
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 1);
     const struct tp_finding *finding = &findings.rows[0];
     cr_assert_str_eq(finding->severity, "high");
@@ -155,40 +154,40 @@ Test(findings, the_first_nan_of_a_rank_is_the_origin)
     cr_assert_eq(finding->consequences, 3, "three other series follow");
     cr_assert_eq(tp_findings_worst(&findings), TP_SEVERITY_HIGH);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(findings, a_mask_of_infinities_is_no_incident_but_new_ones_are)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_series(&run, 0, 1, 6);
-    add_series(&run, 0, 2, 6);
+    add_series(&made.run, 0, 1, 6);
+    add_series(&made.run, 0, 2, 6);
     for (size_t i = 0; i < 6; i++) {
-        run.rows[i].counts.neg_inf = 50; /* from the start */
+        made.run.rows[i].counts.neg_inf = 50; /* from the start */
     }
-    run.rows[6 + 4].counts.pos_inf = 1;
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    made.run.rows[6 + 4].counts.pos_inf = 1;
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 1);
     cr_assert_eq(findings.rows[0].layer_idx, 2);
     cr_assert_eq(findings.rows[0].iteration, 4);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(findings, losses_are_one_per_place_worst_first)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_series(&run, 0, 1, 6);
-    add_series(&run, 0, 2, 6);
-    add_series(&run, 0, 3, 6);
-    run.rows[2].numbers.total_overflow_ratio = 0.005; /* low    */
-    run.rows[8].numbers.total_overflow_ratio = 0.02;  /* medium */
-    run.rows[10].numbers.total_overflow_ratio = 0.03; /* same place */
-    run.rows[14].numbers.underflow_ratio = 0.9;       /* medium, 9 x  */
-    run.rows[15].numbers.underflow_ratio = 0.009;     /* below the limit */
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    add_series(&made.run, 0, 1, 6);
+    add_series(&made.run, 0, 2, 6);
+    add_series(&made.run, 0, 3, 6);
+    made.run.rows[2].numbers.total_overflow_ratio = 0.005; /* low    */
+    made.run.rows[8].numbers.total_overflow_ratio = 0.02;  /* medium */
+    made.run.rows[10].numbers.total_overflow_ratio = 0.03; /* same place */
+    made.run.rows[14].numbers.underflow_ratio = 0.9;       /* medium, 9 x  */
+    made.run.rows[15].numbers.underflow_ratio = 0.009;     /* below the limit */
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 3);
     cr_assert_str_eq(findings.rows[0].rule, "underflow");
     cr_assert_str_eq(findings.rows[0].severity, "medium");
@@ -197,27 +196,28 @@ Test(findings, losses_are_one_per_place_worst_first)
     cr_assert_eq(findings.rows[1].iteration, 2, "the first above the limit");
     cr_assert_str_eq(findings.rows[2].severity, "low");
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Blocks that saturate, and Inf in one tensor of the same place, differ in what
  * is to be done. */
 Test(findings, saturation_and_infinities_are_told_apart)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_series(&run, 0, 1, 6);
-    for (size_t i = 0; i < run.row_count; i++) {
-        run.rows[i].target_format = "mxfp8_e4m3";
-        run.rows[i].numbers.total_overflow_ratio = 0.05;
+    add_series(&made.run, 0, 1, 6);
+    for (size_t i = 0; i < made.run.row_count; i++) {
+        made.run.rows[i].target =
+            tp_number_by_id("mxfp8_e4m3");
+        made.run.rows[i].numbers.total_overflow_ratio = 0.05;
     }
-    run.rows[3].numbers.total_overflow_ratio = 0.02;
-    run.rows[3].counts.pos_inf = 20;
+    made.run.rows[3].numbers.total_overflow_ratio = 0.02;
+    made.run.rows[3].counts.pos_inf = 20;
     for (size_t i = 0; i < 3; i++)
-        run.rows[i].counts.pos_inf = 1; /* a mask, so no incident */
+        made.run.rows[i].counts.pos_inf = 1; /* a mask, so no incident */
     for (size_t i = 0; i < 3; i++)
-        run.rows[i].numbers.total_overflow_ratio = 0;
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+        made.run.rows[i].numbers.total_overflow_ratio = 0;
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 2);
     cr_assert_eq(findings.rows[0].level, TP_SEVERITY_MEDIUM);
     cr_assert_float_eq(findings.rows[0].value, 0.02, 1e-15);
@@ -225,24 +225,24 @@ Test(findings, saturation_and_infinities_are_told_apart)
     cr_assert_eq(findings.rows[1].level, TP_SEVERITY_LOW);
     cr_assert(strstr(findings.rows[1].suggestion, "scale rule"));
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Tensors of a plain file are told by their keys. */
 Test(findings, name_the_path_inside_a_file)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
     for (int i = 0; i < 2; i++) {
-        struct tp_row *row = add_row(&run, "model.pth");
+        struct tp_row *row = add_row(&made.run, "model.pth");
         row->path = i ? "head.weight" : "body.weight";
         row->counts.numel = row->counts.values = 4;
         row->counts.nan = (uint64_t)i;
     }
-    cr_assert_eq(tp_findings_make(&run, &findings, NULL), TP_OK);
+    stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 1);
     cr_assert_str_eq(findings.rows[0].path, "head.weight");
     cr_assert_null(strstr(findings.rows[0].evidence, "0 other"));
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }

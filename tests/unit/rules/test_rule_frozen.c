@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors that stop changing, in runs made by hand. */
-#include "rules/findings.h"
-#include "series/monitor.h"
+#include "tests/unit/support/stages.h"
 #include "tests/unit/support/two_values.h"
 
 static void add(struct tp_run *run, const char *name, int64_t rank,
@@ -22,14 +21,13 @@ static double moving(int64_t iteration)
 }
 
 /* The findings of the rule; the caller clears run and findings. */
-static size_t find(struct tp_run *run, struct tp_findings *findings,
+static size_t find(struct stages *made, struct tp_findings *findings,
                    const struct tp_finding **frozen)
 {
     static const struct tp_baseline_options options = {
         .warmup_steps = 100, .alert_window = 50, .sigma = 3};
-    struct tp_error err;
-    cr_assert_eq(tp_monitor_make(run, &options, NULL, &err), TP_OK);
-    cr_assert_eq(tp_findings_make(run, findings, &err), TP_OK);
+    stages_watch(made, &options);
+    stages_judge(made, findings);
     size_t count = 0;
     for (size_t i = 0; i < findings->count; i++) {
         if (strcmp(findings->rows[i].rule, "frozen") != 0)
@@ -40,22 +38,22 @@ static size_t find(struct tp_run *run, struct tp_findings *findings,
     return count;
 }
 
-static void clear(struct tp_run *run, struct tp_findings *findings)
+static void clear(struct stages *made, struct tp_findings *findings)
 {
     tp_findings_clear(findings);
-    tp_run_clear(run);
+    stages_clear(made);
 }
 
 Test(frozen, a_weight_that_stops_is_told_once_for_all_ranks)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
     const struct tp_finding *frozen = NULL;
     for (int64_t rank = 0; rank < 3; rank++) {
         for (int64_t i = 0; i < 40; i++)
-            add(&run, "weight", rank, 10 * i, moving(i < 25 ? i : 25));
+            add(&made.run, "weight", rank, 10 * i, moving(i < 25 ? i : 25));
     }
-    cr_assert_eq(find(&run, &findings, &frozen), 1);
+    cr_assert_eq(find(&made, &findings, &frozen), 1);
     cr_expect_eq(frozen->iteration, 250);
     cr_expect_eq(frozen->rank, -1);
     cr_expect_eq(frozen->consequences, 2);
@@ -66,34 +64,34 @@ Test(frozen, a_weight_that_stops_is_told_once_for_all_ranks)
               frozen->evidence);
     cr_expect(strstr(frozen->suggestion, "optimizer"), "%s",
               frozen->suggestion);
-    clear(&run, &findings);
+    clear(&made, &findings);
 }
 
 Test(frozen, what_moves_or_never_did_is_left_alone)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
     const struct tp_finding *frozen = NULL;
     for (int64_t i = 0; i < 40; i++) {
-        add(&run, "moving", 0, i, moving(i));
-        add(&run, "mask", 0, i, 1);
-        add(&run, "seldom", 0, i, moving(i / 8));
-        add(&run, "a moment", 0, i, moving(i < 33 ? i : 33));
-        add(&run, "resumed", 0, i, moving(i < 10 || i > 30 ? i : 10));
-        add(&run, "late", 0, i, moving(i < 5 ? i : 5));
+        add(&made.run, "moving", 0, i, moving(i));
+        add(&made.run, "mask", 0, i, 1);
+        add(&made.run, "seldom", 0, i, moving(i / 8));
+        add(&made.run, "a moment", 0, i, moving(i < 33 ? i : 33));
+        add(&made.run, "resumed", 0, i, moving(i < 10 || i > 30 ? i : 10));
+        add(&made.run, "late", 0, i, moving(i < 5 ? i : 5));
     }
-    cr_expect_eq(find(&run, &findings, &frozen), 0);
-    clear(&run, &findings);
+    cr_expect_eq(find(&made, &findings, &frozen), 0);
+    clear(&made, &findings);
 }
 
 Test(frozen, few_iterations_say_nothing)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
     const struct tp_finding *frozen = NULL;
-    add(&run, "once", 0, 0, 1);
+    add(&made.run, "once", 0, 0, 1);
     for (int64_t i = 0; i < 15; i++)
-        add(&run, "weight", 0, i, moving(i < 7 ? i : 7));
-    cr_expect_eq(find(&run, &findings, &frozen), 0);
-    clear(&run, &findings);
+        add(&made.run, "weight", 0, i, moving(i < 7 ? i : 7));
+    cr_expect_eq(find(&made, &findings, &frozen), 0);
+    clear(&made, &findings);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What one rank has and the others have not, in runs made by hand. */
-#include "rules/findings.h"
-#include "series/monitor.h"
+#include "tests/unit/support/stages.h"
 #include "tests/unit/support/two_values.h"
 
 enum { ITERATIONS = 120 };
 
 /* A run of some ranks, in which a test spoils one. */
 struct made {
-    struct tp_run run;
+    struct stages stages;
     struct tp_findings findings;
     uint64_t dice;
     int64_t counter;
@@ -26,13 +25,13 @@ static double noise(struct made *made)
 static void add(struct made *made, const char *name, int64_t rank,
                 int64_t iteration, double value)
 {
-    struct tp_row *row = add_row(&made->run, "f");
+    struct tp_row *row = add_row(&made->stages.run, "f");
     struct tp_summary summary = two(value, -value / 2);
     row->label.tensor_name = name;
     row->label.rank = rank;
     row->label.iteration = iteration;
     row->label.counter = made->counter++;
-    set_summary(&made->run, row, &summary);
+    set_summary(&made->stages.run, row, &summary);
 }
 
 /* The findings of the rule, the last of them in *told. */
@@ -40,11 +39,10 @@ static size_t find(struct made *made, const struct tp_finding **told)
 {
     static const struct tp_baseline_options options = {
         .warmup_steps = 100, .alert_window = 50, .sigma = 3};
-    struct tp_error err;
     struct tp_findings *all = &made->findings;
     size_t count = 0;
-    cr_assert_eq(tp_monitor_make(&made->run, &options, NULL, &err), TP_OK);
-    cr_assert_eq(tp_findings_make(&made->run, all, &err), TP_OK);
+    stages_watch(&made->stages, &options);
+    stages_judge(&made->stages, all);
     for (size_t i = 0; i < all->count; i++) {
         if (strcmp(all->rows[i].rule, "ranks") != 0)
             continue;
@@ -57,7 +55,7 @@ static size_t find(struct made *made, const struct tp_finding **told)
 static void clear(struct made *made)
 {
     tp_findings_clear(&made->findings);
-    tp_run_clear(&made->run);
+    stages_clear(&made->stages);
 }
 
 /* A weight that creeps, equal on all ranks, until one rank's differs by a

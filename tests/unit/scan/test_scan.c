@@ -104,7 +104,7 @@ static enum tp_status scan_jobs(struct tp_tensor *tensor, const char *target,
     struct tp_scanner *scanner;
     struct tp_scan_request request = {
         .target = target ? tp_number_by_id(target) : NULL,
-        .scale_rule = "floor"};
+        .scale_rule = TP_SCALE_FLOOR};
     cr_assert(!target || request.target);
     cr_assert_eq(tp_tensor_check(tensor, err), TP_OK, "%s", err->message);
     cr_assert_eq(tp_pool_new(jobs, &pool, err), TP_OK);
@@ -614,7 +614,7 @@ static void crowd_task(void *context, size_t index, unsigned worker)
     struct tp_tensor tensor = whole(crowd->memory, TP_BFLOAT16);
     struct tp_scan_request request = {
         .target = tp_number_by_id(index % 3 ? "mxfp4" : "hif8"),
-        .scale_rule = "floor", .worker = worker};
+        .scale_rule = TP_SCALE_FLOOR, .worker = worker};
     tensor.shape[0] = index % 5 == 0 ? 9000000 : (int64_t)(index * 1777);
     cr_assert_eq(tp_tensor_check(&tensor, &err), TP_OK);
     cr_assert_eq(tp_scan(crowd->scanner, &tensor, &request,

@@ -91,7 +91,7 @@ static void scan(struct tp_tensor *tensor, unsigned jobs, int axis,
     memset(errors, 0xee, SPECS * sizeof *errors);
     const struct tp_scan_request request = {
         .target = tp_number_by_id("mxfp8_e4m3"),
-        .scale_rule = "rceil",
+        .scale_rule = TP_SCALE_RCEIL,
         .specs = specs,
         .spec_count = SPECS,
         .block_axis = axis,

@@ -111,7 +111,7 @@ static enum tp_status try_scan(struct tp_tensor *tensor, struct memory *memory,
     struct tp_pool *pool;
     struct tp_scanner *scanner;
     const struct tp_scan_request request = {
-        .scale_rule = "floor", .dims = room, .dims_keep = TP_DIM_KEPT};
+        .scale_rule = TP_SCALE_FLOOR, .dims = room, .dims_keep = TP_DIM_KEPT};
     tensor->storage = &memory->storage;
     cr_assert_eq(tp_tensor_check(tensor, err), TP_OK, "%s", err->message);
     cr_assert_eq(tp_pool_new(jobs, &pool, err), TP_OK);

@@ -110,7 +110,7 @@ static void scan(const struct golden *golden, unsigned jobs,
     cr_assert_eq(tp_scanner_new(pool, &scanner, &err), TP_OK);
     struct tp_scan_request request = {
         .target = *golden->target ? tp_number_by_id(golden->target) : NULL,
-        .scale_rule = *golden->rule ? golden->rule : "floor"};
+        .scale_rule = tp_scale_rule_by_name(golden->rule)};
     cr_assert_eq(tp_scan(scanner, &tensor, &request, result, &err), TP_OK, "%s",
                  err.message);
     tp_scanner_free(scanner);

@@ -10,6 +10,7 @@
 
 #include "series/baseline.h"
 #include "series/baseline_chance.h"
+#include "series/baseline_retro.h"
 
 enum { POINTS_MAX = 1000 };
 

@@ -6,8 +6,7 @@
 #include <stdio.h>
 
 #include "report/report_monitor.h"
-#include "rules/findings.h"
-#include "tests/unit/support/run_maker.h"
+#include "tests/unit/support/stages.h"
 
 enum {
     LAYERS = 5,
@@ -133,7 +132,7 @@ Test(growth, deviations_follow_from_center_and_spread)
 
 /* A run in the making, and what is wrong with it. */
 struct maker {
-    struct tp_run run;
+    struct stages stages;
     uint64_t dice;
     int64_t iteration, rank, counter;
     double growth; /* factor of every iteration from AT on; 1: healthy       */
@@ -170,13 +169,13 @@ static void set_values(struct maker *m, struct tp_row *row, double size)
             fmin(sum.extrema.abs_min_nonzero, fabs(x));
         sum.bins[tp_summary_bin(x)]++;
     }
-    set_summary(&m->run, row, &sum);
+    set_summary(&m->stages.run, row, &sum);
 }
 
 static void save(struct maker *m, const char *operation, const char *phase,
                  const char *name, int64_t layer, double size)
 {
-    struct tp_row *row = add_row(&m->run, "f");
+    struct tp_row *row = add_row(&m->stages.run, "f");
     row->label.layer_type = "linear";
     row->label.operation = operation;
     row->label.phase = phase;
@@ -219,9 +218,9 @@ static void make_run(struct maker *m, struct tp_findings *findings)
             step(m);
         }
     }
-    cr_assert_eq(tp_run_number(&m->run, NULL), TP_OK);
-    cr_assert_eq(tp_monitor_make(&m->run, &options, NULL, NULL), TP_OK);
-    cr_assert_eq(tp_findings_make(&m->run, findings, NULL), TP_OK);
+    cr_assert_eq(tp_run_number(&m->stages.run, NULL), TP_OK);
+    stages_watch(&m->stages, &options);
+    stages_judge(&m->stages, findings);
 }
 
 /* --- what is found ------------------------------------------------------ */
@@ -283,7 +282,7 @@ static struct score measure(double growth, double shared, double own)
         make_run(&m, &findings);
         judge(&m, &findings, &score);
         tp_findings_clear(&findings);
-        tp_run_clear(&m.run);
+        stages_clear(&m.stages);
     }
     return score;
 }
@@ -362,7 +361,7 @@ Test(growth, holds_the_baseline_of_the_monitor)
         struct tp_findings findings = {0};
         struct tp_text text = {0};
         make_run(&m, &findings);
-        tp_report_monitor(&m.run, &text);
+        tp_report_monitor(&m.stages.monitor, &m.stages.incidents, &text);
         struct said last = read_line(tp_text_get(&text), ITERATIONS - 1);
         const char *held = strstr(last.status, " | baseline of before step ");
         cr_expect_eq(held && held < last.end, ill);
@@ -377,6 +376,6 @@ Test(growth, holds_the_baseline_of_the_monitor)
         }
         tp_text_clear(&text);
         tp_findings_clear(&findings);
-        tp_run_clear(&m.run);
+        stages_clear(&m.stages);
     }
 }

@@ -2,7 +2,8 @@
 /* Series of runs made by hand; expected numbers are from the values, by hand
  * or by numpy as said. */
 #include "report/tables.h"
-#include "series/monitor.h"
+#include "tests/unit/support/stages.h"
+#include "tensors/coverage.h"
 #include "tests/unit/support/two_values.h"
 
 static const struct tp_baseline_options retro = {
@@ -38,13 +39,13 @@ Test(series, metrics_are_sorted_by_kind_and_have_unique_names)
 
 Test(series, points_are_by_iteration_with_gaps)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_series_set set = {0};
-    add(&run, 7, 3, 4);
-    add(&run, 2, 6, 8);
-    add(&run, -1, 1, 1); /* no iteration: in no series */
-    add(&run, 3, 5, 12);
-    cr_assert_eq(tp_series_make(&run, &set, NULL), TP_OK);
+    add(&made.run, 7, 3, 4);
+    add(&made.run, 2, 6, 8);
+    add(&made.run, -1, 1, 1); /* no iteration: in no series */
+    add(&made.run, 3, 5, 12);
+    cr_assert_eq(tp_series_make(&made.run, &set, NULL), TP_OK);
     cr_assert_eq(set.count, 1);
     const int64_t *at = tp_series_at(&set, &set.series[0]);
     cr_assert_eq(set.series[0].count, 3);
@@ -53,25 +54,25 @@ Test(series, points_are_by_iteration_with_gaps)
     cr_assert_float_eq(value(&set, 0, "l2_norm", 1), 13, 1e-12);
     cr_assert_float_eq(value(&set, 0, "abs_max", 2), 4, 0);
     tp_series_clear(&set);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* numpy of [3, 4, 6, -8]: mean 1.25, abs max 8; the norm is the root mean
  * square of the two tensors', sqrt((25 + 100) / 2). */
 Test(series, samples_of_an_iteration_are_one_point)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_series_set set = {0};
-    add(&run, 0, 3, 4)->label.sample_idx = 0;
-    add(&run, 0, 6, -8)->label.sample_idx = 1;
-    cr_assert_eq(tp_series_make(&run, &set, NULL), TP_OK);
+    add(&made.run, 0, 3, 4)->label.sample_idx = 0;
+    add(&made.run, 0, 6, -8)->label.sample_idx = 1;
+    cr_assert_eq(tp_series_make(&made.run, &set, NULL), TP_OK);
     cr_assert_eq(set.count, 1);
     cr_assert_eq(set.series[0].count, 1);
     cr_assert_float_eq(value(&set, 0, "l2_norm", 0), sqrt(62.5), 1e-12);
     cr_assert_float_eq(value(&set, 0, "mean", 0), 1.25, 1e-12);
     cr_assert_float_eq(value(&set, 0, "abs_max", 0), 8, 0);
     tp_series_clear(&set);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Two tensors an iteration; iteration 1 was saved twice, with the same
@@ -79,23 +80,23 @@ Test(series, samples_of_an_iteration_are_one_point)
  * push the second one into a series of its own. */
 Test(series, a_tensor_saved_twice_keeps_its_place)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_series_set set = {0};
     for (int i = 0; i < 4; i++) {
         for (int copy = 0; copy < (i == 1 ? 2 : 1); copy++) {
-            add(&run, i, 3, 4)->label.counter = 10 * i;
-            add(&run, i, 30, 40)->label.counter = 10 * i + 1;
+            add(&made.run, i, 3, 4)->label.counter = 10 * i;
+            add(&made.run, i, 30, 40)->label.counter = 10 * i + 1;
         }
     }
-    cr_assert_eq(tp_run_number(&run, NULL), TP_OK);
-    cr_assert_eq(tp_series_make(&run, &set, NULL), TP_OK);
+    cr_assert_eq(tp_run_number(&made.run, NULL), TP_OK);
+    cr_assert_eq(tp_series_make(&made.run, &set, NULL), TP_OK);
     cr_assert_eq(set.count, 2);
     for (size_t i = 0; i < 4; i++) {
         cr_assert_float_eq(value(&set, 0, "l2_norm", i), 5, 1e-12);
         cr_assert_float_eq(value(&set, 1, "l2_norm", i), 50, 1e-12);
     }
     tp_series_clear(&set);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 static void add_gradient(struct tp_run *run, int64_t iteration, int64_t layer,
@@ -105,20 +106,21 @@ static void add_gradient(struct tp_run *run, int64_t iteration, int64_t layer,
     row->label.layer_idx = layer;
     row->label.operation = "backward";
     row->label.phase = "pre";
+    tp_label_classify(&row->label);
 }
 
 Test(series, gradients_by_layer_and_of_all_layers)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_series_set set = {0};
     for (int64_t i = 0; i < 5; i++) {
-        add_gradient(&run, i, 1, 3, 4);
+        add_gradient(&made.run, i, 1, 3, 4);
         if (i != 2) /* lost */
-            add_gradient(&run, i, 1, 12, 0.25);
-        add_gradient(&run, i, 2, 6, 8);
+            add_gradient(&made.run, i, 1, 12, 0.25);
+        add_gradient(&made.run, i, 2, 6, 8);
     }
-    cr_assert_eq(tp_run_number(&run, NULL), TP_OK);
-    cr_assert_eq(tp_series_make(&run, &set, NULL), TP_OK);
+    cr_assert_eq(tp_run_number(&made.run, NULL), TP_OK);
+    cr_assert_eq(tp_series_make(&made.run, &set, NULL), TP_OK);
     size_t layer = 0;
     while (set.series[layer].kind != TP_SERIES_LAYER)
         layer++;
@@ -134,38 +136,38 @@ Test(series, gradients_by_layer_and_of_all_layers)
                        sqrt(first * first + 100), 1e-12);
     cr_assert(isnan(value(&set, layer + 2, "grad_norm", 2)));
     tp_series_clear(&set);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Iteration 2 was saved twice, with gradients (3, 4) and (6, 8): the root mean
  * square of their norms, as of two samples. */
 Test(series, an_iteration_saved_twice_is_the_mean_of_both)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_series_set set = {0};
     for (int64_t i = 0; i < 5; i++)
-        add_gradient(&run, i, 1, 3, 4);
-    add_gradient(&run, 2, 1, 6, 8);
-    cr_assert_eq(tp_run_number(&run, NULL), TP_OK);
-    cr_assert_eq(tp_series_make(&run, &set, NULL), TP_OK);
+        add_gradient(&made.run, i, 1, 3, 4);
+    add_gradient(&made.run, 2, 1, 6, 8);
+    cr_assert_eq(tp_run_number(&made.run, NULL), TP_OK);
+    cr_assert_eq(tp_series_make(&made.run, &set, NULL), TP_OK);
     size_t model = set.count - 1;
     cr_assert_float_eq(value(&set, model, "grad_norm", 1), 5, 1e-12);
     cr_assert_float_eq(value(&set, model, "grad_norm", 2), sqrt(62.5), 1e-12);
     tp_series_clear(&set);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* The norm of finite float64 values may have no float64. */
 Test(series, a_norm_beyond_float64_is_no_fault)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     for (int64_t i = 0; i < 20; i++)
-        add_gradient(&run, i, 1, 1.7e308, 1.7e308);
-    for (size_t i = 0; i < run.row_count; i++)
-        run.rows[i].numbers.l2_norm = INFINITY;
-    cr_assert_eq(tp_monitor_make(&run, &retro, NULL, NULL), TP_OK);
-    cr_assert_eq(run.monitor.alarm_count, 0);
-    tp_run_clear(&run);
+        add_gradient(&made.run, i, 1, 1.7e308, 1.7e308);
+    for (size_t i = 0; i < made.run.row_count; i++)
+        made.run.rows[i].numbers.l2_norm = INFINITY;
+    stages_watch(&made, &retro);
+    cr_assert_eq(made.incidents.alarm_count, 0);
+    stages_clear(&made);
 }
 
 /*
@@ -175,15 +177,15 @@ Test(series, a_norm_beyond_float64_is_no_fault)
  */
 Test(series, drift_is_measured_against_healthy_iterations)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     for (int64_t i = 0; i < 9; i++)
-        add(&run, i, 1, 4);
-    add(&run, 9, 64, 65);
-    cr_assert_eq(tp_monitor_make(&run, &retro, NULL, NULL), TP_OK);
-    const struct tp_series_set *set = &run.monitor.series;
+        add(&made.run, i, 1, 4);
+    add(&made.run, 9, 64, 65);
+    stages_watch(&made, &retro);
+    const struct tp_series_set *set = &made.monitor.series;
     cr_assert_float_eq(value(set, 0, "drift", 0), 0, 1e-9);
     cr_assert_float_eq(value(set, 0, "drift", 9), 1, 1e-9);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* Online the baseline is the warm-up, half of four. Against p = (1/2, 1/2),
@@ -191,30 +193,33 @@ Test(series, drift_is_measured_against_healthy_iterations)
  * base=2) squared. */
 Test(series, drift_of_a_live_monitor_is_against_its_warmup)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_baseline_options options = retro;
     options.online = true;
-    add(&run, 0, 1, 4);
-    add(&run, 1, 1, 4);
-    add(&run, 2, 1, 64);
-    add(&run, 3, 1, 4);
-    cr_assert_eq(tp_monitor_make(&run, &options, NULL, NULL), TP_OK);
-    cr_assert_float_eq(value(&run.monitor.series, 0, "drift", 2), 0.5, 1e-9);
-    tp_run_clear(&run);
+    add(&made.run, 0, 1, 4);
+    add(&made.run, 1, 1, 4);
+    add(&made.run, 2, 1, 64);
+    add(&made.run, 3, 1, 4);
+    stages_watch(&made, &options);
+    cr_assert_float_eq(value(&made.monitor.series, 0, "drift", 2), 0.5, 1e-9);
+    stages_clear(&made);
 }
 
 Test(series, tables_have_a_row_for_each_value)
 {
-    struct tp_run run = {0};
-    struct tp_groups groups = {0};
-    struct tp_findings findings = {0};
+    struct stages made = {.run = {.rows = NULL}};
+    const struct tp_groups groups = {0};
+    const struct tp_findings findings = {0};
     struct tp_run_tables tables;
     for (int64_t i = 0; i < 6; i++) {
-        add(&run, i, (double)i + 1, 4);
-        add(&run, i, 2, 3)->label.tensor_name = "weight";
+        add(&made.run, i, (double)i + 1, 4);
+        add(&made.run, i, 2, 3)->label.tensor_name = "weight";
     }
-    cr_assert_eq(tp_monitor_make(&run, &retro, NULL, NULL), TP_OK);
-    tp_run_tables_make(&run, &groups, &findings, &tables);
+    stages_watch(&made, &retro);
+    const struct tp_results results = {&made.run,       &groups,
+                                       &made.quant,     &made.monitor,
+                                       &made.incidents, &findings};
+    tp_run_tables_make(&results, &tables);
     const struct tp_table *table = &tables.tables[TP_TABLE_SERIES];
     /* overflow, underflow and distortion have no value here: nothing judged */
     cr_assert_eq(table->row_count, 2 * 7 * 6);
@@ -241,7 +246,7 @@ Test(series, tables_have_a_row_for_each_value)
         }
         free(room);
     }
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 static bool has_note(const struct tp_run *run, const char *words)
@@ -266,7 +271,7 @@ Test(series, what_is_missing_is_said)
     add(&run, 8, 1, 2)->label.rank = 2;
     add(&run, -1, 1, 2);
     add(&run, 3, 1, 2)->label.quant_type = "mxfp8";
-    cr_assert_eq(tp_monitor_make(&run, &retro, NULL, NULL), TP_OK);
+    cr_assert_eq(tp_coverage_note(&run, NULL), TP_OK);
     cr_assert(has_note(&run, "1 tensor has no iteration"));
     cr_assert(has_note(&run, "rank 0 of hifp8 has no tensor in 1 iteration "
                              "that other ranks have, the first 5"));
@@ -290,7 +295,7 @@ Test(series, what_no_rank_has_and_what_is_there_twice_is_said)
     }
     add(&run, 70, 1, 2);
     add(&run, 70, 1, 2)->label.layer_idx = 4;
-    cr_assert_eq(tp_monitor_make(&run, &retro, NULL, NULL), TP_OK);
+    cr_assert_eq(tp_coverage_note(&run, NULL), TP_OK);
     cr_assert(has_note(&run, "hifp8 has 1 gap in its iterations, which are 10 "
                              "apart otherwise, the first from 30 to 60"));
     cr_assert(has_note(&run, "rank 0 of hifp8 has 1 iteration saved more than "
@@ -302,38 +307,38 @@ Test(series, what_no_rank_has_and_what_is_there_twice_is_said)
 /* None of these may crash or be called a change. */
 Test(series, short_constant_and_empty_ones_are_no_alarms)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_baseline_options options = retro;
     for (int online = 0; online < 2; online++) {
         options.online = online == 1;
-        add(&run, 0, 1, 2)->label.layer_idx = 1; /* one iteration */
+        add(&made.run, 0, 1, 2)->label.layer_idx = 1; /* one iteration */
         for (int64_t i = 0; i < 20; i++) {
-            add(&run, i, 3, 4)->label.layer_idx = 2;
-            struct tp_row *row = add(&run, i, 1, 2);
+            add(&made.run, i, 3, 4)->label.layer_idx = 2;
+            struct tp_row *row = add(&made.run, i, 1, 2);
             struct tp_summary nothing = {.counts = {.numel = 2, .values = 2}};
             row->label.layer_idx = 3;
-            set_summary(&run, row, &nothing);
+            set_summary(&made.run, row, &nothing);
         }
-        cr_assert_eq(tp_monitor_make(&run, &options, NULL, NULL), TP_OK);
-        cr_assert_eq(run.monitor.series.count, 3);
-        cr_assert_eq(run.monitor.alarm_count, 0);
-        tp_run_clear(&run);
+        stages_watch(&made, &options);
+        cr_assert_eq(made.monitor.series.count, 3);
+        cr_assert_eq(made.incidents.alarm_count, 0);
+        stages_clear(&made);
     }
 }
 
 /* NaN in every element from the first iteration on: said once. */
 Test(series, all_nan_from_the_start_is_one_incident)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     for (int64_t i = 0; i < 20; i++) {
-        struct tp_row *row = add(&run, i, 3, 4);
+        struct tp_row *row = add(&made.run, i, 3, 4);
         struct tp_summary nothing = {
             .counts = {.numel = 2, .values = 2, .nan = 2}};
-        set_summary(&run, row, &nothing);
+        set_summary(&made.run, row, &nothing);
     }
-    cr_assert_eq(tp_monitor_make(&run, &retro, NULL, NULL), TP_OK);
-    cr_assert_eq(run.monitor.incident_count, 1);
-    cr_assert_eq(run.monitor.incidents[0].from, 0);
-    cr_assert_eq(run.monitor.incidents[0].consequences, 0);
-    tp_run_clear(&run);
+    stages_watch(&made, &retro);
+    cr_assert_eq(made.incidents.incident_count, 1);
+    cr_assert_eq(made.incidents.incidents[0].from, 0);
+    cr_assert_eq(made.incidents.incidents[0].consequences, 0);
+    stages_clear(&made);
 }

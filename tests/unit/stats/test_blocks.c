@@ -145,6 +145,7 @@ static void check_mx_vectors(const char *file, const char *id,
                            TP_FLOAT32, 0);
         for (int isa = 0; isa < ISAS; isa++) {
             use_isa(isas[isa]);
+            plan.isa = tp_isa_best();
             struct tp_block_counts got = {0};
             tp_blocks_count(&plan, x, 1, 32, &got);
             assert_equal(&got, &expected, v.field[1]);
@@ -424,6 +425,7 @@ static void check_matrix(const struct matrix *m,
                  tp_dtype_info(m->dtype)->name, number->id,
                  tp_scale_rule_name(rule), isas[isa]);
         use_isa(isas[isa]);
+        plan.isa = tp_isa_best();
         struct tp_block_counts got = {0}, got_down = {0};
         tp_blocks_count(&plan, m->codes, m->rows, m->columns, &got);
         assert_equal(&got, &along, what);

@@ -7,7 +7,7 @@
 
 #include <criterion/criterion.h>
 
-#include "stats/order.h"
+#include "stats/code_key.h"
 
 /*
  * The code histogram against sorting the decoded values with the C library
@@ -350,15 +350,15 @@ Test(codes, overflow_and_underflow_are_judged_by_the_target)
 Test(codes, keys_order_as_values)
 {
     for (int d = 0; d < NARROW; d++) {
-        enum tp_order order = tp_order_of(narrow[d]);
+        enum tp_code_order order = tp_code_order_of(narrow[d]);
         int bits = 8 * tp_dtype_info(narrow[d])->size;
         double last = -INFINITY;
         for (uint64_t key = 0; key < (uint64_t)1 << bits; key++) {
-            uint64_t code = tp_order_code(order, bits, key);
+            uint64_t code = tp_code_of_key(order, bits, key);
             uint16_t wide = (uint16_t)code;
             uint8_t byte = (uint8_t)code;
             double decoded;
-            cr_assert_eq(tp_order_key(order, bits, code), key);
+            cr_assert_eq(tp_code_key(order, bits, code), key);
             tp_dtype_decode(narrow[d],
                             bits == 8 ? (const void *)&byte : &wide, 1,
                             &decoded);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/interval.h"
 #include "tests/unit/support/trace_files.h"
+#include "trace/interval.h"
 
 /* HTA computes with microseconds in doubles, which for times since the epoch
  * are multiples of a quarter. */

@@ -21,13 +21,13 @@ static struct tp_row *add_row(struct tp_run *run, const char *file)
     *row = (struct tp_row){.file = file,
                            .path = "tensor",
                            .label = TP_LABEL_NONE,
-                           .dtype = "bfloat16",
-                           .target_format = "hif8",
-                           .scale_rule = "",
+                           .dtype = TP_BFLOAT16,
+                           .target = tp_number_by_id("hif8"),
                            .shape = "[4]",
                            .batch_size = -1};
     row->label.quant_type = "hifp8";
     row->label.tensor_name = "input";
+    tp_label_classify(&row->label);
     return row;
 }
 
@@ -35,6 +35,7 @@ static struct tp_row *add_row(struct tp_run *run, const char *file)
 static void set_summary(struct tp_run *run, struct tp_row *row,
                         const struct tp_summary *summary)
 {
+    tp_label_classify(&row->label);
     row->packed = tp_summary_pack(summary, &run->arena);
     cr_assert_not_null(row->packed);
     row->counts = summary->counts;

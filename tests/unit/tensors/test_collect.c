@@ -26,7 +26,7 @@ static void collect(const char *root, unsigned jobs, struct tp_run *run)
     struct tp_pool *pool;
     const char *const roots[] = {root};
     const struct tp_collect_options options = {
-        .roots = roots, .root_count = 1, .mx_scale = "floor"};
+        .roots = roots, .root_count = 1, .mx_scale = TP_SCALE_FLOOR};
     memset(run, 0, sizeof *run);
     cr_assert_eq(tp_pool_new(jobs, &pool, NULL), TP_OK);
     cr_assert_eq(tp_collect(pool, &options, run, NULL), TP_OK);
@@ -80,7 +80,7 @@ Test(collect, a_stop_is_obeyed)
     const char *const roots[] = {testdata("logs")};
     const volatile sig_atomic_t stop = 1;
     const struct tp_collect_options options = {
-        .roots = roots, .root_count = 1, .mx_scale = "floor", .stop = &stop};
+        .roots = roots, .root_count = 1, .mx_scale = TP_SCALE_FLOOR, .stop = &stop};
     cr_assert_eq(tp_pool_new(2, &pool, NULL), TP_OK);
     cr_assert_eq(tp_collect(pool, &options, &run, &err), TP_E_INTERRUPTED);
     tp_pool_free(pool);
@@ -94,7 +94,7 @@ Test(collect, a_missing_root_is_an_error)
     struct tp_error err = {.code = TP_OK};
     const char *const roots[] = {"nowhere"};
     const struct tp_collect_options options = {
-        .roots = roots, .root_count = 1, .mx_scale = "floor"};
+        .roots = roots, .root_count = 1, .mx_scale = TP_SCALE_FLOOR};
     cr_assert_eq(tp_pool_new(1, &pool, NULL), TP_OK);
     cr_assert_eq(tp_collect(pool, &options, &run, &err), TP_E_NOT_FOUND);
     tp_pool_free(pool);

@@ -8,9 +8,9 @@
 
 #include <criterion/criterion.h>
 
-#include "rules/findings.h"
+#include "rules/dims_advice.h"
 #include "tensors/dims_table.h"
-#include "tests/unit/support/run_maker.h"
+#include "tests/unit/support/stages.h"
 
 /* --- what is said of an axis ---------------------------------------------- */
 
@@ -125,7 +125,7 @@ Test(dim_axes, excess_allows_for_chance)
 static bool says(const struct tp_dim_axis *axis, const char *words)
 {
     struct tp_text text = {0};
-    tp_dim_advice(axis, "bfloat16", &text);
+    tp_dim_advice(axis, TP_BFLOAT16, &text);
     bool found = strstr(tp_text_get(&text), words) != NULL;
     tp_text_clear(&text);
     return found;
@@ -189,15 +189,15 @@ static const double far[] = {3, 3, 3, 3, 90, 3, 3, 3, 3, 3};
 
 Test(dim_axes, rows_of_the_table)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_error err;
     struct tp_table table;
-    add_dims(&run, even, 10, 0, TP_DIMS_WORST);
-    add_row(&run, "without.pt");
-    add_dims(&run, uneven, 2, 1, TP_DIMS_WORST);
-    add_dims(&run, even, 10, 2, TP_DIMS_ALL);
-    cr_assert_eq(tp_dims_number(&run, &err), TP_OK);
-    tp_dims_table_make(&run, &table);
+    add_dims(&made.run, even, 10, 0, TP_DIMS_WORST);
+    add_row(&made.run, "without.pt");
+    add_dims(&made.run, uneven, 2, 1, TP_DIMS_WORST);
+    add_dims(&made.run, even, 10, 2, TP_DIMS_ALL);
+    cr_assert_eq(tp_dims_number(&made.run, &err), TP_OK);
+    tp_dims_table_make(&made.run, &table);
     cr_assert_eq(table.row_count, 1 + 3 + 11);
     static const struct {
         int tensor, index;
@@ -227,16 +227,16 @@ Test(dim_axes, rows_of_the_table)
         }
         free(room);
     }
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 /* The finding of the rule about these rows, or NULL. */
-static const struct tp_finding *find(struct tp_run *run,
+static const struct tp_finding *find(struct stages *made,
                                      struct tp_findings *findings)
 {
     struct tp_error err;
-    cr_assert_eq(tp_dims_number(run, &err), TP_OK);
-    cr_assert_eq(tp_findings_make(run, findings, &err), TP_OK);
+    cr_assert_eq(tp_dims_number(&made->run, &err), TP_OK);
+    stages_judge(made, findings);
     const struct tp_finding *found = NULL;
     for (size_t i = 0; i < findings->count; i++) {
         if (strcmp(findings->rows[i].rule, "dims"))
@@ -249,13 +249,13 @@ static const struct tp_finding *find(struct tp_run *run,
 
 Test(dim_axes, rule)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_dims(&run, even, 10, 0, TP_DIMS_WORST);
-    add_dims(&run, uneven, 2, 1, TP_DIMS_WORST);
-    add_dims(&run, uneven, 2, 2, TP_DIMS_WORST);
-    add_dims(&run, uneven, 2, 3, TP_DIMS_WORST);
-    const struct tp_finding *found = find(&run, &findings);
+    add_dims(&made.run, even, 10, 0, TP_DIMS_WORST);
+    add_dims(&made.run, uneven, 2, 1, TP_DIMS_WORST);
+    add_dims(&made.run, uneven, 2, 2, TP_DIMS_WORST);
+    add_dims(&made.run, uneven, 2, 3, TP_DIMS_WORST);
+    const struct tp_finding *found = find(&made, &findings);
     cr_assert_not_null(found);
     cr_assert_eq(found->level, TP_SEVERITY_MEDIUM);
     cr_assert_eq(found->iteration, 1);
@@ -265,26 +265,26 @@ Test(dim_axes, rule)
               found->evidence);
     cr_assert(strstr(found->suggestion, "reduce in float32"));
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }
 
 Test(dim_axes, rule_asks_for_most_tensors)
 {
-    struct tp_run run = {0};
+    struct stages made = {.run = {.rows = NULL}};
     struct tp_findings findings = {0};
-    add_dims(&run, even, 10, 0, TP_DIMS_WORST);
-    add_dims(&run, uneven, 2, 1, TP_DIMS_WORST);
-    add_dims(&run, far, 10, 2, TP_DIMS_WORST);
-    cr_assert_null(find(&run, &findings));
+    add_dims(&made.run, even, 10, 0, TP_DIMS_WORST);
+    add_dims(&made.run, uneven, 2, 1, TP_DIMS_WORST);
+    add_dims(&made.run, far, 10, 2, TP_DIMS_WORST);
+    cr_assert_null(find(&made, &findings));
     tp_findings_clear(&findings);
-    free(run.dims_first);
-    add_dims(&run, far, 10, 3, TP_DIMS_WORST);
-    add_dims(&run, far, 10, 4, TP_DIMS_WORST);
-    const struct tp_finding *found = find(&run, &findings);
+    free(made.run.dims_first);
+    add_dims(&made.run, far, 10, 3, TP_DIMS_WORST);
+    add_dims(&made.run, far, 10, 4, TP_DIMS_WORST);
+    const struct tp_finding *found = find(&made, &findings);
     cr_assert_not_null(found);
     cr_assert_eq(found->level, TP_SEVERITY_LOW);
     cr_assert_str_eq(found->metric, "outliers");
     cr_assert_eq(found->value, 1);
     tp_findings_clear(&findings);
-    tp_run_clear(&run);
+    stages_clear(&made);
 }

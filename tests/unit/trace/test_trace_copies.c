@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/trace_rows.h"
 #include "tests/unit/support/trace_files.h"
+#include "trace/trace_rows.h"
 
 static const char own_train[] = "own/train.json.gz";
 static const char own_parts[] = "own/fractions.json.gz";
@@ -192,7 +192,8 @@ Test(trace_syncs, counts_and_times_are_those_of_the_signals)
         }
         trace_file_close(&trace);
     }
-    cr_expect_geq(found, trace_data_there(trace_01) ? 18 : 6, "the list of signals was not understood");
+    cr_expect_geq(found, trace_data_there(trace_01) ? 18 : 6,
+                  "the list of signals was not understood");
 }
 
 /* --- waits: causes ------------------------------------------------------ */

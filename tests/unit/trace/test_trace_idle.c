@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/trace_rows.h"
 #include "tests/unit/support/trace_files.h"
+#include "trace/trace_rows.h"
 
 static const char *const traces[] = {
     "own/train.json.gz",

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "tests/unit/support/csv.h"
-#include "trace/trace_rows.h"
 #include "tests/unit/support/trace_files.h"
+#include "trace/trace_rows.h"
 
 static void read_kernels(const char *file, struct tp_trace *trace)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "tests/unit/support/hta.h"
-#include "trace/trace_rows.h"
 #include "tests/unit/support/trace_files.h"
+#include "trace/trace_rows.h"
 
 static bool is_number(const char *word)
 {

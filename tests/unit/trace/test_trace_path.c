@@ -3,9 +3,10 @@
  * The critical path: against Holistic Trace Analysis 0.5.0 (its own test, and
  * runs of it with CRITICAL_PATH_ADD_ZERO_WEIGHT_LAUNCH_EDGE=1), and by hand.
  */
-#include "trace/trace_path_state.h"
-#include "trace/trace_rows.h"
 #include "tests/unit/support/trace_files.h"
+#include "trace/trace_path.h"
+#include "trace/trace_path_graph.h"
+#include "trace/trace_rows.h"
 
 /* The window of an annotation's n-th instance on the host. */
 static void find_window(const struct tp_trace *trace, const char *name, int n,
@@ -73,7 +74,7 @@ static int64_t weight_to(const struct tp_path_maker *maker,
 {
     const struct tp_events *events = &maker->trace->events;
     for (size_t i = 0; i < maker->arc_count; i++) {
-        const struct path_arc *arc = &maker->arcs[i];
+        const struct tp_path_arc *arc = &maker->arcs[i];
         if (arc->kind == kind &&
             events->correlation[maker->event[arc->to / 2]] == correlation)
             return arc->weight;

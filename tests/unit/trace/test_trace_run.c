@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "trace/trace_run.h"
 #include "tests/unit/support/trace_maker.h"
+#include "trace/trace_run.h"
 
 /* What was told of a run's progress. */
 struct told {
@@ -53,7 +53,6 @@ Test(trace_run, progress_within_a_file)
     const char *const roots[] = {path};
     const struct tp_trace_options how = {.roots = roots,
                                          .root_count = 1,
-                                         .limits = tp_trace_limits_default(),
                                          .progress = tell,
                                          .progress_context = &told};
     cr_assert_eq(tp_pool_new(2, &pool, &err), TP_OK);

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/trace_rows.h"
 #include "tests/unit/support/trace_files.h"
+#include "trace/trace_rows.h"
 
 /*
  * Where the plugin's numbers come from doubles of epoch us, its sums are off

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/trace_run.h"
+#include "base/text.h"
+#include "tests/unit/support/judged_run.h"
 #include "tests/unit/support/trace_files.h"
+#include "trace/trace_run.h"
 #include "verdict/trace_ranks.h"
 
 /* All traces below a folder of shared/traces. */
-static void collect(const char *name, struct tp_trace_run *run)
+static void collect(const char *name, struct judged_run *it)
 {
     char path[4096];
     struct tp_error err = {0};
@@ -19,28 +21,19 @@ static void collect(const char *name, struct tp_trace_run *run)
     trace_data_path(name, path, sizeof path);
     const char *roots[] = {path};
     const struct tp_trace_options options = {
-        .roots = roots, .root_count = 1, .limits = tp_trace_limits_default()};
-    *run = (struct tp_trace_run){0};
+        .roots = roots, .root_count = 1};
+    *it = (struct judged_run){0};
     cr_assert_eq(tp_pool_new(2, &pool, &err), TP_OK, "%s", err.message);
-    cr_assert_eq(tp_trace_collect(pool, &options, run, &err), TP_OK, "%s",
+    cr_assert_eq(tp_trace_collect(pool, &options, &it->run, &err), TP_OK, "%s",
                  err.message);
+    judged_run_finish(it);
     tp_pool_free(pool);
-}
-
-static bool has_note(const struct tp_trace_run *run, const char *text)
-{
-    for (size_t i = 0; i < run->note_count; i++) {
-        if (strstr(run->notes[i], text)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* HTA names the ranks 2 and 7 (expected/hta_23_dlrm_8rank.txt). */
 static void stragglers_of_dlrm(void)
 {
-    struct tp_trace_run run;
+    struct judged_run it;
     FILE *file = trace_file_open("expected/hta_23_dlrm_8rank.txt");
     char line[512];
     long expected[2] = {-1, -1};
@@ -53,10 +46,10 @@ static void stragglers_of_dlrm(void)
         next = !strncmp(line, "-- stragglers", 13);
     }
     fclose(file);
-    collect("23_dlrm_8rank", &run);
-    cr_assert_eq(run.ranks.count, 8);
+    collect("23_dlrm_8rank", &it);
+    cr_assert_eq(it.judged.ranks.count, 8);
     for (size_t i = 0; i < 8; i++) {
-        const struct tp_rank_row *row = &run.ranks.rows[i];
+        const struct tp_rank_row *row = &it.judged.ranks.rows[i];
         cr_expect_eq(row->rank, (int64_t)i);
         cr_expect_eq(row->world_size, 8);
         cr_expect_eq(row->straggler,
@@ -65,21 +58,21 @@ static void stragglers_of_dlrm(void)
         cr_expect_geq(row->start_us, 0);
     }
     /* ProfilerStep#10 of the first and the last (expected/signals.txt) */
-    cr_expect_float_eq(run.ranks.rows[0].step_us, 14455, 1e-6);
-    cr_expect_float_eq(run.ranks.rows[7].step_us, 12509, 1e-6);
-    cr_expect_float_eq(run.ranks.rows[7].data_wait_us, 1157, 1e-6);
+    cr_expect_float_eq(it.judged.ranks.rows[0].step_us, 14455, 1e-6);
+    cr_expect_float_eq(it.judged.ranks.rows[7].step_us, 12509, 1e-6);
+    cr_expect_float_eq(it.judged.ranks.rows[7].data_wait_us, 1157, 1e-6);
     /* (19901 - 12509) over the mean of the eight of that list, 16007.75 */
-    cr_expect(has_note(&run, "12.51 ms on rank 7 to 19.90 ms on rank 1"));
-    cr_expect(has_note(&run, "imbalance 46.2 %"));
-    cr_expect(has_note(&run, "the slowest collective is sendrecv"));
-    cr_expect(!has_note(&run, "missing"));
-    tp_trace_run_clear(&run);
+    cr_expect(judged_notes(&it, "12.51 ms on rank 7 to 19.90 ms on rank 1"));
+    cr_expect(judged_notes(&it, "imbalance 46.2 %"));
+    cr_expect(judged_notes(&it, "the slowest collective is sendrecv"));
+    cr_expect(!judged_notes(&it, "missing"));
+    judged_run_clear(&it);
 }
 
 /* Of our own it names rank 2, which loads for longer. */
 Test(trace_ranks, stragglers_are_those_of_hta)
 {
-    struct tp_trace_run run;
+    struct judged_run it;
     FILE *file = trace_file_open("own/expected/hta.txt");
     char line[512];
     long expected = -1;
@@ -90,17 +83,17 @@ Test(trace_ranks, stragglers_are_those_of_hta)
         next = !strncmp(line, "-- stragglers", 13);
     }
     fclose(file);
-    collect("own/ranks", &run);
-    cr_assert_eq(run.ranks.count, 4);
+    collect("own/ranks", &it);
+    cr_assert_eq(it.judged.ranks.count, 4);
     for (size_t i = 0; i < 4; i++) {
-        const struct tp_rank_row *row = &run.ranks.rows[i];
+        const struct tp_rank_row *row = &it.judged.ranks.rows[i];
         cr_expect_eq(row->rank, (int64_t)i);
         cr_expect_eq(row->world_size, 4);
         cr_expect_eq(row->straggler, row->rank == expected,
                      "rank %zu is %.3f of a step late", i, row->late);
     }
-    cr_expect(!has_note(&run, "missing"));
-    tp_trace_run_clear(&run);
+    cr_expect(!judged_notes(&it, "missing"));
+    judged_run_clear(&it);
     if (trace_data_there("expected/hta_23_dlrm_8rank.txt"))
         stragglers_of_dlrm();
 }
@@ -108,24 +101,24 @@ Test(trace_ranks, stragglers_are_those_of_hta)
 /* --- by hand ------------------------------------------------------------ */
 
 /* Analyses a trace and adds it to the run; releases the text. */
-static void add_trace(struct tp_trace_run *run, struct tp_text *json)
+static void add_trace(struct judged_run *it, struct tp_text *json)
 {
     static const char *const files[] = {"a", "b", "c", "d", "e", "f"};
     struct tp_trace trace;
     trace_text_read(tp_text_get(json), &trace);
     tp_text_clear(json);
     tp_trace_index_clear(&trace.index);
-    trace.path = files[run->trace_count];
-    cr_assert_eq(tp_trace_analyse(&trace, &run->arena, NULL), TP_OK);
-    cr_assert_eq(tp_grow(&run->traces, &run->trace_capacity,
-                         run->trace_count + 1, sizeof trace, NULL),
+    trace.path = files[it->run.trace_count];
+    cr_assert_eq(tp_trace_analyse(&trace, &it->run.arena, NULL), TP_OK);
+    cr_assert_eq(tp_grow(&it->run.traces, &it->run.trace_capacity,
+                         it->run.trace_count + 1, sizeof trace, NULL),
                  TP_OK);
-    run->traces[run->trace_count++] = trace;
+    it->run.traces[it->run.trace_count++] = trace;
 }
 
 /* One step of 1000 us, and an all-reduce that this rank enters at `enters`
  * and leaves with all others at 900. Starts at `start` us of the epoch. */
-static void add_rank(struct tp_trace_run *run, int rank, double start,
+static void add_rank(struct judged_run *it, int rank, double start,
                      double enters)
 {
     struct tp_text json = {0};
@@ -144,21 +137,20 @@ static void add_rank(struct tp_trace_run *run, int rank, double start,
                 "\"device\":0,\"correlation\":1}}]}",
                 rank, start, start + enters - 10, start + enters,
                 900 - enters);
-    add_trace(run, &json);
+    add_trace(it, &json);
 }
 
-static void finish(struct tp_trace_run *run)
+static void finish(struct judged_run *it)
 {
-    run->limits = tp_trace_limits_default();
-    cr_assert_eq(tp_trace_run_finish(run, NULL), TP_OK);
-    cr_assert_eq(run->ranks.count, run->trace_count);
+    judged_run_finish(it);
+    cr_assert_eq(it->judged.ranks.count, it->run.trace_count);
 }
 
-static size_t stragglers(const struct tp_trace_run *run)
+static size_t stragglers(const struct judged_run *it)
 {
     size_t count = 0;
-    for (size_t i = 0; i < run->ranks.count; i++) {
-        count += run->ranks.rows[i].straggler == 1;
+    for (size_t i = 0; i < it->judged.ranks.count; i++) {
+        count += it->judged.ranks.rows[i].straggler == 1;
     }
     return count;
 }
@@ -167,28 +159,28 @@ static const double now = 1.7e15; /* us since the epoch */
 
 Test(trace_ranks, one_late_rank)
 {
-    struct tp_trace_run run = {0};
-    add_rank(&run, 2, now, 110);
-    add_rank(&run, 0, now, 100);
-    add_rank(&run, 3, now, 400);
-    add_rank(&run, 1, now + 20, 100);
-    finish(&run);
-    cr_expect_eq(stragglers(&run), 1);
-    cr_expect_eq(run.ranks.rows[3].straggler, 1);
+    struct judged_run it = {0};
+    add_rank(&it, 2, now, 110);
+    add_rank(&it, 0, now, 100);
+    add_rank(&it, 3, now, 400);
+    add_rank(&it, 1, now + 20, 100);
+    finish(&it);
+    cr_expect_eq(stragglers(&it), 1);
+    cr_expect_eq(it.judged.ranks.rows[3].straggler, 1);
     /* starts at 100, 120, 110, 400: the median is 115 */
-    cr_expect_float_eq(run.ranks.rows[0].late, -0.015, 1e-12);
-    cr_expect_float_eq(run.ranks.rows[1].late, 0.005, 1e-12);
-    cr_expect_float_eq(run.ranks.rows[2].late, -0.005, 1e-12);
-    cr_expect_float_eq(run.ranks.rows[3].late, 0.285, 1e-12);
-    cr_expect_float_eq(run.ranks.rows[1].start_us, 20, 1e-6);
-    cr_expect(has_note(&run, "0.50 ms on rank 3 to 0.80 ms on rank 0"));
-    tp_trace_run_clear(&run);
+    cr_expect_float_eq(it.judged.ranks.rows[0].late, -0.015, 1e-12);
+    cr_expect_float_eq(it.judged.ranks.rows[1].late, 0.005, 1e-12);
+    cr_expect_float_eq(it.judged.ranks.rows[2].late, -0.005, 1e-12);
+    cr_expect_float_eq(it.judged.ranks.rows[3].late, 0.285, 1e-12);
+    cr_expect_float_eq(it.judged.ranks.rows[1].start_us, 20, 1e-6);
+    cr_expect(judged_notes(&it, "0.50 ms on rank 3 to 0.80 ms on rank 0"));
+    judged_run_clear(&it);
 }
 
 /* As add_rank, of `count` all-reduces, each 100 us after the last began, that
  * this rank enters at enters[i] of its 100 us and leaves with all others at 90;
  * its clock is `ahead` us ahead. */
-static void add_collectives(struct tp_trace_run *run, int rank, double ahead,
+static void add_collectives(struct judged_run *it, int rank, double ahead,
                             const double *enters, int count)
 {
     const double start = 1.7e15 + ahead;
@@ -212,97 +204,97 @@ static void add_collectives(struct tp_trace_run *run, int rank, double ahead,
                     at, i + 1, at + enters[i], 90 - enters[i], i + 1);
     }
     tp_text_add(&json, "]}");
-    add_trace(run, &json);
+    add_trace(it, &json);
 }
 
 /* A clock that is 3 ms, three steps, ahead makes no straggler; who is late by
  * 30 us in each of six collectives is one, whatever the clock says. */
 Test(trace_ranks, clocks_that_differ_are_put_right)
 {
-    struct tp_trace_run run = {0};
+    struct judged_run it = {0};
     const double early[] = {10, 10, 10, 10, 10, 10};
     const double late[] = {40, 40, 40, 40, 40, 40};
-    add_collectives(&run, 0, 0, early, 6);
-    add_collectives(&run, 1, 3000, early, 6);
-    add_collectives(&run, 2, -700, late, 6);
-    add_collectives(&run, 3, 0, early, 6);
-    finish(&run);
-    cr_expect_eq(stragglers(&run), 1);
-    cr_expect_eq(run.ranks.rows[2].straggler, 1);
+    add_collectives(&it, 0, 0, early, 6);
+    add_collectives(&it, 1, 3000, early, 6);
+    add_collectives(&it, 2, -700, late, 6);
+    add_collectives(&it, 3, 0, early, 6);
+    finish(&it);
+    cr_expect_eq(stragglers(&it), 1);
+    cr_expect_eq(it.judged.ranks.rows[2].straggler, 1);
     for (size_t i = 0; i < 4; i++) {
-        cr_expect_float_eq(run.ranks.rows[i].late, i == 2 ? 0.18 : 0, 1e-9,
-                           "%zu: %g", i, run.ranks.rows[i].late);
+        cr_expect_float_eq(it.judged.ranks.rows[i].late, i == 2 ? 0.18 : 0,
+                           1e-9, "%zu: %g", i, it.judged.ranks.rows[i].late);
     }
-    cr_expect(has_note(&run, "the clock of rank 1 is 3.000 ms ahead of"));
-    cr_expect(has_note(&run, "the clock of rank 2 is 0.700 ms behind"));
-    cr_expect(!has_note(&run, "the clock of rank 3"));
-    tp_trace_run_clear(&run);
+    cr_expect(judged_notes(&it, "the clock of rank 1 is 3.000 ms ahead of"));
+    cr_expect(judged_notes(&it, "the clock of rank 2 is 0.700 ms behind"));
+    cr_expect(!judged_notes(&it, "the clock of rank 3"));
+    judged_run_clear(&it);
 }
 
 /* Short collectives of one rank are not left out where others wait in them:
  * the k-th is compared with the k-th. */
 Test(trace_ranks, the_same_collectives_are_compared)
 {
-    struct tp_trace_run run = {0};
+    struct judged_run it = {0};
     const double first[] = {10, 10, 10, 10, 10, 85};
     const double other[] = {10, 10, 10, 10, 10, 10};
-    add_collectives(&run, 0, 0, other, 6);
-    add_collectives(&run, 1, 0, first, 6);
-    add_collectives(&run, 2, 0, other, 6);
-    finish(&run);
-    cr_expect_eq(stragglers(&run), 1);
-    cr_expect_float_eq(run.ranks.rows[1].late, 0.075, 1e-9);
-    cr_expect_float_eq(run.ranks.rows[0].late, 0, 1e-9);
-    tp_trace_run_clear(&run);
+    add_collectives(&it, 0, 0, other, 6);
+    add_collectives(&it, 1, 0, first, 6);
+    add_collectives(&it, 2, 0, other, 6);
+    finish(&it);
+    cr_expect_eq(stragglers(&it), 1);
+    cr_expect_float_eq(it.judged.ranks.rows[1].late, 0.075, 1e-9);
+    cr_expect_float_eq(it.judged.ranks.rows[0].late, 0, 1e-9);
+    judged_run_clear(&it);
 }
 
 /* Two per cent of a step are no straggler. */
 Test(trace_ranks, even_ranks)
 {
-    struct tp_trace_run run = {0};
+    struct judged_run it = {0};
     for (int i = 0; i < 4; i++) {
-        add_rank(&run, i, now, 100 + 20 * (i == 2));
+        add_rank(&it, i, now, 100 + 20 * (i == 2));
     }
-    finish(&run);
-    cr_expect_eq(stragglers(&run), 0);
-    cr_expect_float_eq(run.ranks.rows[2].late, 0.02, 1e-12);
-    tp_trace_run_clear(&run);
+    finish(&it);
+    cr_expect_eq(stragglers(&it), 0);
+    cr_expect_float_eq(it.judged.ranks.rows[2].late, 0.02, 1e-12);
+    judged_run_clear(&it);
 }
 
 Test(trace_ranks, missing_ranks_are_named)
 {
-    struct tp_trace_run run = {0};
-    add_rank(&run, 3, now, 400);
-    add_rank(&run, 1, now, 100);
-    finish(&run);
-    cr_expect(has_note(&run, "2 of 4 ranks are missing: 0, 2"));
-    cr_expect_eq(run.ranks.rows[1].straggler, 1);
-    tp_trace_run_clear(&run);
+    struct judged_run it = {0};
+    add_rank(&it, 3, now, 400);
+    add_rank(&it, 1, now, 100);
+    finish(&it);
+    cr_expect(judged_notes(&it, "2 of 4 ranks are missing: 0, 2"));
+    cr_expect_eq(it.judged.ranks.rows[1].straggler, 1);
+    judged_run_clear(&it);
 }
 
 /* Of a rank met twice nobody knows which is meant. */
 Test(trace_ranks, duplicated_ranks_are_named)
 {
-    struct tp_trace_run run = {0};
-    add_rank(&run, 0, now, 100);
-    add_rank(&run, 1, now, 100);
-    add_rank(&run, 1, now, 500);
-    finish(&run);
-    cr_expect(has_note(&run, "rank 1 is in b and in c"));
-    cr_expect_eq(stragglers(&run), 0);
-    tp_trace_run_clear(&run);
+    struct judged_run it = {0};
+    add_rank(&it, 0, now, 100);
+    add_rank(&it, 1, now, 100);
+    add_rank(&it, 1, now, 500);
+    finish(&it);
+    cr_expect(judged_notes(&it, "rank 1 is in b and in c"));
+    cr_expect_eq(stragglers(&it), 0);
+    judged_run_clear(&it);
 }
 
 /* Times since some machine was started say nothing about other machines. */
 Test(trace_ranks, clocks_without_a_common_zero)
 {
-    struct tp_trace_run run = {0};
-    add_rank(&run, 0, 1e12, 100);
-    add_rank(&run, 1, 1e12, 500);
-    finish(&run);
-    cr_expect(has_note(&run, "2 of 2 traces do not tell when"));
-    cr_expect(isnan(run.ranks.rows[0].start_us));
-    cr_expect(isnan(run.ranks.rows[1].late));
-    cr_expect_eq(stragglers(&run), 0);
-    tp_trace_run_clear(&run);
+    struct judged_run it = {0};
+    add_rank(&it, 0, 1e12, 100);
+    add_rank(&it, 1, 1e12, 500);
+    finish(&it);
+    cr_expect(judged_notes(&it, "2 of 2 traces do not tell when"));
+    cr_expect(isnan(it.judged.ranks.rows[0].start_us));
+    cr_expect(isnan(it.judged.ranks.rows[1].late));
+    cr_expect_eq(stragglers(&it), 0);
+    judged_run_clear(&it);
 }

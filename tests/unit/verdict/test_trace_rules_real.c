@@ -9,22 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/trace_facts.h"
+#include "tests/unit/support/judged_run.h"
 #include "tests/unit/support/testdata.h"
-#include "trace/trace_run.h"
-#include "verdict/trace_rules.h"
+#include "trace/trace_facts.h"
 
-static const struct tp_trace_finding *find(const struct tp_trace_run *run,
-                                           const char *rule)
-{
-    for (size_t i = 0; i < run->findings.count; i++) {
-        if (!strcmp(run->findings.rows[i].rule, rule))
-            return &run->findings.rows[i];
-    }
-    return NULL;
-}
-
-static void read_real(const char *name, struct tp_trace_run *run)
+static void read_real(const char *name, struct judged_run *it)
 {
     char path[4096];
     struct tp_error err = {0};
@@ -34,78 +23,79 @@ static void read_real(const char *name, struct tp_trace_run *run)
     trace_data_path(name, path, sizeof path);
     const char *const roots[] = {path};
     const struct tp_trace_options how = {
-        .roots = roots, .root_count = 1, .limits = tp_trace_limits_default()};
+        .roots = roots, .root_count = 1};
     cr_assert_eq(tp_pool_new(2, &pool, &err), TP_OK);
-    cr_assert_eq(tp_trace_collect(pool, &how, run, &err), TP_OK, "%s",
+    cr_assert_eq(tp_trace_collect(pool, &how, &it->run, &err), TP_OK, "%s",
                  err.message);
+    judged_run_finish(it);
     tp_pool_free(pool);
 }
 
 static void expect_real(const char *name, const char *verdict)
 {
-    struct tp_trace_run run = {0};
-    read_real(name, &run);
-    cr_expect_str_eq(run.verdict.id, verdict, "%s: %s: %s", name,
-                     run.verdict.id, run.verdict.sentence);
+    struct judged_run it = {0};
+    read_real(name, &it);
+    cr_expect_str_eq(judged_verdict(&it), verdict, "%s: %s: %s", name,
+                     judged_verdict(&it), it.judged.verdict.sentence);
     /* what limits it is the first finding, unless that is nothing */
     if (strcmp(verdict, "GPU-bound") && strcmp(verdict, "no single limit") &&
         strcmp(verdict, "CPU only") && strcmp(verdict, "unknown"))
-        cr_expect_eq(tp_trace_findings_worst(&run), TP_SEVERITY_HIGH, "%s",
+        cr_expect_eq(tp_trace_judged_worst(&it.judged), TP_SEVERITY_HIGH, "%s",
                      name);
     else
-        cr_expect_neq(tp_trace_findings_worst(&run), TP_SEVERITY_HIGH, "%s",
+        cr_expect_neq(tp_trace_judged_worst(&it.judged), TP_SEVERITY_HIGH, "%s",
                       name);
-    tp_trace_run_clear(&run);
+    judged_run_clear(&it);
 }
 
 /* Most device events of 05 have no launch: its steps last what ProfilerStep
  * does. In the first step of 09 the GPU falls behind the host. */
 Test(trace_real, means)
 {
-    struct tp_trace_run run = {0};
-    read_real("own/loader.json.gz", &run);
-    struct tp_trace_means means = tp_trace_step_means(run.traces, 1);
+    struct judged_run it = {0};
+    read_real("own/loader.json.gz", &it);
+    struct tp_trace_means means = tp_trace_step_means(it.run.traces, 1);
     cr_expect_eq(means.all_steps, 4);
     /* tests/oracle/trace_signals.py rows: the steps' length */
     cr_expect_float_eq(means.profiler_step_s, 26453e-6 / 4, 1e-12);
-    tp_trace_run_clear(&run);
+    judged_run_clear(&it);
     if (!trace_data_there("05_trace_compare/test"))
         return;
-    read_real("05_trace_compare/test", &run);
-    means = tp_trace_step_means(run.traces, 1);
+    read_real("05_trace_compare/test", &it);
+    means = tp_trace_step_means(it.run.traces, 1);
     cr_expect_float_eq(means.step_s, means.profiler_step_s, 1e-12);
-    tp_trace_run_clear(&run);
-    read_real("09_negative_queue", &run);
-    means = tp_trace_step_means(run.traces, 1);
+    judged_run_clear(&it);
+    read_real("09_negative_queue", &it);
+    means = tp_trace_step_means(it.run.traces, 1);
     cr_expect_eq(means.steps, 4);
     cr_expect_eq(means.all_steps, 5);
     /* (215.570 + 216.517 + 216.211 + 212.518) / 4: the plugin's windows */
     cr_expect_float_eq(means.step_s, 0.215204, 1e-6, "%.9f", means.step_s);
-    tp_trace_run_clear(&run);
+    judged_run_clear(&it);
 }
 
 /* Of 02 the copies are told once; what 09 reads is not a matter of pinning. */
 Test(trace_real, copies)
 {
-    struct tp_trace_run run = {0};
-    read_real("own/train.json.gz", &run);
-    cr_assert_not_null(find(&run, "copies"));
-    cr_expect(strstr(find(&run, "copies")->suggestion, "pinned"));
-    tp_trace_run_clear(&run);
-    read_real("own/busy.json.gz", &run);
-    cr_expect_null(find(&run, "copies"));
-    tp_trace_run_clear(&run);
+    struct judged_run it = {0};
+    read_real("own/train.json.gz", &it);
+    cr_assert_not_null(judged_find(&it, "copies"));
+    cr_expect(strstr(judged_find(&it, "copies")->suggestion, "pinned"));
+    judged_run_clear(&it);
+    read_real("own/busy.json.gz", &it);
+    cr_expect_null(judged_find(&it, "copies"));
+    judged_run_clear(&it);
     if (!trace_data_there("02_resnet50_nw4"))
         return;
-    read_real("02_resnet50_nw4", &run);
-    cr_assert_not_null(find(&run, "copies"));
-    cr_expect(strstr(find(&run, "copies")->suggestion, "pin_memory"));
-    cr_expect_null(find(&run, "sync"));
-    tp_trace_run_clear(&run);
-    read_real("09_negative_queue", &run);
-    cr_expect_null(find(&run, "copies"));
-    cr_expect(strstr(find(&run, "sync")->suggestion, "less often"));
-    tp_trace_run_clear(&run);
+    read_real("02_resnet50_nw4", &it);
+    cr_assert_not_null(judged_find(&it, "copies"));
+    cr_expect(strstr(judged_find(&it, "copies")->suggestion, "pin_memory"));
+    cr_expect_null(judged_find(&it, "sync"));
+    judged_run_clear(&it);
+    read_real("09_negative_queue", &it);
+    cr_expect_null(judged_find(&it, "copies"));
+    cr_expect(strstr(judged_find(&it, "sync")->suggestion, "less often"));
+    judged_run_clear(&it);
 }
 
 Test(trace_real, verdicts)

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* What an incident explains: rows that need no finding of their own. */
+#include "incidents/explain.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "incidents/alarm.h"
+#include "base/order.h"
+#include "base/search.h"
 #include "incidents/incident.h"
+#include "tensors/run.h"
 
 /* Whether an incident explains the losses of what it changed: a drift may be
  * one, and a single weak statement is too little. */
-static bool explains(const struct tp_monitor *monitor,
+static bool explains(const struct tp_incidents *all,
                      const struct tp_incident *incident)
 {
-    return monitor->alarms[incident->origin].kind != TP_CHANGE_DRIFT &&
+    return all->alarms[incident->origin].kind != TP_CHANGE_DRIFT &&
            (incident->firm || tp_incident_followed(incident));
 }
 
 /* The rows of a changed series while its incident lasts. */
-static void excuse_series(struct tp_run *run, const struct tp_alarm *alarm)
+static void explain_series(struct tp_incidents *all,
+                           const struct tp_alarm *alarm)
 {
-    const struct tp_monitor *monitor = &run->monitor;
-    const struct tp_series_set *set = &monitor->series;
+    const struct tp_series_set *set = &all->monitor->series;
     const struct tp_run_series *series = &set->series[alarm->series];
-    const struct tp_incident *incident = &monitor->incidents[alarm->incident];
+    const struct tp_incident *incident = &all->incidents[alarm->incident];
     const int64_t *at = tp_series_at(set, series);
-    if (!explains(monitor, incident))
+    if (!explains(all, incident))
         return;
     for (size_t i = 0; i < series->count; i++) {
         size_t count;
@@ -32,7 +36,7 @@ static void excuse_series(struct tp_run *run, const struct tp_alarm *alarm)
         if (at[i] < incident->from || at[i] > incident->to)
             continue;
         for (size_t k = 0; k < count; k++)
-            monitor->excused[rows[k] - run->rows] = 1;
+            all->explained[rows[k] - all->run->rows] = 1;
     }
 }
 
@@ -43,35 +47,30 @@ struct reach {
     int64_t rank, from, to;
 };
 
-static int order(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_reach(const void *left, const void *right)
 {
     const struct reach *a = left, *b = right;
     int result = strcmp(a->quant_type, b->quant_type);
     if (!result)
-        result = order(a->rank, b->rank);
-    return result ? result : order(a->from, b->from);
+        result = tp_order_int64(a->rank, b->rank);
+    return result ? result : tp_order_int64(a->from, b->from);
 }
 
 /* One reach for each alarm of an incident that others follow: from its start to
  * the alarm's end, but one window at least. Sorted, and joined where they
  * overlap. */
-static size_t find_reaches(const struct tp_monitor *monitor,
+static size_t find_reaches(const struct tp_incidents *all,
                            struct reach *reaches)
 {
     size_t n = 0, joined = 0;
-    for (size_t i = 0; i < monitor->alarm_count; i++) {
-        const struct tp_alarm *alarm = &monitor->alarms[i];
+    for (size_t i = 0; i < all->alarm_count; i++) {
+        const struct tp_alarm *alarm = &all->alarms[i];
         const struct tp_incident *incident =
-            &monitor->incidents[alarm->incident];
-        const struct tp_label *label = &tp_alarm_series(monitor, i)->label;
-        if (!tp_incident_followed(incident) || !explains(monitor, incident))
+            &all->incidents[alarm->incident];
+        const struct tp_label *label = &tp_alarm_series(all, i)->label;
+        if (!tp_incident_followed(incident) || !explains(all, incident))
             continue;
-        int64_t window = (int64_t)monitor->options.alert_window;
+        int64_t window = (int64_t)all->monitor->options.alert_window;
         int64_t to = alarm->iteration > INT64_MAX - window
                          ? INT64_MAX
                          : alarm->iteration + window;
@@ -98,40 +97,36 @@ static bool is_reached(const struct reach *reaches, size_t count,
 {
     const struct reach wanted = {label->quant_type, label->rank,
                                  label->iteration, 0};
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_reach(&reaches[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    size_t next;
+    TP_PARTITION_POINT(next, count,
+                       compare_reach(&reaches[next], &wanted) <= 0);
+    if (next == 0)
         return false;
-    const struct reach *last = &reaches[low - 1];
+    const struct reach *last = &reaches[next - 1];
     return last->rank == label->rank && label->iteration <= last->to &&
            !strcmp(last->quant_type, label->quant_type);
 }
 
-enum tp_status tp_incidents_excuse(struct tp_run *run, struct tp_error *err)
+enum tp_status tp_incidents_explain(struct tp_incidents *all,
+                                    struct tp_error *err)
 {
-    struct tp_monitor *monitor = &run->monitor;
-    struct reach *reaches = calloc(monitor->alarm_count + 1, sizeof *reaches);
-    monitor->excused = calloc(run->row_count + 1, 1);
-    if (!reaches || !monitor->excused) {
+    struct reach *reaches = calloc(all->alarm_count + 1, sizeof *reaches);
+    all->explained = calloc(all->run->row_count + 1, 1);
+    if (!reaches || !all->explained) {
         free(reaches);
         return tp_fail_memory(err);
     }
-    for (size_t i = 0; i < monitor->alarm_count; i++)
-        excuse_series(run, &monitor->alarms[i]);
-    size_t count = find_reaches(monitor, reaches);
-    for (size_t i = 0; i < run->row_count && count; i++)
-        monitor->excused[i] |= is_reached(reaches, count, &run->rows[i].label);
+    for (size_t i = 0; i < all->alarm_count; i++)
+        explain_series(all, &all->alarms[i]);
+    size_t count = find_reaches(all, reaches);
+    for (size_t i = 0; i < all->run->row_count && count; i++)
+        all->explained[i] |=
+            is_reached(reaches, count, &all->run->rows[i].label);
     free(reaches);
     return TP_OK;
 }
 
-bool tp_row_excused(const struct tp_run *run, const struct tp_row *row)
+bool tp_row_explained(const struct tp_incidents *all, const struct tp_row *row)
 {
-    return run->monitor.excused && run->monitor.excused[row - run->rows];
+    return all->explained && all->explained[row - all->run->rows];
 }

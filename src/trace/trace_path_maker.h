@@ -1,38 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TP_TRACE_TRACE_PATH_STATE_H
-#define TP_TRACE_TRACE_PATH_STATE_H
+#ifndef TP_TRACE_TRACE_PATH_MAKER_H
+#define TP_TRACE_TRACE_PATH_MAKER_H
 
+#include "trace/trace.h"
 #include "trace/trace_order.h"
-#include "trace/trace_path.h"
 
-/* What the files of the critical path share: trace_path_maker.c (what a trace
- * has once), trace_path_graph.c (the graph of a window), trace_path.c (the
- * longest way through it, and rows). */
+/* What critical paths are made with; trace_path.h says what they are. */
+
+/* One edge, in the order of the path. */
+struct tp_path_edge {
+    enum tp_path_kind kind;
+    uint32_t event;  /* it is charged to; TP_NO_EVENT: outside            */
+    int64_t ns;      /* from node to node: they add up to the path's length;
+                        below 0 where the device ended after the call     */
+    int64_t weight;  /* what the path was chosen by                       */
+};
 
 #define TP_NO_NODE UINT32_MAX
 
 /* A stream, as the events of a trace number them. */
-struct path_stream {
+struct tp_path_stream {
     int32_t device, stream;
 };
 
-struct path_arc {
+struct tp_path_arc {
     uint32_t from, to; /* nodes                                           */
     int64_t weight;    /* >= 0                                            */
     uint32_t event;
     uint8_t kind;
 };
 
+/* What is worked out once for a trace, and room for its windows. */
 struct tp_path_maker {
     const struct tp_trace *trace;
     /* device events that have a call, by start of the call, and cuda_sync
-     * events likewise; keys are tp_order_key of that start */
+     * events likewise; keys are tp_time_key of that start */
     struct tp_ordered *work, *syncs;
     size_t work_count, sync_count;
     uint32_t *stream;     /* [events.count] of device events: its number    */
     uint8_t *idle;        /* [events.count] of device events: its stream had
                              done all before when the call began            */
-    struct path_stream *streams; /* sorted                                  */
+    struct tp_path_stream *streams; /* sorted                               */
     size_t stream_count;
     uint32_t *hosts;      /* [index.host_count]: by start                   */
 
@@ -42,7 +50,7 @@ struct tp_path_maker {
                              node around, or TP_NO_EVENT                    */
     uint32_t *event;      /* [nodes / 2]                                    */
     size_t event_count, event_capacity;
-    struct path_arc *arcs;
+    struct tp_path_arc *arcs;
     size_t arc_count, arc_capacity;
     struct tp_ordered *items, *scratch;
     size_t item_capacity, scratch_capacity;
@@ -55,10 +63,11 @@ struct tp_path_maker {
     size_t edge_capacity;
 };
 
-/* Builds the graph of [from, to] into maker->event and maker->arcs, arcs in
- * the order in which they are linked. TP_E_MEMORY only. */
-enum tp_status tp_path_graph(struct tp_path_maker *maker, int64_t from,
-                             int64_t to, struct tp_error *err);
+/* TP_E_MEMORY only; released with tp_path_maker_free, which takes NULL. */
+enum tp_status tp_path_maker_new(const struct tp_trace *trace,
+                                 struct tp_path_maker **maker,
+                                 struct tp_error *err);
+void tp_path_maker_free(struct tp_path_maker *maker);
 
 /* Time of a node, ns. */
 static inline int64_t tp_path_time(const struct tp_path_maker *maker,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TP_STATS_ORDER_H
-#define TP_STATS_ORDER_H
+#ifndef TP_STATS_CODE_KEY_H
+#define TP_STATS_CODE_KEY_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,10 +20,10 @@ struct tp_span {
  * codes do. Floating codes are sign and magnitude (-0 sorts just below +0,
  * NaN of either sign outside everything), signed integers two's complement.
  */
-enum tp_order { TP_ORDER_UNSIGNED, TP_ORDER_SIGNED, TP_ORDER_FLOAT };
+enum tp_code_order { TP_ORDER_UNSIGNED, TP_ORDER_SIGNED, TP_ORDER_FLOAT };
 
 /* The order of a dtype's real numbers. */
-static inline enum tp_order tp_order_of(enum tp_dtype dtype)
+static inline enum tp_code_order tp_code_order_of(enum tp_dtype dtype)
 {
     switch (dtype) {
     case TP_UINT8:
@@ -45,8 +45,8 @@ static inline enum tp_order tp_order_of(enum tp_dtype dtype)
 
 /* Key of a code of `bits` bits, and back; without branches on the sign, which
  * no processor can predict. */
-TP_HOST_DEVICE static inline uint64_t tp_order_key(enum tp_order order,
-                                                   int bits, uint64_t code)
+TP_HOST_DEVICE static inline uint64_t tp_code_key(enum tp_code_order order,
+                                                  int bits, uint64_t code)
 {
     uint64_t sign = (uint64_t)1 << (bits - 1);
     if (order == TP_ORDER_UNSIGNED)
@@ -57,8 +57,8 @@ TP_HOST_DEVICE static inline uint64_t tp_order_key(enum tp_order order,
     return code ^ (sign | (negative & (sign - 1)));
 }
 
-static inline uint64_t tp_order_code(enum tp_order order, int bits,
-                                     uint64_t key)
+static inline uint64_t tp_code_of_key(enum tp_code_order order, int bits,
+                                      uint64_t key)
 {
     uint64_t sign = (uint64_t)1 << (bits - 1);
     if (order == TP_ORDER_UNSIGNED)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the words of a label mean. tensor_saver calls a pass "forward" or
+ * "backward" and a tensor by the argument it was, so what a tensor is follows
+ * from words that stand apart: in a backward file `input`, saved before the
+ * operation ("pre"), is the gradient of its output, and `output`, saved after
+ * it ("post"), the gradient of its input. The words are read here, once for
+ * each tensor, and never again: all else asks for direction and roles. The
+ * alternative, an enum in place of the words, would lose those that mean
+ * nothing to us but are shown in tables. Costs a few comparisons of short
+ * texts for each tensor.
+ */
+#include "data/label.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool is(const char *text, const char *word)
+{
+    return strcmp(text, word) == 0;
+}
+
+unsigned tp_roles_of_name(const char *name)
+{
+    unsigned roles = 0;
+    if (is(name, "attention_weights") || is(name, "attention_probs"))
+        roles |= TP_ROLE_ATTENTION;
+    if (strstr(name, "weight"))
+        roles |= TP_ROLE_WEIGHT;
+    if (strstr(name, "bias"))
+        roles |= TP_ROLE_BIAS;
+    return roles;
+}
+
+const char *tp_direction_word(enum tp_direction direction)
+{
+    static const char *const words[] = {[TP_DIRECTION_UNKNOWN] = "",
+                                        [TP_FORWARD] = "forward",
+                                        [TP_BACKWARD] = "backward"};
+    return words[direction];
+}
+
+static enum tp_direction direction_of(const char *operation)
+{
+    enum tp_direction direction = TP_BACKWARD;
+    while (direction > TP_DIRECTION_UNKNOWN &&
+           !is(operation, tp_direction_word(direction)))
+        direction--;
+    return direction;
+}
+
+void tp_label_classify(struct tp_label *label)
+{
+    const char *name = label->tensor_name;
+    bool input = is(name, "input"), output = is(name, "output");
+    label->direction = direction_of(label->operation);
+    bool back = label->direction == TP_BACKWARD;
+    label->roles = tp_roles_of_name(name);
+    if (back && input && is(label->phase, "pre"))
+        label->roles |= TP_ROLE_GRAD_OUTPUT;
+    if (back && output && is(label->phase, "post"))
+        label->roles |= TP_ROLE_GRAD_INPUT;
+    if (!back && (input || output))
+        label->roles |= TP_ROLE_ACTIVATION;
+}
+
+const char *tp_backward_name(const char *name)
+{
+    return is(name, "input")    ? "grad_output"
+           : is(name, "output") ? "grad_input"
+                                : name;
+}
+
+const char *tp_label_true_name(const struct tp_label *label, const char *path)
+{
+    struct tp_label named = *label;
+    if (!*named.tensor_name) {
+        named.tensor_name = path;
+        tp_label_classify(&named);
+    }
+    const char *name = named.tensor_name;
+    if (named.roles & (TP_ROLE_GRAD_OUTPUT | TP_ROLE_GRAD_INPUT))
+        return tp_backward_name(name);
+    return named.direction == TP_BACKWARD && is(name, "weight")
+               ? "weight (bwd)"
+               : name;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_DATA_TENSOR_FILE_H
+#define TP_DATA_TENSOR_FILE_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "data/label.h"
+#include "data/tensor.h"
+
+/*
+ * A file with tensors, as every format fills it in. A format is one row of
+ * the table in formats/reader.c: it bids for a file by its first bytes, and
+ * the highest bidder opens it. Reading is inert: nothing a file contains is
+ * ever called, imported or executed.
+ */
+
+/* One thing that was in a file and is not among its tensors. */
+struct tp_skip {
+    const char *path;       /* place in the payload, "" for the whole file */
+    enum tp_status code;    /* TP_E_UNSUPPORTED, TP_E_DAMAGED, ...         */
+    const char *reason;     /* one sentence                                */
+    int64_t offset;         /* byte in the file, -1 if none                */
+    struct tp_skip *next;   /* in payload order                            */
+};
+
+/*
+ * One thing a payload may say of itself, asked for by name: whoever opens the
+ * file sets the names, the format answers those it finds.
+ */
+struct tp_metadata {
+    const char *name;
+    const char *text;       /* NULL: not there, no text, or longer than
+                               TP_LIMIT_LABEL_BYTES                        */
+    size_t length;          /* of text, which also ends in NUL             */
+    int64_t number;         /* -1: not there, negative or no integer       */
+};
+
+enum { TP_METADATA_MAX = 16 };
+
+/* An open file: its tensors in payload order, its labels, what was skipped. */
+struct tp_tensor_file {
+    struct tp_bytes bytes;
+    struct tp_arena arena;       /* owns everything below                  */
+    const struct tp_format *format;
+    struct tp_tensor *tensors;   /* [tensor_count]                         */
+    size_t tensor_count;
+    struct tp_metadata metadata[TP_METADATA_MAX];
+    size_t metadata_count;       /* a format that holds several payloads
+                                    sets it to 0                           */
+    struct tp_label label;       /* from metadata and file name            */
+    const char *label_conflict;  /* one sentence: where metadata and name
+                                    disagree; "" if they do not            */
+    struct tp_skip *skips;
+    void *state;                 /* the format's own                       */
+};
+
+/* A file format: all that is known of it outside its own file. */
+struct tp_format {
+    const char *name;     /* "torch_zip", ...                              */
+    const char *help;     /* one line for `list formats`                   */
+    const char *suffixes; /* of names that promise it, joined by ' '       */
+    const char *word;     /* what a file that is no such thing is said not
+                             to be: "zip"; NULL: not mentioned             */
+    bool any_content;     /* its first bytes are no proof of tensors: only
+                             a name or the user makes a file count         */
+    /* How sure the format is that `head` (the file's first `length` bytes,
+     * at most TP_FORMAT_HEAD, all of a shorter file) is its own, as bits of
+     * evidence; 0: not at all. */
+    int (*bid)(const unsigned char *head, size_t length);
+    /* Fills in tensors, skips and the metadata asked for. Whatever is
+     * allocated lives in file->arena, or in file->state and is released by
+     * close. */
+    enum tp_status (*open)(struct tp_tensor_file *file, struct tp_error *err);
+    void (*close)(struct tp_tensor_file *file); /* NULL: nothing to do     */
+};
+
+enum { TP_FORMAT_HEAD = 64 };
+
+#endif

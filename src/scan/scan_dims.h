@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_SCAN_SCAN_DIMS_H
+#define TP_SCAN_SCAN_DIMS_H
+
+#include "scan/dim_rank.h"
+#include "scan/pass.h"
+#include "stats/summary.h"
+
+/* Statistics by index of the tensor of a pass. */
+struct tp_dims_scan {
+    const struct tp_pass *pass;
+    const struct tp_summary *summary; /* of its values                    */
+    const unsigned char *codes;       /* all of the walk; NULL: read them */
+    struct tp_dim_ranker **ranker;    /* [2] of the worker, made here     */
+    struct tp_dims_room *room;        /* out                              */
+    size_t keep;                      /* indices of an axis               */
+};
+
+/* Fills room->dims: by a further reading, or from the codes. */
+enum tp_status tp_scan_dims(const struct tp_dims_scan *asked);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "scan/scan_tallies.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cuda/session.h"
+
+/*
+ * A cast to MX blocks as integers: the histogram of codes and a tally of the
+ * few codes that their block's scale treats in another way give the error of
+ * the tensor (stats/tally.h). So it goes along with the first reading, is
+ * exact, and merges in any order, where simulating each value would cost a
+ * reading more, and round. A tally takes 1.8 MB of each worker and of the
+ * totals, of which little is touched; a single range has no totals.
+ */
+
+static bool fits(const struct tp_tally_plan *plan,
+                 const struct tp_quant_spec *spec, enum tp_dtype dtype)
+{
+    return plan->blocks.dtype == dtype && plan->spec.number == spec->number &&
+           plan->spec.rule == spec->rule &&
+           plan->spec.nonfinite == spec->nonfinite;
+}
+
+/* Makes *plan that of a cast; often it is. */
+static bool provide_plan(struct tp_tally_plan **plan,
+                         const struct tp_quant_spec *spec, enum tp_dtype dtype)
+{
+    const bool made = *plan != NULL;
+    if (!tp_provide(plan, sizeof **plan))
+        return false;
+    if (!made || !fits(*plan, spec, dtype))
+        tp_tally_plan_init(*plan, spec, dtype);
+    return true;
+}
+
+enum tp_status tp_tallies_begin(struct tp_tallies *tallies,
+                                const struct tp_casts *casts,
+                                struct tp_tally_plan *plans[TP_CASTS],
+                                bool totals, struct tp_error *err)
+{
+    tallies->count = 0;
+    tallies->totals = NULL;
+    for (size_t i = 0; i < casts->count; i++) {
+        if (casts->kind[i] != TP_CAST_TALLY)
+            continue;
+        if (!provide_plan(&plans[i], &casts->spec[i], casts->real))
+            return tp_fail_memory(err);
+        tallies->plan[tallies->count] = plans[i];
+        tallies->cast[tallies->count++] = i;
+    }
+    if (totals && tallies->count > 0) {
+        tallies->totals = calloc(tallies->count, sizeof *tallies->totals);
+        if (!tallies->totals)
+            return tp_fail_memory(err);
+    }
+    return TP_OK;
+}
+
+void tp_tallies_clear(struct tp_tallies *tallies)
+{
+    free(tallies->totals);
+    tallies->totals = NULL;
+}
+
+void tp_tallies_finish(const struct tp_tallies *tallies,
+                       struct tp_casts *casts,
+                       const struct tp_code_list *list,
+                       struct tp_tally *scratch, uint64_t *room)
+{
+    struct tp_tally *from = tallies->totals ? tallies->totals : scratch;
+    for (size_t i = 0; i < tallies->count; i++) {
+        struct tp_quant_error error = {0};
+        tp_tally_finish(tallies->plan[i], &from[i], list, room, &error);
+        tp_quant_merge(&casts->error[tallies->cast[i]], &error, casts->repeat);
+    }
+}
+
+/* --- the sink ------------------------------------------------------------- */
+
+static void take_piece(const struct tp_pass *pass, const struct tp_piece *piece,
+                       const void *state, void *part, void *scratch)
+{
+    const struct tp_tallies *tallies = state;
+    const struct tp_block_cut cut = tp_piece_blocks(pass, piece);
+    struct tp_tally *tally = scratch;
+    struct tp_block_turner turner;
+    struct tp_block_rows rows;
+    (void)part;
+    tp_block_turner_begin(&turner, &cut);
+    while (tp_block_turner_next(&turner, &rows))
+        for (size_t i = 0; i < tallies->count; i++)
+            tp_tally_rows(tallies->plan[i], rows.codes, rows.rows,
+                          rows.row_length, &tally[i]);
+}
+
+static void flush(void *state, void *scratch)
+{
+    const struct tp_tallies *tallies = state;
+    struct tp_tally *tally = scratch;
+    for (size_t i = 0; i < tallies->count && tallies->totals; i++)
+        tp_tally_flush(&tally[i], &tallies->totals[i]);
+}
+
+/* The lane's tallies have the same numbers. */
+static bool can(const void *state, const struct tp_device_lane *lane)
+{
+    const struct tp_tallies *tallies = state;
+    return tallies->totals && tp_device_tallies(lane, tallies->count);
+}
+
+static bool send_piece(const struct tp_pass *pass, const struct tp_piece *piece,
+                       const void *state, const struct tp_device_lane *lane)
+{
+    const struct tp_tallies *tallies = state;
+    struct tp_block_cut cut = tp_piece_blocks(pass, piece);
+    struct tp_block_rows rows;
+    bool ok = true;
+    while (ok && tp_block_cut_next(&cut, &rows)) {
+        const struct tp_device_rows its = {rows.codes, rows.rows,
+                                           rows.row_length, rows.columns};
+        for (size_t i = 0; i < tallies->count && ok; i++)
+            ok = tp_device_tally(lane, i, tallies->plan[i], &its);
+    }
+    return ok;
+}
+
+static void take_device(void *state, void *part,
+                        const struct tp_device_lane *lane)
+{
+    const struct tp_tallies *tallies = state;
+    (void)part;
+    for (size_t i = 0; i < tallies->count; i++)
+        tp_device_take_tally(lane, i, &tallies->totals[i]);
+}
+
+static const struct tp_sink_device device = {can, send_piece, take_device};
+
+const struct tp_sink tp_sink_tallies = {.scratch_size = sizeof(struct tp_tally),
+                                        .blocks = true,
+                                        .piece = take_piece,
+                                        .flush = flush,
+                                        .device = &device};

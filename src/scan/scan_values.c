@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "scan/scan_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/session.h"
+
+/*
+ * Wide values in one reading: counts, moments and extrema per range, merged in
+ * order since moments round; bins and the top 17 bits of the keys as integers.
+ * Then the exact order statistics, digit by digit (stats/select.h): each
+ * further reading counts the next digits of those keys alone that share the
+ * known ones of a wanted key, mostly one reading for 32 bits and two for 64.
+ * Sorting would need memory for all values; a sketch would not be exact. So a
+ * tensor is read two or three times, at the speed of its counting.
+ */
+
+/* Bins first: where no top digits are counted, nothing else is touched. */
+struct scratch {
+    uint32_t bins[TP_SUMMARY_BINS];
+    union tp_select_tables tables;
+};
+
+static bool has_bins(const struct tp_value_sum *sum, enum tp_dtype real)
+{
+    return !sum->totals || real != TP_FLOAT32;
+}
+
+static void take_values(const struct tp_pass *pass,
+                        const struct tp_piece *piece, const void *state,
+                        void *part, void *scratch)
+{
+    const struct tp_value_sum *sum = state;
+    const struct tp_span span = tp_piece_span(pass, piece);
+    struct scratch *its = scratch;
+    tp_values_add(&span, &sum->judge, part,
+                  has_bins(sum, pass->real) ? its->bins : NULL);
+    if (sum->totals)
+        tp_select_count_top(&span, &its->tables);
+}
+
+static void flush_values(void *state, void *scratch)
+{
+    struct tp_value_sum *sum = state;
+    struct scratch *its = scratch;
+    if (sum->totals)
+        tp_select_flush_top(&its->tables, sum->totals);
+    tp_bins_flush(its->bins, sum->bins);
+}
+
+static void merge_values(void *state, const void *part)
+{
+    struct tp_value_sum *sum = state;
+    tp_values_merge(&sum->values, part);
+}
+
+static bool can_values(const void *state, const struct tp_device_lane *lane)
+{
+    const struct tp_value_sum *sum = state;
+    (void)lane;
+    return sum->totals != NULL;
+}
+
+static bool send_values(const struct tp_pass *pass,
+                        const struct tp_piece *piece, const void *state,
+                        const struct tp_device_lane *lane)
+{
+    const struct tp_value_sum *sum = state;
+    const struct tp_span span = tp_piece_span(pass, piece);
+    return tp_device_values(lane, &span, &sum->judge,
+                            has_bins(sum, pass->real));
+}
+
+static void take_device_values(void *state, void *part,
+                               const struct tp_device_lane *lane)
+{
+    const struct tp_value_sum *sum = state;
+    const struct tp_device_results results = {
+        .totals = sum->totals, .bins = sum->bins, .values = part};
+    tp_device_take(lane, &results);
+}
+
+static const struct tp_sink_device device_values = {can_values, send_values,
+                                                    take_device_values};
+
+const struct tp_sink tp_sink_values = {.scratch_size = sizeof(struct scratch),
+                                       .part_size = sizeof(struct tp_values),
+                                       .piece = take_values,
+                                       .flush = flush_values,
+                                       .merge = merge_values,
+                                       .device = &device_values};
+
+/* --- selection ------------------------------------------------------------ */
+
+struct selection {
+    struct tp_select select;
+    uint64_t *totals; /* [TP_SELECT_ROOM]                                 */
+};
+
+static void take_keys(const struct tp_pass *pass, const struct tp_piece *piece,
+                      const void *state, void *part, void *scratch)
+{
+    const struct selection *at = state;
+    const struct tp_span span = tp_piece_span(pass, piece);
+    (void)part;
+    tp_select_count(&at->select, &span, scratch);
+}
+
+static void flush_keys(void *state, void *scratch)
+{
+    const struct selection *at = state;
+    tp_select_flush(&at->select, scratch, at->totals);
+}
+
+static bool can_keys(const void *state, const struct tp_device_lane *lane)
+{
+    (void)state, (void)lane;
+    return true;
+}
+
+static bool send_keys(const struct tp_pass *pass, const struct tp_piece *piece,
+                      const void *state, const struct tp_device_lane *lane)
+{
+    const struct selection *at = state;
+    const struct tp_span span = tp_piece_span(pass, piece);
+    return tp_device_select(lane, &span, &at->select);
+}
+
+static void take_device_keys(void *state, void *part,
+                             const struct tp_device_lane *lane)
+{
+    const struct selection *at = state;
+    const struct tp_device_results results = {.totals = at->totals};
+    (void)part;
+    tp_device_take(lane, &results);
+}
+
+static const struct tp_sink_device device_keys = {can_keys, send_keys,
+                                                  take_device_keys};
+
+static const struct tp_sink sink_keys = {
+    .scratch_size = sizeof(union tp_select_tables),
+    .piece = take_keys,
+    .flush = flush_keys,
+    .device = &device_keys};
+
+enum tp_status tp_values_select(const struct tp_pass *pass,
+                                const struct tp_value_sum *sum,
+                                const struct tp_ranks *ranks, double *ordered)
+{
+    struct selection *at = malloc(sizeof *at);
+    if (!at)
+        return tp_fail_memory(pass->err);
+    const struct tp_sink_use use = {&sink_keys, at, 1};
+    enum tp_status status = TP_OK;
+    at->totals = sum->totals;
+    tp_select_begin(&at->select, pass->real, &sum->values, ranks, at->totals);
+    while (at->select.next != TP_SELECT_DONE && status == TP_OK) {
+        memset(at->totals, 0, TP_SELECT_ROOM * sizeof *at->totals);
+        status = tp_pass_run(pass, &use, 1);
+        if (status == TP_OK)
+            tp_select_learn(&at->select, at->totals);
+    }
+    if (status == TP_OK)
+        tp_select_values(&at->select, ordered);
+    free(at);
+    return status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_SCAN_SCAN_VALUES_H
+#define TP_SCAN_SCAN_VALUES_H
+
+#include "scan/pass.h"
+#include "stats/judge.h"
+#include "stats/select.h"
+#include "stats/values.h"
+
+/* Statistics of values of 32 and 64 bits; and, from their top digits, what a
+ * selection of their order statistics begins with. */
+struct tp_value_sum {
+    struct tp_judge judge;
+    uint64_t *totals; /* [TP_SELECT_ROOM], the first TP_SELECT_TOP of top
+                         digits; NULL: these are not wanted               */
+    uint64_t *bins;   /* [TP_SUMMARY_BINS], added to                      */
+    struct tp_values values;
+};
+
+/* Its state is a struct tp_value_sum. With totals, bins of TP_FLOAT32 values
+ * are not counted: tp_select_top_bins has them. */
+extern const struct tp_sink tp_sink_values;
+
+/* Finds the order statistics that follow from a reading of tp_sink_values with
+ * totals, which are overwritten: by further readings. */
+enum tp_status tp_values_select(const struct tp_pass *pass,
+                                const struct tp_value_sum *sum,
+                                const struct tp_ranks *ranks, double *ordered);
+
+#endif

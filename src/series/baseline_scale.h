@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_SERIES_BASELINE_SCALE_H
+#define TP_SERIES_BASELINE_SCALE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A series, and how its values are compared. */
+
+/* How values of a metric are compared. */
+enum tp_baseline_scale {
+    TP_BASELINE_LOG,   /* magnitudes >= 0: by log2; zero has no logarithm
+                          and counts as vanished                           */
+    TP_BASELINE_LINEAR,/* signed numbers and decibels: as they are         */
+    TP_BASELINE_RATIO  /* 0 to 1: by their arcsine, which evens the spread
+                          of a share                                       */
+};
+
+/* One series. Arrays have `count` entries and are borrowed. */
+struct tp_baseline_series {
+    size_t count;
+    const int64_t *at;    /* iterations, strictly ascending, gaps allowed  */
+    const double *value;  /* NaN where it does not exist; Inf is bad       */
+    const double *floor;  /* smallest spread that means anything, in units
+                             of value: one ulp of the stored dtype at the
+                             value; NULL: 0                                */
+    enum tp_baseline_scale scale;
+    bool steady; /* retro: it has no trend while it is healthy            */
+    int freedom; /* retro: what tp_tails_freedom says of series of its kind;
+                    0: not known                                          */
+};
+
+/* A value as it is compared: log2, arcsine or itself; NaN where it has no
+ * such number. */
+double tp_baseline_straight(enum tp_baseline_scale scale, double value);
+
+/* The value again. */
+double tp_baseline_bent(enum tp_baseline_scale scale, double straight);
+
+/* The smallest spread that means anything at a point, straightened. */
+double tp_baseline_floor(const struct tp_baseline_series *series, size_t i);
+
+/* How many spreads a value is away from a center, both as a baseline has
+ * them. */
+double tp_baseline_deviation(enum tp_baseline_scale scale, double value,
+                             double center, double spread);
+
+#endif

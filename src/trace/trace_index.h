@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TRACE_TRACE_INDEX_H
+#define TP_TRACE_TRACE_INDEX_H
+
+#include "data/events.h"
+#include "trace/trace_names.h"
+
+/*
+ * What follows from the events of a trace alone: what their names say, which
+ * lies in which, which call started which device event, and the steps.
+ */
+
+/* One ProfilerStep of the host. */
+struct tp_step {
+    uint32_t event;
+    int64_t number;             /* N of ProfilerStep#N                     */
+    int64_t from, to;           /* ns */
+};
+
+/* All arrays are owned; `count` is tp_events.count. */
+struct tp_trace_index {
+    uint32_t *kinds;       /* [texts.count] enum tp_name_kind bits         */
+    uint32_t *host;        /* CPU_OP, ANNOTATION, RUNTIME, DRIVER events, by
+                              lane, start, longest first, calls after ops  */
+    size_t host_count;
+    uint32_t *parent;      /* [count] of host events: the innermost host
+                              event around it on its lane                  */
+    uint32_t *op;          /* [count] of calls and device events: innermost
+                              CPU_OP (no annotation) around the call       */
+    uint32_t *call;        /* [count] of device and cuda_sync events: the
+                              runtime or driver call with its correlation  */
+    uint32_t *launched;    /* [count] of calls: first device event of it   */
+    uint32_t *device;      /* device events with a stream, by start        */
+    size_t device_count;
+    struct tp_step *steps; /* host steps by start                          */
+    size_t step_count;
+    int64_t empty_steps;   /* left out: they last no time                  */
+    uint32_t main_lane;    /* lane of the steps, else of most host events  */
+    int64_t from, to;      /* the window W, ns                             */
+    const char *window;    /* what W is, in words                          */
+};
+
+/* Nests, links and finds the steps. Absent links are TP_NO_EVENT. */
+enum tp_status tp_trace_index_make(const struct tp_events *events,
+                                   struct tp_trace_index *index,
+                                   struct tp_error *err);
+void tp_trace_index_clear(struct tp_trace_index *index);
+
+#endif

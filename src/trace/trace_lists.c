@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/trace_lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* --- columns ------------------------------------------------------------ */
+
+/* Of joined rows: the number of the trace is behind the trace's own row, so
+ * that the other columns read both. */
+#define TRACE_NUMBER(row)                                         \
+    {                                                             \
+        "trace", "1", TP_COLUMN_INTEGER, sizeof(struct row), NULL \
+    }
+
+/* After `trace` these are the columns, and names, of key_averages tables. */
+#define OP(member, unit) TP_COLUMN(struct tp_op_row, member, unit)
+
+static const struct tp_column op_columns[] = {
+    TRACE_NUMBER(tp_op_row), OP(name, ""), OP(device_type, ""), OP(count, "1"),
+    TP_COLUMN_AS(struct tp_op_row, "cpu_time_total_us", cpu_total_us, "us"),
+    TP_COLUMN_AS(struct tp_op_row, "self_cpu_time_total_us", self_cpu_us, "us"),
+    TP_COLUMN_AS(struct tp_op_row, "cuda_time_total_us", cuda_total_us, "us"),
+    TP_COLUMN_AS(struct tp_op_row, "self_cuda_time_total_us", self_cuda_us,
+                  "us"),
+    OP(cpu_mem_b, "byte"), OP(self_cpu_mem_b, "byte"), OP(cuda_mem_b, "byte"),
+    OP(self_cuda_mem_b, "byte"),
+};
+
+#define KERNEL(member, unit) TP_COLUMN(struct tp_kernel_row, member, unit)
+
+static const struct tp_column kernel_columns[] = {
+    TRACE_NUMBER(tp_kernel_row), KERNEL(name, ""), KERNEL(kind, ""),
+    KERNEL(count, "1"), KERNEL(total_us, "us"), KERNEL(mean_us, "us"),
+    KERNEL(min_us, "us"), KERNEL(max_us, "us"), KERNEL(std_us, "us"),
+    KERNEL(share, "1"), KERNEL(mean_blocks_per_sm, "1"),
+    KERNEL(mean_occupancy, "percent"),
+};
+
+#define OP_KERNEL(member, unit) TP_COLUMN(struct tp_op_kernel_row, member, unit)
+
+static const struct tp_column op_kernel_columns[] = {
+    TRACE_NUMBER(tp_op_kernel_row), OP_KERNEL(op, ""), OP_KERNEL(kernel, ""),
+    OP_KERNEL(count, "1"), OP_KERNEL(device_us, "us"), OP_KERNEL(mean_us, "us"),
+    OP_KERNEL(launch_delay_us, "us"), OP_KERNEL(runtime_delay_us, "us"),
+};
+
+#define ANNOTATION(member, unit) \
+    TP_COLUMN(struct tp_annotation_row, member, unit)
+
+static const struct tp_column annotation_columns[] = {
+    TRACE_NUMBER(tp_annotation_row), ANNOTATION(name, ""),
+    ANNOTATION(where, ""), ANNOTATION(count, "1"), ANNOTATION(total_us, "us"),
+    ANNOTATION(mean_us, "us"), ANNOTATION(max_us, "us"),
+    ANNOTATION(device_events, "1"), ANNOTATION(device_us, "us"),
+    ANNOTATION(self_device_events, "1"), ANNOTATION(self_device_us, "us"),
+};
+
+#define STEP(member, unit) TP_COLUMN(struct tp_step_row, member, unit)
+
+static const struct tp_column step_columns[] = {
+    TRACE_NUMBER(tp_step_row), STEP(step, "1"), STEP(start_us, "us"),
+    STEP(host_us, "us"), STEP(window_us, "us"), STEP(data_wait_us, "us"),
+    STEP(compute_us, "us"), STEP(kernel_us, "us"), STEP(memcpy_us, "us"),
+    STEP(memset_us, "us"), STEP(communication_us, "us"), STEP(runtime_us, "us"),
+    STEP(dataloader_us, "us"), STEP(cpu_exec_us, "us"), STEP(other_us, "us"),
+    STEP(device_events, "1"), STEP(busy, "1"), STEP(steady, "1"),
+    STEP(typical, "1"),
+};
+
+#define IDLE(member, unit) TP_COLUMN(struct tp_idle_row, member, unit)
+
+static const struct tp_column idle_columns[] = {
+    TRACE_NUMBER(tp_idle_row), IDLE(window_us, "us"), IDLE(busy, "1"),
+    IDLE(alloc, "1"), IDLE(dataloader, "1"), IDLE(blocking, "1"),
+    IDLE(launch, "1"), IDLE(cpu_op, "1"), IDLE(none, "1"), IDLE(blocked, "1"),
+    IDLE(blocked_busy, "1"), IDLE(refill, "1"), IDLE(blocking_calls, "1"),
+    IDLE(driver_alloc_us, "us"),
+};
+
+#define BUSY(member, unit) TP_COLUMN(struct tp_busy_row, member, unit)
+
+static const struct tp_column busy_columns[] = {
+    TRACE_NUMBER(tp_busy_row), BUSY(definition, ""), BUSY(total_us, "us"),
+    BUSY(busy_us, "us"), BUSY(idle_us, "us"), BUSY(compute_us, "us"),
+    BUSY(communication_us, "us"), BUSY(memory_us, "us"),
+    BUSY(exposed_communication_us, "us"), BUSY(exposed_memory_us, "us"),
+    BUSY(overlap_us, "us"), BUSY(overlap, "1"),
+};
+
+#define LAUNCH(member, unit) TP_COLUMN(struct tp_launch_row, member, unit)
+
+static const struct tp_column launch_columns[] = {
+    TRACE_NUMBER(tp_launch_row), LAUNCH(name, ""), LAUNCH(count, "1"),
+    LAUNCH(call_us, "us"), LAUNCH(mean_call_us, "us"),
+    LAUNCH(max_call_us, "us"), LAUNCH(mean_device_us, "us"),
+    LAUNCH(mean_delay_us, "us"), LAUNCH(max_delay_us, "us"),
+    LAUNCH(short_kernels, "1"),
+};
+
+#define STREAM(member, unit) TP_COLUMN(struct tp_stream_row, member, unit)
+
+static const struct tp_column stream_columns[] = {
+    TRACE_NUMBER(tp_stream_row), STREAM(device, "1"), STREAM(stream, "1"),
+    STREAM(device_events, "1"), STREAM(busy_us, "us"),
+    STREAM(host_wait_us, "us"), STREAM(kernel_wait_us, "us"),
+    STREAM(other_wait_us, "us"), STREAM(mean_queue, "1"),
+    STREAM(max_queue, "1"), STREAM(full_queue_us, "us"),
+};
+
+#define COPY(member, unit) TP_COLUMN(struct tp_copy_row, member, unit)
+
+static const struct tp_column copy_columns[] = {
+    TRACE_NUMBER(tp_copy_row), COPY(kind, ""), COPY(count, "1"),
+    COPY(bytes, "byte"), COPY(total_us, "us"), COPY(bandwidth_gbps, "GB/s"),
+    COPY(call_us, "us"),
+};
+
+#define SYNC(member, unit) TP_COLUMN(struct tp_sync_row, member, unit)
+
+static const struct tp_column sync_columns[] = {
+    TRACE_NUMBER(tp_sync_row), SYNC(call, ""), SYNC(cause, ""), SYNC(op, ""),
+    SYNC(count, "1"), SYNC(total_us, "us"), SYNC(idle_us, "us"),
+};
+
+#define PATH(member, unit) TP_COLUMN(struct tp_path_row, member, unit)
+
+static const struct tp_column path_columns[] = {
+    TRACE_NUMBER(tp_path_row), PATH(step, "1"), PATH(kind, ""), PATH(name, ""),
+    PATH(count, "1"), PATH(total_us, "us"), PATH(share, "1"),
+};
+
+#define MEMORY(member, unit) TP_COLUMN(struct tp_memory_row, member, unit)
+
+static const struct tp_column memory_columns[] = {
+    TRACE_NUMBER(tp_memory_row), MEMORY(device, ""), MEMORY(events, "1"),
+    MEMORY(allocations, "1"), MEMORY(frees, "1"), MEMORY(allocated_b, "byte"),
+    MEMORY(peak_allocated_b, "byte"), MEMORY(peak_reserved_b, "byte"),
+    MEMORY(allocations_per_step, "1"), MEMORY(allocated_per_step_b, "byte"),
+    MEMORY(turnover, "1"), MEMORY(short_lived, "1"),
+    MEMORY(reserved_swings, "1"),
+};
+
+#define COMM(member, unit) TP_COLUMN(struct tp_comm_row, member, unit)
+
+static const struct tp_column comm_columns[] = {
+    TRACE_NUMBER(tp_comm_row), COMM(collective, ""), COMM(kernel, ""),
+    COMM(group, ""), COMM(dtype, ""), COMM(group_size, "1"), COMM(count, "1"),
+    COMM(in_bytes, "byte"), COMM(out_bytes, "byte"), COMM(total_us, "us"),
+    COMM(mean_us, "us"), COMM(max_us, "us"), COMM(exposed_us, "us"),
+    COMM(algorithm_gbps, "GB/s"), COMM(bus_gbps, "GB/s"),
+};
+
+static const struct tp_column arrival_columns[] = {
+    TRACE_NUMBER(tp_arrival_row),
+    TP_COLUMN(struct tp_arrival_row, kernel, ""),
+};
+
+/* --- lists -------------------------------------------------------------- */
+
+#define LIST(name, columns, member, make)                                    \
+    {                                                                        \
+        name, columns, COUNT_OF(columns), offsetof(struct tp_trace, member), \
+            sizeof *((struct tp_trace *)0)->member.rows, false, make         \
+    }
+#define CURVE(member, make)                                                   \
+    {                                                                         \
+        NULL, NULL, 0, offsetof(struct tp_trace, member),                     \
+            sizeof(struct tp_moment), false, make                             \
+    }
+
+const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
+    [TP_TRACE_OPS] = LIST("ops", op_columns, ops, tp_trace_ops),
+    [TP_TRACE_KERNELS] =
+        LIST("kernels", kernel_columns, kernels, tp_trace_kernels),
+    [TP_TRACE_OP_KERNELS] =
+        LIST("op_kernels", op_kernel_columns, op_kernels, tp_trace_op_kernels),
+    [TP_TRACE_ANNOTATIONS] = LIST("annotations", annotation_columns,
+                                  annotations, tp_trace_annotations),
+    [TP_TRACE_STEPS] = LIST("steps", step_columns, steps, tp_trace_steps),
+    [TP_TRACE_IDLE] = {"idle", idle_columns, COUNT_OF(idle_columns),
+                       offsetof(struct tp_trace, idle),
+                       sizeof(struct tp_idle_row), true, tp_trace_idle},
+    [TP_TRACE_BUSY_ROWS] = LIST("busy", busy_columns, busy, tp_trace_busy),
+    [TP_TRACE_LAUNCHES] =
+        LIST("launches", launch_columns, launches, tp_trace_launches),
+    [TP_TRACE_STREAMS] =
+        LIST("streams", stream_columns, streams, tp_trace_streams),
+    [TP_TRACE_COPIES] = LIST("copies", copy_columns, copies, tp_trace_copies),
+    [TP_TRACE_SYNCS] = LIST("syncs", sync_columns, syncs, tp_trace_syncs),
+    [TP_TRACE_MEMORY] = LIST("memory", memory_columns, memory, tp_trace_memory),
+    [TP_TRACE_COLLECTIVES] =
+        LIST("collectives", comm_columns, comms, tp_trace_comms),
+    [TP_TRACE_PATHS] =
+        LIST("critical_path", path_columns, paths, tp_trace_paths),
+    [TP_TRACE_ARRIVALS] =
+        LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
+    [TP_TRACE_UTILISATION] = CURVE(utilisation, tp_trace_curves),
+    [TP_TRACE_QUEUE] = CURVE(queue, NULL),
+    [TP_TRACE_ALLOCATED] = CURVE(allocated, NULL),
+    [TP_TRACE_RESERVED] = CURVE(reserved, NULL),
+};
+
+/* What every TP_ROWS begins with. */
+struct any_rows {
+    void *rows;
+    size_t count, capacity;
+};
+
+void *tp_trace_list_rows(const struct tp_trace *trace, enum tp_trace_list list,
+                         size_t *count)
+{
+    const struct tp_trace_list_info *info = &tp_trace_lists[list];
+    const char *at = (const char *)trace + info->offset;
+    struct any_rows any;
+    *count = 1;
+    if (info->single)
+        return (void *)at;
+    memcpy(&any, at, sizeof any);
+    *count = any.count;
+    return any.rows;
+}
+
+struct tp_table tp_trace_list_table(const struct tp_trace *trace,
+                                    enum tp_trace_list list)
+{
+    const struct tp_trace_list_info *info = &tp_trace_lists[list];
+    struct tp_table table = {.name = info->name,
+                             .columns = info->columns + 1,
+                             .column_count = info->column_count - 1,
+                             .row_size = info->row_size};
+    table.rows = tp_trace_list_rows(trace, list, &table.row_count);
+    return table;
+}
+
+/* Steps first: others ask which of them are steady. */
+enum tp_status tp_trace_lists_make(struct tp_trace *trace,
+                                   struct tp_error *err)
+{
+    enum tp_status status = tp_trace_lists[TP_TRACE_STEPS].make(trace, err);
+    for (size_t i = 0; i < TP_TRACE_LISTS && status == TP_OK; i++) {
+        if (i != TP_TRACE_STEPS && tp_trace_lists[i].make)
+            status = tp_trace_lists[i].make(trace, err);
+    }
+    return status;
+}
+
+void tp_trace_clear(struct tp_trace *trace)
+{
+    tp_trace_index_clear(&trace->index);
+    tp_events_clear(&trace->events);
+    for (enum tp_trace_list i = 0; i < TP_TRACE_LISTS; i++) {
+        size_t count;
+        if (!tp_trace_lists[i].single)
+            free(tp_trace_list_rows(trace, i, &count));
+    }
+    memset(trace, 0, sizeof *trace);
+}
+
+/* --- texts -------------------------------------------------------------- */
+
+/* One copy of a text, cut where longer ones would make a table too wide. */
+static const char *keep(struct tp_intern *set, struct tp_arena *arena,
+                        const char *text)
+{
+    static const char dots[] = "...";
+    char cut[TP_LIMIT_NAME_BYTES + sizeof dots];
+    if (!text)
+        text = "";
+    size_t length = strlen(text);
+    if (length <= TP_LIMIT_NAME_BYTES)
+        return tp_intern(set, arena, text);
+    length = TP_LIMIT_NAME_BYTES;
+    while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
+        length--; /* not inside a character */
+    memcpy(cut, text, length);
+    memcpy(cut + length, dots, sizeof dots);
+    return tp_intern(set, arena, cut);
+}
+
+static bool keep_list(struct tp_trace *trace, enum tp_trace_list list,
+                      struct tp_intern *set, struct tp_arena *arena)
+{
+    const struct tp_trace_list_info *info = &tp_trace_lists[list];
+    size_t count;
+    char *rows = tp_trace_list_rows(trace, list, &count);
+    for (size_t c = 0; c < info->column_count; c++) {
+        if (info->columns[c].type != TP_COLUMN_TEXT || info->columns[c].word)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            char *cell = rows + i * info->row_size + info->columns[c].offset;
+            const char *text;
+            memcpy(&text, cell, sizeof text);
+            if (!(text = keep(set, arena, text)))
+                return false;
+            memcpy(cell, &text, sizeof text);
+        }
+    }
+    return true;
+}
+
+enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
+                                   struct tp_intern *set,
+                                   struct tp_arena *arena, struct tp_error *err)
+{
+    struct tp_trace_facts *facts = &trace->facts;
+    const char **texts[] = {&facts->window,         &facts->loader,
+                            &facts->driver_call,    &facts->top_op,
+                            &facts->single_tensor,  &facts->device_name,
+                            &trace->events.backend, &trace->events.trace_name};
+    for (enum tp_trace_list i = 0; i < TP_TRACE_LISTS; i++) {
+        if (!keep_list(trace, i, set, arena))
+            return tp_fail_memory(err);
+    }
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (!(*texts[i] = keep(set, arena, *texts[i])))
+            return tp_fail_memory(err);
+    }
+    return TP_OK;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TRACE_TRACE_LISTS_H
+#define TP_TRACE_TRACE_LISTS_H
+
+#include "base/intern.h"
+#include "data/table.h"
+#include "trace/trace.h"
+
+/*
+ * Every list of rows that a trace has: where it lies, what makes it, and as
+ * which table it is written. Making, joining, keeping texts and releasing all
+ * go through tp_trace_lists[], so a new table is a row here, a struct in
+ * trace_rows.h and a maker.
+ */
+
+enum tp_trace_list {
+    /* tables of trace.h5, in the order of the file */
+    TP_TRACE_OPS,
+    TP_TRACE_KERNELS,
+    TP_TRACE_OP_KERNELS,
+    TP_TRACE_ANNOTATIONS,
+    TP_TRACE_STEPS,
+    TP_TRACE_IDLE,
+    TP_TRACE_BUSY_ROWS,
+    TP_TRACE_LAUNCHES,
+    TP_TRACE_STREAMS,
+    TP_TRACE_COPIES,
+    TP_TRACE_SYNCS,
+    TP_TRACE_MEMORY,
+    TP_TRACE_COLLECTIVES,
+    TP_TRACE_PATHS,
+    TP_TRACE_JOINED, /* so many tables */
+    /* rows of no table */
+    TP_TRACE_ARRIVALS = TP_TRACE_JOINED,
+    TP_TRACE_UTILISATION,
+    TP_TRACE_QUEUE,
+    TP_TRACE_ALLOCATED,
+    TP_TRACE_RESERVED,
+    TP_TRACE_LISTS
+};
+
+struct tp_trace_list_info {
+    const char *name; /* of the table; NULL: rows of no table              */
+    /* The first is `trace`, an int64_t behind the row: only joined rows have
+     * it. The others are of the row. */
+    const struct tp_column *columns;
+    size_t column_count;
+    size_t offset, row_size; /* in struct tp_trace; of a row               */
+    bool single;             /* one row, not a TP_ROWS                     */
+    /* NULL: made together with another list */
+    enum tp_status (*make)(struct tp_trace *trace, struct tp_error *err);
+};
+
+/* The rows, [enum tp_trace_list]. */
+extern const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS];
+
+/* The rows of a list of a trace, and how many. */
+void *tp_trace_list_rows(const struct tp_trace *trace, enum tp_trace_list list,
+                         size_t *count);
+
+/* A list of one trace as a table, without the column `trace`; borrows it. */
+struct tp_table tp_trace_list_table(const struct tp_trace *trace,
+                                    enum tp_trace_list list);
+
+/* Makes every list from trace->events and trace->index; TP_E_MEMORY only. */
+enum tp_status tp_trace_lists_make(struct tp_trace *trace,
+                                   struct tp_error *err);
+
+/*
+ * Moves the texts of every row of a trace into `arena`, one copy of each, so
+ * that its events may go. Texts are cut at TP_LIMIT_NAME_BYTES.
+ */
+enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
+                                   struct tp_intern *set,
+                                   struct tp_arena *arena,
+                                   struct tp_error *err);
+
+/* Releases everything; empty afterwards. Rows' texts are the arena's. */
+void tp_trace_clear(struct tp_trace *trace);
+
+#endif

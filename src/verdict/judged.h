@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_VERDICT_JUDGED_H
+#define TP_VERDICT_JUDGED_H
+
+#include "base/notes.h"
+#include "data/severity.h"
+#include "trace/trace.h"
+#include "verdict/trace_limits.h"
+
+/*
+ * What follows from the rows of a run of traces: what limits each trace and
+ * the run, how its ranks compare, and what costs time.
+ */
+
+/* What limits a trace; trace_verdict.h says by which rules, and its table
+ * has the words. */
+enum tp_verdict {
+    TP_VERDICT_CPU_ONLY,
+    TP_VERDICT_GPU_BOUND,
+    TP_VERDICT_ALLOCATION,
+    TP_VERDICT_COLD_START,
+    TP_VERDICT_DATA_LOADING,
+    TP_VERDICT_SYNCHRONISATION,
+    TP_VERDICT_COMMUNICATION,
+    TP_VERDICT_COPIES,
+    TP_VERDICT_LAUNCH_BOUND,
+    TP_VERDICT_HOST_BOUND,
+    TP_VERDICT_NO_LIMIT,
+    TP_VERDICT_UNKNOWN,
+    TP_VERDICTS
+};
+
+/* The verdict on one trace, or on the run. */
+struct tp_trace_verdict {
+    enum tp_verdict verdict;
+    const char *sentence; /* with the figures                              */
+    double share;         /* of W                                          */
+};
+
+/* /ranks: one row per trace, trace_ranks.c */
+struct tp_rank_row {
+    int64_t rank, world_size;
+    const char *file;
+    double start_us;         /* of W against the earliest trace; NaN: their
+                                clocks have no common zero                 */
+    double step_us, data_wait_us; /* means over steady steps               */
+    double busy, communication, exposed_communication; /* of W             */
+    double late;             /* starts of collectives after the median rank's,
+                                sum of a step, of the step                 */
+    int64_t straggler;       /* 1: a straggler                             */
+};
+
+struct tp_trace_rule;
+
+/* One finding about a trace. Absent numbers are -1 or NaN, texts "". */
+struct tp_trace_finding {
+    enum tp_severity level;
+    const struct tp_trace_rule *rule;
+    double excess;           /* value over the limit; sorts                */
+    int64_t rank;
+    int64_t step;            /* first step it holds for; -1: all           */
+    const char *metric, *window;
+    double value, limit;
+    const char *evidence, *suggestion, *file;
+};
+
+struct tp_trace_judged {
+    struct tp_arena arena;   /* owns the texts that are not the run's      */
+    struct tp_trace_limits limits;
+    struct tp_trace_verdict *verdicts; /* [run.trace_count]                */
+    struct tp_trace_verdict verdict;   /* of the whole run                 */
+    TP_ROWS(tp_rank_row) ranks;           /* [run.trace_count]             */
+    TP_ROWS(tp_trace_finding) findings;   /* worst first                   */
+    struct tp_notes notes;   /* what cannot be told, and of what to beware */
+};
+
+/* The worst severity among the findings; 0 when there are none. */
+int tp_trace_judged_worst(const struct tp_trace_judged *judged);
+
+/* Releases everything; empty afterwards. */
+void tp_trace_judged_clear(struct tp_trace_judged *judged);
+
+/* A text of the arena, worded as printf does; "" when out of memory. */
+const char *tp_judge_text(struct tp_trace_judged *judged, const char *format,
+                          ...) TP_PRINTF(2, 3);
+
+/* Adds a note, worded as printf does; dropped when out of memory. */
+void tp_judge_note(struct tp_trace_judged *judged, const char *format, ...)
+    TP_PRINTF(2, 3);
+
+#endif
