@@ -78,13 +78,6 @@ make_trace()
     } > "$1"
 }
 
-# real_traces: sets traces to the folder of real ones, or skips.
-real_traces()
-{
-    traces=${TP_SHARED:-$srcdir/../shared}/traces
-    [ -d "$traces" ] || skip "no traces at $traces"
-}
-
 # large_tensor FILE WORD...: a tensor large enough for a device, see
 # tests/bench/make_pt.c.
 large_tensor()

@@ -155,7 +155,7 @@ def rows(name, events):
               "device", len(inside), sum(d["dur"] for d in inside))
     comms = [e for e in of(events, "kernel") if "nccl" in e["name"]]
     if comms:
-        others = mask(spans([e for e in of(events, "kernel")
+        others = mask(spans([e for e in of(events, "kernel", "gpu_memset")
                              if "nccl" not in e["name"]]),
                       (10**15, 10**15 + 10000))
         exposed = mask(spans(comms), (10**15, 10**15 + 10000)) & ~others

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "stats/blocks.h"
+#include "tests/unit/support/testdata.h"
 #include "tests/unit/support/vectors.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
@@ -202,19 +204,11 @@ Test(blocks, nvfp4_blocks_of_the_vectors)
 /* --- goldens: counts published with tensor_saver's own fake quantiser ----- */
 
 /* Reads the bfloat16 storage of a torch file of one tensor: the stored zip
- * record that is named ".../data/0". Skips the test without the file. */
-static uint16_t *stored_codes(const char *name, size_t n)
+ * record that is named ".../data/0". */
+static uint16_t *stored_codes(const char *path, size_t n)
 {
-    const char *shared = getenv("TP_SHARED");
-    const char *source = getenv("srcdir");
-    char path[4096];
-    snprintf(path, sizeof path, "%s%s/dumps/tensor_saver/%s",
-             shared ? shared : source ? source : ".",
-             shared ? "" : "/../shared", name);
     FILE *file = fopen(path, "rb");
-    if (!file) {
-        cr_skip("no dump at %s", path);
-    }
+    cr_assert_not_null(file, "no dump at %s", path);
     static unsigned char bytes[1 << 20];
     const size_t size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
@@ -256,18 +250,47 @@ static void check_golden(const char *file, size_t rows, size_t length,
     free(codes);
 }
 
-Test(blocks, saturation_and_underflow_of_real_dumps)
+static void check_shared(const char *name, size_t rows, size_t length,
+                         const uint64_t golden[4])
 {
-    /* saturated as e4m3, e5m2, e2m1; underflow as e2m1 with ties to even */
-    check_golden("improved_tensor_logs/20250908_095220_0005_linear_L1_"
+    char below[512], path[4096];
+    snprintf(below, sizeof below, "dumps/tensor_saver/%s", name);
+    shared_path(below, path, sizeof path);
+    check_golden(path, rows, length, golden);
+}
+
+static void check_published(void)
+{
+    check_shared("improved_tensor_logs/20250908_095220_0005_linear_L1_"
                  "forward_pre_linear_hifp8_input.pt",
                  32, 512, (uint64_t[]){127, 127, 373, 1347});
-    check_golden("tensor_logs/20250908_091054_0020_attention_L0_forward_"
+    check_shared("tensor_logs/20250908_091054_0020_attention_L0_forward_"
                  "fp16_query.pt",
                  8, 8, (uint64_t[]){3, 3, 5, 8});
-    check_golden("improved_tensor_logs/20250908_095220_0001_attention_L0_"
+    check_shared("improved_tensor_logs/20250908_095220_0001_attention_L0_"
                  "forward_pre_FA_hifp8_query.pt",
                  2048, 64, (uint64_t[]){1108, 1108, 3034, 11116});
+}
+
+/* Of our own run: ml_dtypes of the values over the power of two; of the others:
+ * as published. Saturated as e4m3, e5m2, e2m1; underflow as e2m1 with ties to
+ * even. */
+Test(blocks, saturation_and_underflow_of_dumps)
+{
+    static const char one[] =
+        "logs/bf16/20260115_100002_0007_iter001_linear_L1_forward_pre_linear_"
+        "bf16_rank00_sample000_group000_weight.pt";
+    static const char two[] =
+        "logs/bf16/20260115_100002_0080_iter001_linear_L1_forward_post_linear_"
+        "bf16_rank00_sample002_group000_output.pt";
+    char path[4096];
+    testdata_path(one, path, sizeof path);
+    check_golden(path, 64, 32, (uint64_t[]){14, 14, 46, 155});
+    testdata_path(two, path, sizeof path);
+    check_golden(path, 16, 64, (uint64_t[]){12, 12, 36, 93});
+    shared_path("dumps/tensor_saver", path, sizeof path);
+    if (access(path, R_OK) == 0)
+        check_published();
 }
 
 /* --- brute force: the definitions, in doubles, one element at a time ------ */

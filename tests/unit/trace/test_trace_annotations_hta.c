@@ -14,6 +14,8 @@
 #include "tests/unit/support/trace_files.h"
 #include "trace/trace_rows.h"
 
+
+
 static const char trace_01[] =
     "01_resnet50_nw0/worker0.1623143089861.pt.trace.json.gz";
 static const char trace_08[] =
@@ -48,7 +50,7 @@ static size_t count_annotations(const struct tp_trace *trace, const char *where)
 }
 
 /* 3 rows of the device and 12 of the host; the last step is a 13th. */
-Test(trace_hta, annotations_of_08)
+static void annotations_of_08(void)
 {
     struct tp_trace trace;
     trace_file_read(trace_08, &trace);
@@ -95,7 +97,7 @@ static int64_t projection_of(const struct tp_trace *trace, uint32_t event)
 /* 4876 kernels, 27 of them in Optimizer.step: HTA has 4 of the 5 steps, and
  * attributes by the device's annotations, of which it drops the one that
  * begins after the host has begun the last step (9 more kernels). */
-Test(trace_hta, kernels_with_annotations)
+static void kernels_with_annotations(void)
 {
     struct tp_trace trace;
     trace_file_read(trace_08, &trace);
@@ -167,6 +169,9 @@ Test(trace_hta, device_time_of_annotations, .timeout = 120)
     struct tp_trace trace = {0};
     const char *open = NULL;
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        if (!trace_data_there(sums[i].trace)) {
+            continue;
+        }
         if (sums[i].trace != open) {
             trace_file_close(&trace);
             trace_file_read(sums[i].trace, &trace);
@@ -190,7 +195,7 @@ Test(trace_hta, device_time_of_annotations, .timeout = 120)
 /* --- operators and kernels ---------------------------------------------- */
 
 /* By occurrences, aten::mul with its kernel is first. */
-Test(trace_hta, op_kernels_of_14, .timeout = 120)
+static void op_kernels_of_14(void)
 {
     struct tp_trace trace;
     const struct tp_op_kernel_row *first = NULL;
@@ -212,7 +217,7 @@ Test(trace_hta, op_kernels_of_14, .timeout = 120)
 }
 
 /* One operator of Triton, with its kernel. */
-Test(trace_hta, triton)
+static void triton(void)
 {
     struct tp_trace trace;
     int operators = 0;
@@ -234,7 +239,7 @@ Test(trace_hta, triton)
 
 /* 08 counts its time from 1970: differences of 1e18 ns must be taken before
  * they become doubles. The sum is of the decimals in the file. */
-Test(trace_hta, runtime_delays_to_the_ns, .timeout = 60)
+static void runtime_delays_to_the_ns(void)
 {
     const char *file =
         "08_ns_resolution/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz";
@@ -257,7 +262,7 @@ Test(trace_hta, runtime_delays_to_the_ns, .timeout = 60)
 /* --- the rest of the list ------------------------------------------------ */
 
 /* Queue lengths and bandwidths of a trace without a device are none. */
-Test(trace_hta, rank_without_device)
+static void rank_without_device(void)
 {
     struct tp_trace trace;
     trace_file_read("edge/rank_non_gpu.json.gz", &trace);
@@ -297,7 +302,7 @@ static void expect_kernel(const struct tp_trace *trace, const struct hta *hta,
     cr_assert_fail("no kernel %s", name);
 }
 
-Test(trace_hta, kernels_of_14, .timeout = 120)
+static void kernels_of_14(void)
 {
     struct tp_trace trace;
     trace_file_read(trace_14, &trace);
@@ -313,7 +318,7 @@ Test(trace_hta, kernels_of_14, .timeout = 120)
 /* Stream 102: six changes, mean 0.5, standard deviation 0.547723, at most 1;
  * 1060 us at one and more, 0.000079 of the time from the first event to the
  * end of the last. */
-Test(trace_hta, queue_of_14, .timeout = 120)
+static void queue_of_14(void)
 {
     struct tp_trace trace;
     trace_file_read(trace_14, &trace);
@@ -347,7 +352,7 @@ Test(trace_hta, queue_of_14, .timeout = 120)
 }
 
 /* Base is rank 1 with iterations 1009 and 1010, the latter of 122149 us. */
-Test(trace_hta, steps_of_05)
+static void steps_of_05(void)
 {
     struct tp_trace trace;
     trace_file_read("05_trace_compare/base/base.json.gz", &trace);
@@ -361,7 +366,7 @@ Test(trace_hta, steps_of_05)
 }
 
 /* 4 kinds of copies and 6 streams. */
-Test(trace_hta, copies_of_09)
+static void copies_of_09(void)
 {
     struct tp_trace trace;
     int kinds = 0;
@@ -374,6 +379,21 @@ Test(trace_hta, copies_of_09)
     cr_expect_eq(kinds, 4, "%d", kinds);
     cr_expect_eq(trace.streams.count, 6);
     trace_file_close(&trace);
+}
+
+/* What is asserted of the sample traces of others. */
+Test(trace_hta, values_of_its_tests, .timeout = 300)
+{
+    annotations_of_08();
+    kernels_with_annotations();
+    op_kernels_of_14();
+    triton();
+    runtime_delays_to_the_ns();
+    rank_without_device();
+    kernels_of_14();
+    queue_of_14();
+    steps_of_05();
+    copies_of_09();
 }
 
 /* --- by hand -------------------------------------------------------------- */

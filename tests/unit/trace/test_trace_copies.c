@@ -192,7 +192,8 @@ Test(trace_syncs, counts_and_times_are_those_of_the_signals)
         }
         trace_file_close(&trace);
     }
-    cr_expect_geq(found, trace_data_there(trace_01) ? 18 : 6, "the list of signals was not understood");
+    cr_expect_geq(found, trace_data_there(trace_01) ? 18 : 6,
+                  "the list of signals was not understood");
 }
 
 /* --- waits: causes ------------------------------------------------------ */
@@ -205,7 +206,7 @@ static void read_waits(const char *name, struct tp_trace *trace)
 
 /* 945 aten::item, none of which makes a call: they read host tensors. What
  * blocks are 30 copies to pageable memory, 758 ms. */
-Test(trace_syncs, item_of_host_tensors_waits_for_nothing)
+static void item_of_host_tensors_waits_for_nothing(void)
 {
     struct tp_trace trace;
     double count, us;
@@ -241,7 +242,7 @@ Test(trace_syncs, item_of_host_tensors_waits_for_nothing)
 
 /* One .item() with its copy and its wait, one synchronize of the user's, one
  * of the profiler's. */
-Test(trace_syncs, item_with_a_copy_is_told_from_synchronize)
+static void item_with_a_copy_is_told_from_synchronize(void)
 {
     struct tp_trace trace;
     double count, us;
@@ -258,7 +259,7 @@ Test(trace_syncs, item_with_a_copy_is_told_from_synchronize)
 }
 
 /* 359 ms of 16 are spent waiting, nearly all of it with a busy device. */
-Test(trace_syncs, waiting_for_a_busy_device_is_told_apart)
+static void waiting_for_a_busy_device_is_told_apart(void)
 {
     struct tp_trace trace;
     double idle = 0, count, us;
@@ -272,6 +273,39 @@ Test(trace_syncs, waiting_for_a_busy_device_is_told_apart)
     const double window = (double)(trace.index.to - trace.index.from);
     cr_expect_float_eq(1e5 * idle / window, 0.7, 0.1);
     trace_file_close(&trace);
+}
+
+/* Of our own: five .item(), of which each is a copy and a wait; five waits
+ * for a copy to the device, one for the device, by the profiler. Busy waits
+ * for kernels only. */
+Test(trace_syncs, causes)
+{
+    struct tp_trace trace;
+    double count, us, idle = 0;
+    read_waits(own_train, &trace);
+    sum_waits(&trace, "cudaStreamSynchronize", "item", &count, &us);
+    cr_expect_eq(count, 5);
+    sum_waits(&trace, "cudaMemcpyAsync", "item", &count, &us);
+    cr_expect_eq(count, 5);
+    sum_waits(&trace, "cudaDeviceSynchronize", "profiler", &count, &us);
+    cr_expect_eq(count, 1);
+    sum_waits(&trace, "cudaStreamSynchronize", "copy HtoD", &count, &us);
+    cr_expect_eq(count, 5);
+    trace_file_close(&trace);
+    read_waits("own/busy.json.gz", &trace);
+    sum_waits(&trace, NULL, "item", &count, &us);
+    cr_expect_eq(count, 0);
+    sum_waits(&trace, "cudaStreamSynchronize", NULL, &count, &us);
+    cr_expect_eq(count, 3);
+    for (size_t i = 0; i < trace.syncs.count; i++)
+        idle += trace.syncs.rows[i].idle_us;
+    cr_expect_lt(idle, us / 100, "%g of %g us", idle, us);
+    trace_file_close(&trace);
+    if (!trace_data_there(trace_01))
+        return;
+    item_of_host_tensors_waits_for_nothing();
+    item_with_a_copy_is_told_from_synchronize();
+    waiting_for_a_busy_device_is_told_apart();
 }
 
 #define CALL(name, corr, ts, dur)                                          \
@@ -371,7 +405,7 @@ Test(trace_syncs, a_synchronize_inside_the_last_step_is_the_users)
 /* 21 kernels, the longest an allreduce over "[0, 1]" (asserted by HTA). The
  * elements, times and what no other kernel covers: summed by a program in
  * Python over the events' own arguments. */
-Test(trace_comms, nccl_kernels_with_arguments)
+static void nccl_kernels_with_arguments(void)
 {
     struct tp_trace trace;
     int64_t count = 0;
@@ -404,7 +438,7 @@ Test(trace_comms, nccl_kernels_with_arguments)
 }
 
 /* Kernels without arguments say what they are by their names only. */
-Test(trace_comms, names_tell_where_nothing_else_does)
+static void names_tell_where_nothing_else_does(void)
 {
     struct tp_trace trace;
     trace_file_read(trace_23, &trace);
@@ -423,7 +457,7 @@ Test(trace_comms, names_tell_where_nothing_else_does)
 }
 
 /* gloo runs on the host: ten ranges. */
-Test(trace_comms, ranges_of_the_host)
+static void ranges_of_the_host(void)
 {
     struct tp_trace trace;
     trace_file_read(trace_11, &trace);
@@ -433,6 +467,68 @@ Test(trace_comms, ranges_of_the_host)
     cr_expect_str_eq(trace.comms.rows[0].collective, "allreduce");
     cr_expect_eq(trace.comms.rows[0].count, 10);
     trace_file_close(&trace);
+}
+
+/* Of our own (tests/oracle/trace_signals.py rows): three reductions. */
+Test(trace_comms, nccl_kernels)
+{
+    struct tp_trace trace;
+    trace_file_read(own_rank, &trace);
+    cr_assert_eq(tp_trace_comms(&trace, NULL), TP_OK);
+    cr_assert_eq(trace.comms.count, 1);
+    const struct tp_comm_row *row = &trace.comms.rows[0];
+    cr_expect_str_eq(row->group, "[0, 1, 2, 3]");
+    cr_expect_eq(row->group_size, 4);
+    cr_expect_str_eq(row->collective, "allreduce");
+    cr_expect_str_eq(row->dtype, "Float");
+    cr_expect_eq(row->count, 3);
+    cr_expect_eq(row->in_bytes, INT64_C(4) * 2151000);
+    cr_expect_eq(row->out_bytes, row->in_bytes);
+    expect_us(row->total_us, 747, "allreduce");
+    expect_us(row->max_us, 520, "longest");
+    expect_us(row->exposed_us, 510, "exposed");
+    expect_us(row->algorithm_gbps, 4.0 * 2151000 / 747 / 1e3, "algorithm");
+    expect_us(row->bus_gbps, row->algorithm_gbps * 1.5, "2 (n - 1) / n");
+    trace_file_close(&trace);
+}
+
+/* Kernels without arguments, and ranges of gloo, by their names. */
+Test(trace_comms, names)
+{
+    struct tp_trace trace;
+    trace_text_read(
+        "{\"traceEvents\":["
+        GPU("kernel", "ncclKernel_SendRecv_RING_SIMPLE()", 1, 100, 20)
+        GPU("kernel", "ncclKernel_AllReduce_RING_LL()", 2, 200, 30)
+        GPU("kernel", "ncclKernel_AllReduce_RING_LL()", 3, 300, 30)
+        "{\"ph\":\"M\"}]}",
+        &trace);
+    cr_assert_eq(tp_trace_comms(&trace, NULL), TP_OK);
+    cr_assert_eq(trace.comms.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct tp_comm_row *row = &trace.comms.rows[i];
+        const bool sends = strstr(row->kernel, "SendRecv");
+        cr_expect_str_eq(row->collective, sends ? "sendrecv" : "allreduce");
+        cr_expect_eq(row->count, strstr(row->kernel, "RING_LL") ? 2 : 1);
+        cr_expect_eq(row->in_bytes, -1);
+        cr_expect_eq(row->out_bytes, -1);
+        cr_expect(isnan(row->algorithm_gbps) && isnan(row->bus_gbps));
+    }
+    trace_file_close(&trace);
+    trace_text_read("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":"
+                    "\"user_annotation\",\"name\":\"gloo:all_reduce\","
+                    "\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":50}]}",
+                    &trace);
+    cr_assert_eq(tp_trace_comms(&trace, NULL), TP_OK);
+    cr_assert_eq(trace.comms.count, 1);
+    cr_expect_str_eq(trace.comms.rows[0].kernel, "gloo:all_reduce");
+    cr_expect_str_eq(trace.comms.rows[0].collective, "allreduce");
+    trace_file_close(&trace);
+    if (!trace_data_there(trace_01))
+        return;
+    nccl_kernels_with_arguments();
+    names_tell_where_nothing_else_does();
+    ranges_of_the_host();
 }
 
 /* The message of an allgather is what comes out, its factor (n - 1) / n; the

@@ -292,14 +292,19 @@ Test(trace_index, names)
 
 /* --- real traces ---------------------------------------------------------- */
 
-/* Counted by others: see traces/README.md and reference/trace.md. -1: not
- * said. */
+/* Counted by others: see tests/oracle/trace_signals.py rows; of the public ones
+ * traces/README.md and reference/trace.md. -1: not said. */
 static const struct {
     const char *file;
     int64_t first, last;
     size_t steps;
     int device, unlinked;
 } real[] = {
+    {"own/train.json.gz", 5, 9, 5, 65 + 20 + 20, 0},
+    {"own/loader.json.gz", 5, 8, 4, 40 + 16 + 12, 0},
+    {"own/fractions.json.gz", 5, 8, 4, 64 + 16 + 20, 0},
+    {"own/ranks/rank1.json.gz", 10, 10, 1, 13 + 4 + 3, 0},
+    {"cpu-torch2.15.0/none.1.pt.trace.json.gz", 2, 4, 3, 0, 0},
     {"01_resnet50_nw0/worker0.1623143089861.pt.trace.json.gz", 5, 10, 6,
      8772 + 12 + 312, 0},
     {"03_resnet50_nw0_list/worker0.pt.trace.json.gz", 5, 10, 6, 9538 + 12 + 377,
@@ -327,6 +332,8 @@ Test(trace_index, real_traces)
 {
     for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
         struct tp_trace trace;
+        if (!trace_data_there(real[i].file))
+            continue;
         trace_file_read(real[i].file, &trace);
         const struct tp_trace_index *index = &trace.index;
         cr_expect_eq(index->step_count, real[i].steps, "%s", real[i].file);

@@ -108,7 +108,10 @@ Test(trace_memory, counts_rates_and_peaks_are_those_of_the_signals)
 Test(trace_memory, without_events_there_is_no_row)
 {
     struct tp_trace trace;
-    trace_file_read("06_nccl_data/nccl_data.json.gz", &trace);
+    trace_text_read("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\","
+                    "\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1,"
+                    "\"dur\":2}]}",
+                    &trace);
     cr_assert_eq(tp_trace_memory(&trace, NULL), TP_OK);
     cr_expect_eq(trace.memory.count, 0);
     cr_expect_eq(trace.allocated.count, 0);

@@ -41,7 +41,7 @@ static int64_t sum_kind(const struct tp_path *path, enum tp_path_kind kind)
     return ns;
 }
 
-Test(trace_path, simple_add_is_that_of_hta)
+static void simple_add_path(void)
 {
     struct tp_trace trace;
     struct tp_path_maker *maker;
@@ -84,7 +84,7 @@ static int64_t weight_to(const struct tp_path_maker *maker,
 
 /* The edges that its test names: the launch delay of an fft kernel, the gap
  * before the next one, and that the latter has no launch delay; two syncs. */
-Test(trace_path, edges_are_those_of_hta)
+static void simple_add_edges(void)
 {
     struct tp_trace trace;
     struct tp_path_maker *maker;
@@ -115,6 +115,12 @@ Test(trace_path, edges_are_those_of_hta)
     cr_expect_eq(outside, 23);
     tp_path_maker_free(maker);
     trace_file_close(&trace);
+}
+
+Test(trace_path, simple_add_is_that_of_hta)
+{
+    simple_add_path();
+    simple_add_edges();
 }
 
 /* --- by hand ---------------------------------------------------------------
@@ -300,13 +306,11 @@ Test(trace_path, a_mess_has_a_path, .timeout = 60)
 }
 
 /* Rows of a step add up to its path, and kinds to the whole of it. */
-Test(trace_path, rows_add_up)
+static void check_rows(const char *name)
 {
     struct tp_trace trace;
     struct tp_error err;
-    trace_file_read("08_ns_resolution/rank-0.Apr_03_18_51_38.1102.pt.trace."
-                    "json.gz",
-                    &trace);
+    trace_file_read(name, &trace);
     cr_assert_eq(tp_trace_paths(&trace, &err), TP_OK);
     for (size_t i = 0; i < trace.index.step_count; i++) {
         double us = 0, share = 0;
@@ -321,6 +325,16 @@ Test(trace_path, rows_add_up)
         cr_expect_gt(us, 0);
     }
     trace_file_close(&trace);
+}
+
+Test(trace_path, rows_add_up)
+{
+    static const char trace_08[] =
+        "08_ns_resolution/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz";
+    check_rows("own/train.json.gz");
+    check_rows("own/fractions.json.gz");
+    if (trace_data_there(trace_08))
+        check_rows(trace_08);
 }
 
 enum { DEEP = 100000 };
