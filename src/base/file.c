@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Files that are whole or not there: written beside their name and renamed,
+ * which is atomic for whoever reads the name. A process that ends early leaves
+ * the hidden file only.
+ *
+ * Alternative: writing in place, which readers see half done and an error
+ * leaves half done. Nothing is synced: a loss of power is not guarded against.
+ *
+ * Cost: a rename a file.
+ */
 #include "base/file.h"
 
 #include <errno.h>

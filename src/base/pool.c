@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Threads that run the indices of loops. One lock guards a list of running
+ * loops, newest first; an idle thread takes the next index of the first loop
+ * that has one. So inner loops are served before the outer ones they hold up,
+ * and whoever starts a loop works on it, too.
+ *
+ * Alternative: a queue for each thread, from which others steal. That pays
+ * where tasks are tiny; here they are files or pieces of tensors, and one lock
+ * keeps the order in which indices start the same everywhere.
+ *
+ * Cost: two short sections under the lock for each index; waiting threads
+ * sleep.
+ */
 #define _GNU_SOURCE /* sched_getaffinity, CPU_COUNT */
 #include "base/pool.h"
 

@@ -17,11 +17,13 @@
 #include "report/hdf5.h"
 #include "report/plot.h"
 #include "report/report_compare.h"
+#include "report/report_ops.h"
 #include "report/report_trace.h"
+#include "report/report_trace_json.h"
 #include "trace/trace_compare.h"
 #include "trace/trace_run.h"
 #include "trace/trace_tables.h"
-#include "verdict/judge.h"
+#include "verdict/trace_judge.h"
 #include "verdict/verdict_tables.h"
 
 enum {

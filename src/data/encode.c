@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values to codes of a number format, and back. A value is rounded as a
- * double, exactly, and its code then follows from the exponent and the upper
- * fraction bits by shift and add, since the codes of a format count up with
- * the magnitude; HiF8, whose fraction bits shrink away from 1, has the first
- * code of each binade in a table. Bulk encoding does eight values at a time,
- * written so that the compiler vectorises it for each instruction set, with
- * the same bits from all. A table from binary32 to code, the alternative, has
- * 2^32 entries. Cost: a handful of integer operations for each value.
+ * Values to codes and back. Rounding to nearest is an addition and subtraction
+ * of a power of two that pushes the surplus bits out (data/round.h), eight
+ * doubles at a time; the code of a rounded normal value is then its own upper
+ * bits, shifted and rebiased, that of a subnormal one its number of steps.
+ * HiF8, whose fields have no fixed width, looks up its codes by binade and
+ * eighth.
+ *
+ * Alternatives: searching the sorted values of the format, some eight
+ * comparisons that no processor predicts; a table over all 16-bit sources,
+ * which wide sources cannot have.
+ *
+ * Cost: no branch for each value; a coder is made once a call.
  */
 #include "data/encode.h"
 

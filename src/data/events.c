@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events as columns. A trace has 10^6 events with some thousand distinct
- * texts, so an event is a row of numbers in parallel arrays and a text is a
- * number in a table, found by hashing (open addressing). What only some
- * categories have stands in arrays of its own. Two sets merge by renumbering
- * the texts and lanes of one and appending its columns, so that parts of a
- * file are read by many threads. An array of structs with pointers to texts
- * would be larger, and what asks for one column would read all of them. Cost:
- * one probe for each text, as a rule; a merge reads the columns of one set
- * once.
+ * Events as columns. Texts and lanes (process and thread) are numbered by hash
+ * tables with open addressing, the texts' hashes kept beside them, so that
+ * doubling a table reads no text. Pieces of a file are parsed apart and merged
+ * in their order: numbers of texts, lanes and details are mapped, columns
+ * appended; the result does not depend on the number of pieces.
+ *
+ * Alternative: an array of structs, with each event's texts in it: most passes
+ * read two or three members, and a name is shared by thousands of events.
+ *
+ * Cost: a few dozen bytes an event plus one copy of each text; a merge copies
+ * the columns and looks up each text of the piece once.
  */
 #include "data/events.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of number formats and what follows from a row. A format is given
- * by its bits, significand, least exponent and largest value; the thresholds
- * at which a value overflows, becomes subnormal or rounds to zero are derived
- * from these, half a step beyond the last value, tie included or not as the
- * format rounds. Tables of codes would do for 8 bits and not for 16, and would
- * have to be trusted; tests compare what is derived with published vectors. To
- * round a value it is scaled so that a step is 1, rounded to an integer and
- * scaled back, which is exact for every double. Cost: a look through some 16
- * rows, a few operations a value.
+ * The number formats as rows, and what follows from a row. The step between
+ * neighbours is a power of two that depends on the binade alone; so a value is
+ * rounded by dividing by the step, exactly, and rounding to an integer, and
+ * the thresholds of overflow and underflow lie half a step beyond the largest
+ * and below the smallest values.
+ *
+ * Alternative: a table of all values of a format, which is what the tests
+ * compare with. Cost: a few calls of the math library a value or format: plans
+ * and tests use this; loops over tensors use data/round.h.
  */
 #include "data/number.h"
 

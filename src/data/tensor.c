@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-#include "data/tensor.h"
-
-#include <assert.h>
-#include <string.h>
-
 /*
  * Reading a strided view. A request for elements [first, first + n) of a walk
  * is cut into at most 2 * ndim boxes: partial rows, partial planes, ...,
  * whole planes, ..., partial rows. Within a box order is free, because the
  * place of each element in the result is known; so a box is read in the order
  * of the storage, in windows as large as the scratch allows while the gaps
- * between wanted bytes cost less than another system call would. To read row
- * by row would be simpler, and for a transposed matrix one system call for
- * each element. Cost: one pass over the bytes wanted, and the gaps between.
+ * between wanted bytes cost less than another system call would.
+ *
+ * Alternative: a read for each run of neighbours, a system call for each
+ * element of a transposed matrix; or reading the whole storage, which may be
+ * any number of times larger than the view.
+ *
+ * Cost: every wanted byte is read and copied once, and gaps of up to 4 KiB
+ * with them; runs from 32 KiB on are read straight into the result.
  */
+#include "data/tensor.h"
+
+#include <assert.h>
+#include <string.h>
 
 /* A gap is read over rather than skipped while copying it is cheaper than a
  * system call: about 0.4 us at 10 GB/s. */

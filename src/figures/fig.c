@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A figure in the making. Builders add panels and never look at errors: running
+ * out of memory sets `failed`, after which nothing is added, and a panel
+ * without data or beyond the last place is dropped. Everything lives in the
+ * figure's arena and is released at once. Heat maps that are to be compared get
+ * one range of colours, whole powers on a log scale; a range for each panel
+ * would show more of each but make equal colours mean different numbers. All is
+ * linear in the values drawn.
+ */
 #include "figures/fig.h"
 
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 void *tp_fig_alloc(struct tp_fig *fig, size_t count, size_t size)
 {
@@ -41,9 +51,20 @@ bool tp_fig_add(struct tp_fig *fig, const struct tp_panel *panel)
     return true;
 }
 
-/* Rows named by texts, from the top. */
-static struct tp_axis rows_axis(struct tp_fig *fig, const char *const *names,
-                                size_t count)
+struct tp_figure tp_fig_finish(struct tp_fig *fig, const char *needs)
+{
+    struct tp_panel *panels = tp_fig_alloc(fig, fig->count + 1, sizeof *panels);
+    if (panels)
+        memcpy(panels, fig->panels, fig->count * sizeof *panels);
+    return (struct tp_figure){
+        .panels = panels,
+        .panel_count = fig->count,
+        .empty_reason = fig->count ? "" : tp_fig_text(fig, "needs %s", needs),
+    };
+}
+
+struct tp_axis tp_fig_named_rows(struct tp_fig *fig, const char *const *names,
+                                 size_t count)
 {
     struct tp_tic *tics = tp_fig_alloc(fig, count + 1, sizeof *tics);
     for (size_t r = 0; tics && r < count; r++)
@@ -56,7 +77,7 @@ static struct tp_axis rows_axis(struct tp_fig *fig, const char *const *names,
 void tp_fig_bars(struct tp_fig *fig, const struct tp_bars *bars)
 {
     size_t count = bars->series_count, rows = bars->row_count;
-    struct tp_axis names = rows_axis(fig, bars->rows, rows);
+    struct tp_axis names = tp_fig_named_rows(fig, bars->rows, rows);
     for (size_t s = 0; s < count && !fig->failed; s++) {
         double *table = tp_fig_alloc(fig, 2 * rows, sizeof *table);
         double shift = 0.8 * ((double)s + 0.5) / (double)count - 0.4;

@@ -33,6 +33,16 @@ const char *tp_fig_text(struct tp_fig *fig, const char *format, ...)
 /* Adds a panel unless it is empty, or the figure full. True if it was added. */
 bool tp_fig_add(struct tp_fig *fig, const struct tp_panel *panel);
 
+/*
+ * The figure that was made, without its names: the panels copied, as many as
+ * there are, or none and "needs ..." for why.
+ */
+struct tp_figure tp_fig_finish(struct tp_fig *fig, const char *needs);
+
+/* An axis of rows named by `names`, from the top; the names are borrowed. */
+struct tp_axis tp_fig_named_rows(struct tp_fig *fig, const char *const *names,
+                                 size_t count);
+
 /* Lying bars: named rows, in each a bar for every series. */
 struct tp_bars {
     const char *title;

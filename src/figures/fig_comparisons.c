@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The same tensor in different quant types. The type of the highest precision
+ * that has partners is the base; each other tensor is divided by its partner of
+ * the same sample, or by the first where one of the two does not know its
+ * sample. Ratios of std and amax are taken tensor by tensor and then shown as
+ * boxes and bands: a ratio of pooled numbers would hide tensors that drift in
+ * opposite directions. Finding peers sorts all rows; a partner is searched
+ * among its group.
+ */
 #include <string.h>
 
 #include "figures/fig_builders.h"

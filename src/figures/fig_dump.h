@@ -101,18 +101,18 @@ void tp_choose(const struct tp_facts *facts, const struct tp_pick *pick,
 /* --- pooled numbers ----------------------------------------------- */
 
 /* A summary without its histogram: for numbers of many groups at once. */
-struct tp_tally {
+struct tp_pooled {
     struct tp_counts counts;
     struct tp_moments moments;
     struct tp_extrema extrema;
 };
 
 /* Adds a tensor. */
-void tp_tally_add(struct tp_tally *tally, const struct tp_packed *packed);
+void tp_pooled_add(struct tp_pooled *pooled, const struct tp_packed *packed);
 
 /* As tp_summary_numbers, but the quantiles are NaN. */
-void tp_tally_numbers(const struct tp_tally *tally,
-                      struct tp_numbers *numbers);
+void tp_pooled_numbers(const struct tp_pooled *pooled,
+                       struct tp_numbers *numbers);
 
 /* A number of a tensor or of a group, and how it is shown. */
 struct tp_metric {

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Elements against number formats. What a format would do to them is read from
+ * the merged histogram of each tensor name: its thresholds (zero, subnormal,
+ * normal, overflow) sort the bins, and one inside a bin splits it as if the bin
+ * were evenly filled. Casting every element again would be exact, but the
+ * elements are gone; what the target format really did was counted by the scan
+ * and is a figure of its own. Quantiles of magnitudes interpolate in the same
+ * histogram. One merge of a histogram for each tensor, then bins x formats for
+ * each name.
+ */
 #include <stdlib.h>
 #include <string.h>
 

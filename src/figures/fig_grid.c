@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Rows sorted into the cells of a grid, x by series. A label with more values
+ * than there is room for is folded: as many neighbouring codes share each slot,
+ * so that no row is left out; showing some of the values would hide what
+ * happens at the others. Samples are sorted by cell, then value, then row: a
+ * cell is a run of sorted values, from which quantiles are read off, and the
+ * order does not depend on the sort. O(rows log rows) for samples; pooled
+ * numbers need no sort and take a pass over the rows and one set of counts for
+ * each cell.
+ */
 #include "figures/fig_grid.h"
 
 #include <stdlib.h>
@@ -149,22 +159,22 @@ double *tp_fig_pool(struct tp_fig *fig, const struct tp_ask *ask,
     const struct tp_facts *facts = fig->facts;
     size_t cells = x->count * series->count;
     double *values = tp_fig_alloc(fig, cells, sizeof *values);
-    struct tp_tally *tallies = calloc(cells + 1, sizeof *tallies);
-    if (!values || !tallies) {
+    struct tp_pooled *pooled = calloc(cells + 1, sizeof *pooled);
+    if (!values || !pooled) {
         fig->failed = true;
-        free(tallies);
+        free(pooled);
         return NULL;
     }
     for (size_t r = 0; r < facts->run->row_count; r++) {
         int64_t cell = cell_of(facts, x, series, r);
         if (cell >= 0 && tp_picked(facts, &ask->pick, r))
-            tp_tally_add(&tallies[cell], facts->run->rows[r].packed);
+            tp_pooled_add(&pooled[cell], facts->run->rows[r].packed);
     }
     for (size_t i = 0; i < cells; i++) {
         struct tp_numbers numbers;
-        tp_tally_numbers(&tallies[i], &numbers);
+        tp_pooled_numbers(&pooled[i], &numbers);
         values[i] = tp_metric_of(ask->metric, &numbers);
     }
-    free(tallies);
+    free(pooled);
     return values;
 }

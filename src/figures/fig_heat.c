@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A number by two labels as colours, one cell for each pair of values. When a
+ * panel's table cannot hold all cells, neighbouring values share one, and the
+ * number is that of all their elements pooled: an average of cells would weigh
+ * a small tensor like a large one, and leaving cells out would lose incidents.
+ * Numbers of both signs get a scale that reaches as far to both sides of zero.
+ * O(rows) and one set of counts for each cell.
+ */
 #include "figures/fig_grid.h"
 
 enum {

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Maps by layer and iteration, sample or tensor name, one for each quant type
+ * and pass. Maps that are to be compared share one range of colours: all of a
+ * figure, or, of magnitudes, those of a pass, since activations and gradients
+ * differ by many binades and would hide each other. See fig_heat.c for the
+ * cells and fig.c for the ranges; the cost is theirs.
+ */
 #include "figures/fig_builders.h"
 #include "figures/fig_dump.h"
 

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Rows as boxes, lines, bands, spreads, bars, histograms and clouds. Boxes and
+ * spreads are quantiles of one number over the tensors of a cell, exact, linear
+ * between neighbours; bands of elements are those of the merged histograms, as
+ * the elements themselves are gone. Bins of histograms and clouds are equal in
+ * drawn coordinates, from whole power to whole power on a log axis, and zeros
+ * have a bin of their own there. A kernel density would look smoother but show
+ * values where there are none, and needs a width for every panel. A signed log
+ * axis is cut where 2 % of the magnitudes are smaller, at most 20 binades below
+ * the largest. O(rows log rows) a panel, for bands and one merge of a histogram
+ * a row.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Peers: the same tensor under another quant type or on another rank. The rows
+ * that carry the label are sorted by all that has to be equal (codes of labels
+ * first, then texts), then by the label itself; a group is a run of equal ones
+ * with at least two values of the label. A hash table of the equal part would
+ * give the groups too, but not in an order that is the same in every run.
+ * O(rows log rows); texts are compared only where all codes are equal.
+ */
 #include "figures/fig_peers.h"
 
 #include <stdlib.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Which rows and which values of a label are shown, and numbers of them. A pick
+ * holds one wanted code for each label and is tested row by row: no index is
+ * kept. Where a label has too many values, of texts those with most finite
+ * elements stay, of numbers evenly spaced ones with both ends; the first so
+ * many would hide how a number develops. Numbers of a group come from merged
+ * counts, moments and extrema, without the histogram and so without quantiles:
+ * a map has up to 2 000 groups, and a histogram takes 32 KiB. A pick costs
+ * O(rows), a choice O(rows + values log values).
+ */
 #include "figures/fig_dump.h"
 
 #include <stddef.h>
@@ -154,19 +164,20 @@ void tp_choose(const struct tp_facts *facts, const struct tp_pick *pick,
     free(weights);
 }
 
-/* --- tallies ---------------------------------------------------------- */
+/* --- pooled numbers ---------------------------------------------------- */
 
-void tp_tally_add(struct tp_tally *tally, const struct tp_packed *packed)
+void tp_pooled_add(struct tp_pooled *pooled, const struct tp_packed *packed)
 {
-    tp_extrema_merge(&tally->extrema, tally->moments.n, &packed->extrema,
+    tp_extrema_merge(&pooled->extrema, pooled->moments.n, &packed->extrema,
                      packed->moments.n);
-    tp_counts_merge(&tally->counts, &packed->counts);
-    tp_moments_merge(&tally->moments, &packed->moments);
+    tp_counts_merge(&pooled->counts, &packed->counts);
+    tp_moments_merge(&pooled->moments, &packed->moments);
 }
 
-void tp_tally_numbers(const struct tp_tally *tally, struct tp_numbers *numbers)
+void tp_pooled_numbers(const struct tp_pooled *pooled,
+                       struct tp_numbers *numbers)
 {
-    tp_scalars_of(&tally->counts, &tally->moments, &tally->extrema, numbers);
+    tp_scalars_of(&pooled->counts, &pooled->moments, &pooled->extrema, numbers);
 }
 
 /* --- sorted numbers --------------------------------------------------- */

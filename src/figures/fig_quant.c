@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What number formats do to the run: SQNR, losses, scales, advice. */
+/*
+ * What number formats do to the run: SQNR, losses, scales, advice; the numbers
+ * are those of the groups (quant/quant_groups.h), here they only find their
+ * place. Names become rows in the order of appearance, as many as can be read.
+ * The SQNR is clamped to 5 .. 45 dB, so that colours tell apart the range in
+ * which formats are chosen; where finite elements were lost the cell is white,
+ * since the SQNR of the others would make a destroyed tensor look good. Linear
+ * in the groups, times the names of a panel.
+ */
 #include <string.h>
 
 #include "figures/fig_builders.h"

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Ranks against each other. Each tensor is compared with the median of its
+ * peers on all ranks, magnitudes as logarithms; a mean would be pulled along by
+ * the one rank that is looked for. A rank stands out when its deviation exceeds
+ * a quarter binade and five times the median absolute deviation of the ranks,
+ * scaled as that of a normal distribution; a fixed limit would flag all ranks
+ * of a noisy run or none. Of two ranks the median tells nothing, so the second
+ * is compared with the first. O(rows log rows) for peers, and a median for each
+ * group.
+ */
 #include <stdlib.h>
 
 #include "figures/fig_builders.h"

@@ -2,13 +2,18 @@
 /*
  * Figures of what changed over the iterations: worst series with their
  * baselines, where changes began, norms of gradients, and the origin of the
- * worst incident before and after.
+ * worst incident before and after. Long series are thinned to every n-th point,
+ * beside a baseline with all alarms kept; averaging neighbours would flatten
+ * the very spikes that are looked for. Maps count the series of a cell that
+ * left their baseline there, for the metrics with most changes. Shown are
+ * origins of incidents first, then alarms, firm ones before weak, by deviation.
+ * Linear in the points of what is shown; each map goes through all series and
+ * points once.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
-#include "figures/fig.h"
 #include "figures/fig_builders.h"
 #include "figures/fig_dump.h"
 #include "figures/fig_grid.h"

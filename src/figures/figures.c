@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The table of figures, and building them. Figures are tasks of the pool: each
+ * has an arena and a place in the set of its own and reads the same facts, so
+ * tasks share nothing that changes, need no locks, and give the same figures
+ * with any number of threads. One arena for all would save memory but need a
+ * lock. What a figure is made of is copied once, its panels; tables stay where
+ * the builder put them.
+ */
 #include "figures/figures.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "figures/fig_builders.h"
 #include "figures/fig_dump.h"
@@ -204,12 +211,6 @@ struct work {
     bool *failed; /* [count] */
 };
 
-static const char *empty_reason(struct tp_fig *fig,
-                                const struct tp_figure_info *info)
-{
-    return fig->count ? "" : tp_fig_text(fig, "needs %s", info->needs);
-}
-
 static void build_one(void *context, size_t index, unsigned worker)
 {
     struct work *work = context;
@@ -218,18 +219,11 @@ static void build_one(void *context, size_t index, unsigned worker)
                          .arena = &work->set->arenas[index]};
     (void)worker;
     info->build(&fig);
-    struct tp_panel *panels =
-        tp_fig_alloc(&fig, fig.count + 1, sizeof *panels);
-    if (panels)
-        memcpy(panels, fig.panels, fig.count * sizeof *panels);
-    work->set->figures[index] = (struct tp_figure){
-        .id = info->id,
-        .category = info->category,
-        .caption = info->caption,
-        .panels = panels,
-        .panel_count = fig.count,
-        .empty_reason = empty_reason(&fig, info),
-    };
+    struct tp_figure *figure = &work->set->figures[index];
+    *figure = tp_fig_finish(&fig, info->needs);
+    figure->id = info->id;
+    figure->category = info->category;
+    figure->caption = info->caption;
     work->failed[index] = fig.failed;
 }
 
@@ -266,14 +260,9 @@ enum tp_status tp_figures_build(const struct tp_figure_input *input,
     size_t count = table_rows();
     struct tp_facts facts;
     struct work work = {.facts = &facts, .set = set};
-    *set = (struct tp_figure_set){
-        .figures = calloc(count, sizeof *set->figures),
-        .arenas = calloc(count, sizeof *set->arenas),
-        .count = count,
-    };
+    enum tp_status status = tp_figure_set_init(set, count, err);
     work.failed = calloc(count, sizeof *work.failed);
-    enum tp_status status = TP_OK;
-    if (!set->figures || !set->arenas || !work.failed)
+    if (status == TP_OK && !work.failed)
         status = tp_fail_memory(err);
     if (status == TP_OK)
         status = tp_facts_init(input, &set->names, &facts, err);
@@ -283,6 +272,17 @@ enum tp_status tp_figures_build(const struct tp_figure_input *input,
     if (status != TP_OK)
         tp_figure_set_clear(set);
     return status;
+}
+
+enum tp_status tp_figure_set_init(struct tp_figure_set *set, size_t count,
+                                  struct tp_error *err)
+{
+    *set = (struct tp_figure_set){
+        .figures = calloc(count, sizeof *set->figures),
+        .arenas = calloc(count, sizeof *set->arenas),
+        .count = count,
+    };
+    return set->figures && set->arenas ? TP_OK : tp_fail_memory(err);
 }
 
 void tp_figure_set_clear(struct tp_figure_set *set)

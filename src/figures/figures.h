@@ -28,6 +28,11 @@ struct tp_figure_set {
     struct tp_arena names;   /* of rows and panels, shared by the figures */
 };
 
+/* An empty set with room for so many figures, each with an arena. Clear it also
+ * after a failure (TP_E_MEMORY only). */
+enum tp_status tp_figure_set_init(struct tp_figure_set *set, size_t count,
+                                  struct tp_error *err);
+
 /*
  * Builds every figure of the table. One without data has no panels and says
  * what it needs in empty_reason. The input is only read, and the set keeps no

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What the builders of trace figures share. Of more traces than a panel can
+ * name, evenly spaced ones with both ends are shown: of many ranks neither the
+ * first nor the slowest alone tell how they spread. Stacked bars put the parts
+ * of a row one after the other in a fixed order; a part that is zero in all
+ * rows is left out, also of the legend, and the others keep their colours.
+ * O(traces), and rows x parts^2 for a stack, of at most 24 rows and 8 parts.
+ */
 #include "figures/trace_fig.h"
 
 #include <string.h>
@@ -48,17 +56,6 @@ const char *tp_trace_label(struct tp_fig *fig, const struct tp_trace_run *run,
     return tp_fig_text(fig, "%s", slash ? slash + 1 : t->path);
 }
 
-struct tp_axis tp_trace_rows_axis(struct tp_fig *fig,
-                                  const char *const *texts, size_t count)
-{
-    struct tp_tic *tics = tp_fig_alloc(fig, count + 1, sizeof *tics);
-    for (size_t i = 0; tics && i < count; i++)
-        tics[i] = (struct tp_tic){(double)i, texts[i]};
-    return (struct tp_axis){.scale = TP_SCALE_ROWS,
-                            .tics = tics,
-                            .tic_count = tics ? count : 0};
-}
-
 static double part_of(const struct tp_stack *stack, size_t row, size_t part)
 {
     double value = stack->values[row * stack->part_count + part];
@@ -100,7 +97,7 @@ void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack)
         .kind = TP_PANEL_STACKS,
         .title = stack->title,
         .x = {.label = stack->label},
-        .y = tp_trace_rows_axis(fig, stack->rows, rows),
+        .y = tp_fig_named_rows(fig, stack->rows, rows),
         .series = series,
         .series_count = used,
     };

@@ -23,10 +23,6 @@ void tp_trace_choose(const struct tp_trace_run *run,
 const char *tp_trace_label(struct tp_fig *fig, const struct tp_trace_run *run,
                            size_t trace);
 
-/* An axis of rows named by `texts`, from the top. */
-struct tp_axis tp_trace_rows_axis(struct tp_fig *fig,
-                                  const char *const *texts, size_t count);
-
 /* Stacked bars: `parts` values for each of `rows` rows; a part that is zero
  * everywhere is left out, the others keep their colours. */
 struct tp_stack {

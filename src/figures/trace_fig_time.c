@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where time goes: costs of steps, causes of idle time, communication under
- * computation, ranks by steps.
+ * computation, ranks by steps. The rows of steps and of idle time already count
+ * each moment once, so that the parts of a bar add up; here they are averaged
+ * over typical steps and stacked. A few traces are shown step by step, many by
+ * the means of each. Ranks are a map of steps by traces; steps that a trace did
+ * not record stay grey instead of being guessed from their neighbours. Linear
+ * in the steps, but for the map: each of its cells searches the steps of its
+ * trace.
  */
-
 #include "base/order.h"
 #include "figures/trace_fig.h"
 
@@ -290,7 +295,7 @@ void tp_trace_fig_ranks(struct tp_fig *fig, const struct tp_trace_run *run)
               .max = (double)steps.count - 0.5,
               .tics = tics,
               .tic_count = steps.count},
-        .y = tp_trace_rows_axis(fig, names, choice.count),
+        .y = tp_fig_named_rows(fig, names, choice.count),
         .z = {.label = "time [ms]"},
         .palette = TP_PALETTE_VALUE,
         .series = kept,

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the work is: operators and kernels, how long they last, the device
- * and its memory over time.
+ * What the work is: operators and kernels, how long they last, the device and
+ * its memory over time. Times of equal names are added up over all traces by
+ * sorting the names, then sorted by time: O(n log n), without the table a hash
+ * would need. Long kernel names lose type, name spaces and arguments and then
+ * their middle, as kernels of one template differ at the end. Durations are
+ * shown by number and by time, since most kernels are short and most time is in
+ * the long ones. One or two traces are curves over time, more are rows of a
+ * map, of means in 80 equal pieces.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -177,7 +183,7 @@ static void add_bars(struct tp_fig *fig, const char *title,
                                    list->count)
                      : title,
         .x = {.label = "time [ms]"},
-        .y = tp_trace_rows_axis(fig, names, rows),
+        .y = tp_fig_named_rows(fig, names, rows),
         .series = series,
         .series_count = 1,
     };
@@ -399,7 +405,7 @@ static void busy_map(struct tp_fig *fig, const struct tp_trace_run *run,
               .limited = true,
               .min = 0,
               .max = length / clock.us},
-        .y = tp_trace_rows_axis(fig, names, choice->count),
+        .y = tp_fig_named_rows(fig, names, choice->count),
         .z = {.label = "busy [%]", .limited = true, .min = 0, .max = 100},
         .palette = TP_PALETTE_VALUE,
         .series = series,

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The table of trace figures, and building them, one after the other, without
+ * the pool that figures of dumps use: the rows were made before (src/trace),
+ * and what is left is to choose, sort and add up some of them. Each figure has
+ * an arena of its own, as those of dumps do, and its panels are copied once,
+ * when their number is known.
+ */
 #include "figures/trace_figures.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #include "figures/trace_fig.h"
 
@@ -47,19 +51,11 @@ static bool build_one(const struct tp_trace_run *run, size_t index,
     const struct tp_trace_figure_info *info = &tp_trace_figure_table[index];
     struct tp_fig fig = {.arena = &set->arenas[index]};
     info->build(&fig, run);
-    struct tp_panel *panels =
-        tp_fig_alloc(&fig, fig.count + 1, sizeof *panels);
-    if (panels)
-        memcpy(panels, fig.panels, fig.count * sizeof *panels);
-    set->figures[index] = (struct tp_figure){
-        .id = info->id,
-        .category = TP_TRACE_FIGURE_CATEGORY,
-        .caption = info->caption,
-        .panels = panels,
-        .panel_count = fig.count,
-        .empty_reason =
-            fig.count ? "" : tp_fig_text(&fig, "needs %s", info->needs),
-    };
+    struct tp_figure *figure = &set->figures[index];
+    *figure = tp_fig_finish(&fig, info->needs);
+    figure->id = info->id;
+    figure->category = TP_TRACE_FIGURE_CATEGORY;
+    figure->caption = info->caption;
     return !fig.failed;
 }
 
@@ -68,13 +64,7 @@ enum tp_status tp_trace_figures_build(const struct tp_trace_run *run,
                                       struct tp_error *err)
 {
     size_t count = table_rows();
-    *set = (struct tp_figure_set){
-        .figures = calloc(count, sizeof *set->figures),
-        .arenas = calloc(count, sizeof *set->arenas),
-        .count = count,
-    };
-    enum tp_status status =
-        set->figures && set->arenas ? TP_OK : tp_fail_memory(err);
+    enum tp_status status = tp_figure_set_init(set, count, err);
     for (size_t i = 0; status == TP_OK && i < count; i++) {
         if (!build_one(run, i, set))
             status = tp_fail_memory(err);

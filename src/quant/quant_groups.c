@@ -22,8 +22,8 @@ static int compare_placed(const void *left, const void *right)
 
 /* --- one group --------------------------------------------------------- */
 
-/* What is gathered of a group under one cast. */
-struct gather {
+/* The partial sums of a group under one cast. */
+struct partial {
     struct tp_quant_error sum;
     uint64_t tensors, infinite;
     int32_t scale_min, scale_max;
@@ -32,25 +32,26 @@ struct gather {
 
 struct maker {
     struct tp_quant *quant;
-    struct gather *gathers;     /* [plan.count]                           */
+    struct partial *partials;     /* [plan.count]                           */
     struct tp_summary *summary; /* of the group's rows                    */
     struct tp_error *err;
 };
 
-static void add_error(struct gather *gather, struct tp_quant_error *error)
+static void add_error(struct partial *partial, struct tp_quant_error *error)
 {
     struct tp_quant_metrics metrics;
     int32_t scale = error->tensor_scale;
-    if (gather->tensors++ == 0) {
-        gather->scale_min = gather->scale_max = scale;
-        gather->worst = INFINITY;
+    if (partial->tensors++ == 0) {
+        partial->scale_min = partial->scale_max = scale;
+        partial->worst = INFINITY;
     }
-    gather->scale_min = scale < gather->scale_min ? scale : gather->scale_min;
-    gather->scale_max = scale > gather->scale_max ? scale : gather->scale_max;
+    partial->scale_min =
+        scale < partial->scale_min ? scale : partial->scale_min;
+    partial->scale_max = scale > partial->scale_max ? scale : partial->scale_max;
     tp_quant_metrics_of(error, &metrics);
-    gather->worst = fmin(gather->worst, metrics.sqnr_db);
+    partial->worst = fmin(partial->worst, metrics.sqnr_db);
     error->tensor_scale = 0; /* differs from tensor to tensor */
-    tp_quant_merge(&gather->sum, error, 1);
+    tp_quant_merge(&partial->sum, error, 1);
 }
 
 static void add_row(const struct maker *maker, const struct tp_row *row)
@@ -60,9 +61,9 @@ static void add_row(const struct maker *maker, const struct tp_row *row)
     tp_summary_merge_packed(maker->summary, row->packed);
     for (const uint8_t *at = tp_quant_next(row->quant, &cast, &error); at;
          at = tp_quant_next(at, &cast, &error)) {
-        maker->gathers[cast].infinite +=
+        maker->partials[cast].infinite +=
             row->counts.pos_inf + row->counts.neg_inf;
-        add_error(&maker->gathers[cast], &error);
+        add_error(&maker->partials[cast], &error);
     }
 }
 
@@ -83,30 +84,30 @@ static void fill_group(const struct maker *maker, size_t which,
                        struct tp_cast_group *group)
 {
     const struct tp_quant_cast *cast = &maker->quant->run->plan.casts[which];
-    const struct gather *gather = &maker->gathers[which];
+    const struct partial *partial = &maker->partials[which];
     bool scaled = cast->spec.scaled != TP_SCALED_NOT;
     group->cast = which;
-    group->tensors = gather->tensors;
+    group->tensors = partial->tensors;
     group->format = cast->format;
     group->scale_rule = cast->rule;
     group->rounding = cast->rounding;
     group->tensor_scale = scaled ? "amax" : "none";
-    group->tensor_scale_min = gather->scale_min;
-    group->tensor_scale_max = gather->scale_max;
-    tp_quant_metrics_of(&gather->sum, &group->metrics);
+    group->tensor_scale_min = partial->scale_min;
+    group->tensor_scale_max = partial->scale_max;
+    tp_quant_metrics_of(&partial->sum, &group->metrics);
     group->scale_min = group->metrics.scale_min;
     group->scale_max = group->metrics.scale_max;
     group->sqnr_worst_db =
-        isfinite(gather->worst) ? gather->worst : group->metrics.sqnr_db;
-    group->nonfinite_out = gather->sum.nonfinite_out;
-    group->finite = gather->sum.values - gather->sum.nonfinite_in;
-    group->summed = gather->sum.summed;
-    group->nonfinite_blocks = gather->sum.nonfinite_blocks;
-    group->zero_blocks = gather->sum.zero_blocks;
+        isfinite(partial->worst) ? partial->worst : group->metrics.sqnr_db;
+    group->nonfinite_out = partial->sum.nonfinite_out;
+    group->finite = partial->sum.values - partial->sum.nonfinite_in;
+    group->summed = partial->sum.summed;
+    group->nonfinite_blocks = partial->sum.nonfinite_blocks;
+    group->zero_blocks = partial->sum.zero_blocks;
     group->mx_nonfinite = cast->spec.number->kind == TP_NUMBER_ELEMENT
                               ? ""
                               : tp_nonfinite_name(cast->spec.nonfinite);
-    group->infinite = gather->infinite;
+    group->infinite = partial->infinite;
     for (int i = 0; i < TP_HIF8_REGIMES; i++)
         group->regime[i] = NAN;
     if (!scaled && !strcmp(cast->format, "hif8"))
@@ -126,7 +127,7 @@ static enum tp_dtype widest_dtype(const struct placed *rows, size_t n)
     return widest;
 }
 
-/* The gathered casts of n rows become groups, and groups a recommendation. */
+/* The sums over n rows become groups, and groups a recommendation. */
 static enum tp_status finish_place(struct maker *maker,
                                    const struct placed *rows, size_t n)
 {
@@ -134,7 +135,7 @@ static enum tp_status finish_place(struct maker *maker,
     struct tp_quant *quant = maker->quant;
     size_t first = quant->group_count;
     for (size_t i = 0; i < plan->count; i++) {
-        if (maker->gathers[i].tensors == 0)
+        if (maker->partials[i].tensors == 0)
             continue;
         if (tp_grow(&quant->groups, &quant->group_capacity,
                     quant->group_count + 1, sizeof *quant->groups,
@@ -187,8 +188,8 @@ static enum tp_status group_by(struct maker *maker,
     enum tp_status status = TP_OK;
     for (size_t i = 0, end; i < n && status == TP_OK; i = end) {
         memset(maker->summary, 0, sizeof *maker->summary);
-        memset(maker->gathers, 0,
-               run->plan.count * sizeof *maker->gathers);
+        memset(maker->partials, 0,
+               run->plan.count * sizeof *maker->partials);
         for (end = i; end < n && !tp_quant_compare_places(&placed[i].place,
                                                  &placed[end].place);
              end++)
@@ -227,19 +228,19 @@ enum tp_status tp_quant_make(const struct tp_run *run, struct tp_quant *quant,
     struct placed *placed = calloc(run->row_count + 1, sizeof *placed);
     struct maker maker = {
         .quant = quant,
-        .gathers = calloc(run->plan.count, sizeof *maker.gathers),
+        .partials = calloc(run->plan.count, sizeof *maker.partials),
         .summary = malloc(sizeof *maker.summary),
         .err = err,
     };
     enum tp_status status = TP_OK;
-    if (!placed || !maker.gathers || !maker.summary)
+    if (!placed || !maker.partials || !maker.summary)
         status = tp_fail_memory(err);
     else
         status = number_rows(quant, err);
     for (int g = 0; g < TP_QUANT_GROUPINGS && status == TP_OK; g++)
         status = group_by(&maker, (enum tp_quant_grouping)g, placed);
     free(placed);
-    free(maker.gathers);
+    free(maker.partials);
     free(maker.summary);
     return status;
 }

@@ -3,7 +3,6 @@
 
 #include "base/search.h"
 
-
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* A row of /quantization. */
@@ -13,73 +12,69 @@ struct quant_row {
     struct tp_quant_metrics metrics;
 };
 
-/* The metrics, with their units; `at` is where the struct has them. */
-#define METRICS(structure)                                                  \
-    TP_COLUMN_AS(structure, "overflow_ratio", metrics.overflow_ratio, "1"), \
-    TP_COLUMN_AS(structure, "underflow_ratio", metrics.underflow_ratio, "1"),\
-    TP_COLUMN_AS(structure, "subnormal_ratio", metrics.subnormal_ratio, "1"),\
-    TP_COLUMN_AS(structure, "saturated_block_ratio",                        \
-                 metrics.saturated_block_ratio, "1"),                       \
-    TP_COLUMN_AS(structure, "sqnr_db", metrics.sqnr_db, "dB"),              \
-    TP_COLUMN_AS(structure, "mse", metrics.mse, "input^2"),                 \
-    TP_COLUMN_AS(structure, "max_abs_error", metrics.max_abs_error, "value"),\
-    TP_COLUMN_AS(structure, "mean_rel_error", metrics.mean_rel_error, "1"), \
-    TP_COLUMN_AS(structure, "cosine", metrics.cosine, "1")
+/* What both tables of groups begin with. */
+#define PLACE(structure)                                                 \
+    TP_COLUMN_AS(structure, "group_by", place.group_by, ""),             \
+        TP_COLUMN_AS(structure, "quant_type", place.quant_type, ""),     \
+        TP_COLUMN_AS(structure, "layer_type", place.layer_type, ""),     \
+        TP_COLUMN_AS(structure, "layer_idx", place.layer_idx, "1"),      \
+        TP_COLUMN_AS(structure, "operation", place.operation, ""),       \
+        TP_COLUMN_AS(structure, "tensor_name", place.tensor_name, "")
 
-#define ROW(name, unit, type, member)                                    \
-    {                                                                    \
-        name, unit, TP_COLUMN_##type, offsetof(struct quant_row, member), NULL \
-    }
+/* A metric, and all of them with their units. */
+#define METRIC(structure, name, unit) \
+    TP_COLUMN_AS(structure, #name, metrics.name, unit)
+#define METRICS(structure)                               \
+    METRIC(structure, overflow_ratio, "1"),              \
+        METRIC(structure, underflow_ratio, "1"),         \
+        METRIC(structure, subnormal_ratio, "1"),         \
+        METRIC(structure, saturated_block_ratio, "1"),   \
+        METRIC(structure, sqnr_db, "dB"),                \
+        METRIC(structure, mse, "input^2"),               \
+        METRIC(structure, max_abs_error, "value"),       \
+        METRIC(structure, mean_rel_error, "1"),          \
+        METRIC(structure, cosine, "1")
+
+#define ROW(member, unit) TP_COLUMN(struct quant_row, member, unit)
 
 static const struct tp_column quantization_columns[] = {
-    ROW("tensor", "1", COUNT, tensor),
-    ROW("format", "", TEXT, format),
-    ROW("scale_rule", "", TEXT, scale_rule),
-    ROW("rounding", "", TEXT, rounding),
+    ROW(tensor, "1"),
+    ROW(format, ""),
+    ROW(scale_rule, ""),
+    ROW(rounding, ""),
     METRICS(struct quant_row),
 };
 
-#define GROUP(name, unit, type, member)                                       \
-    {                                                                         \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_cast_group, member), \
-            NULL \
-    }
+#define GROUP(member, unit) TP_COLUMN(struct tp_cast_group, member, unit)
+#define GROUP_AS(name, member, unit) \
+    TP_COLUMN_AS(struct tp_cast_group, name, member, unit)
 
 static const struct tp_column group_columns[] = {
-    GROUP("group_by", "", TEXT, place.group_by),
-    GROUP("quant_type", "", TEXT, place.quant_type),
-    GROUP("layer_type", "", TEXT, place.layer_type),
-    GROUP("layer_idx", "1", INTEGER, place.layer_idx),
-    GROUP("operation", "", TEXT, place.operation),
-    GROUP("tensor_name", "", TEXT, place.tensor_name),
-    GROUP("tensors", "1", COUNT, tensors),
-    GROUP("format", "", TEXT, format),
-    GROUP("scale_rule", "", TEXT, scale_rule),
-    GROUP("rounding", "", TEXT, rounding),
-    GROUP("tensor_scale", "", TEXT, tensor_scale),
-    GROUP("tensor_scale_min", "log2", INTEGER, tensor_scale_min),
-    GROUP("tensor_scale_max", "log2", INTEGER, tensor_scale_max),
+    PLACE(struct tp_cast_group),
+    GROUP(tensors, "1"),
+    GROUP(format, ""),
+    GROUP(scale_rule, ""),
+    GROUP(rounding, ""),
+    GROUP(tensor_scale, ""),
+    GROUP(tensor_scale_min, "log2"),
+    GROUP(tensor_scale_max, "log2"),
     METRICS(struct tp_cast_group),
-    GROUP("sqnr_worst_db", "dB", REAL, sqnr_worst_db),
-    GROUP("nonfinite_out", "1", COUNT, nonfinite_out),
-    GROUP("scale_min", "byte", INTEGER, scale_min),
-    GROUP("scale_max", "byte", INTEGER, scale_max),
-    GROUP("hif8_3bit_ratio", "1", REAL, regime[TP_HIF8_BITS3]),
-    GROUP("hif8_2bit_ratio", "1", REAL, regime[TP_HIF8_BITS2]),
-    GROUP("hif8_1bit_ratio", "1", REAL, regime[TP_HIF8_BITS1]),
-    GROUP("hif8_denormal_ratio", "1", REAL, regime[TP_HIF8_DENORMAL]),
-    GROUP("hif8_below_ratio", "1", REAL, regime[TP_HIF8_BELOW]),
-    GROUP("hif8_above_ratio", "1", REAL, regime[TP_HIF8_ABOVE]),
-    GROUP("nonfinite_blocks", "1", COUNT, nonfinite_blocks),
-    GROUP("zero_blocks", "1", COUNT, zero_blocks),
-    GROUP("mx_nonfinite", "", TEXT, mx_nonfinite),
+    GROUP(sqnr_worst_db, "dB"),
+    GROUP(nonfinite_out, "1"),
+    GROUP(scale_min, "byte"),
+    GROUP(scale_max, "byte"),
+    GROUP_AS("hif8_3bit_ratio", regime[TP_HIF8_BITS3], "1"),
+    GROUP_AS("hif8_2bit_ratio", regime[TP_HIF8_BITS2], "1"),
+    GROUP_AS("hif8_1bit_ratio", regime[TP_HIF8_BITS1], "1"),
+    GROUP_AS("hif8_denormal_ratio", regime[TP_HIF8_DENORMAL], "1"),
+    GROUP_AS("hif8_below_ratio", regime[TP_HIF8_BELOW], "1"),
+    GROUP_AS("hif8_above_ratio", regime[TP_HIF8_ABOVE], "1"),
+    GROUP(nonfinite_blocks, "1"),
+    GROUP(zero_blocks, "1"),
+    GROUP(mx_nonfinite, ""),
 };
 
-#define ADVICE(name, unit, type, member)            \
-    {                                               \
-        name, unit, TP_COLUMN_##type,               \
-            offsetof(struct tp_recommendation, member), NULL \
-    }
+#define ADVICE(member, unit) TP_COLUMN(struct tp_recommendation, member, unit)
 
 static const char *dtype_word(const void *row)
 {
@@ -88,26 +83,21 @@ static const char *dtype_word(const void *row)
 }
 
 static const struct tp_column recommendation_columns[] = {
-    ADVICE("group_by", "", TEXT, place.group_by),
-    ADVICE("quant_type", "", TEXT, place.quant_type),
-    ADVICE("layer_type", "", TEXT, place.layer_type),
-    ADVICE("layer_idx", "1", INTEGER, place.layer_idx),
-    ADVICE("operation", "", TEXT, place.operation),
-    ADVICE("tensor_name", "", TEXT, place.tensor_name),
-    ADVICE("tensors", "1", COUNT, tensors),
+    PLACE(struct tp_recommendation),
+    ADVICE(tensors, "1"),
     TP_COLUMN_WORD("dtype", dtype_word),
-    ADVICE("format", "", TEXT, format),
-    ADVICE("bits", "bit", INTEGER, bits),
-    ADVICE("sqnr_db", "dB", REAL, sqnr_db),
-    ADVICE("underflow_ratio", "1", REAL, underflow_ratio),
-    ADVICE("scaled_format", "", TEXT, scaled_format),
-    ADVICE("scaled_bits", "bit", INTEGER, scaled_bits),
-    ADVICE("scaled_sqnr_db", "dB", REAL, scaled_sqnr_db),
-    ADVICE("scaled_underflow_ratio", "1", REAL, scaled_underflow_ratio),
-    ADVICE("tensor_scale_min", "log2", INTEGER, tensor_scale_min),
-    ADVICE("tensor_scale_max", "log2", INTEGER, tensor_scale_max),
-    ADVICE("advice", "", TEXT, advice),
-    ADVICE("reason", "", TEXT, reason),
+    ADVICE(format, ""),
+    ADVICE(bits, "bit"),
+    ADVICE(sqnr_db, "dB"),
+    ADVICE(underflow_ratio, "1"),
+    ADVICE(scaled_format, ""),
+    ADVICE(scaled_bits, "bit"),
+    ADVICE(scaled_sqnr_db, "dB"),
+    ADVICE(scaled_underflow_ratio, "1"),
+    ADVICE(tensor_scale_min, "log2"),
+    ADVICE(tensor_scale_max, "log2"),
+    ADVICE(advice, ""),
+    ADVICE(reason, ""),
 };
 
 /* The tensor to which a row of /quantization belongs: the last one with

@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Running gnuplot on many scripts. Each process gets a share of the jobs as -e
+ * commands, without a shell, and prints a line after each script, read through
+ * a pipe with poll. When a process ends early, or ends no figure for too long
+ * and is killed, the first script of its share that did not end is the one at
+ * fault; what is left of the share goes to a new process in the next of at most
+ * four rounds. One process for each figure would isolate failures without this
+ * bookkeeping, but pays the start of gnuplot every time; one for all uses one
+ * core, and a script that hangs holds up all others. O(jobs) commands, at most
+ * 64 processes at once.
+ */
 #include "report/gnuplot.h"
 
 #include <errno.h>

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Tables as HDF5 datasets of compound rows. Texts have the width of the longest
+ * value of their column, found by a pass over the table for each text column
+ * before it is written: variable-length texts would save it, but HDF5 stores
+ * them outside the chunks, where they are not compressed. Rows are packed and
+ * written in chunks of 1 024, shuffled and deflated; a table that makes its
+ * rows makes them again for every pass, so that memory is that of a chunk. Time
+ * stamps are left out: equal tables give equal files. The file is written aside
+ * and renamed.
+ */
 #include "report/hdf5.h"
 
 #include <errno.h>

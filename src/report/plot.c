@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Figures to files. The picture that an earlier run left under a figure's name
+ * goes first, and of a figure that is empty now table and script, too, so that
+ * none tells of other data. Table and script are written aside and renamed;
+ * gnuplot draws to a hidden name, which becomes the final one only when the
+ * script has come to its end. Drawing straight to the final name would leave
+ * half a picture after a kill. Drawing is separate from writing: without
+ * gnuplot, tables and scripts are there all the same.
+ */
 #include "report/plot.h"
 
 #include <stdio.h>

@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Axes with everything decided before gnuplot sees them: values are mapped to
+ * drawn coordinates (exponents on a log axis, two log axes back to back for
+ * both signs) and the axis itself is linear. gnuplot's own log scale has no
+ * place for zeros or negative values and chooses ranges and tics only when it
+ * draws. Limits come from one pass over the panel's values, to whole powers on
+ * log axes, with room for zeros where there are some; tics are at steps of 1, 2
+ * or 5 times a power of ten, or at tidy steps of exponents, as many as there is
+ * room for. Ranges are kept inside what a double holds, so that counting tics
+ * ends.
+ */
 #include "report/plot_axis.h"
 
 #include <float.h>

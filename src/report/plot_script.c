@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A figure as a table of numbers and the gnuplot script that draws it. The
+ * script sets variables for each panel and then includes the template of its
+ * kind (plots/), so that the file needs nothing but its table. Panels stand in
+ * one to three rows of nearly equal length, a shorter row with wider panels;
+ * gnuplot's own multiplot layout has cells of one size. When all panels mean
+ * the same by each colour, one legend in a strip of its own serves them and
+ * covers no data; else each panel has its own. All texts pass plot_quote.
+ * Linear in the numbers and texts written.
+ */
 #include "report/plot_script.h"
 
 #include <assert.h>

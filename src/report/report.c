@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The report of a dump as text. Findings come first, in their order. Those of
+ * low severity that say the same of many places (rule, quant type, suggestion)
+ * are told once with the first places named; a limit on the list alone would
+ * fill it with one cause. At most 32 such heads are remembered, so that each
+ * finding is compared with as many at the most. Worst tensors are sorted by
+ * values that are not finite, then overflow, then underflow: O(n log n). Lists
+ * are cut for a terminal.
+ */
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -185,13 +194,6 @@ static void add_group_table(const struct tp_report *report,
         tp_text_add(text, "  ... and %zu more in /groups\n", count - shown);
 }
 
-static const char *color_of(enum tp_severity level)
-{
-    return level == TP_SEVERITY_HIGH     ? "\x1b[1;31m"
-           : level == TP_SEVERITY_MEDIUM ? "\x1b[33m"
-                                         : "\x1b[2m";
-}
-
 static struct place place_of(const struct tp_finding *finding)
 {
     return (struct place){finding->quant_type,
@@ -264,7 +266,7 @@ static size_t add_finding(const struct tp_findings *findings, size_t number,
     const struct tp_finding *finding = &findings->rows[number];
     const struct place place = place_of(finding);
     size_t alike = 0;
-    tp_text_add(text, "  %s%-6s%s %-10s", color ? color_of(finding->level) : "",
+    tp_text_add(text, "  %s%-6s%s %-10s", color ? tp_report_color(finding->level) : "",
                 finding->severity, color ? "\x1b[0m" : "", finding->rule);
     add_place(&place, text);
     tp_text_add(text, "\n         %s\n", finding->evidence);
@@ -281,12 +283,10 @@ static void add_findings(const struct tp_report *report, size_t most,
 {
     const struct tp_findings *findings = report->results.findings;
     struct told told = {.count = 0};
-    size_t counts[4] = {0}, shown = 0, entries = 0;
+    size_t counts[TP_SEVERITY_HIGH + 1] = {0}, shown = 0, entries = 0;
     for (size_t i = 0; i < findings->count; i++)
         counts[findings->rows[i].level]++;
-    tp_text_add(text, "\nFindings: %zu high, %zu medium, %zu low\n",
-                counts[TP_SEVERITY_HIGH], counts[TP_SEVERITY_MEDIUM],
-                counts[TP_SEVERITY_LOW]);
+    tp_report_finding_counts(counts, text);
     for (size_t i = 0; i < findings->count && (!most || entries < most); i++) {
         if (was_told(&told, &findings->rows[i]))
             continue;
@@ -402,22 +402,6 @@ static void add_notes(const struct tp_run *run, struct tp_text *text)
     }
 }
 
-static void add_figures(const struct tp_report *report, struct tp_text *text)
-{
-    size_t drawn = 0;
-    for (size_t i = 0; i < report->figure_count; i++)
-        drawn += !report->figures[i].reason[0];
-    if (report->figure_count)
-        tp_text_add(text, "\nFigures: %zu of %zu drawn\n", drawn,
-                    report->figure_count);
-    for (size_t i = 0; i < report->figure_count; i++) {
-        const struct tp_report_figure *figure = &report->figures[i];
-        if (figure->reason[0])
-            tp_text_add(text, "  %s: not drawn: %s\n", figure->path,
-                        figure->reason);
-    }
-}
-
 void tp_report_text(const struct tp_report *report, size_t most, bool color,
                     struct tp_text *text)
 {
@@ -433,7 +417,7 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
     add_worst(report, most, text);
     add_skipped(report, most, text);
     add_notes(report->results.run, text);
-    add_figures(report, text);
+    tp_report_figures(report->figures, report->figure_count, text);
     if (report->output_dir[0]) {
         tp_text_add(text, "\nWritten to ");
         tp_text_printable(text, report->output_dir);

@@ -3,18 +3,13 @@
 #define TP_REPORT_REPORT_H
 
 #include "base/text.h"
+#include "report/report_parts.h"
 #include "report/tables.h"
 
 /*
  * A run in words, for people and for programs. Texts are appended to a
  * tp_text; nothing is printed here.
  */
-
-/* A figure that was wanted: drawn, or why not. */
-struct tp_report_figure {
-    const char *path;   /* below the output directory: "heatmaps/x.png"   */
-    const char *reason; /* why it was not drawn; "" when it was           */
-};
 
 /* What a report is made from. Everything is borrowed. */
 struct tp_report {

@@ -6,44 +6,14 @@
 #include "report/hdf5.h"
 #include "report/report.h"
 #include "report/report_dims.h"
+#include "report/report_table.h"
 #include "report/tables.h"
-
-/* A cell as JSON: absent texts, absent integers (-1) and NaN are null. */
-static void add_cell(const struct tp_table *table, size_t row,
-                     const struct tp_column *column, struct tp_text *text)
-{
-    if (column->type == TP_COLUMN_TEXT) {
-        const char *value = tp_cell_text(table, row, column);
-        if (*value)
-            tp_text_json(text, value);
-        else
-            tp_text_add(text, "null");
-        return;
-    }
-    double value = tp_cell_number(table, row, column);
-    if (column->type == TP_COLUMN_REAL)
-        tp_text_json_number(text, value);
-    else if (column->type == TP_COLUMN_INTEGER && value < 0)
-        tp_text_add(text, "null");
-    else
-        tp_text_add(text, "%.0f", value);
-}
-
-/* "column": cell, ... */
-static void add_members(const struct tp_table *table, size_t row,
-                        struct tp_text *text)
-{
-    for (size_t i = 0; i < table->column_count; i++) {
-        tp_text_add(text, "%s\"%s\": ", i ? ", " : "", table->columns[i].name);
-        add_cell(table, row, &table->columns[i], text);
-    }
-}
 
 static void add_object(const struct tp_table *table, size_t row,
                        struct tp_text *text)
 {
     tp_text_add(text, "{");
-    add_members(table, row, text);
+    tp_report_unsigned_row_json(table, row, text);
     tp_text_add(text, "}");
 }
 
@@ -154,7 +124,7 @@ void tp_report_tensor_json(const struct tp_row *row, struct tp_text *text)
     struct tp_table table;
     tp_tensors_table_make(row, 1, columns, &table);
     tp_text_add(text, "{");
-    add_members(&table, 0, text);
+    tp_report_unsigned_row_json(&table, 0, text);
     tp_text_add(text, ", \"dims\": ");
     tp_report_dims_json(row, text);
     tp_text_add(text, "}");

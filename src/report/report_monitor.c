@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a monitor would have said while the run went on. Lines on the gradient's
+ * norm and on alarms are collected, sorted by iteration, then written; writing
+ * them series by series would not read like a log. While a change lasts that a
+ * finding names, a norm is compared with the baseline of before it: a baseline
+ * fitted further on follows the fault and calls it normal. Of an incident at
+ * most 20 alarms are told. O(lines log lines), and each line on a gradient goes
+ * through all alarms.
+ */
 #include "report/report_monitor.h"
 
 #include <inttypes.h>
@@ -162,26 +171,49 @@ static double held_spread(const struct tp_monitor *monitor,
     return center * sinh(log(2) * up / tp_baseline_band(&monitor->options));
 }
 
+/* What a line is about. */
+struct subject {
+    const struct tp_run_series *series;
+    const struct tp_baseline *baseline;
+    double value;
+};
+
+static struct subject subject_of(const struct tp_monitor *monitor,
+                                 const struct line *line)
+{
+    const struct tp_run_series *series = &monitor->series.series[line->series];
+    const double *values =
+        tp_series_values(&monitor->series, series, line->metric);
+    return (struct subject){
+        series, tp_monitor_baseline(monitor, line->series, line->metric),
+        values[line->point]};
+}
+
+static void begin_alert(int64_t iteration, const struct tp_run_series *series,
+                        struct tp_text *text)
+{
+    tp_text_add(text, "[ALERT] Step %" PRId64 " | ", iteration);
+    add_series(series, text);
+    tp_text_add(text, " | ");
+}
+
 static void write_gradient(struct lines *l, const struct line *line,
                            const struct norms *norms)
 {
     const struct tp_monitor *monitor = l->monitor;
-    const struct tp_run_series *series = &monitor->series.series[line->series];
-    const struct tp_baseline *baseline =
-        tp_monitor_baseline(monitor, line->series, line->metric);
-    double value =
-        tp_series_values(&monitor->series, series, line->metric)[line->point];
+    const struct subject of = subject_of(monitor, line);
+    const struct tp_run_series *series = of.series;
     size_t point = baseline_point(l->incidents, series, line->point);
     bool held = point < line->point;
     double center = norms->expected[series->first + point];
     double spread = held ? held_spread(monitor, norms, series->first + point)
-                         : baseline->spread * (center / baseline->center);
+                         : of.baseline->spread * (center / of.baseline->center);
     size_t active = count_active(l->incidents, series, line->iteration);
     tp_text_add(l->text, "[Monitor] Step %" PRId64 " | ", line->iteration);
     size_t length = l->text->length;
     add_series(series, l->text);
     tp_text_add(l->text, l->text->length > length ? " | " : "");
-    add_value(tp_series_metrics[line->metric].name, value, center, spread,
+    add_value(tp_series_metrics[line->metric].name, of.value, center, spread,
               l->text);
     if (active)
         tp_text_add(l->text, " | Status: ALERT (%zu series)", active);
@@ -198,9 +230,7 @@ static void write_alarm(struct lines *l, const struct line *line)
     const struct tp_incidents *all = l->incidents;
     const struct tp_alarm *alarm = &all->alarms[line->number];
     const struct tp_incident *incident = &all->incidents[alarm->incident];
-    tp_text_add(l->text, "[ALERT] Step %" PRId64 " | ", alarm->iteration);
-    add_series(tp_alarm_series(all, line->number), l->text);
-    tp_text_add(l->text, " | ");
+    begin_alert(alarm->iteration, tp_alarm_series(all, line->number), l->text);
     add_value(tp_series_metrics[alarm->metric].name, alarm->value,
               alarm->center, alarm->spread, l->text);
     if (!isnan(alarm->deviation))
@@ -217,19 +247,13 @@ static void write_alarm(struct lines *l, const struct line *line)
 static void write_online(struct lines *l, const struct line *line)
 {
     const struct tp_monitor *monitor = l->monitor;
-    const struct tp_run_series *series = &monitor->series.series[line->series];
-    const struct tp_baseline *baseline =
-        tp_monitor_baseline(monitor, line->series, line->metric);
-    double value =
-        tp_series_values(&monitor->series, series, line->metric)[line->point];
-    tp_text_add(l->text, "[ALERT] Step %" PRId64 " | ", line->iteration);
-    add_series(series, l->text);
-    tp_text_add(l->text, " | ");
-    add_value(tp_series_metrics[line->metric].name, value, baseline->center,
-              baseline->spread, l->text);
-    tp_text_add(l->text, " | Deviation: %.3g sigma", baseline->deviation);
-    if (baseline->alarms > 1)
-        tp_text_add(l->text, " | %zu alarms", baseline->alarms);
+    const struct subject of = subject_of(monitor, line);
+    begin_alert(line->iteration, of.series, l->text);
+    add_value(tp_series_metrics[line->metric].name, of.value,
+              of.baseline->center, of.baseline->spread, l->text);
+    tp_text_add(l->text, " | Deviation: %.3g sigma", of.baseline->deviation);
+    if (of.baseline->alarms > 1)
+        tp_text_add(l->text, " | %zu alarms", of.baseline->alarms);
     tp_text_add(l->text, "\n");
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/report_trace.h"
+#include "report/report_ops.h"
 #include "trace/trace_op_sums.h"
 
 enum {

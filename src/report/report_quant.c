@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What number formats cost, as text: a table of SQNR by name and format with
+ * the format recommended, and one line for each place. The first column is as
+ * wide as the longest name that is shown, measured beforehand; a fixed width
+ * would cut names or push the columns of most lines. Columns are the plain
+ * casts that every tensor has, up to twelve, and lines say how many are left
+ * out. Groups of a place lie next to each other, so a cell is found by going
+ * through the place's groups; each line goes through all recommendations.
+ */
 #include "report/report_quant.h"
 
 #include <math.h>

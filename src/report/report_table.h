@@ -12,6 +12,10 @@
 void tp_report_row_json(const struct tp_table *table, size_t row,
                         struct tp_text *text);
 
+/* The same of tables of dumps: any negative integer is absent. */
+void tp_report_unsigned_row_json(const struct tp_table *table, size_t row,
+                                 struct tp_text *text);
+
 /* "name": [rows], at most `most` of them from `first` on. */
 void tp_report_table_json(const struct tp_table *table, const char *name,
                           size_t first, size_t most, struct tp_text *text);

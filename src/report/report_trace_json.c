@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "report/report_trace_json.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +8,6 @@
 
 #include "report/hdf5.h"
 #include "report/report_table.h"
-#include "report/report_trace.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_op_sums.h"
 #include "trace/trace_tables.h"

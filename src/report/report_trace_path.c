@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "report/report_trace_label.h"
+
 /* Bytes of a name that are shown. */
 enum { WIDTH = 100 };
 

@@ -10,9 +10,4 @@
 void tp_report_paths(const struct tp_trace_run *run, size_t top,
                      struct tp_text *text);
 
-/* "rank 3", "worker0", or the file: what tells a trace from the others, cut and
- * filled up to `width` unless that is 0. Defined in report_trace.c. */
-void tp_report_trace_label(const struct tp_trace_run *run, size_t i, int width,
-                           struct tp_text *text);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "data/label_columns.h"
 #include "quant/quant_tables.h"
 #include "series/series_tables.h"
 #include "stats/stats.h"
@@ -30,13 +31,7 @@ static const char *scale_word(const void *row)
 static const struct tp_column tensor_labels[] = {
     ROW("file", file, ""),
     ROW("path", path, ""),
-    ROW("layer_type", label.layer_type, ""),
-    ROW("layer_idx", label.layer_idx, "1"),
-    ROW("operation", label.operation, ""),
-    ROW("phase", label.phase, ""),
-    ROW("component", label.component, ""),
-    ROW("quant_type", label.quant_type, ""),
-    ROW("tensor_name", label.tensor_name, ""),
+    TP_LABEL_COLUMNS(struct tp_row, label),
     ROW("ordinal", ordinal, "1"),
     ROW("rank", label.rank, "1"),
     ROW("sample_idx", label.sample_idx, "1"),
@@ -48,72 +43,57 @@ static const struct tp_column tensor_labels[] = {
     ROW("shape", shape, ""),
 };
 
-#define GROUP(name, unit, type, member)                                 \
-    {                                                                   \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_group, member), NULL \
-    }
+#define GROUP(member, unit) TP_COLUMN(struct tp_group, member, unit)
 
 static const struct tp_column group_labels[] = {
-    GROUP("group_by", "", TEXT, group_by),
-    GROUP("key", "", TEXT, key),
-    GROUP("tensors", "1", COUNT, tensors),
+    GROUP(group_by, ""),
+    GROUP(key, ""),
+    GROUP(tensors, "1"),
 };
 
-#define BIN(name, unit, type, member)                                       \
-    {                                                                       \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_group_bin, member), \
-            NULL \
-    }
+#define BIN(member, unit) TP_COLUMN(struct tp_group_bin, member, unit)
 
 static const struct tp_column bin_columns[] = {
-    BIN("group", "1", COUNT, group),
-    BIN("lower", "value", REAL, lower),
-    BIN("upper", "value", REAL, upper),
-    BIN("count", "1", COUNT, count),
+    BIN(group, "1"),
+    BIN(lower, "value"),
+    BIN(upper, "value"),
+    BIN(count, "1"),
 };
 
-#define SKIPPED(name, unit, type, member)                                 \
-    {                                                                     \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_skipped, member), \
-            NULL \
-    }
+#define SKIPPED(member, unit) TP_COLUMN(struct tp_skipped, member, unit)
 
 static const struct tp_column skipped_columns[] = {
-    SKIPPED("file", "", TEXT, file),
-    SKIPPED("path", "", TEXT, path),
-    SKIPPED("reason", "", TEXT, reason),
-    SKIPPED("offset", "byte", INTEGER, offset),
+    SKIPPED(file, ""),
+    SKIPPED(path, ""),
+    SKIPPED(reason, ""),
+    SKIPPED(offset, "byte"),
 };
 
-#define FINDING(name, unit, type, member)                                 \
-    {                                                                     \
-        name, unit, TP_COLUMN_##type, offsetof(struct tp_finding, member), \
-            NULL \
-    }
+#define FINDING(member, unit) TP_COLUMN(struct tp_finding, member, unit)
 
 static const struct tp_column finding_columns[] = {
-    FINDING("severity", "", TEXT, severity),
-    FINDING("rule", "", TEXT, rule),
-    FINDING("rank", "1", INTEGER, rank),
-    FINDING("iteration", "1", INTEGER, iteration),
-    FINDING("layer_idx", "1", INTEGER, layer_idx),
-    FINDING("layer_type", "", TEXT, layer_type),
-    FINDING("operation", "", TEXT, operation),
-    FINDING("phase", "", TEXT, phase),
-    FINDING("component", "", TEXT, component),
-    FINDING("quant_type", "", TEXT, quant_type),
-    FINDING("tensor_name", "", TEXT, tensor_name),
-    FINDING("ordinal", "1", INTEGER, ordinal),
-    FINDING("metric", "", TEXT, metric),
-    FINDING("value", "metric", REAL, value),
-    FINDING("baseline", "metric", REAL, baseline),
-    FINDING("spread", "metric", REAL, spread),
-    FINDING("deviation", "spread", REAL, deviation),
-    FINDING("evidence", "", TEXT, evidence),
-    FINDING("suggestion", "", TEXT, suggestion),
-    FINDING("consequences", "1", INTEGER, consequences),
-    FINDING("file", "", TEXT, file),
-    FINDING("path", "", TEXT, path),
+    FINDING(severity, ""),
+    FINDING(rule, ""),
+    FINDING(rank, "1"),
+    FINDING(iteration, "1"),
+    FINDING(layer_idx, "1"),
+    FINDING(layer_type, ""),
+    FINDING(operation, ""),
+    FINDING(phase, ""),
+    FINDING(component, ""),
+    FINDING(quant_type, ""),
+    FINDING(tensor_name, ""),
+    FINDING(ordinal, "1"),
+    FINDING(metric, ""),
+    FINDING(value, "metric"),
+    FINDING(baseline, "metric"),
+    FINDING(spread, "metric"),
+    FINDING(deviation, "spread"),
+    FINDING(evidence, ""),
+    FINDING(suggestion, ""),
+    FINDING(consequences, "1"),
+    FINDING(file, ""),
+    FINDING(path, ""),
 };
 
 /* Labels first, then every row of the statistics table. */

@@ -14,7 +14,7 @@
 #include "series/flow.h"
 
 /* An incident with what is said of it at hand. */
-struct story {
+struct onset {
     const struct tp_rule_input *input;
     const struct tp_incident *incident;
     const struct tp_alarm *alarm; /* the origin */
@@ -29,7 +29,7 @@ static uint64_t bad_elements(const struct tp_row *row)
 
 /* The row a finding is about: of the point, the first with NaN or Inf. What
  * has no rows of its own gets one with its labels. */
-static struct tp_row row_of(const struct story *s)
+static struct tp_row row_of(const struct onset *s)
 {
     size_t count;
     const struct tp_series_set *set = &s->input->monitor->series;
@@ -48,12 +48,12 @@ static struct tp_row row_of(const struct story *s)
     return *rows[0];
 }
 
-static bool is_drift(const struct story *s)
+static bool is_drift(const struct onset *s)
 {
     return s->alarm->kind == TP_CHANGE_DRIFT;
 }
 
-static enum tp_severity level_of(const struct story *s)
+static enum tp_severity level_of(const struct onset *s)
 {
     bool firm = s->incident->firm, followed = tp_incident_followed(s->incident);
     if (s->alarm->nonfinite || (followed && firm && !is_drift(s)))
@@ -64,7 +64,7 @@ static enum tp_severity level_of(const struct story *s)
 
 /* How far off at the onset and, where that is clearly more, at the worst point.
  * What grows slowly begins within its own spread: there the latter counts. */
-static void add_deviation(const struct story *s, struct tp_text *text)
+static void add_deviation(const struct onset *s, struct tp_text *text)
 {
     const struct tp_alarm *alarm = s->alarm;
     const struct tp_baseline_options *options = &s->input->monitor->options;
@@ -82,7 +82,7 @@ static void add_deviation(const struct story *s, struct tp_text *text)
 }
 
 /* The value that is off; where a change grows, when it is beyond its limit. */
-static void add_value(const struct story *s, struct tp_text *text)
+static void add_value(const struct onset *s, struct tp_text *text)
 {
     const struct tp_alarm *alarm = s->alarm;
     const struct tp_series_set *set = &s->input->monitor->series;
@@ -95,7 +95,7 @@ static void add_value(const struct story *s, struct tp_text *text)
     tp_text_add(text, " against %.4g", alarm->center);
 }
 
-static void add_change(const struct story *s, const struct tp_row *row,
+static void add_change(const struct onset *s, const struct tp_row *row,
                        struct tp_text *text)
 {
     const struct tp_alarm *alarm = s->alarm;
@@ -120,7 +120,7 @@ static void add_change(const struct story *s, const struct tp_row *row,
 }
 
 /* Whether another rank moved at the same time, perhaps within its own limit. */
-static bool peers_moved(const struct story *s)
+static bool peers_moved(const struct onset *s)
 {
     const struct tp_series_set *set = &s->input->monitor->series;
     size_t first, end;
@@ -155,7 +155,7 @@ static void add_spans(const int64_t *ranks, size_t count, struct tp_text *text)
     }
 }
 
-static void add_rank_names(const struct story *s, struct tp_text *text)
+static void add_rank_names(const struct onset *s, struct tp_text *text)
 {
     const struct tp_incidents *all = s->input->incidents;
     const struct tp_incident *incident = s->incident;
@@ -178,7 +178,7 @@ static void add_rank_names(const struct story *s, struct tp_text *text)
                 incident->ranks_all);
 }
 
-static void add_ranks(const struct story *s, struct tp_text *text)
+static void add_ranks(const struct onset *s, struct tp_text *text)
 {
     const struct tp_incident *incident = s->incident;
     if (incident->ranks_all < 2)
@@ -193,7 +193,7 @@ static void add_ranks(const struct story *s, struct tp_text *text)
         tp_text_add(text, "; on this rank only, of %zu", incident->ranks_all);
 }
 
-static void add_followers(const struct story *s, struct tp_text *text)
+static void add_followers(const struct onset *s, struct tp_text *text)
 {
     const struct tp_incident *incident = s->incident;
     if (incident->consequences == 0)
@@ -209,7 +209,7 @@ static void add_followers(const struct story *s, struct tp_text *text)
 
 /* Whether a tensor before the origin has Inf, too, then and always: it may be a
  * mask, or where the NaN comes from. */
-static bool has_old_infinity(const struct story *s, size_t index)
+static bool has_old_infinity(const struct onset *s, size_t index)
 {
     const struct tp_series_set *set = &s->input->monitor->series;
     const struct tp_run_series *series = &set->series[index];
@@ -238,7 +238,7 @@ static void add_tensor(const struct tp_label *label, struct tp_text *text)
 }
 
 /* The first of such tensors; NULL: none. */
-static const struct tp_run_series *find_old_infinity(const struct story *s,
+static const struct tp_run_series *find_old_infinity(const struct onset *s,
                                                      size_t *count)
 {
     const struct tp_series_set *set = &s->input->monitor->series;
@@ -256,7 +256,7 @@ static const struct tp_run_series *find_old_infinity(const struct story *s,
     return first;
 }
 
-static void add_old_infinities(const struct story *s, struct tp_text *text)
+static void add_old_infinities(const struct onset *s, struct tp_text *text)
 {
     size_t count;
     const struct tp_run_series *first = find_old_infinity(s, &count);
@@ -268,7 +268,7 @@ static void add_old_infinities(const struct story *s, struct tp_text *text)
 }
 
 /* The first NaN or Inf that the incident led to. */
-static void add_first_nonfinite(const struct story *s, struct tp_text *text)
+static void add_first_nonfinite(const struct onset *s, struct tp_text *text)
 {
     const struct tp_incidents *all = s->input->incidents;
     for (size_t i = s->incident->first; i != TP_NONE;
@@ -287,7 +287,7 @@ static void add_first_nonfinite(const struct story *s, struct tp_text *text)
 
 /* What the ratio of gradient norms says of the beginning, which it knows best:
  * that of the layer where it changed first on the origin's rank. */
-static void add_ratio(const struct story *s, struct tp_text *text)
+static void add_ratio(const struct onset *s, struct tp_text *text)
 {
     const struct tp_incidents *all = s->input->incidents;
     size_t metric = tp_series_metric_by_name("layer_grad_ratio");
@@ -309,7 +309,7 @@ static void add_ratio(const struct story *s, struct tp_text *text)
     }
 }
 
-static const char *evidence_of(const struct story *s, const struct tp_row *row)
+static const char *evidence_of(const struct onset *s, const struct tp_row *row)
 {
     struct tp_text text = {0};
     add_change(s, row, &text);
@@ -330,7 +330,7 @@ static const char *evidence_of(const struct story *s, const struct tp_row *row)
     return evidence;
 }
 
-static const char *where_to_look(const struct story *s)
+static const char *where_to_look(const struct onset *s)
 {
     const struct tp_incident *incident = s->incident;
     if (incident->ranks_all < 2)
@@ -342,7 +342,7 @@ static const char *where_to_look(const struct story *s)
            "theirs: hardware, memory and this rank's data come first";
 }
 
-static const char *suggestion_of(const struct story *s)
+static const char *suggestion_of(const struct onset *s)
 {
     const struct tp_label *label = &s->series->label;
     const char *ranks = where_to_look(s);
@@ -372,7 +372,7 @@ static const char *suggestion_of(const struct story *s)
         ranks);
 }
 
-static enum tp_status tell(const struct story *s, const struct tp_rule *rule,
+static enum tp_status tell(const struct onset *s, const struct tp_rule *rule,
                            struct tp_error *err)
 {
     struct tp_finding *finding;
@@ -409,11 +409,11 @@ enum tp_status tp_rule_incidents(const struct tp_rule_input *input,
     for (size_t i = 0; i < all->incident_count && status == TP_OK; i++) {
         const struct tp_incident *incident = &all->incidents[i];
         const struct tp_alarm *alarm = &all->alarms[incident->origin];
-        const struct story story = {input, incident, alarm,
+        const struct onset onset = {input, incident, alarm,
                                     tp_alarm_series(all, incident->origin),
                                     &tp_series_metrics[alarm->metric]};
         if (alarm->nonfinite == nonfinite)
-            status = tell(&story, rule, err);
+            status = tell(&onset, rule, err);
     }
     return status;
 }

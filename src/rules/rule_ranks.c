@@ -28,11 +28,11 @@ enum {
 };
 
 /* What is said of a rank; the later ones are the milder. */
-enum saying { COPIES, LEAVES, THROUGHOUT, SAYINGS };
+enum kind { COPIES, LEAVES, THROUGHOUT, KINDS };
 
 /* One statement about one tensor. */
 struct remark {
-    enum saying saying;
+    enum kind kind;
     const struct tp_run_series *series; /* of the rank                    */
     size_t ranks;
     int64_t rank; /* -1: one of two, nobody knows which                   */
@@ -125,10 +125,10 @@ static double median_ratio(const struct peers *p, size_t rank, size_t from,
     return tp_median(p->value, n);
 }
 
-static void set_remark(const struct peers *p, enum saying saying, size_t rank,
+static void set_remark(const struct peers *p, enum kind kind, size_t rank,
                        size_t i, struct remark *remark)
 {
-    *remark = (struct remark){.saying = saying,
+    *remark = (struct remark){.kind = kind,
                               .series = p->series[rank],
                               .ranks = p->ranks,
                               .rank = p->series[rank]->label.rank,
@@ -310,7 +310,7 @@ static bool judge(struct peers *p, double tests, struct remark *remark)
 
 static bool is_told_together(const struct remark *a, const struct remark *b)
 {
-    return a->saying == b->saying && a->rank == b->rank &&
+    return a->kind == b->kind && a->rank == b->rank &&
            strcmp(a->series->label.quant_type, b->series->label.quant_type) ==
                0;
 }
@@ -321,7 +321,7 @@ static int compare_remarks(const void *left, const void *right)
 {
     const struct remark *a = left, *b = right;
     const struct tp_label *x = &a->series->label, *y = &b->series->label;
-    int result = tp_order_int64(a->saying, b->saying);
+    int result = tp_order_int64(a->kind, b->kind);
     if (result == 0)
         result = strcmp(x->quant_type, y->quant_type);
     if (result == 0)
@@ -343,13 +343,13 @@ static const char *evidence_for(const struct tp_rule_input *input,
                               "; so of %zu other tensor%s of %s", others,
                               others == 1 ? "" : "s",
                               remark->rank < 0 ? "these ranks" : "this rank");
-    if (remark->saying == COPIES)
+    if (remark->kind == COPIES)
         return tp_finding_text(
             input->findings,
             "equal on all %zu ranks until here, and not from "
             "iteration %" PRId64 " to %" PRId64 "%s",
             remark->ranks, remark->iteration, remark->last, more);
-    if (remark->saying == LEAVES)
+    if (remark->kind == LEAVES)
         return tp_finding_text(
             input->findings,
             "l2_norm leaves %s, and is %.3g times that at last; each rank on "
@@ -371,7 +371,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
                            const struct remark *remark, size_t others,
                            struct tp_error *err)
 {
-    static const char *const advice[SAYINGS] = {
+    static const char *const advice[KINDS] = {
         [COPIES] = "copies must stay equal: compare random seeds, the order "
                    "of reductions and the devices; load one checkpoint on all "
                    "ranks and look at the first step after it",
@@ -400,7 +400,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
     finding->excess = fabs(log2(remark->ratio));
     finding->consequences = (int64_t)others;
     finding->evidence = evidence_for(input, remark, others);
-    finding->suggestion = advice[remark->saying];
+    finding->suggestion = advice[remark->kind];
     return TP_OK;
 }
 

@@ -96,18 +96,25 @@ static const char *advice_for(const struct tp_rule_input *input,
     return "keep this tensor in its stored dtype";
 }
 
-static void describe(const struct tp_rule_input *input,
-                     const struct verdict *verdict, struct tp_finding *finding)
+static enum tp_status tell(const struct tp_rule_input *input,
+                           const struct tp_rule *rule,
+                           const struct verdict *verdict,
+                           enum tp_severity level, struct tp_error *err)
 {
     const struct tp_row *worst = verdict->worst;
     double limit = input->run->plan.min_sqnr;
+    struct tp_finding *finding;
     struct tp_text where = {0};
+    if (tp_finding_add(input->findings, rule->id, worst, &finding, err) !=
+        TP_OK)
+        return TP_E_MEMORY;
     if (worst->label.rank >= 0)
         tp_text_add(&where, " in rank %" PRId64, worst->label.rank);
     if (worst->label.iteration >= 0)
         tp_text_add(&where, "%s iteration %" PRId64, where.length ? "," : " in",
                     worst->label.iteration);
-    bool far = finding->level == TP_SEVERITY_MEDIUM;
+    bool far = level == TP_SEVERITY_MEDIUM;
+    finding->level = level;
     finding->metric = "sqnr_db";
     finding->value = verdict->sqnr;
     finding->baseline = verdict->median;
@@ -126,6 +133,7 @@ static void describe(const struct tp_rule_input *input,
         verdict->median);
     finding->suggestion = advice_for(input, worst);
     tp_text_clear(&where);
+    return TP_OK;
 }
 
 /* Rows of one place; `scratch` holds two numbers for each. */
@@ -148,16 +156,7 @@ static enum tp_status judge(const struct tp_rule_input *input,
         level = TP_SEVERITY_LOW;
         find_worst(rows, scratch, n, limit, &verdict);
     }
-    if (!verdict.worst)
-        return TP_OK;
-    struct tp_finding *finding;
-    enum tp_status status =
-        tp_finding_add(input->findings, rule->id, verdict.worst, &finding, err);
-    if (status == TP_OK) {
-        finding->level = level;
-        describe(input, &verdict, finding);
-    }
-    return status;
+    return verdict.worst ? tell(input, rule, &verdict, level, err) : TP_OK;
 }
 
 enum tp_status tp_rule_sqnr(const struct tp_rule_input *input,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A change is established by points that healthy ones hardly ever reach. One
- * that grows is under way by then. So, once it is established, two stories of
+ * that grows is under way by then. So, once it is established, two models of
  * it are compared: that it began with its first marked point, by any jump and
  * growth after it, and that it grew steadily from nothing, from an earlier
  * point on. The second has a number less to please the data with, and is
@@ -27,7 +27,7 @@ enum {
 
 static const double ABOUT_AS_LIKELY = 4;
 
-/* What the stories are to explain: points [from, end). */
+/* What the models are to explain: points [from, end). */
 struct scene {
     const struct tp_points *p;
     size_t from, shown, end;
@@ -35,8 +35,8 @@ struct scene {
     double spread; /* of healthy ones                                      */
 };
 
-/* A story: after the line before `begin`, jump + slope * time. */
-struct story {
+/* A model: after the line before `begin`, jump + slope * time. */
+struct model {
     struct tp_line line;
     size_t begin;
     double jump, slope;
@@ -53,60 +53,60 @@ static double error_of(const struct scene *s, const struct tp_line *line,
     return s->p->y[point] - tp_line_predict(line, s->p->at[point]);
 }
 
-/* Minus twice the logarithm of a story's likelihood, but for a constant. */
-static double cost_of(const struct scene *s, const struct story *story)
+/* Minus twice the logarithm of a model's likelihood, but for a constant. */
+static double cost_of(const struct scene *s, const struct model *model)
 {
     double sum = 0;
     for (size_t i = s->from; i < s->end; i++) {
-        double error = error_of(s, &story->line, i);
-        if (i >= story->begin)
+        double error = error_of(s, &model->line, i);
+        if (i >= model->begin)
             error -=
-                story->jump + story->slope * time_since(s, story->begin, i);
+                model->jump + model->slope * time_since(s, model->begin, i);
         double z = error / s->spread;
         sum += (TP_TAILS_HEAVY + 1) * log1p(z * z / TP_TAILS_HEAVY);
     }
     return sum;
 }
 
-static struct story begin_story(const struct scene *s, size_t begin)
+static struct model begin_model(const struct scene *s, size_t begin)
 {
     struct tp_history history = tp_mark_history(s->p, s->p->bad, begin);
-    return (struct story){.line = tp_line_fit(s->p, &history), .begin = begin};
+    return (struct model){.line = tp_line_fit(s->p, &history), .begin = begin};
 }
 
 /* Steady growth from nothing, by least squares. */
-static struct story grows_from(const struct scene *s, size_t begin)
+static struct model grows_from(const struct scene *s, size_t begin)
 {
-    struct story story = begin_story(s, begin);
+    struct model model = begin_model(s, begin);
     double up = 0, down = 0;
     for (size_t i = begin; i < s->end; i++) {
         double time = time_since(s, begin, i);
-        up += time * error_of(s, &story.line, i);
+        up += time * error_of(s, &model.line, i);
         down += time * time;
     }
-    story.slope = up / down;
-    return story;
+    model.slope = up / down;
+    return model;
 }
 
 /* A jump with steady growth after it, by least squares. The line is that of
- * another story: one through points that grow already would follow them. */
-static struct story jumps_at(const struct scene *s, size_t begin,
-                             const struct story *other)
+ * another model: one through points that grow already would follow them. */
+static struct model jumps_at(const struct scene *s, size_t begin,
+                             const struct model *other)
 {
-    struct story story = {.line = other->line, .begin = begin};
+    struct model model = {.line = other->line, .begin = begin};
     double n = (double)(s->end - begin), time = 0, error = 0, up = 0, down = 0;
     for (size_t i = begin; i < s->end; i++) {
         time += time_since(s, begin, i) / n;
-        error += error_of(s, &story.line, i) / n;
+        error += error_of(s, &model.line, i) / n;
     }
     for (size_t i = begin; i < s->end; i++) {
         double away = time_since(s, begin, i) - time;
-        up += away * (error_of(s, &story.line, i) - error);
+        up += away * (error_of(s, &model.line, i) - error);
         down += away * away;
     }
-    story.slope = up / down;
-    story.jump = error - story.slope * time;
-    return story;
+    model.slope = up / down;
+    model.jump = error - model.slope * time;
+    return model;
 }
 
 /* The points and their spread; false where there are too few. */
@@ -134,18 +134,18 @@ bool tp_rise_find(const struct tp_points *p, const struct tp_spreads *spreads,
 {
     struct scene s;
     double costs[BACK + 1], least = INFINITY;
-    struct story best = {.begin = shown};
+    struct model best = {.begin = shown};
     if (!set_scene(p, spreads, shown, &s))
         return false;
     for (size_t i = s.from; i <= shown; i++) {
-        struct story story = grows_from(&s, i);
-        costs[i - s.from] = cost_of(&s, &story);
+        struct model model = grows_from(&s, i);
+        costs[i - s.from] = cost_of(&s, &model);
         if (costs[i - s.from] < least) {
             least = costs[i - s.from];
-            best = story;
+            best = model;
         }
     }
-    struct story jump = jumps_at(&s, shown, &best);
+    struct model jump = jumps_at(&s, shown, &best);
     if (best.begin == shown || cost_of(&s, &jump) <= least)
         return false;
     rise->first = rise->earliest = rise->latest = best.begin;

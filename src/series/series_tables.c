@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/search.h"
+#include "data/label_columns.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -30,50 +31,40 @@ struct baseline_row {
     uint64_t alarms, points, warmup;
 };
 
-#define COLUMN(name, unit, type, structure, member)               \
-    {                                                             \
-        name, unit, TP_COLUMN_##type, offsetof(structure, member), NULL \
-    }
-
-#define PLACE(structure)                                                     \
-    COLUMN("path", "", TEXT, structure, place.path),                         \
-        COLUMN("layer_type", "", TEXT, structure, place.label.layer_type),   \
-        COLUMN("layer_idx", "1", INTEGER, structure, place.label.layer_idx), \
-        COLUMN("operation", "", TEXT, structure, place.label.operation),     \
-        COLUMN("phase", "", TEXT, structure, place.label.phase),             \
-        COLUMN("component", "", TEXT, structure, place.label.component),     \
-        COLUMN("quant_type", "", TEXT, structure, place.label.quant_type),   \
-        COLUMN("tensor_name", "", TEXT, structure, place.label.tensor_name), \
-        COLUMN("ordinal", "1", INTEGER, structure, place.ordinal),           \
-        COLUMN("rank", "1", INTEGER, structure, place.label.rank),           \
-        COLUMN("group_idx", "1", INTEGER, structure, place.label.group_idx)
+#define PLACE(structure)                                     \
+    TP_COLUMN_AS(structure, "path", place.path, ""),         \
+        TP_LABEL_COLUMNS(structure, place.label),            \
+        TP_COLUMN_AS(structure, "ordinal", place.ordinal, "1"), \
+        TP_COLUMN_AS(structure, "rank", place.label.rank, "1"), \
+        TP_COLUMN_AS(structure, "group_idx", place.label.group_idx, "1")
 
 static const struct tp_column series_columns[] = {
     PLACE(struct value_row),
-    COLUMN("iteration", "1", INTEGER, struct value_row, place.label.iteration),
-    COLUMN("metric", "", TEXT, struct value_row, place.metric),
-    COLUMN("value", "metric", REAL, struct value_row, value),
+    TP_COLUMN_AS(struct value_row, "iteration", place.label.iteration, "1"),
+    TP_COLUMN_AS(struct value_row, "metric", place.metric, ""),
+    TP_COLUMN_AS(struct value_row, "value", value, "metric"),
 };
 
-#define BASELINE(name, unit, type, member) \
-    COLUMN(name, unit, type, struct baseline_row, member)
+#define BASELINE(member, unit) TP_COLUMN(struct baseline_row, member, unit)
+#define BASELINE_AS(name, member, unit) \
+    TP_COLUMN_AS(struct baseline_row, name, member, unit)
 
 static const struct tp_column baseline_columns[] = {
     PLACE(struct baseline_row),
-    BASELINE("metric", "", TEXT, place.metric),
-    BASELINE("method", "", TEXT, method),
-    BASELINE("points", "1", COUNT, points),
-    BASELINE("warmup", "1", COUNT, warmup),
-    BASELINE("center", "metric", REAL, center),
-    BASELINE("spread", "metric", REAL, spread),
-    BASELINE("first_bad", "iteration", INTEGER, first_bad),
-    BASELINE("onset_from", "iteration", INTEGER, onset_from),
-    BASELINE("onset_to", "iteration", INTEGER, onset_to),
-    BASELINE("kind", "", TEXT, kind),
-    BASELINE("weak", "1", INTEGER, weak),
-    BASELINE("alarms", "1", COUNT, alarms),
-    BASELINE("deviation", "spread", REAL, deviation),
-    BASELINE("worst", "spread", REAL, worst),
+    BASELINE_AS("metric", place.metric, ""),
+    BASELINE(method, ""),
+    BASELINE(points, "1"),
+    BASELINE(warmup, "1"),
+    BASELINE(center, "metric"),
+    BASELINE(spread, "metric"),
+    BASELINE(first_bad, "iteration"),
+    BASELINE(onset_from, "iteration"),
+    BASELINE(onset_to, "iteration"),
+    BASELINE(kind, ""),
+    BASELINE(weak, "1"),
+    BASELINE(alarms, "1"),
+    BASELINE(deviation, "spread"),
+    BASELINE(worst, "spread"),
 };
 
 /* The last entry of an ascending list that is not above `value`: the list

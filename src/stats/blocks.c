@@ -1,4 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Plans to judge blocks by their codes. A block's scale has at most 255 values
+ * (an exponent for MX, an E4M3 code for NVFP4), so for each of them the limits
+ * of the element format are worked out once, as magnitudes of codes. MX scales
+ * are powers of two: its limits follow from the bits of the threshold. NVFP4
+ * multiplies in binary32, which rounds: there the largest code whose product
+ * stays below is found by binary search.
+ *
+ * Alternative: decoding and scaling every value, and comparing in floating
+ * point.
+ *
+ * Cost: four limits of 255 scales for MX, once per format and dtype; for NVFP4
+ * 127 scales of three searches each, once per tensor, on whose largest
+ * magnitude they depend.
+ */
 #include "stats/blocks.h"
 
 #include <assert.h>

@@ -1,4 +1,19 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Counts overflow, underflow and subnormals of blocks on the codes as stored:
+ * the largest finite magnitude of a block chooses a row of the plan, with whose
+ * limits all its magnitudes are then compared, as integers. Codes of 16 bits,
+ * which nearly all dumps hold, have loops by hand (a block of 32 is one vector
+ * of AVX-512 or two of AVX2); all else is a template for each width that the
+ * compiler vectorises. Codes of one byte are widened to bfloat16 first.
+ *
+ * Blocks down the columns are counted in tiles, a block high and a few vectors
+ * wide. The alternative, to transpose first, reads and writes everything once
+ * more; only the simulated casts need it.
+ *
+ * Cost: two looks at each code, the second from the cache, and one row of
+ * limits a block (32 bytes of a table of 8 KiB).
+ */
 #include "stats/blocks.h"
 
 #include <assert.h>
@@ -36,44 +51,28 @@ struct job {
     size_t columns;      /* 0: blocks along rows                        */
 };
 
-/* Picks the loop by width and block; inlined once per instruction set. */
+/* The loop for the width of the codes. */
+#define BY_WIDTH(loop, ...)                                                    \
+    do {                                                                       \
+        switch (plan->width) {                                                 \
+        case 2: loop##_16(plan, codes, __VA_ARGS__); break;                    \
+        case 4: loop##_32(plan, codes, __VA_ARGS__); break;                    \
+        default: loop##_64(plan, codes, __VA_ARGS__);                          \
+        }                                                                      \
+    } while (0)
+
+/* Picks the loop by width and block, so that the length of a block is a
+ * constant in each; inlined once per instruction set. */
 TP_INLINE void count_any(const struct job *job, struct tp_block_counts *counts)
 {
     const struct tp_block_plan *plan = job->plan;
     const void *codes = job->codes;
     if (job->columns != 0) {
-        switch (plan->width) {
-        case 2:
-            count_columns_16(plan, codes, job->length, job->columns, counts);
-            break;
-        case 4:
-            count_columns_32(plan, codes, job->length, job->columns, counts);
-            break;
-        default:
-            count_columns_64(plan, codes, job->length, job->columns, counts);
-        }
+        BY_WIDTH(count_columns, job->length, job->columns, counts);
     } else if (plan->block == 32) {
-        switch (plan->width) {
-        case 2:
-            count_rows_16(plan, codes, job->rows, job->length, 32, counts);
-            break;
-        case 4:
-            count_rows_32(plan, codes, job->rows, job->length, 32, counts);
-            break;
-        default:
-            count_rows_64(plan, codes, job->rows, job->length, 32, counts);
-        }
+        BY_WIDTH(count_rows, job->rows, job->length, 32, counts);
     } else {
-        switch (plan->width) {
-        case 2:
-            count_rows_16(plan, codes, job->rows, job->length, 16, counts);
-            break;
-        case 4:
-            count_rows_32(plan, codes, job->rows, job->length, 16, counts);
-            break;
-        default:
-            count_rows_64(plan, codes, job->rows, job->length, 16, counts);
-        }
+        BY_WIDTH(count_rows, job->rows, job->length, 16, counts);
     }
 }
 
@@ -94,9 +93,8 @@ static void count_portable(const struct job *job,
  * beyond a short block are zero and count nowhere.
  */
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq," \
-                                     "avx2,popcnt")))
-#define AVX2 __attribute__((target("avx2,popcnt")))
+#define AVX512 TP_TARGET_AVX512
+#define AVX2 TP_TARGET_AVX2
 
 /* Adds what the words say: bits that overflow, those with a sign, ... */
 TP_INLINE void add_words(uint32_t over, uint32_t sign, uint32_t zeros,

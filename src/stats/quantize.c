@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What an elementwise cast does to values: counts and error sums, eight doubles
+ * at a time. Values come in batches, from the tensor or, with how often each
+ * occurs, from the histogram of 8-bit and 16-bit codes; they are scaled,
+ * rounded in place (data/round.h) and compared with what they were. The order
+ * of all sums is fixed by the batch, so no instruction set changes a bit.
+ *
+ * Alternative: encoding to the format's codes and decoding again, which no
+ * statistic here needs. Only HiF8's hybrid rounding, whose decision lies in the
+ * bits of the source, goes value by value.
+ *
+ * Cost: of a histogram at most 65 536 values whatever the tensor's size, so
+ * that a sweep over scales is cheap; else every value, bound by arithmetic.
+ */
 #include "stats/quantize.h"
 
 #include <assert.h>
@@ -164,7 +178,7 @@ TP_LANES_INLINE void add_kind(const struct tp_quant_batch *batch,
                               enum tp_rounder_kind kind, bool weighted,
                               struct tp_quant_lanes *sums)
 {
-    struct tp_quant_group g;
+    struct tp_quant_octet g;
     g.keep = (tp_lane_ints){0} - 1;
     g.weight = (tp_lane_ints){0} + 1;
     for (size_t i = 0; i < batch->n; i += TP_LANES) {

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Block formats by the values: of tensors too wide for tallies of codes, and
+ * NVFP4, whose scales are not powers of two. A block is decoded and held in
+ * vectors of eight doubles; its largest magnitude gives the scale, and each
+ * value is rounded in place by an element format moved to that scale
+ * (MX), or multiplied in binary32 as hardware does it (NVFP4).
+ *
+ * Alternative: tally.c, which looks at few codes only, but needs a power of two
+ * for a scale and a histogram of all codes.
+ *
+ * Cost: a block is read once and walked twice, the second time from registers;
+ * bound by the arithmetic of the error sums.
+ */
 #include "stats/quantize.h"
 
 #include <assert.h>
@@ -9,12 +22,6 @@
 #include "base/isa.h"
 #include "stats/blocks_plan.h"
 #include "stats/quantize_lanes.h"
-
-/*
- * Block formats by the values: of tensors too wide for tallies of codes, and
- * NVFP4, whose scales are not powers of two. A block is rounded in place, by
- * an element format moved to the block's scale.
- */
 
 enum { MOST_LANES = 32 / TP_LANES };
 
@@ -146,7 +153,7 @@ TP_LANES_INLINE void add_block(const struct blocks *blocks, const double *x,
     const tp_lanes infinite = __builtin_inf() - (tp_lanes){0};
     struct held held;
     struct scale scale;
-    struct tp_quant_group g;
+    struct tp_quant_octet g;
     hold(x, lanes, &held);
     if (mx)
         scale_mx(blocks, held.amax, &scale);

@@ -27,19 +27,18 @@ struct tp_quant_limits {
     double there, back;
 };
 
-/* Values under way, beside their sign bits (as -1) and weights. */
-struct tp_quant_group {
+/* Eight values under way, beside their sign bits (as -1) and weights. */
+struct tp_quant_octet {
     tp_lanes a, y, q;      /* |x|; scaled; y rounded                      */
     tp_lane_ints negative;
     tp_lane_ints weight;   /* 1, or how often the value occurs            */
     tp_lane_ints keep;     /* -1, or 0: counted, but in no sum            */
 };
 
-/* Adds a group; unless `weighted`, weights are 1, or 0 where a is 0. */
+/* Adds eight values; unless `weighted`, weights are 1, or 0 where a is 0. */
 TP_LANES_INLINE void tp_quant_add(struct tp_quant_lanes *sums,
                                   const struct tp_quant_limits *limits,
-                                  const struct tp_quant_group *g,
-                                  bool weighted)
+                                  const struct tp_quant_octet *g, bool weighted)
 {
     const tp_lanes infinite = __builtin_inf() - (tp_lanes){0};
     const tp_lane_ints finite = g->a < infinite;

@@ -2,6 +2,7 @@
 #include "tensors/collect.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,19 +39,11 @@ struct collector {
     struct tp_scanner *scanner;
     struct worker *workers;
     struct file_result *results;
+    atomic_bool no_memory; /* the run cannot go on; read without the lock */
     pthread_mutex_t lock; /* guards everything below, and run->arena */
     struct tp_intern texts;
     uint64_t files_done, bytes_done, bytes_all;
-    struct tp_error fatal; /* out of memory: the run cannot go on */
 };
-
-/* Only what ends the whole run; called without the lock. */
-static void set_fatal(struct collector *c)
-{
-    pthread_mutex_lock(&c->lock);
-    tp_fail_memory(&c->fatal);
-    pthread_mutex_unlock(&c->lock);
-}
 
 /* Named by the user, or by a name that promises tensors: then whatever is
  * wrong with it must be said. */
@@ -85,15 +78,15 @@ static void add_skipped(struct collector *c, struct file_result *result,
     if (tp_grow(&result->skipped, &result->skipped_capacity,
                 result->skipped_count + 1, sizeof *result->skipped,
                 NULL) != TP_OK) {
-        set_fatal(c);
+        c->no_memory = true;
         return;
     }
     pthread_mutex_lock(&c->lock);
     const char *path = tp_intern(&c->texts, &c->run->arena, skip->path);
     const char *reason = tp_intern(&c->texts, &c->run->arena, skip->reason);
-    if (!path || !reason)
-        tp_fail_memory(&c->fatal);
     pthread_mutex_unlock(&c->lock);
+    if (!path || !reason)
+        c->no_memory = true;
     if (path && reason)
         result->skipped[result->skipped_count++] =
             (struct tp_skipped){.file = file,
@@ -114,7 +107,7 @@ static void add_failure(struct collector *c, struct file_result *result,
                            .reason = tp_text_get(&reason),
                            .offset = err->offset};
     if (err->code == TP_E_MEMORY)
-        set_fatal(c);
+        c->no_memory = true;
     else
         add_skipped(c, result, file, &skip);
     tp_text_clear(&reason);
@@ -199,7 +192,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
     }
     tp_row_measure(&row, &worker->scan);
     if (!keep_texts(c, &row, worker)) {
-        set_fatal(c);
+        c->no_memory = true;
         return;
     }
     result->rows[result->row_count++] = row;
@@ -225,7 +218,7 @@ static void read_open_file(struct collector *c, struct file_result *result,
     /* exactly: a run has 10^5 files of one tensor each */
     result->rows = calloc(file->tensor_count, sizeof *result->rows);
     if (!result->rows && file->tensor_count > 0)
-        set_fatal(c);
+        c->no_memory = true;
     const size_t count = file->tensor_count;
     for (size_t i = 0, ahead = 0; result->rows && i < count; i++) {
         if (c->options->stop && *c->options->stop)
@@ -277,7 +270,7 @@ static void collect_one(void *context, size_t index, unsigned number)
 {
     struct collector *c = context;
     const struct tp_collect_options *options = c->options;
-    if ((options->stop && *options->stop) || c->fatal.code != TP_OK)
+    if ((options->stop && *options->stop) || c->no_memory)
         return;
     read_file(c, index, number);
     pthread_mutex_lock(&c->lock);
@@ -463,7 +456,7 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
     tp_pool_for(pool, count, collect_one, c);
     if (c->options->stop && *c->options->stop)
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-    if (c->fatal.code != TP_OK)
+    if (c->no_memory)
         return tp_fail_memory(err);
     return assemble(c, err);
 }

@@ -17,26 +17,25 @@ struct dims_row {
     uint64_t outliers, dead;
 };
 
-#define ROW(name, unit, type, member)                                   \
-    {                                                                   \
-        name, unit, TP_COLUMN_##type, offsetof(struct dims_row, member), NULL \
-    }
+#define ROW(member, unit) TP_COLUMN(struct dims_row, member, unit)
+#define ROW_AS(name, member, unit) \
+    TP_COLUMN_AS(struct dims_row, name, member, unit)
 
 static const struct tp_column columns[] = {
-    ROW("tensor", "1", COUNT, tensor),
-    ROW("axis", "1", INTEGER, axis),
-    ROW("index", "1", INTEGER, index.index),
-    ROW("count", "1", COUNT, index.count),
-    ROW("min", "value", REAL, index.min),
-    ROW("max", "value", REAL, index.max),
-    ROW("mean", "value", REAL, index.mean),
-    ROW("std", "value", REAL, index.std),
-    ROW("abs_max", "value", REAL, abs_max),
-    ROW("l2_norm", "value", REAL, l2_norm),
-    ROW("dim_ratio", "1", REAL, ratio),
-    ROW("risk", "", TEXT, risk),
-    ROW("outliers", "1", COUNT, outliers),
-    ROW("dead", "1", COUNT, dead),
+    ROW(tensor, "1"),
+    ROW(axis, "1"),
+    ROW_AS("index", index.index, "1"),
+    ROW_AS("count", index.count, "1"),
+    ROW_AS("min", index.min, "value"),
+    ROW_AS("max", index.max, "value"),
+    ROW_AS("mean", index.mean, "value"),
+    ROW_AS("std", index.std, "value"),
+    ROW(abs_max, "value"),
+    ROW(l2_norm, "value"),
+    ROW_AS("dim_ratio", ratio, "1"),
+    ROW(risk, ""),
+    ROW(outliers, "1"),
+    ROW(dead, "1"),
 };
 
 static size_t rows_of(const struct tp_dims *dims)

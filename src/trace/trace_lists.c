@@ -289,7 +289,7 @@ static bool keep_list(struct tp_trace *trace, enum tp_trace_list list,
     size_t count;
     char *rows = tp_trace_list_rows(trace, list, &count);
     for (size_t c = 0; c < info->column_count; c++) {
-        if (info->columns[c].type != TP_COLUMN_TEXT)
+        if (info->columns[c].type != TP_COLUMN_TEXT || info->columns[c].word)
             continue;
         for (size_t i = 0; i < count; i++) {
             char *cell = rows + i * info->row_size + info->columns[c].offset;

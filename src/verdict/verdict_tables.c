@@ -22,48 +22,46 @@ static const struct tp_column rank_columns[] = {
     RANK(straggler, "1"),
 };
 
-/* A verdict in words. */
-struct verdict_words {
-    const char *verdict, *scenario, *sentence;
-    double share;
-};
+static const struct tp_trace_verdict_info *info_of(const void *row)
+{
+    const struct tp_trace_verdict *verdict = row;
+    return &tp_trace_verdict_table[verdict->verdict];
+}
 
-#define VERDICT(member, unit) TP_COLUMN(struct verdict_words, member, unit)
+static const char *verdict_word(const void *row)
+{
+    return info_of(row)->id;
+}
+
+static const char *scenario_word(const void *row)
+{
+    return info_of(row)->scenario;
+}
+
+#define VERDICT(member, unit) TP_COLUMN(struct tp_trace_verdict, member, unit)
 
 static const struct tp_column verdict_columns[] = {
-    VERDICT(verdict, ""),
-    VERDICT(scenario, ""),
+    TP_COLUMN_WORD("verdict", verdict_word),
+    TP_COLUMN_WORD("scenario", scenario_word),
     VERDICT(share, "1"),
     VERDICT(sentence, ""),
 };
 
-static void make_verdicts(const void *rows, size_t first, size_t count,
-                          void *made)
+static const char *severity_word(const void *row)
 {
-    const struct tp_trace_verdict *from = rows;
-    struct verdict_words *to = made;
-    for (size_t i = 0; i < count; i++) {
-        const struct tp_trace_verdict *row = &from[first + i];
-        const struct tp_trace_verdict_info *info =
-            &tp_trace_verdict_table[row->verdict];
-        to[i] = (struct verdict_words){info->id, info->scenario, row->sentence,
-                                       row->share};
-    }
+    return tp_severity_name(((const struct tp_trace_finding *)row)->level);
 }
 
-/* A finding, and what of it are words. */
-struct finding_words {
-    const char *severity, *rule;
-    struct tp_trace_finding row;
-};
+static const char *rule_word(const void *row)
+{
+    return ((const struct tp_trace_finding *)row)->rule->id;
+}
 
-#define WORD(member) TP_COLUMN(struct finding_words, member, "")
-#define FINDING(member, unit) \
-    TP_COLUMN_AS(struct finding_words, #member, row.member, unit)
+#define FINDING(member, unit) TP_COLUMN(struct tp_trace_finding, member, unit)
 
 static const struct tp_column finding_columns[] = {
-    WORD(severity),
-    WORD(rule),
+    TP_COLUMN_WORD("severity", severity_word),
+    TP_COLUMN_WORD("rule", rule_word),
     FINDING(rank, "1"),
     FINDING(step, "1"),
     FINDING(metric, ""),
@@ -75,34 +73,22 @@ static const struct tp_column finding_columns[] = {
     FINDING(file, ""),
 };
 
-static void make_findings(const void *rows, size_t first, size_t count,
-                          void *made)
-{
-    const struct tp_trace_finding *from = rows;
-    struct finding_words *to = made;
-    for (size_t i = 0; i < count; i++) {
-        const struct tp_trace_finding *row = &from[first + i];
-        to[i] = (struct finding_words){tp_severity_name(row->level),
-                                       row->rule->id, *row};
+/* A table of rows that are there. */
+#define TABLE(name, columns, rows, count)                                    \
+    (struct tp_table)                                                        \
+    {                                                                        \
+        name, columns, COUNT_OF(columns), rows, count, sizeof *(rows), NULL  \
     }
-}
 
 void tp_judged_tables_make(const struct tp_trace_judged *judged,
                            struct tp_table tables[TP_JUDGED_TABLES])
 {
-    tables[TP_JUDGED_RANKS] = (struct tp_table){
-        "ranks",             rank_columns,
-        COUNT_OF(rank_columns), judged->ranks.rows,
-        judged->ranks.count, sizeof(struct tp_rank_row),
-        NULL};
-    tables[TP_JUDGED_VERDICTS] = (struct tp_table){
-        "verdicts",          verdict_columns,
-        COUNT_OF(verdict_columns), judged->verdicts,
-        judged->ranks.count, sizeof(struct verdict_words),
-        make_verdicts};
-    tables[TP_JUDGED_FINDINGS] = (struct tp_table){
-        "findings",          finding_columns,
-        COUNT_OF(finding_columns), judged->findings.rows,
-        judged->findings.count, sizeof(struct finding_words),
-        make_findings};
+    tables[TP_JUDGED_RANKS] = TABLE("ranks", rank_columns, judged->ranks.rows,
+                                    judged->ranks.count);
+    tables[TP_JUDGED_VERDICTS] =
+        TABLE("verdicts", verdict_columns, judged->verdicts,
+              judged->ranks.count);
+    tables[TP_JUDGED_FINDINGS] =
+        TABLE("findings", finding_columns, judged->findings.rows,
+              judged->findings.count);
 }

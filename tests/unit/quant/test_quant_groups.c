@@ -6,9 +6,9 @@
 #include "quant/quant_sweep.h"
 #include "quant/quant_tables.h"
 #include "report/tables.h"
+#include "tests/unit/support/stages.h"
 #include "tensors/collect.h"
 #include "tests/unit/support/quant_plan.h"
-#include "tests/unit/support/stages.h"
 
 /* --- the plan ------------------------------------------------------------- */
 

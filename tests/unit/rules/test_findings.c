@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ordinals, groups and findings over runs made by hand. */
-#include "tensors/group.h"
 #include "tests/unit/support/stages.h"
+#include "tensors/group.h"
 
 /* --- ordinals ---------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
 /* Series of runs made by hand; expected numbers are from the values, by hand
  * or by numpy as said. */
 #include "report/tables.h"
-#include "tensors/coverage.h"
 #include "tests/unit/support/stages.h"
+#include "tensors/coverage.h"
 #include "tests/unit/support/two_values.h"
 
 static const struct tp_baseline_options retro = {

@@ -348,12 +348,29 @@ bool hta_next(struct hta_line *line)
     return false;
 }
 
+int hta_ranks(const struct hta_line *line)
+{
+    return !line->section[0]                     ? 8
+           : strstr(line->section, "own/ranks") ? 4
+                                                : 1;
+}
+
 /* Sections without a path are about all eight ranks. */
 static const struct {
     const char *section;
     int rank;
     const char *name;
 } known[HTA_TRACES] = {
+    {"own/train", 0, "own/train.json.gz"},
+    {"own/loader", 0, "own/loader.json.gz"},
+    {"own/long", 0, "own/long.json.gz"},
+    {"own/busy", 0, "own/busy.json.gz"},
+    {"own/one_step", 0, "own/one_step.json.gz"},
+    {"own/fractions", 0, "own/fractions.json.gz"},
+    {"own/ranks", 0, "own/ranks/rank0.json.gz"},
+    {"own/ranks", 1, "own/ranks/rank1.json.gz"},
+    {"own/ranks", 2, "own/ranks/rank2.json.gz"},
+    {"own/ranks", 3, "own/ranks/rank3.json.gz"},
     {"nccl_parser_config", 0, "06_nccl_data/nccl_data.json.gz"},
     {"ns_resolution_trace", 0,
      "08_ns_resolution/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz"},

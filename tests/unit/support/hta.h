@@ -86,8 +86,11 @@ struct hta_line {
 /* The next line with words of a table; false at the end (file closed). */
 bool hta_next(struct hta_line *line);
 
+/* How many ranks a section is about. */
+int hta_ranks(const struct hta_line *line);
+
 /* The traces such a file is about, each read once. */
-enum { HTA_TRACES = 18 };
+enum { HTA_TRACES = 28 };
 struct hta_traces {
     struct {
         const char *name;
@@ -98,7 +101,7 @@ struct hta_traces {
 };
 
 /* What HTA saw of the trace (of `rank`, where the section has several) that
- * the line is about; NULL if it is none of ours. Skips the test without
+ * the line is about; NULL if it is none we know. Skips the test without
  * traces. */
 const struct hta *hta_find(struct hta_traces *traces,
                            const struct hta_line *line, int rank);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "trace/trace_run.h"
-#include "verdict/judge.h"
+#include "verdict/trace_judge.h"
 #include "verdict/trace_rules.h"
 #include "verdict/trace_verdict.h"
 

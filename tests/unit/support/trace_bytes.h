@@ -11,28 +11,15 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "formats/trace/trace_reader.h"
+#include "tests/unit/support/testdata.h"
 
-/*
- * For the tests of the trace reader. Real traces are read where they lie, in
- * shared/traces beside the source tree or below $TP_SHARED; a test that needs
- * them is skipped, with the reason, where there are none.
- */
-
+/* For the tests of the trace reader. The path of a trace (testdata.h); the
+ * test is skipped without it. */
 static inline void trace_path(const char *name, char *path, size_t size)
 {
-    const char *shared = getenv("TP_SHARED");
-    const char *source = getenv("srcdir");
-    if (shared)
-        snprintf(path, size, "%s/traces/%s", shared, name);
-    else
-        snprintf(path, size, "%s/../shared/traces/%s", source ? source : ".",
-                 name);
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        cr_skip("no traces at %s", path);
-    } else {
-        fclose(file);
-    }
+    trace_data_path(name, path, size);
+    if (!trace_data_there(name))
+        cr_skip("no trace of others at %s", path);
 }
 
 /* The JSON of a trace, inflated by zlib's own file reader. */

@@ -9,46 +9,36 @@
 
 #include "base/pool.h"
 #include "formats/trace/trace_reader.h"
+#include "tests/unit/support/testdata.h"
 #include "trace/trace.h"
 
 /*
- * Real traces, and numbers of others about them, are read where they lie: in
- * shared/traces beside the source tree, or below $TP_SHARED. A test that
- * needs them is skipped, with the reason, where there are none.
+ * Traces of our making, and what others print about them, are own/...; those
+ * of others are read where they lie (testdata.h), and a test that can do
+ * nothing without them is skipped, with the reason.
  */
 
-static inline void trace_file_path(const char *name, char *path, size_t size)
-{
-    const char *shared = getenv("TP_SHARED");
-    const char *source = getenv("srcdir");
-    if (shared) {
-        snprintf(path, size, "%s/traces/%s", shared, name);
-    } else {
-        snprintf(path, size, "%s/../shared/traces/%s", source ? source : ".",
-                 name);
-    }
-}
-
-/* Opens a text below shared/traces, or skips the test. */
+/* Opens a text about traces, or skips the test. */
 static inline FILE *trace_file_open(const char *name)
 {
     char path[4096];
-    trace_file_path(name, path, sizeof path);
+    trace_data_path(name, path, sizeof path);
     FILE *file = fopen(path, "r");
     if (!file) {
-        cr_skip("no traces at %s", path);
+        cr_assert(!trace_data_own(name), "no %s", path);
+        cr_skip("no trace of others at %s", path);
     }
     return file;
 }
 
-/* Reads and indexes a trace below shared/traces, or skips the test. */
+/* Reads and indexes a trace, or skips the test. */
 static inline void trace_file_read(const char *name, struct tp_trace *trace)
 {
     static char path[4096];
     struct tp_error err = {0};
     struct tp_pool *pool = NULL;
     fclose(trace_file_open(name));
-    trace_file_path(name, path, sizeof path);
+    trace_data_path(name, path, sizeof path);
     *trace = (struct tp_trace){.path = path, .worker = "", .rank = -1};
     cr_assert_eq(tp_pool_new(2, &pool, &err), TP_OK, "%s", err.message);
     cr_assert_eq(tp_trace_read(path, pool, NULL, &trace->events, &err), TP_OK,

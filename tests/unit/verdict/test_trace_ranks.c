@@ -18,8 +18,7 @@ static void collect(const char *name, struct judged_run *it)
     char path[4096];
     struct tp_error err = {0};
     struct tp_pool *pool = NULL;
-    fclose(trace_file_open("expected/signals.txt"));
-    trace_file_path(name, path, sizeof path);
+    trace_data_path(name, path, sizeof path);
     const char *roots[] = {path};
     const struct tp_trace_options options = {
         .roots = roots, .root_count = 1};

@@ -5,8 +5,7 @@
  */
 #include "tests/unit/support/trace_bytes.h"
 
-static const char simple[] =
-    "13_simple_add/benchmark_result_493459_1694039959_trace.json.gz";
+static const char simple[] = "own/long.json.gz";
 static const char stacks[] =
     "15_bert_h100/gaunernst_bert-small-uncased__1016001.json.gz";
 
@@ -201,9 +200,14 @@ static void check_cuts(const char *name, size_t cuts, size_t piece)
 
 Test(trace_damage, cuts_keep_every_whole_event, .timeout = 240)
 {
+    check_cuts("cpu-torch2.15.0/none.1.pt.trace.json.gz", 97, 1 << 18);
+    check_cuts("own/fractions.json.gz", 1999, 1 << 18);
+    check_cuts("own/one_step.json.gz", 9000, 512);
+    check_cuts(simple, 911, 4096);
+    if (!trace_data_there(stacks))
+        return;
     check_cuts(stacks, 700, 1 << 18);
     check_cuts(stacks, 97, 1000);
-    check_cuts(simple, 911, 4096);
     check_cuts("edge/triton_example.json.gz", 16250, 512);
     check_cuts("12_mi250_minitoy/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
                1999, 1 << 18);

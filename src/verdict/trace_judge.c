@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verdict/judge.h"
+#include "verdict/trace_judge.h"
 
 #include "verdict/trace_ranks.h"
 #include "verdict/trace_rules.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TP_VERDICT_JUDGE_H
-#define TP_VERDICT_JUDGE_H
+#ifndef TP_VERDICT_TRACE_JUDGE_H
+#define TP_VERDICT_TRACE_JUDGE_H
 
 #include "verdict/judged.h"
 

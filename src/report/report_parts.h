@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_REPORT_PARTS_H
+#define TP_REPORT_REPORT_PARTS_H
+
+#include "base/notes.h"
+#include "base/text.h"
+#include "data/severity.h"
+
+/* What the reports about dumps and about traces say alike. */
+
+/* A figure that was wanted: drawn, or why not. */
+struct tp_report_figure {
+    const char *path;   /* below the output directory: "heatmaps/x.png"   */
+    const char *reason; /* why it was not drawn; "" when it was           */
+};
+
+/* How many figures were drawn, and which not. */
+void tp_report_figures(const struct tp_report_figure *figures, size_t count,
+                       struct tp_text *text);
+
+/* How many findings there are, [enum tp_severity]. */
+void tp_report_finding_counts(const size_t counts[TP_SEVERITY_HIGH + 1],
+                              struct tp_text *text);
+
+/* The ANSI colour of a severity. */
+const char *tp_report_color(enum tp_severity level);
+
+#endif
