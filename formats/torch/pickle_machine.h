@@ -8,8 +8,8 @@
 /*
  * The parts of the pickle machine below its opcodes: input, stack, memo and
  * the making of values. Only pickle.c and pickle_scalar.c use it. Every
- * function that fails has set machine->err with the opcode's name and byte; none is for two threads
- * at once.
+ * function that fails has set machine->err with the opcode's name and byte;
+ * none is for two threads at once.
  */
 
 enum {
