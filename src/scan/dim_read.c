@@ -55,6 +55,7 @@ static struct tp_dim_matrix matrix_of(const struct reading *r,
     return (struct tp_dim_matrix){.dtype = r->source->pass->real,
                                   .scale = r->source->scale,
                                   .finite = r->source->finite,
+                                  .isa = r->source->isa,
                                   .codes = codes,
                                   .rows = rows,
                                   .columns = columns};

@@ -27,6 +27,7 @@ struct tp_casts {
     size_t of_kind[TP_CAST_KINDS]; /* casts there are of each             */
     enum tp_dtype real;            /* what is cast                        */
     uint64_t repeat;               /* each element stands for so many     */
+    enum tp_isa isa;               /* whose loops                         */
     double amax; /* largest finite magnitude, known when the kinds from the
                     values are fed                                        */
 };
