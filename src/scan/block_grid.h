@@ -57,6 +57,7 @@ struct tp_block_turner {
     } turned;
 };
 
+/* Begins with what a cut has left. */
 void tp_block_turner_begin(struct tp_block_turner *turner,
                            const struct tp_block_cut *cut);
 
