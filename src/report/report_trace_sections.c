@@ -45,16 +45,16 @@ static void add_heading(const struct section *section, struct tp_text *text)
     tp_text_add(text, "%s\n", section->tail);
 }
 
+/* One row: a table of just this one. */
 static void add_row(const struct section *section,
                     const struct tp_trace_run *run, size_t trace,
-                    const struct tp_table *table, size_t row,
-                    struct tp_text *text)
+                    struct tp_table row, struct tp_text *text)
 {
     tp_text_add(text, "  ");
     tp_report_trace_label(run, trace, LABEL, text);
-    tp_report_cells(table, row, section->columns, text);
+    tp_report_cells(&row, 0, section->columns, text);
     if (section->add_tail)
-        section->add_tail(row_of(table, row), text);
+        section->add_tail(row.rows, text);
     tp_text_add(text, "\n");
 }
 
@@ -75,7 +75,8 @@ static void add_section(const struct section *section,
             if (!any)
                 add_heading(section, text);
             any = true;
-            add_row(section, run, i, &table, j, text);
+            add_row(section, run, i, tp_table_window(&table, j, 1, NULL),
+                    text);
         }
     }
     if (any)
@@ -219,7 +220,7 @@ static const struct section sections[] = {
      .add_tail = add_sync,
      .legend = ""},
     {.title = "Memory",
-     .list = TP_TRACE_MEMORY,
+     .list = TP_TRACE_MEMORY_ROWS,
      .columns = memory_columns,
      .tail = "",
      .of_host = true,
@@ -289,7 +290,8 @@ void tp_report_steps(const struct tp_trace_run *run, size_t most,
                             count - shown);
                 return;
             }
-            add_row(&section, run, i, &table, j, text);
+            add_row(&section, run, i, tp_table_window(&table, j, 1, NULL),
+                    text);
             shown++;
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of all lists of a trace (trace_lists.h), and what goes through it. */
+/* The table of all lists of a trace, and what goes through it. */
 #include "trace/trace_lists.h"
 
 #include <stdlib.h>
@@ -193,7 +193,8 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST("streams", stream_columns, streams, tp_trace_streams),
     [TP_TRACE_COPIES] = LIST("copies", copy_columns, copies, tp_trace_copies),
     [TP_TRACE_SYNCS] = LIST("syncs", sync_columns, syncs, tp_trace_syncs),
-    [TP_TRACE_MEMORY] = LIST("memory", memory_columns, memory, tp_trace_memory),
+    [TP_TRACE_MEMORY_ROWS] =
+        LIST("memory", memory_columns, memory, tp_trace_memory),
     [TP_TRACE_COLLECTIVES] =
         LIST("collectives", comm_columns, comms, tp_trace_comms),
     [TP_TRACE_PATHS] =

@@ -26,7 +26,7 @@ enum tp_trace_list {
     TP_TRACE_STREAMS,
     TP_TRACE_COPIES,
     TP_TRACE_SYNCS,
-    TP_TRACE_MEMORY,
+    TP_TRACE_MEMORY_ROWS,
     TP_TRACE_COLLECTIVES,
     TP_TRACE_PATHS,
     TP_TRACE_JOINED, /* so many tables */
