@@ -379,7 +379,7 @@ void check_dims(enum tp_dtype dtype, const matrix_shape &of, kind which)
     const double most = amax_of(dtype, codes.data(), n);
     struct tp_dim_matrix matrix = {dtype,   tp_moments_scale(most), finite,
                                    codes.data(), of.rows, of.columns,
-                                   of.across};
+                                   TP_ISA_UNKNOWN, of.across};
     cells columns(of.columns + first);
     std::vector<struct tp_dim_cell> rows(of.rows);
     on_device<double> device_columns(columns.memory);
