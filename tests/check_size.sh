@@ -8,8 +8,10 @@ ctags --version 2> /dev/null | grep -q Universal || {
     exit 77
 }
 cd "$srcdir" || exit 99
-sources=$(find src formats cuda -name '*.[ch]' -o -name '*.cu' | sort)
+sources=$(find src formats cuda -name '*.[ch]' -o -name '*.cu' \
+    -o -name '*.cuh' -o -name '*.cpp' -o -name '*_*.inc' | sort)
 # shellcheck disable=SC2086 # no blank in our file names
-ctags -f - --languages=C,C++,CUDA --langmap=CUDA:.cu --kinds-C=fp \
+ctags -f - --languages=C,C++,CUDA --langmap=CUDA:.cu.cuh,C:+.inc \
+    --kinds-C=fp --kinds-CUDA=fp \
     --kinds-C++=fp --fields=+neS --sort=no $sources |
     awk -f tests/check_size.awk /dev/stdin $sources

@@ -8,7 +8,8 @@ LC_ALL=C
 export LC_ALL
 find src formats cuda plots tests man .ci bootstrap configure.ac Makefile.am \
     README.md CONTRIBUTING.md -type f \
-    \( -name '*.[ch]' -o -name '*.cu' -o -name '*.sh' -o -name '*.awk' \
+    \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \
+    -o -name '*.sh' -o -name '*.awk' \
     -o -name '*.gp' -o -name '*.py' -o -name '*.inc' -o -name '*.am' \
     -o -name '*.ac' -o -name '*.md' -o -name '*.1' -o -name bootstrap \
     -o -path .ci/run \) ! -path plots/templates.c 2> /dev/null | sort |
@@ -20,7 +21,8 @@ xargs awk '
     }
     FNR == 1 {
         files++
-        code = FILENAME ~ /\.([ch]|cu)$/
+        code = FILENAME ~ /\.([ch]|cuh?|cpp|inc)$/ &&
+            FILENAME !~ /Makefile\.inc$/
         embedded = FILENAME ~ /\.gp$/ # in the scripts users get
         prose = FILENAME ~ /\.(md|1)$/
         spdx = 0

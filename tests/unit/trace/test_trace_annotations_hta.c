@@ -14,8 +14,8 @@
 #include "tests/unit/support/trace_files.h"
 #include "trace/trace_rows.h"
 
-
-
+static const char own_train[] = "own/train.json.gz";
+static const char own_parts[] = "own/fractions.json.gz";
 static const char trace_01[] =
     "01_resnet50_nw0/worker0.1623143089861.pt.trace.json.gz";
 static const char trace_08[] =
@@ -129,7 +129,8 @@ static void kernels_with_annotations(void)
     trace_file_close(&trace);
 }
 
-/* Host ranges and the device work started in them, by a program in Python. */
+/* Host ranges and the device work started in them, by a program in Python; of
+ * our own by tests/oracle/trace_signals.py rows. */
 static const struct {
     const char *trace, *name;
     int64_t count;
@@ -139,6 +140,13 @@ static const struct {
     int64_t self_events;
     double self_us;
 } sums[] = {
+    {own_train, "## forward ##", 5, 957, 45, 1386, 45, 1386},
+    {own_train, "Optimizer.step#SGD.step", 5, 99, 5, 125, 5, 125},
+    {own_train, "Optimizer.zero_grad#SGD.zero_grad", 5, 60, 0, 0, 0, 0},
+    {own_train, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+     5, 817, 0, 0, 0, 0},
+    {own_parts, "## forward ##", 4, 844.800, 44, 1324.697, 44, 1324.697},
+    {own_parts, "Optimizer.step#SGD.step", 4, 81.816, 4, 96.759, 4, 96.759},
     {trace_01, "ProfilerStep#5", 1, 176078, 926, 36248, 282, 34763},
     {trace_01, "ProfilerStep#10", 1, 164261, 926, 36063, 282, 34579},
     {trace_01, "Optimizer.step#SGD.step", 6, 112987, 2898, 7883, 2898, 7883},
