@@ -56,7 +56,6 @@ static struct tp_dim_matrix matrix_of(const struct reading *r,
                                   .isa = r->source->pass->isa,
                                   .scale = r->source->scale,
                                   .finite = r->source->finite,
-                                  .isa = r->source->isa,
                                   .codes = codes,
                                   .rows = rows,
                                   .columns = columns};

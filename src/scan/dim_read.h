@@ -11,7 +11,6 @@ struct tp_dim_source {
     const unsigned char *codes; /* all of the walk, one slab; NULL: read    */
     int64_t scale;              /* of the cells                            */
     bool finite;                /* there is no NaN and no infinity         */
-    enum tp_isa isa;            /* whose loops                             */
 };
 
 /* Reads slab `number` into its cells, which are laid out. */

@@ -37,7 +37,6 @@ void tp_casts_init(struct tp_casts *casts, const struct tp_quant_spec *specs,
     casts->count = count;
     casts->isa = pass->isa;
     casts->real = pass->real;
-    casts->isa = count > 0 ? tp_isa_best() : TP_ISA_UNKNOWN;
     casts->repeat = pass->walk.repeat;
     memset(casts->of_kind, 0, sizeof casts->of_kind);
     for (size_t i = 0; i < count; i++) {
@@ -79,7 +78,6 @@ static void take_values(const struct tp_pass *pass,
     const struct tp_quant_rows values = {.dtype = casts->real,
                                          .isa = casts->isa,
                                          .tensor_amax = casts->amax,
-                                         .isa = casts->isa,
                                          .codes = span.codes,
                                          .rows = 1,
                                          .row_length = span.n};
@@ -102,7 +100,6 @@ static void take_rows(const struct tp_casts *casts,
     const struct tp_quant_rows values = {.dtype = casts->real,
                                          .isa = casts->isa,
                                          .tensor_amax = casts->amax,
-                                         .isa = casts->isa,
                                          .codes = rows->codes,
                                          .rows = rows->rows,
                                          .row_length = rows->row_length};

@@ -28,7 +28,6 @@ struct tp_casts {
     enum tp_isa isa;               /* of the pass                         */
     enum tp_dtype real;            /* what is cast                        */
     uint64_t repeat;               /* each element stands for so many     */
-    enum tp_isa isa;               /* whose loops                         */
     double amax; /* largest finite magnitude, known when the kinds from the
                     values are fed                                        */
 };

@@ -183,7 +183,6 @@ static void set_up(struct job *job, const struct tp_dims_scan *asked)
         .plan = &job->plan,
         .codes = asked->codes,
         .scale = asked->summary->moments.scale,
-        .isa = tp_isa_best(),
         .finite = counts->nan + counts->pos_inf + counts->neg_inf == 0};
     job->same = job->pass->walk.repeat > 1;
     tp_slab_plan_make(&job->plan, job->pass, asked->codes != NULL);
