@@ -424,11 +424,11 @@ void tp_emulate(const tp_emulated_launch &launch, void (*kernel)(P...),
     tp_emulate_launch(launch, [=] { kernel(arguments...); });
 }
 
-#define TP_LAUNCH(kernel, grid, block, shared, stream, ...)           \
-    tp_emulate(                                                         \
-        tp_emulated_launch{grid, block, shared, stream, __FILE__}, kernel, \
-        __VA_ARGS__)
+/* Launches are counted by the file that is compiled, also where the launch
+ * stands in a header. */
+#define TP_LAUNCH(kernel, grid, block, shared, stream, ...)                \
+    tp_emulate(tp_emulated_launch{grid, block, shared, stream,             \
+                                  __BASE_FILE__},                          \
+               kernel, __VA_ARGS__)
 
-#endif
-#endif
 #endif
