@@ -432,3 +432,5 @@ void tp_emulate(const tp_emulated_launch &launch, void (*kernel)(P...),
                kernel, __VA_ARGS__)
 
 #endif
+#endif
+#endif
