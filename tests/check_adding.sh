@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The table "What there is to add" of CONTRIBUTING.md is true: each file it
-# names is there, each array stands in the file named beside it, and where a
+# names is there, each array or function stands in the file beside it, and if a
 # file to write is dir/prefix_x.c there is at least one such already. The
 # README links to that table.
 
@@ -33,11 +33,13 @@ awk '
         m = split(cell[4], place, ";")
         for (i = 1; i <= m; i++) {
             split(place[i], part, ",")
+            sub(/ or .*/, "", part[1])
             gsub(/ /, "", part[1])
             gsub(/ /, "", part[2])
             found = 0
             while ((getline line < part[2]) > 0)
-                if (line ~ "(^|[^a-z_])" part[1] "(\\[.*\\])? *= *(\\{|\\\\)")
+                if (line ~ "(^|[^a-z_])" part[1] \
+                            "((\\[.*\\])? *= *(\\{|\\\\)|\\([^;]*$)")
                     found = 1
             close(part[2])
             if (!found)
