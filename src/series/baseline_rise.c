@@ -28,7 +28,7 @@ enum {
 static const double ABOUT_AS_LIKELY = 4;
 
 /* What the models are to explain: points [from, end). */
-struct growth_window {
+struct window {
     const struct tp_points *p;
     size_t from, shown, end;
     double step;   /* iterations between points                            */
@@ -42,19 +42,19 @@ struct model {
     double jump, slope;
 };
 
-static double time_since(const struct growth_window *s, size_t begin, size_t point)
+static double time_since(const struct window *s, size_t begin, size_t point)
 {
     return s->p->at[point] - s->p->at[begin] + s->step;
 }
 
-static double error_of(const struct growth_window *s, const struct tp_line *line,
+static double error_of(const struct window *s, const struct tp_line *line,
                        size_t point)
 {
     return s->p->y[point] - tp_line_predict(line, s->p->at[point]);
 }
 
 /* Minus twice the logarithm of a model's likelihood, but for a constant. */
-static double cost_of(const struct growth_window *s, const struct model *model)
+static double cost_of(const struct window *s, const struct model *model)
 {
     double sum = 0;
     for (size_t i = s->from; i < s->end; i++) {
@@ -68,14 +68,14 @@ static double cost_of(const struct growth_window *s, const struct model *model)
     return sum;
 }
 
-static struct model begin_model(const struct growth_window *s, size_t begin)
+static struct model begin_model(const struct window *s, size_t begin)
 {
     struct tp_history history = tp_mark_history(s->p, s->p->bad, begin);
     return (struct model){.line = tp_line_fit(s->p, &history), .begin = begin};
 }
 
 /* Steady growth from nothing, by least squares. */
-static struct model grows_from(const struct growth_window *s, size_t begin)
+static struct model grows_from(const struct window *s, size_t begin)
 {
     struct model model = begin_model(s, begin);
     double up = 0, down = 0;
@@ -90,7 +90,7 @@ static struct model grows_from(const struct growth_window *s, size_t begin)
 
 /* A jump with steady growth after it, by least squares. The line is that of
  * another model: one through points that grow already would follow them. */
-static struct model jumps_at(const struct growth_window *s, size_t begin,
+static struct model jumps_at(const struct window *s, size_t begin,
                              const struct model *other)
 {
     struct model model = {.line = other->line, .begin = begin};
@@ -112,7 +112,7 @@ static struct model jumps_at(const struct growth_window *s, size_t begin,
 /* The points and their spread; false where there are too few. */
 static bool set_scene(const struct tp_points *p,
                       const struct tp_spreads *spreads, size_t shown,
-                      struct growth_window *s)
+                      struct window *s)
 {
     size_t end = shown + 1;
     for (size_t i = end; i < p->count && i < shown + AHEAD && i <= end + 1; i++)
@@ -122,7 +122,7 @@ static bool set_scene(const struct tp_points *p,
     size_t from = shown > TP_LINE_FIRM + BACK ? shown - BACK : TP_LINE_FIRM;
     struct tp_history history = tp_mark_history(p, p->bad, from);
     struct tp_line line = tp_line_fit(p, &history);
-    *s = (struct growth_window){.p = p, .from = from, .shown = shown, .end = end};
+    *s = (struct window){.p = p, .from = from, .shown = shown, .end = end};
     s->step = (p->at[shown] - p->at[from]) / (double)(shown - from);
     s->spread = fmax(tp_mark_spread(p, spreads, &line, shown),
                      tp_line_spread(p, &history, &line));
@@ -132,7 +132,7 @@ static bool set_scene(const struct tp_points *p,
 bool tp_rise_find(const struct tp_points *p, const struct tp_spreads *spreads,
                   size_t shown, struct tp_rise *rise)
 {
-    struct growth_window s;
+    struct window s;
     double costs[BACK + 1], least = INFINITY;
     struct model best = {.begin = shown};
     if (!set_scene(p, spreads, shown, &s))
