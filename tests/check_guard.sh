@@ -20,7 +20,7 @@ fake()
 {
     {
         echo '#!/bin/sh'
-        test "$3" = - || printf 'printf "%s" > "${CRITERION_OUTPUTS#tap:}"\n' \
+        test "$3" = - || printf 'printf "%s" > "${1#--tap=}"\n' \
             "$3"
         echo "exit $2"
     } > "$work/$1"
