@@ -1,30 +1,42 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# One meaning per name: no public tag (struct, union, enum tp_*), typedef or
-# function is declared in two headers, and all public headers (those of CUDA's
-# kernels apart, which need nvcc) compile in one file, in either order: so
-# macros and constants do not clash either. Needs CC, CHECK_FLAGS.
+# One meaning per name: no public tag (struct, union, enum tp_*), typedef,
+# function or table is declared in two headers, and no source defines a tag of
+# that kind that another file has; all public headers (those of CUDA's kernels
+# apart, which need nvcc) compile in one file, in either order: so macros and
+# constants do not clash either. Needs CC, CHECK_FLAGS.
 
 cd "$srcdir" || exit 99
 LC_ALL=C
 export LC_ALL
 headers=$(find src formats cuda -name '*.h' ! -path cuda/kernels.h \
     ! -path cuda/launch.h ! -path cuda/warp.h | sort)
+sources=$(find src formats cuda -name '*.[ch]' -o -name '*.cu' \
+    -o -name '*.cuh' -o -name '*.cpp' | sort)
 bad=0
 
 # A tag is defined where a brace follows it; a function's name stands before
-# the first parenthesis of a line that begins a declaration. A function may be
-# called like what it gives, in the same header (struct tp_dtype_info).
+# the first parenthesis of a line that begins a declaration, or alone at the
+# begin of one. A function may be called like what it gives, in the same header
+# (struct tp_dtype_info).
 # shellcheck disable=SC2086 # no blank in our file names
 twice=$(awk '
+    FNR == 1 { header = FILENAME ~ /h$/ }
     /^(struct|union|enum) tp_[a-z0-9_]+ *\{/ { seen($2) }
-    /^[a-z].*[ *]tp_[a-z0-9_]+\(/ && !/^(return|static inline)/ {
+    header && /^(const )?[a-z].*[ *]tp_[a-z0-9_]+\(/ &&
+        !/^(return|static inline|typedef)/ { declared("\\(") }
+    header && /^tp_[a-z0-9_]+\(/ { declared("\\(") }
+    header && /^extern .*[ *]tp_[a-z0-9_]+(\[.*)?;/ { declared("[[;]") }
+    header && /^typedef .*[ *]tp_[a-z0-9_]+;/ { declared(";") }
+    function declared(end,    name) {
         name = $0
-        sub(/\(.*/, "", name)
+        sub(/ __attribute__.*/, ";", name)
+        sub(end ".*", "", name)
         sub(/^.*[ *]/, "", name)
         seen(name)
     }
     function seen(name) {
+        names++
         if (!((name, FILENAME) in known)) {
             known[name, FILENAME] = 1
             where[name] = where[name] " " FILENAME
@@ -35,9 +47,11 @@ twice=$(awk '
         for (name in count)
             if (count[name] > 1)
                 print name ":" where[name]
-    }' $headers)
+        if (names < 100)
+            print "names: too few are seen"
+    }' $sources)
 if [ -n "$twice" ]; then
-    echo "declared in more than one header:"
+    echo "in more than one file:"
     echo "$twice"
     bad=1
 fi
