@@ -316,16 +316,16 @@ static void make_tiles(struct run *run)
     const struct tp_lines *lines = &pass->grid.lines;
     const int64_t block = pass->grid.block;
     struct tiles *tiles = &run->tiles;
-    bool elsewhere = pass->elsewhere != NULL;
+    bool device = pass->device != NULL;
     for (size_t i = 0; i < run->count; i++)
-        elsewhere = elsewhere && run->uses[i]->sink->device;
+        device = device && run->uses[i]->sink->device;
     tiles->width = (int64_t)(TP_PIECE_BYTES / pass->size) / block;
     tiles->across = (lines->inner + tiles->width - 1) / tiles->width;
     tiles->down = (lines->length + block - 1) / block;
     tiles->count = lines->outer * tiles->down * tiles->across;
     tiles->share = TP_RANGE_BYTES / TP_PIECE_BYTES;
     const int64_t row = block * lines->inner * (int64_t)pass->size;
-    tiles->rows = elsewhere && (uint64_t)row <= pass->elsewhere->row_bytes;
+    tiles->rows = device && (uint64_t)row <= pass->device->row_bytes;
     if (tiles->rows)
         tiles->share = TP_RANGE_BYTES / row * tiles->across;
 }
@@ -438,8 +438,8 @@ static void range_task(void *context, size_t index, unsigned worker)
     struct tp_range range = {.lock = &run->failure->lock};
     begin_range(run, &range, reader, parts);
     place_range(run, number, &range);
-    if (pass->elsewhere && (run->tiles.width == 0 || run->tiles.rows)) {
-        if (pass->elsewhere->range(&range))
+    if (pass->device && (run->tiles.width == 0 || run->tiles.rows)) {
+        if (pass->device->range(&range))
             return;
         begin_range(run, &range, reader, parts);
     }
@@ -542,7 +542,7 @@ enum tp_status tp_pass_memory(const struct tp_pass *pass,
 bool tp_pass_is_single(const struct tp_pass *pass,
                        const struct tp_sink_use *uses, size_t count)
 {
-    return !pass->elsewhere && do_blocks_fit(pass, uses, count) &&
+    return !pass->device && do_blocks_fit(pass, uses, count) &&
            (uint64_t)pass->walk.count * pass->size <= TP_RANGE_BYTES;
 }
 

@@ -24,14 +24,14 @@
  * sink takes them. Ranges are a fixed grid, and so are the pieces and the
  * blocks of values inside them; what is exact (integers) is added to the
  * totals under a lock in any order, and what rounds is kept per range and
- * merged in order. So the number of jobs is not seen. Of failures the one of
- * the first range is told.
+ * merged in order. So results do not depend on the number of jobs. Of several
+ * failures the one of the first range is reported.
  *
  * A statistic is a sink: an accumulator, as a constant descriptor, and a state
- * for each use. A comparison of two tensors is one over two walks: the pass
- * gets a second walk of the same length, a reader a second buffer, and a piece
- * the codes that lie there at the same elements; ranges, order and errors stay
- * as they are.
+ * for each use. A pass has one walk. A comparison of two tensors would be a
+ * sink over two: a second walk of the same length here, a second buffer in the
+ * reader, and the codes of the same elements in the piece; ranges, merging and
+ * errors would stay as they are.
  */
 
 enum {
@@ -151,8 +151,8 @@ struct tp_sink_use {
 
 struct tp_range;
 
-/* What may do ranges in place of this processor: a device. */
-struct tp_elsewhere {
+/* A device that may do ranges in place of this processor. */
+struct tp_pass_device {
     /* Does a range; false: nothing was added, and the host is to do it. */
     bool (*range)(const struct tp_range *range);
     uint64_t row_bytes; /* the largest row of blocks it takes              */
@@ -169,7 +169,7 @@ struct tp_pass {
     size_t parts;       /* real numbers in an element                      */
     struct tp_block_grid grid; /* for sinks of blocks                      */
 
-    const struct tp_elsewhere *elsewhere; /* or NULL                       */
+    const struct tp_pass_device *device; /* or NULL                       */
     struct tp_error *err; /* of a failure; or NULL                         */
 };
 
@@ -211,7 +211,7 @@ struct tp_span tp_piece_span(const struct tp_pass *pass,
 struct tp_block_cut tp_piece_blocks(const struct tp_pass *pass,
                                     const struct tp_piece *piece);
 
-/* --- ranges, for those that do them elsewhere ----------------------------- */
+/* --- ranges, for a device that does them ------------------------------------ */
 
 /* A sink, with what it has in a range. */
 struct tp_range_sink {

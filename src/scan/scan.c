@@ -21,9 +21,10 @@
 
 /*
  * A scan is a first reading, which feeds all that needs nothing but the values
- * (first_sinks: a new statistic is one more line there); for wide values those
- * that select their order statistics; and a last one for what depends on the
- * largest magnitude (last_sinks). Whatever follows from few numbers (a list of
+ * (first_sinks); for wide values those that select their order statistics; and
+ * a last one for what depends on the largest magnitude (last_sinks). A further
+ * accumulator has its state in struct scan, a line in one of these, and a line
+ * where its result is taken (finish_...). Whatever follows from few numbers (a list of
  * codes that occur, merged parts) is computed at the end of each. Tensors of
  * at most SMALL_CODES values are read once into memory, where the same sinks
  * are fed, and do not leave their thread. Fewer readings would need memory for
@@ -157,6 +158,7 @@ struct sinks {
 static void put(struct sinks *sinks, bool wanted, const struct tp_sink *sink,
                 void *state, size_t count)
 {
+    assert(sinks->count < TP_PASS_SINKS);
     if (wanted && count > 0)
         sinks->use[sinks->count++] = (struct tp_sink_use){sink, state, count};
 }
@@ -403,7 +405,7 @@ static enum tp_status scan_last(struct scan *scan)
     if (scan->blockwise && !do_blocks_go_along(scan))
         status = plan_blocks(scan);
     scan->casts.amax = amax_of(scan);
-    const bool apart = scan->pass.elsewhere != NULL;
+    const bool apart = scan->pass.device != NULL;
     const struct sinks sinks = last_sinks(scan, true, !apart);
     if (status == TP_OK)
         status = feed(scan, &sinks);
@@ -468,7 +470,7 @@ static void set_up(struct scan *scan, const struct tp_tensor *tensor)
         scan->rule = TP_SCALE_FLOOR;
     scan->narrow = pass->size / pass->parts <= 2;
     if (pass->readers->device)
-        pass->elsewhere = &tp_scan_device;
+        pass->device = &tp_scan_device;
     tp_walk_lines(tensor, axis > 0 ? axis : 0, &pass->grid.lines);
     pass->grid.block = do_blocks_go_along(scan) ? 32 : 16;
     tp_casts_init(&scan->casts, asked->specs, asked->spec_count, asked->errors,

@@ -269,5 +269,5 @@ static bool do_range(const struct tp_range *range)
     return ok;
 }
 
-const struct tp_elsewhere tp_scan_device = {.range = do_range,
+const struct tp_pass_device tp_scan_device = {.range = do_range,
                                             .row_bytes = TP_STAGE_BYTES};

@@ -14,7 +14,7 @@ enum {
 /* Has a lane of readers->device do the ranges of a pass whose sinks can be fed
  * by one. What it says of a failure to read does not depend on devices, since
  * the host then reads again, in pieces of its own. */
-extern const struct tp_elsewhere tp_scan_device;
+extern const struct tp_pass_device tp_scan_device;
 
 /* The lane of a worker; false when it has none, or the device failed. */
 bool tp_scan_device_lane(const struct tp_readers *readers,
