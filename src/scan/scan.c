@@ -24,11 +24,11 @@
  * (first_sinks); for wide values those that select their order statistics; and
  * a last one for what depends on the largest magnitude (last_sinks). A further
  * accumulator has its state in struct scan, a line in one of these, and a line
- * where its result is taken (finish_...). Whatever follows from few numbers (a list of
- * codes that occur, merged parts) is computed at the end of each. Tensors of
- * at most SMALL_CODES values are read once into memory, where the same sinks
- * are fed, and do not leave their thread. Fewer readings would need memory for
- * the tensor, or numbers that are not exact.
+ * where its result is taken (finish_...). Whatever follows from few numbers (a
+ * list of codes that occur, merged parts) is computed at the end of each.
+ * Tensors of at most SMALL_CODES values are read once into memory, where the
+ * same sinks are fed, and do not leave their thread. Fewer readings would need
+ * memory for the tensor, or numbers that are not exact.
  */
 
 enum {
