@@ -211,7 +211,7 @@ struct tp_span tp_piece_span(const struct tp_pass *pass,
 struct tp_block_cut tp_piece_blocks(const struct tp_pass *pass,
                                     const struct tp_piece *piece);
 
-/* --- ranges, for a device --------------------------------------------------- */
+/* --- ranges, for a device ------------------------------------------------ */
 
 /* A sink, with what it has in a range. */
 struct tp_range_sink {
