@@ -401,16 +401,22 @@ static size_t check_names(const char *command)
     return count;
 }
 
-/* All names of a training run of our own, and of one of others. */
-Test(tensor_saver, names_of_training_runs, .timeout = 60)
+/* All names of a training run of our own. */
+Test(tensor_saver, names_of_our_training_run, .timeout = 60)
 {
     char path[4096], command[5000];
     testdata_path("logs", path, sizeof path);
     snprintf(command, sizeof command, "find '%s' -type f", path);
     cr_expect_eq(check_names(command), 1080);
+}
+
+/* All names of a real training run. */
+Test(tensor_saver, names_of_a_training_run, .timeout = 60)
+{
+    char path[4096], command[5000];
     shared_path("dumps/tensor_saver/training_run.tar.gz", path, sizeof path);
     if (access(path, R_OK) != 0)
-        return;
+        cr_skip_test("%s is not there", path);
     snprintf(command, sizeof command, "tar -tzf '%s'", path);
     cr_expect_eq(check_names(command), 11600);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of test_dims.c, which says what they are. */
+/* Rows of test_scan_dims.c, which says what they are. */
 {0, 0, 2, -90.92848819352602, 99.99122598719259, -0.8276929669533544,
  40.04026658838528, 174.57072358749383},
 {0, 1, 0, -91.65215479156338, 99.95201585807312, -0.7445635156981035,

@@ -128,7 +128,7 @@ Test(trace_compare, the_data_loader_is_faster)
 }
 
 /* HTA: CPU 5 unchanged, 3 added, 1 deleted; GPU 1 deleted. */
-static void changes_of_hta(void)
+Test(trace_compare, changes_are_those_of_hta)
 {
     struct tp_trace_run base, test;
     struct tp_trace_comparison comparison = {0};
@@ -164,7 +164,7 @@ static void changes_of_hta(void)
 
 /* 01 loads in the training process, 02 with four workers; the wait falls
  * from 69298.5 to 1420.3 us a step (expected/signals.txt). */
-static void loader_of_resnet(void)
+Test(trace_compare, the_data_loader_is_gone)
 {
     static const char single[] =
         "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
@@ -204,12 +204,6 @@ static void loader_of_resnet(void)
     tp_trace_comparison_clear(&comparison);
     tp_trace_run_clear(&base);
     tp_trace_run_clear(&test);
-}
-
-Test(trace_compare, traces_of_others)
-{
-    changes_of_hta();
-    loader_of_resnet();
 }
 
 /* A row of one operator for each of `steps` steps. */

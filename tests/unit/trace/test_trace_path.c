@@ -41,7 +41,7 @@ static int64_t sum_kind(const struct tp_path *path, enum tp_path_kind kind)
     return ns;
 }
 
-static void simple_add_path(void)
+Test(trace_path, simple_add_is_that_of_hta)
 {
     struct tp_trace trace;
     struct tp_path_maker *maker;
@@ -84,7 +84,7 @@ static int64_t weight_to(const struct tp_path_maker *maker,
 
 /* The edges that its test names: the launch delay of an fft kernel, the gap
  * before the next one, and that the latter has no launch delay; two syncs. */
-static void simple_add_edges(void)
+Test(trace_path, edges_are_those_of_hta)
 {
     struct tp_trace trace;
     struct tp_path_maker *maker;
@@ -115,12 +115,6 @@ static void simple_add_edges(void)
     cr_expect_eq(outside, 23);
     tp_path_maker_free(maker);
     trace_file_close(&trace);
-}
-
-Test(trace_path, simple_add_is_that_of_hta)
-{
-    simple_add_path();
-    simple_add_edges();
 }
 
 /* --- by hand ---------------------------------------------------------------
@@ -329,12 +323,14 @@ static void check_rows(const char *name)
 
 Test(trace_path, rows_add_up)
 {
-    static const char trace_08[] =
-        "08_ns_resolution/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz";
+    check_rows("08_ns_resolution/rank-0.Apr_03_18_51_38.1102.pt.trace."
+               "json.gz");
+}
+
+Test(trace_path, rows_of_own_traces_add_up)
+{
     check_rows("own/train.json.gz");
     check_rows("own/fractions.json.gz");
-    if (trace_data_there(trace_08))
-        check_rows(trace_08);
 }
 
 enum { DEEP = 100000 };
