@@ -34,6 +34,7 @@ awk '
         for (i = 1; i <= m; i++) {
             split(place[i], part, ",")
             sub(/ or .*/, "", part[1])
+            sub(/^.*: */, "", part[1])
             gsub(/ /, "", part[1])
             gsub(/ /, "", part[2])
             found = 0

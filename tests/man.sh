@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The manual is as true as the program: its OPTIONS are exactly those of the
-# program's table (--dump_options), it renders without a warning, and every
-# command in EXAMPLES runs, in this order, in a folder that holds testdata.
+# program's table (--dump_options), its commands those of the program, it
+# renders without a warning, and every command in EXAMPLES runs, in this order,
+# in a folder that holds testdata.
 # Needs: TPROF, srcdir.
 
 set -u
@@ -37,6 +38,23 @@ if ! diff "$work/program" "$work/page" > "$work/diff"; then
     bad=1
 fi
 [ -s "$work/program" ] || { echo "the program lists no options"; bad=1; }
+
+# Commands are items of their own below Commands, and stand in SYNOPSIS.
+"$TPROF" list commands | awk '/^  [a-z]/ { print $1 }' | sort > "$work/commands"
+awk '/^\.S[SH]/ { on = $2 == "Commands" } on && item && /^\.B / { print $2 }
+     { item = /^\.TP/ }' "$page" | sort > "$work/items"
+if ! diff "$work/commands" "$work/items" > "$work/diff"; then
+    echo "commands of the program (<) and of the manual (>) differ:"
+    cat "$work/diff"
+    bad=1
+fi
+while read -r command; do
+    section SYNOPSIS | sed 's/\\f[A-Z]/ /g' | grep -qw "$command" || {
+        echo "not in SYNOPSIS: $command"
+        bad=1
+    }
+done < "$work/commands"
+[ -s "$work/commands" ] || { echo "the program lists no commands"; bad=1; }
 
 if command -v groff > /dev/null; then
     groff -man -Tutf8 -ww -z "$page" 2> "$work/groff" || bad=1

@@ -40,7 +40,8 @@ enum {
     TP_FOR_INSPECT = 2,
     TP_FOR_LIST = 4,
     TP_FOR_TRACE = 8,
-    TP_FOR_ALL = 15
+    TP_FOR_END = 16, /* twice the last one                                */
+    TP_FOR_ALL = TP_FOR_END - 1
 };
 
 struct tp_option {

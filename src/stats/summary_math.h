@@ -28,6 +28,10 @@ tp_merge_counts(struct tp_counts *into, const struct tp_counts *from)
     into->lower_overflow += from->lower_overflow;
     into->underflow += from->underflow;
     into->subnormal += from->subnormal;
+#ifndef __cplusplus
+    _Static_assert(sizeof *into == 12 * sizeof(uint64_t),
+                   "a count that is not merged");
+#endif
 }
 
 TP_HOST_DEVICE static inline int64_t tp_scale_of_moments(double abs_max)
