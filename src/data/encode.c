@@ -202,7 +202,7 @@ static unsigned nan_code(const struct tp_number *number, unsigned largest)
         return sign;
     if (number->bits < 8)
         return largest;
-    if (strcmp(number->element, "e4m3") == 0)
+    if (number->precision == 4) /* E4M3: only the last code */
         return 0x7f;
     /* exponent of ones, first fraction bit */
     return (sign - 1) & ~((1u << (number->precision - 2)) - 1);
