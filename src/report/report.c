@@ -394,11 +394,11 @@ static void add_skipped(const struct tp_report *report, size_t most,
 
 static void add_notes(const struct tp_run *run, struct tp_text *text)
 {
-    if (run->note_count)
+    if (run->notes.count)
         tp_text_add(text, "\nNotes\n");
-    for (size_t i = 0; i < run->note_count; i++) {
+    for (size_t i = 0; i < run->notes.count; i++) {
         tp_text_add(text, "  ");
-        tp_text_printable(text, run->notes[i]);
+        tp_text_printable(text, run->notes.texts[i]);
         tp_text_add(text, "\n");
     }
 }
