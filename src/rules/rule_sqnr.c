@@ -110,7 +110,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
     double limit = input->run->plan.min_sqnr;
     struct tp_finding *finding;
     struct tp_text where = {0};
-    if (tp_finding_add(input->findings, rule->id, worst, &finding, err) !=
+    if (tp_finding_add(input->findings, rule, worst, &finding, err) !=
         TP_OK)
         return TP_E_MEMORY;
     if (worst->label.rank >= 0)

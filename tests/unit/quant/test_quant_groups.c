@@ -432,7 +432,7 @@ static int severity_of(const double *sqnr, size_t count)
     stages_judge(&made, &findings);
     int level = 0;
     for (size_t i = 0; i < findings.count; i++) {
-        if (strcmp(findings.rows[i].rule, "sqnr"))
+        if (strcmp(findings.rows[i].rule->id, "sqnr"))
             continue;
         cr_assert_eq(level, 0, "one finding per place");
         level = findings.rows[i].level;
