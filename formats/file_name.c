@@ -368,7 +368,8 @@ static void parse_module(struct name *name, struct word module,
     label->layer_type = join_without(name, 0, at, name->count);
 }
 
-/* MODULE_TENSOR_iter_N, see the header. */
+/* MODULE_TENSOR_iter_N, see the header. The pass follows from TENSOR: what
+ * the library calls its gradients is known, all else is of the forward one. */
 static bool parse_debug_dump(struct name *name, struct word stem,
                              struct tp_label *label)
 {
@@ -389,7 +390,7 @@ static bool parse_debug_dump(struct name *name, struct word stem,
     return true;
 }
 
-/* MODULE.TENSOR.stepN.rankN, see the header. */
+/* MODULE.TENSOR.stepN.rankN, see the header. TENSOR may begin with its pass. */
 static bool parse_inspector(struct name *name, struct word stem,
                             struct tp_label *label)
 {

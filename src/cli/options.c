@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command line from one table. An option's row holds its name, its kind,
- * the choices with the enum members they mean, bounds, default and help, and
- * the place of its value; parsing, checks and their messages, defaults and
- * --help iterate over the rows. Defaults are texts and go through the same
- * checks as what a user gives. getopt_long() would parse as well, but knows
- * neither values nor bounds, so that each option would need a case besides its
- * row; and it takes unique prefixes, which would break scripts when an option
- * is added. Cost: a look through the table for each argument.
+ * the choices with the enum members they mean (the enum's own list of words
+ * where it has one), bounds, default and help, and the place of its value;
+ * parsing, checks and their messages, defaults and --help iterate over the
+ * rows. Defaults are texts and go through the same checks as what a user
+ * gives. getopt_long() would parse as well, but knows neither values nor
+ * bounds, so that each option would need a case besides its row; and it takes
+ * unique prefixes, which would break scripts when an option is added. Cost: a
+ * look through the table for each argument.
  */
 #include "cli/options.h"
 
@@ -37,34 +38,14 @@ static const struct tp_option_choice dims_modes[] = {{"worst", TP_DIMS_WORST},
                                               {"all", TP_DIMS_ALL},
                                               {"none", TP_DIMS_NONE},
                                               {NULL, 0}};
-static const struct tp_option_choice severities[] = {{"none", 0},
-                                              {"low", TP_SEVERITY_LOW},
-                                              {"medium", TP_SEVERITY_MEDIUM},
-                                              {"high", TP_SEVERITY_HIGH},
-                                              {NULL, 0}};
 static const struct tp_option_choice forms[] = {
     {"text", TP_FORM_TEXT}, {"json", TP_FORM_JSON}, {NULL, 0}};
-static const struct tp_option_choice policies[] = {
-    {"block", TP_NONFINITE_BLOCK}, {"elem", TP_NONFINITE_ELEMENT}, {NULL, 0}};
-static const struct tp_option_choice scale_rules[] = {
-    {"floor", TP_SCALE_FLOOR},         {"ceil", TP_SCALE_CEIL},
-    {"even", TP_SCALE_EVEN},           {"rceil", TP_SCALE_RCEIL},
-    {"rceil_f32", TP_SCALE_RCEIL_F32}, {NULL, 0}};
-static const struct tp_option_choice plot_formats[] = {
-    {"png", TP_PLOT_PNG},
-    {"svg", TP_PLOT_SVG},
-    {"pdf", TP_PLOT_PDF},
-    {NULL, 0}};
-static const struct tp_option_choice roundings[] = {{"ta", TP_ROUND_DEFAULT},
-                                             {"ta_sat", TP_ROUND_SATURATE},
-                                             {"te", TP_ROUND_EVEN},
-                                             {"hybrid", TP_ROUND_HYBRID},
-                                             {NULL, 0}};
 
 #define KIND(word, member) .kind = TP_OPTION_##word, .offset = AT(member)
 #define FLAG(member) KIND(FLAG, member)
 #define TEXT(member, word) KIND(TEXT, member), .argument = word
-#define CHOICE(member, words) KIND(CHOICE, member), .choices = words
+#define CHOICE(member, list) KIND(CHOICE, member), .choices = list
+#define WORDS(member, list) KIND(CHOICE, member), .words = list
 #define NUMBER(word, unit, member, low, high) \
     KIND(word, member), .argument = unit, .least = low, .most = high
 
@@ -99,7 +80,7 @@ const struct tp_option tp_option_table[] = {
      .commands = FOR_DUMPS},
     {.name = "dims", CHOICE(dims, dims_modes), .initial = "worst",
      .help = "statistics by index that are kept", .commands = TP_FOR_TENSORS},
-    {.name = "fail_on", CHOICE(fail_on, severities), .initial = "none",
+    {.name = "fail_on", WORDS(fail_on, tp_severity_words), .initial = "none",
      .help = "exit 1 when a finding is at least this severe",
      .commands = FOR_FILES},
     {.name = "format", CHOICE(format, forms), .initial = "text",
@@ -121,10 +102,12 @@ const struct tp_option tp_option_table[] = {
     {.name = "min_sqnr", NUMBER(REAL, "DB", min_sqnr, 0, 1000), .initial = "20",
      .help = "SQNR that a recommended format must reach",
      .commands = TP_FOR_TENSORS},
-    {.name = "mx_nonfinite", CHOICE(mx_nonfinite, policies), .initial = "block",
+    {.name = "mx_nonfinite", WORDS(mx_nonfinite, tp_nonfinite_words),
+     .initial = "block",
      .help = "what a NaN or Inf makes of its block",
      .commands = TP_FOR_TENSORS},
-    {.name = "mx_scale", CHOICE(mx_scale, scale_rules), .initial = "floor",
+    {.name = "mx_scale", WORDS(mx_scale, tp_scale_rule_words),
+     .initial = "floor",
      .help = "rule for MX block scales", .commands = FOR_DUMPS},
     {.name = "no_plots", FLAG(no_plots), .help = "make no figures",
      .commands = FOR_FILES},
@@ -133,11 +116,12 @@ const struct tp_option tp_option_table[] = {
     {.name = "output_json", TEXT(output_json, "FILE"),
      .help = "write the metrics of the run as JSON, too",
      .commands = TP_FOR_TRACE},
-    {.name = "plot_format", CHOICE(plot_format, plot_formats), .initial = "png",
+    {.name = "plot_format", WORDS(plot_format, tp_plot_format_words),
+     .initial = "png",
      .help = "kind of picture", .commands = FOR_FILES},
     {.name = "quiet", FLAG(quiet),
      .help = "no summary, no progress, no warnings", .commands = TP_FOR_ALL},
-    {.name = "rounding", CHOICE(rounding, roundings), .initial = "ta",
+    {.name = "rounding", WORDS(rounding, tp_rounding_words), .initial = "ta",
      .help = "how HiF8 rounds", .commands = TP_FOR_TENSORS},
     /* within one spread is where values belong */
     {.name = "sigma", NUMBER(REAL, "N", sigma, 1, 1000), .initial = "3",
@@ -188,26 +172,35 @@ static const struct tp_option *find(const char *given, size_t length)
     return NULL;
 }
 
-/* The words of a choice, joined by '|'. */
-static void add_words(const struct tp_option_choice *choices,
-                      struct tp_text *text)
+struct tp_option_choice tp_option_choice_at(const struct tp_option *row,
+                                            size_t i)
 {
-    for (const struct tp_option_choice *c = choices; c->word; c++)
-        tp_text_add(text, "%s%s", c == choices ? "" : "|", c->word);
+    if (row->choices)
+        return row->choices[i];
+    return (struct tp_option_choice){row->words[i], (int)i};
+}
+
+/* The words of a choice, joined by '|'. */
+static void add_words(const struct tp_option *row, struct tp_text *text)
+{
+    const char *word;
+    for (size_t i = 0; (word = tp_option_choice_at(row, i).word); i++)
+        tp_text_add(text, "%s%s", i ? "|" : "", word);
 }
 
 static enum tp_status set_choice(void *slot, const struct tp_option *row,
                                  const char *value, struct tp_error *err)
 {
-    const struct tp_option_choice *found = row->choices;
-    while (found->word && strcmp(found->word, value))
-        found++;
-    if (found->word) {
-        memcpy(slot, &found->member, sizeof found->member);
+    size_t i = 0;
+    struct tp_option_choice found = tp_option_choice_at(row, i);
+    while (found.word && strcmp(found.word, value))
+        found = tp_option_choice_at(row, ++i);
+    if (found.word) {
+        memcpy(slot, &found.member, sizeof found.member);
         return TP_OK;
     }
     struct tp_text words = {0};
-    add_words(row->choices, &words);
+    add_words(row, &words);
     enum tp_status status =
         tp_fail(err, TP_E_USAGE, -1, "--%s takes %s, not \"%s\"", row->name,
                 tp_text_get(&words), value);
@@ -403,8 +396,8 @@ void tp_options_help(unsigned command, struct tp_text *text)
         tp_text_add(&left, "--%s%s%s", row->name,
                     row->kind == TP_OPTION_FLAG ? "" : " ",
                     row->argument ? row->argument : "");
-        if (row->choices)
-            add_words(row->choices, &left);
+        if (row->kind == TP_OPTION_CHOICE)
+            add_words(row, &left);
         tp_text_add(text, "  %-34s %s", tp_text_get(&left), row->help);
         tp_text_clear(&left);
         const char *initial = row->shown ? row->shown : row->initial;

@@ -47,7 +47,8 @@ enum {
 struct tp_option {
     const char *name;     /* "output_dir"                                */
     const char *argument; /* "DIR"; NULL for flags and choices           */
-    const struct tp_option_choice *choices; /* ended by NULL             */
+    const struct tp_option_choice *choices; /* ended by NULL; or:        */
+    const char *const *words; /* those of an enum by member, then NULL   */
     const char *initial;  /* default, as one would give it; NULL: none   */
     const char *shown;    /* the default in the help; NULL: `initial`    */
     const char *help;     /* one line                                    */
@@ -59,6 +60,10 @@ struct tp_option {
 
 /* The rows, ended by one whose name is NULL; sorted by name. */
 extern const struct tp_option tp_option_table[];
+
+/* Choice i of a row that has choices; after the last one its word is NULL. */
+struct tp_option_choice tp_option_choice_at(const struct tp_option *row,
+                                            size_t i);
 
 enum tp_device_choice { TP_ON_AUTO, TP_ON_CPU, TP_ON_CUDA };
 enum tp_output_form { TP_FORM_TEXT, TP_FORM_JSON };

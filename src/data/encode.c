@@ -23,27 +23,20 @@
 #include "data/dtype_math.h"
 #include "data/round.h"
 
+const char *const tp_rounding_words[TP_ROUND_COUNT + 1] = {
+    [TP_ROUND_DEFAULT] = "ta",
+    [TP_ROUND_SATURATE] = "ta_sat",
+    [TP_ROUND_EVEN] = "te",
+    [TP_ROUND_HYBRID] = "hybrid",
+};
+
 const char *tp_rounding_name(const struct tp_number *number,
                              enum tp_rounding rounding)
 {
-    switch (rounding) {
-    case TP_ROUND_SATURATE: return number->ties_away ? "ta_sat" : "rne_sat";
-    case TP_ROUND_EVEN: return "te";
-    case TP_ROUND_HYBRID: return "hybrid";
-    default: return number->ties_away ? "ta" : "rne";
-    }
-}
-
-enum tp_rounding tp_rounding_by_name(const struct tp_number *number,
-                                     const char *name)
-{
-    const int modes = number->ties_away ? TP_ROUND_COUNT : TP_ROUND_EVEN;
-    if (!*name || strcmp(name, "default") == 0)
-        return TP_ROUND_DEFAULT;
-    for (int i = 0; i < modes; i++)
-        if (strcmp(name, tp_rounding_name(number, (enum tp_rounding)i)) == 0)
-            return (enum tp_rounding)i;
-    return TP_ROUND_COUNT;
+    assert((unsigned)rounding < TP_ROUND_COUNT);
+    if (number->ties_away || rounding > TP_ROUND_SATURATE)
+        return tp_rounding_words[rounding];
+    return rounding == TP_ROUND_SATURATE ? "rne_sat" : "rne";
 }
 
 /* --- HiF8 -------------------------------------------------------------- */
@@ -209,7 +202,7 @@ static unsigned nan_code(const struct tp_number *number, unsigned largest)
         return sign;
     if (number->bits < 8)
         return largest;
-    if (strcmp(number->element, "e4m3") == 0)
+    if (number->precision == 4) /* E4M3: only the last code */
         return 0x7f;
     /* exponent of ones, first fraction bit */
     return (sign - 1) & ~((1u << (number->precision - 2)) - 1);

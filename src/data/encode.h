@@ -18,15 +18,13 @@
  * infinity): it becomes the largest magnitude with its sign.
  */
 
-/*
- * The word for tables: "rne", "rne_sat", "ta", "ta_sat", "te", "hybrid";
- * `by_name` also takes "" and "default", and gives TP_ROUND_COUNT for a word
- * that is unknown or not of this format.
- */
+/* The words of HiF8, which has all: "ta", "ta_sat", "te", "hybrid", then
+ * NULL. */
+extern const char *const tp_rounding_words[];
+
+/* The word for tables: "rne" or "rne_sat", or one of HiF8. */
 const char *tp_rounding_name(const struct tp_number *number,
                              enum tp_rounding rounding);
-enum tp_rounding tp_rounding_by_name(const struct tp_number *number,
-                                     const char *name);
 
 /* The code of x. Exact for every double. TP_ROUND_HYBRID: as if x came from
  * a binary32; use tp_number_encode_hybrid for other sources. */

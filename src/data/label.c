@@ -4,8 +4,11 @@
  * "backward" and a tensor by the argument it was, so what a tensor is follows
  * from words that stand apart: in a backward file `input`, saved before the
  * operation ("pre"), is the gradient of its output, and `output`, saved after
- * it ("post"), the gradient of its input. The words are read here, once for
- * each tensor, and never again: all else asks for direction and roles. The
+ * it ("post"), the gradient of its input. What words mean is decided in this
+ * file alone: all else asks for direction and roles, set once when a label is
+ * complete. A tensor without a name keeps those; where it is shown by its path
+ * instead, the path is read as a name there. Readers of files of other tools,
+ * whose names tell the pass in other ways, put it into these words first. The
  * alternative, an enum in place of the words, would lose those that mean
  * nothing to us but are shown in tables. Costs a few comparisons of short
  * texts for each tensor.

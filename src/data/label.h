@@ -20,10 +20,10 @@ enum tp_role {
 
 /*
  * What a tensor is: where in the model and the run it was saved. The words
- * are tensor_saver's; what they mean is in `direction` and `roles`, which
- * tp_label_classify sets, so that names of other tools need no other place.
- * Absent numbers are -1, absent texts are "" (never
- * NULL); texts are owned by whoever made the label.
+ * are tensor_saver's, and readers of other tools' files give the same; what
+ * they mean is in `direction` and `roles`, which tp_label_classify sets.
+ * Absent numbers are -1, absent texts are "" (never NULL); texts are owned by
+ * whoever made the label.
  */
 struct tp_label {
     const char *layer_type;  /* attention, linear, ...                    */

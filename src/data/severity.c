@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "data/severity.h"
 
+#include <stddef.h>
+
+const char *const tp_severity_words[] = {"none", "low", "medium", "high",
+                                         NULL};
+
 const char *tp_severity_name(enum tp_severity severity)
 {
-    static const char *const names[] = {"none", "low", "medium", "high"};
-    return names[severity];
+    return tp_severity_words[severity];
 }

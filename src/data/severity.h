@@ -5,7 +5,10 @@
 /* How bad a finding is, about a dump or about a trace. */
 enum tp_severity { TP_SEVERITY_LOW = 1, TP_SEVERITY_MEDIUM, TP_SEVERITY_HIGH };
 
-/* "low", "medium", "high". */
+/* "none" for 0, "low", "medium", "high", then NULL. */
+extern const char *const tp_severity_words[];
+
+/* The word of one severity. */
 const char *tp_severity_name(enum tp_severity severity);
 
 #endif

@@ -122,7 +122,7 @@ static void fill_group(const struct maker *maker, size_t which,
     group->infinite = partial->infinite;
     for (int i = 0; i < TP_HIF8_REGIMES; i++)
         group->regime[i] = NAN;
-    if (!scaled && !strcmp(cast->format, "hif8"))
+    if (!scaled && cast->spec.number->ties_away) /* HiF8 */
         fill_regimes(maker->summary, group);
 }
 

@@ -196,20 +196,26 @@ static void explain_keep(const struct tp_recommend_input *input,
 }
 
 /* With a scale when that is narrower, or alone does. */
+static bool takes_scale(const struct tp_recommend_input *input,
+                        const struct tp_cast_group *plain,
+                        const struct tp_cast_group *scaled)
+{
+    return scaled && (!plain || number_of(scaled, input->plan)->bits <
+                                    number_of(plain, input->plan)->bits);
+}
+
+/* The advice, and why it is given. */
 static void explain(const struct tp_recommend_input *input,
                     const struct tp_cast_group *plain,
                     const struct tp_cast_group *scaled,
                     struct tp_text *advice, struct tp_text *reason)
 {
-    const struct tp_quant_plan *plan = input->plan;
-    bool scale = scaled && (!plain || number_of(scaled, plan)->bits <
-                                          number_of(plain, plan)->bits);
     if (!plain && !scaled) {
         tp_text_add(advice, "keep %s", tp_dtype_info(input->dtype)->name);
         explain_keep(input, reason);
         return;
     }
-    if (scale) {
+    if (takes_scale(input, plain, scaled)) {
         tp_text_add(advice, "%s scaled", scaled->format);
         add_quality(scaled, reason);
         tp_text_add(reason, " with a scale per tensor of ");
@@ -261,6 +267,8 @@ enum tp_status tp_recommend(const struct tp_recommend_input *input,
     };
     if (scaled)
         fill_scaled(scaled, input->plan, made);
+    if (plain && !takes_scale(input, plain, scaled))
+        made->advised = number_of(plain, input->plan);
     explain(input, plain, scaled, &advice, &reason);
     made->advice = keep_text(input, &advice);
     made->reason = keep_text(input, &reason);

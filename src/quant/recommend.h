@@ -49,6 +49,7 @@ struct tp_recommendation {
     double scaled_sqnr_db, scaled_underflow_ratio;
     int64_t tensor_scale_min, tensor_scale_max; /* its exponents           */
     const char *advice;     /* "hif8", "hif8 scaled", "keep bfloat16"      */
+    const struct tp_number *advised; /* where that is a format alone       */
     const char *reason;     /* one sentence with numbers                   */
 };
 

@@ -20,14 +20,14 @@
 #include "report/gnuplot.h"
 #include "report/plot_script.h"
 
-static const char *const format_names[] = {
-    [TP_PLOT_PNG] = "png", [TP_PLOT_SVG] = "svg", [TP_PLOT_PDF] = "pdf"};
+enum { FORMATS = TP_PLOT_PDF + 1 };
 
-enum { FORMATS = sizeof format_names / sizeof *format_names };
+const char *const tp_plot_format_words[FORMATS + 1] = {
+    [TP_PLOT_PNG] = "png", [TP_PLOT_SVG] = "svg", [TP_PLOT_PDF] = "pdf"};
 
 const char *tp_plot_format_name(enum tp_plot_format format)
 {
-    return format_names[format];
+    return tp_plot_format_words[format];
 }
 
 /* output_dir/category/[dot]id.ending, in `path`, which is emptied first. */
@@ -54,7 +54,7 @@ static void remove_old(const struct tp_figure *figure, const char *output_dir,
     struct tp_text path = {0};
     static const char *const others[] = {"tsv", "gp"};
     for (int f = 0; f < FORMATS; f++) {
-        if (path_of(&path, output_dir, figure, format_names[f]))
+        if (path_of(&path, output_dir, figure, tp_plot_format_words[f]))
             unlink(tp_text_get(&path));
     }
     for (int f = 0; f < 2 && !pictures_only; f++) {
@@ -98,7 +98,7 @@ static enum tp_status write_figure(const struct tp_figure *figure,
     }
     if (status == TP_OK) {
         text.length = 0;
-        tp_plot_script(figure, format_names[options->format], &text);
+        tp_plot_script(figure, tp_plot_format_name(options->format), &text);
         status = write_text(
             &text, path_of(&path, options->output_dir, figure, "gp"), err);
     }
@@ -116,7 +116,8 @@ static void settle_picture(const struct tp_figure *figure,
     struct tp_text from = {0}, to = {0};
     tp_text_add(&from, "%s/%s/%s", options->output_dir, figure->category,
                 job->output);
-    path_of(&to, options->output_dir, figure, format_names[options->format]);
+    path_of(&to, options->output_dir, figure,
+            tp_plot_format_name(options->format));
     bool good = job->done && !from.failed && !to.failed &&
                 rename(tp_text_get(&from), tp_text_get(&to)) == 0;
     if (good) {
@@ -191,7 +192,8 @@ static enum tp_status draw(const struct tp_figure *figures, size_t count,
 {
     struct drawing drawing = {0};
     struct tp_error trouble = {0};
-    enum tp_status status = plan(figures, count, format_names[options->format],
+    enum tp_status status = plan(figures, count,
+                                 tp_plot_format_name(options->format),
                                  &drawing, err);
     if (status == TP_OK) {
         struct tp_gnuplot_work work = {.output_dir = options->output_dir,

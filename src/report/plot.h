@@ -17,7 +17,10 @@
 
 enum tp_plot_format { TP_PLOT_PNG, TP_PLOT_SVG, TP_PLOT_PDF };
 
-/* "png", "svg", "pdf": also the ending of the file. */
+/* "png", "svg", "pdf", then NULL. */
+extern const char *const tp_plot_format_words[];
+
+/* The word of one format: also the ending of the file. */
 const char *tp_plot_format_name(enum tp_plot_format format);
 
 struct tp_plot_options {

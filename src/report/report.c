@@ -221,7 +221,7 @@ struct told {
 static bool is_alike(const struct tp_finding *a, const struct tp_finding *b)
 {
     return a->level == TP_SEVERITY_LOW && b->level == TP_SEVERITY_LOW &&
-           !strcmp(a->rule, b->rule) && !strcmp(a->quant_type, b->quant_type) &&
+           a->rule == b->rule && !strcmp(a->quant_type, b->quant_type) &&
            !strcmp(a->suggestion, b->suggestion);
 }
 
@@ -267,8 +267,9 @@ static size_t add_finding(const struct tp_findings *findings, size_t number,
     const struct place place = place_of(finding);
     size_t alike = 0;
     tp_text_add(text, "  %s%-6s%s %-10s",
-                color ? tp_report_color(finding->level) : "", finding->severity,
-                color ? "\x1b[0m" : "", finding->rule);
+                color ? tp_report_color(finding->level) : "",
+                tp_severity_name(finding->level),
+                color ? "\x1b[0m" : "", finding->rule->id);
     add_place(&place, text);
     tp_text_add(text, "\n         %s\n", finding->evidence);
     if (finding->level == TP_SEVERITY_LOW && told->count < HEADS) {
@@ -394,11 +395,11 @@ static void add_skipped(const struct tp_report *report, size_t most,
 
 static void add_notes(const struct tp_run *run, struct tp_text *text)
 {
-    if (run->note_count)
+    if (run->notes.count)
         tp_text_add(text, "\nNotes\n");
-    for (size_t i = 0; i < run->note_count; i++) {
+    for (size_t i = 0; i < run->notes.count; i++) {
         tp_text_add(text, "  ");
-        tp_text_printable(text, run->notes[i]);
+        tp_text_printable(text, run->notes.texts[i]);
         tp_text_add(text, "\n");
     }
 }

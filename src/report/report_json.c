@@ -56,9 +56,9 @@ static void add_inputs(const struct tp_report *report, struct tp_text *text)
 static void add_notes(const struct tp_run *run, struct tp_text *text)
 {
     tp_text_add(text, "\"notes\": [");
-    for (size_t i = 0; i < run->note_count; i++) {
+    for (size_t i = 0; i < run->notes.count; i++) {
         tp_text_add(text, i ? ", " : "");
-        tp_text_json(text, run->notes[i]);
+        tp_text_json(text, run->notes.texts[i]);
     }
     tp_text_add(text, "],\n");
 }

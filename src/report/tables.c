@@ -69,11 +69,21 @@ static const struct tp_column skipped_columns[] = {
     SKIPPED(offset, "byte"),
 };
 
+static const char *severity_word(const void *row)
+{
+    return tp_severity_name(((const struct tp_finding *)row)->level);
+}
+
+static const char *rule_word(const void *row)
+{
+    return ((const struct tp_finding *)row)->rule->id;
+}
+
 #define FINDING(member, unit) TP_COLUMN(struct tp_finding, member, unit)
 
 static const struct tp_column finding_columns[] = {
-    FINDING(severity, ""),
-    FINDING(rule, ""),
+    TP_COLUMN_WORD("severity", severity_word),
+    TP_COLUMN_WORD("rule", rule_word),
     FINDING(rank, "1"),
     FINDING(iteration, "1"),
     FINDING(layer_idx, "1"),

@@ -21,11 +21,12 @@ static int compare_findings(const void *left, const void *right)
         return tp_order_int64(a->iteration, b->iteration);
     if (a->excess != b->excess)
         return a->excess < b->excess ? 1 : -1;
-    int result = tp_order_text(a->rule, b->rule);
+    int result = tp_order_text(a->rule->id, b->rule->id);
     return result ? result : tp_order_text(a->file, b->file);
 }
 
-enum tp_status tp_finding_add(struct tp_findings *findings, const char *rule,
+enum tp_status tp_finding_add(struct tp_findings *findings,
+                              const struct tp_rule *rule,
                               const struct tp_row *row,
                               struct tp_finding **finding, struct tp_error *err)
 {
@@ -70,8 +71,6 @@ const char *tp_finding_text(struct tp_findings *findings, const char *format,
 
 void tp_findings_sort(struct tp_findings *findings)
 {
-    for (size_t i = 0; i < findings->count; i++)
-        findings->rows[i].severity = tp_severity_name(findings->rows[i].level);
     if (findings->count)
         qsort(findings->rows, findings->count, sizeof *findings->rows,
               compare_findings);

@@ -14,14 +14,23 @@
  * own. Order: severity, origins first, first iteration, excess over the limit.
  */
 
+struct tp_rule_input; /* of rules.h */
+
+/* A rule: one row of the table in rules.c. */
+struct tp_rule {
+    const char *id;
+    const char *help; /* one line: what it says and its limits  */
+    enum tp_status (*apply)(const struct tp_rule_input *input,
+                            const struct tp_rule *rule, struct tp_error *err);
+};
+
 /* One finding. Absent numbers are -1 (integers) or NaN, absent texts "".
  * Texts are the run's, the findings' or constant. */
 struct tp_finding {
     enum tp_severity level;
     bool origin;          /* of an incident; sorts first              */
     double excess;        /* value over the limit of its rule; sorts  */
-    const char *severity; /* name of level                            */
-    const char *rule;
+    const struct tp_rule *rule; /* whose it is; a row of tp_rules     */
     int64_t rank, iteration; /* iteration: the first bad one             */
     int64_t layer_idx;
     const char *layer_type, *operation, *phase, *component, *quant_type;
@@ -47,8 +56,9 @@ void tp_findings_clear(struct tp_findings *findings);
 /* The worst severity among the findings; 0 when there are none. */
 int tp_findings_worst(const struct tp_findings *findings);
 
-/* Appends a finding of the rule with this id about `row`, texts still "". */
-enum tp_status tp_finding_add(struct tp_findings *findings, const char *rule,
+/* Appends a finding of the rule about `row`, texts still "". */
+enum tp_status tp_finding_add(struct tp_findings *findings,
+                              const struct tp_rule *rule,
                               const struct tp_row *row,
                               struct tp_finding **finding,
                               struct tp_error *err);
@@ -58,7 +68,7 @@ enum tp_status tp_finding_add(struct tp_findings *findings, const char *rule,
 const char *tp_finding_text(struct tp_findings *findings, const char *format,
                             ...) TP_PRINTF(2, 3);
 
-/* Names the severities and sorts the findings. */
+/* Sorts the findings. */
 void tp_findings_sort(struct tp_findings *findings);
 
 #endif

@@ -157,7 +157,7 @@ enum tp_status tp_rule_dims(const struct tp_rule_input *input,
         struct tp_finding *finding;
         if (!tally)
             continue;
-        status = tp_finding_add(input->findings, rule->id, tally->worst,
+        status = tp_finding_add(input->findings, rule, tally->worst,
                                 &finding, err);
         if (status == TP_OK)
             describe(input, tally, place->rows[axis], fault, finding);

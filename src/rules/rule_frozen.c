@@ -97,7 +97,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
                  l2 = tp_series_metric_by_name("l2_norm");
     struct tp_finding *finding;
     enum tp_status status = tp_finding_add(
-        input->findings, rule->id,
+        input->findings, rule,
         tp_series_rows(set, first->series, first->since, &rows)[0], &finding,
         err);
     if (status != TP_OK)

@@ -210,7 +210,7 @@ static enum tp_status judge(const struct tp_rule_input *input,
         return TP_OK;
     struct tp_finding *finding;
     enum tp_status status =
-        tp_finding_add(input->findings, rule->id, losers.worst, &finding, err);
+        tp_finding_add(input->findings, rule, losers.worst, &finding, err);
     if (status == TP_OK) {
         finding->level = level;
         describe(input, which->loss, &losers, span[1] - span[0], finding);

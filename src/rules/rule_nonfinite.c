@@ -66,7 +66,7 @@ static enum tp_status add_onset(const struct tp_rule_input *input,
             size_t count = list->count;
             list->count = i;
             /* there is room */
-            tp_finding_add(input->findings, rule->id, row, &known, err);
+            tp_finding_add(input->findings, rule, row, &known, err);
             list->count = count;
             known->consequences = consequences;
             origins[i] = row;
@@ -76,7 +76,7 @@ static enum tp_status add_onset(const struct tp_rule_input *input,
     }
     struct tp_finding *fresh;
     origins[list->count] = row;
-    return tp_finding_add(input->findings, rule->id, row, &fresh, err);
+    return tp_finding_add(input->findings, rule, row, &fresh, err);
 }
 
 static void describe(const struct tp_rule_input *input,

@@ -384,7 +384,7 @@ static enum tp_status tell(const struct onset *s, const struct tp_rule *rule,
 {
     struct tp_finding *finding;
     struct tp_row row = row_of(s);
-    if (tp_finding_add(s->input->findings, rule->id, &row, &finding, err) !=
+    if (tp_finding_add(s->input->findings, rule, &row, &finding, err) !=
         TP_OK)
         return TP_E_MEMORY;
     const struct tp_incident *incident = s->incident;

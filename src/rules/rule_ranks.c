@@ -391,7 +391,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
     struct tp_finding *finding;
     size_t rows;
     enum tp_status status = tp_finding_add(
-        input->findings, rule->id,
+        input->findings, rule,
         tp_series_rows(set, remark->series, remark->point, &rows)[0], &finding,
         err);
     if (status != TP_OK)

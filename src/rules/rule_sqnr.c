@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "rules/rules.h"
@@ -92,10 +91,11 @@ static const char *advice_for(const struct tp_rule_input *input,
     const struct tp_quant *quant = input->quant;
     for (size_t i = 0; i < quant->recommendation_count; i++) {
         const struct tp_recommendation *its = &quant->recommendations[i];
+        bool keeps = !its->advised && !*its->scaled_format;
         if (tp_quant_place_has(&its->place, row) &&
-            strcmp(its->advice, tp_row_target_word(row)))
+            (!its->advised || its->advised != row->target))
             return tp_finding_text(input->findings, "%s%s: %s",
-                                   its->advice[0] == 'k' ? "" : "use ",
+                                   keeps ? "" : "use ",
                                    its->advice, its->reason);
     }
     return "keep this tensor in its stored dtype";
@@ -110,7 +110,7 @@ static enum tp_status tell(const struct tp_rule_input *input,
     double limit = input->run->plan.min_sqnr;
     struct tp_finding *finding;
     struct tp_text where = {0};
-    if (tp_finding_add(input->findings, rule->id, worst, &finding, err) !=
+    if (tp_finding_add(input->findings, rule, worst, &finding, err) !=
         TP_OK)
         return TP_E_MEMORY;
     if (worst->label.rank >= 0)

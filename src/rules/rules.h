@@ -21,15 +21,7 @@ struct tp_rule_input {
                                          by tp_findings_make               */
 };
 
-/* A rule: one row of the table in rules.c. */
-struct tp_rule {
-    const char *id;
-    const char *help; /* one line: what it says and its limits  */
-    enum tp_status (*apply)(const struct tp_rule_input *input,
-                            const struct tp_rule *rule, struct tp_error *err);
-};
-
-/* The rows, ended by one whose id is NULL. */
+/* The rows of the table of rules, ended by one whose id is NULL. */
 extern const struct tp_rule tp_rules[];
 
 /*

@@ -24,7 +24,7 @@
 #include "base/search.h"
 #include "stats/blocks_plan.h"
 
-static const char *const rule_names[TP_SCALE_COUNT] = {
+const char *const tp_scale_rule_words[TP_SCALE_COUNT + 1] = {
     [TP_SCALE_FLOOR] = "floor",
     [TP_SCALE_CEIL] = "ceil",
     [TP_SCALE_EVEN] = "even",
@@ -35,19 +35,7 @@ static const char *const rule_names[TP_SCALE_COUNT] = {
 const char *tp_scale_rule_name(enum tp_scale_rule rule)
 {
     assert((unsigned)rule < TP_SCALE_COUNT);
-    return rule_names[rule];
-}
-
-enum tp_scale_rule tp_scale_rule_by_name(const char *name)
-{
-    if (!name || !*name) {
-        return TP_SCALE_FLOOR;
-    }
-    int i = 0;
-    while (i < TP_SCALE_COUNT && strcmp(rule_names[i], name) != 0) {
-        i++;
-    }
-    return (enum tp_scale_rule)i;
+    return tp_scale_rule_words[rule];
 }
 
 /* Splits x > 0 into m * 2^e, 1 <= m < 2; returns m. */

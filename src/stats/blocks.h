@@ -34,10 +34,11 @@ enum tp_scale_rule {
     TP_SCALE_COUNT
 };
 
-/* "floor", "ceil", "even", "rceil", "rceil_f32"; by_name gives TP_SCALE_COUNT
- * for others, and TP_SCALE_FLOOR for NULL and "". */
+/* "floor", "ceil", "even", "rceil", "rceil_f32", then NULL. */
+extern const char *const tp_scale_rule_words[];
+
+/* The word of one rule. */
 const char *tp_scale_rule_name(enum tp_scale_rule rule);
-enum tp_scale_rule tp_scale_rule_by_name(const char *name);
 
 /* The shared exponent of an MX block of `number`; amax finite, >= 0. */
 int tp_scale_exponent(const struct tp_number *number, enum tp_scale_rule rule,

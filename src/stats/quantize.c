@@ -23,7 +23,7 @@
 #include "stats/judge.h"
 #include "stats/quantize_lanes.h"
 
-static const char *const nonfinite_names[TP_NONFINITE_COUNT] = {
+const char *const tp_nonfinite_words[TP_NONFINITE_COUNT + 1] = {
     [TP_NONFINITE_BLOCK] = "block",
     [TP_NONFINITE_ELEMENT] = "elem",
 };
@@ -31,17 +31,7 @@ static const char *const nonfinite_names[TP_NONFINITE_COUNT] = {
 const char *tp_nonfinite_name(enum tp_nonfinite policy)
 {
     assert((unsigned)policy < TP_NONFINITE_COUNT);
-    return nonfinite_names[policy];
-}
-
-enum tp_nonfinite tp_nonfinite_by_name(const char *name)
-{
-    if (!name || !*name)
-        return TP_NONFINITE_BLOCK;
-    int i = 0;
-    while (i < TP_NONFINITE_COUNT && strcmp(nonfinite_names[i], name) != 0)
-        i++;
-    return (enum tp_nonfinite)i;
+    return tp_nonfinite_words[policy];
 }
 
 /* --- the accumulator --------------------------------------------------- */

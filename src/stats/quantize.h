@@ -32,10 +32,11 @@ enum tp_nonfinite {
     TP_NONFINITE_COUNT
 };
 
-/* "block", "elem"; by_name gives TP_NONFINITE_COUNT for others, and
- * TP_NONFINITE_BLOCK for NULL and "". */
+/* "block", "elem", then NULL. */
+extern const char *const tp_nonfinite_words[];
+
+/* The word of one policy. */
 const char *tp_nonfinite_name(enum tp_nonfinite policy);
-enum tp_nonfinite tp_nonfinite_by_name(const char *name);
 
 /* A scale 2^s for the whole tensor: x is cast as 2^-s * cast(2^s * x).
  * Elementwise formats only. */

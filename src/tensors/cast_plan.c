@@ -90,7 +90,7 @@ static enum tp_status add_listed(const char *list,
         } else if (tp_quant_plan_find(plan, number) == plan->count) {
             struct tp_quant_spec spec = *common;
             spec.number = number;
-            if (strcmp(number->id, "hif8"))
+            if (!number->ties_away) /* HiF8 has a choice */
                 spec.rounding = TP_ROUND_DEFAULT;
             add_cast(plan, &spec, true);
         }
@@ -107,7 +107,7 @@ static void add_named(const struct tp_quant_spec *common,
     for (const struct tp_number *n = tp_numbers; n->id; n++) {
         struct tp_quant_spec spec = *common;
         spec.number = n;
-        if (strcmp(n->id, "hif8"))
+        if (!n->ties_away)
             spec.rounding = TP_ROUND_DEFAULT;
         if (tp_quant_plan_find(plan, n) == plan->count)
             add_cast(plan, &spec, false);
@@ -121,7 +121,7 @@ static void add_scaled(struct tp_quant_plan *plan)
     for (size_t i = 0; i < plan->scaled; i++) {
         struct tp_quant_spec spec = plan->casts[i].spec;
         if (!plan->casts[i].listed || spec.number->kind != TP_NUMBER_ELEMENT ||
-            !strcmp(spec.number->id, "bf16"))
+            spec.number == tp_number_by_dtype(TP_BFLOAT16))
             continue;
         spec.scaled = TP_SCALED_AMAX;
         spec.exponent = full_binade(spec.number);

@@ -2,7 +2,6 @@
 #include "tensors/run.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,17 +9,10 @@
 
 void tp_run_note(struct tp_run *run, const char *format, ...)
 {
-    char text[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    tp_notes_add(&run->notes, tp_arena_vformat(&run->arena, format, args));
     va_end(args);
-    if (tp_grow(&run->notes, &run->note_capacity, run->note_count + 1,
-                sizeof *run->notes, NULL) != TP_OK)
-        return;
-    const char *copy = tp_arena_text(&run->arena, text, strlen(text));
-    if (copy)
-        run->notes[run->note_count++] = copy;
 }
 
 /* All labels but the ordinal; 0 when they are equal. */
@@ -85,7 +77,7 @@ void tp_run_clear(struct tp_run *run)
     tp_found_clear(&run->files);
     free(run->rows);
     free(run->skipped);
-    free(run->notes);
+    tp_notes_clear(&run->notes);
     free(run->dims_first);
     memset(run, 0, sizeof *run);
 }

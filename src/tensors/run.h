@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/notes.h"
 #include "data/dtype.h"
 #include "data/label.h"
 #include "data/number.h"
@@ -63,9 +64,7 @@ struct tp_run {
     struct tp_quant_plan plan;  /* the casts that row->quant counts        */
     size_t *dims_first; /* [rows + 1]: rows of /dims before each row; NULL:
                            there are none                                  */
-    const char **notes; /* warnings, one sentence each             */
-    size_t note_count;
-    size_t note_capacity;
+    struct tp_notes notes;      /* warnings, one sentence each             */
     uint64_t files_read;    /* opened as a file with tensors           */
     uint64_t files_ignored; /* found, but not a file of ours           */
     uint64_t bytes_read;    /* sizes of the files read                 */

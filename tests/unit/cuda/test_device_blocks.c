@@ -9,6 +9,7 @@
 #include "tests/unit/support/device_vectors.h"
 #include "tests/unit/support/gaussian.h"
 #include "tests/unit/support/vectors.h"
+#include "tests/unit/support/words.h"
 
 /*
  * Vectors of block formats on the emulated device: along rows, down columns,
@@ -76,7 +77,7 @@ static void load_mx(const char *file, const struct tp_quant_spec *spec)
     fates.block = 32;
     while (vectors_next(&v)) {
         float x[32];
-        if (tp_scale_rule_by_name(v.field[2]) != spec->rule ||
+        if (scale_rule_of(v.field[2]) != spec->rule ||
             strcmp(v.field[3], "any") != 0)
             continue;
         cr_assert_eq(vectors_words(v.field[5], x), 32);
@@ -255,7 +256,7 @@ static void add_known(const char *element, const char *rule, double sqnr,
             found = n;
     cr_assert_not_null(found, "%s", element);
     specs[spec_count] = (struct tp_quant_spec){
-        .number = found, .rule = tp_scale_rule_by_name(rule)};
+        .number = found, .rule = scale_rule_of(rule)};
     struct known *k = &known[spec_count++];
     snprintf(k->name, sizeof k->name, "%.30s %.30s", element, rule);
     k->sqnr = sqnr;

@@ -395,8 +395,8 @@ Test(incident, absorbs_the_losses_it_caused)
     group(&made);
     stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 2);
-    cr_assert_str_eq(findings.rows[0].rule, "onset");
-    cr_assert_str_eq(findings.rows[1].rule, "underflow");
+    cr_assert_str_eq(findings.rows[0].rule->id, "onset");
+    cr_assert_str_eq(findings.rows[1].rule->id, "underflow");
     cr_assert_str_eq(findings.rows[1].tensor_name, "output");
     cr_assert_eq(findings.rows[1].iteration, 0);
     tp_findings_clear(&findings);

@@ -138,11 +138,11 @@ Test(quant_plan, notes_tell_integers_from_casts_that_do_not_apply)
         cr_assert_eq(tp_pool_new(1, &pool, NULL), TP_OK);
         cr_assert_eq(tp_collect(pool, &options, &made.run, NULL), TP_OK);
         size_t found = 0, integers = 0;
-        for (size_t k = 0; k < made.run.note_count; k++) {
-            found += strstr(made.run.notes[k], runs[i].words) != NULL;
-            integers += strstr(made.run.notes[k], "not floating-point") &&
-                        !strstr(made.run.notes[k], "(float") &&
-                        !strstr(made.run.notes[k], "(complex");
+        for (size_t k = 0; k < made.run.notes.count; k++) {
+            found += strstr(made.run.notes.texts[k], runs[i].words) != NULL;
+            integers += strstr(made.run.notes.texts[k], "not floating-point") &&
+                        !strstr(made.run.notes.texts[k], "(float") &&
+                        !strstr(made.run.notes.texts[k], "(complex");
         }
         cr_assert_eq(found, 1, "%s", runs[i].words);
         cr_assert_eq(integers, 1);
@@ -432,7 +432,7 @@ static int severity_of(const double *sqnr, size_t count)
     stages_judge(&made, &findings);
     int level = 0;
     for (size_t i = 0; i < findings.count; i++) {
-        if (strcmp(findings.rows[i].rule, "sqnr"))
+        if (strcmp(findings.rows[i].rule->id, "sqnr"))
             continue;
         cr_assert_eq(level, 0, "one finding per place");
         level = findings.rows[i].level;

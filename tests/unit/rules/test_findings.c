@@ -147,7 +147,7 @@ Test(findings, the_first_nan_of_a_rank_is_the_origin)
     stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 1);
     const struct tp_finding *finding = &findings.rows[0];
-    cr_assert_str_eq(finding->severity, "high");
+    cr_assert_eq(finding->level, TP_SEVERITY_HIGH);
     cr_assert_eq(finding->rank, 1);
     cr_assert_eq(finding->iteration, 6);
     cr_assert_eq(finding->layer_idx, 3);
@@ -189,12 +189,12 @@ Test(findings, losses_are_one_per_place_worst_first)
     made.run.rows[15].numbers.underflow_ratio = 0.009;     /* below the limit */
     stages_judge(&made, &findings);
     cr_assert_eq(findings.count, 3);
-    cr_assert_str_eq(findings.rows[0].rule, "underflow");
-    cr_assert_str_eq(findings.rows[0].severity, "medium");
+    cr_assert_str_eq(findings.rows[0].rule->id, "underflow");
+    cr_assert_eq(findings.rows[0].level, TP_SEVERITY_MEDIUM);
     cr_assert_eq(findings.rows[1].layer_idx, 2);
     cr_assert_float_eq(findings.rows[1].value, 0.03, 1e-15);
     cr_assert_eq(findings.rows[1].iteration, 2, "the first above the limit");
-    cr_assert_str_eq(findings.rows[2].severity, "low");
+    cr_assert_eq(findings.rows[2].level, TP_SEVERITY_LOW);
     tp_findings_clear(&findings);
     stages_clear(&made);
 }

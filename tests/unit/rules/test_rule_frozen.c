@@ -30,7 +30,7 @@ static size_t find(struct stages *made, struct tp_findings *findings,
     stages_judge(made, findings);
     size_t count = 0;
     for (size_t i = 0; i < findings->count; i++) {
-        if (strcmp(findings->rows[i].rule, "frozen") != 0)
+        if (strcmp(findings->rows[i].rule->id, "frozen") != 0)
             continue;
         *frozen = &findings->rows[i];
         count++;

@@ -44,7 +44,7 @@ static size_t find(struct made *made, const struct tp_finding **told)
     stages_watch(&made->stages, &options);
     stages_judge(&made->stages, all);
     for (size_t i = 0; i < all->count; i++) {
-        if (strcmp(all->rows[i].rule, "ranks") != 0)
+        if (strcmp(all->rows[i].rule->id, "ranks") != 0)
             continue;
         *told = &all->rows[i];
         count++;

@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "tests/unit/support/golden_stats.h"
+#include "tests/unit/support/words.h"
 
 /*
  * Whole tensors through tp_scan, against numpy: counts and extrema equal,
@@ -110,7 +111,7 @@ static void scan(const struct golden *golden, unsigned jobs,
     cr_assert_eq(tp_scanner_new(pool, &scanner, &err), TP_OK);
     struct tp_scan_request request = {
         .target = *golden->target ? tp_number_by_id(golden->target) : NULL,
-        .scale_rule = tp_scale_rule_by_name(golden->rule)};
+        .scale_rule = scale_rule_of(golden->rule)};
     cr_assert_eq(tp_scan(scanner, &tensor, &request, result, &err), TP_OK, "%s",
                  err.message);
     tp_scanner_free(scanner);

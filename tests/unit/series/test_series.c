@@ -251,8 +251,8 @@ Test(series, tables_have_a_row_for_each_value)
 
 static bool has_note(const struct tp_run *run, const char *words)
 {
-    for (size_t i = 0; i < run->note_count; i++) {
-        if (strstr(run->notes[i], words))
+    for (size_t i = 0; i < run->notes.count; i++) {
+        if (strstr(run->notes.texts[i], words))
             return true;
     }
     return false;
@@ -280,7 +280,7 @@ Test(series, what_is_missing_is_said)
     cr_assert(has_note(&run, "rank 2 of hifp8 has no tensor in 7 iterations "
                              "that other ranks have, the first 0"));
     cr_assert(has_note(&run, "mxfp8 has one iteration only"));
-    cr_assert_eq(run.note_count, 5);
+    cr_assert_eq(run.notes.count, 5);
     tp_run_clear(&run);
 }
 
@@ -300,7 +300,7 @@ Test(series, what_no_rank_has_and_what_is_there_twice_is_said)
                              "apart otherwise, the first from 30 to 60"));
     cr_assert(has_note(&run, "rank 0 of hifp8 has 1 iteration saved more than "
                              "once, as after a restart, the first 70"));
-    cr_assert_eq(run.note_count, 2);
+    cr_assert_eq(run.notes.count, 2);
     tp_run_clear(&run);
 }
 

@@ -10,6 +10,7 @@
 
 #include "stats/quantize.h"
 #include "tests/unit/support/testdata.h"
+#include "tests/unit/support/words.h"
 
 /*
  * SQNR of normal values against vectors/gaussian_direct.csv and
@@ -211,7 +212,7 @@ static inline int gaussian_blocks(struct gaussian *g)
             return 0;
         number.block = block; /* also 16, which no format of ours has */
         const struct tp_quant_spec spec = {
-            .number = &number, .rule = tp_scale_rule_by_name(rule)};
+            .number = &number, .rule = scale_rule_of(rule)};
         const struct tp_quant_metrics one =
             gaussian_block_metrics(&spec, g->samples, 1);
         snprintf(what, sizeof what, "%s by %d, %s", element, block, rule);

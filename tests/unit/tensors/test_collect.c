@@ -150,7 +150,7 @@ static void check_labels(const char *folder, size_t rows, int64_t ordinal)
     collect(folder, 2, &run);
     cr_assert_eq(run.row_count, rows);
     cr_assert_eq(run.skipped_count, 0);
-    cr_assert_eq(run.note_count, 0);
+    cr_assert_eq(run.notes.count, 0);
     for (size_t i = 0; i < run.row_count; i++) {
         check_label(&run.rows[i]);
         last = run.rows[i].ordinal > last ? run.rows[i].ordinal : last;
