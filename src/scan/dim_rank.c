@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "stats/bins.h"
 #include "stats/summary.h"
 
@@ -334,10 +335,8 @@ static void choose(const struct list *list, size_t most, struct choice *choice)
 static int compare_items(const void *left, const void *right)
 {
     const struct tp_dim_index *a = left, *b = right;
-    double x = height(a), y = height(b);
-    if (x != y)
-        return x < y ? 1 : -1;
-    return (a->index > b->index) - (a->index < b->index);
+    int result = tp_order_double(height(b), height(a));
+    return result ? result : tp_order_int64(a->index, b->index);
 }
 
 size_t tp_dim_ranker_finish(const struct tp_dim_ranker *ranker, size_t keep,
