@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Memory, streams and failures of a session. All memory that every range needs
+ * is allocated when the session opens, for as many lanes as are wanted and fit
+ * into the limit; tallies and room for small tensors come when they are first
+ * asked for. A lane has two stages and two streams. Events order them: the host
+ * waits until a stage was sent before it fills it again, the copying stream
+ * until it was counted, and the counting stream until it was sent.
+ *
+ * Allocating for each range would need less memory between ranges, but
+ * cudaMalloc may wait for the device, all lanes of it. The first failure is
+ * kept for the whole session, and everything after it returns false. Each stage
+ * costs one copy, two events and two waits of streams; the host blocks only
+ * while the stage it is to fill is still being copied.
+ */
 #include "cuda/session_state.cuh"
 
 #include <cstdio>

@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What is counted of a stage, as launches of kernels, and how it comes back. A
+ * range's counts stay on the device and are added to by each of its stages;
+ * what is counted for the first time is cleared before, and only that is copied
+ * back at the end, after which the lane waits once. Plans are sent once in a
+ * range. Moments, which are sums of doubles, are kept for each call of fixed
+ * length and merged by the host in their order, since adding them in any other
+ * would change their last bits.
+ *
+ * Copying results after each stage would need no state between stages, but a
+ * wait for each. Small tensors go in batches of lists, with two waits: the
+ * number of entries is known only after the count. Work on the host is a few
+ * launches a stage, and at the end one addition for each count.
+ */
 #include "cuda/session_state.cuh"
 
 #include <cstring>

@@ -84,8 +84,10 @@ static bool is_foreign(const struct foreign *row, const unsigned char *head,
     return length >= start && memcmp(head, row->start, start) == 0;
 }
 
-void tp_format_foreign(const unsigned char *head, size_t length,
-                       struct tp_text *text)
+/* Adds, in words, what a file is for which no format bids, as far as its
+ * first bytes show. */
+static void add_foreign(const unsigned char *head, size_t length,
+                        struct tp_text *text)
 {
     for (const struct foreign *row = foreign_formats; row->word; row++) {
         if (is_foreign(row, head, length)) {
@@ -172,7 +174,7 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
     file->format = tp_format_by_content(head, length);
     if (!file->format) {
         struct tp_text word = {0};
-        tp_format_foreign(head, length, &word);
+        add_foreign(head, length, &word);
         status = tp_fail(err, TP_E_UNSUPPORTED, 0, "not a torch file: %s",
                          tp_text_get(&word));
         tp_text_clear(&word);

@@ -17,11 +17,6 @@ extern const struct tp_format *const tp_formats[];
 const struct tp_format *tp_format_by_content(const unsigned char *head,
                                              size_t length);
 
-/* Adds, in words, what a file is for which no format bids, as far as its
- * first bytes tell. */
-void tp_format_foreign(const unsigned char *head, size_t length,
-                       struct tp_text *text);
-
 /* Whether the name ends as those of some format do. */
 bool tp_format_has_suffix(const char *path);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/torch/torch_rebuild.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/limits.h"

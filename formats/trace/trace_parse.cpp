@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: MIT
+/*
+ * Events from a piece of the array of a trace. The piece gets brackets, so that
+ * it is JSON of its own, and simdjson walks through its elements. Members that
+ * are known are read where they stand, all others skipped; keys of an event
+ * are found by their first letter. A bit for each of them shows which ones came
+ * twice. Of what is no event or no JSON, the place is returned, and all events
+ * before it were kept.
+ *
+ * The whole file as one document would need no brackets and no places, but
+ * could be read by one thread only, and what is broken would end it. Time is
+ * linear in the bytes of the piece, up to the first event that is broken.
+ */
 #include <new>
 
 #include "formats/trace/trace_json.inc"

@@ -70,6 +70,42 @@ size_t tp_utf8_step(const char *bytes, size_t left)
     return length;
 }
 
+/* Whether a byte of valid UTF-8 is not the first one of its character. */
+static bool continues(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+size_t tp_utf8_cut(const char *text, size_t most)
+{
+    size_t length = strlen(text);
+    if (length <= most)
+        return length;
+    length = most;
+    while (length > 0 && continues(text[length]))
+        length--;
+    return length;
+}
+
+size_t tp_utf8_count(const char *text)
+{
+    size_t count = 0;
+    for (; *text; text++)
+        count += !continues(*text);
+    return count;
+}
+
+size_t tp_utf8_first(const char *text, size_t count)
+{
+    const char *end = text;
+    for (; count > 0 && *end; count--) {
+        end++;
+        while (continues(*end))
+            end++;
+    }
+    return (size_t)(end - text);
+}
+
 /* The same of a text that is not empty: its NUL ends what is cut off. */
 static size_t utf8_length(const unsigned char *s)
 {
@@ -136,12 +172,7 @@ void tp_text_printable_cut(struct tp_text *text, const char *value,
     struct tp_text whole = {.data = NULL};
     tp_text_printable(&whole, value);
     const char *bytes = tp_text_get(&whole);
-    size_t length = whole.length;
-    if (length > most) {
-        length = most;
-        while (length > 0 && ((unsigned char)bytes[length] & 0xc0) == 0x80)
-            length--;
-    }
+    size_t length = tp_utf8_cut(bytes, most);
     tp_text_bytes(text, bytes, length);
     if (length < whole.length)
         tp_text_bytes(text, "...", 3);

@@ -47,6 +47,17 @@ void tp_text_printable_cut(struct tp_text *text, const char *value,
  * behind the first that does not fit. */
 size_t tp_utf8_step(const char *bytes, size_t left);
 
+/* Bytes of the longest beginning of valid UTF-8 that has at most `most` bytes
+ * and ends with a whole character. */
+size_t tp_utf8_cut(const char *text, size_t most);
+
+/* Characters of valid UTF-8, not bytes. */
+size_t tp_utf8_count(const char *text);
+
+/* Bytes of the first `count` characters of valid UTF-8, or of all when there
+ * are fewer. */
+size_t tp_utf8_first(const char *text, size_t count);
+
 /* Whether a text is valid UTF-8. */
 bool tp_text_is_utf8(const char *value);
 

@@ -16,7 +16,6 @@
 #include "formats/reader.h"
 #include "quant/quant_sweep.h"
 #include "report/hdf5.h"
-#include "report/plot.h"
 #include "report/report.h"
 #include "report/tables.h"
 #include "rules/rules.h"

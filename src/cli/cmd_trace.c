@@ -15,7 +15,6 @@
 #include "config.h"
 #include "figures/trace_figures.h"
 #include "report/hdf5.h"
-#include "report/plot.h"
 #include "report/report_compare.h"
 #include "report/report_ops.h"
 #include "report/report_trace.h"

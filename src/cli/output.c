@@ -68,9 +68,9 @@ static const char *why_not_drawn(const struct tp_options *options,
     if (figure->panel_count == 0)
         return figure->empty_reason;
     char *whole = tp_file_join(options->output_dir, path);
-    bool there = whole && access(whole, F_OK) == 0;
+    bool exists = whole && access(whole, F_OK) == 0;
     free(whole);
-    return there ? "" : "gnuplot did not draw it; its script is there";
+    return exists ? "" : "gnuplot did not draw it; its script is there";
 }
 
 /* What the report says of each figure. */

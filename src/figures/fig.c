@@ -10,6 +10,7 @@
  */
 #include "figures/fig.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -2,8 +2,6 @@
 #ifndef TP_FIGURES_FIG_H
 #define TP_FIGURES_FIG_H
 
-#include <math.h>
-
 #include "base/memory.h"
 #include "data/figure.h"
 

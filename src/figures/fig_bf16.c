@@ -7,6 +7,7 @@
  * far outside. Elements weigh the same, so large tensors count for more. One
  * pass over the histogram of each tensor and pass.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

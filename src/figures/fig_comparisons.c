@@ -8,6 +8,7 @@
  * opposite directions. Finding peers sorts all rows; a partner is searched
  * among its group.
  */
+#include <math.h>
 #include <string.h>
 
 #include "figures/fig_builders.h"

@@ -11,6 +11,7 @@
  * hides the steps of narrow formats. One merge of a histogram for each tensor
  * shown.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,6 +9,7 @@
  * for them. O(6 x axes).
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -124,9 +124,9 @@ struct tp_metric {
 };
 
 extern const struct tp_metric tp_metric_mean, tp_metric_std, tp_metric_min,
-    tp_metric_max, tp_metric_amax, tp_metric_skewness, tp_metric_kurtosis,
-    tp_metric_overflow, tp_metric_upper, tp_metric_lower,
-    tp_metric_underflow, tp_metric_subnormal;
+    tp_metric_max, tp_metric_amax, tp_metric_skewness, tp_metric_overflow,
+    tp_metric_upper, tp_metric_lower, tp_metric_underflow,
+    tp_metric_subnormal;
 
 /* The metric of one row, and of numbers. */
 double tp_metric_of_row(const struct tp_metric *metric,

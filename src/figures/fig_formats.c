@@ -9,6 +9,7 @@
  * histogram. One merge of a histogram for each tensor, then bins x formats for
  * each name.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,11 +11,11 @@
  * figures show, and little of the rest. Correlations are updated in one pass.
  * O(bins) for each tensor and panel.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "figures/fig_builders.h"
-#include "figures/fig_grid.h"
 #include "figures/fig_peers.h"
 
 enum {

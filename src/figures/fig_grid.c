@@ -11,6 +11,7 @@
  */
 #include "figures/fig_grid.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

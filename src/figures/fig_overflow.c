@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "figures/fig_builders.h"
+
+#include <math.h>
 #include "figures/fig_peers.h"
 
 /* Exact shares of what the target format does to the elements. */

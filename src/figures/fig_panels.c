@@ -11,6 +11,7 @@
  * the largest. O(rows log rows) a panel, for bands and one merge of a histogram
  * a row.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,6 +9,7 @@
  */
 #include "figures/fig_peers.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,6 +11,7 @@
  */
 #include "figures/fig_dump.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +29,6 @@ METRIC(max, "max", "max [tensor units, +-log2]", TP_SCALE_SIGNED_LOG2, max);
 METRIC(amax, "amax", "amax [tensor units, log2]", TP_SCALE_LOG2,
        abs_max);
 METRIC(skewness, "skewness", "skewness [1]", TP_SCALE_LINEAR, skewness);
-METRIC(kurtosis, "excess kurtosis", "excess kurtosis [1]", TP_SCALE_LINEAR,
-       kurtosis);
 METRIC(overflow, "overflow", "overflow [share of elements, log10]",
        TP_SCALE_LOG10, total_overflow_ratio);
 METRIC(upper, "upper overflow", "upper overflow [share of elements, log10]",

@@ -8,10 +8,11 @@
  * since the SQNR of the others would make a destroyed tensor look good. Linear
  * in the groups, times the names of a panel.
  */
+#include <math.h>
 #include <string.h>
 
 #include "figures/fig_builders.h"
-#include "figures/fig_grid.h"
+#include "figures/fig_dump.h"
 #include "quant/quant_sweep.h"
 
 enum { LAYERS_MAX = 60, FORMATS_MAX = 24, NAMES_MAX = 16, OPERATIONS_MAX = 4 };

@@ -9,6 +9,7 @@
  * is compared with the first. O(rows log rows) for peers, and a median for each
  * group.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "figures/fig_builders.h"

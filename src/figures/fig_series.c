@@ -10,6 +10,7 @@
  * Linear in the points of what is shown; each map goes through all series and
  * points once.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

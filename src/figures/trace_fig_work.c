@@ -10,6 +10,7 @@
  * map, of means in 80 equal pieces.
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,12 +4,12 @@
  * tells the beginning within some iterations only, one this, the next that.
  * What grows flows on within an iteration, so alarms of one rank, all forward
  * or all backward, begin with the sharpest one that their spans allow: the
- * nearest of those that no sharper one speaks for. Of several that are equally
- * sharp, the median one is it.
+ * nearest leader. A leader is the sharpest alarm whose span holds no leader
+ * found before; of several that are equally sharp, the median one.
  *
- * Before that, the sums over a layer's gradients speak for these. The ratio of
- * a layer's norm to the next one's is free of what both have in common, so it
- * may show a growth early and firmly that in the tensor itself is a vague
+ * Before that, sums over a layer's gradients give these their dates. The ratio
+ * of a layer's norm to the next one's is free of what both have in common, so
+ * it may show a growth early and firmly that in the tensor itself is a vague
  * drift. After it, the same is done with one tensor on several ranks, but only
  * where each has the other's iteration in its span: one rank may lead the
  * others by an iteration, which is not to be lost.
@@ -28,7 +28,7 @@
 struct member {
     struct tp_alarm *alarm;
     const struct tp_run_series *series;
-    bool spoken_for;
+    bool covered; /* its span holds the iteration of a leader */
 };
 
 /* Iterations in which an alarm may have begun. */
@@ -110,20 +110,20 @@ static void move(const struct tp_series_set *set, const struct member *member,
 
 /* --- flows ----------------------------------------------- */
 
-/* Of the members that nobody speaks for yet, the sharpest. */
+/* Of the members whose spans hold no leader's iteration yet, the sharpest. */
 static const struct member *find_leader(const struct member *members,
                                         size_t count)
 {
     size_t first = 0, equal = 0, middle;
-    while (first < count && members[first].spoken_for)
+    while (first < count && members[first].covered)
         first++;
     for (size_t i = first; i < count; i++)
-        equal += !members[i].spoken_for &&
+        equal += !members[i].covered &&
                  width_of(&members[i]) == width_of(&members[first]);
     if (equal == 0)
         return NULL;
     middle = (equal - 1) / 2;
-    while (members[first].spoken_for || middle-- > 0)
+    while (members[first].covered || middle-- > 0)
         first++;
     return &members[first];
 }
@@ -142,7 +142,7 @@ static size_t find_leaders(struct member *members, size_t count,
         int64_t iteration = leader->alarm->iteration;
         iterations[n++] = iteration;
         for (size_t i = 0; i < count; i++)
-            members[i].spoken_for |= spans(&members[i], iteration);
+            members[i].covered |= spans(&members[i], iteration);
     }
     tp_sort_int64(iterations, n);
     return n;
@@ -200,9 +200,9 @@ static double change_at(const struct tp_series_set *set,
                 alarm->center);
 }
 
-/* Whether a sum tells better when a tensor of it changed: when the tensor is
+/* Whether a sum dates the change of a tensor of it better: when the tensor is
  * beyond its limit, the sum has changed in the same way by half as much. */
-static bool speaks_for(const struct tp_series_set *set,
+static bool dates_better(const struct tp_series_set *set,
                        const struct member *sum, const struct member *tensor)
 {
     if (tensor->series->kind != TP_SERIES_TENSOR ||
@@ -227,7 +227,7 @@ static void align_layers(const struct tp_series_set *set,
             continue;
         for (size_t k = i; k > 0 && same_layer(&members[k - 1], sum); k--) {
             struct tp_alarm *alarm = members[k - 1].alarm;
-            if (!speaks_for(set, sum, &members[k - 1]))
+            if (!dates_better(set, sum, &members[k - 1]))
                 continue;
             alarm->kind = sum->alarm->kind;
             alarm->after = sum->alarm->after;

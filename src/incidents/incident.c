@@ -13,7 +13,7 @@
  *
  * Of what is left, firm incidents take what lies in their windows; weak changes
  * bear each other out when three of a rank come in one iteration; drifts that
- * begin within a window of each other are told as one, and so are changes of
+ * begin within a window of each other are one incident, and so are changes of
  * one tensor on several ranks. All other alarms stand alone.
  */
 #include "incidents/incident.h"

@@ -54,7 +54,7 @@ struct team {
     bool *failed; /* [count]: scripts that are not tried again */
     unsigned size;
     struct process processes[PROCESSES_MAX];
-    bool told;    /* work->why tells of a failure      */
+    bool noted;   /* work->why holds a failure         */
     bool missing; /* there is no gnuplot               */
     bool ended;   /* a user's signal ended a gnuplot   */
 };
@@ -272,14 +272,14 @@ static void listen_to_all(struct team *team)
     }
 }
 
-/* Says once why a figure is missing. */
-static void tell(struct team *team, const struct process *process)
+/* Keeps the first reason why a figure is missing. */
+static void note_failure(struct team *team, const struct process *process)
 {
     char *why = team->work->why;
     size_t size = sizeof team->work->why;
-    if (team->told)
+    if (team->noted)
         return;
-    team->told = true;
+    team->noted = true;
     if (process->stuck)
         snprintf(why, size, "gnuplot took more than %u s for a figure",
                  team->work->patience_s);
@@ -305,7 +305,7 @@ static void blame(struct team *team, unsigned number)
         i += team->size;
     if (i < work->count) {
         team->failed[i] = true;
-        tell(team, process);
+        note_failure(team, process);
     } else if (process->complained && !work->why[0]) {
         snprintf(team->work->why, sizeof work->why, "gnuplot: %s",
                  process->words);

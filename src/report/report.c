@@ -2,7 +2,7 @@
 /*
  * The report of a dump as text. Findings come first, in their order. Those of
  * low severity that say the same of many places (rule, quant type, suggestion)
- * are told once with the first places named; a limit on the list alone would
+ * are one entry with the first places named; a limit on the list alone would
  * fill it with one cause. At most 32 such heads are remembered, so that each
  * finding is compared with as many at the most. Worst tensors are sorted by
  * values that are not finite, then overflow, then underflow: O(n log n). Lists
@@ -209,12 +209,12 @@ static struct place place_of(const struct tp_finding *finding)
                           -1};
 }
 
-/* Findings of low severity that say the same of many places are told as one,
- * with the worst; these are the ones that were told. */
+/* Findings of low severity that say the same of many places are one entry,
+ * that of the worst; these are the entries written so far. */
 enum { HEADS = 32, NAMED = 3 };
 
-struct told {
-    const struct tp_finding *heads[HEADS];
+struct heads {
+    const struct tp_finding *items[HEADS];
     size_t count;
 };
 
@@ -225,10 +225,12 @@ static bool is_alike(const struct tp_finding *a, const struct tp_finding *b)
            !strcmp(a->suggestion, b->suggestion);
 }
 
-static bool was_told(const struct told *told, const struct tp_finding *finding)
+/* Whether an entry written before stands for a finding, too. */
+static bool is_covered(const struct heads *heads,
+                       const struct tp_finding *finding)
 {
-    for (size_t i = 0; i < told->count; i++) {
-        if (is_alike(told->heads[i], finding))
+    for (size_t i = 0; i < heads->count; i++) {
+        if (is_alike(heads->items[i], finding))
             return true;
     }
     return false;
@@ -259,9 +261,10 @@ static size_t add_alike(const struct tp_findings *findings, size_t head,
     return count;
 }
 
-/* Tells a finding and those like it; returns how many were told. */
+/* Writes a finding and those like it; returns how many those are. */
 static size_t add_finding(const struct tp_findings *findings, size_t number,
-                          bool color, struct told *told, struct tp_text *text)
+                          bool color, struct heads *heads,
+                          struct tp_text *text)
 {
     const struct tp_finding *finding = &findings->rows[number];
     const struct place place = place_of(finding);
@@ -272,8 +275,8 @@ static size_t add_finding(const struct tp_findings *findings, size_t number,
                 color ? "\x1b[0m" : "", finding->rule->id);
     add_place(&place, text);
     tp_text_add(text, "\n         %s\n", finding->evidence);
-    if (finding->level == TP_SEVERITY_LOW && told->count < HEADS) {
-        told->heads[told->count++] = finding;
+    if (finding->level == TP_SEVERITY_LOW && heads->count < HEADS) {
+        heads->items[heads->count++] = finding;
         alike = add_alike(findings, number, text);
     }
     tp_text_add(text, "         -> %s\n", finding->suggestion);
@@ -284,15 +287,15 @@ static void add_findings(const struct tp_report *report, size_t most,
                          bool color, struct tp_text *text)
 {
     const struct tp_findings *findings = report->results.findings;
-    struct told told = {.count = 0};
+    struct heads heads = {.count = 0};
     size_t counts[TP_SEVERITY_HIGH + 1] = {0}, shown = 0, entries = 0;
     for (size_t i = 0; i < findings->count; i++)
         counts[findings->rows[i].level]++;
     tp_report_finding_counts(counts, text);
     for (size_t i = 0; i < findings->count && (!most || entries < most); i++) {
-        if (was_told(&told, &findings->rows[i]))
+        if (is_covered(&heads, &findings->rows[i]))
             continue;
-        shown += add_finding(findings, i, color, &told, text);
+        shown += add_finding(findings, i, color, &heads, text);
         entries++;
     }
     if (shown < findings->count)

@@ -5,8 +5,8 @@
  * them series by series would not read like a log. While a change lasts that a
  * finding names, a norm is compared with the baseline of before it: a baseline
  * fitted further on follows the fault and calls it normal. Of an incident at
- * most 20 alarms are told. O(lines log lines), and each line on a gradient goes
- * through all alarms.
+ * most 20 alarms are listed. O(lines log lines), and each line on a gradient
+ * goes through all alarms.
  */
 #include "report/report_monitor.h"
 
@@ -318,30 +318,30 @@ static bool find_norms(const struct tp_monitor *monitor, struct norms *norms)
     const struct tp_series_set *set = &monitor->series;
     norms->expected = calloc(set->point_count + 1, sizeof *norms->expected);
     norms->high = calloc(set->point_count + 1, sizeof *norms->high);
-    bool there = norms->expected && norms->high;
-    for (size_t i = 0; there && i < set->point_count; i++)
+    bool ok = norms->expected && norms->high;
+    for (size_t i = 0; ok && i < set->point_count; i++)
         norms->expected[i] = norms->high[i] = NAN;
-    for (size_t i = 0; there && i < set->count; i++) {
+    for (size_t i = 0; ok && i < set->count; i++) {
         const struct tp_run_series *series = &set->series[i];
         struct tp_baseline_trace trace = {.expected =
                                               norms->expected + series->first,
                                           .high = norms->high + series->first};
         if (series->kind == TP_SERIES_MODEL)
-            there = tp_monitor_trace(monitor, i, series->metric, &trace,
+            ok = tp_monitor_trace(monitor, i, series->metric, &trace,
                                      NULL) == TP_OK;
     }
-    return there;
+    return ok;
 }
 
 static void write_lines(struct lines *l)
 {
     const struct tp_monitor *monitor = l->monitor;
     struct norms norms = {NULL, NULL};
-    bool there = find_norms(monitor, &norms);
-    l->text->failed = l->text->failed || !there;
+    bool ok = find_norms(monitor, &norms);
+    l->text->failed = l->text->failed || !ok;
     if (l->count)
         qsort(l->lines, l->count, sizeof *l->lines, compare_lines);
-    for (size_t i = 0; there && i < l->count; i++) {
+    for (size_t i = 0; ok && i < l->count; i++) {
         const struct line *line = &l->lines[i];
         if (line->number == TP_NONE)
             write_gradient(l, line, &norms);

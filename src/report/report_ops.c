@@ -155,15 +155,6 @@ struct layout {
     double cpu_us, device_us;
 };
 
-/* Characters of a text, not bytes. */
-static int characters(const char *text)
-{
-    int count = 0;
-    for (; *text; text++)
-        count += ((unsigned char)*text & 0xc0) != 0x80;
-    return count;
-}
-
 static struct layout lay_out(const struct tp_trace_sums *sums,
                              const struct sorted *rows, size_t shown)
 {
@@ -177,7 +168,7 @@ static struct layout lay_out(const struct tp_trace_sums *sums,
         layout.has_memory |= row->cpu_mem_b || row->cuda_mem_b;
     }
     for (size_t i = 0; i < shown; i++) {
-        const int width = characters(rows[i].row->name) + 4;
+        const int width = (int)tp_utf8_count(rows[i].row->name) + 4;
         layout.name_width =
             width > layout.name_width ? width : layout.name_width;
     }
@@ -231,16 +222,10 @@ static void add_name(const struct layout *layout, const char *name,
     tp_text_printable(&shown, name);
     const char *from = tp_text_get(&shown);
     const int most = layout->name_width;
-    int length = characters(from);
+    int length = (int)tp_utf8_count(from);
     const bool cut = length > most;
     if (cut) {
-        const char *end = from;
-        for (int i = 0; i < most - 3; i++) {
-            end++;
-            while (((unsigned char)*end & 0xc0) == 0x80)
-                end++;
-        }
-        shown.data[end - from] = '\0';
+        shown.data[tp_utf8_first(from, (size_t)most - 3)] = '\0';
         length = most;
     }
     tp_text_add(text, "%*s%s%s%*s", most - length, "", from, cut ? "..." : "",

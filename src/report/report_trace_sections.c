@@ -7,7 +7,6 @@
  */
 #include "report/report_trace_sections.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "report/report_rows.h"

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Advice on an axis, as sentences: on sums over it, on outliers and on indices
+ * that are zero, each only where the axis has such a thing. The type advised
+ * for a sum is the narrowest of float32 and float64 whose own risk for this
+ * ratio is not high, by the function that judged the stored type; where neither
+ * will do, scales for each index are left. A ratio that chance alone may make
+ * of so few values is marked as such.
+ *
+ * One fixed sentence for each risk would be shorter, but advise float32 where
+ * that loses the small indices, too. Constant time: at most 64 kept indices are
+ * looked at for the smallest that is not zero.
+ */
 #include "rules/dims_advice.h"
 
 #include <inttypes.h>

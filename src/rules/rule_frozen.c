@@ -50,9 +50,9 @@ static bool is_frozen(const struct tp_series_set *set,
     return changes >= STILL && points >= STILL && points >= LONGER * longest;
 }
 
-/* Those that are told as one are next to each other: tensors of one name that
- * stopped in one iteration. */
-static int compare_told(const struct frozen *a, const struct frozen *b)
+/* Tensors of one finding are next to each other: those of one name that stopped
+ * in one iteration. */
+static int compare_causes(const struct frozen *a, const struct frozen *b)
 {
     const struct tp_label *x = &a->series->label, *y = &b->series->label;
     int result = strcmp(x->quant_type, y->quant_type);
@@ -69,7 +69,7 @@ static int compare_told(const struct frozen *a, const struct frozen *b)
 static int compare(const void *left, const void *right)
 {
     const struct frozen *a = left, *b = right;
-    int result = compare_told(a, b);
+    int result = compare_causes(a, b);
     return result ? result : tp_order_place(a->series, b->series);
 }
 
@@ -87,10 +87,11 @@ static const char *advice(const struct frozen *frozen)
 }
 
 /* One finding for [first, end). */
-static enum tp_status tell(const struct tp_rule_input *input,
-                           const struct tp_rule *rule,
-                           const struct frozen *first, const struct frozen *end,
-                           struct tp_error *err)
+static enum tp_status add_finding(const struct tp_rule_input *input,
+                                  const struct tp_rule *rule,
+                                  const struct frozen *first,
+                                  const struct frozen *end,
+                                  struct tp_error *err)
 {
     const struct tp_series_set *set = &input->monitor->series;
     size_t rows, others = (size_t)(end - first) - 1,
@@ -140,9 +141,9 @@ enum tp_status tp_rule_frozen(const struct tp_rule_input *input,
         qsort(frozen, count, sizeof *frozen, compare);
     for (size_t i = 0, end; i < count && status == TP_OK; i = end) {
         for (end = i + 1;
-             end < count && compare_told(&frozen[i], &frozen[end]) == 0;)
+             end < count && compare_causes(&frozen[i], &frozen[end]) == 0;)
             end++;
-        status = tell(input, rule, frozen + i, frozen + end, err);
+        status = add_finding(input, rule, frozen + i, frozen + end, err);
     }
     free(frozen);
     return status;

@@ -7,7 +7,6 @@
  * whatever follows is counted, not listed.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/text.h"

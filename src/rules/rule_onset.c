@@ -379,8 +379,9 @@ static const char *suggestion_of(const struct onset *s)
         ranks);
 }
 
-static enum tp_status tell(const struct onset *s, const struct tp_rule *rule,
-                           struct tp_error *err)
+static enum tp_status add_finding(const struct onset *s,
+                                  const struct tp_rule *rule,
+                                  struct tp_error *err)
 {
     struct tp_finding *finding;
     struct tp_row row = row_of(s);
@@ -420,7 +421,7 @@ enum tp_status tp_rule_incidents(const struct tp_rule_input *input,
                                     tp_alarm_series(all, incident->origin),
                                     &tp_series_metrics[alarm->metric]};
         if (alarm->nonfinite == nonfinite)
-            status = tell(&onset, rule, err);
+            status = add_finding(&onset, rule, err);
     }
     return status;
 }

@@ -6,7 +6,7 @@
  * steady, or something is wrong with a rank. Copies of one tensor, weights
  * above all, stay equal to the last bit.
  *
- * Tensors that an incident changed are told there.
+ * Tensors that an incident changed are findings of that incident.
  *
  * The ratio is that to the median of all ranks, of two to the other one, and
  * has a baseline as any series. A mean over the ranks would be moved by the
@@ -321,7 +321,7 @@ static bool is_told_together(const struct remark *a, const struct remark *b)
                0;
 }
 
-/* Of what is told together, the first is told: by iteration, then as the
+/* Of the remarks of one finding, the first is shown: by iteration, then as the
  * tensors were saved. */
 static int compare_remarks(const void *left, const void *right)
 {
@@ -372,10 +372,10 @@ static const char *evidence_for(const struct tp_rule_input *input,
         remark->ratio, remark->ranks, remark->iteration, remark->last, more);
 }
 
-static enum tp_status tell(const struct tp_rule_input *input,
-                           const struct tp_rule *rule,
-                           const struct remark *remark, size_t others,
-                           struct tp_error *err)
+static enum tp_status add_finding(const struct tp_rule_input *input,
+                                  const struct tp_rule *rule,
+                                  const struct remark *remark, size_t others,
+                                  struct tp_error *err)
 {
     static const char *const advice[KINDS] = {
         [COPIES] = "copies must stay equal: compare random seeds, the order "
@@ -523,7 +523,7 @@ enum tp_status tp_rule_ranks(const struct tp_rule_input *input,
             for (end = i + 1;
                  end < found && is_told_together(&remarks[i], &remarks[end]);)
                 end++;
-            status = tell(input, rule, &remarks[i], end - i - 1, err);
+            status = add_finding(input, rule, &remarks[i], end - i - 1, err);
         }
     }
     peers_clear(&p);

@@ -101,10 +101,10 @@ static const char *advice_for(const struct tp_rule_input *input,
     return "keep this tensor in its stored dtype";
 }
 
-static enum tp_status tell(const struct tp_rule_input *input,
-                           const struct tp_rule *rule,
-                           const struct verdict *verdict,
-                           enum tp_severity level, struct tp_error *err)
+static enum tp_status add_finding(const struct tp_rule_input *input,
+                                  const struct tp_rule *rule,
+                                  const struct verdict *verdict,
+                                  enum tp_severity level, struct tp_error *err)
 {
     const struct tp_row *worst = verdict->worst;
     double limit = input->run->plan.min_sqnr;
@@ -161,7 +161,8 @@ static enum tp_status judge(const struct tp_rule_input *input,
         level = TP_SEVERITY_LOW;
         find_worst(rows, scratch, n, limit, &verdict);
     }
-    return verdict.worst ? tell(input, rule, &verdict, level, err) : TP_OK;
+    return verdict.worst ? add_finding(input, rule, &verdict, level, err)
+                         : TP_OK;
 }
 
 enum tp_status tp_rule_sqnr(const struct tp_rule_input *input,

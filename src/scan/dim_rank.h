@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "data/dtype.h"
 #include "stats/dims.h"
 

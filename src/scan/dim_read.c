@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "scan/dim_read.h"
 
-#include "base/memory.h"
 #include "scan/scan_device.h"
 
 /*

@@ -456,10 +456,10 @@ static bool is_step(const struct tp_points *p, size_t first, size_t end)
 }
 
 /*
- * Bad points at the start, where there is nothing before to tell by: from the
+ * Bad points at the start, with nothing before to compare with: from the
  * points after them, without trends, which a later change would lend to them.
  * They are believed if they end by a jump and the run had begun well before, or
- * they are few. Marks them, and returns how many points are told about.
+ * they are few. Marks them, and returns how many points keep their marks.
  */
 static size_t mark_start(struct tp_points *p, struct tp_mark_rules rules,
                          double *room)
@@ -557,8 +557,8 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
             spreads.ahead[h] = spread;
         conclude(series, &p, &spreads, 1, b);
     } else {
-        size_t told = mark_start(&p, rules, room);
-        spreads = tp_mark_settle(&p, &rules, told);
+        size_t kept = mark_start(&p, rules, room);
+        spreads = tp_mark_settle(&p, &rules, kept);
         fold = first_bad(&p) < p.count ? 1 : look_coarser(&p, rules, room);
         look_back(&p, &rules, room);
         conclude(series, &p, &spreads, fold, b);

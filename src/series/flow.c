@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Which of two tensors the data reaches first within an iteration. Where the
+ * saver counted both in that iteration, its counter decides: it is the order in
+ * which they were saved. Otherwise their labels do: forward before backward,
+ * layers upwards then downwards, layer type, ordinal, pre before post, and the
+ * name.
+ *
+ * The graph of the model would be the better answer, but a dump has none.
+ * Finding a series' point of an iteration is a binary search, O(log points);
+ * all else takes constant time.
+ */
 #include "series/flow.h"
 
 #include <string.h>

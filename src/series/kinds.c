@@ -131,15 +131,15 @@ enum tp_status tp_kinds_make(const struct tp_series_set *set,
     size_t *room = calloc(4 * n, sizeof *room);
     struct looker l = {.set = set, .kinds = kinds, .chosen = room};
     l.scratch = calloc(workers, sizeof *l.scratch);
-    bool there = kinds->of && room && l.scratch;
-    if (there) {
+    bool ok = kinds->of && room && l.scratch;
+    if (ok) {
         sort_out(set, kinds, room + n);
         kinds->freedom = calloc(kinds->count * TP_SERIES_METRICS + 1,
                                 sizeof *kinds->freedom);
-        there = kinds->freedom &&
+        ok = kinds->freedom &&
                 scratch_new(set, kinds->count, l.scratch, workers);
     }
-    if (there) {
+    if (ok) {
         size_t chosen = choose(kinds, set->count, room + 2 * n, room);
         if (pool)
             tp_pool_for(pool, chosen, look, &l);
@@ -154,7 +154,7 @@ enum tp_status tp_kinds_make(const struct tp_series_set *set,
     }
     free(l.scratch);
     free(room);
-    return there ? TP_OK : tp_fail_memory(err);
+    return ok ? TP_OK : tp_fail_memory(err);
 }
 
 void tp_kinds_clear(struct tp_kinds *kinds)

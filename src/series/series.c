@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The table of metrics, and the order of rows that series are cut from. Rows
+ * are sorted twice: by place and all labels, which numbers the places and,
+ * among rows with equal labels, the ordinals (rows with the same counter are
+ * copies and share one); then by place, rank, ordinal, group, iteration and
+ * sample, so that each series is a stretch of neighbours.
+ *
+ * The second sort compares the number of a place instead of its seven labels
+ * and the path. A hash table from place to series would need no first sort, but
+ * its order would have to be made afterwards, as tables are written by place.
+ * O(n log n) comparisons, and 32 bytes a row. Reading a set is direct: a series
+ * has its points and values next to each other.
+ */
 #include "series/series.h"
 
 #include <assert.h>

@@ -20,7 +20,6 @@
 
 #include "base/isa.h"
 #include "data/round.h"
-#include "stats/blocks.h"
 #include "stats/dims_math.h"
 
 /* --- cells --------------------------------------------------------------- */

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * From files to rows: the pool reads files in parallel, each by one worker,
+ * which scans the file's tensors one after the other. A file has a slot for its
+ * rows and problems, and slots are joined in the order of paths, so that the
+ * rows do not depend on threads. Texts and packed summaries go into the run's
+ * arena under one lock, equal texts once.
+ *
+ * One list that all workers append to would need no slots, but a sort behind
+ * it, and a lock for each row. A file that cannot be read becomes a skipped
+ * row; once files are found, only lack of memory and the user's signal end the
+ * run. Memory is a scan's result for each worker, and the rows; how often a
+ * tensor is read is the scan's affair.
+ */
 #include "tensors/collect.h"
 
 #include <pthread.h>

@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a run lacks over its iterations. Each row with an iteration says that a
+ * rank of a run was present then; these are sorted by run, rank and iteration,
+ * and equal ones joined with their number. A rank's iterations are then walked
+ * along with those of all ranks of its run, and gaps are found against the
+ * usual step: the median step, if more than half of the steps are equal to it.
+ * An iteration was saved more than once when it has a multiple of the median
+ * number of rows.
+ *
+ * A table of ranks and iterations would be simpler to read off, but iterations
+ * are any numbers, mostly far apart. O(n log n) for n rows. At most 8 notes of
+ * this kind are written, the others are counted.
+ */
 #include "tensors/coverage.h"
 
 #include <inttypes.h>

@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Groups of rows by their labels: for each grouping of the table, rows are
+ * sorted by their keys, and each stretch of equal keys is one group, whose
+ * summary is merged from those of its rows. Ties go to the earlier row, so sums
+ * are always taken in row order and come out the same.
+ *
+ * A hash table of keys would save the sorting but hold a summary for every
+ * group at a time; after sorting, one summary serves all groups. O(n log n)
+ * comparisons of at most four labels for each grouping, and one merge of a
+ * packed summary for each row of it.
+ */
 #include "tensors/group.h"
 
 #include <inttypes.h>

@@ -100,29 +100,6 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-enum tp_status tp_intervals_intersect(const struct tp_intervals *a,
-                                      const struct tp_intervals *b,
-                                      struct tp_intervals *out,
-                                      struct tp_error *err)
-{
-    out->count = 0;
-    for (size_t i = 0, j = 0; i < a->count && j < b->count;) {
-        const struct tp_interval x = a->items[i];
-        const struct tp_interval y = b->items[j];
-        const enum tp_status status = tp_intervals_add(
-            out, later(x.from, y.from), earlier(x.to, y.to), err);
-        if (status) {
-            return status;
-        }
-        if (x.to < y.to) {
-            i++;
-        } else {
-            j++;
-        }
-    }
-    return TP_OK;
-}
-
 enum tp_status tp_intervals_subtract(const struct tp_intervals *a,
                                      const struct tp_intervals *b,
                                      struct tp_intervals *out,
@@ -158,20 +135,6 @@ static size_t first_after(const struct tp_intervals *set, int64_t moment)
     size_t first;
     TP_PARTITION_POINT(first, set->count, set->items[first].to <= moment);
     return first;
-}
-
-void tp_intervals_clip(struct tp_intervals *set, int64_t from, int64_t to)
-{
-    size_t kept = 0;
-    for (size_t i = first_after(set, from);
-         i < set->count && set->items[i].from < to; i++) {
-        const struct tp_interval cut = {later(set->items[i].from, from),
-                                        earlier(set->items[i].to, to)};
-        if (cut.from < cut.to) {
-            set->items[kept++] = cut;
-        }
-    }
-    set->count = kept;
 }
 
 int64_t tp_intervals_within(const struct tp_intervals *set, int64_t from,

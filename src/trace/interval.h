@@ -35,18 +35,11 @@ void tp_intervals_unite(struct tp_intervals *list);
 /* Length of a set, ns. */
 int64_t tp_intervals_length(const struct tp_intervals *set);
 
-/* out = a and b; out = a without b. `out` is emptied first, is not a or b. */
-enum tp_status tp_intervals_intersect(const struct tp_intervals *a,
-                                      const struct tp_intervals *b,
-                                      struct tp_intervals *out,
-                                      struct tp_error *err);
+/* out = a without b. `out` is emptied first, is not a or b. */
 enum tp_status tp_intervals_subtract(const struct tp_intervals *a,
                                      const struct tp_intervals *b,
                                      struct tp_intervals *out,
                                      struct tp_error *err);
-
-/* Cuts a set to [from, to). */
-void tp_intervals_clip(struct tp_intervals *set, int64_t from, int64_t to);
 
 /* Length of the part of a set inside [from, to). O(log n + hits). */
 int64_t tp_intervals_within(const struct tp_intervals *set, int64_t from,

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that start device work, by name: how long the host is in them, how
- * long the device works for each, and how long the work waits in between.
+ * Calls that start device work, by name: how long the host is in them, how long
+ * the device works for each, and how long the work waits in between. First the
+ * durations of device events are added to the calls that the index has linked
+ * them with; then each runtime or driver call that started any is added to the
+ * row of its name. The delay is from the end of the call to the start of the
+ * first event it launched, never below 0.
+ *
+ * Adding events to rows directly would need no array of sums, but a call that
+ * starts many events (a graph) is short against all of them together, not each.
+ * O(events), and a sort of the rows; 8 bytes for each event.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/text.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -273,12 +274,9 @@ static const char *keep(struct tp_intern *set, struct tp_arena *arena,
     char cut[TP_LIMIT_NAME_BYTES + sizeof dots];
     if (!text)
         text = "";
-    size_t length = strlen(text);
-    if (length <= TP_LIMIT_NAME_BYTES)
+    size_t length = tp_utf8_cut(text, TP_LIMIT_NAME_BYTES);
+    if (!text[length])
         return tp_intern(set, arena, text);
-    length = TP_LIMIT_NAME_BYTES;
-    while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
-        length--; /* not inside a character */
     memcpy(cut, text, length);
     memcpy(cut + length, dots, sizeof dots);
     return tp_intern(set, arena, cut);

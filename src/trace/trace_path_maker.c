@@ -133,30 +133,30 @@ enum tp_status tp_path_maker_new(const struct tp_trace *trace,
                   trace->events.sync_count + 1;
     struct tp_ordered *items = calloc(most, sizeof *items),
                       *scratch = calloc(most, sizeof *scratch);
-    bool there = m && items && scratch;
-    if (there) {
+    bool ok = m && items && scratch;
+    if (ok) {
         m->trace = trace;
-        there = allocate(m);
+        ok = allocate(m);
     }
-    if (there) {
+    if (ok) {
         link_syncs(m, scratch);
         link_work(m, scratch);
         sort_streams(m, items, scratch);
         sort_hosts(m, items, scratch);
         m->last = calloc(m->stream_count + 1, sizeof *m->last);
         m->seen = calloc(m->stream_count + 1, sizeof *m->seen);
-        there = m->last && m->seen;
-        for (size_t i = 0; there && i < m->stream_count; i++)
+        ok = m->last && m->seen;
+        for (size_t i = 0; ok && i < m->stream_count; i++)
             m->last[i] = TP_NO_NODE;
     }
     free(items);
     free(scratch);
-    if (!there) {
+    if (!ok) {
         tp_path_maker_free(m);
         m = NULL;
     }
     *maker = m;
-    return there ? TP_OK : tp_fail_memory(err);
+    return ok ? TP_OK : tp_fail_memory(err);
 }
 
 void tp_path_maker_free(struct tp_path_maker *m)

@@ -90,21 +90,3 @@ bool tp_trace_blocks(const struct tp_trace *trace, uint32_t event)
            events->category[copy] == TP_EVENT_MEMCPY &&
            is_waited_for(tp_events_get(events, events->name[copy]));
 }
-
-enum tp_status tp_trace_blocking_set(const struct tp_trace *trace,
-                                     struct tp_interval within,
-                                     struct tp_intervals *out,
-                                     struct tp_error *err)
-{
-    const struct tp_trace_index *index = &trace->index;
-    enum tp_status status = TP_OK;
-    out->count = 0;
-    for (size_t i = 0; i < index->host_count && !status; i++) {
-        if (tp_trace_blocks(trace, index->host[i])) {
-            status =
-                tp_trace_add_event(trace, index->host[i], within, out, err);
-        }
-    }
-    tp_intervals_unite(out);
-    return status;
-}

@@ -55,13 +55,6 @@ enum tp_status tp_trace_device_set(const struct tp_trace *trace,
  */
 bool tp_trace_blocks(const struct tp_trace *trace, uint32_t event);
 
-/* The union of the blocking calls inside `within`, ns. `out` is emptied
- * first. */
-enum tp_status tp_trace_blocking_set(const struct tp_trace *trace,
-                                     struct tp_interval within,
-                                     struct tp_intervals *out,
-                                     struct tp_error *err);
-
 /* Adds what of an event lies inside `within`. */
 enum tp_status tp_trace_add_event(const struct tp_trace *trace, uint32_t event,
                                   struct tp_interval within,

@@ -94,17 +94,17 @@ enum tp_status tp_trace_rule_straggler(const struct tp_trace_case *it,
 
 /* Whether the sync rule has named copies of this direction as what costs
  * most: they block, so they are calls of that rule, too. */
-static bool told_by_sync(const struct tp_trace_case *it, bool to_host)
+static bool found_by_sync(const struct tp_trace_case *it, bool to_host)
 {
     const struct tp_sync_row *row = tp_trace_worst_sync(it->trace);
     const struct tp_trace_judged *judged = it->judged;
-    bool told = false;
+    bool found = false;
     for (size_t i = 0; i < judged->findings.count; i++) {
         const struct tp_trace_finding *finding = &judged->findings.rows[i];
-        told |= finding->rule->of_trace == tp_trace_rule_sync &&
+        found |= finding->rule->of_trace == tp_trace_rule_sync &&
                 finding->file == it->trace->path;
     }
-    return told && row &&
+    return found && row &&
            (to_host ? row->why == TP_SYNC_COPY_TO_HOST ||
                           row->why == TP_SYNC_ITEM
                     : row->why == TP_SYNC_COPY_TO_DEVICE);
@@ -116,7 +116,7 @@ static enum tp_status find_pageable(const struct tp_trace_case *it,
     const struct tp_pageable *copies =
         to_host ? &it->trace->facts.to_host : &it->trace->facts.to_device;
     const double share = tp_trace_pageable_cost(it, to_host);
-    if (share <= 0 || told_by_sync(it, to_host))
+    if (share <= 0 || found_by_sync(it, to_host))
         return TP_OK;
     const struct tp_trace_finding finding = {
         .level = TP_SEVERITY_LOW,

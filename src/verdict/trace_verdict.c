@@ -12,7 +12,6 @@
 #include "verdict/trace_verdict.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +192,32 @@ static const char *describe_allocation(struct tp_trace_judged *judged,
                          facts->driver_us / 1e3);
 }
 
+static const char *describe_cold_start(struct tp_trace_judged *judged,
+                                       const struct tp_trace *trace,
+                                       double percent)
+{
+    return tp_judge_text(judged,
+                         "the GPU idles %.1f %% of the window behind driver "
+                         "allocations, %s: this is how a run starts, not how "
+                         "training goes on",
+                         percent,
+                         tp_trace_has_steps(trace)
+                             ? "none in a steady step"
+                             : "nearly all before half of the GPU's work");
+}
+
+static const char *describe_launches(struct tp_trace_judged *judged,
+                                     const struct tp_trace *trace,
+                                     double percent)
+{
+    return tp_judge_text(judged,
+                         "the GPU idles %.1f %% of the window behind the host, "
+                         "%s; kernels below 10 us have %.1f %% of the kernels' "
+                         "time, the median lasts %.1f us",
+                         percent, busiest_host(&trace->idle),
+                         100 * trace->short_share, trace->median_kernel_us);
+}
+
 static const char *describe_unknown(struct tp_trace_judged *judged,
                                     const struct tp_trace *trace)
 {
@@ -236,14 +261,7 @@ static const char *describe(struct tp_trace_judged *judged,
     case TP_VERDICT_ALLOCATION:
         return describe_allocation(judged, trace, percent);
     case TP_VERDICT_COLD_START:
-        return tp_judge_text(judged,
-                             "the GPU idles %.1f %% of the window behind "
-                             "driver allocations, %s: this is how a run "
-                             "starts, not how training goes on",
-                             percent,
-                             tp_trace_has_steps(trace)
-                                 ? "none in a steady step"
-                                 : "nearly all before half of the GPU's work");
+        return describe_cold_start(judged, trace, percent);
     case TP_VERDICT_DATA_LOADING:
         return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind the "
@@ -266,13 +284,7 @@ static const char *describe(struct tp_trace_judged *judged,
                              "communication hides take %.1f %% of the window",
                              percent);
     case TP_VERDICT_LAUNCH_BOUND:
-        return tp_judge_text(
-            judged,
-            "the GPU idles %.1f %% of the window behind the host, %s; kernels "
-            "below 10 us have %.1f %% of the kernels' time, the median lasts "
-            "%.1f us",
-            percent, busiest_host(idle), 100 * trace->short_share,
-            trace->median_kernel_us);
+        return describe_launches(judged, trace, percent);
     case TP_VERDICT_HOST_BOUND:
         return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind the "

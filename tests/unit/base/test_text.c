@@ -99,3 +99,18 @@ Test(text, a_step_of_utf8)
         cr_expect_eq(tp_utf8_step(cases[i].bytes, cases[i].left),
                      cases[i].step, "case %zu", i);
 }
+
+Test(text, utf8_is_cut_and_counted_by_character)
+{
+    static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x90\x80\x80";
+    static const size_t cut[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
+    static const size_t first[] = {0, 1, 3, 6, 10, 10};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
+        cr_expect_eq(tp_utf8_cut(text, i), cut[i], "at most %zu", i);
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        cr_expect_eq(tp_utf8_first(text, i), first[i], "first %zu", i);
+    cr_expect_eq(tp_utf8_count(text), 4);
+    cr_expect_eq(tp_utf8_count(""), 0);
+    cr_expect_eq(tp_utf8_cut("", 5), 0);
+    cr_expect_eq(tp_utf8_first("", 5), 0);
+}
