@@ -64,7 +64,7 @@ static void list_dtypes(struct tp_text *text)
                 "  %s\n",
                 "id", "bits", "block", "precision", "max", "min normal",
                 "min positive", "");
-    for (const struct tp_number *n = tp_numbers; n->id; n++)
+    for (const struct tp_number *n = tp_number_formats; n->id; n++)
         add_number(n, text);
     add_number(&tp_number_e8m0, text);
 }

@@ -27,7 +27,7 @@
 
 /* Largest values: (2 - 2^(1-p)) * 2^emax, less one step where the last code
  * of the top binade is spent on NaN (e4m3) or infinity (HiF8). */
-const struct tp_number tp_numbers[] = {
+const struct tp_number tp_number_formats[] = {
     {ROW("fp16", "IEEE binary16", 16, 11, -14, 0x1.ffcp15, 0x1p-14,
          0x1p-24),
      ALONE("fp16"), .has_inf = true},
@@ -84,7 +84,7 @@ const struct tp_number tp_number_e8m0 = {
 
 const struct tp_number *tp_number_by_id(const char *id)
 {
-    for (const struct tp_number *row = tp_numbers; row->id; row++) {
+    for (const struct tp_number *row = tp_number_formats; row->id; row++) {
         if (strcmp(row->id, id) == 0) {
             return row;
         }
@@ -94,7 +94,7 @@ const struct tp_number *tp_number_by_id(const char *id)
 
 bool tp_number_is_listed(const struct tp_number *number)
 {
-    for (const struct tp_number *row = tp_numbers; row->id; row++) {
+    for (const struct tp_number *row = tp_number_formats; row->id; row++) {
         if (row == number)
             return true;
     }

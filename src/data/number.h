@@ -54,7 +54,7 @@ struct tp_number {
 };
 
 /* The rows, ended by a row whose id is NULL. */
-extern const struct tp_number tp_numbers[];
+extern const struct tp_number tp_number_formats[];
 
 /* What MX blocks store their scale in. Not among the rows: nobody quantises
  * elements to it. */

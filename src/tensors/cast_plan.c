@@ -14,7 +14,7 @@ static enum tp_status fail_unknown(const char *name, size_t length,
                                    struct tp_error *err)
 {
     struct tp_text known = {0};
-    for (const struct tp_number *n = tp_numbers; n->id; n++)
+    for (const struct tp_number *n = tp_number_formats; n->id; n++)
         tp_text_add(&known, " %s", n->id);
     enum tp_status status =
         tp_fail(err, TP_E_USAGE, -1,
@@ -26,7 +26,7 @@ static enum tp_status fail_unknown(const char *name, size_t length,
 
 static const struct tp_number *number_of(const char *id, size_t length)
 {
-    for (const struct tp_number *n = tp_numbers; n->id; n++) {
+    for (const struct tp_number *n = tp_number_formats; n->id; n++) {
         if (strlen(n->id) == length && !memcmp(n->id, id, length))
             return n;
     }
@@ -104,7 +104,7 @@ static enum tp_status add_listed(const char *list,
 static void add_named(const struct tp_quant_spec *common,
                       struct tp_quant_plan *plan)
 {
-    for (const struct tp_number *n = tp_numbers; n->id; n++) {
+    for (const struct tp_number *n = tp_number_formats; n->id; n++) {
         struct tp_quant_spec spec = *common;
         spec.number = n;
         if (!n->ties_away)

@@ -251,7 +251,7 @@ static void add_known(const char *element, const char *rule, double sqnr,
 {
     const char *name = strcmp(element, "e4m3fn") == 0 ? "e4m3" : element;
     const struct tp_number *found = tp_number_by_id(name);
-    for (const struct tp_number *n = tp_numbers; n->id && *rule; n++)
+    for (const struct tp_number *n = tp_number_formats; n->id && *rule; n++)
         if (n->kind == TP_NUMBER_MX && strcmp(n->element, name) == 0)
             found = n;
     cr_assert_not_null(found, "%s", element);

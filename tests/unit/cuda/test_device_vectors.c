@@ -424,7 +424,7 @@ static void load_dtype(enum tp_dtype dtype, struct content *c)
 static size_t all_specs(int turn, struct tp_quant_spec *specs)
 {
     size_t count = 0;
-    for (const struct tp_number *n = tp_numbers; n->id; n++) {
+    for (const struct tp_number *n = tp_number_formats; n->id; n++) {
         const bool element = n->kind == TP_NUMBER_ELEMENT;
         for (int i = 0; i < TP_ROUND_COUNT && element; i++)
             if (i < TP_ROUND_EVEN || n->ties_away)
@@ -434,7 +434,7 @@ static size_t all_specs(int turn, struct tp_quant_spec *specs)
             specs[count++] = (struct tp_quant_spec){
                 .number = n,
                 .nonfinite = (enum tp_nonfinite)i,
-                .rule = (enum tp_scale_rule)((turn + (n - tp_numbers)) %
+                .rule = (enum tp_scale_rule)((turn + (n - tp_number_formats)) %
                                              TP_SCALE_COUNT)};
     }
     cr_assert_leq(count, TP_SCAN_SPECS);
@@ -447,7 +447,7 @@ static void scan_targets(struct bench *bench, const struct content *c,
 {
     struct laid laid;
     lay_out(c, columns, layout, &laid);
-    for (const struct tp_number *n = tp_numbers; n->id; n++) {
+    for (const struct tp_number *n = tp_number_formats; n->id; n++) {
         for (int rule = 0; rule < TP_SCALE_COUNT; rule++) {
             const struct tp_scan_request request = {
                 .target = n,

@@ -520,7 +520,7 @@ Test(kernels, counts_moments_and_extrema)
 Test(kernels, block_formats)
 {
     begin();
-    for (const tp_number *number = tp_numbers; number->id; number++)
+    for (const tp_number *number = tp_number_formats; number->id; number++)
         for (enum tp_dtype dtype : floating)
             if (number->kind != TP_NUMBER_ELEMENT)
                 check_shapes(number, dtype);
@@ -549,7 +549,7 @@ Test(kernels, statistics_by_index)
 Test(kernels, tallies)
 {
     begin();
-    for (const tp_number *number = tp_numbers; number->id; number++) {
+    for (const tp_number *number = tp_number_formats; number->id; number++) {
         tp_quant_spec spec = {};
         spec.number = number;
         for (enum tp_dtype dtype : floating)

@@ -160,7 +160,7 @@ Test(encode, codes_have_the_values_of_the_vectors)
 
 Test(encode, words_for_roundings)
 {
-    for (const struct tp_number *n = tp_numbers; n->id; n++) {
+    for (const struct tp_number *n = tp_number_formats; n->id; n++) {
         const char *const *hif8 = tp_rounding_words;
         cr_assert_str_eq(tp_rounding_name(n, TP_ROUND_DEFAULT),
                          n->ties_away ? hif8[TP_ROUND_DEFAULT] : "rne");

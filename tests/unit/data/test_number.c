@@ -199,7 +199,7 @@ static void check_fate(const struct tp_number *row, double x)
 Test(number, thresholds_agree_with_rounding_to_the_last_bit)
 {
     int rows = 0;
-    for (const struct tp_number *row = tp_numbers; row->id; row++) {
+    for (const struct tp_number *row = tp_number_formats; row->id; row++) {
         struct tp_thresholds t;
         tp_number_thresholds(row, &t);
         const double at[] = {t.overflow, t.zero, t.subnormal, row->max,

@@ -443,7 +443,7 @@ Test(blocks, counts_follow_the_definitions)
     uint64_t state = 42;
     int checked = 0;
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
-        for (const struct tp_number *n = tp_numbers; n->id; n++) {
+        for (const struct tp_number *n = tp_number_formats; n->id; n++) {
             if (n->kind == TP_NUMBER_ELEMENT) {
                 continue;
             }

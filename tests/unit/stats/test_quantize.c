@@ -318,7 +318,7 @@ Test(quantize, blocks_are_what_the_definitions_say)
     for (int round = 0; round < 160; round++) {
         const enum tp_dtype dtype = round % 4 == 3 ? wide[round / 4 % 2]
                                                    : narrow[round % 5];
-        const struct tp_number *number = tp_numbers + 10 + round % 5;
+        const struct tp_number *number = tp_number_formats + 10 + round % 5;
         cr_assert_eq(number->kind, TP_NUMBER_MX);
         const struct tp_quant_spec spec = {
             .number = number,
@@ -370,7 +370,7 @@ Test(quantize, elements_are_what_the_definitions_say)
                                                    : narrow[round % 5];
         const int scale = round % 3 == 0 ? (int)(noise(&state) % 30) - 15 : 0;
         const struct tp_quant_spec spec = {
-            .number = tp_numbers + round % 10,
+            .number = tp_number_formats + round % 10,
             .scaled = scale ? TP_SCALED_FIXED : TP_SCALED_NOT,
             .exponent = scale,
         };

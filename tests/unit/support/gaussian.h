@@ -204,7 +204,7 @@ static inline int gaussian_blocks(struct gaussian *g)
         if (strcmp(element, "e4m3fn") == 0)
             element[4] = '\0';
         struct tp_number number = {.id = NULL};
-        for (const struct tp_number *row = tp_numbers; row->id; row++)
+        for (const struct tp_number *row = tp_number_formats; row->id; row++)
             if (row->kind == TP_NUMBER_MX &&
                 strcmp(row->element, element) == 0)
                 number = *row;
