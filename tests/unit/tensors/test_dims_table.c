@@ -239,7 +239,7 @@ static const struct tp_finding *find(struct stages *made,
     stages_judge(made, findings);
     const struct tp_finding *found = NULL;
     for (size_t i = 0; i < findings->count; i++) {
-        if (strcmp(findings->rows[i].rule, "dims"))
+        if (strcmp(findings->rows[i].rule->id, "dims"))
             continue;
         cr_assert_null(found, "one finding for each place");
         found = &findings->rows[i];
