@@ -122,18 +122,11 @@ bool tp_device_select(const struct tp_device_lane *lane,
                       const struct tp_span *span,
                       const struct tp_select *select);
 
-/* Rows of codes; or, when `columns` is not 0, columns of
- * codes[row_length][columns]. */
-struct tp_device_rows {
-    const void *codes;
-    uint64_t rows, row_length, columns; /* rows: 1 with columns            */
-};
-
 /* tp_blocks_count, or tp_blocks_count_across. The plan is the same from begin
  * to end. */
 bool tp_device_blocks(const struct tp_device_lane *lane,
                       const struct tp_block_plan *plan,
-                      const struct tp_device_rows *rows);
+                      const struct tp_block_rows *rows);
 
 /* Provides tallies 0 .. count - 1; false when they do not fit into the memory
  * that is allowed, which is no failure. */
@@ -143,7 +136,7 @@ bool tp_device_tallies(const struct tp_device_lane *lane, size_t count);
  * begin to end. */
 bool tp_device_tally(const struct tp_device_lane *lane, size_t tally,
                      const struct tp_tally_plan *plan,
-                     const struct tp_device_rows *rows);
+                     const struct tp_block_rows *rows);
 
 /* Statistics by index: tp_dims_add of strips `height` rows high (at most
  * TP_DIM_ROWS) of a matrix that does not lie across. From begin to end all

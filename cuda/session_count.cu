@@ -168,7 +168,7 @@ bool tp_device_select(const tp_device_lane *at, const tp_span *span,
 }
 
 bool tp_device_blocks(const tp_device_lane *at, const tp_block_plan *plan,
-                      const tp_device_rows *rows)
+                      const tp_block_rows *rows)
 {
     Lane *lane = lane_of(at);
     tp_block_counts *counts = &lane->back.device->blocks;
@@ -192,7 +192,7 @@ bool tp_device_blocks(const tp_device_lane *at, const tp_block_plan *plan,
 }
 
 bool tp_device_tally(const tp_device_lane *at, size_t number,
-                     const tp_tally_plan *plan, const tp_device_rows *rows)
+                     const tp_tally_plan *plan, const tp_block_rows *rows)
 {
     Lane *lane = lane_of(at);
     Pair<Tally> *tally = &lane->tallies[number];

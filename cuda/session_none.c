@@ -79,7 +79,7 @@ bool tp_device_select(const struct tp_device_lane *lane,
 
 bool tp_device_blocks(const struct tp_device_lane *lane,
                       const struct tp_block_plan *plan,
-                      const struct tp_device_rows *rows)
+                      const struct tp_block_rows *rows)
 {
     (void)lane, (void)plan, (void)rows;
     return false;
@@ -93,7 +93,7 @@ bool tp_device_tallies(const struct tp_device_lane *lane, size_t count)
 
 bool tp_device_tally(const struct tp_device_lane *lane, size_t tally,
                      const struct tp_tally_plan *plan,
-                     const struct tp_device_rows *rows)
+                     const struct tp_block_rows *rows)
 {
     (void)lane, (void)tally, (void)plan, (void)rows;
     return false;

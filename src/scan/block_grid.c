@@ -124,8 +124,9 @@ bool tp_block_turner_next(struct tp_block_turner *turner,
         }
     }
     const size_t i = turner->row, j = turner->column, size = turner->cut.size;
-    const struct tile tile = {from->codes + (i * from->columns + j) * size,
-                              size, from->columns, side(from->row_length - i),
+    const unsigned char *codes = from->codes;
+    const struct tile tile = {codes + (i * from->columns + j) * size, size,
+                              from->columns, side(from->row_length - i),
                               side(from->columns - j)};
     turn(&tile, turner->turned.bytes);
     *rows = (struct tp_block_rows){turner->turned.bytes, tile.columns,

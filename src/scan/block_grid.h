@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "data/tensor.h"
+#include "stats/blocks.h"
 
 /* How the blocks of block formats lie in the walk of a tensor. */
 struct tp_block_grid {
@@ -21,14 +22,6 @@ int64_t tp_block_grid_begin(const struct tp_block_grid *grid, int64_t at);
 /* Whether a row of blocks is at most so many bytes, of elements of `size`. */
 bool tp_block_grid_fits(const struct tp_block_grid *grid, size_t size,
                         uint64_t bytes);
-
-/* Rows of `row_length` codes, one after the other; or, when `columns` is not
- * 0, codes[row_length][columns], whose columns are the rows (rows: 1). Blocks
- * begin with each row. */
-struct tp_block_rows {
-    const unsigned char *codes;
-    size_t rows, row_length, columns;
-};
 
 /* Elements of a walk, cut into such matrices. */
 struct tp_block_cut {

@@ -45,11 +45,8 @@ static bool send_piece(const struct tp_pass *pass, const struct tp_piece *piece,
     struct tp_block_cut cut = tp_piece_blocks(pass, piece);
     struct tp_block_rows rows;
     bool ok = true;
-    while (ok && tp_block_cut_next(&cut, &rows)) {
-        const struct tp_device_rows its = {rows.codes, rows.rows,
-                                           rows.row_length, rows.columns};
-        ok = tp_device_blocks(lane, sum->plan, &its);
-    }
+    while (ok && tp_block_cut_next(&cut, &rows))
+        ok = tp_device_blocks(lane, sum->plan, &rows);
     return ok;
 }
 

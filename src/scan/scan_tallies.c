@@ -117,12 +117,9 @@ static bool send_piece(const struct tp_pass *pass, const struct tp_piece *piece,
     struct tp_block_cut cut = tp_piece_blocks(pass, piece);
     struct tp_block_rows rows;
     bool ok = true;
-    while (ok && tp_block_cut_next(&cut, &rows)) {
-        const struct tp_device_rows its = {rows.codes, rows.rows,
-                                           rows.row_length, rows.columns};
+    while (ok && tp_block_cut_next(&cut, &rows))
         for (size_t i = 0; i < tallies->count && ok; i++)
-            ok = tp_device_tally(lane, i, tallies->plan[i], &its);
-    }
+            ok = tp_device_tally(lane, i, tallies->plan[i], &rows);
     return ok;
 }
 

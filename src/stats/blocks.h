@@ -113,6 +113,14 @@ void tp_block_plan_init(struct tp_block_plan *plan,
                         enum tp_scale_rule rule, enum tp_dtype dtype,
                         double tensor_amax);
 
+/* Rows of `row_length` codes, one after the other; or, when `columns` is not
+ * 0, codes[row_length][columns], whose columns are the rows (rows: 1). Blocks
+ * begin with each row. */
+struct tp_block_rows {
+    const void *codes;
+    size_t rows, row_length, columns;
+};
+
 /*
  * Adds the counts of `rows` rows of `row_length` codes each, contiguous,
  * native byte order, aligned to the code size. Blocks begin at the begin of
