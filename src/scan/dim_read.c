@@ -52,7 +52,7 @@ static struct tp_dim_matrix matrix_of(const struct reading *r,
                                       size_t columns)
 {
     return (struct tp_dim_matrix){.dtype = r->source->pass->real,
-                                  .isa = r->source->pass->isa,
+                                  .isa = r->source->pass->readers->isa,
                                   .scale = r->source->scale,
                                   .finite = r->source->finite,
                                   .codes = codes,

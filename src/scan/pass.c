@@ -33,7 +33,8 @@ enum {
 enum tp_status tp_readers_init(struct tp_readers *readers, struct tp_pool *pool,
                                struct tp_error *err)
 {
-    *readers = (struct tp_readers){.pool = pool, .count = tp_pool_size(pool)};
+    *readers = (struct tp_readers){
+        .pool = pool, .isa = tp_isa_best(), .count = tp_pool_size(pool)};
     readers->reader = calloc(readers->count, sizeof *readers->reader);
     if (!readers->reader)
         return tp_fail_memory(err);
@@ -129,7 +130,6 @@ void tp_pass_init(struct tp_pass *pass, struct tp_readers *readers,
     const struct tp_dtype_info *info = tp_dtype_info(tensor->dtype);
     *pass = (struct tp_pass){.readers = readers,
                              .worker = worker,
-                             .isa = tp_isa_best(),
                              .real = info->real,
                              .size = info->size,
                              .parts = info->parts,

@@ -71,6 +71,7 @@ struct tp_readers {
     struct tp_pool *pool;
     const volatile sig_atomic_t *stop; /* or NULL                          */
     struct tp_device_session *device;  /* or NULL                          */
+    enum tp_isa isa; /* whose loops take the values                        */
     unsigned count;
     struct tp_reader *reader; /* of each worker                            */
 };
@@ -163,7 +164,6 @@ struct tp_pass {
     struct tp_readers *readers;
     unsigned worker;    /* of the calling task                             */
     struct tp_walk walk;
-    enum tp_isa isa;    /* whose loops take the values                     */
     enum tp_dtype real; /* dtype of one real number                        */
     size_t size;        /* bytes of an element                             */
     size_t parts;       /* real numbers in an element                      */

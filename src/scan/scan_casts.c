@@ -35,7 +35,7 @@ void tp_casts_init(struct tp_casts *casts, const struct tp_quant_spec *specs,
     casts->spec = specs;
     casts->error = errors;
     casts->count = count;
-    casts->isa = pass->isa;
+    casts->isa = pass->readers->isa;
     casts->real = pass->real;
     casts->repeat = pass->walk.repeat;
     memset(casts->of_kind, 0, sizeof casts->of_kind);
