@@ -466,8 +466,6 @@ static void set_up(struct scan *scan, const struct tp_tensor *tensor)
     const int axis = tensor->ndim - 1 - asked->block_axis;
     set_target(scan, tensor->dtype);
     scan->rule = asked->scale_rule;
-    if (scan->rule == TP_SCALE_COUNT)
-        scan->rule = TP_SCALE_FLOOR;
     scan->narrow = pass->size / pass->parts <= 2;
     if (pass->readers->device)
         pass->device = &tp_scan_device;
