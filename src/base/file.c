@@ -1,34 +1,90 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files that are whole or not there: written beside their name and renamed,
- * which is atomic for whoever reads the name. A process that ends early leaves
- * the hidden file only.
+ * which is atomic for whoever reads the name. A process that is killed leaves
+ * the hidden file only, .NAME.MACHINE.PID.tmp, and a later run in the same
+ * folder removes it: when MACHINE is this one and no process PID is there. A
+ * number that was given to another process meanwhile, or a folder shared with
+ * other machines, keeps a file longer than needed, never shorter.
  *
  * Alternative: writing in place, which readers see half done and an error
  * leaves half done. Nothing is synced: a loss of power is not guarded against.
+ * Locks would tell who lives on all machines, but not every file system has
+ * them, and files of other programs (gnuplot) had to be locked, too.
  *
- * Cost: a rename a file.
+ * Cost: a rename a file, and one look into each folder at the start.
  */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Process numbers mean something within one machine, and there within one
+ * container: the host's name and Linux's name for the container, hashed (FNV).
+ */
+static uint32_t machine(void)
+{
+    char words[512] = "";
+    if (gethostname(words, 255) != 0)
+        words[0] = '\0';
+    words[255] = '\0';
+    const size_t used = strlen(words);
+    const ssize_t more = readlink("/proc/self/ns/pid", words + used, 255);
+    const size_t length = used + (more > 0 ? (size_t)more : 0);
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)words[i]) * 16777619u;
+    return hash;
+}
+
 char *tp_file_aside(const char *path)
 {
     const char *slash = strrchr(path, '/');
     int dir = slash ? (int)(slash - path + 1) : 0;
-    size_t room = strlen(path) + 40;
+    size_t room = strlen(path) + 48;
     char *aside = malloc(room);
     if (aside)
-        snprintf(aside, room, "%.*s.%s.%ld.tmp", dir, path, path + dir,
-                 (long)getpid());
+        snprintf(aside, room, "%.*s.%s.%08" PRIx32 ".%ld.tmp", dir, path,
+                 path + dir, machine(), (long)getpid());
     return aside;
+}
+
+/* Whether tp_file_aside made the name, here, in a process that is gone. */
+static bool is_abandoned(const char *name)
+{
+    enum { MACHINE = 9, END = 4 }; /* a dot and eight digits; ".tmp" */
+    const size_t length = strlen(name);
+    if (length <= END || name[0] != '.')
+        return false;
+    const char *end = name + length - END, *digits = end;
+    while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
+        digits--;
+    char tail[48];
+    const long pid = end - digits > 9 ? 0 : strtol(digits, NULL, 10);
+    snprintf(tail, sizeof tail, ".%08" PRIx32 ".%ld.tmp", machine(), pid);
+    return pid > 0 && digits - name > MACHINE + 2 &&
+           strcmp(digits - 1 - MACHINE, tail) == 0 &&
+           kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+void tp_file_remove_abandoned(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    if (!stream)
+        return;
+    for (const struct dirent *entry; (entry = readdir(stream));) {
+        if (is_abandoned(entry->d_name))
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    }
+    closedir(stream);
 }
 
 /* A full disk may only show when the bytes are pushed out. */
@@ -65,6 +121,20 @@ static enum tp_status write_all(int fd, const char *data, size_t size)
         size -= (size_t)put;
     }
     return TP_OK;
+}
+
+int tp_file_refusal(const char *path)
+{
+    enum { MORE = 1 << 16 }; /* beyond the free rest of a block */
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    char *zeros = calloc(1, MORE);
+    int reason = 0;
+    if (fd < 0 || (zeros && write_all(fd, zeros, MORE) != TP_OK))
+        reason = errno;
+    if (fd >= 0 && close(fd) != 0 && reason == 0)
+        reason = errno;
+    free(zeros);
+    return reason;
 }
 
 enum tp_status tp_file_write(const char *path, const void *data, size_t size,

@@ -20,6 +20,19 @@
 char *tp_file_aside(const char *path);
 
 /*
+ * Removes what processes that are gone left under such names in `folder`
+ * itself. Files of other machines and containers, and whose process number is
+ * in use, stay. What cannot be read or removed is left as it is.
+ */
+void tp_file_remove_abandoned(const char *folder);
+
+/*
+ * Why a file that another program could not finish takes no more: the errno of
+ * adding to it, or 0. It is spoiled, or made, by that: for names aside only.
+ */
+int tp_file_refusal(const char *path);
+
+/*
  * Renames `aside` to `path` after checking that its bytes reached the disk.
  * On failure `aside` is removed.
  */

@@ -131,9 +131,9 @@ static enum tp_status write_reports(const struct session *s,
     tp_report_text(&report, 0, false, &text);
     tp_report_findings_json(&s->findings, &json);
     enum tp_status status =
-        tp_output_write(s->options, "report.txt", &text, err);
-    if (status == TP_OK)
-        status = tp_output_write(s->options, "findings.json", &json, err);
+        tp_output_write(s->options, "findings.json", &json, err);
+    if (status == TP_OK) /* last: it says that the others are there */
+        status = tp_output_write(s->options, "report.txt", &text, err);
     tp_text_clear(&text);
     tp_text_clear(&json);
     return status;
@@ -155,7 +155,7 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
     struct tp_drawn drawn;
     status =
         tp_output_draw(s->options, &s->figures, &s->run.arena, &drawn, err);
-    if (status == TP_OK && drawn.warning[0])
+    if (drawn.warning[0])
         tp_run_note(&s->run, "%s", drawn.warning);
     s->figure_lines = drawn.lines;
     s->figure_count = drawn.count;
@@ -216,11 +216,17 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
         remove_old_results(s);
         status = write_hdf5(s, err);
     }
-    if (status == TP_OK && !tp_interrupted)
+    if (status != TP_OK)
+        return status;
+    if (!tp_interrupted)
         status = draw(s, err);
     if (status == TP_OK && tp_interrupted)
         status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-    return status == TP_OK ? write_reports(s, err) : status;
+    if (status != TP_OK && status != TP_E_IO)
+        return status;
+    /* of a disk too full for the rest they are worth most, and small */
+    enum tp_status reported = write_reports(s, status == TP_OK ? err : NULL);
+    return status == TP_OK ? reported : status;
 }
 
 static bool print_result(const struct session *s)

@@ -160,10 +160,7 @@ static enum tp_status write_reports(const struct session *s,
     tp_trace_report_text(&full, 0, false, &text);
     tp_trace_findings_json(&report, &findings);
     enum tp_status status =
-        tp_output_write(s->options, "trace_report.txt", &text, err);
-    if (status == TP_OK)
-        status =
-            tp_output_write(s->options, "trace_findings.json", &findings, err);
+        tp_output_write(s->options, "trace_findings.json", &findings, err);
     if (status == TP_OK && s->options->output_json) {
         tp_trace_report_json(&report, &json);
         status = json.failed
@@ -171,6 +168,8 @@ static enum tp_status write_reports(const struct session *s,
                      : tp_file_write(s->options->output_json,
                                      tp_text_get(&json), json.length, err);
     }
+    if (status == TP_OK) /* last: it says that the others are there */
+        status = tp_output_write(s->options, "trace_report.txt", &text, err);
     tp_text_clear(&text);
     tp_text_clear(&findings);
     tp_text_clear(&json);
@@ -187,7 +186,7 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
     struct tp_drawn drawn;
     status =
         tp_output_draw(s->options, &s->figures, &s->run.arena, &drawn, err);
-    if (status == TP_OK && drawn.warning[0])
+    if (drawn.warning[0])
         tp_judge_note(&s->judged, "%s", drawn.warning);
     s->figure_lines = drawn.lines;
     s->figure_count = drawn.count;
@@ -211,11 +210,17 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
 {
     remove_old_results(s);
     enum tp_status status = write_hdf5(s, err);
-    if (status == TP_OK && !tp_interrupted)
+    if (status != TP_OK)
+        return status;
+    if (!tp_interrupted)
         status = draw(s, err);
     if (status == TP_OK && tp_interrupted)
         status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-    return status == TP_OK ? write_reports(s, err) : status;
+    if (status != TP_OK && status != TP_E_IO)
+        return status;
+    /* of a disk too full for the rest they are worth most, and small */
+    enum tp_status reported = write_reports(s, status == TP_OK ? err : NULL);
+    return status == TP_OK ? reported : status;
 }
 
 /* Says what was looked for and what was there instead. */

@@ -1,18 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/output.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "cli/cli.h"
+#include "figures/trace_figures.h"
 
 void tp_note_command_line(int argc, char **argv, struct tp_text *text)
 {
     for (int i = 0; i < argc; i++) {
         tp_text_add(text, i ? " " : "");
         tp_text_printable(text, argv[i]);
+    }
+}
+
+static void remove_abandoned_in(const char *output_dir, const char *category)
+{
+    char *folder = tp_file_join(output_dir, category);
+    if (folder)
+        tp_file_remove_abandoned(folder);
+    free(folder);
+}
+
+/* What a killed run left half-written, in the folders that we write to. */
+static void remove_abandoned(const char *output_dir)
+{
+    const char *before = "";
+    tp_file_remove_abandoned(output_dir);
+    remove_abandoned_in(output_dir, TP_TRACE_FIGURE_CATEGORY);
+    for (const struct tp_figure_info *row = tp_figure_table; row->id; row++) {
+        if (strcmp(row->category, before) != 0)
+            remove_abandoned_in(output_dir, row->category);
+        before = row->category;
     }
 }
 
@@ -24,6 +47,8 @@ enum tp_status tp_output_prepare(const struct tp_options *options,
     enum tp_status status = tp_file_make_directories(output_dir, err);
     if (status == TP_OK && access(output_dir, W_OK | X_OK) != 0)
         status = tp_fail_errno(err, "cannot write into %s", output_dir);
+    if (status == TP_OK)
+        remove_abandoned(output_dir);
     return status;
 }
 
@@ -60,17 +85,28 @@ void tp_output_remove_figure(const struct tp_options *options,
     tp_text_clear(&name);
 }
 
+static bool is_there(const struct tp_options *options,
+                     const struct tp_figure *figure, const char *ending)
+{
+    struct tp_text path = {0};
+    tp_text_add(&path, "%s/%s/%s.%s", options->output_dir, figure->category,
+                figure->id, ending);
+    bool there = !path.failed && access(tp_text_get(&path), F_OK) == 0;
+    tp_text_clear(&path);
+    return there;
+}
+
 /* Why there is no picture, "" when there is one. */
 static const char *why_not_drawn(const struct tp_options *options,
-                                 const struct tp_figure *figure,
-                                 const char *path)
+                                 const struct tp_figure *figure)
 {
     if (figure->panel_count == 0)
         return figure->empty_reason;
-    char *whole = tp_file_join(options->output_dir, path);
-    bool exists = whole && access(whole, F_OK) == 0;
-    free(whole);
-    return exists ? "" : "gnuplot did not draw it; its script is there";
+    if (is_there(options, figure, tp_plot_format_name(options->plot_format)))
+        return "";
+    return is_there(options, figure, "gp")
+               ? "gnuplot did not draw it; its script is there"
+               : "it could not be written";
 }
 
 /* What the report says of each figure. */
@@ -92,7 +128,7 @@ static enum tp_status describe(const struct tp_options *options,
         tp_text_clear(&path);
         if (!line->path)
             return tp_fail_memory(err);
-        line->reason = why_not_drawn(options, figure, line->path);
+        line->reason = why_not_drawn(options, figure);
     }
     drawn->count = set->count;
     return TP_OK;
@@ -112,12 +148,15 @@ enum tp_status tp_output_draw(const struct tp_options *options,
     *drawn = (struct tp_drawn){.count = 0};
     enum tp_status status =
         tp_plot_write(set->figures, set->count, &how, &result, err);
-    if (status != TP_OK)
+    if (status != TP_OK && status != TP_E_IO)
         return status;
     if (result.warning[0])
         tp_print_warning(options, "%s", result.warning);
-    memcpy(drawn->warning, result.warning, sizeof drawn->warning);
-    return describe(options, set, arena, drawn, err);
+    snprintf(drawn->warning, sizeof drawn->warning, "%s",
+             status == TP_OK ? result.warning : err->message);
+    enum tp_status described =
+        describe(options, set, arena, drawn, status == TP_OK ? err : NULL);
+    return status == TP_OK ? described : status;
 }
 
 bool tp_reaches_fail_on(const struct tp_options *options, int worst)

@@ -20,6 +20,7 @@ void tp_note_command_line(int argc, char **argv, struct tp_text *text);
 /*
  * Makes the directory and checks that it can be written, before the work, so
  * that this is not learned after an hour. *existed tells whether it was there.
+ * What a run that was killed left half-written there is removed.
  */
 enum tp_status tp_output_prepare(const struct tp_options *options,
                                  bool *existed, struct tp_error *err);
@@ -41,13 +42,14 @@ struct tp_drawn {
     struct tp_report_figure *lines; /* [count]: path of each, and why it was
                                        not drawn; released with free()     */
     size_t count;
-    char warning[sizeof(((struct tp_plot_result *)NULL)->warning)];
+    char warning[TP_ERROR_MESSAGE_MAX];
 };
 
 /*
  * Writes and draws the figures of a command. *drawn is filled in also after a
- * failure, then without lines; the paths are the arena's. A warning was
- * printed, and is handed on for the report; "": there was none.
+ * failure, but has lines only after TP_OK and TP_E_IO, which leaves what could
+ * be written; the paths are the arena's. A warning was printed, and is handed
+ * on for the report, as is what failed; "": there was none.
  */
 enum tp_status tp_output_draw(const struct tp_options *options,
                               const struct tp_figure_set *set,

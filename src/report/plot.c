@@ -4,12 +4,14 @@
  * goes first, and of a figure that is empty now table and script, too, so that
  * none tells of other data. Table and script are written aside and renamed;
  * gnuplot draws to a hidden name, which becomes the final one only when the
- * script has come to its end. Drawing straight to the final name would leave
- * half a picture after a kill. Drawing is separate from writing: without
- * gnuplot, tables and scripts are there all the same.
+ * script has come to its end and the picture ends as its format does: on a full
+ * disk gnuplot draws on, and says nothing. Drawing straight to the final name
+ * would leave half a picture after a kill. Drawing is separate from writing:
+ * without gnuplot, tables and scripts are there all the same.
  */
 #include "report/plot.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,13 @@ enum { FORMATS = TP_PLOT_PDF + 1 };
 const char *const tp_plot_format_words[FORMATS + 1] = {
     [TP_PLOT_PNG] = "png", [TP_PLOT_SVG] = "svg", [TP_PLOT_PDF] = "pdf"};
 
+/* The last bytes of each, white space aside: PNG's is an empty chunk with its
+ * checksum. */
+static const char *const format_ends[FORMATS] = {
+    [TP_PLOT_PNG] = "IEND\xae\x42\x60\x82",
+    [TP_PLOT_SVG] = "</svg>",
+    [TP_PLOT_PDF] = "%%EOF"};
+
 const char *tp_plot_format_name(enum tp_plot_format format)
 {
     return tp_plot_format_words[format];
@@ -38,13 +47,6 @@ static const char *path_of(struct tp_text *path, const char *output_dir,
     tp_text_add(path, "%s/%s/%s.%s", output_dir, figure->category, figure->id,
                 ending);
     return path->failed ? NULL : tp_text_get(path);
-}
-
-/* The name gnuplot draws to: beside the final one, hidden, of this process. */
-static void aside_name(char *name, size_t size, const struct tp_figure *figure,
-                       const char *format)
-{
-    snprintf(name, size, ".%s.%ld.%s", figure->id, (long)getpid(), format);
 }
 
 /* Removes files of an earlier run, so that none tells of other data. */
@@ -107,61 +109,136 @@ static enum tp_status write_figure(const struct tp_figure *figure,
     return status;
 }
 
-/* Gives a picture its final name, or removes what there is of it. */
-static void settle_picture(const struct tp_figure *figure,
-                           const struct tp_plot_options *options,
-                           const struct tp_gnuplot_job *job,
-                           struct tp_plot_result *result)
-{
-    struct tp_text from = {0}, to = {0};
-    tp_text_add(&from, "%s/%s/%s", options->output_dir, figure->category,
-                job->output);
-    path_of(&to, options->output_dir, figure,
-            tp_plot_format_name(options->format));
-    bool good = job->done && !from.failed && !to.failed &&
-                rename(tp_text_get(&from), tp_text_get(&to)) == 0;
-    if (good) {
-        result->drawn++;
-    } else {
-        result->failed++;
-        if (!from.failed)
-            unlink(tp_text_get(&from));
-    }
-    tp_text_clear(&from);
-    tp_text_clear(&to);
-}
+/* One picture to draw: its name, and the one that gnuplot draws to. */
+struct picture {
+    char *path, *aside;
+};
 
 /* What drawing needs for all figures with panels. */
 struct drawing {
-    const struct tp_figure **figures;
     struct tp_gnuplot_job *jobs;
-    char (*names)[96];
+    struct picture *pictures;
     size_t count;
 };
 
-static enum tp_status plan(const struct tp_figure *figures, size_t count,
-                           const char *format, struct drawing *drawing,
-                           struct tp_error *err)
+static enum tp_status plan_picture(const struct tp_figure *figure,
+                                   const struct tp_plot_options *options,
+                                   struct drawing *drawing,
+                                   struct tp_error *err)
 {
-    drawing->figures = calloc(count + 1, sizeof *drawing->figures);
-    drawing->jobs = calloc(count + 1, sizeof *drawing->jobs);
-    drawing->names = calloc(count + 1, sizeof *drawing->names);
-    if (!drawing->figures || !drawing->jobs || !drawing->names)
+    struct picture *picture = &drawing->pictures[drawing->count];
+    struct tp_gnuplot_job *job = &drawing->jobs[drawing->count++];
+    struct tp_text path = {0};
+    const char *name = path_of(&path, options->output_dir, figure,
+                               tp_plot_format_name(options->format));
+    *picture = (struct picture){.path = name ? strdup(name) : NULL,
+                                .aside = name ? tp_file_aside(name) : NULL};
+    tp_text_clear(&path);
+    if (!picture->path || !picture->aside)
         return tp_fail_memory(err);
-    for (size_t i = 0; i < count; i++) {
-        if (figures[i].panel_count == 0)
-            continue;
-        size_t n = drawing->count++;
-        aside_name(drawing->names[n], sizeof drawing->names[n], &figures[i],
-                   format);
-        drawing->figures[n] = &figures[i];
-        drawing->jobs[n] = (struct tp_gnuplot_job){
-            .category = figures[i].category,
-            .id = figures[i].id,
-            .output = drawing->names[n],
-        };
-    }
+    *job = (struct tp_gnuplot_job){.category = figure->category,
+                                   .id = figure->id,
+                                   .output = strrchr(picture->aside, '/') + 1};
     return TP_OK;
+}
+
+static enum tp_status plan(const struct tp_figure *figures, size_t count,
+                           const struct tp_plot_options *options,
+                           struct drawing *drawing, struct tp_error *err)
+{
+    drawing->jobs = calloc(count + 1, sizeof *drawing->jobs);
+    drawing->pictures = calloc(count + 1, sizeof *drawing->pictures);
+    if (!drawing->jobs || !drawing->pictures)
+        return tp_fail_memory(err);
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < count && status == TP_OK; i++) {
+        if (figures[i].panel_count > 0)
+            status = plan_picture(&figures[i], options, drawing, err);
+    }
+    return status;
+}
+
+static void drawing_clear(struct drawing *drawing)
+{
+    for (size_t i = 0; i < drawing->count; i++) {
+        free(drawing->pictures[i].path);
+        free(drawing->pictures[i].aside);
+    }
+    free(drawing->pictures);
+    free(drawing->jobs);
+}
+
+/* Whether a file ends as pictures of the format do. */
+static bool is_whole(const char *path, enum tp_plot_format format)
+{
+    const char *end = format_ends[format];
+    const size_t length = strlen(end);
+    char bytes[64];
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    if (fseek(file, -(long)sizeof bytes, SEEK_END) != 0)
+        rewind(file); /* it is shorter */
+    size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    while (n > 0 && strchr(" \r\n", bytes[n - 1]) && bytes[n - 1])
+        n--;
+    return n >= length && memcmp(bytes + n - length, end, length) == 0;
+}
+
+/* Why there is no picture, if that is no matter of gnuplot's. The file still
+ * is there: as long as it is, a full disk is. */
+static enum tp_status explain(const struct picture *picture,
+                              const struct tp_gnuplot_job *job,
+                              struct tp_error *err)
+{
+    const int reason = tp_file_refusal(picture->aside);
+    if (reason == 0 && !job->done)
+        return TP_OK;
+    if (reason == 0)
+        return tp_fail(err, TP_E_IO, -1,
+                       "cannot write %s: gnuplot left it without its end",
+                       picture->path);
+    errno = reason;
+    return tp_fail_errno(err, "cannot write %s", picture->path);
+}
+
+/* Gives whole pictures their final names and removes what there is of others.
+ * Fails with the first one that could not be written. */
+static enum tp_status settle_pictures(const struct drawing *drawing,
+                                      const struct tp_plot_options *options,
+                                      struct tp_plot_result *result,
+                                      struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    const bool stopped = options->stop && *options->stop;
+    for (size_t i = 0; i < drawing->count; i++) {
+        const struct picture *picture = &drawing->pictures[i];
+        const struct tp_gnuplot_job *job = &drawing->jobs[i];
+        struct tp_error *first = status == TP_OK ? err : NULL;
+        enum tp_status wrong = TP_OK;
+        if (job->done && is_whole(picture->aside, options->format)) {
+            wrong = tp_file_commit(picture->aside, picture->path, first);
+            result->drawn += wrong == TP_OK;
+            result->failed += wrong != TP_OK;
+        } else {
+            result->failed++;
+            if (!stopped && status == TP_OK)
+                wrong = explain(picture, job, first);
+            unlink(picture->aside);
+        }
+        status = status == TP_OK ? wrong : status;
+    }
+    return status;
+}
+
+/* "", or how many figures share the fate of the first. */
+static void count_others(struct tp_error *err, size_t others)
+{
+    if (err && others > 0)
+        tp_fail(err, err->code, err->offset,
+                "%.480s; %zu more figure%s not written", err->message, others,
+                others == 1 ? " is" : "s are");
 }
 
 /* One sentence for whoever wonders where the figures are. */
@@ -186,38 +263,56 @@ static void warn(const struct drawing *drawing, const char *why,
                  ": %zu figures are not drawn", result->failed);
 }
 
+static enum tp_status run_gnuplot(const struct drawing *drawing,
+                                  const struct tp_plot_options *options,
+                                  struct tp_plot_result *result,
+                                  struct tp_error *err)
+{
+    struct tp_gnuplot_work work = {.output_dir = options->output_dir,
+                                   .jobs = drawing->jobs,
+                                   .count = drawing->count,
+                                   .processes = options->jobs,
+                                   .patience_s = options->patience_s,
+                                   .stop = options->stop};
+    struct tp_error trouble = {0};
+    enum tp_status status = tp_gnuplot_run(&work, &trouble);
+    if (status == TP_E_NOT_FOUND) {
+        result->failed = drawing->count;
+        snprintf(result->warning, sizeof result->warning,
+                 "%.200s: the figures are not drawn, their scripts and "
+                 "tables are written", trouble.message);
+        return TP_OK;
+    }
+    enum tp_status settled =
+        settle_pictures(drawing, options, result, status == TP_OK ? err : NULL);
+    if (status != TP_OK)
+        return tp_fail(err, status, -1, "%s", trouble.message);
+    if (settled != TP_OK)
+        count_others(err, result->failed - 1);
+    else
+        warn(drawing, work.why, result);
+    return settled;
+}
+
 static enum tp_status draw(const struct tp_figure *figures, size_t count,
                            const struct tp_plot_options *options,
                            struct tp_plot_result *result, struct tp_error *err)
 {
     struct drawing drawing = {0};
-    struct tp_error trouble = {0};
-    enum tp_status status = plan(figures, count,
-                                 tp_plot_format_name(options->format),
-                                 &drawing, err);
-    if (status == TP_OK) {
-        struct tp_gnuplot_work work = {.output_dir = options->output_dir,
-                                       .jobs = drawing.jobs,
-                                       .count = drawing.count,
-                                       .processes = options->jobs,
-                                       .patience_s = options->patience_s,
-                                       .stop = options->stop};
-        enum tp_status drawn = tp_gnuplot_run(&work, &trouble);
-        for (size_t i = 0; i < drawing.count; i++)
-            settle_picture(drawing.figures[i], options, &drawing.jobs[i],
-                           result);
-        warn(&drawing, work.why, result);
-        if (drawn == TP_E_INTERRUPTED)
-            status = tp_fail(err, drawn, -1, "%s", trouble.message);
-        else if (drawn != TP_OK)
-            snprintf(result->warning, sizeof result->warning,
-                     "%.200s: the figures are not drawn, their scripts and "
-                     "tables are written", trouble.message);
-    }
-    free(drawing.figures);
-    free(drawing.jobs);
-    free(drawing.names);
+    enum tp_status status = plan(figures, count, options, &drawing, err);
+    if (status == TP_OK)
+        status = run_gnuplot(&drawing, options, result, err);
+    drawing_clear(&drawing);
     return status;
+}
+
+/* How many of these have something to write. */
+static size_t count_figures(const struct tp_figure *figures, size_t count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += figures[i].panel_count > 0;
+    return n;
 }
 
 enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
@@ -234,6 +329,8 @@ enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
         if (empty)
             continue;
         enum tp_status status = write_figure(&figures[i], options, err);
+        if (status == TP_E_IO)
+            count_others(err, count_figures(figures + i + 1, count - i - 1));
         if (status != TP_OK)
             return status;
         result->written++;

@@ -44,9 +44,11 @@ struct tp_plot_result {
  * Writes and draws. Every file is written aside and renamed. What an earlier
  * run left under the name of a figure that is empty now, or whose picture
  * could not be drawn, is removed. A missing or failing gnuplot is a warning
- * in *result; a table or script that cannot be written is TP_E_IO. After
- * *stop: TP_E_INTERRUPTED, with the figures that were there already and no
- * half-drawn one. Call from the thread that owns the process's children.
+ * in *result; a table, script or picture that cannot be written is TP_E_IO,
+ * which names the first and counts the others: of pictures all that could be
+ * drawn are there. After *stop: TP_E_INTERRUPTED, with the figures that were
+ * there already and no half-drawn one. Call from the thread that owns the
+ * process's children.
  */
 enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
                              const struct tp_plot_options *options,

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding files and writing them whole or not at all. */
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -124,6 +128,76 @@ Test(file, a_failed_write_leaves_nothing)
     cr_assert_eq(tp_file_find("d", &list, NULL), TP_OK);
     cr_assert_eq(list.count, 0);
     tp_found_clear(&list);
+}
+
+/* Makes what a process that is killed leaves, and returns its name. */
+static char *leave_aside(const char *path)
+{
+    int ends[2];
+    char name[200] = "";
+    cr_assert_eq(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        char *aside = tp_file_aside(path);
+        const ssize_t put = write(ends[1], aside, strlen(aside));
+        _exit(put < 0);
+    }
+    waitpid(child, NULL, 0);
+    cr_assert_gt(read(ends[0], name, sizeof name - 1), 0);
+    touch(name);
+    return strdup(name);
+}
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+Test(file, what_a_killed_process_left_is_removed)
+{
+    cr_assert_eq(tp_file_make_directories("d/deeper", NULL), TP_OK);
+    char *gone = leave_aside("d/x.png"), *other = leave_aside("d/deeper/x");
+    char *mine = tp_file_aside("d/y.png");
+    /* the same from another machine; what only looks alike */
+    char *foreign = strdup(gone);
+    char *digit = foreign + strlen("d/.x.png.");
+    *digit = *digit == '0' ? '1' : '0';
+    touch(foreign);
+    char visible[200], nameless[200], longer[220];
+    snprintf(visible, sizeof visible, "d/%s", gone + strlen("d/."));
+    snprintf(nameless, sizeof nameless, "d/%s", gone + strlen("d/.x.png"));
+    snprintf(longer, sizeof longer, "%sx", gone);
+    const char *const kept[] = {mine,         foreign,       visible,
+                                nameless,     longer,        other,
+                                "d/x.png",    "d/.tmp",      "d/.1.tmp",
+                                "d/.x.1.tmp", "d/.x.0.tmp"};
+    const size_t count = sizeof kept / sizeof *kept;
+    for (size_t i = 0; i < count; i++)
+        touch(kept[i]);
+    tp_file_remove_abandoned("d");
+    cr_expect(!exists(gone), "%s", gone);
+    for (size_t i = 0; i < count; i++)
+        cr_expect(exists(kept[i]), "%s", kept[i]);
+    tp_file_remove_abandoned("nowhere");
+    tp_file_remove_abandoned("d/x.png");
+    free(gone);
+    free(other);
+    free(mine);
+    free(foreign);
+}
+
+Test(file, why_a_file_takes_no_more)
+{
+    touch("x");
+    cr_expect_eq(tp_file_refusal("x"), 0);
+    cr_expect_eq(tp_file_refusal("new"), 0);
+    cr_expect_eq(tp_file_refusal("no/such/folder"), ENOENT);
+    signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit small = {4096, 4096};
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    cr_expect_eq(tp_file_refusal("y"), EFBIG);
+    if (exists("/dev/full"))
+        cr_expect_eq(tp_file_refusal("/dev/full"), ENOSPC);
 }
 
 Test(file, a_file_in_the_way_of_a_directory_is_named)

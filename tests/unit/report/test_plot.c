@@ -458,13 +458,23 @@ Test(plot_files, without_gnuplot_the_tables_are_there)
     cr_expect_eq(count_files("out/statistics"), 2);
 }
 
-/* From now on the script is what runs as gnuplot. */
+static void put_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* The end of a PNG file, all that a script that draws has to put there. */
+#define PNG_END "IEND\xae" "B\x60\x82"
+
+/* From now on the script is what runs as gnuplot; one that draws copies the
+ * file `whole`. */
 static void be_gnuplot(const char *script)
 {
-    FILE *file = fopen("gnuplot", "w");
-    cr_assert_not_null(file);
-    fputs(script, file);
-    fclose(file);
+    put_file("gnuplot", script);
+    put_file("whole", PNG_END);
     cr_assert_eq(chmod("gnuplot", 0755), 0);
     char path[4200];
     snprintf(path, sizeof path, "%s:%.4000s", folder, getenv("PATH"));
@@ -498,7 +508,9 @@ Test(plot_files, a_stop_ends_gnuplot, .timeout = 30)
     struct tp_plot_options options = {.jobs = 2, .stop = &stop};
     struct tp_plot_result result;
     /* it has begun a picture, and never ends */
-    be_gnuplot("#!/bin/sh\ntouch statistics/.a.$PPID.png begun\n"
+    be_gnuplot("#!/bin/sh\ntouch begun\nfor word; do case $word in *a.gp*)\n"
+               "eval \"$(echo \"$word\" | sed \"s/.*output = '\\([^']*\\)'"
+               ".*/touch 'statistics\\/\\1'/\")\";; esac; done\n"
                "exec sleep 1000\n");
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     sigaction(SIGALRM, &action, NULL);
@@ -512,6 +524,101 @@ Test(plot_files, a_stop_ends_gnuplot, .timeout = 30)
     cr_expect_eq(errno, ECHILD);
 }
 
+/* Takes its time, and says which process it is. */
+static void draw_for_ever(void)
+{
+    struct tp_plot_options options = {.jobs = 1};
+    struct tp_plot_result result;
+    draw_three(options, &result);
+    _exit(0);
+}
+
+static bool is_alive(pid_t pid)
+{
+    return kill(pid, 0) == 0;
+}
+
+Test(plot_files, gnuplot_ends_with_a_parent_that_is_killed, .timeout = 30)
+{
+    const struct timespec moment = {.tv_nsec = 10000000};
+    long drawer = 0;
+#if !defined(__linux__)
+    cr_skip("only Linux tells a process that its parent is gone");
+#endif
+    be_gnuplot("#!/bin/sh\necho $$ > pid.new; mv pid.new pid\n"
+               "exec sleep 1000\n");
+    const pid_t parent = fork();
+    if (parent == 0)
+        draw_for_ever();
+    while (!exists("out/pid"))
+        nanosleep(&moment, NULL);
+    FILE *file = fopen("out/pid", "r");
+    cr_assert_eq(fscanf(file, "%ld", &drawer), 1);
+    fclose(file);
+    cr_assert(is_alive((pid_t)drawer));
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    for (int i = 0; i < 500 && is_alive((pid_t)drawer); i++)
+        nanosleep(&moment, NULL);
+    cr_expect(!is_alive((pid_t)drawer));
+}
+
+/* gnuplot comes to the end of its scripts, of which `whole` is made. */
+static const char drawing[] =
+    "#!/bin/sh\n"
+    "for word; do case $word in\n"
+    "*output*) eval \"$(echo \"$word\" | sed \"s/^cd '\\([^']*\\)'; output"
+    " = '\\([^']*\\)'.* print '\\(.*\\)'/cp ..\\/whole '\\1\\/\\2'; echo "
+    "\\3/\")\";;\n"
+    "esac; done\n";
+
+Test(plot_files, a_picture_has_its_end)
+{
+    static const char *const whole[] = {PNG_END, "<svg>\n</svg>\n\n",
+                                        "%PDF\n%%EOF\n"};
+    static const char *const cut[] = {"IEND\xae" "B\x60", "<svg>\n</svg",
+                                      "%PDF\n%%EO"};
+    for (int format = TP_PLOT_PNG; format <= TP_PLOT_PDF; format++) {
+        struct tp_plot_options options = {
+            .jobs = 2, .format = (enum tp_plot_format)format};
+        struct tp_plot_result result;
+        be_gnuplot(drawing);
+        put_file("whole", whole[format]);
+        cr_expect_eq(draw_three(options, &result), TP_OK);
+        cr_expect_eq(result.drawn, 3);
+        cr_expect_eq(count_files("out/statistics"), 9);
+        put_file("whole", cut[format]);
+        cr_expect_eq(draw_three(options, &result), TP_E_IO);
+        put_file("whole", "");
+        cr_expect_eq(draw_three(options, &result), TP_E_IO);
+        cr_expect_eq(result.drawn, 0);
+        cr_expect_eq(result.failed, 3);
+        cr_expect_eq(count_files("out/statistics"), 6); /* nothing hidden */
+    }
+}
+
+Test(plot_files, the_first_cut_picture_is_named)
+{
+    struct tp_panel panels[TP_PANEL_KINDS];
+    struct tp_panel_series series[TP_PANEL_KINDS];
+    make_all(panels, series, "a");
+    struct tp_figure figures[2] = {make_figure("a", panels, 1),
+                                   make_figure("b", panels, 1)};
+    struct tp_plot_options options = {
+        .output_dir = "out", .jobs = 1, .draw = true};
+    struct tp_plot_result result;
+    struct tp_error err = {0};
+    be_gnuplot(drawing);
+    put_file("whole", "\x89PNG");
+    cr_expect_eq(tp_plot_write(figures, 2, &options, &result, &err), TP_E_IO);
+    cr_expect_str_eq(err.message,
+                     "cannot write out/statistics/a.png: gnuplot left it "
+                     "without its end; 1 more figure is not written");
+    cr_expect_eq(tp_plot_write(figures, 1, &options, &result, &err), TP_E_IO);
+    cr_expect_str_eq(err.message, "cannot write out/statistics/a.png: gnuplot "
+                                  "left it without its end");
+}
+
 /* Draws, but takes an hour for the second of three scripts. */
 Test(plot_files, a_gnuplot_that_does_not_end_costs_one_figure, .timeout = 60)
 {
@@ -520,7 +627,7 @@ Test(plot_files, a_gnuplot_that_does_not_end_costs_one_figure, .timeout = 60)
         "for word; do case $word in\n"
         "*'b.gp'*) echo 'what a nice plot'; exec sleep 3600;;\n"
         "*output*) eval \"$(echo \"$word\" | sed \"s/^cd '\\([^']*\\)'; output"
-        " = '\\([^']*\\)'.* print '\\(.*\\)'/echo x > '\\1\\/\\2'; echo "
+        " = '\\([^']*\\)'.* print '\\(.*\\)'/cp ..\\/whole '\\1\\/\\2'; echo "
         "\\3/\")\";;\n"
         "esac; done\n";
     struct tp_plot_options options = {.jobs = 1, .patience_s = 2};
@@ -571,7 +678,7 @@ Test(plot_files, one_failing_script_costs_only_itself)
         "for word; do case $word in\n"
         "*'b.gp'*) echo '\"b.gp\" line 3: no such thing' >&2; exit 1;;\n"
         "*output*) eval \"$(echo \"$word\" | sed \"s/^cd '\\([^']*\\)'; output"
-        " = '\\([^']*\\)'.* print '\\(.*\\)'/echo x > '\\1\\/\\2'; echo "
+        " = '\\([^']*\\)'.* print '\\(.*\\)'/cp ..\\/whole '\\1\\/\\2'; echo "
         "\\3/\")\";;\n"
         "esac; done\n";
     be_gnuplot(script);
