@@ -26,7 +26,7 @@ enum tp_status {
     TP_E_LIMIT,       /* a cap of base/limits.h was reached                */
     TP_E_MEMORY,      /* an allocation failed                              */
     TP_E_NOT_FOUND,   /* nothing there: no such file, row or tensor        */
-    TP_E_INTERRUPTED  /* the user asked to stop (SIGINT, SIGTERM)          */
+    TP_E_INTERRUPTED  /* the user asked to stop, or the terminal is gone   */
 };
 
 enum {

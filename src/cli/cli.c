@@ -28,10 +28,15 @@ void tp_catch_signals(void)
     action.sa_flags = SA_RESTART | SA_RESETHAND; /* twice: at once */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* a reader that has seen enough is no reason to die half-written */
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL); /* unless under nohup */
+    /* a reader that has seen enough is no reason to die half-written, and a
+     * limit to the size of files is a write that fails */
     action.sa_handler = SIG_IGN;
     action.sa_flags = 0;
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
 void tp_print_error(const struct tp_error *err)
@@ -80,8 +85,9 @@ bool tp_print(struct tp_text *text)
 
 bool tp_wants_color(void)
 {
-    const char *none = getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) && !(none && *none);
+    const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(none && *none) &&
+           !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
 enum tp_status tp_check_options(const struct tp_options *options,

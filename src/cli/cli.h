@@ -40,10 +40,10 @@ int tp_cmd_trace(const struct tp_options *options, int argc, char **argv);
 int tp_cmd_inspect(const struct tp_options *options, int argc, char **argv);
 int tp_cmd_list(const struct tp_options *options, int argc, char **argv);
 
-/* Set by SIGINT and SIGTERM; polled by long work. */
+/* Set by SIGINT, SIGTERM and SIGHUP; polled by long work. */
 extern volatile sig_atomic_t tp_interrupted;
 
-/* From now on SIGINT and SIGTERM set tp_interrupted. */
+/* From now on SIGINT, SIGTERM and SIGHUP set tp_interrupted. */
 void tp_catch_signals(void);
 
 /* Prints "tprof-analyze: FILE: message" to stderr. */
@@ -60,7 +60,7 @@ void tp_print_warning(const struct tp_options *options, const char *format, ...)
  */
 bool tp_print(struct tp_text *text);
 
-/* Whether stdout is a terminal that wants colours (NO_COLOR). */
+/* Whether stdout is a terminal that wants colours (NO_COLOR, TERM). */
 bool tp_wants_color(void);
 
 /*

@@ -22,6 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
 #include "base/text.h"
 
 /* What gnuplot prints after each script; the job's number follows. */
@@ -140,6 +144,19 @@ static void clear_command(struct command *command)
     free(command->words);
 }
 
+/* In the child: nobody is to draw on for a parent that is gone, however it
+ * went. Linux tells when the thread that forked ends, which here waits for its
+ * children; elsewhere the line after the next figure meets a closed pipe. */
+static void end_with(pid_t parent)
+{
+    signal(SIGPIPE, SIG_DFL);
+#if defined(__linux__)
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (getppid() != parent) /* before it was asked for */
+        _exit(EXIT_NO_PROGRAM);
+}
+
 /* In the child: only calls that are safe after fork in a threaded program. */
 static void become_gnuplot(const char *output_dir, char *const *words,
                            int output)
@@ -163,9 +180,12 @@ static bool start(struct team *team, unsigned number)
     }
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    const pid_t parent = getpid();
     pid_t pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        end_with(parent);
         become_gnuplot(team->work->output_dir, command.words, ends[1]);
+    }
     clear_command(&command);
     close(ends[1]);
     if (pid < 0) {
@@ -321,7 +341,8 @@ static void settle(struct team *team, unsigned number)
         team->missing = true;
     /* Ctrl-C goes to both of us: no other try, whoever is first to see it */
     if (WIFSIGNALED(status) &&
-        (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))
+        (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM ||
+         WTERMSIG(status) == SIGHUP))
         team->ended = true;
     blame(team, number);
 }

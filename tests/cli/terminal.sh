@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# Colours on a terminal that has some, and was not asked to have none.
+need script
+script -qec true /dev/null > /dev/null 2>&1 < /dev/null || skip "no terminals"
+mkdir d
+must cp "$srcdir"/testdata/torch/good-*.pt d/
+coloured()
+{
+    script -qec "$1 tprof-analyze --tensor_dir d --no_plots" /dev/null > text
+    grep -q 'high' text || echo "no finding"
+    grep -c $'\033' text
+}
+[ "$(coloured 'NO_COLOR= TERM=xterm')" -gt 0 ] || echo "no colours"
+coloured 'NO_COLOR= TERM=dumb'
+coloured 'NO_COLOR=1 TERM=xterm'
+exit 0
