@@ -75,11 +75,11 @@ __device__ CODE magnitude_of(CODE code)
 }
 
 template <class CODE>
-__device__ CODE larger(CODE largest, CODE code, CODE infinity)
+__device__ CODE larger(CODE largest, CODE code, CODE ceiling)
 {
     const CODE magnitude = magnitude_of(code);
-    const CODE finite = magnitude < infinity ? magnitude : CODE{0};
-    return finite > largest ? finite : largest;
+    const CODE counted = magnitude < ceiling ? magnitude : CODE{0};
+    return counted > largest ? counted : largest;
 }
 
 template <class CODE>
@@ -133,14 +133,14 @@ __global__ void __launch_bounds__(THREADS) count_rows(job_t job)
     enum { COUNT = sharers<CODE, BLOCK>::COUNT };
     enum { LANES = sharers<CODE, BLOCK>::LANES };
     const CODE *codes = reinterpret_cast<const CODE *>(job.codes);
-    const CODE infinity = static_cast<CODE>(job.plan->infinity);
+    const CODE ceiling = static_cast<CODE>(job.plan->ceiling);
     tally t = {};
     along_rows<CODE, BLOCK>(job.at, [&](share mine, unsigned lane, bool some) {
         CODE code[COUNT], largest = 0;
         load<CODE, COUNT>(codes + mine.first, mine.left, code);
         TP_UNROLL
         for (int i = 0; i < COUNT; i++)
-            largest = larger(largest, code[i], infinity);
+            largest = larger(largest, code[i], ceiling);
         TP_UNROLL
         for (int lanes = 1; lanes < LANES; lanes *= 2) {
             const CODE other =
@@ -162,7 +162,7 @@ template <class CODE, int BLOCK>
 __global__ void __launch_bounds__(THREADS) count_columns(job_t job)
 {
     const CODE *codes = reinterpret_cast<const CODE *>(job.codes);
-    const CODE infinity = static_cast<CODE>(job.plan->infinity);
+    const CODE ceiling = static_cast<CODE>(job.plan->ceiling);
     const uint64_t step = uint64_t{gridDim.x} * THREADS;
     tally t = {};
     for (uint64_t block = uint64_t{blockIdx.x} * THREADS + threadIdx.x;
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(THREADS) count_columns(job_t job)
             code[i] = i < height ? *at : CODE{0};
         TP_UNROLL
         for (int i = 0; i < BLOCK; i++)
-            largest = larger(largest, code[i], infinity);
+            largest = larger(largest, code[i], ceiling);
         const limits<CODE> limit = limits_of(job.plan, largest);
         bool over = false;
         TP_UNROLL
@@ -222,13 +222,13 @@ __device__ pair_limits pair_limits_of(const struct tp_block_plan *plan,
             room_above(a->small) | room_above(b->small) << 16};
 }
 
-/* The larger of each half, unless it is not finite. */
+/* The larger of each half, unless it counts for no scale. */
 __device__ uint32_t larger_pair(uint32_t largest, uint32_t pair,
-                                uint32_t infinity_room)
+                                uint32_t ceiling_room)
 {
     const uint32_t magnitudes = pair & MAGNITUDES;
-    /* one more: infinity itself, too */
-    const uint32_t flags = (magnitudes + infinity_room + 0x00010001u) & FLAGS;
+    /* one more: the ceiling itself, too */
+    const uint32_t flags = (magnitudes + ceiling_room + 0x00010001u) & FLAGS;
     return __vmaxu2(largest, magnitudes & ~(flags - (flags >> 15)));
 }
 
@@ -308,7 +308,7 @@ __global__ void __launch_bounds__(THREADS) count_row_pairs(job_t job)
     enum { COUNT = sharers<STORED, BLOCK>::COUNT };
     enum { LANES = sharers<STORED, BLOCK>::LANES };
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
-    const uint32_t infinity = room_above(job.plan->infinity) * 0x10001u;
+    const uint32_t ceiling = room_above(job.plan->ceiling) * 0x10001u;
     tally t = {};
     along_rows<STORED, BLOCK>(job.at, [&](share mine, unsigned lane,
                                           bool some) {
@@ -317,7 +317,7 @@ __global__ void __launch_bounds__(THREADS) count_row_pairs(job_t job)
                                   pairs);
         TP_UNROLL
         for (int i = 0; i < COUNT / 2; i++)
-            most = larger_pair(most, pairs[i], infinity);
+            most = larger_pair(most, pairs[i], ceiling);
         TP_UNROLL
         for (int lanes = 1; lanes < LANES; lanes *= 2)
             most = __vmaxu2(most, __shfl_xor_sync(ALL, most, lanes));
@@ -353,7 +353,7 @@ template <class STORED, int BLOCK, bool TWO>
 __global__ void __launch_bounds__(THREADS) count_column_pairs(job_t job)
 {
     const STORED *codes = reinterpret_cast<const STORED *>(job.codes);
-    const uint32_t infinity = room_above(job.plan->infinity) * 0x10001u;
+    const uint32_t ceiling = room_above(job.plan->ceiling) * 0x10001u;
     const uint64_t across = job.at.per_row / (TWO ? 2 : 1);
     const uint64_t pairs = job.at.blocks / (TWO ? 2 : 1);
     const uint64_t step = uint64_t{gridDim.x} * THREADS;
@@ -371,7 +371,7 @@ __global__ void __launch_bounds__(THREADS) count_column_pairs(job_t job)
             pair[k] = k < height ? load_column(job.plan, at, TWO) : 0;
         TP_UNROLL
         for (int k = 0; k < BLOCK; k++)
-            most = larger_pair(most, pair[k], infinity);
+            most = larger_pair(most, pair[k], ceiling);
         const pair_limits limit =
             pair_limits_of(job.plan, most & 0xffff, most >> 16);
         pair_tally found = {};

@@ -119,12 +119,13 @@ __device__ void take(const job_t &job, const codes_t<COUNT> &mine, bool first,
 {
     const struct tp_block_plan *plan = &job.plan->blocks;
     const unsigned infinity = unsigned(plan->infinity);
-    unsigned largest = 0, special = 0, over = 0;
+    const unsigned ceiling = unsigned(plan->ceiling);
+    unsigned largest = 0, all = 0, over = 0;
     TP_UNROLL
     for (int i = 0; i < COUNT; i++) {
         const unsigned magnitude = mine.code[i] & 0x7fff;
-        special |= magnitude >= infinity;
-        if (magnitude < infinity && magnitude > largest)
+        all = magnitude > all ? magnitude : all;
+        if (magnitude < ceiling && magnitude > largest)
             largest = magnitude;
     }
     largest = largest_of<SHARERS>(largest);
@@ -138,10 +139,9 @@ __device__ void take(const job_t &job, const codes_t<COUNT> &mine, bool first,
             counts->lower += mine.code[i] >= 0x8000;
         }
     }
-    special = largest_of<SHARERS>(special);
+    all = largest_of<SHARERS>(all);
     over = largest_of<SHARERS>(over);
-    const bool lost =
-        special && job.plan->spec.nonfinite == TP_NONFINITE_BLOCK;
+    const bool lost = all >= job.plan->spoils;
     TP_UNROLL
     for (int i = 0; i < COUNT; i++) {
         const unsigned magnitude = mine.code[i] & 0x7fff;
@@ -158,7 +158,7 @@ __device__ void take(const job_t &job, const codes_t<COUNT> &mine, bool first,
     counts->blocks++;
     counts->zero_blocks += largest == 0;
     counts->saturated += over;
-    counts->nonfinite += special;
+    counts->nonfinite += all >= infinity;
     if (largest == 0)
         return;
     const unsigned least = 256 - unsigned(scale.slot);

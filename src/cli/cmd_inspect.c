@@ -76,6 +76,8 @@ static enum tp_status read_files(const struct tp_options *options,
     struct tp_collect_options how = {.roots = options->inputs,
                                            .root_count = options->input_count,
                                            .mx_scale = options->mx_scale,
+                                           .mx_nonfinite =
+                                               options->mx_nonfinite,
                                            .block_axis =
                                                options->block_axis,
                                            .backward_format =

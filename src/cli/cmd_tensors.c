@@ -66,6 +66,7 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
         .roots = options->inputs,
         .root_count = options->input_count,
         .mx_scale = options->mx_scale,
+        .mx_nonfinite = options->mx_nonfinite,
         .block_axis = options->block_axis,
         .backward_format = tp_backward_format(options),
         .quant = &s->plan,

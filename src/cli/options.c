@@ -105,7 +105,7 @@ const struct tp_option tp_option_table[] = {
     {.name = "mx_nonfinite", WORDS(mx_nonfinite, tp_nonfinite_words),
      .initial = "block",
      .help = "what a NaN or Inf makes of its block",
-     .commands = TP_FOR_TENSORS},
+     .commands = FOR_DUMPS},
     {.name = "mx_scale", WORDS(mx_scale, tp_scale_rule_words),
      .initial = "floor",
      .help = "rule for MX block scales", .commands = FOR_DUMPS},

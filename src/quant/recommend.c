@@ -40,15 +40,18 @@ static bool overflows(const struct tp_cast_group *group,
 }
 
 /* An infinity comes out as one where elements have a code for it and no
- * block makes a NaN of it; otherwise it is lost. */
+ * block makes a NaN of it, or the scale of an MX block covers it; otherwise it
+ * is lost. */
 static uint64_t lost_infinities(const struct tp_cast_group *group,
                                 const struct tp_quant_plan *plan)
 {
     const struct tp_number *number = number_of(group, plan);
     const struct tp_number *element = tp_number_by_id(number->element);
+    const enum tp_nonfinite policy = plan->casts[group->cast].spec.nonfinite;
+    if (number->kind == TP_NUMBER_MX && policy == TP_NONFINITE_TORCHAO)
+        return 0;
     bool alone = number->kind == TP_NUMBER_ELEMENT ||
-                 plan->casts[group->cast].spec.nonfinite ==
-                     TP_NONFINITE_ELEMENT;
+                 policy == TP_NONFINITE_ELEMENT;
     return alone && element && element->has_inf ? 0 : group->infinite;
 }
 

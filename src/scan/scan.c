@@ -69,7 +69,7 @@ struct scan {
     struct tp_scan_result *result;
     const struct tp_number *target;    /* elementwise, or NULL            */
     const struct tp_number *blockwise; /* block format, or NULL           */
-    enum tp_scale_rule rule;
+    struct tp_block_rules rules;
     bool narrow;                /* values of 8 or 16 bits                 */
     const unsigned char *small; /* all of a small tensor, in memory       */
     const struct tp_device_list *counted; /* its codes, by a device        */
@@ -392,7 +392,7 @@ static enum tp_status plan_blocks(struct scan *scan)
     struct worker *worker = scan->worker;
     if (!tp_provide(&worker->plan, sizeof *worker->plan))
         return tp_fail_memory(scan->pass.err);
-    tp_blocks_plan(worker->plan, scan->blockwise, scan->rule, scan->pass.real,
+    tp_blocks_plan(worker->plan, scan->blockwise, scan->rules, scan->pass.real,
                    amax_of(scan));
     scan->blocks.plan = worker->plan;
     return TP_OK;
@@ -465,7 +465,7 @@ static void set_up(struct scan *scan, const struct tp_tensor *tensor)
     struct tp_pass *pass = &scan->pass;
     const int axis = tensor->ndim - 1 - asked->block_axis;
     set_target(scan, tensor->dtype);
-    scan->rule = asked->scale_rule;
+    scan->rules = (struct tp_block_rules){asked->scale_rule, asked->nonfinite};
     scan->narrow = pass->size / pass->parts <= 2;
     if (pass->readers->device)
         pass->device = &tp_scan_device;

@@ -60,6 +60,7 @@ struct tp_scan_request {
     const struct tp_number *target; /* judges overflow and underflow; NULL:
                                        none are counted                    */
     enum tp_scale_rule scale_rule;  /* MX                                  */
+    enum tp_nonfinite nonfinite;    /* MX                                  */
     unsigned worker;                /* of the calling task                 */
     const struct tp_quant_spec *specs; /* casts to simulate                */
     size_t spec_count;                 /* at most TP_SCAN_SPECS               */

@@ -68,9 +68,11 @@ const struct tp_sink tp_sink_blocks = {.part_size =
                                        .device = &device};
 
 void tp_blocks_plan(struct tp_block_plan *plan, const struct tp_number *number,
-                    enum tp_scale_rule rule, enum tp_dtype dtype, double amax)
+                    struct tp_block_rules rules, enum tp_dtype dtype,
+                    double amax)
 {
     if (number->kind != TP_NUMBER_MX || plan->number != number ||
-        plan->rule != rule || plan->dtype != dtype)
-        tp_block_plan_init(plan, number, rule, dtype, amax);
+        plan->rules.scale != rules.scale ||
+        plan->rules.nonfinite != rules.nonfinite || plan->dtype != dtype)
+        tp_block_plan_init(plan, number, rules, dtype, amax);
 }

@@ -17,6 +17,7 @@ extern const struct tp_sink tp_sink_blocks;
 /* Makes a plan fit, unless it does: one of MX, for values of other tensors of
  * the dtype. One of NVFP4 needs the largest magnitude of this tensor. */
 void tp_blocks_plan(struct tp_block_plan *plan, const struct tp_number *number,
-                    enum tp_scale_rule rule, enum tp_dtype dtype, double amax);
+                    struct tp_block_rules rules, enum tp_dtype dtype,
+                    double amax);
 
 #endif

@@ -38,6 +38,18 @@ const char *tp_scale_rule_name(enum tp_scale_rule rule)
     return tp_scale_rule_words[rule];
 }
 
+const char *const tp_nonfinite_words[TP_NONFINITE_COUNT + 1] = {
+    [TP_NONFINITE_BLOCK] = "block",
+    [TP_NONFINITE_ELEMENT] = "elem",
+    [TP_NONFINITE_TORCHAO] = "torchao",
+};
+
+const char *tp_nonfinite_name(enum tp_nonfinite policy)
+{
+    assert((unsigned)policy < TP_NONFINITE_COUNT);
+    return tp_nonfinite_words[policy];
+}
+
 /* Splits x > 0 into m * 2^e, 1 <= m < 2; returns m. */
 static double split(double x, int *e)
 {
@@ -66,6 +78,10 @@ int tp_scale_exponent(const struct tp_number *number, enum tp_scale_rule rule,
     const double largest = split(number->max, &top);
     if (amax == 0) {
         return -127;
+    }
+    if (isinf(amax)) { /* 2^128, or the largest scale there is */
+        return rule == TP_SCALE_RCEIL || rule == TP_SCALE_RCEIL_F32 ? 127
+                                                                    : 128 - top;
     }
     if (rule == TP_SCALE_RCEIL_F32) {
         e = scale_by_product(number, amax);
@@ -178,7 +194,7 @@ static void plan_mx_rule(struct tp_block_plan *plan)
     const uint64_t one = UINT64_C(1) << plan->fraction_bits;
     int top;
     const double largest = split(plan->number->max, &top);
-    switch (plan->rule) {
+    switch (plan->rules.scale) {
     case TP_SCALE_CEIL: plan->carry = one - 1; break;
     case TP_SCALE_EVEN: plan->carry = one >> plan->number->precision; break;
     case TP_SCALE_RCEIL:
@@ -188,6 +204,11 @@ static void plan_mx_rule(struct tp_block_plan *plan)
     default: plan->carry = 0; break;
     }
     plan->slot_bias = 127 - top - exponent_bias(plan);
+    plan->infinite_slot =
+        127 + tp_scale_exponent(plan->number, plan->rules.scale, INFINITY);
+    if (plan->rules.nonfinite == TP_NONFINITE_TORCHAO) {
+        plan->ceiling++;
+    }
 }
 
 /* The largest finite magnitude that, times `factor` in binary32, is at most
@@ -235,7 +256,7 @@ static void plan_widening(struct tp_block_plan *plan)
 
 void tp_block_plan_init(struct tp_block_plan *plan,
                         const struct tp_number *number,
-                        enum tp_scale_rule rule, enum tp_dtype dtype,
+                        struct tp_block_rules rules, enum tp_dtype dtype,
                         double tensor_amax)
 {
     const enum tp_dtype real = tp_dtype_info(dtype)->real;
@@ -244,7 +265,7 @@ void tp_block_plan_init(struct tp_block_plan *plan,
     assert(number->kind != TP_NUMBER_ELEMENT);
     *plan = (struct tp_block_plan){
         .number = number,
-        .rule = rule,
+        .rules = rules,
         .dtype = real,
         .code_size = info->size,
         .block = number->block,
@@ -255,6 +276,7 @@ void tp_block_plan_init(struct tp_block_plan *plan,
         tp_dtype_info(counted_dtype(plan))->significand - 1;
     plan->infinity = (UINT64_C(1) << (8 * plan->width - 1)) -
                      (UINT64_C(1) << plan->fraction_bits);
+    plan->ceiling = plan->infinity;
     if (info->size == 1) {
         plan_widening(plan);
     }

@@ -34,13 +34,39 @@ enum tp_scale_rule {
     TP_SCALE_COUNT
 };
 
+/*
+ * What a NaN or an infinity does to its block. Only MX has the last: NVFP4
+ * takes it as the first. There the scale of a block with an infinity is that of
+ * 2^128, rounded as the rule says, in which the infinity comes out as one in
+ * binary32, and what is not among the largest of binary32 is 0.
+ */
+enum tp_nonfinite {
+    TP_NONFINITE_BLOCK, /* all of the block becomes NaN (OCP libraries)    */
+    TP_NONFINITE_ELEMENT, /* the scale is that of the finite values        */
+    TP_NONFINITE_TORCHAO, /* a NaN as the first; the scale covers infinities */
+    TP_NONFINITE_COUNT
+};
+
+/* "block", "elem", "torchao", then NULL. */
+extern const char *const tp_nonfinite_words[];
+
+/* The word of one policy. */
+const char *tp_nonfinite_name(enum tp_nonfinite policy);
+
+/* What the scale of an MX block follows from. */
+struct tp_block_rules {
+    enum tp_scale_rule scale;
+    enum tp_nonfinite nonfinite; /* of NVFP4 no matter to what is counted */
+};
+
 /* "floor", "ceil", "even", "rceil", "rceil_f32", then NULL. */
 extern const char *const tp_scale_rule_words[];
 
 /* The word of one rule. */
 const char *tp_scale_rule_name(enum tp_scale_rule rule);
 
-/* The shared exponent of an MX block of `number`; amax finite, >= 0. */
+/* The shared exponent of an MX block of `number`; amax >= 0. Of an infinite
+ * one as TP_NONFINITE_TORCHAO has it. */
 int tp_scale_exponent(const struct tp_number *number, enum tp_scale_rule rule,
                       double amax);
 
@@ -87,7 +113,7 @@ enum { TP_BLOCK_SLOTS = 255 };
  */
 struct tp_block_plan {
     const struct tp_number *number;
-    enum tp_scale_rule rule;
+    struct tp_block_rules rules;
     enum tp_dtype dtype;   /* of one code; a real floating dtype          */
     int code_size;         /* bytes of one code in memory                 */
     int block;             /* elements in a whole block                   */
@@ -96,6 +122,8 @@ struct tp_block_plan {
     int width;             /* bytes of the code that is counted           */
     int fraction_bits;     /* of that code                                */
     uint64_t infinity;     /* magnitude of infinity; above it is NaN      */
+    uint64_t ceiling;      /* magnitudes below count for the scale        */
+    int infinite_slot;     /* MX: of a block whose largest is infinite    */
     uint64_t carry;        /* MX rule: exponent field of (code + carry)   */
     int slot_bias;         /*   plus this is the slot, clamped            */
     float encode;          /* NVFP4                                       */
@@ -105,12 +133,12 @@ struct tp_block_plan {
 
 /*
  * Makes a plan to judge values of `dtype` (floating, or complex: then its
- * parts) by the block format `number`. `rule` matters for MX, `tensor_amax`
+ * parts) by the block format `number`. `rules` matter for MX, `tensor_amax`
  * (largest finite magnitude of the whole tensor) for NVFP4 only.
  */
 void tp_block_plan_init(struct tp_block_plan *plan,
                         const struct tp_number *number,
-                        enum tp_scale_rule rule, enum tp_dtype dtype,
+                        struct tp_block_rules rules, enum tp_dtype dtype,
                         double tensor_amax);
 
 /* Rows of `row_length` codes, one after the other; or, when `columns` is not

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts overflow, underflow and subnormals of blocks on the codes as stored:
- * the largest finite magnitude of a block chooses a row of the plan, with whose
+ * the largest magnitude of a block chooses a row of the plan, with whose
  * limits all its magnitudes are then compared, as integers. Codes of 16 bits,
  * which nearly all dumps hold, have loops by hand (a block of 32 is one vector
  * of AVX-512 or two of AVX2); all else is a template for each width that the
@@ -130,6 +130,15 @@ struct limits_256 {
     __m256i finite, zero, small;
 };
 
+/* Where magnitudes are no values, and where they count for no scale. */
+struct ends_512 {
+    __m512i infinity, ceiling;
+};
+
+struct ends_256 {
+    __m256i infinity, ceiling;
+};
+
 AVX512 static inline void count_512(__m512i code,
                                     const struct limits_512 *limits,
                                     __m512i infinity, uint32_t *over,
@@ -147,31 +156,38 @@ AVX512 static inline void count_512(__m512i code,
               counts);
 }
 
-/* Finite magnitudes; 0 elsewhere. */
-AVX512 static inline __m512i finite_512(__m512i code, __m512i infinity)
+/* Magnitudes that count for the scale; 0 elsewhere. */
+AVX512 static inline __m512i counted_512(__m512i code, __m512i ceiling)
 {
     const __m512i magnitude =
         _mm512_and_si512(code, _mm512_set1_epi16(0x7fff));
     return _mm512_maskz_mov_epi16(
-        _mm512_cmplt_epi16_mask(magnitude, infinity), magnitude);
+        _mm512_cmplt_epi16_mask(magnitude, ceiling), magnitude);
+}
+
+AVX512 static inline struct ends_512
+ends_of_512(const struct tp_block_plan *plan)
+{
+    return (struct ends_512){_mm512_set1_epi16((short)plan->infinity),
+                             _mm512_set1_epi16((short)plan->ceiling)};
 }
 
 AVX512 static inline void block_512(const struct tp_block_plan *plan,
-                                    __m512i code, __m512i infinity,
+                                    __m512i code, const struct ends_512 *ends,
                                     struct tp_block_counts *counts)
 {
-    const __m512i finite = finite_512(code, infinity);
+    const __m512i counted = counted_512(code, ends->ceiling);
     const struct tp_block_limits *limits = tp_mx_limits(
         plan, largest_of_16(_mm256_max_epi16(
-                  _mm512_castsi512_si256(finite),
-                  _mm512_extracti64x4_epi64(finite, 1))));
+                  _mm512_castsi512_si256(counted),
+                  _mm512_extracti64x4_epi64(counted, 1))));
     const struct limits_512 spread = {
         _mm512_set1_epi16((short)limits->finite),
         _mm512_set1_epi16((short)limits->zero),
         _mm512_set1_epi16((short)limits->small),
     };
     uint32_t over;
-    count_512(code, &spread, infinity, &over, counts);
+    count_512(code, &spread, ends->infinity, &over, counts);
     counts->blocks++;
     counts->saturated += over != 0;
 }
@@ -181,17 +197,17 @@ AVX512 static void rows_512(const struct tp_block_plan *plan,
                             size_t row_length,
                             struct tp_block_counts *counts)
 {
-    const __m512i infinity = _mm512_set1_epi16((short)plan->infinity);
+    const struct ends_512 ends = ends_of_512(plan);
     struct tp_block_counts sum = {0};
     for (size_t row = 0; row < rows; row++, codes += row_length) {
         size_t i = 0;
         for (; i + 32 <= row_length; i += 32) {
-            block_512(plan, _mm512_loadu_si512(codes + i), infinity, &sum);
+            block_512(plan, _mm512_loadu_si512(codes + i), &ends, &sum);
         }
         if (i < row_length) {
             const __mmask32 some = (1u << (row_length - i)) - 1;
-            block_512(plan, _mm512_maskz_loadu_epi16(some, codes + i),
-                      infinity, &sum);
+            block_512(plan, _mm512_maskz_loadu_epi16(some, codes + i), &ends,
+                      &sum);
         }
     }
     tp_block_counts_merge(counts, &sum, 1);
@@ -225,11 +241,11 @@ AVX2 static inline __m256i magnitude_256(__m256i code)
     return _mm256_and_si256(code, _mm256_set1_epi16(0x7fff));
 }
 
-AVX2 static inline __m256i finite_256(__m256i code, __m256i infinity)
+AVX2 static inline __m256i counted_256(__m256i code, __m256i ceiling)
 {
     const __m256i magnitude = magnitude_256(code);
     return _mm256_and_si256(magnitude,
-                            _mm256_cmpgt_epi16(infinity, magnitude));
+                            _mm256_cmpgt_epi16(ceiling, magnitude));
 }
 
 /* Counts 32 codes of two blocks (or of one, or of 32 columns). */
@@ -264,18 +280,25 @@ spread_256(const struct tp_block_limits *limits)
     };
 }
 
+AVX2 static inline struct ends_256
+ends_of_256(const struct tp_block_plan *plan)
+{
+    return (struct ends_256){_mm256_set1_epi16((short)plan->infinity),
+                             _mm256_set1_epi16((short)plan->ceiling)};
+}
+
 /* Counts 32 codes: one MX block, or `blocks` (1 or 2) of NVFP4. */
 AVX2 static inline void blocks_256(const struct tp_block_plan *plan,
                                    const uint16_t *codes, int blocks,
-                                   __m256i infinity,
+                                   const struct ends_256 *ends,
                                    struct tp_block_counts *counts)
 {
     const __m256i code[2] = {
         _mm256_loadu_si256((const __m256i *)(const void *)codes),
         _mm256_loadu_si256((const __m256i *)(const void *)(codes + 16)),
     };
-    const __m256i low = finite_256(code[0], infinity);
-    const __m256i high = finite_256(code[1], infinity);
+    const __m256i low = counted_256(code[0], ends->ceiling);
+    const __m256i high = counted_256(code[1], ends->ceiling);
     struct limits_256 limits[2];
     if (plan->block == 32) {
         const unsigned largest = largest_of_16(_mm256_max_epi16(low, high));
@@ -284,7 +307,7 @@ AVX2 static inline void blocks_256(const struct tp_block_plan *plan,
         limits[0] = spread_256(tp_nvfp4_limits(plan, largest_of_16(low)));
         limits[1] = spread_256(tp_nvfp4_limits(plan, largest_of_16(high)));
     }
-    const uint32_t over = count_256(code, limits, infinity, counts);
+    const uint32_t over = count_256(code, limits, ends->infinity, counts);
     counts->blocks += (unsigned)blocks;
     if (plan->block == 32) {
         counts->saturated += over != 0;
@@ -299,20 +322,20 @@ AVX2 static void rows_256(const struct tp_block_plan *plan,
                           const uint16_t *codes, size_t rows,
                           size_t row_length, struct tp_block_counts *counts)
 {
-    const __m256i infinity = _mm256_set1_epi16((short)plan->infinity);
+    const struct ends_256 ends = ends_of_256(plan);
     const size_t block = (size_t)plan->block;
     struct tp_block_counts sum = {0};
     for (size_t row = 0; row < rows; row++, codes += row_length) {
         size_t i = 0;
         for (; i + 32 <= row_length; i += 32) {
-            blocks_256(plan, codes + i, (int)(32 / block), infinity, &sum);
+            blocks_256(plan, codes + i, (int)(32 / block), &ends, &sum);
         }
         if (i < row_length) {
             const size_t left = row_length - i;
             uint16_t rest[32] = {0};
             memcpy(rest, codes + i, left * sizeof *rest);
             blocks_256(plan, rest, (int)((left + block - 1) / block),
-                       infinity, &sum);
+                       &ends, &sum);
         }
     }
     tp_block_counts_merge(counts, &sum, 1);
@@ -350,12 +373,12 @@ AVX512 static void columns_512(const struct tp_block_plan *plan,
     const uint16_t *codes = tile->codes;
     const size_t pitch = tile->pitch, height = tile->height;
     const __mmask32 some = tile->some;
-    const __m512i infinity = _mm512_set1_epi16((short)plan->infinity);
+    const struct ends_512 ends = ends_of_512(plan);
     __m512i top = _mm512_setzero_si512();
     for (size_t row = 0; row < height; row++) {
         const __m512i code =
             _mm512_maskz_loadu_epi16(some, codes + row * pitch);
-        top = _mm512_max_epi16(top, finite_512(code, infinity));
+        top = _mm512_max_epi16(top, counted_512(code, ends.ceiling));
     }
     uint16_t largest[32];
     struct column_limits gathered;
@@ -370,7 +393,7 @@ AVX512 static void columns_512(const struct tp_block_plan *plan,
     for (size_t row = 0; row < height; row++) {
         uint32_t over;
         count_512(_mm512_maskz_loadu_epi16(some, codes + row * pitch),
-                  &limits, infinity, &over, counts);
+                  &limits, ends.infinity, &over, counts);
         saturated |= over;
     }
     counts->blocks += (unsigned)__builtin_popcount(some);
@@ -386,12 +409,12 @@ AVX2 static void columns_256(const struct tp_block_plan *plan,
                              const uint16_t *codes, size_t pitch,
                              size_t height, struct tp_block_counts *counts)
 {
-    const __m256i infinity = _mm256_set1_epi16((short)plan->infinity);
+    const struct ends_256 ends = ends_of_256(plan);
     __m256i top[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     for (size_t row = 0; row < height; row++) {
         for (int i = 0; i < 2; i++) {
             const __m256i code = load_256(codes + row * pitch + 16 * i);
-            top[i] = _mm256_max_epi16(top[i], finite_256(code, infinity));
+            top[i] = _mm256_max_epi16(top[i], counted_256(code, ends.ceiling));
         }
     }
     uint16_t largest[32];
@@ -408,7 +431,7 @@ AVX2 static void columns_256(const struct tp_block_plan *plan,
     for (size_t row = 0; row < height; row++) {
         const __m256i code[2] = {load_256(codes + row * pitch),
                                  load_256(codes + row * pitch + 16)};
-        saturated |= count_256(code, limits, infinity, counts);
+        saturated |= count_256(code, limits, ends.infinity, counts);
     }
     counts->blocks += 32;
     counts->saturated += (unsigned)__builtin_popcount(saturated);

@@ -91,11 +91,14 @@ TP_HOST_DEVICE static inline int tp_binary16_exponent(uint64_t magnitude,
     return (int)((magnitude << shift) + carry) / 0x400 - shift;
 }
 
-/* The scale byte of an MX block whose largest finite magnitude is `largest`,
- * also the number of its limits. */
+/* The scale byte of an MX block whose largest magnitude below the ceiling is
+ * `largest`, also the number of its limits. */
 TP_INLINE int tp_mx_slot(const struct tp_block_plan *plan, uint64_t largest)
 {
     int field;
+    if (largest == plan->infinity) {
+        return plan->infinite_slot;
+    }
     if (plan->fraction_bits == 10 && largest < 0x400 && largest > 0) {
         field = tp_binary16_exponent(largest, plan->carry);
     } else {

@@ -23,17 +23,6 @@
 #include "stats/judge.h"
 #include "stats/quantize_lanes.h"
 
-const char *const tp_nonfinite_words[TP_NONFINITE_COUNT + 1] = {
-    [TP_NONFINITE_BLOCK] = "block",
-    [TP_NONFINITE_ELEMENT] = "elem",
-};
-
-const char *tp_nonfinite_name(enum tp_nonfinite policy)
-{
-    assert((unsigned)policy < TP_NONFINITE_COUNT);
-    return tp_nonfinite_words[policy];
-}
-
 /* --- the accumulator --------------------------------------------------- */
 
 void tp_quant_merge(struct tp_quant_error *into,

@@ -25,19 +25,6 @@
  * merged in order.
  */
 
-/* What a NaN or an infinity does to its MX (NVFP4) block. */
-enum tp_nonfinite {
-    TP_NONFINITE_BLOCK, /* all of the block becomes NaN (OCP libraries)    */
-    TP_NONFINITE_ELEMENT, /* the scale is that of the finite values        */
-    TP_NONFINITE_COUNT
-};
-
-/* "block", "elem", then NULL. */
-extern const char *const tp_nonfinite_words[];
-
-/* The word of one policy. */
-const char *tp_nonfinite_name(enum tp_nonfinite policy);
-
 /* A scale 2^s for the whole tensor: x is cast as 2^-s * cast(2^s * x).
  * Elementwise formats only. */
 enum tp_tensor_scale {
@@ -77,7 +64,7 @@ struct tp_quant_error {
                                 be short                                  */
     uint64_t saturated_blocks; /* with at least one overflow              */
     uint64_t nonfinite_blocks; /* with a NaN or an infinity               */
-    uint64_t zero_blocks;    /* without a finite value other than zero    */
+    uint64_t zero_blocks;    /* whose scale no value but zeros counts for */
     double sum_xx, sum_dd;   /* x^2, (x - q)^2                            */
     double sum_xq, sum_qq;
     double sum_relative;     /* |x - q| / |x| over x != 0                 */

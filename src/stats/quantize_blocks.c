@@ -31,6 +31,7 @@ struct blocks {
     struct tp_rounder element; /* at scale 2^0                          */
     double max;                /* of the element                        */
     int block;
+    enum tp_nonfinite nonfinite; /* as the format has it                */
     /* NVFP4 */
     float encode;
     float e4m3[127];           /* values of the scale's codes           */
@@ -54,6 +55,10 @@ static void blocks_init(struct blocks *blocks,
         .max = spec->number->max,
         .encode = tp_nvfp4_encode(tensor_amax),
         .block = spec->number->block,
+        .nonfinite = spec->number->kind != TP_NUMBER_MX &&
+                             spec->nonfinite == TP_NONFINITE_TORCHAO
+                         ? TP_NONFINITE_BLOCK
+                         : spec->nonfinite,
     };
     double values[127];
     uint8_t codes[127];
@@ -116,11 +121,13 @@ TP_LANES_INLINE void multiply_binary32(const tp_lanes *a, float factor,
 struct held {
     tp_lanes a[MOST_LANES];
     tp_lane_ints negative[MOST_LANES];
-    double amax; /* of the finite */
+    double amax; /* of what counts for the scale */
     bool special; /* has a NaN or an infinity */
+    bool lost;    /* becomes NaN */
 };
 
-TP_LANES_INLINE void hold(const double *x, size_t lanes, struct held *held)
+TP_LANES_INLINE void hold_lanes(const double *x, size_t lanes,
+                                struct held *held)
 {
     const tp_lanes infinite = __builtin_inf() - (tp_lanes){0};
     tp_lanes most = {0};
@@ -140,6 +147,33 @@ TP_LANES_INLINE void hold(const double *x, size_t lanes, struct held *held)
         held->amax = most[i] > held->amax ? most[i] : held->amax;
     held->special =
         tp_quant_fold_counts(&all_finite) != (uint64_t)-TP_LANES;
+    held->lost = false;
+}
+
+/* What a policy makes of a block with a NaN or an infinity. */
+static void judge_special(const struct blocks *blocks, struct held *held)
+{
+    const tp_lanes infinite = __builtin_inf() - (tp_lanes){0};
+    tp_lane_ints nans = {0}, infinities = {0};
+    for (size_t i = 0; i < (size_t)blocks->block / TP_LANES; i++) {
+        nans |= ~(held->a[i] <= infinite);
+        infinities |= held->a[i] == infinite;
+    }
+    const bool nan = tp_quant_fold_counts(&nans) != 0;
+    const bool infinity = tp_quant_fold_counts(&infinities) != 0;
+    held->lost = nan || blocks->nonfinite == TP_NONFINITE_BLOCK;
+    if (blocks->nonfinite == TP_NONFINITE_ELEMENT)
+        held->lost = false;
+    if (blocks->nonfinite == TP_NONFINITE_TORCHAO && infinity)
+        held->amax = INFINITY;
+}
+
+TP_LANES_INLINE void hold(const struct blocks *blocks, const double *x,
+                          struct held *held)
+{
+    hold_lanes(x, (size_t)blocks->block / TP_LANES, held);
+    if (held->special)
+        judge_special(blocks, held);
 }
 
 /* Adds a block of n values; beyond them, whole lanes are filled with 0. */
@@ -154,14 +188,12 @@ TP_LANES_INLINE void add_block(const struct blocks *blocks, const double *x,
     struct held held;
     struct scale scale;
     struct tp_quant_octet g;
-    hold(x, lanes, &held);
+    hold(blocks, x, &held);
     if (mx)
         scale_mx(blocks, held.amax, &scale);
     else
         scale_nvfp4(blocks, held.amax, &scale);
-    const bool lost =
-        held.special && blocks->spec->nonfinite == TP_NONFINITE_BLOCK;
-    g.keep = (tp_lane_ints){0} - !lost;
+    g.keep = (tp_lane_ints){0} - !held.lost;
     tp_lane_ints over = sums->upper + sums->lower;
     for (size_t i = 0; i < lanes; i++) {
         g.a = held.a[i];
@@ -280,14 +312,15 @@ unsigned tp_quant_block_codes(const struct tp_quant_spec *spec,
     blocks_init(&blocks, spec, tensor_amax);
     assert(n <= (size_t)blocks.block);
     memcpy(padded, x, n * sizeof *x);
-    hold(padded, (size_t)blocks.block / TP_LANES, &held);
+    hold(&blocks, padded, &held);
     const bool mx = spec->number->kind == TP_NUMBER_MX;
     if (mx)
         scale_mx(&blocks, held.amax, &scale);
     else
         scale_nvfp4(&blocks, held.amax, &scale);
-    const bool lost =
-        held.special && spec->nonfinite == TP_NONFINITE_BLOCK;
+    /* torchao clamps what it casts */
+    const double most =
+        mx && blocks.nonfinite == TP_NONFINITE_TORCHAO ? blocks.max : INFINITY;
     for (size_t i = 0; i < n; i++) {
         tp_lanes y = {fabs(x[i])};
         if (mx)
@@ -296,7 +329,7 @@ unsigned tp_quant_block_codes(const struct tp_quant_spec *spec,
             multiply_binary32(&y, scale.factor, &y);
         codes[i] = (uint8_t)tp_number_encode(
             spec->number, TP_ROUND_DEFAULT,
-            lost ? NAN : copysign(y[0], x[i]));
+            held.lost ? NAN : copysign(y[0] > most ? most : y[0], x[i]));
     }
-    return lost ? 0xff : scale.byte;
+    return held.lost ? 0xff : scale.byte;
 }

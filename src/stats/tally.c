@@ -40,9 +40,16 @@ void tp_tally_plan_init(struct tp_tally_plan *plan,
                         const struct tp_quant_spec *spec, enum tp_dtype dtype)
 {
     assert(tp_tally_applies(spec, dtype));
-    tp_block_plan_init(&plan->blocks, spec->number, spec->rule, dtype, 0);
+    const struct tp_block_rules rules = {spec->rule, spec->nonfinite};
+    tp_block_plan_init(&plan->blocks, spec->number, rules, dtype, 0);
     plan->spec = *spec;
     plan->precision = spec->number->precision;
+    const unsigned spoils[TP_NONFINITE_COUNT] = {
+        [TP_NONFINITE_BLOCK] = (unsigned)plan->blocks.infinity,
+        [TP_NONFINITE_ELEMENT] = TP_TALLY_CODES,
+        [TP_NONFINITE_TORCHAO] = (unsigned)plan->blocks.infinity + 1,
+    };
+    plan->spoils = spoils[spec->nonfinite];
     /* a code's exponent field 1 is this binade */
     const int first = plan->blocks.fraction_bits == 7 ? -126 : -14;
     for (int slot = 0; slot < TP_BLOCK_SLOTS; slot++)
@@ -59,8 +66,8 @@ static void tally_code(struct tp_tally *tally, unsigned class,
     tally->used[class][magnitude / TP_TALLY_LINE] = 1;
 }
 
-/* All of a block that a NaN or an infinity makes NaN: the finite ones are
- * lost, but counted as what they would have been. */
+/* All of a block that a NaN (or an infinity) makes NaN: the finite ones are
+ * lost, but counted as what they would have been without it. */
 static void lose_block(const struct tp_tally_plan *plan, int slot,
                        const uint16_t *codes, size_t n,
                        struct tp_tally *tally)
@@ -97,11 +104,12 @@ static void tally_block(const struct tp_tally_plan *plan,
     const struct tp_block_limits *limits = &plan->blocks.limits[slot];
     struct tp_quant_error *counts = &tally->counts;
     const uint64_t infinity = plan->blocks.infinity;
-    bool special = false, over = false;
+    bool over = false;
+    unsigned most = 0;
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         const unsigned code = codes[__builtin_ctz(left)];
         const unsigned magnitude = code & 0x7fff;
-        special |= magnitude >= infinity;
+        most = magnitude > most ? magnitude : most;
         if (magnitude > limits->finite && magnitude <= infinity) {
             over = true;
             counts->upper_overflow += code < 0x8000;
@@ -109,8 +117,8 @@ static void tally_block(const struct tp_tally_plan *plan,
         }
     }
     counts->saturated_blocks += over;
-    counts->nonfinite_blocks += special;
-    if (special && plan->spec.nonfinite == TP_NONFINITE_BLOCK) {
+    counts->nonfinite_blocks += most >= infinity;
+    if (most >= plan->spoils) {
         lose_block(plan, slot, codes, found->n, tally);
         return;
     }
@@ -161,11 +169,11 @@ TP_INLINE void block_portable(const struct tp_tally_plan *plan,
                               const uint16_t *codes, size_t n,
                               struct seen *seen, struct tp_tally *tally)
 {
-    const unsigned infinity = (unsigned)plan->blocks.infinity;
+    const unsigned ceiling = (unsigned)plan->blocks.ceiling;
     unsigned largest = 0;
     for (size_t i = 0; i < n; i++) {
         const unsigned magnitude = codes[i] & 0x7fff;
-        if (magnitude < infinity && magnitude > largest)
+        if (magnitude < ceiling && magnitude > largest)
             largest = magnitude;
     }
     const int slot = tp_mx_slot(&plan->blocks, largest);
@@ -225,13 +233,13 @@ block_avx512(const struct tp_tally_plan *plan, const uint16_t *codes,
     const __m512i magnitude =
         _mm512_and_si512(_mm512_maskz_loadu_epi16(some, codes),
                          _mm512_set1_epi16(0x7fff));
-    const __m512i finite = _mm512_maskz_mov_epi16(
+    const __m512i counted = _mm512_maskz_mov_epi16(
         _mm512_cmplt_epi16_mask(
-            magnitude, _mm512_set1_epi16((short)plan->blocks.infinity)),
+            magnitude, _mm512_set1_epi16((short)plan->blocks.ceiling)),
         magnitude);
     const unsigned largest = largest_of(
-        _mm256_max_epi16(_mm512_castsi512_si256(finite),
-                         _mm512_extracti64x4_epi64(finite, 1)));
+        _mm256_max_epi16(_mm512_castsi512_si256(counted),
+                         _mm512_extracti64x4_epi64(counted, 1)));
     const int slot = tp_mx_slot(&plan->blocks, largest);
     const struct tp_block_limits *limits = &plan->blocks.limits[slot];
     const uint32_t mask =
@@ -266,16 +274,15 @@ block_avx2(const struct tp_tally_plan *plan, const uint16_t *codes,
            size_t n, struct seen *seen, struct tp_tally *tally)
 {
     const __m256i no_sign = _mm256_set1_epi16(0x7fff);
-    const __m256i infinity =
-        _mm256_set1_epi16((short)plan->blocks.infinity);
+    const __m256i ceiling = _mm256_set1_epi16((short)plan->blocks.ceiling);
     __m256i low, high;
     memcpy(&low, codes, sizeof low);
     memcpy(&high, codes + 16, sizeof high);
     low = _mm256_and_si256(low, no_sign);
     high = _mm256_and_si256(high, no_sign);
     const unsigned largest = largest_of(_mm256_max_epi16(
-        _mm256_and_si256(low, _mm256_cmpgt_epi16(infinity, low)),
-        _mm256_and_si256(high, _mm256_cmpgt_epi16(infinity, high))));
+        _mm256_and_si256(low, _mm256_cmpgt_epi16(ceiling, low)),
+        _mm256_and_si256(high, _mm256_cmpgt_epi16(ceiling, high))));
     const int slot = tp_mx_slot(&plan->blocks, largest);
     const struct tp_block_limits *limits = &plan->blocks.limits[slot];
     /* packing interleaves by eights; the permutation undoes that */

@@ -45,6 +45,8 @@ struct tp_tally_plan {
     struct tp_block_plan blocks;
     struct tp_quant_spec spec;
     int precision;                  /* of spec.number                     */
+    unsigned spoils;                /* magnitudes that make a block NaN: from
+                                       here on                            */
     int16_t normal[TP_BLOCK_SLOTS]; /* exponent of the smallest normal, in
                                        binades of the code                 */
 };

@@ -189,6 +189,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
     const struct tp_scan_request request = {
         .target = target,
         .scale_rule = c->options->mx_scale,
+        .nonfinite = c->options->mx_nonfinite,
         .worker = number,
         .block_axis = c->options->block_axis,
         .specs = worker->quant.specs,

@@ -20,6 +20,7 @@ struct tp_collect_options {
                                  read whatever their name is        */
     size_t root_count;
     enum tp_scale_rule mx_scale; /* of MX formats                      */
+    enum tp_nonfinite mx_nonfinite; /* of their blocks                 */
     const struct tp_number *backward_format; /* of backward tensors of MX
                                     runs; NULL: as forward             */
     int block_axis; /* of blocks, counted from the last one: 0           */

@@ -159,8 +159,8 @@ void blocks(const bench &b)
     static struct tp_block_plan plan;
     const uint64_t columns = 4096, rows = b.bytes / 2 / columns;
     struct tp_kernel_blocks job = {};
-    tp_block_plan_init(&plan, tp_number_by_id("mxfp8_e4m3"), TP_SCALE_FLOOR,
-                       TP_BFLOAT16, 0);
+    tp_block_plan_init(&plan, tp_number_by_id("mxfp8_e4m3"),
+                       {TP_SCALE_FLOOR, TP_NONFINITE_BLOCK}, TP_BFLOAT16, 0);
     job.plan = put(plan);
     job.code_size = 2;
     job.block = plan.block;

@@ -3,7 +3,7 @@
 """Recomputes /quantization of summary.h5 from the files it was made of.
 
     python3 tests/oracle/check_quantization.py OUTPUT_DIR [--limit N]
-        [--block_axis N] [--mx_nonfinite elem]
+        [--block_axis N] [--mx_nonfinite elem|torchao]
 
 Every row (or of every N-th tensor so that about N remain): casts by search in
 the table of all values (number_formats.py), sums in extended precision. The
@@ -43,14 +43,15 @@ def block_axis_last(x, axis):
 def cast_blocks(x, element, rule):
     """Values of MX blocks with their padding, and which elements are real."""
     blocks, real = number_formats.mx_blocks(x)
-    finite = np.where(np.isfinite(blocks), np.abs(blocks), 0)
-    shared = number_formats.mx_exponents(finite.max(axis=1, initial=0),
-                                         element, rule)[:, None]
+    policy = option("--mx_nonfinite", "block")
+    shared = number_formats.mx_shared(blocks, element, rule, policy)[:, None]
     scaled = np.ldexp(blocks, -shared)
     with np.errstate(all="ignore"):
         q = np.clip(element.round(scaled), -element.max, element.max)
     q = np.ldexp(q, shared)
-    if option("--mx_nonfinite", "block") == "block":
+    if policy == "torchao":
+        q[np.isnan(blocks).any(axis=1)] = np.nan
+    elif policy == "block":
         q[~np.isfinite(blocks).all(axis=1)] = np.nan
     else:
         q[~np.isfinite(blocks)] = np.nan
@@ -62,7 +63,8 @@ def expected(x, name, rule):
     """All columns of a row, from float64 values in their shape."""
     if x.size == 0:
         return dict.fromkeys(RATIOS + REALS, np.nan)
-    upper, lower, underflow, subnormal = number_formats.judge(x, name, rule)
+    upper, lower, underflow, subnormal = number_formats.judge(
+        x, name, rule, option("--mx_nonfinite", "block"))
     saturated = np.nan
     n = x.size
     if name in number_formats.MX:

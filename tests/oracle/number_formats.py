@@ -108,13 +108,23 @@ def mx_blocks(x):
     return x.reshape(-1, 32), real.reshape(-1, 32)
 
 
-def judge(x, target, rule="floor"):
+def mx_shared(blocks, element, rule, policy):
+    """The shared exponent of each row."""
+    finite = np.where(np.isfinite(blocks), np.abs(blocks), 0)
+    shared = mx_exponents(finite.max(axis=1, initial=0), element, rule)
+    if policy == "torchao":
+        of_infinity = 127 if rule.startswith("rceil") else \
+            128 - int(np.floor(np.log2(element.max)))
+        shared[np.isinf(blocks).any(axis=1)] = of_infinity
+    return shared
+
+
+def judge(x, target, rule="floor", policy="block"):
     """Counts (upper, lower, underflow, subnormal) of an array of float64."""
     if target in MX:
         element = FORMATS[MX[target]]
         x, real = mx_blocks(x)
-        finite = np.where(np.isfinite(x), np.abs(x), 0)
-        exponents = mx_exponents(finite.max(axis=1, initial=0), element, rule)
+        exponents = mx_shared(x, element, rule, policy)
         x = np.ldexp(x, -exponents[:, None])[real]
         upper, lower = x > element.max, x < -element.max
     else:

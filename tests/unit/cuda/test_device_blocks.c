@@ -34,6 +34,7 @@ static void scan_blocks(struct bench *bench, const struct tp_quant_spec *spec,
     struct laid laid;
     const struct tp_scan_request request = {.target = spec->number,
                                             .scale_rule = spec->rule,
+                                            .nonfinite = spec->nonfinite,
                                             .specs = spec,
                                             .spec_count = 1,
                                             .block_axis = layout == DOWN};

@@ -452,6 +452,7 @@ static void scan_targets(struct bench *bench, const struct content *c,
             const struct tp_scan_request request = {
                 .target = n,
                 .scale_rule = (enum tp_scale_rule)rule,
+                .nonfinite = (enum tp_nonfinite)(rule % TP_NONFINITE_COUNT),
                 .block_axis = layout == DOWN};
             if (n->kind == TP_NUMBER_MX || rule == 0)
                 compare(bench, &laid.tensor, &request, c->name);

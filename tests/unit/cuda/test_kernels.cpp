@@ -173,9 +173,10 @@ void check_blocks(const tp_number *number, enum tp_dtype dtype,
     const size_t n = of.columns ? of.length * of.columns : of.rows * of.length;
     const std::vector<T> codes = make<T>(which, n);
     std::vector<tp_block_plan> plans(1);
-    const auto rule =
-        static_cast<enum tp_scale_rule>((n + which) % TP_SCALE_COUNT);
-    tp_block_plan_init(plans.data(), number, rule, dtype,
+    const struct tp_block_rules rules = {
+        static_cast<enum tp_scale_rule>((n + which) % TP_SCALE_COUNT),
+        static_cast<enum tp_nonfinite>((n / 2 + which) % TP_NONFINITE_COUNT)};
+    tp_block_plan_init(plans.data(), number, rules, dtype,
                        amax_of(dtype, codes.data(), n));
     on_device<T> from(codes, of.skip);
     on_device<tp_block_plan> plan(plans);
@@ -273,7 +274,7 @@ void check_tallies(tp_quant_spec spec, enum tp_dtype dtype)
     for (const shape &of : shapes) {
         const kind data = static_cast<kind>(which % KINDS);
         spec.nonfinite =
-            which % 4 < 2 ? TP_NONFINITE_BLOCK : TP_NONFINITE_ELEMENT;
+            static_cast<enum tp_nonfinite>(which / 2 % TP_NONFINITE_COUNT);
         spec.rule =
             static_cast<enum tp_scale_rule>(which % TP_SCALE_COUNT);
         if (tp_dtype_info(dtype)->size == 1)
@@ -282,7 +283,10 @@ void check_tallies(tp_quant_spec spec, enum tp_dtype dtype)
             check_tally<uint16_t>(spec, dtype, of, data);
         which++;
     }
-    check_tally<uint16_t>(spec, TP_BFLOAT16, {40, 500, 0, 0}, SPECIAL);
+    for (int policy = 0; policy < TP_NONFINITE_COUNT; policy++) {
+        spec.nonfinite = static_cast<enum tp_nonfinite>(policy);
+        check_tally<uint16_t>(spec, TP_BFLOAT16, {40, 500, 0, 0}, SPECIAL);
+    }
 }
 
 /* --- views ---------------------------------------------------------------- */

@@ -226,6 +226,42 @@ Test(encode, mx_blocks_of_the_vectors)
     check_blocks("mxfp4_e2m1.csv", "mxfp4", 420);
 }
 
+/* What torchao 0.18 makes of blocks with an infinity or a NaN. */
+Test(encode, mx_blocks_of_torchao)
+{
+    struct vectors v = vectors_open("mx_torchao.csv");
+    int rows = 0, kept = 0;
+    for (; vectors_next(&v); rows++) {
+        const struct tp_quant_spec spec = {
+            .number = tp_number_by_id(v.field[0]),
+            .rule = scale_rule_of(v.field[2]),
+            .nonfinite = TP_NONFINITE_TORCHAO};
+        const struct tp_number *element = tp_number_by_id(spec.number->element);
+        double x[32], back[32];
+        uint8_t codes[32];
+        cr_assert_eq(words(v.field[5], x), 32);
+        const unsigned scale = tp_quant_block_codes(&spec, 0, x, 32, codes);
+        cr_assert_eq(scale, strtoul(v.field[4], NULL, 16), "%s %s %s: %02x",
+                     v.field[0], v.field[1], v.field[2], scale);
+        if (scale == 0xff)
+            continue;
+        cr_assert_eq(words(v.field[7], back), 32);
+        for (int i = 0; i < 32; i++) {
+            const char digits[3] = {v.field[6][2 * i], v.field[6][2 * i + 1],
+                                    '\0'};
+            cr_assert_eq(codes[i], strtoul(digits, NULL, 16), "%s %s [%d]",
+                         v.field[0], v.field[1], i);
+            const double value = tp_number_decode(element, codes[i]);
+            const float single = (float)ldexp(value, (int)scale - 127);
+            cr_assert_eq(single, back[i], "%s %s [%d]", v.field[0], v.field[1],
+                         i);
+            kept += isinf(x[i]) && single == x[i];
+        }
+    }
+    cr_assert_eq(rows, 400);
+    cr_assert_eq(kept, 5 * 4 * (3 * 4 + 1 + 32), "infinities come back");
+}
+
 Test(encode, nvfp4_blocks_of_the_vectors)
 {
     const struct tp_quant_spec spec = {.number = tp_number_by_id("nvfp4")};

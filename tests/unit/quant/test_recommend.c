@@ -130,6 +130,12 @@ Test(recommend, needs_finite_elements_and_keeps_infinities)
     plan.casts[2].spec.nonfinite = TP_NONFINITE_ELEMENT;
     advice = advise(&plan, groups, 2, &arena);
     cr_assert_str_eq(advice.advice, "mxfp8_e5m2", "E5M2 elements have Inf");
+    plan.casts[2].spec.number = tp_number_by_id("mxfp8_e4m3");
+    advice = advise(&plan, groups, 2, &arena);
+    cr_assert_str_eq(advice.advice, "keep bfloat16", "E4M3 elements do not");
+    plan.casts[2].spec.nonfinite = TP_NONFINITE_TORCHAO;
+    advice = advise(&plan, groups, 2, &arena);
+    cr_assert_str_neq(advice.advice, "keep bfloat16", "the scale does");
     for (size_t i = 0; i < 3; i++) {
         groups[i].infinite = groups[i].finite = groups[i].summed = 0;
         groups[i].metrics.sqnr_db = groups[i].sqnr_worst_db = NAN;

@@ -19,6 +19,8 @@ static void use_isa(const char *name)
     setenv("TPROF_ISA", name, 1);
 }
 
+static const struct tp_block_rules floors = {.scale = TP_SCALE_FLOOR};
+
 static uint64_t noise(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -140,7 +142,9 @@ static void check_mx_vectors(const char *file, const char *id,
         const struct tp_block_counts expected = shown(
             x, 32, v.field[6], ldexp(number->max, e), no_sign, normal);
         struct tp_block_plan plan;
-        tp_block_plan_init(&plan, number, scale_rule_of(v.field[2]),
+        tp_block_plan_init(&plan, number,
+                           (struct tp_block_rules){
+                               .scale = scale_rule_of(v.field[2])},
                            TP_FLOAT32, 0);
         for (int isa = 0; isa < ISAS; isa++) {
             use_isa(isas[isa]);
@@ -190,7 +194,7 @@ Test(blocks, nvfp4_blocks_of_the_vectors)
         cr_assert_eq(tp_nvfp4_scale(encode, amax), scale);
         struct tp_block_plan plan;
         struct tp_block_counts got = {0};
-        tp_block_plan_init(&plan, number, TP_SCALE_FLOOR, TP_FLOAT32,
+        tp_block_plan_init(&plan, number, floors, TP_FLOAT32,
                            tensor_amax);
         tp_blocks_count(&plan, x, 1, 16, &got);
         cr_assert_eq(got.underflow, expected.underflow);
@@ -238,8 +242,8 @@ static void check_golden(const char *file, size_t rows, size_t length,
     for (int i = 0; i < 3; i++) {
         struct tp_block_plan plan;
         struct tp_block_counts got = {0};
-        tp_block_plan_init(&plan, tp_number_by_id(formats[i]),
-                           TP_SCALE_FLOOR, TP_BFLOAT16, 0);
+        tp_block_plan_init(&plan, tp_number_by_id(formats[i]), floors,
+                           TP_BFLOAT16, 0);
         tp_blocks_count(&plan, codes, rows, length, &got);
         cr_assert_eq(got.upper_overflow + got.lower_overflow, golden[i],
                      "%s of %s", formats[i], file);
@@ -312,17 +316,21 @@ static double scaled(const struct tp_block_plan *plan, double x, double amax)
                             (float)factor,
                         x);
     }
-    return ldexp(x, -tp_scale_exponent(plan->number, plan->rule, amax));
+    return ldexp(x, -tp_scale_exponent(plan->number, plan->rules.scale,
+                                         amax));
 }
 
 static void brute_block(const struct tp_block_plan *plan, const double *x,
                         size_t step, int n, struct tp_block_counts *c)
 {
+    const bool covers = plan->rules.nonfinite == TP_NONFINITE_TORCHAO &&
+                        plan->number->kind == TP_NUMBER_MX;
     double amax = 0;
     uint64_t over = 0;
     for (int i = 0; i < n; i++) {
         const double value = x[(size_t)i * step];
-        amax = isfinite(value) ? fmax(amax, fabs(value)) : amax;
+        const bool counts = isfinite(value) || (isinf(value) && covers);
+        amax = counts ? fmax(amax, fabs(value)) : amax;
     }
     for (int i = 0; i < n; i++) {
         const double value = x[(size_t)i * step];
@@ -397,10 +405,10 @@ static struct matrix random_matrix(uint64_t *state, enum tp_dtype dtype)
 
 static void check_matrix(const struct matrix *m,
                          const struct tp_number *number,
-                         enum tp_scale_rule rule)
+                         struct tp_block_rules rules)
 {
     struct tp_block_plan plan;
-    tp_block_plan_init(&plan, number, rule, m->dtype, m->amax);
+    tp_block_plan_init(&plan, number, rules, m->dtype, m->amax);
     const size_t block = (size_t)plan.block;
     struct tp_block_counts along = {0}, down = {0};
     for (size_t row = 0; row < m->rows; row++) {
@@ -419,9 +427,10 @@ static void check_matrix(const struct matrix *m,
     }
     for (int isa = 0; isa < ISAS; isa++) {
         char what[96];
-        snprintf(what, sizeof what, "%s as %s %s by %s",
+        snprintf(what, sizeof what, "%s as %s %s %s by %s",
                  tp_dtype_info(m->dtype)->name, number->id,
-                 tp_scale_rule_name(rule), isas[isa]);
+                 tp_scale_rule_name(rules.scale),
+                 tp_nonfinite_name(rules.nonfinite), isas[isa]);
         use_isa(isas[isa]);
         plan.isa = tp_isa_best();
         struct tp_block_counts got = {0}, got_down = {0};
@@ -448,16 +457,19 @@ Test(blocks, counts_follow_the_definitions)
                 continue;
             }
             /* plans take rceil_f32 as rceil */
-            for (int rule = 0; rule < TP_SCALE_RCEIL_F32; rule++) {
+            for (int rule = 0; rule < 2 * TP_SCALE_RCEIL_F32; rule++) {
                 struct matrix m = random_matrix(&state, dtypes[d]);
-                check_matrix(&m, n, (enum tp_scale_rule)rule);
+                const struct tp_block_rules rules = {
+                    (enum tp_scale_rule)(rule / 2),
+                    rule % 2 ? TP_NONFINITE_TORCHAO : TP_NONFINITE_BLOCK};
+                check_matrix(&m, n, rules);
                 free(m.codes);
                 free(m.values);
                 checked++;
             }
         }
     }
-    cr_assert_eq(checked, 9 * 6 * 4);
+    cr_assert_eq(checked, 9 * 6 * 4 * 2);
 }
 
 /* A block of the sixteen-bit dtypes for every amax there is. */
@@ -471,7 +483,9 @@ Test(blocks, every_amax_of_the_sixteen_bit_dtypes)
         for (int rule = 0; rule < TP_SCALE_COUNT; rule++) {
             struct tp_block_plan plan;
             tp_block_plan_init(&plan, tp_number_by_id("mxfp4"),
-                               (enum tp_scale_rule)rule, dtypes[d], 0);
+                               (struct tp_block_rules){
+                                   .scale = (enum tp_scale_rule)rule},
+                               dtypes[d], 0);
             for (unsigned amax = 0; amax < infinity; amax++) {
                 uint16_t codes[32] = {(uint16_t)amax};
                 double values[32];
@@ -497,7 +511,7 @@ Test(blocks, a_row_may_come_in_pieces_and_merge)
     static uint16_t codes[5 * 1000];
     random_codes(&state, TP_BFLOAT16, 5000, (unsigned char *)codes);
     struct tp_block_plan plan;
-    tp_block_plan_init(&plan, tp_number_by_id("mxfp8_e4m3"), TP_SCALE_FLOOR,
+    tp_block_plan_init(&plan, tp_number_by_id("mxfp8_e4m3"), floors,
                        TP_BFLOAT16, 0);
     struct tp_block_counts whole = {0}, sum = {0};
     tp_blocks_count(&plan, codes, 1, 5000, &whole);
@@ -516,8 +530,8 @@ Test(blocks, a_row_may_come_in_pieces_and_merge)
 Test(blocks, nothing_is_counted_in_nothing)
 {
     struct tp_block_plan plan;
-    tp_block_plan_init(&plan, tp_number_by_id("mxfp4"), TP_SCALE_FLOOR,
-                       TP_FLOAT32, 0);
+    tp_block_plan_init(&plan, tp_number_by_id("mxfp4"), floors, TP_FLOAT32,
+                       0);
     struct tp_block_counts none = {0}, got = {0};
     tp_blocks_count(&plan, NULL, 0, 32, &got);
     tp_blocks_count(&plan, NULL, 5, 0, &got);

@@ -67,18 +67,31 @@ static void truth_add(struct truth *t, const struct tp_number *number,
     t->relative += x != 0 ? (long double)d / fabs(x) : 0;
 }
 
+/* An infinity has the exponent of 2^128, of which rceil takes what there is. */
+static int scale_of(const struct tp_quant_spec *spec, double amax)
+{
+    int top;
+    if (!isinf(amax))
+        return tp_scale_exponent(spec->number, spec->rule, amax);
+    frexp(spec->number->max, &top);
+    return spec->rule == TP_SCALE_RCEIL ? 127 : 129 - top;
+}
+
 static void truth_block(struct truth *t, const struct tp_quant_spec *spec,
                         const double *x, size_t n)
 {
+    const bool torchao = spec->nonfinite == TP_NONFINITE_TORCHAO;
     double amax = 0;
-    bool special = false, over = false;
+    bool special = false, nan = false, over = false;
     for (size_t i = 0; i < n; i++) {
         special |= !isfinite(x[i]);
-        if (isfinite(x[i]))
+        nan |= isnan(x[i]);
+        if (isfinite(x[i]) || (torchao && isinf(x[i])))
             amax = fmax(amax, fabs(x[i]));
     }
-    const int k = tp_scale_exponent(spec->number, spec->rule, amax);
-    const bool lost = special && spec->nonfinite == TP_NONFINITE_BLOCK;
+    const int k = scale_of(spec, amax);
+    const bool lost =
+        torchao ? nan : special && spec->nonfinite == TP_NONFINITE_BLOCK;
     for (size_t i = 0; i < n; i++) {
         const double y = ldexp(x[i], -k);
         const double rounded = tp_number_round(spec->number, y);
@@ -323,7 +336,8 @@ Test(quantize, blocks_are_what_the_definitions_say)
         const struct tp_quant_spec spec = {
             .number = number,
             .rule = (enum tp_scale_rule)(noise(&state) % 4),
-            .nonfinite = (enum tp_nonfinite)(noise(&state) % 2),
+            .nonfinite = (enum tp_nonfinite)(noise(&state) %
+                                             TP_NONFINITE_COUNT),
         };
         struct codes c = random_codes(&state, dtype, dtype != TP_FLOAT64);
         const struct truth t = truth_of_blocks(&spec, &c);
