@@ -14,6 +14,7 @@
 #include "tests/unit/support/trace_maker.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_run.h"
+#include "verdict/trace_rule_costs.h"
 #include "verdict/trace_rules.h"
 #include "verdict/trace_verdict.h"
 
@@ -548,6 +549,40 @@ Test(trace_verdict, copies_to_the_host)
     for (size_t i = 0; i < it.judged.findings.count; i++)
         cr_expect(!strstr(it.judged.findings.rows[i].suggestion, "pin_memory"),
                   "%s", it.judged.findings.rows[i].suggestion);
+    judged_run_clear(&it);
+}
+
+/* The same copies where the trace does not say which way they go: the advice
+ * is for either way, and nobody is told that this happens once. */
+Test(trace_verdict, copies_that_go_nobody_knows_where)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < STEPS; i++) {
+        trace_maker_step_begin(&maker);
+        for (int k = 0; k < 10; k++) {
+            trace_maker_op(&maker, "aten::mm", 20, 300);
+            trace_maker_copy_out(&maker, 10, 200);
+        }
+        trace_maker_step_end(&maker);
+    }
+    char *at = maker.json.data;
+    while ((at = strstr(at, "DtoH (Device")))
+        memcpy(at, "PtoP (", 6);
+    add_trace(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    const struct tp_trace_finding *finding = judged_find(&it, "sync");
+    cr_assert_not_null(finding);
+    cr_expect_eq(tp_trace_worst_sync(&it.run.traces[0])->why, TP_SYNC_COPY);
+    cr_expect(strstr(finding->evidence, "copies not known"), "%s",
+              finding->evidence);
+    cr_expect(strstr(finding->suggestion, "if they read"), "%s",
+              finding->suggestion);
+    cr_expect(!strstr(finding->evidence, "profiler"), "%s", finding->evidence);
+    /* and of no direction they count */
+    cr_expect_eq(it.run.traces[0].facts.to_device.copies, 0);
+    cr_expect_eq(it.run.traces[0].facts.to_host.copies, 0);
     judged_run_clear(&it);
 }
 
