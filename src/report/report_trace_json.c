@@ -48,7 +48,7 @@ static void add_verdict(const struct tp_trace_verdict *verdict,
 {
     const struct tp_trace_verdict_info *info =
         &tp_trace_verdict_table[verdict->verdict];
-    add_text(text, "scenario", info->scenario, ", ");
+    add_text(text, "scenario", verdict->scenario, ", ");
     add_text(text, "verdict", info->id, ",\n ");
     add_text(text, "explanation", verdict->sentence, ",\n ");
 }

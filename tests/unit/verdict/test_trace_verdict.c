@@ -268,7 +268,36 @@ Test(trace_verdict, memory_churn)
     cr_expect_eq(finding->level, TP_SEVERITY_MEDIUM);
     cr_expect(strstr(finding->evidence, "all from the allocator's cache"));
     cr_expect_null(judged_find(&it, "allocation"));
+    cr_expect_str_eq(it.judged.verdict.scenario, "tiny_ops");
     judged_run_clear(&it);
+}
+
+/* Churn that the GPU does not wait for: nothing else costs time, so that is
+ * the scenario, a low finding or not; without churn it is the verdict's. */
+Test(trace_verdict, memory_churn_alone)
+{
+    static const struct {
+        double kernel_us;
+        const char *verdict, *scenario, *low;
+    } cases[] = {{100, "no single limit", "none", ""},
+                 {155, "GPU-bound", "gpu_bound", "sync"}};
+    for (size_t i = 0; i < 4; i++) {
+        struct judged_run it = {0};
+        const bool churns = i % 2;
+        const struct recipe how = {.temporaries = 60,
+                                   .temporary_us = 12,
+                                   .kernel_us = cases[i / 2].kernel_us,
+                                   .memory = churns};
+        make(&it, &how);
+        char rules[20] = "";
+        strcat(strcat(rules, churns ? "churn " : ""), cases[i / 2].low);
+        expect(&it, cases[i / 2].verdict, rules);
+        cr_expect_str_eq(it.judged.verdict.scenario,
+                         churns ? "memory_churn" : cases[i / 2].scenario);
+        cr_expect_str_eq(it.judged.verdicts[0].scenario,
+                         it.judged.verdict.scenario);
+        judged_run_clear(&it);
+    }
 }
 
 /* Without [memory] events that is unknown, and said to be. */
@@ -295,6 +324,7 @@ Test(trace_verdict, driver_allocations)
     cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
     cr_expect_eq(finding->value, STEPS);
     cr_expect(strstr(finding->evidence, "cudaMalloc"));
+    cr_expect_str_eq(it.judged.verdict.scenario, "memory_churn");
     judged_run_clear(&it);
 }
 
