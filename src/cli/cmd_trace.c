@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tprof-analyze trace PATH...: from profiler traces to trace.h5,
+ * tprof-analyze trace --trace_dir DIR: from profiler traces to trace.h5,
  * trace_report.txt, trace_findings.json and figures, with the verdict on
  * stdout.
  */
@@ -245,11 +245,35 @@ static enum tp_status nothing_found(const struct session *s,
                    where, run->files.count, run->skipped.count);
 }
 
+/* Makes the folder of --output_json before the work, as that of the other
+ * results; *made is its name where it was not there, to be freed. */
+static enum tp_status prepare_json(const char *path, char **made,
+                                   struct tp_error *err)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    *made = NULL;
+    if (!slash || slash == path)
+        return TP_OK;
+    char *folder = strndup(path, (size_t)(slash - path));
+    if (!folder)
+        return tp_fail_memory(err);
+    const bool existed = access(folder, F_OK) == 0;
+    const enum tp_status status = tp_file_make_directories(folder, err);
+    if (status == TP_OK && !existed)
+        *made = folder;
+    else
+        free(folder);
+    return status;
+}
+
 static enum tp_status analyse(struct session *s, struct tp_error *err)
 {
     const struct tp_options *options = s->options;
     bool existed;
+    char *made = NULL;
     enum tp_status status = tp_output_prepare(options, &existed, err);
+    if (status == TP_OK)
+        status = prepare_json(options->output_json, &made, err);
     if (status == TP_OK)
         status = tp_pool_new(tp_options_jobs(options), &s->pool, err);
     if (status == TP_OK)
@@ -259,10 +283,15 @@ static enum tp_status analyse(struct session *s, struct tp_error *err)
         status = nothing_found(s, &s->run, options->inputs[0], err);
     else if (status == TP_OK)
         status = tp_trace_judge(&s->run, &s->limits, &s->judged, err);
-    if (status == TP_OK)
-        return write_results(s, err);
-    if (!existed)
-        rmdir(options->output_dir); /* ours, and empty */
+    if (status == TP_OK) {
+        status = write_results(s, err);
+    } else { /* ours, and empty */
+        if (made)
+            rmdir(made);
+        if (!existed)
+            rmdir(options->output_dir);
+    }
+    free(made);
     return status;
 }
 

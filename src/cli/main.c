@@ -11,7 +11,7 @@
 const struct tp_command tp_commands[] = {
     {"tensors", "--tensor_dir DIR [DIR ...]",
      "analyse directories of dumped tensors", TP_FOR_TENSORS, tp_cmd_tensors},
-    {"trace", "PATH [PATH ...]",
+    {"trace", "[--trace_dir] PATH [PATH ...]",
      "say what limits the training run of profiler traces", TP_FOR_TRACE,
      tp_cmd_trace},
     {"inspect", "FILE ...", "report on each tensor of some files",

@@ -129,7 +129,7 @@ const struct tp_option tp_option_table[] = {
      .commands = TP_FOR_TENSORS},
     {.name = "sort", TEXT(sort, "COLUMN"), .shown = "self CUDA time",
      .help = "column that orders the operators", .commands = TP_FOR_TRACE},
-    {.name = "tensor_dir", TEXT(tensor_dir, "DIR"),
+    {.name = "tensor_dir", TEXT(inputs, "DIR"),
      .help = "directory with dumped tensors; may be repeated",
      .commands = TP_FOR_TENSORS},
     {.name = "threshold", TEXT(thresholds, "NAME=VALUE"),
@@ -137,6 +137,9 @@ const struct tp_option tp_option_table[] = {
      .commands = TP_FOR_TRACE},
     {.name = "top", NUMBER(COUNT, "N", top, 1, 1000000), .initial = "10",
      .help = "operators and kernels to list", .commands = TP_FOR_TRACE},
+    {.name = "trace_dir", TEXT(inputs, "DIR"),
+     .help = "directory with profiler traces; may be repeated",
+     .commands = TP_FOR_TRACE},
     {.name = "verbose", FLAG(verbose),
      .help = "list everything, not only the worst", .commands = TP_FOR_ALL},
     {.name = "version", FLAG(version), .help = "show the version",
@@ -289,7 +292,7 @@ static enum tp_status set_text(struct tp_options *options,
                                const struct tp_option *row, const char *value,
                                struct tp_error *err)
 {
-    if (row->offset == AT(tensor_dir))
+    if (row->offset == AT(inputs))
         return add_input(options, value, err);
     if (row->offset == AT(thresholds))
         return add_threshold(options, value, err);

@@ -71,9 +71,9 @@ enum tp_baseline_choice { TP_FROM_WARMUP, TP_FROM_ALL };
 
 /* The values. Texts are borrowed from argv; lists are owned. */
 struct tp_options {
-    const char **inputs; /* --tensor_dir and positionals, in order      */
+    /* --tensor_dir, --trace_dir and positionals, in order */
+    const char **inputs;
     size_t input_count, input_capacity;
-    const char *tensor_dir; /* the last one given; see inputs             */
     const char **thresholds; /* --threshold NAME=VALUE, in order          */
     size_t threshold_count, threshold_capacity;
     const char *output_json, *sort; /* of traces; NULL when not given     */

@@ -31,6 +31,7 @@ double tp_cell_number(const struct tp_table *table, size_t row,
     double real;
     switch (column->type) {
     case TP_COLUMN_INTEGER:
+    case TP_COLUMN_SIGNED:
         memcpy(&integer, bytes, sizeof integer);
         return (double)integer;
     case TP_COLUMN_COUNT:

@@ -14,7 +14,8 @@
 
 enum tp_column_type {
     TP_COLUMN_TEXT,    /* const char *, never NULL                        */
-    TP_COLUMN_INTEGER, /* int64_t                                         */
+    TP_COLUMN_INTEGER, /* int64_t; negative where a number does not exist */
+    TP_COLUMN_SIGNED,  /* int64_t; every value is a number                */
     TP_COLUMN_COUNT,   /* uint64_t                                        */
     TP_COLUMN_REAL     /* double; NaN where a number does not exist       */
 };
@@ -46,6 +47,14 @@ struct tp_column {
         name, unit, TP_COLUMN_TYPE(row, member), offsetof(row, member), NULL \
     }
 #define TP_COLUMN(row, member, unit) TP_COLUMN_AS(row, #member, member, unit)
+
+/* A column of integers that may be negative, such as exponents. */
+#define TP_COLUMN_OF_SIGNED(row, member, unit)                               \
+    {                                                                       \
+        #member, unit,                                                      \
+            _Generic(((row *)NULL)->member, int64_t: TP_COLUMN_SIGNED),     \
+            offsetof(row, member), NULL                                     \
+    }
 
 /* A column of words that function(row) gives. */
 #define TP_COLUMN_WORD(name, function)          \

@@ -133,7 +133,7 @@ static void add_side_json(const char *name, struct side side,
     tp_text_add(text,
                 ", \"traces\": %zu, \"scenario\": \"%s\", \"verdict\": "
                 "\"%s\"},\n",
-                side.traces, info->scenario, info->id);
+                side.traces, side.verdict->scenario, info->id);
 }
 
 void tp_compare_report_json(const struct tp_compare_report *report,

@@ -12,7 +12,7 @@ static void add_object(const struct tp_table *table, size_t row,
                        struct tp_text *text)
 {
     tp_text_add(text, "{");
-    tp_report_unsigned_row_json(table, row, text);
+    tp_report_row_json(table, row, text);
     tp_text_add(text, "}");
 }
 
@@ -123,7 +123,7 @@ void tp_report_tensor_json(const struct tp_row *row, struct tp_text *text)
     struct tp_table table;
     tp_tensors_table_make(row, 1, columns, &table);
     tp_text_add(text, "{");
-    tp_report_unsigned_row_json(&table, 0, text);
+    tp_report_row_json(&table, 0, text);
     tp_text_add(text, ", \"dims\": ");
     tp_report_dims_json(row, text);
     tp_text_add(text, "}");

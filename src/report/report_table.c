@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 static void add_cell(const struct tp_table *table, size_t row,
-                     const struct tp_column *column, bool unsigned_only,
-                     struct tp_text *text)
+                     const struct tp_column *column, struct tp_text *text)
 {
     if (column->type == TP_COLUMN_TEXT) {
         const char *value = tp_cell_text(table, row, column);
@@ -18,32 +17,19 @@ static void add_cell(const struct tp_table *table, size_t row,
     const double value = tp_cell_number(table, row, column);
     if (column->type == TP_COLUMN_REAL)
         tp_text_json_number(text, value);
-    else if (column->type == TP_COLUMN_INTEGER &&
-             (value == -1 || (unsigned_only && value < 0)))
+    else if (column->type == TP_COLUMN_INTEGER && value < 0)
         tp_text_add(text, "null");
     else
         tp_text_add(text, "%.0f", value);
 }
 
-static void add_row(const struct tp_table *table, size_t row,
-                    bool unsigned_only, struct tp_text *text)
-{
-    for (size_t i = 0; i < table->column_count; i++) {
-        tp_text_add(text, "%s\"%s\": ", i ? ", " : "", table->columns[i].name);
-        add_cell(table, row, &table->columns[i], unsigned_only, text);
-    }
-}
-
 void tp_report_row_json(const struct tp_table *table, size_t row,
                         struct tp_text *text)
 {
-    add_row(table, row, false, text);
-}
-
-void tp_report_unsigned_row_json(const struct tp_table *table, size_t row,
-                                 struct tp_text *text)
-{
-    add_row(table, row, true, text);
+    for (size_t i = 0; i < table->column_count; i++) {
+        tp_text_add(text, "%s\"%s\": ", i ? ", " : "", table->columns[i].name);
+        add_cell(table, row, &table->columns[i], text);
+    }
 }
 
 void tp_report_table_json(const struct tp_table *table, const char *name,

@@ -5,16 +5,12 @@
 #include "base/text.h"
 #include "data/table.h"
 
-/* Tables as JSON: one object per row. Absent texts (""), absent integers (-1)
- * and NaN are null. */
+/* Tables as JSON: one object per row. Absent texts ("") and integers (negative
+ * ones, but for TP_COLUMN_SIGNED) and NaN are null. */
 
 /* "column": cell, ...: the members of a row, without braces. */
 void tp_report_row_json(const struct tp_table *table, size_t row,
                         struct tp_text *text);
-
-/* The same of tables of dumps: any negative integer is absent. */
-void tp_report_unsigned_row_json(const struct tp_table *table, size_t row,
-                                 struct tp_text *text);
 
 /* "name": [rows], at most `most` of them from `first` on. */
 void tp_report_table_json(const struct tp_table *table, const char *name,

@@ -98,10 +98,11 @@ static void add_pageable(struct counting *c, uint32_t event)
     struct tp_trace_facts *facts = &c->trace->facts;
     const char *name = tp_events_get(events, events->name[event]);
     const uint32_t call = c->trace->index.call[event];
-    if (!strstr(name, "ageable"))
+    struct tp_pageable *sum = strstr(name, "DtoH")   ? &facts->to_host
+                              : strstr(name, "HtoD") ? &facts->to_device
+                                                     : NULL;
+    if (!sum || !strstr(name, "ageable"))
         return;
-    struct tp_pageable *sum =
-        strstr(name, "DtoH") ? &facts->to_host : &facts->to_device;
     sum->copies++;
     if (events->detail[event] != TP_NO_DETAIL &&
         events->gpu[events->detail[event]].bytes > 0)

@@ -21,6 +21,8 @@
 
 /* After `trace` these are the columns, and names, of key_averages tables. */
 #define OP(member, unit) TP_COLUMN(struct tp_op_row, member, unit)
+/* Below 0 where more was given back than taken. */
+#define OP_MEMORY(member) TP_COLUMN_OF_SIGNED(struct tp_op_row, member, "byte")
 
 static const struct tp_column op_columns[] = {
     TRACE_NUMBER(tp_op_row), OP(name, ""), OP(device_type, ""), OP(count, "1"),
@@ -29,8 +31,8 @@ static const struct tp_column op_columns[] = {
     TP_COLUMN_AS(struct tp_op_row, "cuda_time_total_us", cuda_total_us, "us"),
     TP_COLUMN_AS(struct tp_op_row, "self_cuda_time_total_us", self_cuda_us,
                   "us"),
-    OP(cpu_mem_b, "byte"), OP(self_cpu_mem_b, "byte"), OP(cuda_mem_b, "byte"),
-    OP(self_cuda_mem_b, "byte"),
+    OP_MEMORY(cpu_mem_b), OP_MEMORY(self_cpu_mem_b), OP_MEMORY(cuda_mem_b),
+    OP_MEMORY(self_cuda_mem_b),
 };
 
 #define KERNEL(member, unit) TP_COLUMN(struct tp_kernel_row, member, unit)

@@ -34,6 +34,7 @@ enum tp_verdict {
 struct tp_trace_verdict {
     enum tp_verdict verdict;
     const char *sentence; /* with the figures                              */
+    const char *scenario; /* one word for programs: "dataloader"           */
     double share;         /* of W                                          */
 };
 

@@ -5,6 +5,38 @@
 #include "verdict/trace_rules.h"
 #include "verdict/trace_verdict.h"
 
+/* Whether churn is all that costs a trace time, or the run (NULL): the only
+ * finding above low. */
+static bool only_churns(const struct tp_trace_judged *judged,
+                        const struct tp_trace *trace)
+{
+    size_t churn = 0, others = 0;
+    for (size_t i = 0; i < judged->findings.count; i++) {
+        const struct tp_trace_finding *finding = &judged->findings.rows[i];
+        if (finding->level == TP_SEVERITY_LOW ||
+            (trace && finding->file != trace->path))
+            continue;
+        if (finding->rule->of_trace == tp_trace_rule_churn)
+            churn++;
+        else
+            others++;
+    }
+    return churn && !others;
+}
+
+/* Churn is no verdict: the device need not wait for it. Programs are told of
+ * it all the same where nothing else was found. */
+static void name_scenarios(const struct tp_trace_run *run,
+                           struct tp_trace_judged *judged)
+{
+    for (size_t i = 0; i < run->trace_count; i++) {
+        if (only_churns(judged, &run->traces[i]))
+            judged->verdicts[i].scenario = TP_SCENARIO_CHURN;
+    }
+    if (only_churns(judged, NULL))
+        judged->verdict.scenario = TP_SCENARIO_CHURN;
+}
+
 enum tp_status tp_trace_judge(const struct tp_trace_run *run,
                               const struct tp_trace_limits *limits,
                               struct tp_trace_judged *judged,
@@ -14,5 +46,9 @@ enum tp_status tp_trace_judge(const struct tp_trace_run *run,
     enum tp_status status = tp_trace_ranks_make(run, judged, err);
     if (status == TP_OK)
         status = tp_trace_verdicts_make(run, judged, err);
-    return status == TP_OK ? tp_trace_findings_make(run, judged, err) : status;
+    if (status == TP_OK)
+        status = tp_trace_findings_make(run, judged, err);
+    if (status == TP_OK)
+        name_scenarios(run, judged);
+    return status;
 }

@@ -78,6 +78,15 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
         {"memory_full", 90, "%",
          "reserved memory at its peak, of the device's",
          "the TensorBoard profiler plugin"},
+    [TP_TRACE_RISE] =
+        {"rise", 5, "%",
+         "what the step time gains over a recording, or over all of them",
+         "less is not worth a change; no public trace rises by it"},
+    [TP_TRACE_RISE_SPREADS] =
+        {"rise_spreads", 3, "spreads",
+         "the same, in spreads of the steps around their line",
+         "simulation, with a test of the slope: of recordings that do not rise "
+         "at most 3 in 1 000 pass, 70 where step times wander"},
 };
 
 struct tp_trace_limits tp_trace_limits_default(void)

@@ -29,6 +29,8 @@ enum tp_trace_limit {
     TP_TRACE_CHURN,
     TP_TRACE_CHURN_RATE,
     TP_TRACE_MEMORY_FULL,
+    TP_TRACE_RISE,
+    TP_TRACE_RISE_SPREADS,
     TP_TRACE_LIMITS
 };
 

@@ -21,28 +21,47 @@ static double steps_of(const struct tp_trace *trace)
     return trace->steps.count ? (double)trace->steps.count : 1;
 }
 
-/* A DataLoader without workers names its iterator so. */
-static bool loads_alone(const struct tp_trace *trace)
+/* Whether the DataLoader is known to have workers, or to have none; what is
+ * recorded of its iterator before what a file of metrics says. */
+static bool has_workers(const struct tp_trace *trace)
 {
-    return strstr(trace->facts.loader, "SingleProcess") != NULL;
+    const struct tp_setting *said = &trace->settings[TP_SETTING_NUM_WORKERS];
+    return strstr(trace->facts.loader, "_MultiProcessing") ||
+           (said->known && said->value > 0 &&
+            !strstr(trace->facts.loader, "_SingleProcess"));
+}
+
+static bool has_no_workers(const struct tp_trace *trace)
+{
+    const struct tp_setting *said = &trace->settings[TP_SETTING_NUM_WORKERS];
+    return !has_workers(trace) &&
+           (strstr(trace->facts.loader, "_SingleProcess") ||
+            (said->known && said->value == 0));
 }
 
 static const char *loader_advice(const struct tp_trace_case *it)
 {
     const struct tp_trace *trace = it->trace;
+    const struct tp_setting *pinned = &trace->settings[TP_SETTING_PIN_MEMORY];
     const char *pin =
-        trace->facts.to_device.copies
+        trace->facts.to_device.copies && !(pinned->known && pinned->value)
             ? "; set pin_memory=True, batches are copied from pageable memory"
             : "";
-    if (loads_alone(trace))
+    if (has_no_workers(trace))
         return tp_judge_text(it->judged,
                              "num_workers is 0, so batches are made between "
-                             "steps: set num_workers to 2 or more%s",
+                             "steps: set num_workers to 2 or more; without "
+                             "workers prefetch_factor and persistent_workers "
+                             "are void%s",
                              pin);
     return tp_judge_text(it->judged,
                          "raise num_workers and prefetch_factor, make "
                          "decoding and augmentation cheaper, or read from "
-                         "faster storage%s",
+                         "faster storage%s%s",
+                         has_workers(trace)
+                             ? ""
+                             : "; if num_workers is 0, prefetch_factor and "
+                               "persistent_workers are void",
                          pin);
 }
 
@@ -110,6 +129,11 @@ static const struct {
         {"reading single values (.item(), float(), if tensor)",
          "keep losses and metrics on the GPU and read them every N steps, all "
          "at once; replace 'if tensor' by torch.where"},
+    [TP_SYNC_COPY] =
+        {"copies not known to go to the host or to come from it",
+         "if they read results: copy less often, into pinned memory with "
+         "non_blocking=True; if they bring data: use pin_memory=True and "
+         ".to(device, non_blocking=True)"},
     [TP_SYNC_COPY_TO_HOST] =
         {"copies to the host (.cpu(), .to(\"cpu\"), .numpy(), print)",
          "copy results less often, into pinned memory with non_blocking=True, "
@@ -134,11 +158,10 @@ static const struct {
     [TP_SYNC_PROFILER] = {"the profiler", "nothing: this happens once"},
 };
 
-/* What is said of a row of /syncs; of none, and of causes without advice, what
- * is said of the profiler's own calls. */
-static enum tp_sync_cause sync_cause(const struct tp_sync_row *row)
+/* What to do about a row of /syncs; no row: only the profiler waited. */
+static const char *sync_advice(const struct tp_sync_row *row)
 {
-    return row && sync_causes[row->why].words ? row->why : TP_SYNC_PROFILER;
+    return sync_causes[row ? row->why : TP_SYNC_PROFILER].advice;
 }
 
 /* "; most by 30 x cudaMemcpyAsync under aten::copy_, 458.7 ms idle" */
@@ -151,7 +174,7 @@ static const char *describe_sync(const struct tp_trace_case *it,
                          "; most by %" PRId64 " x %s%s%s: %s, %.2f ms, %.2f "
                          "ms of it with the GPU idle",
                          row->count, row->call, *row->op ? " under " : "",
-                         row->op, sync_causes[sync_cause(row)].words,
+                         row->op, sync_causes[row->why].words,
                          row->total_us / 1e3, row->idle_us / 1e3);
 }
 
@@ -216,7 +239,7 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
             100 * idle->blocked, 100 * idle->blocked_busy, finding.value);
         finding.suggestion =
             tp_trace_blocking_costs(trace)
-                ? sync_causes[sync_cause(row)].advice
+                ? sync_advice(row)
                 : "leave them: the wait only shows that the GPU is behind the "
                   "host";
         return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
@@ -228,7 +251,7 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
         "window, and %.1f %% more until work reaches it again%s",
         idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
         describe_sync(it, row));
-    finding.suggestion = sync_causes[sync_cause(row)].advice;
+    finding.suggestion = sync_advice(row);
     return tp_trace_finding_add(it, TP_VERDICT_SYNCHRONISATION, finding, err);
 }
 

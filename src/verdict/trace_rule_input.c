@@ -82,6 +82,16 @@ static bool no_steps(const struct tp_trace *trace)
     return !tp_trace_has_steps(trace);
 }
 
+/* Two steps can differ by anything: three are the least that show whether
+ * they do. */
+static bool few_steps(const struct tp_trace *trace)
+{
+    int64_t steady = 0;
+    for (size_t i = 0; i < trace->steps.count; i++)
+        steady += trace->steps.rows[i].steady != 0;
+    return !no_steps(trace) && steady < 3;
+}
+
 static bool no_loader(const struct tp_trace *trace)
 {
     return !no_host(trace) && !*trace->facts.loader;
@@ -100,6 +110,9 @@ static const struct {
      "memory and allocation churn"},
     {no_steps, "steps", " (profiler.step() was not called)",
      "step times and the data wait of a step"},
+    {few_steps, "three steady steps",
+     " (record more: active= in the schedule)",
+     "how much step times vary, and whether they rise"},
     {no_loader, "DataLoader events",
      " (data came another way, or outside of the recording)",
      "the wait for data"},

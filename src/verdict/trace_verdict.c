@@ -23,7 +23,7 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
                              "no device events were recorded"},
     [TP_VERDICT_GPU_BOUND] = {"GPU-bound", "gpu_bound",
                               "the GPU is busy nearly all the time: healthy"},
-    [TP_VERDICT_ALLOCATION] = {"allocation", "allocation",
+    [TP_VERDICT_ALLOCATION] = {"allocation", TP_SCENARIO_CHURN,
                                "the GPU waits for memory from the driver"},
     [TP_VERDICT_COLD_START] =
         {"cold start", "cold_start",
@@ -314,7 +314,8 @@ static struct tp_trace_verdict judge(struct tp_trace_judged *judged,
                                  "%s (of what is left: the trace is cut off at "
                                  "byte %" PRId64 ")",
                                  sentence, trace->events.truncated_at);
-    return (struct tp_trace_verdict){verdict, sentence, share};
+    return (struct tp_trace_verdict){
+        verdict, sentence, tp_trace_verdict_table[verdict].scenario, share};
 }
 
 /* How much of the run a verdict holds for. */

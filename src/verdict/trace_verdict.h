@@ -27,7 +27,7 @@
 /* A row of the table of verdicts. */
 struct tp_trace_verdict_info {
     const char *id;       /* "data loading"                                */
-    const char *scenario; /* one word for programs: "dataloader"           */
+    const char *scenario; /* for programs, unless the findings tell better */
     const char *help;
 };
 
@@ -42,6 +42,10 @@ extern const struct tp_trace_verdict_info tp_trace_verdict_table[];
 enum tp_status tp_trace_verdicts_make(const struct tp_trace_run *run,
                                       struct tp_trace_judged *judged,
                                       struct tp_error *err);
+
+/* The scenario of memory that is taken and given back all the time, from the
+ * driver (the verdict says allocation) or from the allocator's cache. */
+#define TP_SCENARIO_CHURN "memory_churn"
 
 /* Whether driver allocations are more than start-up (line 3). */
 bool tp_trace_keeps_allocating(const struct tp_trace *trace);

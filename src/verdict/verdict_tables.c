@@ -22,27 +22,17 @@ static const struct tp_column rank_columns[] = {
     RANK(straggler, "1"),
 };
 
-static const struct tp_trace_verdict_info *info_of(const void *row)
-{
-    const struct tp_trace_verdict *verdict = row;
-    return &tp_trace_verdict_table[verdict->verdict];
-}
-
 static const char *verdict_word(const void *row)
 {
-    return info_of(row)->id;
-}
-
-static const char *scenario_word(const void *row)
-{
-    return info_of(row)->scenario;
+    const struct tp_trace_verdict *verdict = row;
+    return tp_trace_verdict_table[verdict->verdict].id;
 }
 
 #define VERDICT(member, unit) TP_COLUMN(struct tp_trace_verdict, member, unit)
 
 static const struct tp_column verdict_columns[] = {
     TP_COLUMN_WORD("verdict", verdict_word),
-    TP_COLUMN_WORD("scenario", scenario_word),
+    VERDICT(scenario, ""),
     VERDICT(share, "1"),
     VERDICT(sentence, ""),
 };

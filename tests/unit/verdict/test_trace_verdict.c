@@ -8,39 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "formats/trace/trace_reader.h"
-#include "tests/unit/support/judged_run.h"
-#include "tests/unit/support/trace_maker.h"
+#include "tests/unit/support/made_run.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_run.h"
 #include "verdict/trace_rules.h"
 #include "verdict/trace_verdict.h"
 
 enum { STEPS = 6 };
-
-/* Adds the trace to the run, as tp_trace_collect does with a file. */
-static void add_trace(struct judged_run *it, struct trace_maker *maker,
-                      const char *name)
-{
-    struct tp_error err = {0};
-    struct tp_pool *pool;
-    size_t size;
-    const char *json = trace_maker_end(maker, &size);
-    cr_assert_eq(tp_grow(&it->run.traces, &it->run.trace_capacity,
-                         it->run.trace_count + 1, sizeof *it->run.traces, &err),
-                 TP_OK);
-    struct tp_trace *trace = &it->run.traces[it->run.trace_count++];
-    *trace = (struct tp_trace){.path = name, .worker = "", .span = -1};
-    cr_assert_eq(tp_pool_new(1, &pool, &err), TP_OK);
-    cr_assert_eq(tp_trace_read_memory(json, size, pool, &trace->events, &err),
-                 TP_OK, "%s", err.message);
-    for (int r = 0; r < TP_REPAIRS; r++)
-        cr_assert_eq(trace->events.repairs[r], 0, "%s", tp_repair_name(r));
-    cr_assert_eq(tp_trace_analyse(trace, &it->run.arena, &err), TP_OK);
-    tp_pool_free(pool);
-    trace_maker_clear(maker);
-}
 
 /* What a step is made of; zeroed is a step that keeps the GPU busy. */
 struct recipe {
@@ -108,7 +82,7 @@ static void make(struct judged_run *it, const struct recipe *how)
     for (int i = 0; i < STEPS; i++)
         make_step(&maker, how, i == 0);
     trace_maker_synchronize(&maker); /* the profiler's own */
-    add_trace(it, &maker, "made.json");
+    made_run_add(it, &maker, "made.json");
     judged_run_finish(it);
 }
 
@@ -267,7 +241,36 @@ Test(trace_verdict, memory_churn)
     cr_expect_eq(finding->level, TP_SEVERITY_MEDIUM);
     cr_expect(strstr(finding->evidence, "all from the allocator's cache"));
     cr_expect_null(judged_find(&it, "allocation"));
+    cr_expect_str_eq(it.judged.verdict.scenario, "tiny_ops");
     judged_run_clear(&it);
+}
+
+/* Churn that the GPU does not wait for: nothing else costs time, so that is
+ * the scenario, a low finding or not; without churn it is the verdict's. */
+Test(trace_verdict, memory_churn_alone)
+{
+    static const struct {
+        double kernel_us;
+        const char *verdict, *scenario, *low;
+    } cases[] = {{100, "no single limit", "none", ""},
+                 {155, "GPU-bound", "gpu_bound", "sync"}};
+    for (size_t i = 0; i < 4; i++) {
+        struct judged_run it = {0};
+        const bool churns = i % 2;
+        const struct recipe how = {.temporaries = 60,
+                                   .temporary_us = 12,
+                                   .kernel_us = cases[i / 2].kernel_us,
+                                   .memory = churns};
+        make(&it, &how);
+        char rules[20] = "";
+        strcat(strcat(rules, churns ? "churn " : ""), cases[i / 2].low);
+        expect(&it, cases[i / 2].verdict, rules);
+        cr_expect_str_eq(it.judged.verdict.scenario,
+                         churns ? "memory_churn" : cases[i / 2].scenario);
+        cr_expect_str_eq(it.judged.verdicts[0].scenario,
+                         it.judged.verdict.scenario);
+        judged_run_clear(&it);
+    }
 }
 
 /* Without [memory] events that is unknown, and said to be. */
@@ -294,6 +297,7 @@ Test(trace_verdict, driver_allocations)
     cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
     cr_expect_eq(finding->value, STEPS);
     cr_expect(strstr(finding->evidence, "cudaMalloc"));
+    cr_expect_str_eq(it.judged.verdict.scenario, "memory_churn");
     judged_run_clear(&it);
 }
 
@@ -349,7 +353,7 @@ Test(trace_verdict, cpu_only)
         trace_maker_python(&maker, 5000);
         trace_maker_step_end(&maker);
     }
-    add_trace(&it, &maker, "made.json");
+    made_run_add(&it, &maker, "made.json");
     judged_run_finish(&it);
     expect(&it, "CPU only", "dataloader");
     cr_expect_neq(judged_find(&it, "dataloader")->level, TP_SEVERITY_HIGH);
@@ -406,7 +410,7 @@ Test(trace_verdict, several_devices_are_said)
                     "\"k\", \"pid\": %d, \"tid\": 7, \"ts\": 5, \"dur\": "
                     "9, \"args\": {\"device\": %d, \"stream\": 7}}",
                     device, device);
-        add_trace(&it, &maker, "made.json");
+        made_run_add(&it, &maker, "made.json");
         judged_run_finish(&it);
         cr_expect_eq(judged_notes(&it, "several GPUs"), device == 1);
         judged_run_clear(&it);
@@ -426,7 +430,7 @@ Test(trace_verdict, empty_steps)
                 "1, \"dur\": 0, \"args\": {}}");
     for (int i = 0; i < STEPS; i++)
         make_step(&maker, &how, false);
-    add_trace(&it, &maker, "made.json");
+    made_run_add(&it, &maker, "made.json");
     judged_run_finish(&it);
     cr_expect_str_eq(judged_verdict(&it), "data loading");
     const struct tp_trace_means means = tp_trace_step_means(it.run.traces, 1);
@@ -443,7 +447,7 @@ Test(trace_verdict, window_without_length)
     struct trace_maker maker;
     trace_maker_begin(&maker, -1, 0);
     trace_maker_op(&maker, "aten::mm", 20, 0);
-    add_trace(&it, &maker, "made.json");
+    made_run_add(&it, &maker, "made.json");
     judged_run_finish(&it);
     cr_expect_str_eq(judged_verdict(&it), "unknown");
     cr_expect(!strstr(it.judged.verdict.sentence, "nan"), "%s",
@@ -459,7 +463,7 @@ Test(trace_verdict, single_kernel)
     struct trace_maker maker;
     trace_maker_begin(&maker, -1, 0);
     trace_maker_op(&maker, "aten::mm", 20, 400);
-    add_trace(&it, &maker, "made.json");
+    made_run_add(&it, &maker, "made.json");
     judged_run_finish(&it);
     cr_expect_str_eq(judged_verdict(&it), "unknown", "%s",
                      it.judged.verdict.sentence);
@@ -478,7 +482,7 @@ Test(trace_verdict, means_without_odd_steps)
     trace_maker_begin(&maker, -1, 0);
     for (int i = 0; i < STEPS; i++)
         make_step(&maker, i == 3 ? &slow : &usual, false);
-    add_trace(&it, &maker, "made.json");
+    made_run_add(&it, &maker, "made.json");
     judged_run_finish(&it);
     const struct tp_trace_means means = tp_trace_step_means(it.run.traces, 1);
     cr_expect_eq(means.steps, STEPS - 1);
@@ -490,7 +494,7 @@ Test(trace_verdict, means_without_odd_steps)
     trace_maker_begin(&maker, -1, 0);
     for (int i = 0; i < STEPS; i++)
         make_step(&maker, i % 2 ? &slow : &usual, false);
-    add_trace(&it, &maker, "made.json");
+    made_run_add(&it, &maker, "made.json");
     judged_run_finish(&it);
     cr_expect_eq(tp_trace_step_means(it.run.traces, 1).steps, STEPS);
     judged_run_clear(&it);
@@ -510,7 +514,7 @@ Test(trace_verdict, copies)
         trace_maker_synchronize(&maker);
         trace_maker_step_end(&maker);
     }
-    add_trace(&it, &maker, "made.json");
+    made_run_add(&it, &maker, "made.json");
     judged_run_finish(&it);
     cr_expect(it.run.traces[0].idle.busy > 0.9);
     cr_expect_str_eq(judged_verdict(&it), "copies", "%s",
@@ -520,34 +524,6 @@ Test(trace_verdict, copies)
     cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
     cr_expect_float_eq(finding->value, 100 * 2.0 / 3, 2);
     cr_expect(strstr(finding->suggestion, "next batch"));
-    judged_run_clear(&it);
-}
-
-/* Results that are read through pageable memory: the advice is about reading,
- * and it is given once. */
-Test(trace_verdict, copies_to_the_host)
-{
-    struct judged_run it = {0};
-    struct trace_maker maker;
-    trace_maker_begin(&maker, -1, 0);
-    for (int i = 0; i < STEPS; i++) {
-        trace_maker_step_begin(&maker);
-        for (int k = 0; k < 10; k++) {
-            trace_maker_op(&maker, "aten::mm", 20, 300);
-            trace_maker_copy_out(&maker, 10, 200);
-        }
-        trace_maker_step_end(&maker);
-    }
-    add_trace(&it, &maker, "made.json");
-    judged_run_finish(&it);
-    cr_expect_str_eq(judged_verdict(&it), "synchronisation");
-    cr_expect(it.run.traces[0].facts.to_host.copies == 10 * STEPS);
-    cr_expect_eq(it.run.traces[0].facts.to_device.copies, 0);
-    cr_expect(strstr(judged_find(&it, "sync")->suggestion, "less often"));
-    cr_expect_null(judged_find(&it, "copies"));
-    for (size_t i = 0; i < it.judged.findings.count; i++)
-        cr_expect(!strstr(it.judged.findings.rows[i].suggestion, "pin_memory"),
-                  "%s", it.judged.findings.rows[i].suggestion);
     judged_run_clear(&it);
 }
 
@@ -564,7 +540,7 @@ Test(trace_verdict, device_without_correlation)
     char *at = maker.json.data;
     while ((at = strstr(at, "\"correlation\"")))
         memcpy(at, "\"kobbelation\"", 13);
-    add_trace(&it, &maker, "made.json");
+    made_run_add(&it, &maker, "made.json");
     judged_run_finish(&it);
     const struct tp_trace_finding *finding = judged_find(&it, "incomplete");
     cr_assert_not_null(finding);
@@ -583,7 +559,7 @@ Test(trace_verdict, cut_before_the_device)
     trace_maker_begin(&maker, -1, 0);
     for (int i = 0; i < 5; i++)
         trace_maker_item_on_host(&maker);
-    add_trace(&it, &maker, "cut.json");
+    made_run_add(&it, &maker, "cut.json");
     it.run.traces[0].events.truncated_at = 1000;
     judged_run_finish(&it);
     cr_expect(judged_notes(&it, "not seen before the cut: device events"));
@@ -607,7 +583,7 @@ Test(trace_verdict, several_traces)
         trace_maker_begin(&maker, rank, 3);
         for (int i = 0; i < STEPS; i++)
             make_step(&maker, &how[rank], i == 0);
-        add_trace(&it, &maker, "made.json");
+        made_run_add(&it, &maker, "made.json");
     }
     judged_run_finish(&it);
     cr_expect_str_eq(judged_verdict(&it), "data loading");
