@@ -70,6 +70,7 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
         .backward_format = tp_backward_format(options),
         .quant = &s->plan,
         .dims = options->dims,
+        .reduce = options->reduce_dtype,
         .progress = tp_progress_update,
         .progress_context = &progress,
         .stop = &tp_interrupted};

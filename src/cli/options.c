@@ -121,6 +121,9 @@ const struct tp_option tp_option_table[] = {
      .help = "kind of picture", .commands = FOR_FILES},
     {.name = "quiet", FLAG(quiet),
      .help = "no summary, no progress, no warnings", .commands = TP_FOR_ALL},
+    {.name = "reduce_dtype", WORDS(reduce_dtype, tp_dim_reduce_words),
+     .initial = "stored", .help = "dtype of sums that the risk of axes is for",
+     .commands = FOR_DUMPS},
     {.name = "rounding", WORDS(rounding, tp_rounding_words), .initial = "ta",
      .help = "how HiF8 rounds", .commands = TP_FOR_TENSORS},
     /* within one spread is where values belong */

@@ -91,6 +91,7 @@ struct tp_options {
     const char *formats;      /* see struct tp_quant_options               */
     enum tp_rounding rounding;
     enum tp_dims_mode dims;
+    enum tp_dim_reduce reduce_dtype;
     double min_sqnr;          /* dB                                        */
     double max_underflow;     /* percent                                   */
     enum tp_baseline_choice baseline;

@@ -36,8 +36,9 @@ const struct tp_rule tp_rules[] = {
      "the median of its place",
      tp_rule_sqnr},
     {"dims",
-     "most tensors of a place have an axis of HIGH risk, more so than chance "
-     "gives: medium; outlier channels or dead ones: low",
+     "most tensors of a place have an axis of HIGH risk for sums in "
+     "--reduce_dtype, more so than chance gives: medium; outlier channels or "
+     "dead ones: low",
      tp_rule_dims},
     {NULL, NULL, NULL},
 };
