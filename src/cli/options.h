@@ -69,10 +69,16 @@ enum tp_device_choice { TP_ON_AUTO, TP_ON_CPU, TP_ON_CUDA };
 enum tp_output_form { TP_FORM_TEXT, TP_FORM_JSON };
 enum tp_baseline_choice { TP_FROM_WARMUP, TP_FROM_ALL };
 
-/* The values. Texts are borrowed from argv; lists are owned. */
+/* Where tensor_saver is told to save: the default of --tensor_dir. */
+#define TP_INPUT_VARIABLE "TENSOR_SAVE_DIR"
+
+/* The values. Texts are borrowed from argv or the environment; lists are
+ * owned. */
 struct tp_options {
-    const char **inputs; /* --tensor_dir and positionals, in order      */
+    const char **inputs; /* --tensor_dir and positionals, in order; without
+                            any, what TP_INPUT_VARIABLE names            */
     size_t input_count, input_capacity;
+    bool input_from_environment;
     const char *tensor_dir; /* the last one given; see inputs             */
     const char **thresholds; /* --threshold NAME=VALUE, in order          */
     size_t threshold_count, threshold_capacity;
@@ -97,6 +103,7 @@ struct tp_options {
     enum tp_baseline_choice baseline;
     uint64_t warmup_steps, alert_window; /* iterations                     */
     double sigma;             /* spreads                                   */
+    double wait;              /* seconds; 0: analyse what is there         */
     uint64_t jobs; /* 0: as many as processors                    */
     uint64_t device_memory; /* bytes; 0: half of what is free     */
     bool quiet, verbose, no_plots, help, version, dump_options;
