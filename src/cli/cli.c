@@ -170,7 +170,8 @@ void tp_progress_start(struct tp_progress *progress,
                        const struct tp_options *options)
 {
     *progress = (struct tp_progress){
-        .enabled = !options->quiet && isatty(STDERR_FILENO), .started = tp_now()};
+        .enabled = !options->quiet && isatty(STDERR_FILENO),
+        .started = tp_now()};
 }
 
 void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,

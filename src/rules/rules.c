@@ -26,6 +26,10 @@ const struct tp_rule tp_rules[] = {
      "format: above 1 % medium, above 0.1 % low; block formats: low, since "
      "their scale bounds what saturation costs",
      tp_rule_overflow},
+    {"near_overflow",
+     "an fp16 tensor, stored or to be cast so, whose amax is above 60000 of "
+     "65504, and which has not overflowed: low",
+     tp_rule_near_overflow},
     {"underflow",
      "share of elements, not zero, that the target format rounds to zero: "
      "above 10 % medium, above 1 % low",
