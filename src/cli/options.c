@@ -134,7 +134,7 @@ const struct tp_option tp_option_table[] = {
      .help = "column that orders the operators", .commands = TP_FOR_TRACE},
     {.name = "tensor_dir", TEXT(tensor_dir, "DIR"),
      .shown = "$" TP_INPUT_VARIABLE,
-     .help = "directory of dumped tensors; repeatable",
+     .help = "directory of dumps; repeatable",
      .commands = TP_FOR_TENSORS},
     {.name = "threshold", TEXT(thresholds, "NAME=VALUE"),
      .help = "change a threshold of 'list rules'; may be repeated",

@@ -32,7 +32,8 @@ enum tp_status tp_output_write(const struct tp_options *options,
 /* Removes a file of the directory, if it is there; `name` may have folders. */
 void tp_output_remove(const struct tp_options *options, const char *name);
 
-/* Removes every form of a figure of an earlier run. */
+/* Removes every form of a figure of an earlier run, and what said why its folder
+ * is empty. */
 void tp_output_remove_figure(const struct tp_options *options,
                              const char *category, const char *id);
 
@@ -45,7 +46,8 @@ struct tp_drawn {
 };
 
 /*
- * Writes and draws the figures of a command. *drawn is filled in also after a
+ * Writes and draws the figures of a command; a folder for which there is none
+ * is made, with a file that says why. *drawn is filled in also after a
  * failure, then without lines; the paths are the arena's. A warning was
  * printed, and is handed on for the report; "": there was none.
  */
