@@ -5,7 +5,7 @@ file=$srcdir/testdata/dims/bbox_pred.float32.pt
 for reduce in stored bf16 fp16; do
     tprof-analyze "$file" --reduce_dtype $reduce --fail_on low --no_plots \
         --output_dir $reduce > $reduce.txt
-    echo "$reduce: exit $?, $(grep -c 'HIGH in bfloat16' $reduce/report.txt)"
+    echo "$reduce: exit $?, $(grep -c 'HIGH in bfloat16' $reduce/findings.json)"
 done
 need h5dump
 h5dump -H -d /dims bf16/summary.h5 |
