@@ -32,8 +32,8 @@ enum tp_status tp_output_write(const struct tp_options *options,
 /* Removes a file of the directory, if it is there; `name` may have folders. */
 void tp_output_remove(const struct tp_options *options, const char *name);
 
-/* Removes every form of a figure of an earlier run, and what said why its folder
- * is empty. */
+/* Removes every form of a figure of an earlier run, and what said why its
+ * folder is empty. */
 void tp_output_remove_figure(const struct tp_options *options,
                              const char *category, const char *id);
 
