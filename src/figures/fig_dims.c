@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The axes whose indices lie furthest apart; those of few values an index, which
- * chance sets apart, come last. A list of six is kept in order while all axes
- * of all rows pass by; of one place of the model (the same tensor and axis over
- * iterations) only the widest stays, so that six iterations of one outlier do
- * not fill the figure. Sorting all axes first would cost more and need the same
- * weeding. Of an axis the indices at both ends are shown, those that are all
- * zero left out, as a log axis has no place for them. O(6 x axes).
+ * The axes whose indices lie furthest apart; those of few values an index,
+ * which chance sets apart, come last. A list of six is kept in order while all
+ * axes of all rows pass by; of one place of the model (the same tensor and axis
+ * over iterations) only the widest stays, so that six iterations of one outlier
+ * do not fill the figure. Sorting all axes first would cost more and need the
+ * same weeding. Of an axis the indices at both ends are shown, those that are
+ * all zero left out, as a log axis has no place for them. O(6 x axes).
  */
 #include <inttypes.h>
 #include <math.h>
