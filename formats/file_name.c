@@ -489,14 +489,19 @@ static void cut_address(struct name *name, struct word stem,
 static void parse_directories(struct name *name, const char *path,
                               size_t length, struct tp_label *hints)
 {
+    bool alone = false; /* "rank": what a run of one process is saved in */
     for (int i = 0; i < 3 && length > 0; i++) {
         const char *end = path + length - 1; /* at a slash */
         const char *at = end;
         while (at > path && at[-1] != '/')
             at--;
-        parse_directory(name, (struct word){at, (size_t)(end - at)}, hints);
+        const struct word directory = {at, (size_t)(end - at)};
+        parse_directory(name, directory, hints);
+        alone = alone || word_is(directory, "rank");
         length = (size_t)(at - path);
     }
+    if (alone && hints->rank < 0)
+        hints->rank = 0;
 }
 
 enum tp_status tp_file_name_parse(const char *path, struct tp_arena *arena,

@@ -32,9 +32,9 @@ struct tp_file_name {
 
 /*
  * Parses the last component of `path`, and its last three directories, the
- * nearest first: rank_N, iter_N, or a quantisation type. A file that follows
- * no convention gets its stem as tensor_name, among the hints. Texts are
- * owned by `arena`. Fails only with TP_E_MEMORY. Any thread.
+ * nearest first: rank_N ("rank" alone is 0), iter_N, or a quantisation type. A
+ * file that follows no convention gets its stem as tensor_name, among the
+ * hints. Texts are owned by `arena`. Fails only with TP_E_MEMORY. Any thread.
  */
 enum tp_status tp_file_name_parse(const char *path, struct tp_arena *arena,
                                   struct tp_file_name *file_name,

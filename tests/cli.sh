@@ -27,7 +27,7 @@ PATH=$work/bin:$PATH
 BASH_ENV=$cases/lib.sh
 LC_ALL=C
 export PATH BASH_ENV LC_ALL srcdir TPROF
-unset NO_COLOR CDPATH
+unset NO_COLOR CDPATH TENSOR_SAVE_DIR
 
 # matches EXPECTED ACTUAL: does the text fit the patterns?
 matches()

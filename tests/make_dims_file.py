@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes testdata/dims/bbox_pred.pt and prints its numbers by index.
+"""Makes the files of testdata/dims: one tensor in three dtypes.
 
-Run by hand with torch: tests/make_dims_file.py testdata/dims
+Prints the numbers of each by index. Run by hand with torch:
+tests/make_dims_file.py testdata/dims
 """
 import sys
 
@@ -20,11 +21,18 @@ def column(low, high, mean):
 
 torch.manual_seed(2026)
 columns = [column(-1000, 1200, 100), column(-1.5, 0.8, 0.1)]
-pred = torch.stack([c[torch.randperm(ROWS)] for c in columns], 1).bfloat16()
-torch.save({"bbox_pred": pred}, sys.argv[1] + "/bbox_pred.pt")
-for i in range(2):
-    x = pred[:, i].double()
-    print(i, x.min().item(), x.max().item(), x.mean().item(), x.std().item(),
-          x.abs().max().item(), x.norm().item())
-amax = pred.double().abs().max(0).values
-print("dim_ratio", (amax.max() / amax.min()).item())
+exact = torch.stack([c[torch.randperm(ROWS)] for c in columns], 1)
+for name, dtype in (("bbox_pred", torch.bfloat16),
+                    ("bbox_pred.float16", torch.float16),
+                    ("bbox_pred.float32", torch.float32)):
+    pred = exact.to(dtype)
+    torch.save({"bbox_pred": pred}, f"{sys.argv[1]}/{name}.pt")
+    print(name)
+    for i in range(2):
+        x = pred[:, i].double()
+        print(i, x.min().item(), x.max().item(), x.mean().item(),
+              x.std().item(), x.abs().max().item(), x.norm().item())
+    amax = pred.double().abs().max(0).values
+    print("dim_ratio", (amax.max() / amax.min()).item())
+    top = pred.double().max(0).values
+    print("max_ratio", (top.max() / top[top > 0].min()).item())

@@ -94,10 +94,11 @@ enum tp_status tp_check_options(const struct tp_options *options,
                                 const char *what, struct tp_error *err)
 {
     const char *backward = options->backward_format;
+    bool is_directory = !strcmp(what, "DIR");
     if (options->input_count == 0)
-        return tp_fail(err, TP_E_USAGE, -1, "nothing to read: %s%s",
-                       strcmp(what, "DIR") ? "name a " : "use --tensor_dir ",
-                       what);
+        return tp_fail(err, TP_E_USAGE, -1, "nothing to read: %s%s%s",
+                       is_directory ? "use --tensor_dir " : "name a ", what,
+                       is_directory ? ", or set " TP_INPUT_VARIABLE : "");
     if (backward && !tp_number_by_id(backward))
         return tp_fail(err, TP_E_USAGE, -1,
                        "--backward_format: no number format \"%s\"; "
@@ -164,7 +165,7 @@ int tp_exit_of(enum tp_status status)
     return TP_EXIT_FAILED;
 }
 
-static double now(void)
+double tp_now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -175,7 +176,8 @@ void tp_progress_start(struct tp_progress *progress,
                        const struct tp_options *options)
 {
     *progress = (struct tp_progress){
-        .enabled = !options->quiet && isatty(STDERR_FILENO), .started = now()};
+        .enabled = !options->quiet && isatty(STDERR_FILENO),
+        .started = tp_now()};
 }
 
 void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,
@@ -186,7 +188,7 @@ void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,
     struct tp_progress *progress = context;
     if (!progress->enabled)
         return;
-    double time = now();
+    double time = tp_now();
     if (time - progress->started < WAIT || time - progress->updated < every)
         return;
     double seconds = time - progress->started;

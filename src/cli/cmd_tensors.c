@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/wait.h"
 #include "config.h"
 #include "figures/figures.h"
 #include "formats/reader.h"
@@ -71,6 +72,7 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
         .backward_format = tp_backward_format(options),
         .quant = &s->plan,
         .dims = options->dims,
+        .reduce = options->reduce_dtype,
         .progress = tp_progress_update,
         .progress_context = &progress,
         .stop = &tp_interrupted};
@@ -277,6 +279,26 @@ static enum tp_status nothing_found(const struct session *s,
     return status;
 }
 
+/* Waits for what is to be read, and reads it. */
+static enum tp_status read_inputs(struct session *s, struct tp_error *err)
+{
+    struct tp_text over = {0};
+    enum tp_status status = tp_wait_for_run(s->options, &over, err);
+    if (over.length)
+        tp_print_warning(s->options, "%s", tp_text_get(&over));
+    if (status == TP_OK)
+        status = collect(s, err);
+    if (status == TP_OK && over.length)
+        tp_run_note(&s->run, "%s", tp_text_get(&over));
+    if (status == TP_OK && s->run.row_count == 0)
+        status = nothing_found(s, err);
+    if ((status == TP_E_NOT_FOUND || status == TP_E_IO) &&
+        s->options->input_from_environment)
+        tp_while(err, "reading what " TP_INPUT_VARIABLE " names");
+    tp_text_clear(&over);
+    return status;
+}
+
 static enum tp_status analyse(struct session *s, struct tp_error *err)
 {
     enum tp_status status = tp_check_options(s->options, "DIR", err);
@@ -287,10 +309,8 @@ static enum tp_status analyse(struct session *s, struct tp_error *err)
     bool existed;
     status = tp_output_prepare(s->options, &existed, err);
     if (status == TP_OK)
-        status = collect(s, err);
-    if (status == TP_OK && s->run.row_count == 0)
-        status = nothing_found(s, err);
-    else if (status == TP_OK)
+        status = read_inputs(s, err);
+    if (status == TP_OK)
         return write_results(s, err);
     if (!existed)
         rmdir(s->options->output_dir); /* ours, and empty */

@@ -121,6 +121,9 @@ const struct tp_option tp_option_table[] = {
      .help = "kind of picture", .commands = FOR_FILES},
     {.name = "quiet", FLAG(quiet),
      .help = "no summary, no progress, no warnings", .commands = TP_FOR_ALL},
+    {.name = "reduce_dtype", WORDS(reduce_dtype, tp_dim_reduce_words),
+     .initial = "stored", .help = "dtype of sums that the risk of axes is for",
+     .commands = FOR_DUMPS},
     {.name = "rounding", WORDS(rounding, tp_rounding_words), .initial = "ta",
      .help = "how HiF8 rounds", .commands = TP_FOR_TENSORS},
     /* within one spread is where values belong */
@@ -130,7 +133,8 @@ const struct tp_option tp_option_table[] = {
     {.name = "sort", TEXT(sort, "COLUMN"), .shown = "self CUDA time",
      .help = "column that orders the operators", .commands = TP_FOR_TRACE},
     {.name = "tensor_dir", TEXT(inputs, "DIR"),
-     .help = "directory with dumped tensors; may be repeated",
+     .shown = "$" TP_INPUT_VARIABLE,
+     .help = "directory of dumps; repeatable",
      .commands = TP_FOR_TENSORS},
     {.name = "threshold", TEXT(thresholds, "NAME=VALUE"),
      .help = "change a threshold of 'list rules'; may be repeated",
@@ -144,6 +148,10 @@ const struct tp_option tp_option_table[] = {
      .help = "list everything, not only the worst", .commands = TP_FOR_ALL},
     {.name = "version", FLAG(version), .help = "show the version",
      .commands = TP_FOR_ALL},
+    /* up to a week */
+    {.name = "wait", NUMBER(REAL, "SECONDS", wait, 0, 604800), .initial = "0",
+     .help = "wait so long for a run that still writes",
+     .commands = TP_FOR_TENSORS},
     {.name = "warmup_steps", ITERATIONS(warmup_steps), .initial = "100",
      .help = "iterations an online baseline is made from",
      .commands = TP_FOR_TENSORS},
@@ -365,6 +373,18 @@ static enum tp_status set_defaults(struct tp_options *options,
     return status;
 }
 
+/* Without any input: what tensor_saver was told, if it was. */
+static enum tp_status add_default_input(unsigned command,
+                                        struct tp_options *options,
+                                        struct tp_error *err)
+{
+    const char *path = getenv(TP_INPUT_VARIABLE);
+    if (command != TP_FOR_TENSORS || options->input_count || !path || !*path)
+        return TP_OK;
+    options->input_from_environment = true;
+    return add_input(options, path, err);
+}
+
 enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
                                 struct tp_options *options,
                                 struct tp_error *err)
@@ -380,7 +400,7 @@ enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
         else
             status = add_input(options, given, err);
     }
-    return status;
+    return status == TP_OK ? add_default_input(command, options, err) : status;
 }
 
 void tp_options_clear(struct tp_options *options)

@@ -69,11 +69,16 @@ enum tp_device_choice { TP_ON_AUTO, TP_ON_CPU, TP_ON_CUDA };
 enum tp_output_form { TP_FORM_TEXT, TP_FORM_JSON };
 enum tp_baseline_choice { TP_FROM_WARMUP, TP_FROM_ALL };
 
-/* The values. Texts are borrowed from argv; lists are owned. */
+/* Where tensor_saver is told to save: the default of --tensor_dir. */
+#define TP_INPUT_VARIABLE "TENSOR_SAVE_DIR"
+
+/* The values. Texts are borrowed from argv or the environment; lists are
+ * owned. */
 struct tp_options {
-    /* --tensor_dir, --trace_dir and positionals, in order */
-    const char **inputs;
+    const char **inputs; /* --tensor_dir, --trace_dir and positionals, in order;
+                            without any, what TP_INPUT_VARIABLE names     */
     size_t input_count, input_capacity;
+    bool input_from_environment;
     const char **thresholds; /* --threshold NAME=VALUE, in order          */
     size_t threshold_count, threshold_capacity;
     const char *output_json, *sort; /* of traces; NULL when not given     */
@@ -91,11 +96,13 @@ struct tp_options {
     const char *formats;      /* see struct tp_quant_options               */
     enum tp_rounding rounding;
     enum tp_dims_mode dims;
+    enum tp_dim_reduce reduce_dtype;
     double min_sqnr;          /* dB                                        */
     double max_underflow;     /* percent                                   */
     enum tp_baseline_choice baseline;
     uint64_t warmup_steps, alert_window; /* iterations                     */
     double sigma;             /* spreads                                   */
+    double wait;              /* seconds; 0: analyse what is there         */
     uint64_t jobs; /* 0: as many as processors                    */
     uint64_t device_memory; /* bytes; 0: half of what is free     */
     bool quiet, verbose, no_plots, help, version, dump_options;

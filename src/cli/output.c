@@ -10,6 +10,9 @@
 #include "cli/cli.h"
 #include "figures/trace_figures.h"
 
+/* In a folder without figures. */
+#define WHY_EMPTY "WHY.txt"
+
 void tp_note_command_line(int argc, char **argv, struct tp_text *text)
 {
     for (int i = 0; i < argc; i++) {
@@ -82,6 +85,9 @@ void tp_output_remove_figure(const struct tp_options *options,
         tp_text_add(&name, "%s/%s.%s", category, id, endings[i]);
         tp_output_remove(options, tp_text_get(&name));
     }
+    name.length = 0;
+    tp_text_add(&name, "%s/" WHY_EMPTY, category);
+    tp_output_remove(options, tp_text_get(&name));
     tp_text_clear(&name);
 }
 
@@ -94,6 +100,50 @@ static bool is_there(const struct tp_options *options,
     bool there = !path.failed && access(tp_text_get(&path), F_OK) == 0;
     tp_text_clear(&path);
     return there;
+}
+
+/* Makes the folder of figures that are all empty, with a file that says of each
+ * what it needs. */
+static enum tp_status explain_folder(const struct tp_options *options,
+                                     const struct tp_figure *figures,
+                                     size_t count, struct tp_error *err)
+{
+    const char *category = figures[0].category;
+    struct tp_text name = {0}, text = {0};
+    tp_text_add(&name, "%s/" WHY_EMPTY, category);
+    tp_text_add(&text, "This folder has no figure of this input:\n\n");
+    for (size_t i = 0; i < count; i++)
+        tp_text_add(&text, "  %-30s %s\n", figures[i].id,
+                    figures[i].empty_reason);
+    char *folder = tp_file_join(options->output_dir, category);
+    enum tp_status status =
+        folder ? tp_file_make_directories(folder, err) : tp_fail_memory(err);
+    if (status == TP_OK)
+        status = tp_output_write(options, tp_text_get(&name), &text, err);
+    free(folder);
+    tp_text_clear(&name);
+    tp_text_clear(&text);
+    return status;
+}
+
+/* Explains each folder in which nothing is drawn; figures of a folder stand
+ * together. */
+static enum tp_status explain_folders(const struct tp_options *options,
+                                      const struct tp_figure_set *set,
+                                      struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0, end; i < set->count && status == TP_OK; i = end) {
+        const struct tp_figure *first = &set->figures[i];
+        size_t panels = 0;
+        for (end = i; end < set->count &&
+                      !strcmp(set->figures[end].category, first->category);
+             end++)
+            panels += set->figures[end].panel_count;
+        if (panels == 0)
+            status = explain_folder(options, first, end - i, err);
+    }
+    return status;
 }
 
 /* Why there is no picture, "" when there is one. */
@@ -144,10 +194,11 @@ enum tp_status tp_output_draw(const struct tp_options *options,
                                         .jobs = tp_options_jobs(options),
                                         .draw = true,
                                         .stop = &tp_interrupted};
-    struct tp_plot_result result;
+    struct tp_plot_result result = {.warning = ""};
     *drawn = (struct tp_drawn){.count = 0};
-    enum tp_status status =
-        tp_plot_write(set->figures, set->count, &how, &result, err);
+    enum tp_status status = explain_folders(options, set, err);
+    if (status == TP_OK)
+        status = tp_plot_write(set->figures, set->count, &how, &result, err);
     if (status != TP_OK && status != TP_E_IO)
         return status;
     if (result.warning[0])

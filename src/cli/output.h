@@ -33,7 +33,8 @@ enum tp_status tp_output_write(const struct tp_options *options,
 /* Removes a file of the directory, if it is there; `name` may have folders. */
 void tp_output_remove(const struct tp_options *options, const char *name);
 
-/* Removes every form of a figure of an earlier run. */
+/* Removes every form of a figure of an earlier run, and what said why its
+ * folder is empty. */
 void tp_output_remove_figure(const struct tp_options *options,
                              const char *category, const char *id);
 
@@ -46,10 +47,11 @@ struct tp_drawn {
 };
 
 /*
- * Writes and draws the figures of a command. *drawn is filled in also after a
- * failure, but has lines only after TP_OK and TP_E_IO, which leaves what could
- * be written; the paths are the arena's. A warning was printed, and is handed
- * on for the report, as is what failed; "": there was none.
+ * Writes and draws the figures of a command; a folder for which there is none
+ * is made, with a file that says why. *drawn is filled in also after a failure,
+ * but has lines only after TP_OK and TP_E_IO, which leaves what could be
+ * written; the paths are the arena's. A warning was printed, and is handed on
+ * for the report, as is what failed; "": there was none.
  */
 enum tp_status tp_output_draw(const struct tp_options *options,
                               const struct tp_figure_set *set,

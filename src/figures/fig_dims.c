@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The axes whose indices lie furthest apart. A list of six is kept in order
- * while all axes of all rows pass by; of one place of the model (the same
- * tensor and axis over iterations) only the widest stays, so that six
- * iterations of one outlier do not fill the figure. Sorting all axes first
- * would cost more and need the same weeding. Of an axis the indices at both
- * ends are shown, those that are all zero left out, as a log axis has no place
- * for them. O(6 x axes).
+ * The axes whose indices lie furthest apart; those of few values an index,
+ * which chance sets apart, come last. A list of six is kept in order while all
+ * axes of all rows pass by; of one place of the model (the same tensor and axis
+ * over iterations) only the widest stays, so that six iterations of one outlier
+ * do not fill the figure. Sorting all axes first would cost more and need the
+ * same weeding. Of an axis the indices at both ends are shown, those that are
+ * all zero left out, as a log axis has no place for them. O(6 x axes).
  */
 #include <inttypes.h>
 #include <math.h>
@@ -32,6 +32,15 @@ static bool same_place(const struct wide *a, const struct wide *b)
            !strcmp(a->row->path, b->row->path) && tp_same_place(a->row, b->row);
 }
 
+/* Whether what was chosen stays before a candidate. */
+static bool stays_before(const struct wide *chosen, const struct wide *other)
+{
+    bool few = tp_dim_has_few(chosen->axis);
+    return few == tp_dim_has_few(other->axis)
+               ? chosen->axis->ratio >= other->axis->ratio
+               : !few;
+}
+
 /* Puts a candidate among the chosen, one for each place of the model, by
  * falling ratio; of equal ones the first row stays. */
 static void choose(struct wide chosen[AXES], size_t *count,
@@ -41,13 +50,13 @@ static void choose(struct wide chosen[AXES], size_t *count,
     for (size_t i = 0; i < *count; i++) {
         if (!same_place(&chosen[i], candidate))
             continue;
-        if (chosen[i].axis->ratio >= candidate->axis->ratio)
+        if (stays_before(&chosen[i], candidate))
             return;
         memmove(&chosen[i], &chosen[i + 1], (*count - i - 1) * sizeof *chosen);
         (*count)--;
         break;
     }
-    while (at < *count && chosen[at].axis->ratio >= candidate->axis->ratio)
+    while (at < *count && stays_before(&chosen[at], candidate))
         at++;
     if (at == AXES)
         return;

@@ -7,9 +7,8 @@
 
 /*
  * What to do about an axis, in plain words; "none needed" of one that is not
- * notable. Replaces what is in `text`. `dtype` is the stored one.
+ * notable. Replaces what is in `text`.
  */
-void tp_dim_advice(const struct tp_dim_axis *axis, enum tp_dtype dtype,
-                   struct tp_text *text);
+void tp_dim_advice(const struct tp_dim_axis *axis, struct tp_text *text);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rules/findings.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,6 +68,15 @@ const char *tp_finding_text(struct tp_findings *findings, const char *format,
     va_end(args);
     const char *copy = tp_arena_text(&findings->arena, text, strlen(text));
     return copy ? copy : "";
+}
+
+void tp_finding_where(const struct tp_row *row, struct tp_text *text)
+{
+    if (row->label.rank >= 0)
+        tp_text_add(text, " in rank %" PRId64, row->label.rank);
+    if (row->label.iteration >= 0)
+        tp_text_add(text, "%s iteration %" PRId64,
+                    row->label.rank >= 0 ? "," : " in", row->label.iteration);
 }
 
 void tp_findings_sort(struct tp_findings *findings)

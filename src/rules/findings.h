@@ -2,6 +2,7 @@
 #ifndef TP_RULES_FINDINGS_H
 #define TP_RULES_FINDINGS_H
 
+#include "base/text.h"
 #include "data/severity.h"
 #include "tensors/run.h"
 
@@ -67,6 +68,9 @@ enum tp_status tp_finding_add(struct tp_findings *findings,
  * memory. */
 const char *tp_finding_text(struct tp_findings *findings, const char *format,
                             ...) TP_PRINTF(2, 3);
+
+/* Adds " in rank R, iteration I" to the text, as far as the row has them. */
+void tp_finding_where(const struct tp_row *row, struct tp_text *text);
 
 /* Sorts the findings. */
 void tp_findings_sort(struct tp_findings *findings);

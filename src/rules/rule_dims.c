@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Axes whose indices differ by more than a sum in the stored dtype can hold,
- * channels far above the rest, channels that are zero. One finding for each
- * place, over all its ranks, iterations and samples, of its worst axis.
+ * Axes whose indices differ by more than a sum in the dtype of reductions can
+ * hold, channels far above the rest, channels that are zero. One finding for
+ * each place, over all its ranks, iterations and samples, of its worst axis;
+ * one with few values an index only where no other has that fault.
  *
  * What counts is what most tensors of the place show. Heavy-tailed tensors,
  * gradients above all, exceed any ratio now and then; a scale that differs
@@ -39,12 +40,12 @@ struct place {
 };
 
 /* The number of a fault, and how far it is beyond its limit; 1: just there. */
-static double value_of(const struct tp_row *row, const struct tp_dim_axis *axis,
-                       enum fault fault, double *excess)
+static double value_of(const struct tp_dim_axis *axis, enum fault fault,
+                       double *excess)
 {
     switch (fault) {
     case FAULT_RATIO:
-        *excess = tp_dim_excess(row->dtype, axis);
+        *excess = tp_dim_excess(axis);
         return axis->ratio;
     case FAULT_OUTLIERS:
         *excess = axis->outliers && axis->kept
@@ -64,7 +65,7 @@ static double value_of(const struct tp_row *row, const struct tp_dim_axis *axis,
 static void add_fault(struct tally *tally, const struct tp_row *row,
                       const struct tp_dim_axis *axis, enum fault fault)
 {
-    double excess, value = value_of(row, axis, fault, &excess);
+    double excess, value = value_of(axis, fault, &excess);
     if (!(excess >= 1))
         return;
     tally->count++;
@@ -90,6 +91,15 @@ static void add_row(struct place *place, const struct tp_row *row)
     }
 }
 
+/* Whether a tally tells more than the best so far (NULL: none). */
+static bool is_worse(const struct tally *tally, const struct tally *best)
+{
+    bool few = tp_dim_has_few(tally->axis);
+    if (!best || few != tp_dim_has_few(best->axis))
+        return !best || !few;
+    return tally->excess > best->excess;
+}
+
 /* The worst of what most rows show, or NULL. */
 static const struct tally *choose(const struct place *place, int *axis,
                                   enum fault *fault)
@@ -98,8 +108,7 @@ static const struct tally *choose(const struct place *place, int *axis,
         const struct tally *best = NULL;
         for (int i = 0; i < TP_LIMIT_DIMS; i++) {
             const struct tally *tally = &place->tallies[i][f];
-            if (2 * tally->count <= place->rows[i] ||
-                (best && tally->excess <= best->excess))
+            if (2 * tally->count <= place->rows[i] || !is_worse(tally, best))
                 continue;
             best = tally;
             *axis = i;
@@ -118,7 +127,7 @@ static void describe(const struct tp_rule_input *input,
     const struct tp_dim_axis *axis = tally->axis;
     const struct tp_row *worst = tally->worst;
     struct tp_text advice = {0};
-    tp_dim_advice(axis, worst->dtype, &advice);
+    tp_dim_advice(axis, &advice);
     finding->level =
         fault == FAULT_RATIO ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
     finding->metric = metrics[fault];
@@ -128,10 +137,11 @@ static void describe(const struct tp_rule_input *input,
     finding->evidence = tp_finding_text(
         input->findings,
         "axis %d of %s in %" PRIu64 " of %" PRIu64 " tensors; worst: "
-        "dim_ratio %.4g, risk %s, %" PRIu64 " outliers and %" PRIu64
+        "dim_ratio %.4g, risk %s in %s, %" PRIu64 " outliers and %" PRIu64
         " dead among %" PRId64 " indices",
         axis->axis, worst->shape, tally->count, rows, axis->ratio,
-        tp_dim_risk_name(axis->risk), axis->outliers, axis->dead, axis->length);
+        tp_dim_risk_name(axis->risk), tp_dtype_info(axis->reduce)->name,
+        axis->outliers, axis->dead, axis->length);
     finding->suggestion =
         tp_finding_text(input->findings, "%s", tp_text_get(&advice));
     tp_text_clear(&advice);

@@ -171,11 +171,7 @@ static void describe(const struct tp_rule_input *input, const struct loss *loss,
     const struct tp_row *worst = losers->worst;
     double limit = finding->level == TP_SEVERITY_LOW ? loss->low : loss->medium;
     struct tp_text where = {0};
-    if (worst->label.rank >= 0)
-        tp_text_add(&where, " in rank %" PRId64, worst->label.rank);
-    if (worst->label.iteration >= 0)
-        tp_text_add(&where, "%s iteration %" PRId64, where.length ? "," : " in",
-                    worst->label.iteration);
+    tp_finding_where(worst, &where);
     finding->value = loss->ratio(worst);
     finding->excess = finding->value / limit;
     finding->metric = loss->metric;

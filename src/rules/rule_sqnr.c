@@ -113,11 +113,7 @@ static enum tp_status add_finding(const struct tp_rule_input *input,
     if (tp_finding_add(input->findings, rule, worst, &finding, err) !=
         TP_OK)
         return TP_E_MEMORY;
-    if (worst->label.rank >= 0)
-        tp_text_add(&where, " in rank %" PRId64, worst->label.rank);
-    if (worst->label.iteration >= 0)
-        tp_text_add(&where, "%s iteration %" PRId64, where.length ? "," : " in",
-                    worst->label.iteration);
+    tp_finding_where(worst, &where);
     bool far = level == TP_SEVERITY_MEDIUM;
     finding->level = level;
     finding->metric = "sqnr_db";

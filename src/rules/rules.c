@@ -26,6 +26,10 @@ const struct tp_rule tp_rules[] = {
      "format: above 1 % medium, above 0.1 % low; block formats: low, since "
      "their scale bounds what saturation costs",
      tp_rule_overflow},
+    {"near_overflow",
+     "an fp16 tensor, stored or to be cast so, whose amax is above 60000 of "
+     "65504, and which has not overflowed: low",
+     tp_rule_near_overflow},
     {"underflow",
      "share of elements, not zero, that the target format rounds to zero: "
      "above 10 % medium, above 1 % low",
@@ -36,8 +40,9 @@ const struct tp_rule tp_rules[] = {
      "the median of its place",
      tp_rule_sqnr},
     {"dims",
-     "most tensors of a place have an axis of HIGH risk, more so than chance "
-     "gives: medium; outlier channels or dead ones: low",
+     "most tensors of a place have an axis of HIGH risk for sums in "
+     "--reduce_dtype, more so than chance gives: medium; outlier channels or "
+     "dead ones: low",
      tp_rule_dims},
     {NULL, NULL, NULL},
 };

@@ -44,6 +44,19 @@ enum tp_dim_risk tp_dim_risk_of(enum tp_dtype dtype, double ratio)
                                      : TP_DIM_LOW;
 }
 
+const char *const tp_dim_reduce_words[] = {[TP_REDUCE_STORED] = "stored",
+                                           [TP_REDUCE_BF16] = "bf16",
+                                           [TP_REDUCE_FP16] = "fp16",
+                                           NULL};
+
+enum tp_dtype tp_dim_reduce_dtype(enum tp_dtype stored,
+                                  enum tp_dim_reduce reduce)
+{
+    if (reduce == TP_REDUCE_STORED || significand(stored) == 0)
+        return stored;
+    return reduce == TP_REDUCE_BF16 ? TP_BFLOAT16 : TP_FLOAT16;
+}
+
 double tp_dim_abs_max(const struct tp_dim_index *index)
 {
     return index->count ? fmax(fabs(index->min), fabs(index->max)) : NAN;
@@ -87,10 +100,23 @@ bool tp_dim_is_outlier(const struct tp_dim_axis *axis,
     return tp_dim_abs_max(index) >= axis->limit;
 }
 
-double tp_dim_excess(enum tp_dtype dtype, const struct tp_dim_axis *axis)
+bool tp_dim_has_few(const struct tp_dim_axis *axis)
 {
-    int p = significand(dtype);
-    if (p == 0 || !(axis->ratio > 0))
+    return axis->values < TP_DIM_FEW;
+}
+
+enum tp_dim_risk tp_dim_risk_in(const struct tp_dim_axis *axis,
+                                enum tp_dtype stored, enum tp_dim_reduce reduce)
+{
+    enum tp_dim_risk risk =
+        tp_dim_risk_of(tp_dim_reduce_dtype(stored, reduce), axis->ratio);
+    return risk == TP_DIM_HIGH && tp_dim_has_few(axis) ? TP_DIM_MEDIUM : risk;
+}
+
+double tp_dim_excess(const struct tp_dim_axis *axis)
+{
+    int p = significand(axis->reduce);
+    if (p == 0 || !(axis->ratio > 0) || tp_dim_has_few(axis))
         return 0;
     double chance = pow((double)axis->length, 1 / (double)axis->values);
     return axis->ratio / chance / ldexp(1, p + 1);
@@ -149,6 +175,7 @@ struct tp_dim_ranker {
     int64_t next; /* index                                                */
     uint64_t live, dead;
     double largest, smallest; /* abs_max of the live                       */
+    double largest_max, smallest_max; /* of the max that are positive      */
     uint64_t bins[BINS];
     struct list high, low, zero;
 };
@@ -166,7 +193,7 @@ void tp_dim_ranker_begin(struct tp_dim_ranker *ranker,
     ranker->high.sign = ranker->zero.sign = 1;
     ranker->low.sign = -1;
     ranker->high.gate = ranker->low.gate = ranker->zero.gate = -INFINITY;
-    ranker->smallest = INFINITY;
+    ranker->smallest = ranker->smallest_max = INFINITY;
 }
 
 static struct tp_dim_index numbers_of(const struct tp_dim_cell *cell,
@@ -242,6 +269,10 @@ static inline bool count_cell(struct tp_dim_ranker *ranker,
     }
     ranker->largest = its > ranker->largest ? its : ranker->largest;
     ranker->smallest = its < ranker->smallest ? its : ranker->smallest;
+    if (cell->max > 0) {
+        ranker->largest_max = fmax(ranker->largest_max, cell->max);
+        ranker->smallest_max = fmin(ranker->smallest_max, cell->max);
+    }
     ranker->live += count;
     ranker->bins[tp_bin_of(its)] += count;
     return its > ranker->high.gate || -its > ranker->low.gate;
@@ -362,6 +393,9 @@ size_t tp_dim_ranker_finish(const struct tp_dim_ranker *ranker, size_t keep,
     axis->length = ranker->next;
     axis->values = ranker->units.values * ranker->units.repeat;
     axis->ratio = ranker->live ? ranker->largest / ranker->smallest : NAN;
+    axis->max_ratio = ranker->largest_max > 0
+                          ? ranker->largest_max / ranker->smallest_max
+                          : NAN;
     axis->dead = ranker->dead;
     axis->outliers = 0;
     find_outliers(ranker, axis);

@@ -21,10 +21,14 @@
  * complex numbers are elements of the index of their number.
  *
  * dim_ratio is the largest over the smallest per-index abs_max that is not
- * zero; NaN when all are zero. With p significand bits in the stored dtype,
- * an addend below 2^-(p+1) of a sum is lost entirely: a ratio above 2^(p+1)
- * is HIGH risk for a reduction over the axis; above 2^(p-2), where all but
- * three bits are lost, MEDIUM. Integers add exactly: LOW.
+ * zero; NaN when all are zero. max_ratio is the same of the per-index max, over
+ * the smallest that is positive; NaN when none is.
+ *
+ * With p significand bits in the dtype of a sum, an addend below 2^-(p+1) of
+ * it is lost entirely: a dim_ratio above 2^(p+1) is HIGH risk for a reduction
+ * over the axis; above 2^(p-2), where all but three bits are lost, MEDIUM.
+ * Integers add exactly: LOW. Of fewer than TP_DIM_FEW values an index chance
+ * makes any ratio (see tp_dim_excess), so such an axis is MEDIUM at most.
  */
 
 enum tp_dim_risk { TP_DIM_LOW, TP_DIM_MEDIUM, TP_DIM_HIGH };
@@ -32,8 +36,23 @@ enum tp_dim_risk { TP_DIM_LOW, TP_DIM_MEDIUM, TP_DIM_HIGH };
 /* "LOW", "MEDIUM", "HIGH". */
 const char *tp_dim_risk_name(enum tp_dim_risk risk);
 
-/* The risk of a ratio for values of a dtype. */
+/* The risk of a ratio for sums in a dtype, however many values it is of. */
 enum tp_dim_risk tp_dim_risk_of(enum tp_dtype dtype, double ratio);
+
+/* Fewer values an index than this tell little of it. */
+enum { TP_DIM_FEW = 8 };
+
+/* In what a run reduces: what decides the risk of its axes. */
+enum tp_dim_reduce { TP_REDUCE_STORED, TP_REDUCE_BF16, TP_REDUCE_FP16 };
+
+enum { TP_DIM_REDUCES = TP_REDUCE_FP16 + 1 };
+
+/* "stored", "bf16", "fp16", then NULL. */
+extern const char *const tp_dim_reduce_words[];
+
+/* The dtype in which a tensor is summed; that of integers is their own. */
+enum tp_dtype tp_dim_reduce_dtype(enum tp_dtype stored,
+                                  enum tp_dim_reduce reduce);
 
 /* Indices kept of an axis, at most. */
 enum { TP_DIM_KEPT = 64 };
@@ -59,10 +78,11 @@ double tp_dim_l2_norm(const struct tp_dim_index *index);
  */
 struct tp_dim_axis {
     int axis;
-    enum tp_dim_risk risk;
+    enum tp_dtype reduce;  /* of the sums that `risk` is about             */
+    enum tp_dim_risk risk; /* what tp_dim_risk_in says of them             */
     int64_t length;
     uint64_t values; /* of an index, finite or not                         */
-    double ratio;
+    double ratio, max_ratio;
     double median; /* of the abs_max that are not 0: begin of its bin; NaN  */
     double limit;  /* what outliers reach; infinite: there can be none      */
     uint64_t outliers, dead;
@@ -108,14 +128,22 @@ bool tp_dim_is_dead(const struct tp_dim_axis *axis,
 bool tp_dim_is_outlier(const struct tp_dim_axis *axis,
                        const struct tp_dim_index *index);
 
+/* The risk of the axis of a tensor that is stored and summed so. */
+enum tp_dim_risk tp_dim_risk_in(const struct tp_dim_axis *axis,
+                                enum tp_dtype stored,
+                                enum tp_dim_reduce reduce);
+
+/* Whether its indices have too few values to say much of them. */
+bool tp_dim_has_few(const struct tp_dim_axis *axis);
+
 /*
  * How far the ratio exceeds what is HIGH and what chance gives: above 1 the
  * indices themselves differ. Where N indices have n values each, all drawn
  * alike from a density that does not vanish at zero, the least abs_max of an
  * index is about N^(1/n) times below the usual one, so the limit of HIGH is
- * raised as much. 0 for integers and for all zeros.
+ * raised as much. 0 for integers, for all zeros, and of few values.
  */
-double tp_dim_excess(enum tp_dtype dtype, const struct tp_dim_axis *axis);
+double tp_dim_excess(const struct tp_dim_axis *axis);
 
 /* Whether something is to be said of an axis: a risk above LOW, outliers or
  * dead indices. */

@@ -423,7 +423,8 @@ static enum tp_status scan_dims(struct scan *scan)
                                        .codes = scan->small,
                                        .ranker = scan->worker->ranker,
                                        .room = scan->asked->dims,
-                                       .keep = scan->asked->dims_keep};
+                                       .keep = scan->asked->dims_keep,
+                                       .reduce = scan->asked->dims_reduce};
     return scan->asked->dims ? tp_scan_dims(&asked) : TP_OK;
 }
 

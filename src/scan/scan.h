@@ -71,6 +71,7 @@ struct tp_scan_request {
                                           spec does not apply to the dtype    */
     struct tp_dims_room *dims; /* out: statistics by index; NULL: none     */
     size_t dims_keep;     /* indices to keep of an axis, up to TP_DIM_KEPT */
+    enum tp_dim_reduce dims_reduce; /* what decides the risk of an axis      */
     bool ahead; /* tp_scan_ahead may have the tensor                      */
 };
 

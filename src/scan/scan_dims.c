@@ -139,8 +139,8 @@ static struct tp_dim_units units_of(const struct job *job, int axis)
 }
 
 /* Ranks the indices of an axis of the tensor. */
-static void finish_axis(struct job *job, size_t keep, struct tp_dim_axis *axis,
-                        struct tp_dim_index *worst)
+static void finish_axis(struct job *job, const struct tp_dims_scan *asked,
+                        struct tp_dim_axis *axis, struct tp_dim_index *worst)
 {
     const struct tp_tensor *tensor = job->pass->walk.tensor;
     const struct tp_slab_plan *plan = &job->plan;
@@ -156,9 +156,10 @@ static void finish_axis(struct job *job, size_t keep, struct tp_dim_axis *axis,
         tp_dim_ranker_begin(ranker, &units);
         tp_dim_ranker_add(ranker, &job->whole.cells[at]);
     }
-    axis->kept = tp_dim_ranker_finish(ranker, keep, axis, worst);
+    axis->kept = tp_dim_ranker_finish(ranker, asked->keep, axis, worst);
     axis->worst = worst;
-    axis->risk = tp_dim_risk_of(tensor->dtype, axis->ratio);
+    axis->reduce = tp_dim_reduce_dtype(tensor->dtype, asked->reduce);
+    axis->risk = tp_dim_risk_in(axis, tensor->dtype, asked->reduce);
 }
 
 static void finish_axes(struct job *job, const struct tp_dims_scan *asked)
@@ -170,8 +171,7 @@ static void finish_axes(struct job *job, const struct tp_dims_scan *asked)
         size_t number = room->dims.count++;
         struct tp_dim_axis *axis = &room->dims.axes[number];
         *axis = (struct tp_dim_axis){.axis = i};
-        finish_axis(job, asked->keep, axis,
-                    room->indices + number * TP_DIM_KEPT);
+        finish_axis(job, asked, axis, room->indices + number * TP_DIM_KEPT);
     }
 }
 

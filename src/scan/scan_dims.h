@@ -14,6 +14,7 @@ struct tp_dims_scan {
     struct tp_dim_ranker **ranker;    /* [2] of the worker, made here     */
     struct tp_dims_room *room;        /* out                              */
     size_t keep;                      /* indices of an axis               */
+    enum tp_dim_reduce reduce;        /* what decides the risk            */
 };
 
 /* Fills room->dims: by a further reading, or from the codes. */

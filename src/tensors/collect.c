@@ -197,6 +197,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         .errors = worker->quant.errors,
         .dims = c->options->dims == TP_DIMS_NONE ? NULL : &worker->dims,
         .dims_keep = dims_keep(c, worker),
+        .dims_reduce = c->options->reduce,
         .ahead = true,
     };
     row.file = path;

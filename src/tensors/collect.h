@@ -26,6 +26,7 @@ struct tp_collect_options {
     int block_axis; /* of blocks, counted from the last one: 0           */
     const struct tp_quant_plan *quant; /* casts to simulate; NULL: none   */
     enum tp_dims_mode dims;            /* statistics by index             */
+    enum tp_dim_reduce reduce;         /* what decides the risk of an axis  */
     /* Called now and then, never by two threads at once; may be NULL. */
     void (*progress)(void *context, uint64_t files_done, uint64_t files_all,
                      uint64_t bytes_done, uint64_t bytes_all);

@@ -20,6 +20,8 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "tensors/complete.h"
+#include "tensors/saved.h"
 
 enum { NOTES_MAX = 8 }; /* of one kind; more ranks are alike */
 
@@ -131,27 +133,12 @@ static void note_repeated(struct tp_run *run, const struct rank *rank,
                     rank->name, count, count == 1 ? "" : "s", iteration);
 }
 
-/* The usual step between iterations: that of more than half of them, or 0. */
-static int64_t usual_step(const int64_t *all, size_t count, int64_t *steps)
-{
-    size_t alike = 0;
-    for (size_t i = 1; i < count; i++)
-        steps[i - 1] = all[i] - all[i - 1];
-    if (count < 3)
-        return 0;
-    tp_sort_int64(steps, count - 1);
-    int64_t median = steps[(count - 1) / 2];
-    for (size_t i = 0; i + 1 < count; i++)
-        alike += steps[i] == median;
-    return 2 * alike > count - 1 ? median : 0;
-}
-
 /* Where no rank of a run has what the step between iterations promises. */
 static void note_gaps(struct tp_run *run, const char *name, const int64_t *all,
                       size_t count, size_t *notes)
 {
     int64_t *steps = calloc(count, sizeof *steps);
-    int64_t step = steps ? usual_step(all, count, steps) : 0;
+    int64_t step = steps ? tp_usual_step(all, count, steps) : 0;
     size_t gaps = 0, first = 0;
     for (size_t i = 1; i < count && step; i++) {
         if (all[i] - all[i - 1] > step && gaps++ == 0)
@@ -239,5 +226,5 @@ enum tp_status tp_coverage_note(struct tp_run *run, struct tp_error *err)
     enum tp_status status = list && all ? TP_OK : tp_fail_memory(err);
     free(list);
     free(all);
-    return status;
+    return status == TP_OK ? tp_complete_note(run, err) : status;
 }

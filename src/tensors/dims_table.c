@@ -12,8 +12,8 @@ struct dims_row {
     uint64_t tensor;
     int64_t axis;
     struct tp_dim_index index;
-    double abs_max, l2_norm, ratio;
-    const char *risk;
+    double abs_max, l2_norm, ratio, max_ratio;
+    const char *risk, *risk_fp16, *risk_bf16;
     uint64_t outliers, dead;
 };
 
@@ -36,6 +36,9 @@ static const struct tp_column columns[] = {
     ROW(risk, ""),
     ROW(outliers, "1"),
     ROW(dead, "1"),
+    ROW(max_ratio, "1"),
+    ROW(risk_fp16, ""),
+    ROW(risk_bf16, ""),
 };
 
 static size_t rows_of(const struct tp_dims *dims)
@@ -69,6 +72,10 @@ static size_t tensor_of(const struct tp_run *run, size_t row)
 static void describe_axis(const struct tp_row *row,
                           const struct tp_dim_axis *axis, struct dims_row *made)
 {
+    const char *risk[TP_DIM_REDUCES];
+    for (int i = 0; i < TP_DIM_REDUCES; i++)
+        risk[i] = tp_dim_risk_name(
+            tp_dim_risk_in(axis, row->dtype, (enum tp_dim_reduce)i));
     const struct tp_counts *counts = &row->counts;
     const struct tp_numbers *numbers = &row->numbers;
     made->index = (struct tp_dim_index){
@@ -79,7 +86,10 @@ static void describe_axis(const struct tp_row *row,
     made->abs_max = numbers->abs_max;
     made->l2_norm = numbers->l2_norm;
     made->ratio = axis->ratio;
-    made->risk = tp_dim_risk_name(axis->risk);
+    made->max_ratio = axis->max_ratio;
+    made->risk = risk[TP_REDUCE_STORED];
+    made->risk_fp16 = risk[TP_REDUCE_FP16];
+    made->risk_bf16 = risk[TP_REDUCE_BF16];
     made->outliers = axis->outliers;
     made->dead = axis->dead;
 }
@@ -90,8 +100,8 @@ static void describe_index(const struct tp_dim_axis *axis, size_t kept,
     made->index = axis->worst[kept];
     made->abs_max = tp_dim_abs_max(&made->index);
     made->l2_norm = tp_dim_l2_norm(&made->index);
-    made->ratio = NAN;
-    made->risk = "";
+    made->ratio = made->max_ratio = NAN;
+    made->risk = made->risk_fp16 = made->risk_bf16 = "";
     made->outliers = tp_dim_is_outlier(axis, &made->index);
     made->dead = tp_dim_is_dead(axis, &made->index);
 }

@@ -7,9 +7,10 @@
 
 /*
  * /dims: for each axis of each tensor a row of index -1, which has the numbers
- * of the whole tensor, dim_ratio, risk and how many indices are outliers or
- * dead; after it the indices that were kept, where outliers and dead are 0 or
- * 1 and dim_ratio is NaN.
+ * of the whole tensor, dim_ratio, max_ratio, the risk of sums in the stored
+ * dtype, in fp16 and in bf16, and how many indices are outliers or dead; after
+ * it the indices that were kept, where outliers and dead are 0 or 1, the ratios
+ * NaN and the risks empty.
  */
 
 /* Counts the rows there will be, into run->dims_first. TP_E_MEMORY. */

@@ -39,7 +39,8 @@ Test(options, choices_are_read)
 {
     struct tp_options options;
     cr_assert_eq(parse("--mx_scale rceil --mx_nonfinite elem --rounding te "
-                       "--plot_format pdf --fail_on medium --dims none",
+                       "--plot_format pdf --fail_on medium --dims none "
+                       "--reduce_dtype fp16",
                        &options, NULL),
                  TP_OK);
     cr_expect_eq(options.mx_scale, TP_SCALE_RCEIL);
@@ -48,6 +49,7 @@ Test(options, choices_are_read)
     cr_expect_eq(options.plot_format, TP_PLOT_PDF);
     cr_expect_eq(options.fail_on, TP_SEVERITY_MEDIUM);
     cr_expect_eq(options.dims, TP_DIMS_NONE);
+    cr_expect_eq(options.reduce_dtype, TP_REDUCE_FP16);
     tp_options_clear(&options);
 }
 

@@ -232,6 +232,7 @@ static void assert_axis(const struct tp_tensor *tensor,
     struct slow *slow = slow_axis(tensor, axis->axis);
     size_t length = (size_t)tensor->shape[axis->axis];
     double largest = 0, smallest = INFINITY;
+    double largest_max = 0, smallest_max = INFINITY;
     uint64_t dead = 0, above = 0;
     cr_assert_eq(axis->length, tensor->shape[axis->axis]);
     cr_assert_eq(axis->values, slow[0].all, "%s", where);
@@ -239,6 +240,10 @@ static void assert_axis(const struct tp_tensor *tensor,
         double its = height(&slow[i]);
         largest = fmax(largest, its);
         smallest = its > 0 ? fmin(smallest, its) : smallest;
+        if (slow[i].n && slow[i].max > 0) {
+            largest_max = fmax(largest_max, slow[i].max);
+            smallest_max = fmin(smallest_max, slow[i].max);
+        }
         dead += slow[i].zeros == slow[i].all;
         above += its >= axis->limit;
     }
@@ -248,6 +253,10 @@ static void assert_axis(const struct tp_tensor *tensor,
         cr_assert_eq(axis->ratio, largest / smallest, "%s", where);
     else
         cr_assert(isnan(axis->ratio), "%s", where);
+    if (largest_max > 0)
+        cr_assert_eq(axis->max_ratio, largest_max / smallest_max, "%s", where);
+    else
+        cr_assert(isnan(axis->max_ratio), "%s", where);
     cr_assert_eq(axis->kept, length < TP_DIM_KEPT ? length : TP_DIM_KEPT);
     for (size_t i = 0; i < axis->kept; i++)
         assert_index(&axis->worst[i], &slow[axis->worst[i].index], where);

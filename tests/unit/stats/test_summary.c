@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "stats/judge.h"
 #include "stats/summary.h"
 
 #include <float.h>
@@ -521,4 +522,33 @@ Test(summary, the_table_has_the_columns_of_the_contract)
     cr_assert_eq(
         tp_stat_real(tp_stat_by_name("subnormal_ratio"), &counts, &numbers),
         0.5);
+}
+
+/* --- thresholds ----------------------------------------------------------- */
+
+/* What "Fixed thresholds" of the manual says, as torch 1.13 rounds: 65519 to
+ * 65504 and 65520 to Inf, 2^-25 to 0 and what is above it to 2^-24. */
+Test(summary, thresholds_that_the_manual_names)
+{
+    static const struct {
+        const char *format;
+        double overflow, zero; /* the least that does, the largest that does */
+        double below_normal;   /* so much below it still rounds to it        */
+        double normal;
+    } want[] = {{"fp16", 65520, 0x1p-25, 0x1p-25, 0x1p-14},
+                {"bf16", 0x1.ffp127, 0x1p-134, 0x1p-134, 0x1p-126}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const struct tp_judge judge =
+            tp_judge_of(tp_number_by_id(want[i].format));
+        cr_assert_eq(judge.overflow, want[i].overflow);
+        cr_assert_eq(judge.zero, want[i].zero);
+        cr_assert_eq(judge.subnormal, want[i].normal - want[i].below_normal);
+    }
+    /* the thresholds of monitors, beside ours */
+    const struct tp_judge fp16 = tp_judge_of(tp_number_by_id("fp16"));
+    const struct tp_judge bf16 = tp_judge_of(tp_number_by_id("bf16"));
+    cr_assert(fp16.zero < 4e-8 && 4e-8 < 5.96e-8 && 5.96e-8 < fp16.subnormal);
+    cr_assert(bf16.zero < 1.17e-38 && 1.17e-38 < bf16.subnormal);
+    cr_assert_float_eq(bf16.subnormal, 1.17e-38, 1e-40);
+    cr_assert(65504 < fp16.overflow);
 }

@@ -14,26 +14,28 @@
 
 /* --- what is said of an axis ---------------------------------------------- */
 
-/* An axis of indices with these abs_max, each of two values. */
+/* An axis of indices with these abs_max, each of so many values that its risk
+ * is judged. */
 static struct tp_dim_axis axis_of(const double *heights, size_t count,
                                   size_t keep, struct tp_dim_index *worst)
 {
     struct tp_dim_ranker *ranker = tp_dim_ranker_new();
-    const struct tp_dim_units units = {.repeat = 1, .values = 2};
+    const struct tp_dim_units units = {.repeat = 1, .values = TP_DIM_FEW};
     double *memory = calloc(tp_dim_cells_room(count), sizeof *memory);
     struct tp_dim_cells cells;
-    struct tp_dim_axis axis = {.axis = 1};
+    struct tp_dim_axis axis = {.axis = 1, .reduce = TP_BFLOAT16};
     cr_assert(ranker && memory);
     tp_dim_cells_place(&cells, count, memory);
     for (size_t i = 0; i < count; i++) {
-        const struct tp_dim_cell cell = {2, 0, 0, -heights[i], heights[i] / 2};
+        const struct tp_dim_cell cell = {TP_DIM_FEW, 0, 0, -heights[i],
+                                         heights[i] / 2};
         tp_dim_cells_add(&cells, i, &cell);
     }
     tp_dim_ranker_begin(ranker, &units);
     tp_dim_ranker_add(ranker, &cells);
     axis.kept = tp_dim_ranker_finish(ranker, keep, &axis, worst);
     axis.worst = worst;
-    axis.risk = tp_dim_risk_of(TP_BFLOAT16, axis.ratio);
+    axis.risk = tp_dim_risk_in(&axis, TP_BFLOAT16, TP_REDUCE_STORED);
     free(ranker);
     free(memory);
     return axis;
@@ -113,19 +115,87 @@ Test(dim_axes, outliers_and_dead_indices)
 
 Test(dim_axes, excess_allows_for_chance)
 {
-    struct tp_dim_axis axis = {.length = 1000, .values = 2, .ratio = 2637};
-    cr_assert_lt(tp_dim_excess(TP_BFLOAT16, &axis), 1);
+    struct tp_dim_axis axis = {.reduce = TP_BFLOAT16,
+                               .length = 1000000000,
+                               .values = 8,
+                               .ratio = 6000};
+    cr_assert_lt(tp_dim_excess(&axis), 1);
     axis.values = 1000;
-    cr_assert_gt(tp_dim_excess(TP_BFLOAT16, &axis), 5);
-    cr_assert_eq(tp_dim_excess(TP_INT32, &axis), 0);
+    cr_assert_gt(tp_dim_excess(&axis), 5);
+    axis.reduce = TP_INT32;
+    cr_assert_eq(tp_dim_excess(&axis), 0);
+    axis.reduce = TP_BFLOAT16;
     axis.ratio = NAN;
-    cr_assert_eq(tp_dim_excess(TP_BFLOAT16, &axis), 0);
+    cr_assert_eq(tp_dim_excess(&axis), 0);
+}
+
+/* The ratio of the requirements' example, in the dtype of each sum. */
+Test(dim_axes, the_dtype_of_sums_decides)
+{
+    struct tp_dim_axis axis = {.length = 2, .values = 1000, .ratio = 800};
+    static const struct {
+        enum tp_dtype stored;
+        enum tp_dim_risk risk[TP_DIM_REDUCES]; /* stored, bf16, fp16       */
+    } want[] = {
+        {TP_BFLOAT16, {TP_DIM_HIGH, TP_DIM_HIGH, TP_DIM_MEDIUM}},
+        {TP_FLOAT16, {TP_DIM_MEDIUM, TP_DIM_HIGH, TP_DIM_MEDIUM}},
+        {TP_FLOAT32, {TP_DIM_LOW, TP_DIM_HIGH, TP_DIM_MEDIUM}},
+        {TP_COMPLEX64, {TP_DIM_LOW, TP_DIM_HIGH, TP_DIM_MEDIUM}},
+        {TP_INT32, {TP_DIM_LOW, TP_DIM_LOW, TP_DIM_LOW}}, /* add exactly */
+    };
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        for (int r = 0; r < TP_DIM_REDUCES; r++)
+            cr_assert_eq(tp_dim_risk_in(&axis, want[i].stored,
+                                        (enum tp_dim_reduce)r),
+                         want[i].risk[r], "%zu %d", i, r);
+}
+
+Test(dim_axes, few_values_are_never_high)
+{
+    struct tp_dim_axis axis = {.reduce = TP_BFLOAT16,
+                               .length = 1000,
+                               .values = TP_DIM_FEW - 1,
+                               .ratio = 1e9};
+    cr_assert_eq(tp_dim_risk_in(&axis, TP_BFLOAT16, TP_REDUCE_STORED),
+                 TP_DIM_MEDIUM);
+    cr_assert_eq(tp_dim_excess(&axis), 0);
+    axis.values = TP_DIM_FEW;
+    cr_assert_eq(tp_dim_risk_in(&axis, TP_BFLOAT16, TP_REDUCE_STORED),
+                 TP_DIM_HIGH);
+    cr_assert_gt(tp_dim_excess(&axis), 1);
+}
+
+/* Largest and smallest of the per-index max that are positive. */
+Test(dim_axes, max_ratio)
+{
+    static const struct tp_dim_cell cells[] = {{2, 0, 0, -1000, 1200},
+                                               {2, 0, 0, -1.5, 0.8},
+                                               {2, 0, 0, -7000, -6},
+                                               {2, 0, 0, -1, 0},
+                                               {2, 0, 0, 0, 0}};
+    const struct tp_dim_units units = {.repeat = 1, .values = 2};
+    struct tp_dim_ranker *ranker = tp_dim_ranker_new();
+    struct tp_dim_index worst[TP_DIM_KEPT];
+    struct tp_dim_axis axis = {.axis = 0};
+    cr_assert(ranker);
+    tp_dim_ranker_begin(ranker, &units);
+    for (size_t i = 0; i < 5; i++)
+        tp_dim_ranker_add_same(ranker, &cells[i], 1);
+    tp_dim_ranker_finish(ranker, TP_DIM_KEPT, &axis, worst);
+    cr_assert_eq(axis.max_ratio, 1500);
+    cr_assert_eq(axis.ratio, 7000);
+    tp_dim_ranker_begin(ranker, &units);
+    tp_dim_ranker_add_same(ranker, &cells[2], 3);
+    tp_dim_ranker_finish(ranker, TP_DIM_KEPT, &axis, worst);
+    cr_assert(isnan(axis.max_ratio), "no max is positive");
+    cr_assert_eq(axis.ratio, 1);
+    free(ranker);
 }
 
 static bool says(const struct tp_dim_axis *axis, const char *words)
 {
     struct tp_text text = {0};
-    tp_dim_advice(axis, TP_BFLOAT16, &text);
+    tp_dim_advice(axis, &text);
     bool found = strstr(tp_text_get(&text), words) != NULL;
     tp_text_clear(&text);
     return found;
@@ -221,7 +291,7 @@ Test(dim_axes, rows_of_the_table)
             cr_assert_eq(isnan(its), want[i].index >= 0);
             bool whole = want[i].index < 0;
             cr_assert_eq(tp_cell_number(&window, i - first, count),
-                         whole ? 20 : 2);
+                         whole ? 20 : TP_DIM_FEW);
             if (whole)
                 cr_assert_eq(tp_cell_number(&window, i - first, abs_max), 7);
         }
