@@ -43,8 +43,8 @@ const struct tp_trace_rule tp_trace_rules[] = {
      "COPIES", tp_trace_rule_copies, NULL, false},
     {"incomplete", "a trace cut short, or without what belongs to its events",
      "INCOMPLETE RECORDINGS", tp_trace_rule_incomplete, NULL, true},
-    {"not_recorded", "notes what the profiler was not asked to record", "INCOMPLETE RECORDINGS", NULL,
-     tp_trace_rule_not_recorded, false},
+    {"not_recorded", "notes what the profiler was not asked to record",
+     "INCOMPLETE RECORDINGS", NULL, tp_trace_rule_not_recorded, false},
     {NULL, NULL, NULL, NULL, NULL, false},
 };
 

@@ -8,8 +8,8 @@ first()
     must tprof-analyze "$@" --no_plots --output_dir out > text
     jq -r '.findings | map(select(.severity != "low")) | length, (.[0] |
         "\(.severity) \(.rule) iteration \(.iteration) L\(.layer_idx) " +
-        "\(.phase) \(.tensor_name), consequences \(.consequences): \(.guide)")' \
-        out/findings.json
+        "\(.phase) \(.tensor_name), consequences \(.consequences): " +
+        .guide)' out/findings.json
     grep -c 'see: tprof-guide, ' text
 }
 run=$srcdir/testdata/case_nan_inf
