@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The manual is as true as the program: its OPTIONS are exactly those of the
-# program's table (--dump_options), its commands those of the program, it
-# renders without a warning, and every command in EXAMPLES runs, in this order,
-# in a folder that holds testdata.
-# Needs: TPROF, srcdir.
+# The manual is as true as the program. Its OPTIONS are exactly those of the
+# program's table (--dump_options), its commands those of the program, and the
+# guide has the section that each rule names, which names that rule. Both pages
+# render without a warning, and every command in an example runs, in the order
+# of the page, in a folder that holds testdata.
+# TP_MAN_SHOW=1 shows what each example printed. Needs: TPROF, srcdir.
 
 set -u
 page=$srcdir/man/tprof-analyze.1
@@ -56,36 +57,75 @@ while read -r command; do
 done < "$work/commands"
 [ -s "$work/commands" ] || { echo "the program lists no commands"; bad=1; }
 
-if command -v groff > /dev/null; then
-    groff -man -Tutf8 -ww -z "$page" 2> "$work/groff" || bad=1
-    [ -s "$work/groff" ] && { cat "$work/groff"; bad=1; }
-else
-    echo "not rendered: no groff"
-fi
+# "SECTION: rule" of each rule of the program stands among the words behind the
+# "Finding:" of that section, and every section with findings is one of those.
+guide=$srcdir/man/tprof-guide.7
+"$TPROF" list rules | sed -n \
+    's/^  \([a-z_]*\) .*\[tprof-guide: \([A-Z ]*\)\]$/\2: \1/p' |
+    sort > "$work/linked"
+awk 'NR == FNR { sub(/.*: /, ""); rule[$0] = 1; next }
+    /^\.S[SH]/ { title = $0; sub(/^\.S[SH] *"?/, "", title); on = 0 }
+    /^\.PP/ { on = 0 }
+    on { gsub(/[^a-z_]/, " ")
+         for (i = 1; i <= NF; i++) if ($i in rule) print title ": " $i }
+    /^\.B Finding:/ { on = 1; print title > titles }' \
+    titles="$work/titles" "$work/linked" "$guide" | sort -u > "$work/told"
+comm -23 "$work/linked" "$work/told" | grep . &&
+    { echo "these rules are not told in their section of the guide"; bad=1; }
+sed 's/: .*//' "$work/linked" | sort -u > "$work/sections"
+sort -u "$work/titles" | comm -13 "$work/sections" - | grep . &&
+    { echo "no rule has these sections of the guide, with findings"; bad=1; }
+[ -s "$work/linked" ] || { echo "the program lists no sections"; bad=1; }
 
-# Commands are the lines between .EX and .EE.
-section EXAMPLES | awk '/^\.EX/ { on = 1; next } /^\.EE/ { on = 0 } on' |
-    sed 's/\\-/-/g; s/\\e/\\/g' > "$work/examples"
-mkdir "$work/bin" "$work/run"
+# Commands are the lines between .EX and .EE; a backslash continues one.
+examples()
+{
+    awk '/^\.EX/ { on = 1; next } /^\.EE/ { on = 0 } on' "$1" |
+        sed 's/\\-/-/g; s/\\e/\\/g' | sed -e ':more' -e '/\\$/{N' \
+            -e 's/\\\n *//' -e 'b more' -e '}'
+}
+
+mkdir "$work/bin"
 ln -s "$TPROF" "$work/bin/tprof-analyze"
-ln -s "$srcdir/testdata" "$work/run/testdata"
 PATH=$work/bin:$PATH
-count=0
-while read -r line; do
-    [ -n "$line" ] || continue
-    count=$((count + 1))
-    program=$(echo "$line" | sed -n 's/.*[^|]| *\([a-z0-9]*\).*/\1/p')
-    if [ -n "$program" ] && ! command -v "$program" > /dev/null; then
-        echo "example not run, no $program: $line"
-        continue
+
+# run_page FILE: renders it, and runs its examples in a folder of its own.
+run_page()
+{
+    local folder=$work/${1##*/} count=0 line program
+    if command -v groff > /dev/null; then
+        groff -man -Tutf8 -ww -z "$1" 2> "$work/groff" || bad=1
+        [ -s "$work/groff" ] && { cat "$work/groff"; bad=1; }
+    else
+        echo "not rendered: no groff"
     fi
-    if ! (cd "$work/run" && bash -o pipefail -c "$line") \
-        > "$work/out" 2>&1 < /dev/null; then
-        echo "example fails: $line"
-        tail -n 20 "$work/out"
-        bad=1
-    fi
-done < "$work/examples"
-[ $count -gt 0 ] || { echo "no examples"; bad=1; }
-echo "man: $(wc -l < "$work/program") options, $count examples"
+    mkdir "$folder"
+    ln -s "$srcdir/testdata" "$folder/testdata"
+    examples "$1" > "$work/examples"
+    while read -r line; do
+        [ -n "$line" ] || continue
+        count=$((count + 1))
+        program=$(echo "$line" | sed -n 's/.* | *\([a-z0-9]*\).*/\1/p')
+        if [ -n "$program" ] && ! command -v "$program" > /dev/null; then
+            echo "example not run, no $program: $line"
+            continue
+        fi
+        if ! (cd "$folder" && bash -o pipefail -c "$line") \
+            > "$work/out" 2>&1 < /dev/null; then
+            echo "example of ${1##*/} fails: $line"
+            tail -n 20 "$work/out"
+            bad=1
+        elif [ -n "${TP_MAN_SHOW-}" ]; then
+            echo "== $line"
+            cat "$work/out"
+        fi
+    done < "$work/examples"
+    [ $count -gt 0 ] || { echo "no examples in ${1##*/}"; bad=1; }
+    echo "man: $count examples of ${1##*/}"
+}
+
+run_page "$page"
+run_page "$guide"
+echo "man: $(wc -l < "$work/program") options," \
+    "$(wc -l < "$work/linked") rules in sections of the guide"
 exit $bad

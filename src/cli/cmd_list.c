@@ -83,13 +83,20 @@ static void list_figures(struct tp_text *text)
     }
 }
 
+/* A rule, and its section of the guide. */
+static void add_rule(const char *id, const char *help, const char *guide,
+                     struct tp_text *text)
+{
+    tp_text_add(text, "  %-14s %s [tprof-guide: %s]\n", id, help, guide);
+}
+
 static void list_rules(struct tp_text *text)
 {
     for (const struct tp_rule *rule = tp_rules; rule->id; rule++)
-        tp_text_add(text, "  %-14s %s\n", rule->id, rule->help);
+        add_rule(rule->id, rule->help, rule->guide, text);
     tp_text_add(text, "\nrules about traces\n");
     for (const struct tp_trace_rule *r = tp_trace_rules; r->id; r++)
-        tp_text_add(text, "  %-14s %s\n", r->id, r->help);
+        add_rule(r->id, r->help, r->guide, text);
     tp_text_add(text, "\nverdicts about traces, the first that holds\n");
     for (const struct tp_trace_verdict_info *v = tp_trace_verdict_table; v->id;
          v++)

@@ -5,7 +5,8 @@
  * A change is *firm* when its series has points enough and does not merely
  * drift, or when there is a NaN or Inf that was not there before. A firm change
  * with another one on its rank in the same iteration, or up to the next after
- * it shows, begins an incident. Its origin is the first change of that
+ * it shows, begins an incident, and so does one that is still off when a NaN or
+ * an Inf comes up behind it. Its origin is the first change of that
  * iteration in the data's flow, a weak one too: what follows bears it out.
  * Whatever changes in the same run until --alert_window iterations pass without
  * a further one is a consequence, if there is a way for it (may_follow); where
@@ -150,8 +151,9 @@ struct front {
 struct spreading {
     struct tp_incidents *all;
     size_t number;
-    int64_t learnt; /* iteration from which gradients or weights are off; where
-                       none are saved nobody knows, and it is the first */
+    int64_t learnt; /* iteration from which gradients or weights are off, as
+                       they are with any NaN or Inf; where none are saved
+                       nobody knows, and it is the first */
     struct front *fronts; /* in the order in which ranks were reached */
     size_t front_count, capacity;
 };
@@ -193,7 +195,7 @@ static enum tp_status advance(struct spreading *s, size_t alarm,
     struct front *front = find_front(s, rank);
     if (!tp_alarm_of_tensor(all, alarm))
         return TP_OK;
-    if (is_learnt(tp_alarm_series(all, alarm)) &&
+    if ((is_learnt(tp_alarm_series(all, alarm)) || its->nonfinite) &&
         its->iteration < s->learnt)
         s->learnt = its->iteration;
     if (!front) {
@@ -235,10 +237,11 @@ static bool has_healthy_peer(const struct tp_incidents *all,
 /*
  * Whether an incident can have caused a later alarm. There are two ways. In one
  * iteration and rank, from a tensor that is still off to those after it. And
- * through the optimiser, once gradients or weights are off: to every tensor,
- * but of all ranks alike, since they share the weights; so not to a tensor that
- * is healthy elsewhere. In the incident's own iteration and the next, and for
- * sums over tensors, the answer is yes: ranks exchange data, too.
+ * through the optimiser, once gradients or weights are off, which any NaN or
+ * Inf makes them: to every tensor, but of all ranks alike, since they share the
+ * weights; so not to a tensor that is healthy elsewhere. In the incident's own
+ * iteration and the next, and for sums over tensors, the answer is yes: ranks
+ * exchange data, too.
  */
 static bool may_follow(const struct spreading *s, size_t alarm)
 {
@@ -302,13 +305,34 @@ static int64_t until_shown(const struct tp_incidents *all, size_t alarm)
     return shown > its->iteration ? shown - its->iteration : 0;
 }
 
+/* Whether a tensor was still off when a NaN or an Inf came up behind it, which
+ * a norm between the two may have put off until then. */
+static bool ends_nonfinite(const struct tp_incidents *all, size_t alarm)
+{
+    const struct tp_alarm *its = &all->alarms[alarm];
+    int64_t window = (int64_t)all->monitor->options.alert_window;
+    for (size_t i = alarm + 1; i < all->alarm_count && same_run(all, i, alarm);
+         i++) {
+        const struct tp_alarm *later = &all->alarms[i];
+        if (later->iteration > its->last ||
+            later->iteration - its->iteration > window)
+            return false;
+        if (later->nonfinite && later->incident == TP_NONE &&
+            rank_of(all, i) == rank_of(all, alarm) &&
+            is_upstream(all, alarm, i))
+            return true;
+    }
+    return false;
+}
+
 /* Which alarms begin an incident, in the order in which this is asked. */
 static bool begins_firmly(const struct tp_incidents *all, size_t alarm)
 {
     return is_firm(all, alarm) &&
            (all->alarms[alarm].nonfinite ||
             count_followers(all, alarm, until_shown(all, alarm) + 1,
-                            1) > 0);
+                            1) > 0 ||
+            ends_nonfinite(all, alarm));
 }
 
 static bool begins_weakly(const struct tp_incidents *all, size_t alarm)

@@ -288,6 +288,7 @@ static void add_findings(const struct tp_report *report, size_t most,
 {
     const struct tp_findings *findings = report->results.findings;
     struct heads heads = {.count = 0};
+    struct tp_report_told told = {.count = 0};
     size_t counts[TP_SEVERITY_HIGH + 1] = {0}, shown = 0, entries = 0;
     for (size_t i = 0; i < findings->count; i++)
         counts[findings->rows[i].level]++;
@@ -296,6 +297,7 @@ static void add_findings(const struct tp_report *report, size_t most,
         if (is_covered(&heads, &findings->rows[i]))
             continue;
         shown += add_finding(findings, i, color, &heads, text);
+        tp_report_guide(&told, findings->rows[i].rule->guide, text);
         entries++;
     }
     if (shown < findings->count)

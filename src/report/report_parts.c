@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/report_parts.h"
 
+#include <string.h>
+
 void tp_report_figures(const struct tp_report_figure *figures, size_t count,
                        struct tp_text *text)
 {
@@ -22,6 +24,18 @@ void tp_report_finding_counts(const size_t counts[TP_SEVERITY_HIGH + 1],
     tp_text_add(text, "\nFindings: %zu high, %zu medium, %zu low\n",
                 counts[TP_SEVERITY_HIGH], counts[TP_SEVERITY_MEDIUM],
                 counts[TP_SEVERITY_LOW]);
+}
+
+void tp_report_guide(struct tp_report_told *told, const char *section,
+                     struct tp_text *text)
+{
+    for (size_t i = 0; i < told->count; i++) {
+        if (!strcmp(told->sections[i], section))
+            return;
+    }
+    if (told->count < TP_REPORT_SECTIONS)
+        told->sections[told->count++] = section;
+    tp_text_add(text, "         see: tprof-guide, %s\n", section);
 }
 
 const char *tp_report_color(enum tp_severity level)

@@ -22,6 +22,20 @@ void tp_report_figures(const struct tp_report_figure *figures, size_t count,
 void tp_report_finding_counts(const size_t counts[TP_SEVERITY_HIGH + 1],
                               struct tp_text *text);
 
+/* The sections of the guide that a report has named already; all-zero bytes:
+ * none. More than there are are never remembered, only named again. */
+enum { TP_REPORT_SECTIONS = 32 };
+
+struct tp_report_told {
+    const char *sections[TP_REPORT_SECTIONS];
+    size_t count;
+};
+
+/* Where man/tprof-guide.7 explains a finding: a line the first time that
+ * `section`, which must stay valid, is named. */
+void tp_report_guide(struct tp_report_told *told, const char *section,
+                     struct tp_text *text);
+
 /* The ANSI colour of a severity. */
 const char *tp_report_color(enum tp_severity level);
 

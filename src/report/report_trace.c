@@ -187,15 +187,16 @@ static void add_findings(const struct tp_trace_report *report, bool all,
 {
     const struct tp_trace_judged *judged = report->judged;
     size_t counts[TP_SEVERITY_HIGH + 1] = {0};
+    struct tp_report_told told = {.count = 0};
     for (size_t i = 0; i < judged->findings.count; i++)
         counts[judged->findings.rows[i].level]++;
     tp_report_finding_counts(counts, text);
     for (size_t i = 0; i < judged->findings.count; i++) {
-        size_t same;
-        if (all)
-            add_finding(report, i, 0, color, text);
-        else if (same_before(judged, i, &same) == 0)
-            add_finding(report, i, same - 1, color, text);
+        size_t same = 1;
+        if (!all && same_before(judged, i, &same) > 0)
+            continue;
+        add_finding(report, i, same - 1, color, text);
+        tp_report_guide(&told, judged->findings.rows[i].rule->guide, text);
     }
 }
 

@@ -79,6 +79,11 @@ static const char *rule_word(const void *row)
     return ((const struct tp_finding *)row)->rule->id;
 }
 
+static const char *guide_word(const void *row)
+{
+    return ((const struct tp_finding *)row)->rule->guide;
+}
+
 #define FINDING(member, unit) TP_COLUMN(struct tp_finding, member, unit)
 
 static const struct tp_column finding_columns[] = {
@@ -104,6 +109,7 @@ static const struct tp_column finding_columns[] = {
     FINDING(consequences, "1"),
     FINDING(file, ""),
     FINDING(path, ""),
+    TP_COLUMN_WORD("guide", guide_word),
 };
 
 /* Labels first, then every row of the statistics table. */

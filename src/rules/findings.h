@@ -20,7 +20,8 @@ struct tp_rule_input; /* of rules.h */
 /* A rule: one row of the table in rules.c. */
 struct tp_rule {
     const char *id;
-    const char *help; /* one line: what it says and its limits  */
+    const char *help;  /* one line: what it says and its limits */
+    const char *guide; /* its section of man/tprof-guide.7      */
     enum tp_status (*apply)(const struct tp_rule_input *input,
                             const struct tp_rule *rule, struct tp_error *err);
 };

@@ -8,43 +8,43 @@ const struct tp_rule tp_rules[] = {
      "a tensor that leaves the baseline of its own iterations: high where "
      "others follow, which are counted in it; medium alone or by drifting; one "
      "less when there are too few iterations to be sure",
-     tp_rule_onset},
+     "ONSET", tp_rule_onset},
     {"nonfinite",
      "NaN, or Inf in a series that had none: high; the first place in a rank "
      "is the origin, later ones are its consequences",
-     tp_rule_nonfinite},
+     "NAN AND INF", tp_rule_nonfinite},
     {"frozen",
      "a tensor that used to change and is the same in the last 8 iterations or "
      "more: medium",
-     tp_rule_frozen},
+     "DEAD AND FROZEN TENSORS", tp_rule_frozen},
     {"ranks",
      "copies on several ranks that cease to be equal, and a tensor whose norm "
      "leaves that of the other ranks or is far off it throughout: medium",
-     tp_rule_ranks},
+     "RANK DIVERGENCE", tp_rule_ranks},
     {"overflow",
      "share of elements beyond the largest finite value of the target "
      "format: above 1 % medium, above 0.1 % low; block formats: low, since "
      "their scale bounds what saturation costs",
-     tp_rule_overflow},
+     "OVERFLOW", tp_rule_overflow},
     {"near_overflow",
      "an fp16 tensor, stored or to be cast so, whose amax is above 60000 of "
      "65504, and which has not overflowed: low",
-     tp_rule_near_overflow},
+     "OVERFLOW", tp_rule_near_overflow},
     {"underflow",
      "share of elements, not zero, that the target format rounds to zero: "
      "above 10 % medium, above 1 % low",
-     tp_rule_underflow},
+     "UNDERFLOW", tp_rule_underflow},
     {"sqnr",
      "signal to quantisation noise of the target format below --min_sqnr: "
      "low, or medium when it is also below 10 dB, or more than 10 dB below "
      "the median of its place",
-     tp_rule_sqnr},
+     "QUANTISATION NOISE", tp_rule_sqnr},
     {"dims",
      "most tensors of a place have an axis of HIGH risk for sums in "
      "--reduce_dtype, more so than chance gives: medium; outlier channels or "
      "dead ones: low",
-     tp_rule_dims},
-    {NULL, NULL, NULL},
+     "DIM IMBALANCE", tp_rule_dims},
+    {NULL, NULL, NULL, NULL},
 };
 
 enum tp_status tp_findings_make(const struct tp_rule_input *input,

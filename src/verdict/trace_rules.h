@@ -25,7 +25,8 @@ struct tp_trace_case {
 /* A rule: one row of the table in trace_rules.c. */
 struct tp_trace_rule {
     const char *id;
-    const char *help; /* one line */
+    const char *help;  /* one line */
+    const char *guide; /* its section of man/tprof-guide.7 */
     enum tp_status (*of_trace)(const struct tp_trace_case *it,
                                struct tp_error *err);
     enum tp_status (*of_run)(const struct tp_trace_case *it,

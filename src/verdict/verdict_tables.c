@@ -47,6 +47,11 @@ static const char *rule_word(const void *row)
     return ((const struct tp_trace_finding *)row)->rule->id;
 }
 
+static const char *guide_word(const void *row)
+{
+    return ((const struct tp_trace_finding *)row)->rule->guide;
+}
+
 #define FINDING(member, unit) TP_COLUMN(struct tp_trace_finding, member, unit)
 
 static const struct tp_column finding_columns[] = {
@@ -61,6 +66,7 @@ static const struct tp_column finding_columns[] = {
     FINDING(evidence, ""),
     FINDING(suggestion, ""),
     FINDING(file, ""),
+    TP_COLUMN_WORD("guide", guide_word),
 };
 
 /* A table of rows that are there. */

@@ -429,6 +429,43 @@ Test(incident, nan_alone_is_high)
     stages_clear(&made);
 }
 
+/* A tensor is off from iteration 40 on, or only there, and one before or behind
+ * it has NaN from 43 on; a third, before both, has some an iteration later.
+ * Returns how many incidents that makes. */
+static size_t late_nan(enum tp_change kind, bool behind)
+{
+    static const struct tensor tensors[] = {
+        {"forward", "input", 1, 0, 1},  {"forward", "output", 1, 0, 2},
+        {"forward", "input", 2, 0, 3},  {"forward", "output", 2, 0, 4},
+        {"backward", "input", 2, 0, 5},
+    };
+    const size_t shifted = behind ? 1 : 3, broken = behind ? 3 : 1;
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, tensors, 5);
+    for (size_t i = 0; i < made.run.row_count; i++) {
+        struct tp_row *row = &made.run.rows[i];
+        if ((row->label.counter == tensors[broken].counter &&
+             row->label.iteration >= 43) ||
+            (row->label.counter == 1 && row->label.iteration >= 44))
+            row->counts.nan = 7;
+    }
+    begin(&made);
+    change(&made, &tensors[shifted], 40, kind);
+    const struct tp_incident *incident = group(&made);
+    size_t count = made.incidents.incident_count;
+    cr_assert(is_origin(&made, &incident[0],
+                        &tensors[count == 1 ? shifted : broken]));
+    stages_clear(&made);
+    return count;
+}
+
+Test(incident, nan_behind_what_is_still_off_follows_from_it)
+{
+    cr_assert_eq(late_nan(TP_CHANGE_SHIFT, true), 1);
+    cr_assert_eq(late_nan(TP_CHANGE_SHIFT, false), 2);
+    cr_assert_eq(late_nan(TP_CHANGE_SPIKE, true), 2); /* it had recovered */
+}
+
 /* Inf from the start is a mask; Inf after an iteration without is not. */
 Test(incident, infinities_that_were_always_there_are_none)
 {
