@@ -68,6 +68,13 @@ static bool is_firm(const struct tp_incidents *all, size_t alarm)
            its->kind != TP_CHANGE_DRIFT;
 }
 
+/* Attention's probabilities are called weights, too. */
+static bool is_weight(const struct tp_run_series *series)
+{
+    return (series->label.roles & (TP_ROLE_WEIGHT | TP_ROLE_ATTENTION)) ==
+           TP_ROLE_WEIGHT;
+}
+
 /* How many other tensors of the rank change when this one does, or up to
  * `later` iterations after it. Stops counting at `enough`. */
 static size_t count_followers(const struct tp_incidents *all, size_t alarm,
@@ -91,6 +98,47 @@ static size_t count_followers(const struct tp_incidents *all, size_t alarm,
     return count;
 }
 
+/* Whether an alarm jumps in its iteration, farther than `times` as much as
+ * another one. */
+static bool jumps(const struct tp_alarm *alarm, const struct tp_alarm *than,
+                  double times)
+{
+    return alarm->nonfinite ||
+           (alarm->shown <= alarm->point && alarm->until <= alarm->iteration &&
+            alarm->deviation > times * than->deviation);
+}
+
+/*
+ * What a change is dated by may be chance: a value that is off by little, an
+ * iteration before it is by far. Then something before it in the data's flow
+ * jumps in the next iteration, much farther, and most other alarms of the rank
+ * begin there, too. Not so with weights: they and their gradients are how one
+ * iteration changes the next. Returns that cause, or the alarm itself.
+ */
+static size_t cause_of_early(const struct tp_incidents *all, size_t alarm)
+{
+    enum { FARTHER = 3, MORE = 2 };
+    const struct tp_alarm *its = &all->alarms[alarm];
+    int64_t soon = next_saved(all, its), rank = rank_of(all, alarm);
+    size_t cause = alarm, early = 0, later = 0;
+    if (its->nonfinite || is_weight(tp_alarm_series(all, alarm)))
+        return alarm;
+    for (size_t i = alarm; i < all->alarm_count && same_run(all, i, alarm) &&
+                           all->alarms[i].iteration <= soon;
+         i++) {
+        const struct tp_alarm *other = &all->alarms[i];
+        if (other->incident != TP_NONE || !tp_alarm_of_tensor(all, i) ||
+            rank_of(all, i) != rank)
+            continue;
+        early += other->iteration == its->iteration;
+        later += other->iteration == soon;
+        if (cause == alarm && other->iteration == soon && is_firm(all, i) &&
+            jumps(other, its, FARTHER) && is_upstream(all, i, alarm))
+            cause = i;
+    }
+    return MORE * early <= later ? cause : alarm;
+}
+
 /* The first alarm of the firm one's time in the data's flow. */
 static size_t find_origin(const struct tp_incidents *all, size_t firm)
 {
@@ -103,16 +151,15 @@ static size_t find_origin(const struct tp_incidents *all, size_t firm)
             alarm->kind != TP_CHANGE_DRIFT)
             origin = i;
     }
-    return origin;
+    return cause_of_early(all, origin);
 }
 
 static enum tp_status begin_incident(struct tp_incidents *all, size_t origin,
                                      struct tp_error *err)
 {
     size_t count = all->incident_count;
-    enum tp_status status =
-        tp_grow(&all->incidents, &all->incident_capacity, count + 1,
-                sizeof *all->incidents, err);
+    enum tp_status status = tp_grow(&all->incidents, &all->incident_capacity,
+                                    count + 1, sizeof *all->incidents, err);
     if (status != TP_OK)
         return status;
     struct tp_alarm *alarm = &all->alarms[origin];
@@ -193,8 +240,7 @@ static enum tp_status advance(struct spreading *s, size_t alarm,
     struct front *front = find_front(s, rank);
     if (!tp_alarm_of_tensor(all, alarm))
         return TP_OK;
-    if (is_learnt(tp_alarm_series(all, alarm)) &&
-        its->iteration < s->learnt)
+    if (is_learnt(tp_alarm_series(all, alarm)) && its->iteration < s->learnt)
         s->learnt = its->iteration;
     if (!front) {
         if (tp_grow(&s->fronts, &s->capacity, s->front_count + 1,
@@ -256,10 +302,34 @@ static bool may_follow(const struct spreading *s, size_t alarm)
     return s->learnt < its->iteration && !has_healthy_peer(all, its);
 }
 
+/*
+ * What is dated an iteration before the origin and lies behind it in the data's
+ * flow: an onset is uncertain by that much. A NaN is not; and gradients do come
+ * before the weights that they change.
+ */
+static void join_early(struct tp_incidents *all, size_t number)
+{
+    size_t origin = all->incidents[number].origin;
+    const struct tp_alarm *its = &all->alarms[origin];
+    const struct tp_run_series *series = tp_alarm_series(all, origin);
+    const int64_t *at = tp_series_at(&all->monitor->series, series);
+    int64_t before = its->point > 0 ? at[its->point - 1] : its->iteration - 1;
+    for (size_t i = origin; i-- > 0 && same_run(all, i, origin) &&
+                            all->alarms[i].iteration >= before;) {
+        const struct tp_run_series *other = tp_alarm_series(all, i);
+        if (all->alarms[i].incident == TP_NONE && !all->alarms[i].nonfinite &&
+            all->alarms[i].iteration < its->iteration &&
+            other->label.rank == series->label.rank &&
+            !(is_weight(series) && is_learnt(other)) &&
+            (!tp_alarm_of_tensor(all, i) || is_upstream(all, origin, i)))
+            join(all, number, i);
+    }
+}
+
 /* From the origin on until the window passes without an alarm: what may follow
  * from it, or `any`; of a drift, only drifts. */
-static enum tp_status spread(struct tp_incidents *all, size_t number,
-                             bool any, struct tp_error *err)
+static enum tp_status spread(struct tp_incidents *all, size_t number, bool any,
+                             struct tp_error *err)
 {
     size_t origin = all->incidents[number].origin, i = origin + 1;
     int64_t window = (int64_t)all->monitor->options.alert_window;
@@ -271,8 +341,7 @@ static enum tp_status spread(struct tp_incidents *all, size_t number,
     while (i > 0 && same_run(all, i - 1, origin) &&
            all->alarms[i - 1].iteration == newest)
         i--;
-    for (; i < all->alarm_count && same_run(all, i, origin) &&
-           status == TP_OK;
+    for (; i < all->alarm_count && same_run(all, i, origin) && status == TP_OK;
          i++) {
         const struct tp_alarm *alarm = &all->alarms[i];
         if (alarm->iteration - newest > window)
@@ -307,8 +376,7 @@ static bool begins_firmly(const struct tp_incidents *all, size_t alarm)
 {
     return is_firm(all, alarm) &&
            (all->alarms[alarm].nonfinite ||
-            count_followers(all, alarm, until_shown(all, alarm) + 1,
-                            1) > 0);
+            count_followers(all, alarm, until_shown(all, alarm) + 1, 1) > 0);
 }
 
 static bool begins_weakly(const struct tp_incidents *all, size_t alarm)
@@ -333,8 +401,9 @@ static enum tp_status group_by(struct tp_incidents *all, begins *does,
     for (size_t i = 0; i < all->alarm_count && status == TP_OK; i++) {
         if (all->alarms[i].incident != TP_NONE || !does(all, i))
             continue;
-        status =
-            begin_incident(all, firmly ? find_origin(all, i) : i, err);
+        status = begin_incident(all, firmly ? find_origin(all, i) : i, err);
+        if (status == TP_OK && firmly)
+            join_early(all, all->incident_count - 1);
         if (status == TP_OK)
             status = spread(all, all->incident_count - 1, !firmly, err);
     }
@@ -417,8 +486,7 @@ bool tp_alarm_at_origin(const struct tp_incidents *all, size_t alarm)
     const struct tp_alarm *its = &all->alarms[alarm];
     const struct tp_incident *incident = &all->incidents[its->incident];
     const struct tp_run_series *series = tp_alarm_series(all, alarm);
-    const struct tp_run_series *origin =
-        tp_alarm_series(all, incident->origin);
+    const struct tp_run_series *origin = tp_alarm_series(all, incident->origin);
     return alarm == incident->origin ||
            (tp_series_are_peers(series, origin) &&
             (its->iteration == incident->from || incident->alike));
@@ -438,8 +506,7 @@ static size_t ranks_of_run(const struct tp_series_set *set,
 }
 
 /* Ranks with alarms of one incident that has several. */
-static void count_ranks(struct tp_incidents *all, size_t number,
-                        int64_t *ranks)
+static void count_ranks(struct tp_incidents *all, size_t number, int64_t *ranks)
 {
     struct tp_incident *incident = &all->incidents[number];
     const struct tp_alarm *alarms = all->alarms;
