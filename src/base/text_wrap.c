@@ -142,6 +142,25 @@ static bool is_inside(const struct prose *prose, size_t at)
     return false;
 }
 
+/* Whether a number ends before `end` and its unit begins at `next`. */
+static bool is_quantity(const struct prose *prose, size_t at, size_t end,
+                        size_t next)
+{
+    static const char *const units[] = {"s",  "ms", "us", "ns", "B",   "kB",
+                                        "MB", "GB", "TB", "dB", "GB/s"};
+    size_t length = end_of_word(prose, next) - next;
+    while (length > 0 && strchr(",;:.)", prose->bytes[next + length - 1]))
+        length--;
+    if (at == end || prose->bytes[end - 1] < '0' || prose->bytes[end - 1] > '9')
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strlen(units[i]) == length &&
+            memcmp(units[i], prose->bytes + next, length) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Whether a bracket that is open at `at` is closed in this line. */
 static bool is_closed(const struct prose *prose, size_t at)
 {
@@ -164,7 +183,7 @@ static size_t end_of_unit(const struct prose *prose, size_t at)
             return end;
         if (!(depth > 0 && is_closed(prose, end)) && is_word(prose, at, end) &&
             is_word(prose, next, end_of_word(prose, next)) &&
-            !is_inside(prose, end))
+            !is_quantity(prose, at, end, next) && !is_inside(prose, end))
             return end;
         at = next;
     }
@@ -191,8 +210,7 @@ static size_t add_line(struct tp_text *text, const struct prose *prose,
     while (at < prose->length && prose->bytes[at] != '\n') {
         const size_t word = end_of_spaces(prose, at);
         const size_t end = end_of_unit(prose, word);
-        const size_t columns =
-            tp_utf8_columns(prose->bytes + word, end - word);
+        const size_t columns = tp_utf8_columns(prose->bytes + word, end - word);
         if (word > at && column > indent &&
             column + (word - at) + columns > text->columns) {
             tp_text_add(text, "\n%*s", (int)indent, "");

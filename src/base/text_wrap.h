@@ -14,8 +14,8 @@ enum { TP_TEXT_COLUMNS = 100 };
  * wider than text->columns as far as words allow; lines that go on begin with
  * `indent` spaces. What stands before `from` in its line counts but stays as
  * it is. No break is made next to a sign that stands alone ("1 \u00b1 2",
- * "5 %"), in brackets ("[4, 8]") and in the texts of `whole`, which NULL ends
- * (paths with spaces; may be NULL).
+ * "5 %"), between a number and its unit ("9.5 ms"), in brackets ("[4, 8]") and
+ * in the texts of `whole`, which NULL ends (paths with spaces; may be NULL).
  */
 void tp_text_wrap(struct tp_text *text, size_t from, size_t indent,
                   const char *const *whole);

@@ -181,7 +181,8 @@ static void add_old_infinities(const struct tp_onset *s, struct tp_text *text)
 }
 
 /* Whether a NaN or Inf of a series may come from the incident: it is a member,
- * or on the origin's rank and no other incident accounts for it. */
+ * or others follow the origin, it is on that rank and no other incident
+ * accounts for it. */
 static bool may_lead_to(const struct tp_onset *s, size_t index, int64_t at)
 {
     const struct tp_incidents *all = s->input->incidents;
@@ -193,7 +194,8 @@ static bool may_lead_to(const struct tp_onset *s, size_t index, int64_t at)
     if (at < s->incident->from || at - s->incident->to > window)
         return false;
     return other == s->incident ||
-           (!alarm->nonfinite && !tp_incident_followed(other) &&
+           (tp_incident_followed(s->incident) && !alarm->nonfinite &&
+            !tp_incident_followed(other) &&
             series->label.rank == s->series->label.rank &&
             tp_series_compare_runs(series, s->series) == 0);
 }
@@ -222,22 +224,31 @@ static bool is_before(const struct tp_onset *s,
                               at);
 }
 
+static void look_at(const struct tp_onset *s, size_t index,
+                    struct first_bad *first)
+{
+    const struct tp_series_set *set = &s->input->monitor->series;
+    const struct tp_run_series *series = &set->series[index];
+    if (series->kind != TP_SERIES_TENSOR ||
+        s->input->incidents->alarm_of[index] == TP_NONE)
+        return; /* a NaN is an alarm */
+    size_t point = tp_alarm_first_nonfinite(set, series);
+    if (point == series->count)
+        return;
+    int64_t at = tp_series_at(set, series)[point];
+    if (may_lead_to(s, index, at) && is_before(s, series, at, first))
+        *first = (struct first_bad){series, at};
+}
+
+/* Among all series; where nothing follows, in the origin's. */
 static struct first_bad find_first_nonfinite(const struct tp_onset *s)
 {
     const struct tp_series_set *set = &s->input->monitor->series;
     struct first_bad first = {NULL, 0};
-    for (size_t i = 0; i < set->count; i++) {
-        const struct tp_run_series *series = &set->series[i];
-        if (series->kind != TP_SERIES_TENSOR ||
-            s->input->incidents->alarm_of[i] == TP_NONE)
-            continue; /* a NaN is an alarm */
-        size_t point = tp_alarm_first_nonfinite(set, series);
-        if (point == series->count)
-            continue;
-        int64_t at = tp_series_at(set, series)[point];
-        if (may_lead_to(s, i, at) && is_before(s, series, at, &first))
-            first = (struct first_bad){series, at};
-    }
+    if (!tp_incident_followed(s->incident))
+        look_at(s, s->alarm->series, &first);
+    for (size_t i = 0; i < set->count && tp_incident_followed(s->incident); i++)
+        look_at(s, i, &first);
     return first;
 }
 

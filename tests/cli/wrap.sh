@@ -33,3 +33,14 @@ done
 grep -c '^\[ALERT\] .\{100,\}' out60/report.txt
 grep -c '^\[Monitor\] .\{90,\}' out60/report.txt
 grep -c '^By tensor_name .\{75,\}NaN+Inf$' 60
+
+# A note that names a file whose path has spaces, at every width.
+some_logs "a b" 4
+mkdir "a b/c d"
+set -- "a b"/*.pt
+must cp "$1" "a b/c d/$(basename "$1" | sed 's/iter[0-9]*/iter077/')"
+for columns in 60 80 100 120; do
+    must script -qec "stty cols $columns; '$TPROF' 'a b' --no_plots \
+        --output_dir 'o p'" /dev/null < /dev/null | tr -d '\r' > notes
+    sed -n '/^Notes/,$p' notes | grep -c 'a b/c d/[^ ]*iter077[^ ]*\.pt'
+done

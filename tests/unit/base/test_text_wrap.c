@@ -48,6 +48,12 @@ Test(text_wrap, numbers_stay_with_their_signs)
            "the value was\n    1.0 \xc2\xb1 0.5 then");
     expect("", "and it is up to 99.5 %, here", NULL,
            "and it is up to\n    99.5 %, here");
+    expect("", "and in all it took 12.5 ms, which", NULL,
+           "and in all it took\n    12.5 ms, which");
+    expect("", "and all of it took 5 s there", NULL,
+           "and all of it took\n    5 s there");
+    expect("", "and in all there 12 steps", NULL,
+           "and in all there 12\n    steps");
     expect("", "of a shape of [4, 8, 16] or so", NULL,
            "of a shape of\n    [4, 8, 16] or so");
     expect("", "that is in [0, 1) and so on", NULL, /* never closed */
