@@ -5,8 +5,7 @@
  * are, in the metric's own unit, so that what is printed can be checked by
  * hand; a fit knows trends and straightens the values, but its spread cannot
  * be recomputed by anyone. So that a trend does not blur "before", it is the
- * last WINDOW points; with --baseline online it is the warm-up, which alarms
- * are judged by.
+ * last WINDOW points; the same in every mode of --baseline.
  *
  * Of the metrics that changed the one that moved farthest is named first.
  * Magnitudes are compared by factors, shares by factors above one percent, a
@@ -66,7 +65,7 @@ struct usual {
     double unit; /* what a mean's distance is counted in: the elements'
                     standard deviation                                   */
     size_t count;
-    enum { BEFORE, WARM_UP, AFTER } span;
+    bool after; /* there were none before the change                      */
 };
 
 /* Which points are asked, [first, end) of a series; of those with a value the
@@ -80,7 +79,7 @@ struct range {
  * magnitude so that no square overflows. */
 static struct usual measure(const double *values, struct range range)
 {
-    struct usual usual = {.span = BEFORE};
+    struct usual usual = {.count = 0};
     double largest = 0, sum = 0, squares = 0;
     size_t low = range.end, high = range.end;
     for (size_t k = range.first; k < range.end && usual.count < range.most;
@@ -119,27 +118,30 @@ static size_t points_until(const struct tp_onset *s, int64_t iteration)
                                     iteration + 1);
 }
 
-static struct usual usual_of(const struct tp_onset *s, size_t metric)
+/* The baseline of a metric of the origin's series. */
+static const struct tp_baseline *baseline_of(const struct tp_onset *s,
+                                             size_t metric)
 {
     const struct tp_monitor *monitor = s->input->monitor;
-    const double *values =
-        tp_series_values(&monitor->series, s->series, metric);
-    const struct tp_baseline *baseline = tp_monitor_baseline(
+    return tp_monitor_baseline(
         monitor, (size_t)(s->series - monitor->series.series), metric);
+}
+
+static struct usual usual_of(const struct tp_onset *s, size_t metric)
+{
+    const double *values =
+        tp_series_values(&s->input->monitor->series, s->series, metric);
+    const struct tp_baseline *baseline = baseline_of(s, metric);
     int64_t after = s->alarm->after;
     if (baseline->kind != TP_CHANGE_NONE && baseline->onset_from < after)
         after = baseline->onset_from;
-    struct range before = {0, points_until(s, after), WINDOW, true};
-    if (monitor->options.online && baseline->warmup > 0)
-        before = (struct range){0, baseline->warmup, baseline->warmup, false};
-    struct usual usual = measure(values, before);
-    if (usual.count > 0) {
-        usual.span = monitor->options.online ? WARM_UP : BEFORE;
+    struct usual usual = measure(
+        values, (struct range){0, points_until(s, after), WINDOW, true});
+    if (usual.count > 0)
         return usual;
-    }
     usual = measure(values, (struct range){points_until(s, s->alarm->last),
                                            s->series->count, WINDOW, false});
-    usual.span = AFTER;
+    usual.after = true;
     return usual;
 }
 
@@ -205,10 +207,8 @@ static struct moved moved_at(const struct tp_onset *s, size_t metric,
 
 static bool did_change(const struct tp_onset *s, const struct moved *moved)
 {
-    const struct tp_monitor *monitor = s->input->monitor;
-    const struct tp_baseline *baseline = tp_monitor_baseline(
-        monitor, (size_t)(s->series - monitor->series.series), moved->metric);
-    return baseline->kind != TP_CHANGE_NONE && moved->distance >= WORTH &&
+    return baseline_of(s, moved->metric)->kind != TP_CHANGE_NONE &&
+           moved->distance >= WORTH &&
            !(tp_series_metrics[moved->metric].only_more &&
              moved->value < moved->usual.mean);
 }
@@ -271,12 +271,10 @@ static void add_level(size_t metric, const struct usual *usual,
 static void add_usual(const struct tp_onset *s, size_t metric,
                       const struct usual *usual, struct tp_text *text)
 {
-    static const char *const verb[] = {"was", "was", "is"};
-    static const char *const when[] = {"before", "of the warm-up", "after"};
     bool several = usual->count > 1;
     if (usual->count == 0)
         return;
-    tp_text_add(text, ", %s ", verb[usual->span]);
+    tp_text_add(text, usual->after ? ", is " : ", was ");
     add_level(metric, usual, text);
     tp_text_add(text,
                 several && usual->std == 0 ? " in each of the" : " in the");
@@ -284,12 +282,11 @@ static void add_usual(const struct tp_onset *s, size_t metric,
         tp_text_add(text, " %zu iterations", usual->count);
     else
         tp_text_add(text, " one iteration");
-    bool gap = usual->span == BEFORE &&
-               points_until(s, s->alarm->after) < s->alarm->point;
-    if (gap) /* it grew from some iteration on, nobody knows which */
+    if (!usual->after && points_until(s, s->alarm->after) < s->alarm->point)
+        /* it grew from some iteration on, nobody knows which */
         tp_text_add(text, " until %" PRId64, s->alarm->after);
     else
-        tp_text_add(text, " %s", when[usual->span]);
+        tp_text_add(text, usual->after ? " after" : " before");
 }
 
 static void add_factor(const struct moved *moved, struct tp_text *text)
@@ -385,7 +382,7 @@ static void add_others(const struct moved *moved, size_t count,
         tp_text_add(text, "%s%s ", named++ ? ", " : "; also ",
                     wording_of(moved[i].metric).shown);
         add_value(moved[i].metric, moved[i].value, &moved[i].usual, text);
-        tp_text_add(text, " (%s ", moved[i].usual.span == AFTER ? "is" : "was");
+        tp_text_add(text, moved[i].usual.after ? " (is " : " (was ");
         add_level(moved[i].metric, &moved[i].usual, text);
         tp_text_add(text, ")");
     }
@@ -398,13 +395,13 @@ static void add_sigmas(const struct tp_onset *s, const struct moved *first,
     const struct tp_alarm *alarm = s->alarm;
     const struct tp_baseline_options *options = &s->input->monitor->options;
     struct usual usual = find_usual(s, alarm->metric);
-    bool log = s->metric->scale == TP_BASELINE_LOG && !options->online;
+    bool log = s->metric->scale == TP_BASELINE_LOG;
     if (alarm->weak)
         tp_text_add(text, "; from few iterations");
     else if (isfinite(alarm->deviation) && usual.std > 0) {
         bool grows = alarm->deviation < options->sigma &&
                      isfinite(alarm->worst) && alarm->worst > alarm->deviation;
-        tp_text_add(text, "; %s%s%s%.3g sigma off%s",
+        tp_text_add(text, "; %s%s%s%.3g\u03c3 off%s",
                     first->metric == alarm->metric ? "" : s->metric->name,
                     first->metric == alarm->metric ? "" : " is ",
                     grows ? "up to " : "",
