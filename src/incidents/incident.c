@@ -11,6 +11,10 @@
  * a further one is a consequence, if there is a way for it (may_follow); where
  * there is none, another incident may begin.
  *
+ * Dates are uncertain by an iteration. What is off by little before something
+ * ahead of it jumps, an iteration later, is no origin; and what is dated just
+ * before its origin may follow from it.
+ *
  * Of what is left, firm incidents take what lies in their windows; weak changes
  * bear each other out when three of a rank come in one iteration; drifts that
  * begin within a window of each other are one incident, and so are changes of
@@ -158,8 +162,9 @@ static enum tp_status begin_incident(struct tp_incidents *all, size_t origin,
                                      struct tp_error *err)
 {
     size_t count = all->incident_count;
-    enum tp_status status = tp_grow(&all->incidents, &all->incident_capacity,
-                                    count + 1, sizeof *all->incidents, err);
+    enum tp_status status =
+        tp_grow(&all->incidents, &all->incident_capacity, count + 1,
+                sizeof *all->incidents, err);
     if (status != TP_OK)
         return status;
     struct tp_alarm *alarm = &all->alarms[origin];
@@ -240,7 +245,8 @@ static enum tp_status advance(struct spreading *s, size_t alarm,
     struct front *front = find_front(s, rank);
     if (!tp_alarm_of_tensor(all, alarm))
         return TP_OK;
-    if (is_learnt(tp_alarm_series(all, alarm)) && its->iteration < s->learnt)
+    if (is_learnt(tp_alarm_series(all, alarm)) &&
+        its->iteration < s->learnt)
         s->learnt = its->iteration;
     if (!front) {
         if (tp_grow(&s->fronts, &s->capacity, s->front_count + 1,
@@ -328,8 +334,8 @@ static void join_early(struct tp_incidents *all, size_t number)
 
 /* From the origin on until the window passes without an alarm: what may follow
  * from it, or `any`; of a drift, only drifts. */
-static enum tp_status spread(struct tp_incidents *all, size_t number, bool any,
-                             struct tp_error *err)
+static enum tp_status spread(struct tp_incidents *all, size_t number,
+                             bool any, struct tp_error *err)
 {
     size_t origin = all->incidents[number].origin, i = origin + 1;
     int64_t window = (int64_t)all->monitor->options.alert_window;
@@ -341,7 +347,8 @@ static enum tp_status spread(struct tp_incidents *all, size_t number, bool any,
     while (i > 0 && same_run(all, i - 1, origin) &&
            all->alarms[i - 1].iteration == newest)
         i--;
-    for (; i < all->alarm_count && same_run(all, i, origin) && status == TP_OK;
+    for (; i < all->alarm_count && same_run(all, i, origin) &&
+           status == TP_OK;
          i++) {
         const struct tp_alarm *alarm = &all->alarms[i];
         if (alarm->iteration - newest > window)
@@ -376,7 +383,8 @@ static bool begins_firmly(const struct tp_incidents *all, size_t alarm)
 {
     return is_firm(all, alarm) &&
            (all->alarms[alarm].nonfinite ||
-            count_followers(all, alarm, until_shown(all, alarm) + 1, 1) > 0);
+            count_followers(all, alarm, until_shown(all, alarm) + 1,
+                            1) > 0);
 }
 
 static bool begins_weakly(const struct tp_incidents *all, size_t alarm)
@@ -401,7 +409,8 @@ static enum tp_status group_by(struct tp_incidents *all, begins *does,
     for (size_t i = 0; i < all->alarm_count && status == TP_OK; i++) {
         if (all->alarms[i].incident != TP_NONE || !does(all, i))
             continue;
-        status = begin_incident(all, firmly ? find_origin(all, i) : i, err);
+        status =
+            begin_incident(all, firmly ? find_origin(all, i) : i, err);
         if (status == TP_OK && firmly)
             join_early(all, all->incident_count - 1);
         if (status == TP_OK)
@@ -486,7 +495,8 @@ bool tp_alarm_at_origin(const struct tp_incidents *all, size_t alarm)
     const struct tp_alarm *its = &all->alarms[alarm];
     const struct tp_incident *incident = &all->incidents[its->incident];
     const struct tp_run_series *series = tp_alarm_series(all, alarm);
-    const struct tp_run_series *origin = tp_alarm_series(all, incident->origin);
+    const struct tp_run_series *origin =
+        tp_alarm_series(all, incident->origin);
     return alarm == incident->origin ||
            (tp_series_are_peers(series, origin) &&
             (its->iteration == incident->from || incident->alike));
@@ -506,7 +516,8 @@ static size_t ranks_of_run(const struct tp_series_set *set,
 }
 
 /* Ranks with alarms of one incident that has several. */
-static void count_ranks(struct tp_incidents *all, size_t number, int64_t *ranks)
+static void count_ranks(struct tp_incidents *all, size_t number,
+                        int64_t *ranks)
 {
     struct tp_incident *incident = &all->incidents[number];
     const struct tp_alarm *alarms = all->alarms;

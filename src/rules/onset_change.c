@@ -59,7 +59,7 @@ static struct wording wording_of(size_t metric)
 
 /* --- what is usual ----------------------------------------------- */
 
-/* What a metric was: of `count` points, `span` says when. */
+/* What a metric was, in `count` points before its change. */
 struct usual {
     double mean, std;
     double unit; /* what a mean's distance is counted in: the elements'
