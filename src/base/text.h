@@ -16,6 +16,7 @@ struct tp_text {
     char *data; /* NUL-terminated, or NULL when nothing was added */
     size_t length, capacity;
     bool failed;
+    size_t columns; /* of prose, see text_wrap.h; 0: lines never break  */
 };
 
 /* Releases the text; it is empty afterwards. */

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text_wrap.h"
 #include "cuda/device.h"
 #include "data/number.h"
 #include "scan/scan.h"
@@ -88,6 +90,14 @@ bool tp_wants_color(void)
     const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(none && *none) &&
            !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+size_t tp_stdout_columns(void)
+{
+    struct winsize size = {.ws_col = 0};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return TP_TEXT_COLUMNS;
 }
 
 enum tp_status tp_check_options(const struct tp_options *options,

@@ -63,6 +63,10 @@ bool tp_print(struct tp_text *text);
 /* Whether stdout is a terminal that wants colours (NO_COLOR, TERM). */
 bool tp_wants_color(void);
 
+/* Columns of prose on stdout: those of the terminal, TP_TEXT_COLUMNS where
+ * there is none. */
+size_t tp_stdout_columns(void);
+
 /*
  * What both analysing commands ask of their options: some input (called
  * `what` in the message), a known backward format.

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/pool.h"
+#include "base/text_wrap.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/wait.h"
@@ -130,7 +131,7 @@ static enum tp_status write_reports(const struct session *s,
                                     struct tp_error *err)
 {
     struct tp_report report = report_of(s);
-    struct tp_text text = {0}, json = {0};
+    struct tp_text text = {.columns = TP_TEXT_COLUMNS}, json = {0};
     tp_report_text(&report, 0, false, &text);
     tp_report_findings_json(&s->findings, &json);
     enum tp_status status =
@@ -235,7 +236,7 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
 static bool print_result(const struct session *s)
 {
     struct tp_report report = report_of(s);
-    struct tp_text text = {0};
+    struct tp_text text = {.columns = tp_stdout_columns()};
     if (s->options->format == TP_FORM_JSON)
         tp_report_json(&report, &text);
     else if (!s->options->quiet)

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/pool.h"
+#include "base/text_wrap.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "config.h"
@@ -156,7 +157,8 @@ static enum tp_status write_reports(const struct session *s,
         s->options->top > TOP_IN_REPORT ? s->options->top : TOP_IN_REPORT;
     const struct tp_trace_report full = report_of(s, top);
     const struct tp_trace_report report = report_of(s, s->options->top);
-    struct tp_text text = {0}, findings = {0}, json = {0};
+    struct tp_text text = {.columns = TP_TEXT_COLUMNS}, findings = {0},
+                   json = {0};
     tp_trace_report_text(&full, 0, false, &text);
     tp_trace_findings_json(&report, &findings);
     enum tp_status status =
@@ -326,7 +328,7 @@ static bool print_comparison(const struct session *s)
         .base_path = s->options->inputs[0],
         .test_path = s->options->inputs[1],
         .top = s->options->verbose ? 0 : (size_t)s->options->top};
-    struct tp_text text = {0};
+    struct tp_text text = {.columns = tp_stdout_columns()};
     if (s->options->format == TP_FORM_JSON)
         tp_compare_report_json(&report, &text);
     else if (!s->options->quiet)
@@ -337,7 +339,7 @@ static bool print_comparison(const struct session *s)
 static bool print_result(const struct session *s)
 {
     const struct tp_trace_report report = report_of(s, s->options->top);
-    struct tp_text text = {0};
+    struct tp_text text = {.columns = tp_stdout_columns()};
     if (s->options->format == TP_FORM_JSON)
         tp_trace_report_json(&report, &text);
     else if (!s->options->quiet)

@@ -23,10 +23,8 @@
 
 /* --- alarms ----------------------------------------------- */
 
-/* The first point of a tensor with a NaN, or with an Inf after one without;
- * series->count: none. */
-static size_t first_nonfinite(const struct tp_series_set *set,
-                              const struct tp_run_series *series)
+size_t tp_alarm_first_nonfinite(const struct tp_series_set *set,
+                                const struct tp_run_series *series)
 {
     bool had_none = false;
     for (size_t i = 0; i < series->count; i++) {
@@ -144,7 +142,7 @@ static bool find_alarm(const struct tp_monitor *monitor, size_t index,
     }
     if (best)
         set_alarm(set, series, best, alarm);
-    size_t nonfinite = first_nonfinite(set, series);
+    size_t nonfinite = tp_alarm_first_nonfinite(set, series);
     alarm->metrics += nonfinite < series->count;
     if (nonfinite < series->count && (!best || nonfinite <= alarm->point))
         set_nonfinite(set, series, nonfinite, alarm);

@@ -51,6 +51,11 @@ struct tp_incidents {
  * yet. TP_E_MEMORY only. */
 enum tp_status tp_alarms_find(struct tp_incidents *all, struct tp_error *err);
 
+/* The first point of a tensor with a NaN, or with an Inf after one without;
+ * series->count: none. */
+size_t tp_alarm_first_nonfinite(const struct tp_series_set *set,
+                                const struct tp_run_series *series);
+
 /* Sorts the alarms by run, iteration and flow. TP_E_MEMORY only. */
 enum tp_status tp_alarms_sort(struct tp_incidents *all, struct tp_error *err);
 

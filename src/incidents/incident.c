@@ -12,6 +12,10 @@
  * a further one is a consequence, if there is a way for it (may_follow); where
  * there is none, another incident may begin.
  *
+ * Dates are uncertain by an iteration. What is off by little before something
+ * ahead of it jumps, an iteration later, is no origin; and what is dated just
+ * before its origin may follow from it.
+ *
  * Of what is left, firm incidents take what lies in their windows; weak changes
  * bear each other out when three of a rank come in one iteration; drifts that
  * begin within a window of each other are one incident, and so are changes of
@@ -69,6 +73,13 @@ static bool is_firm(const struct tp_incidents *all, size_t alarm)
            its->kind != TP_CHANGE_DRIFT;
 }
 
+/* Attention's probabilities are called weights, too. */
+static bool is_weight(const struct tp_run_series *series)
+{
+    return (series->label.roles & (TP_ROLE_WEIGHT | TP_ROLE_ATTENTION)) ==
+           TP_ROLE_WEIGHT;
+}
+
 /* How many other tensors of the rank change when this one does, or up to
  * `later` iterations after it. Stops counting at `enough`. */
 static size_t count_followers(const struct tp_incidents *all, size_t alarm,
@@ -92,6 +103,47 @@ static size_t count_followers(const struct tp_incidents *all, size_t alarm,
     return count;
 }
 
+/* Whether an alarm jumps in its iteration, farther than `times` as much as
+ * another one. */
+static bool jumps(const struct tp_alarm *alarm, const struct tp_alarm *than,
+                  double times)
+{
+    return alarm->nonfinite ||
+           (alarm->shown <= alarm->point && alarm->until <= alarm->iteration &&
+            alarm->deviation > times * than->deviation);
+}
+
+/*
+ * What a change is dated by may be chance: a value that is off by little, an
+ * iteration before it is by far. Then something before it in the data's flow
+ * jumps in the next iteration, much farther, and most other alarms of the rank
+ * begin there, too. Not so with weights: they and their gradients are how one
+ * iteration changes the next. Returns that cause, or the alarm itself.
+ */
+static size_t cause_of_early(const struct tp_incidents *all, size_t alarm)
+{
+    enum { FARTHER = 3, MORE = 2 };
+    const struct tp_alarm *its = &all->alarms[alarm];
+    int64_t soon = next_saved(all, its), rank = rank_of(all, alarm);
+    size_t cause = alarm, early = 0, later = 0;
+    if (its->nonfinite || is_weight(tp_alarm_series(all, alarm)))
+        return alarm;
+    for (size_t i = alarm; i < all->alarm_count && same_run(all, i, alarm) &&
+                           all->alarms[i].iteration <= soon;
+         i++) {
+        const struct tp_alarm *other = &all->alarms[i];
+        if (other->incident != TP_NONE || !tp_alarm_of_tensor(all, i) ||
+            rank_of(all, i) != rank)
+            continue;
+        early += other->iteration == its->iteration;
+        later += other->iteration == soon;
+        if (cause == alarm && other->iteration == soon && is_firm(all, i) &&
+            jumps(other, its, FARTHER) && is_upstream(all, i, alarm))
+            cause = i;
+    }
+    return MORE * early <= later ? cause : alarm;
+}
+
 /* The first alarm of the firm one's time in the data's flow. */
 static size_t find_origin(const struct tp_incidents *all, size_t firm)
 {
@@ -104,7 +156,7 @@ static size_t find_origin(const struct tp_incidents *all, size_t firm)
             alarm->kind != TP_CHANGE_DRIFT)
             origin = i;
     }
-    return origin;
+    return cause_of_early(all, origin);
 }
 
 static enum tp_status begin_incident(struct tp_incidents *all, size_t origin,
@@ -259,6 +311,30 @@ static bool may_follow(const struct spreading *s, size_t alarm)
     return s->learnt < its->iteration && !has_healthy_peer(all, its);
 }
 
+/*
+ * What is dated an iteration before the origin and lies behind it in the data's
+ * flow: an onset is uncertain by that much. A NaN is not; and gradients do come
+ * before the weights that they change.
+ */
+static void join_early(struct tp_incidents *all, size_t number)
+{
+    size_t origin = all->incidents[number].origin;
+    const struct tp_alarm *its = &all->alarms[origin];
+    const struct tp_run_series *series = tp_alarm_series(all, origin);
+    const int64_t *at = tp_series_at(&all->monitor->series, series);
+    int64_t before = its->point > 0 ? at[its->point - 1] : its->iteration - 1;
+    for (size_t i = origin; i-- > 0 && same_run(all, i, origin) &&
+                            all->alarms[i].iteration >= before;) {
+        const struct tp_run_series *other = tp_alarm_series(all, i);
+        if (all->alarms[i].incident == TP_NONE && !all->alarms[i].nonfinite &&
+            all->alarms[i].iteration < its->iteration &&
+            other->label.rank == series->label.rank &&
+            !(is_weight(series) && is_learnt(other)) &&
+            (!tp_alarm_of_tensor(all, i) || is_upstream(all, origin, i)))
+            join(all, number, i);
+    }
+}
+
 /* From the origin on until the window passes without an alarm: what may follow
  * from it, or `any`; of a drift, only drifts. */
 static enum tp_status spread(struct tp_incidents *all, size_t number,
@@ -359,6 +435,8 @@ static enum tp_status group_by(struct tp_incidents *all, begins *does,
             continue;
         status =
             begin_incident(all, firmly ? find_origin(all, i) : i, err);
+        if (status == TP_OK && firmly)
+            join_early(all, all->incident_count - 1);
         if (status == TP_OK)
             status = spread(all, all->incident_count - 1, !firmly, err);
     }

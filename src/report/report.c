@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/text_wrap.h"
 #include "report/report_dims.h"
 #include "report/report_monitor.h"
 #include "report/report_quant.h"
@@ -236,50 +237,88 @@ static bool is_covered(const struct heads *heads,
     return false;
 }
 
-/* Names the places of the findings after one that are like it; returns how
- * many there are. */
-static size_t add_alike(const struct tp_findings *findings, size_t head,
-                        struct tp_text *text)
+/* A place as one of several: with a line and its own evidence where all are
+ * listed. */
+static void add_alike_place(const struct tp_finding *finding, bool listed,
+                            struct tp_text *text)
 {
-    size_t count = 0, named = 0;
+    struct place place = place_of(finding);
+    place.quant_type = "";
+    place.rank = place.iteration = -1;
+    tp_text_add(text, listed ? "\n           " : " ");
+    add_place(&place, text);
+    if (listed)
+        tp_text_add(text, ": %s", finding->evidence);
+}
+
+/* Names the places of the findings after one that are like it, all of them
+ * where lists have no limit; returns how many there are. */
+static size_t add_alike(const struct tp_findings *findings, size_t head,
+                        size_t most, struct tp_text *text)
+{
+    size_t count = 0, named = 0, from = text->length;
     for (size_t i = head + 1; i < findings->count; i++)
         count += is_alike(&findings->rows[head], &findings->rows[i]);
     if (count == 0)
         return 0;
     tp_text_add(text, "         likewise %zu other place%s:", count,
                 count == 1 ? "" : "s");
-    for (size_t i = head + 1; named < NAMED && i < findings->count; i++) {
-        if (!is_alike(&findings->rows[head], &findings->rows[i]))
+    for (size_t i = head + 1; i < findings->count; i++) {
+        if ((most && named == NAMED) ||
+            !is_alike(&findings->rows[head], &findings->rows[i]))
             continue;
-        struct place place = place_of(&findings->rows[i]);
-        place.quant_type = "";
-        place.rank = place.iteration = -1;
-        tp_text_add(text, named++ ? ", " : " ");
-        add_place(&place, text);
+        tp_text_add(text, most && named ? "," : "");
+        add_alike_place(&findings->rows[i], most == 0, text);
+        named++;
     }
-    tp_text_add(text, "%s\n", named < count ? ", ..." : "");
+    if (named < count)
+        tp_text_add(text, ", ... (--verbose lists them)");
+    tp_text_add(text, "\n");
+    tp_text_wrap(text, from, most ? 9 : 13, NULL);
     return count;
 }
 
+/* The file of what stands alone, on a line that never breaks. What is low is
+ * said of many. */
+static void add_file(const struct tp_finding *finding, struct tp_text *text)
+{
+    if (finding->level == TP_SEVERITY_LOW || !*finding->file)
+        return;
+    tp_text_add(text, "         file ");
+    tp_text_printable(text, finding->file);
+    tp_text_add(text, "\n");
+}
+
+/* How a list of findings is written. */
+struct listing {
+    size_t most; /* entries; 0: all, with all places of each              */
+    bool color;
+    struct heads heads;
+};
+
 /* Writes a finding and those like it; returns how many those are. */
 static size_t add_finding(const struct tp_findings *findings, size_t number,
-                          bool color, struct heads *heads,
-                          struct tp_text *text)
+                          struct listing *how, struct tp_text *text)
 {
     const struct tp_finding *finding = &findings->rows[number];
     const struct place place = place_of(finding);
     size_t alike = 0;
     tp_text_add(text, "  %s%-6s%s %-10s",
-                color ? tp_report_color(finding->level) : "",
+                how->color ? tp_report_color(finding->level) : "",
                 tp_severity_name(finding->level),
-                color ? "\x1b[0m" : "", finding->rule->id);
+                how->color ? "\x1b[0m" : "", finding->rule->id);
     add_place(&place, text);
+    size_t from = text->length;
     tp_text_add(text, "\n         %s\n", finding->evidence);
-    if (finding->level == TP_SEVERITY_LOW && heads->count < HEADS) {
-        heads->items[heads->count++] = finding;
-        alike = add_alike(findings, number, text);
+    tp_text_wrap(text, from, 9, NULL);
+    if (finding->level == TP_SEVERITY_LOW && how->heads.count < HEADS) {
+        how->heads.items[how->heads.count++] = finding;
+        alike = add_alike(findings, number, how->most, text);
     }
+    add_file(finding, text);
+    from = text->length;
     tp_text_add(text, "         -> %s\n", finding->suggestion);
+    tp_text_wrap(text, from, 12, NULL);
     return 1 + alike;
 }
 
@@ -287,16 +326,16 @@ static void add_findings(const struct tp_report *report, size_t most,
                          bool color, struct tp_text *text)
 {
     const struct tp_findings *findings = report->results.findings;
-    struct heads heads = {.count = 0};
+    struct listing how = {.most = most, .color = color};
     struct tp_report_told told = {.count = 0};
     size_t counts[TP_SEVERITY_HIGH + 1] = {0}, shown = 0, entries = 0;
     for (size_t i = 0; i < findings->count; i++)
         counts[findings->rows[i].level]++;
     tp_report_finding_counts(counts, text);
     for (size_t i = 0; i < findings->count && (!most || entries < most); i++) {
-        if (is_covered(&heads, &findings->rows[i]))
+        if (is_covered(&how.heads, &findings->rows[i]))
             continue;
-        shown += add_finding(findings, i, color, &heads, text);
+        shown += add_finding(findings, i, &how, text);
         tp_report_guide(&told, findings->rows[i].rule->guide, text);
         entries++;
     }
@@ -390,22 +429,40 @@ static void add_skipped(const struct tp_report *report, size_t most,
             tp_text_add(text, " [");
         tp_text_printable(text, skipped->path);
         tp_text_add(text, "%s%s", skipped->path[0] ? "]" : "",
-                    skipped->file[0] ? ": " : "");
+                    skipped->file[0] ? ":" : "");
+        size_t from = text->length;
+        tp_text_add(text, "%s", skipped->file[0] ? " " : "");
         tp_text_printable(text, skipped->reason);
         if (skipped->offset >= 0)
             tp_text_add(text, " (byte %" PRId64 ")", skipped->offset);
         tp_text_add(text, "\n");
+        tp_text_wrap(text, from, 4, NULL);
     }
+}
+
+/* Files that a note names and that have a space in their path, at most
+ * `most`; NULL ends them. */
+static void find_named(const struct tp_run *run, const char *note,
+                       const char **files, size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < run->row_count && count < most; i++) {
+        const char *file = run->rows[i].file;
+        if (strchr(file, ' ') && strstr(note, file))
+            files[count++] = file;
+    }
+    files[count] = NULL;
 }
 
 static void add_notes(const struct tp_run *run, struct tp_text *text)
 {
+    enum { FILES = 4 };
+    const char *files[FILES + 1];
     if (run->notes.count)
         tp_text_add(text, "\nNotes\n");
     for (size_t i = 0; i < run->notes.count; i++) {
-        tp_text_add(text, "  ");
-        tp_text_printable(text, run->notes.texts[i]);
-        tp_text_add(text, "\n");
+        find_named(run, run->notes.texts[i], files, FILES);
+        tp_report_note(run->notes.texts[i], files, text);
     }
 }
 
@@ -425,11 +482,9 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
     add_skipped(report, most, text);
     add_notes(report->results.run, text);
     tp_report_figures(report->figures, report->figure_count, text);
-    if (report->output_dir[0]) {
-        tp_text_add(text, "\nWritten to ");
-        tp_text_printable(text, report->output_dir);
-        tp_text_add(text, ": summary.h5 report.txt findings.json\n");
-    }
+    if (report->output_dir[0])
+        tp_report_written(report->output_dir,
+                          "summary.h5 report.txt findings.json", text);
 }
 
 void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text_wrap.h"
 #include "report/hdf5.h"
 #include "report/report_table.h"
 #include "verdict/trace_verdict.h"
@@ -36,11 +37,13 @@ static void add_side(const char *what, struct side side, struct tp_text *text)
 {
     tp_text_add(text, "%s: ", what);
     tp_text_printable(text, side.path);
+    size_t from = text->length;
     tp_text_add(text, " (%zu trace%s, %" PRId64 " steps): %s: ", side.traces,
                 side.traces == 1 ? "" : "s", side.steps,
                 tp_trace_verdict_table[side.verdict->verdict].id);
     tp_text_printable(text, side.verdict->sentence);
     tp_text_add(text, "\n");
+    tp_text_wrap(text, from, 2, NULL);
 }
 
 static void add_steps(const struct tp_trace_comparison *comparison,

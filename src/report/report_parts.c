@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/text_wrap.h"
+
 void tp_report_figures(const struct tp_report_figure *figures, size_t count,
                        struct tp_text *text)
 {
@@ -12,10 +14,41 @@ void tp_report_figures(const struct tp_report_figure *figures, size_t count,
     if (count)
         tp_text_add(text, "\nFigures: %zu of %zu drawn\n", drawn, count);
     for (size_t i = 0; i < count; i++) {
-        if (*figures[i].reason)
-            tp_text_add(text, "  %s: not drawn: %s\n", figures[i].path,
-                        figures[i].reason);
+        if (!*figures[i].reason)
+            continue;
+        tp_text_add(text, "  %s:", figures[i].path);
+        size_t from = text->length;
+        tp_text_add(text, " not drawn: %s\n", figures[i].reason);
+        tp_text_wrap(text, from, 4, NULL);
     }
+}
+
+void tp_report_prose(const char *lines, size_t indent, struct tp_text *text)
+{
+    size_t from = text->length;
+    tp_text_add(text, "%s", lines);
+    tp_text_wrap(text, from, indent, NULL);
+}
+
+void tp_report_note(const char *note, const char *const *paths,
+                    struct tp_text *text)
+{
+    size_t from = text->length;
+    tp_text_add(text, "  ");
+    tp_text_printable(text, note);
+    tp_text_add(text, "\n");
+    tp_text_wrap(text, from, 4, paths);
+}
+
+void tp_report_written(const char *output_dir, const char *names,
+                       struct tp_text *text)
+{
+    tp_text_add(text, "\nWritten to ");
+    tp_text_printable(text, output_dir);
+    tp_text_add(text, ":");
+    size_t from = text->length;
+    tp_text_add(text, " %s\n", names);
+    tp_text_wrap(text, from, 4, NULL);
 }
 
 void tp_report_finding_counts(const size_t counts[TP_SEVERITY_HIGH + 1],

@@ -18,6 +18,18 @@ struct tp_report_figure {
 void tp_report_figures(const struct tp_report_figure *figures, size_t count,
                        struct tp_text *text);
 
+/* Lines of prose, wrapped, with lines that go on indented. */
+void tp_report_prose(const char *lines, size_t indent, struct tp_text *text);
+
+/* A note, which may name some of `paths` (NULL ends them; may be NULL): those
+ * stay whole where it is wrapped. */
+void tp_report_note(const char *note, const char *const *paths,
+                    struct tp_text *text);
+
+/* "Written to DIR: NAMES". */
+void tp_report_written(const char *output_dir, const char *names,
+                       struct tp_text *text);
+
 /* How many findings there are, [enum tp_severity]. */
 void tp_report_finding_counts(const size_t counts[TP_SEVERITY_HIGH + 1],
                               struct tp_text *text);

@@ -13,6 +13,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text_wrap.h"
+
 enum {
     COLUMNS_MAX = 12,
     NAME_LEAST = 18, /* the table's heading fits above */
@@ -146,14 +148,16 @@ static void add_names(const struct tp_quant *quant, size_t most,
         tp_text_add(text,
                     "  ... and %zu more format%s in /quantization_groups\n",
                     layout.left_out, layout.left_out == 1 ? "" : "s");
+    size_t from = text->length;
     tp_text_add(text,
                 "  * some finite elements become infinite or NaN, and are "
                 "left out\n  recommended: the narrowest format with at least "
-                "%g dB in each tensor and at most %g %% underflow;\n"
-                "  scaled: with a power "
+                "%g dB in each tensor and at most %g %% underflow; "
+                "scaled: with a power "
                 "of two per tensor\n",
                 quant->run->plan.min_sqnr,
                 100 * quant->run->plan.max_underflow);
+    tp_text_wrap(text, from, 4, NULL);
 }
 
 static void add_places(const struct tp_quant *quant, size_t most,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_wrap.h"
 #include "report/report_ops.h"
 #include "report/report_parts.h"
 #include "report/report_trace_path.h"
@@ -30,10 +31,12 @@ static void add_verdict(const struct tp_trace_verdict *verdict, bool color,
                         struct tp_text *text)
 {
     const char *on = color ? "\x1b[1m" : "", *off = color ? "\x1b[0m" : "";
+    size_t from = text->length;
     tp_text_add(text, "%sVerdict: %s%s: ", on,
                 tp_trace_verdict_table[verdict->verdict].id, off);
     tp_text_printable(text, verdict->sentence);
     tp_text_add(text, "\n");
+    tp_text_wrap(text, from, 2, NULL);
 }
 
 /* One of the metrics; NaN is said to be unknown as `missing` is not there. */
@@ -59,6 +62,7 @@ static void add_metrics(const struct tp_trace_run *run, struct tp_text *text)
                "DataLoader.__next__ on the main thread", "DataLoader was");
     add_metric(text, "avg_profiler_step_s", means.profiler_step_s,
                "ProfilerStep on the host, data wait included", "steps were");
+    size_t from = text->length;
     tp_text_add(text,
                 "  means over %" PRId64 " steady of %" PRId64 " steps%s\n",
                 means.steps, means.all_steps,
@@ -66,6 +70,7 @@ static void add_metrics(const struct tp_trace_run *run, struct tp_text *text)
                     ? ": without warm-up, cut ends and what is off the median "
                       "by more than half"
                     : "");
+    tp_text_wrap(text, from, 4, NULL);
 }
 
 /* 1234567 -> "1.23 MB" */
@@ -175,11 +180,17 @@ static void add_finding(const struct tp_trace_report *report, size_t i,
                 finding->rule->id, several ? "," : "");
     if (several)
         add_ranks_of(judged, i, also, text);
-    tp_text_add(text, "\n         ");
+    tp_text_add(text, "\n");
+    size_t from = text->length;
+    tp_text_add(text, "         ");
     tp_text_printable(text, finding->evidence);
-    tp_text_add(text, "\n         -> ");
+    tp_text_add(text, "\n");
+    tp_text_wrap(text, from, 9, NULL);
+    from = text->length;
+    tp_text_add(text, "         -> ");
     tp_text_printable(text, finding->suggestion);
     tp_text_add(text, "\n");
+    tp_text_wrap(text, from, 12, NULL);
 }
 
 static void add_findings(const struct tp_trace_report *report, bool all,
@@ -218,13 +229,13 @@ static void add_operators(const struct tp_trace_report *report,
     tp_trace_report_ops(report, text);
 }
 
-static void add_texts(const struct tp_notes *notes, struct tp_text *text)
+/* The paths of all traces, which notes name; the caller frees the list. */
+static const char **list_paths(const struct tp_trace_run *run)
 {
-    for (size_t i = 0; i < notes->count; i++) {
-        tp_text_add(text, "  ");
-        tp_text_printable(text, notes->texts[i]);
-        tp_text_add(text, "\n");
-    }
+    const char **paths = calloc(run->trace_count + 1, sizeof *paths);
+    for (size_t i = 0; paths && i < run->trace_count; i++)
+        paths[i] = run->traces[i].path;
+    return paths;
 }
 
 static void add_notes(const struct tp_trace_report *report,
@@ -234,8 +245,12 @@ static void add_notes(const struct tp_trace_report *report,
     const struct tp_notes *judged = &report->judged->notes;
     if (read->count || judged->count)
         tp_text_add(text, "\nNotes\n");
-    add_texts(read, text);
-    add_texts(judged, text);
+    const char **paths = list_paths(report->run);
+    for (size_t i = 0; i < read->count; i++)
+        tp_report_note(read->texts[i], paths, text);
+    for (size_t i = 0; i < judged->count; i++)
+        tp_report_note(judged->texts[i], paths, text);
+    free(paths);
 }
 
 static void add_skipped(const struct tp_trace_run *run, struct tp_text *text)
@@ -246,9 +261,12 @@ static void add_skipped(const struct tp_trace_run *run, struct tp_text *text)
         const struct tp_trace_skipped *skipped = &run->skipped.rows[i];
         tp_text_add(text, "  ");
         tp_text_printable(text, skipped->file);
-        tp_text_add(text, "%s", *skipped->file ? ": " : "");
+        tp_text_add(text, "%s", *skipped->file ? ":" : "");
+        size_t from = text->length;
+        tp_text_add(text, "%s", *skipped->file ? " " : "");
         tp_text_printable(text, skipped->reason);
         tp_text_add(text, "\n");
+        tp_text_wrap(text, from, 4, NULL);
     }
 }
 
@@ -276,7 +294,6 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
     add_skipped(run, text);
     add_traces(run, most, text);
     tp_report_figures(report->figures, report->figure_count, text);
-    tp_text_add(text, "\nWritten to ");
-    tp_text_printable(text, report->output_dir);
-    tp_text_add(text, ": trace.h5 trace_report.txt trace_findings.json\n");
+    tp_report_written(report->output_dir,
+                      "trace.h5 trace_report.txt trace_findings.json", text);
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "report/report_parts.h"
 #include "report/report_trace_label.h"
 
 /* Bytes of a name that are shown. */
@@ -49,8 +50,9 @@ static void add_path(const struct tp_trace *trace, size_t top,
         if (kinds[i].count > 0)
             add_line(&kinds[i], all_us, "", text);
     }
-    tp_text_add(text, "  device gap: between events of a stream, waiting for "
-                      "other streams included\n");
+    tp_report_prose("  device gap: between events of a stream, waiting for "
+                    "other streams included\n",
+                    4, text);
     for (size_t i = 0, shown = 0; i < trace->paths.count && shown < top; i++) {
         const struct tp_path_row *row = &trace->paths.rows[i];
         if (row->step >= 0 || !*row->name)

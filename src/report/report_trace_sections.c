@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "base/text_wrap.h"
+#include "report/report_parts.h"
 #include "report/report_rows.h"
 #include "report/report_trace_label.h"
 #include "trace/trace_lists.h"
@@ -39,7 +41,9 @@ static const void *row_of(const struct tp_table *table, size_t row)
 
 static void add_heading(const struct section *section, struct tp_text *text)
 {
-    tp_text_add(text, "\n%s\n  %-*s", section->title, LABEL, "trace");
+    tp_text_add(text, "\n");
+    tp_report_prose(section->title, 2, text);
+    tp_text_add(text, "\n  %-*s", LABEL, "trace");
     tp_report_heads(section->columns, text);
     tp_text_add(text, "%s\n", section->tail);
 }
@@ -79,7 +83,7 @@ static void add_section(const struct section *section,
         }
     }
     if (any)
-        tp_text_add(text, "%s", section->legend);
+        tp_report_prose(section->legend, 4, text);
 }
 
 #define IDLE(member, head, width) \
@@ -112,12 +116,14 @@ void tp_report_idle(const struct tp_trace_run *run, size_t most,
         .legend = ""};
     const size_t count = run->trace_count;
     add_section(&section, run, most && most < count ? most : count, text);
+    size_t from = text->length;
     tp_text_add(text,
                 "  window: %s\n  block: calls that wait for the GPU; op: "
                 "operators; none: Python, or nothing\n  blocked: time in "
                 "blocking calls, and of it with the GPU busy (harmless); "
                 "refill: idle after one, included on the left\n",
                 run->traces[0].facts.window);
+    tp_text_wrap(text, from, 4, NULL);
 }
 
 #define BUSY(member, head) TP_SHOWN_PER(tp_busy_row, member, head, 9, 2, 1e3)
@@ -332,8 +338,9 @@ void tp_report_ranks(const struct tp_trace_report *report, size_t most,
                     tp_trace_verdict_table[judged->verdicts[i].verdict].id,
                     judged->ranks.rows[i].straggler ? ", straggler" : "");
     }
-    tp_text_add(text, "  late: starts of collectives after the median rank, "
-                      "added up, %% of a step\n");
+    tp_report_prose("  late: starts of collectives after the median rank, "
+                    "added up, % of a step\n",
+                    4, text);
 }
 
 /* --- rows of one trace after the other ---------------------------------- */

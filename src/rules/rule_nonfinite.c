@@ -9,8 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/text.h"
-#include "rules/rules.h"
+#include "rules/onset_change.h"
 
 static uint64_t infinities(const struct tp_row *row)
 {
@@ -87,9 +86,7 @@ static void describe(const struct tp_rule_input *input,
     finding->excess = finding->value;
     struct tp_text text = {0};
     bool dated = row->label.iteration >= 0;
-    tp_text_add(
-        &text, "%" PRIu64 " NaN and %" PRIu64 " Inf among %" PRIu64 " elements",
-        row->counts.nan, infinities(row), row->counts.numel);
+    tp_onset_add_nonfinite(row, &text);
     if (finding->consequences)
         tp_text_add(&text, "; %" PRId64 " other tensor%s %s",
                     finding->consequences,

@@ -11,5 +11,8 @@ jq -r '.findings[] | select(.severity != "low") |
 jq -r '[.findings[] | select(.severity != "low") |
     select(.rank == 0 or .quant_type == "bf16" or .iteration < 5)] | length' \
     out/findings.json
+# in plain words: what it was before, how much it changed, what it is
+jq -r '.findings[] | select(.severity != "low") | .evidence' out/findings.json
+grep -c '^         file .*_iter005_linear_L2_forward_pre_.*weight.pt$' text
 grep -c '^\[ALERT\] Step 5 | Layer 2 mxfp8 linear forward pre weight' \
     out/report.txt

@@ -15,6 +15,8 @@ for part in mxfp8 hifp8 bf16 .; do
         "  \(.quant_type) rank \(.rank) iteration \(.iteration) " +
         "L\(.layer_idx) \(.layer_type) \(.operation) \(.phase) " +
         "\(.tensor_name) \(.ordinal)"' out/findings.json
+    jq -r '.findings[] | select(.severity == "high") | "  " + .evidence' \
+        out/findings.json
     jq -r '[.findings[] | select(.severity != "low") |
         select(.rank == 0 or .quant_type == "bf16" or .iteration < 32)] |
         "  \(length) of the healthy part"' out/findings.json

@@ -175,6 +175,56 @@ Test(incident, a_drift_is_no_origin)
     stages_clear(&made);
 }
 
+/* A gradient is off by little, an iteration before a tensor of the forward pass
+ * jumps and all else with it. */
+static void date_early(double deviation)
+{
+    bool chance = deviation < 10;
+    struct stages made = {.run = {.rows = NULL}};
+    add_tensors(&made.run, plain, 4);
+    begin(&made);
+    change(&made, &plain[3], 39, TP_CHANGE_SHIFT)->deviation = deviation;
+    for (size_t i = 0; i < 3; i++)
+        change(&made, &plain[i], 40, TP_CHANGE_SHIFT);
+    const struct tp_incident *incident = group(&made);
+    cr_assert_eq(made.incidents.incident_count, 1);
+    cr_assert(is_origin(&made, incident, &plain[chance ? 0 : 3]));
+    cr_assert_eq(incident->from, chance ? 40 : 39);
+    cr_assert_eq(incident->consequences, 3);
+    stages_clear(&made);
+}
+
+Test(incident, what_is_dated_an_iteration_early_is_no_origin)
+{
+    date_early(4);
+    date_early(40); /* as far as the others: that is where it began */
+}
+
+/* A weak change an iteration before the origin follows from it if it lies
+ * behind it; in front of it there is no way. */
+Test(incident, what_is_dated_an_iteration_early_may_follow)
+{
+    for (size_t early = 0; early < 3; early += 2) {
+        static const struct tensor tensors[] = {
+            {"forward", "input", 1, 0, 1},
+            {"forward", "output", 1, 0, 2},
+            {"forward", "input", 2, 0, 3},
+            {"forward", "output", 2, 0, 4},
+        };
+        struct stages made = {.run = {.rows = NULL}};
+        add_tensors(&made.run, tensors, 4);
+        begin(&made);
+        change(&made, &tensors[early], 39, TP_CHANGE_SHIFT)->weak = true;
+        change(&made, &tensors[1], 40, TP_CHANGE_SHIFT);
+        change(&made, &tensors[3], 40, TP_CHANGE_SHIFT);
+        const struct tp_incident *incident = group(&made);
+        cr_assert_eq(made.incidents.incident_count, early ? 1 : 2);
+        cr_assert(is_origin(&made, &incident[0], &tensors[1]));
+        cr_assert_eq(incident->consequences, early ? 2 : 1);
+        stages_clear(&made);
+    }
+}
+
 /* Less overflow than usual is no fault; less norm is. */
 Test(incident, improvements_are_no_alarms)
 {
