@@ -51,6 +51,7 @@ void tp_fig_headroom(struct tp_fig *fig);
 void tp_fig_forward_against_backward(struct tp_fig *fig);
 void tp_fig_backward_by_layer_type(struct tp_fig *fig);
 void tp_fig_backward_statistics(struct tp_fig *fig);
+void tp_fig_forward_backward_statistics(struct tp_fig *fig);
 void tp_fig_gradients(struct tp_fig *fig);
 
 /* fig_ranks.c */

@@ -573,6 +573,33 @@ Test(figure, backward_files_hold_gradients)
     clear_run(&run);
 }
 
+/* In a row of each panel both passes, beside each other. */
+Test(figure, forward_lies_beside_backward)
+{
+    static const char *const titles[] = {"mean", "std", "min", "max"};
+    struct tp_run run;
+    struct tp_figure_set set;
+    make_run(&run, 2, 1, 2, -1);
+    build(&run, &set);
+    const struct tp_figure *figure =
+        find_figure(&set, "forward_backward_statistics");
+    cr_assert_eq(figure->panel_count, 4);
+    for (size_t p = 0; p < 4; p++) {
+        const struct tp_panel *panel = &figure->panels[p];
+        const struct tp_panel_series *back = find_series(panel, "backward");
+        const struct tp_panel_series *forth = find_series(panel, "forward");
+        cr_assert(back && forth);
+        cr_expect_str_eq(panel->title, titles[p]);
+        cr_assert_eq(back->rows, 1); /* of linear; attention has none */
+        cr_assert_eq(forth->rows, 2);
+        cr_expect_eq(round(back->values[0]), round(forth->values[9]));
+        cr_expect_lt(back->values[0], forth->values[9]);
+        cr_expect_eq(back->values[8], 3 * 2 * 2 * 2); /* tensors */
+    }
+    tp_figure_set_clear(&set);
+    clear_run(&run);
+}
+
 Test(figure, the_loud_rank_is_named)
 {
     struct tp_run run;
