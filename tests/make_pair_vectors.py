@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Makes testdata/vectors/pairs.csv: what two tensors have to do with each other,
-in exact arithmetic (fractions, roots to 60 digits), and checks numpy's corrcoef
-and the cosine in binary64 against it. Needs numpy:
+"""Makes testdata/vectors/pairs.csv: what two tensors have to do with each
+other, in exact arithmetic (fractions, roots to 60 digits), and checks numpy's
+corrcoef and the cosine in binary64 against it. Needs numpy:
 
     python3 tests/make_pair_vectors.py > testdata/vectors/pairs.csv
 

@@ -83,6 +83,7 @@ struct tp_pair_numbers {
     int64_t max_rel_diff_at;
 };
 
+/* Sets *numbers; `scale` is what the sums were made with. */
 void tp_pair_numbers(const struct tp_pair_sums *sums,
                      const struct tp_pair_scale *scale,
                      struct tp_pair_numbers *numbers);
