@@ -182,15 +182,16 @@ double tp_now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-void tp_progress_start(struct tp_progress *progress,
+void tp_progress_start(struct tp_progress *progress, const char *noun,
                        const struct tp_options *options)
 {
     *progress = (struct tp_progress){
         .enabled = !options->quiet && isatty(STDERR_FILENO),
+        .noun = noun,
         .started = tp_now()};
 }
 
-void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,
+void tp_progress_update(void *context, uint64_t done, uint64_t all,
                         uint64_t bytes_done, uint64_t bytes_all)
 {
     enum { WAIT = 1 };               /* seconds before the first line  */
@@ -203,8 +204,8 @@ void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,
         return;
     double seconds = time - progress->started;
     fprintf(stderr,
-            "\r%" PRIu64 " of %" PRIu64 " files, %.2f of %.2f GB, %.2f GB/s ",
-            files_done, files_all, (double)bytes_done * 1e-9,
+            "\r%" PRIu64 " of %" PRIu64 " %s, %.2f of %.2f GB, %.2f GB/s ",
+            done, all, progress->noun, (double)bytes_done * 1e-9,
             (double)bytes_all * 1e-9, (double)bytes_done * 1e-9 / seconds);
     progress->updated = time;
     progress->shown = true;

@@ -102,12 +102,13 @@ double tp_now(void);
 /* A progress line on stderr, if it is a terminal and the run lasts. */
 struct tp_progress {
     bool enabled, shown;
+    const char *noun;        /* what is counted: "files"         */
     double started, updated; /* seconds, monotonic */
 };
-void tp_progress_start(struct tp_progress *progress,
+void tp_progress_start(struct tp_progress *progress, const char *noun,
                        const struct tp_options *options);
 /* Matches tp_collect_options.progress; `context` is a tp_progress. */
-void tp_progress_update(void *context, uint64_t files_done, uint64_t files_all,
+void tp_progress_update(void *context, uint64_t done, uint64_t all,
                         uint64_t bytes_done, uint64_t bytes_all);
 /* Removes the line. */
 void tp_progress_end(struct tp_progress *progress);

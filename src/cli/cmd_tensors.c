@@ -24,6 +24,7 @@
 #include "tensors/collect.h"
 #include "tensors/coverage.h"
 #include "tensors/group.h"
+#include "tensors/pairs.h"
 
 /* Items of each list on stdout; report.txt holds them all. */
 enum { MOST_ON_STDOUT = 10 };
@@ -37,6 +38,7 @@ struct session {
     struct tp_run run;
     struct tp_groups groups;
     struct tp_quant quant;
+    struct tp_pairs pairs;
     struct tp_monitor monitor;
     struct tp_incidents incidents;
     struct tp_findings findings;
@@ -63,7 +65,7 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
 {
     const struct tp_options *options = s->options;
     struct tp_progress progress;
-    tp_progress_start(&progress, options);
+    tp_progress_start(&progress, "files", options);
     struct tp_collect_options how = {
         .roots = options->inputs,
         .root_count = options->input_count,
@@ -89,11 +91,32 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
     return status;
 }
 
+static struct tp_pairs_options pairs_options(const struct session *s)
+{
+    return (struct tp_pairs_options){.which = s->options->pairs,
+                                     .pool = s->pool,
+                                     .stop = &tp_interrupted};
+}
+
+/* The same tensors in several quant types, element by element. */
+static enum tp_status compare_pairs(struct session *s, struct tp_error *err)
+{
+    struct tp_pairs_options how = pairs_options(s);
+    struct tp_progress progress;
+    tp_progress_start(&progress, "pairs", s->options);
+    how.progress = tp_progress_update;
+    how.progress_context = &progress;
+    enum tp_status status = tp_pairs_make(&s->run, &how, &s->pairs, err);
+    tp_progress_end(&progress);
+    return status;
+}
+
 static struct tp_results results_of(const struct session *s)
 {
     return (struct tp_results){.run = &s->run,
                                .groups = &s->groups,
                                .quant = &s->quant,
+                               .pairs = &s->pairs,
                                .monitor = &s->monitor,
                                .incidents = &s->incidents,
                                .findings = &s->findings};
@@ -147,11 +170,14 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
 {
     if (s->options->no_plots)
         return TP_OK;
-    const struct tp_figure_input input = {&s->run, &s->quant, &s->monitor,
-                                          &s->incidents};
+    const struct tp_figure_input input = {
+        &s->run, &s->quant, &s->pairs, &s->monitor, &s->incidents};
+    const struct tp_pairs_options how = pairs_options(s);
     enum tp_status status = TP_OK;
     if (s->plan.count)
         status = tp_quant_sweeps_make(&s->quant, s->pool, err);
+    if (status == TP_OK)
+        status = tp_pairs_scatter(&how, &s->pairs, err);
     if (status == TP_OK)
         status = tp_figures_build(&input, s->pool, &s->figures, err);
     if (status != TP_OK)
@@ -212,6 +238,8 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
     enum tp_status status = tp_groups_make(&s->run, &s->groups, err);
     if (status == TP_OK)
         status = tp_quant_make(&s->run, &s->quant, err);
+    if (status == TP_OK)
+        status = compare_pairs(s, err);
     if (status == TP_OK)
         status = monitor(s, err);
     if (status == TP_OK)
@@ -325,6 +353,7 @@ static void session_clear(struct session *s)
     tp_findings_clear(&s->findings);
     tp_incidents_clear(&s->incidents);
     tp_monitor_clear(&s->monitor);
+    tp_pairs_clear(&s->pairs);
     tp_quant_clear(&s->quant);
     tp_groups_clear(&s->groups);
     free(s->figure_lines);

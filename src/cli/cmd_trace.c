@@ -91,7 +91,7 @@ static enum tp_status collect(struct session *s, const char *const *roots,
                               struct tp_error *err)
 {
     struct tp_progress progress;
-    tp_progress_start(&progress, s->options);
+    tp_progress_start(&progress, "files", s->options);
     const struct tp_trace_options how = {.roots = roots,
                                          .root_count = count,
                                          .progress = tp_progress_update,

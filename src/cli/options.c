@@ -40,6 +40,10 @@ static const struct tp_option_choice dims_modes[] = {{"worst", TP_DIMS_WORST},
                                               {NULL, 0}};
 static const struct tp_option_choice forms[] = {
     {"text", TP_FORM_TEXT}, {"json", TP_FORM_JSON}, {NULL, 0}};
+static const struct tp_option_choice pairs_modes[] = {{"all", TP_PAIRS_ALL},
+                                                {"base", TP_PAIRS_BASE},
+                                                {"none", TP_PAIRS_NONE},
+                                                {NULL, 0}};
 
 #define KIND(word, member) .kind = TP_OPTION_##word, .offset = AT(member)
 #define FLAG(member) KIND(FLAG, member)
@@ -116,6 +120,9 @@ const struct tp_option tp_option_table[] = {
     {.name = "output_json", TEXT(output_json, "FILE"),
      .help = "write the metrics of the run as JSON, too",
      .commands = TP_FOR_TRACE},
+    {.name = "pairs", CHOICE(pairs, pairs_modes), .initial = "all",
+     .help = "quant types of a tensor to compare element by element",
+     .commands = TP_FOR_TENSORS},
     {.name = "plot_format", WORDS(plot_format, tp_plot_format_words),
      .initial = "png",
      .help = "kind of picture", .commands = FOR_FILES},

@@ -13,6 +13,7 @@
 #include "scan/dim_rank.h"
 #include "stats/blocks.h"
 #include "stats/quantize.h"
+#include "tensors/pairs.h"
 
 /*
  * The command line. Every option is one row of a table, from which parsing,
@@ -97,6 +98,7 @@ struct tp_options {
     enum tp_rounding rounding;
     enum tp_dims_mode dims;
     enum tp_dim_reduce reduce_dtype;
+    enum tp_pairs_which pairs;
     double min_sqnr;          /* dB                                        */
     double max_underflow;     /* percent                                   */
     enum tp_baseline_choice baseline;

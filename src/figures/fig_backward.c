@@ -35,20 +35,35 @@ void tp_fig_backward_by_layer_type(struct tp_fig *fig)
     tp_fig_boxes(fig, &ask);
 }
 
-void tp_fig_backward_statistics(struct tp_fig *fig)
+/* A panel of boxes for each statistic. */
+static void add_statistics(struct tp_fig *fig, struct tp_ask *ask)
 {
     static const struct tp_metric *const metrics[] = {
         &tp_metric_mean, &tp_metric_std, &tp_metric_min, &tp_metric_max};
     for (int i = 0; i < 4; i++) {
-        struct tp_ask ask = {
-            .title = metrics[i]->title,
-            .pick = backward(fig->facts),
-            .by = TP_KEY_NAME,
-            .series = TP_KEY_QUANT,
-            .metric = metrics[i],
-        };
-        tp_fig_boxes(fig, &ask);
+        ask->title = metrics[i]->title;
+        ask->metric = metrics[i];
+        tp_fig_boxes(fig, ask);
     }
+}
+
+void tp_fig_forward_backward_statistics(struct tp_fig *fig)
+{
+    /* Gradients lie some 20 binades below, and an outlier as many above. */
+    struct tp_ask ask = {.pick = tp_pick_all(),
+                         .by = TP_KEY_LAYER_TYPE,
+                         .series = TP_KEY_PASS,
+                         .binades = 40};
+    if (fig->facts->keys[TP_KEY_PASS].count > 1)
+        add_statistics(fig, &ask);
+}
+
+void tp_fig_backward_statistics(struct tp_fig *fig)
+{
+    struct tp_ask ask = {.pick = backward(fig->facts),
+                         .by = TP_KEY_NAME,
+                         .series = TP_KEY_QUANT};
+    add_statistics(fig, &ask);
 }
 
 void tp_fig_gradients(struct tp_fig *fig)

@@ -24,6 +24,8 @@ void tp_fig_std_by_layer_tensor_name(struct tp_fig *fig);
 void tp_fig_same_tensor_density(struct tp_fig *fig);
 void tp_fig_same_tensor_ratio(struct tp_fig *fig);
 void tp_fig_same_tensor_drift(struct tp_fig *fig);
+void tp_fig_same_tensor_correlation(struct tp_fig *fig);
+void tp_fig_same_tensor_scatter(struct tp_fig *fig);
 
 /* fig_statistics.c */
 void tp_fig_statistics_by_layer(struct tp_fig *fig);
@@ -51,6 +53,7 @@ void tp_fig_headroom(struct tp_fig *fig);
 void tp_fig_forward_against_backward(struct tp_fig *fig);
 void tp_fig_backward_by_layer_type(struct tp_fig *fig);
 void tp_fig_backward_statistics(struct tp_fig *fig);
+void tp_fig_forward_backward_statistics(struct tp_fig *fig);
 void tp_fig_gradients(struct tp_fig *fig);
 
 /* fig_ranks.c */

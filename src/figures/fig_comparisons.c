@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The same tensor in different quant types. The type of the highest precision
- * that has partners is the base; each other tensor is divided by its partner of
- * the same sample, or by the first where one of the two does not know its
- * sample. Ratios of std and amax are taken tensor by tensor and then shown as
- * boxes and bands: a ratio of pooled numbers would hide tensors that drift in
- * opposite directions. Finding peers sorts all rows; a partner is searched
- * among its group.
+ * The same tensor in different quant types, as tensors/pairs.h pairs them up.
+ * The type of the highest precision is the base; each other tensor is held
+ * against its partner there. Ratios of std and amax and how far elements are
+ * from being correlated are taken tensor by tensor and then shown as boxes and
+ * bands: a ratio of pooled numbers would hide tensors that drift in opposite
+ * directions. Where elements lie is shown for the pairs that are least alike,
+ * each two types against each other.
  */
+#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "figures/fig_builders.h"
 #include "figures/fig_peers.h"
@@ -18,47 +18,28 @@ enum { OTHERS_MAX = 3 }; /* quant types compared with the base */
 
 /* Tensors of other quant types beside the same tensor of the base. */
 struct pairs {
-    int32_t base;          /* quant type that the others are divided by   */
+    int32_t base;          /* quant type that the others are held against */
     const char *base_name;
     double *member;        /* [row]: 1 where all shown types have it      */
     double *std_ratio;     /* [row]: std over the base's, others only     */
     double *amax_ratio;
     double *base_std;      /* [row]: the base's std, others only          */
+    double *apart;         /* [row]: 1 - Pearson r, others only           */
+    double *askew;         /* [row]: 1 - cosine, others only              */
 };
 
-/* The quant type with the highest precision is what others are held
- * against; without one of these names, the first that has partners. */
-static int32_t choose_base(const struct tp_facts *facts,
-                           const struct tp_peers *peers)
+/* The quant type of the highest precision that has partners, and its name. */
+static void choose_base(const struct tp_facts *facts, struct pairs *pairs)
 {
-    static const char *const names[] = {"fp32", "float32", "bf16", "bfloat16",
-                                        "fp16", "float16"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        int32_t code = tp_facts_code(facts, TP_KEY_QUANT, names[i]);
-        for (size_t k = 0; code >= 0 && k < peers->groups[peers->count]; k++) {
-            if (facts->code[TP_KEY_QUANT][peers->rows[k]] == code)
-                return code;
-        }
-    }
-    return peers->count ? facts->code[TP_KEY_QUANT][peers->rows[0]] : -1;
-}
-
-/* The base's row for `row`: of the same sample, or the first when one of the
- * two does not know its sample; SIZE_MAX when there is none. */
-static size_t partner_of(const struct tp_facts *facts,
-                         const struct tp_peers *peers, size_t group,
-                         size_t row, int32_t base)
-{
+    const struct tp_pairs *all = facts->input->pairs;
     const struct tp_row *rows = facts->run->rows;
-    int64_t sample = rows[row].label.sample_idx;
-    for (size_t k = peers->groups[group]; k < peers->groups[group + 1]; k++) {
-        size_t other = peers->rows[k];
-        int64_t theirs = rows[other].label.sample_idx;
-        if (facts->code[TP_KEY_QUANT][other] == base &&
-            (sample == theirs || sample < 0 || theirs < 0))
-            return other;
+    size_t best = all->rows[0].x;
+    for (size_t i = 1; i < all->count; i++) {
+        if (tp_pair_compare_types(&rows[all->rows[i].x], &rows[best]) < 0)
+            best = all->rows[i].x;
     }
-    return SIZE_MAX;
+    pairs->base = facts->code[TP_KEY_QUANT][best];
+    pairs->base_name = tp_pair_type(&rows[best]);
 }
 
 static double positive_ratio(double a, double b)
@@ -66,52 +47,45 @@ static double positive_ratio(double a, double b)
     return a > 0 && b > 0 ? a / b : NAN;
 }
 
-/* Pairs up one group; returns the number of quant types it connects. */
-static size_t pair_group(struct tp_fig *fig, const struct tp_peers *peers,
-                         size_t group, struct pairs *pairs)
+/* Notes what a pair with the base says of its other row. */
+static void note_pair(const struct tp_facts *facts, const struct tp_pair *pair,
+                      struct pairs *pairs)
 {
-    const struct tp_facts *facts = fig->facts;
-    size_t types = 0;
-    int32_t last = -1;
-    for (size_t k = peers->groups[group]; k < peers->groups[group + 1]; k++) {
-        size_t row = peers->rows[k];
-        int32_t type = facts->code[TP_KEY_QUANT][row];
-        if (type == pairs->base)
-            continue;
-        size_t other = partner_of(facts, peers, group, row, pairs->base);
-        if (other == SIZE_MAX)
-            continue;
-        const struct tp_numbers *mine = &facts->run->rows[row].numbers;
-        const struct tp_numbers *its = &facts->run->rows[other].numbers;
-        types += type != last;
-        last = type;
-        pairs->std_ratio[row] = positive_ratio(mine->std, its->std);
-        pairs->amax_ratio[row] = positive_ratio(mine->abs_max, its->abs_max);
-        pairs->base_std[row] = its->std;
-        pairs->member[row] = pairs->member[other] = 1;
+    const struct tp_pairs *all = facts->input->pairs;
+    const struct tp_numbers *its = &facts->run->rows[pair->x].numbers;
+    const struct tp_numbers *mine = &facts->run->rows[pair->y].numbers;
+    const size_t row = pair->y;
+    pairs->std_ratio[row] = positive_ratio(mine->std, its->std);
+    pairs->amax_ratio[row] = positive_ratio(mine->abs_max, its->abs_max);
+    pairs->base_std[row] = its->std;
+    pairs->member[row] = pairs->member[pair->x] = 1;
+    if (all->measured && !*pair->error) {
+        pairs->apart[row] = pair->numbers.one_minus_r;
+        pairs->askew[row] = pair->numbers.one_minus_cosine;
     }
-    return types;
 }
 
 /* Finds all pairs; false when there is none. */
 static bool find_pairs(struct tp_fig *fig, struct pairs *pairs)
 {
-    struct tp_peers peers;
-    size_t found = 0;
-    tp_peers_find(fig, TP_KEY_QUANT, &peers);
-    pairs->member = tp_fig_row_values(fig);
-    pairs->std_ratio = tp_fig_row_values(fig);
-    pairs->amax_ratio = tp_fig_row_values(fig);
-    pairs->base_std = tp_fig_row_values(fig);
-    if (!fig->failed && peers.count > 0) {
-        pairs->base = choose_base(fig->facts, &peers);
-        pairs->base_name =
-            fig->facts->keys[TP_KEY_QUANT].names[pairs->base];
-        for (size_t g = 0; g < peers.count; g++)
-            found += pair_group(fig, &peers, g, pairs);
+    const struct tp_facts *facts = fig->facts;
+    const struct tp_pairs *all = facts->input->pairs;
+    double **const columns[] = {&pairs->member,     &pairs->std_ratio,
+                                &pairs->amax_ratio, &pairs->base_std,
+                                &pairs->apart,      &pairs->askew};
+    if (all->count == 0)
+        return false;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        *columns[i] = tp_fig_row_values(fig);
+    if (fig->failed)
+        return false;
+    choose_base(facts, pairs);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct tp_pair *pair = &all->rows[i];
+        if (facts->code[TP_KEY_QUANT][pair->x] == pairs->base)
+            note_pair(facts, pair, pairs);
     }
-    tp_peers_clear(&peers);
-    return found > 0;
+    return true;
 }
 
 /* The other types, one after the other. */
@@ -240,5 +214,155 @@ void tp_fig_same_tensor_drift(struct tp_fig *fig)
             .metric = metric,
         };
         tp_fig_metric_bands(fig, &ask);
+    }
+}
+
+/* --- element by element --------------------------------------------------- */
+
+static struct tp_metric distance_metric(struct tp_fig *fig,
+                                        const struct pairs *pairs,
+                                        const char *what, const double *values)
+{
+    return (struct tp_metric){
+        .title = what,
+        .label =
+            tp_fig_text(fig, "%s to %s [1, log10]", what, pairs->base_name),
+        .scale = TP_SCALE_LOG10,
+        .values = values,
+    };
+}
+
+/* Boxes of two metrics by the values of a label. */
+static void add_distances(struct tp_fig *fig, const struct tp_metric metrics[2],
+                          enum tp_key key, const char *by)
+{
+    for (int i = 0; i < 2; i++) {
+        struct tp_ask ask = {
+            .title = tp_fig_text(fig, "%s, by %s", metrics[i].title, by),
+            .pick = tp_pick_all(),
+            .by = key,
+            .series = TP_KEY_QUANT,
+            .metric = &metrics[i],
+        };
+        tp_fig_boxes(fig, &ask);
+    }
+}
+
+void tp_fig_same_tensor_correlation(struct tp_fig *fig)
+{
+    struct ratios ratios;
+    if (!find_ratios(fig, &ratios))
+        return;
+    const struct pairs *pairs = &ratios.pairs;
+    const struct tp_metric metrics[2] = {
+        distance_metric(fig, pairs, "1 - Pearson r", pairs->apart),
+        distance_metric(fig, pairs, "1 - cosine", pairs->askew)};
+    add_distances(fig, metrics, TP_KEY_NAME, "tensor name");
+    if (fig->facts->keys[TP_KEY_LAYER].count > 1)
+        add_distances(fig, metrics, TP_KEY_LAYER, "layer");
+    for (size_t i = 0; i < ratios.count; i++) {
+        const int32_t code = ratios.codes[i];
+        struct tp_ask ask = {
+            .title =
+                tp_fig_text(fig, "%s of %s, by iteration", metrics[0].title,
+                            fig->facts->keys[TP_KEY_QUANT].names[code]),
+            .pick = tp_pick_with(tp_pick_all(), TP_KEY_QUANT, code),
+            .by = TP_KEY_ITERATION,
+            .metric = &metrics[0],
+        };
+        tp_fig_metric_bands(fig, &ask);
+    }
+}
+
+/* "0.9973", or "1 - 2.1e-09" where that would hide what is missing. */
+static const char *near_one(struct tp_fig *fig, double value, double rest)
+{
+    if (isnan(value))
+        return "none";
+    return rest == 0       ? "1"
+           : rest < 0.0005 ? tp_fig_text(fig, "1 - %.2g", rest)
+                           : tp_fig_text(fig, "%.4f", value);
+}
+
+static const char *scatter_title(struct tp_fig *fig,
+                                 const struct tp_pair *pair)
+{
+    const struct tp_row *row = &fig->facts->run->rows[pair->y];
+    const struct tp_label *label = &row->label;
+    const struct tp_pair_numbers *n = &pair->numbers;
+    const char *layer = "", *iteration = "";
+    if (label->layer_idx >= 0)
+        layer = tp_fig_text(fig, "L%" PRId64 " ", label->layer_idx);
+    if (label->iteration >= 0)
+        iteration = tp_fig_text(fig, " it %" PRId64, label->iteration);
+    return tp_fig_text(fig, "%s%s%s: r %s, cos %s", layer,
+                       tp_label_true_name(label, row->path), iteration,
+                       near_one(fig, n->pearson_r, n->one_minus_r),
+                       near_one(fig, n->cosine, n->one_minus_cosine));
+}
+
+/* A row for each cell that has elements. */
+static double *scatter_table(struct tp_fig *fig,
+                             const struct tp_pair_scatter *scatter,
+                             size_t *rows)
+{
+    enum { CELLS = TP_PAIR_CELLS * TP_PAIR_CELLS };
+    double *table = tp_fig_alloc(fig, 3 * CELLS, sizeof *table);
+    *rows = 0;
+    for (int i = 0; table && i < CELLS; i++) {
+        if (scatter->cells[i] == 0)
+            continue;
+        double *row = table + 3 * (*rows)++;
+        row[0] = tp_pair_middle(&scatter->axis, i % TP_PAIR_CELLS);
+        row[1] = tp_pair_middle(&scatter->axis, i / TP_PAIR_CELLS);
+        row[2] = (double)scatter->cells[i];
+    }
+    return table;
+}
+
+static struct tp_axis scatter_axis(struct tp_fig *fig,
+                                   const struct tp_pair_axis *axis, size_t row)
+{
+    const double end = exp2(axis->inner + axis->binades * TP_PAIR_CELLS / 2);
+    return (struct tp_axis){
+        .label = tp_fig_text(fig, "%s [tensor units%s]",
+                             tp_pair_type(&fig->facts->run->rows[row]),
+                             axis->is_signed ? ", +-log2" : ""),
+        .scale = axis->is_signed ? TP_SCALE_SIGNED_LOG2 : TP_SCALE_LINEAR,
+        .limited = true, /* the same for both, so that the diagonal tells */
+        .min = !axis->is_signed ? axis->low : axis->low < 0 ? -end : 0,
+        .max = !axis->is_signed ? axis->high : axis->high > 0 ? end : 0,
+        .inner = axis->inner,
+    };
+}
+
+void tp_fig_same_tensor_scatter(struct tp_fig *fig)
+{
+    const struct tp_pairs *pairs = fig->facts->input->pairs;
+    for (size_t i = 0; i < pairs->scatter_count; i++) {
+        const struct tp_pair_scatter *scatter = &pairs->scatters[i];
+        const struct tp_pair_axis *axis = &scatter->axis;
+        const struct tp_pair *pair = &pairs->rows[scatter->pair];
+        struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
+        if (!series)
+            return;
+        series->name = "";
+        series->values = scatter_table(fig, scatter, &series->rows);
+        const double cell = axis->is_signed
+                                ? axis->binades
+                                : (axis->high - axis->low) / TP_PAIR_CELLS;
+        const struct tp_panel panel = {
+            .kind = TP_PANEL_CLOUD,
+            .title = scatter_title(fig, pair),
+            .x = scatter_axis(fig, axis, pair->x),
+            .y = scatter_axis(fig, axis, pair->y),
+            .z = {.label = "elements [count]", .scale = TP_SCALE_LOG10},
+            .series = series,
+            .series_count = series->values ? 1 : 0,
+            .diagonal = true,
+            .cell_width = cell,
+            .cell_height = cell,
+        };
+        tp_fig_add(fig, &panel);
     }
 }

@@ -175,6 +175,7 @@ struct tp_ask {
     enum tp_key by;                 /* rows of boxes; x of lines, bands, heat */
     enum tp_key series;             /* colours; TP_KEY_COUNT: one series      */
     const struct tp_metric *metric;
+    int binades; /* that boxes show on each side of a signed axis; 0: 20     */
 };
 
 /* One lying box per value of `by` (and series): the metric over tensors. */

@@ -66,7 +66,7 @@ static size_t drop_empty(struct tp_panel_series *series, size_t count)
  * all values, but not for a stray one near zero.
  */
 static int inner_exponent(const struct tp_panel *panel, unsigned first,
-                          unsigned last)
+                          unsigned last, int binades)
 {
     unsigned columns = tp_panel_info(panel->kind)->columns;
     double *sizes =
@@ -86,7 +86,7 @@ static int inner_exponent(const struct tp_panel *panel, unsigned first,
         tp_sort_double(sizes, n);
         int low = ilogb(tp_sorted_quantile(sizes, n, 0.02));
         int high = ilogb(sizes[n - 1]);
-        inner = low > high - SIGNED_BINADES ? low : high - SIGNED_BINADES;
+        inner = low > high - binades ? low : high - binades;
     }
     free(sizes);
     return inner - 1;
@@ -99,10 +99,11 @@ static struct tp_axis metric_axis(const struct tp_metric *metric)
 
 /* Sets where a signed axis is cut, from the columns that lie on it. */
 static void cut_signed(struct tp_axis *axis, const struct tp_panel *panel,
-                       unsigned first, unsigned last)
+                       unsigned first, unsigned last, int binades)
 {
     if (axis->scale == TP_SCALE_SIGNED_LOG2)
-        axis->inner = inner_exponent(panel, first, last);
+        axis->inner = inner_exponent(panel, first, last,
+                                     binades ? binades : SIGNED_BINADES);
 }
 
 static void box_row(const struct tp_sample *samples, size_t n, double at,
@@ -174,7 +175,7 @@ void tp_fig_boxes(struct tp_fig *fig, const struct tp_ask *ask)
         .series = colours.series,
         .series_count = drop_empty(colours.series, count),
     };
-    cut_signed(&panel.x, &panel, 1, 7);
+    cut_signed(&panel.x, &panel, 1, 7, ask->binades);
     tp_fig_add(fig, &panel);
 }
 
@@ -245,7 +246,7 @@ void tp_fig_lines(struct tp_fig *fig, const struct tp_ask *ask)
         .series = colours.series,
         .series_count = drop_empty(colours.series, count),
     };
-    cut_signed(&panel.y, &panel, 1, 1);
+    cut_signed(&panel.y, &panel, 1, 1, ask->binades);
     tp_fig_add(fig, &panel);
 }
 
@@ -330,7 +331,7 @@ static void add_bands(struct tp_fig *fig, const struct tp_ask *ask,
         panel.y.scale = TP_SCALE_SIGNED_LOG2;
         panel.y.label = "value [tensor units, +-log2]";
     }
-    cut_signed(&panel.y, &panel, 1, 7);
+    cut_signed(&panel.y, &panel, 1, 7, ask->binades);
     if (rows > 1) /* one point is no band */
         tp_fig_add(fig, &panel);
 }
@@ -384,7 +385,7 @@ void tp_fig_spread(struct tp_fig *fig, const struct tp_ask *ask,
         .series = series,
         .series_count = drop_empty(series, 2),
     };
-    cut_signed(&panel.y, &panel, 1, 5);
+    cut_signed(&panel.y, &panel, 1, 5, ask->binades);
     tp_fig_add(fig, &panel);
 }
 

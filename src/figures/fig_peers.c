@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Peers: the same tensor under another quant type or on another rank. The rows
- * that carry the label are sorted by all that has to be equal (codes of labels
- * first, then texts), then by the label itself; a group is a run of equal ones
- * with at least two values of the label. A hash table of the equal part would
- * give the groups too, but not in an order that is the same in every run.
- * O(rows log rows); texts are compared only where all codes are equal.
+ * Peers: the same tensor on several ranks. The rows that have a rank are sorted
+ * by all that has to be equal (codes of labels first, then texts), then by the
+ * rank; a group is a run of equal ones with at least two ranks. A hash table of
+ * the equal part would give the groups too, but not in an order that is the
+ * same in every run. O(rows log rows); texts are compared only where all codes
+ * are equal.
  */
 #include "figures/fig_peers.h"
 
@@ -19,7 +19,7 @@
 struct candidate {
     int32_t same[6];
     const struct tp_row *row;
-    int32_t differs; /* code of the label that separates peers */
+    int32_t rank; /* its code, which separates peers */
     uint32_t number;
 };
 
@@ -45,21 +45,22 @@ static int compare_candidates(const void *left, const void *right)
     int order = compare_same(a, b);
     if (order)
         return order;
-    if (a->differs != b->differs)
-        return a->differs < b->differs ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
     int64_t s = a->row->label.sample_idx, t = b->row->label.sample_idx;
     if (s != t)
         return s < t ? -1 : 1;
     return tp_order_int64(a->number, b->number);
 }
 
-static size_t collect(const struct tp_facts *facts, enum tp_key key,
+static size_t collect(const struct tp_facts *facts,
                       struct candidate *candidates)
 {
-    enum tp_key other = key == TP_KEY_RANK ? TP_KEY_QUANT : TP_KEY_RANK;
-    const enum tp_key same[6] = {TP_KEY_ITERATION, TP_KEY_LAYER, TP_KEY_NAME,
-                                 TP_KEY_LAYER_TYPE, TP_KEY_PASS, other};
-    struct tp_pick pick = tp_pick_with(tp_pick_all(), key, TP_PICK_PRESENT);
+    static const enum tp_key same[6] = {TP_KEY_ITERATION, TP_KEY_LAYER,
+                                        TP_KEY_NAME,      TP_KEY_LAYER_TYPE,
+                                        TP_KEY_PASS,      TP_KEY_QUANT};
+    struct tp_pick pick =
+        tp_pick_with(tp_pick_all(), TP_KEY_RANK, TP_PICK_PRESENT);
     size_t n = 0;
     for (size_t r = 0; r < facts->run->row_count; r++) {
         if (!tp_picked(facts, &pick, r))
@@ -68,13 +69,13 @@ static size_t collect(const struct tp_facts *facts, enum tp_key key,
         for (int i = 0; i < 6; i++)
             candidate->same[i] = facts->code[same[i]][r];
         candidate->row = &facts->run->rows[r];
-        candidate->differs = facts->code[key][r];
+        candidate->rank = facts->code[TP_KEY_RANK][r];
         candidate->number = (uint32_t)r;
     }
     return n;
 }
 
-/* Keeps the groups in which the label takes at least two values. */
+/* Keeps the groups of at least two ranks. */
 static void keep_groups(const struct candidate *sorted, size_t n,
                         struct tp_peers *peers)
 {
@@ -83,7 +84,7 @@ static void keep_groups(const struct candidate *sorted, size_t n,
         end = i + 1;
         while (end < n && compare_same(&sorted[i], &sorted[end]) == 0)
             end++;
-        if (sorted[i].differs == sorted[end - 1].differs)
+        if (sorted[i].rank == sorted[end - 1].rank)
             continue;
         peers->groups[peers->count++] = (uint32_t)kept;
         for (size_t k = i; k < end; k++)
@@ -92,7 +93,7 @@ static void keep_groups(const struct candidate *sorted, size_t n,
     peers->groups[peers->count] = (uint32_t)kept;
 }
 
-void tp_peers_find(struct tp_fig *fig, enum tp_key key, struct tp_peers *peers)
+void tp_peers_find(struct tp_fig *fig, struct tp_peers *peers)
 {
     size_t rows = fig->facts->run->row_count;
     struct candidate *candidates = calloc(rows + 1, sizeof *candidates);
@@ -101,7 +102,7 @@ void tp_peers_find(struct tp_fig *fig, enum tp_key key, struct tp_peers *peers)
         .groups = calloc(rows + 1, sizeof *peers->groups),
     };
     if (candidates && peers->rows && peers->groups) {
-        size_t n = collect(fig->facts, key, candidates);
+        size_t n = collect(fig->facts, candidates);
         qsort(candidates, n, sizeof *candidates, compare_candidates);
         keep_groups(candidates, n, peers);
     } else {

@@ -96,7 +96,7 @@ static double *find_deviation(struct tp_fig *fig, enum deviation kind)
 {
     struct tp_peers peers;
     double *values = tp_fig_row_values(fig);
-    tp_peers_find(fig, TP_KEY_RANK, &peers);
+    tp_peers_find(fig, &peers);
     double *scratch =
         calloc(fig->facts->run->row_count + 1, sizeof *scratch);
     fig->failed |= !scratch;

@@ -60,6 +60,16 @@ const struct tp_figure_info tp_figure_table[] = {
      "The same tensor in two quant types: how the runs drift apart",
      "the same tensor under two quant types, over iterations",
      tp_fig_same_tensor_drift},
+    {"same_tensor_correlation", "comparisons",
+     "The same tensor in two quant types, element by element: how far from "
+     "correlated (all: /pairs)",
+     "elements of the same tensor under two quant types (--pairs)",
+     tp_fig_same_tensor_correlation},
+    {"same_tensor_scatter", "comparisons",
+     "The same tensor in two quant types, element by element: least alike of "
+     "each tensor name (all: /pairs)",
+     "elements of the same tensor under two quant types (--pairs)",
+     tp_fig_same_tensor_scatter},
 
     {"statistics_by_layer", "statistics",
      "Mean, std, min and max of all elements, over layers",
@@ -173,6 +183,9 @@ const struct tp_figure_info tp_figure_table[] = {
     {"forward_against_backward", "backward_analysis",
      "Forward against backward", "tensors of both passes",
      tp_fig_forward_against_backward},
+    {"forward_backward_statistics", "backward_analysis",
+     "Forward beside backward: mean, std, min and max of each tensor",
+     "tensors of both passes", tp_fig_forward_backward_statistics},
     {"backward_by_layer_type", "backward_analysis",
      "Backward pass, by layer type and tensor", "tensors of a backward pass",
      tp_fig_backward_by_layer_type},

@@ -19,57 +19,30 @@
 #include "base/text_wrap.h"
 #include "report/report_dims.h"
 #include "report/report_monitor.h"
+#include "report/report_pairs.h"
+#include "report/report_place.h"
 #include "report/report_quant.h"
 #include "stats/stats.h"
 
-/* The labels of a place as they are asked for by rows and findings. */
+/* The labels of a finding. */
 struct place {
     const char *quant_type, *layer_type, *operation, *phase, *tensor_name;
     const char *path; /* inside the file */
     int64_t layer_idx, ordinal, rank, iteration, sample_idx;
 };
 
-static void add_word(struct tp_text *text, const char *word)
-{
-    if (!*word)
-        return;
-    if (text->length && text->data[text->length - 1] != ' ')
-        tp_text_add(text, " ");
-    tp_text_printable(text, word);
-}
-
-static void add_number(struct tp_text *text, const char *name, int64_t value)
-{
-    if (value >= 0)
-        tp_text_add(text, " %s%" PRId64, name, value);
-}
-
 static void add_place(const struct place *place, struct tp_text *text)
 {
-    add_word(text, place->quant_type);
-    add_word(text, place->layer_type);
-    add_number(text, "L", place->layer_idx);
-    add_word(text, place->operation);
-    add_word(text, place->phase);
-    add_word(text, place->tensor_name);
-    if (!*place->layer_type && !*place->operation &&
-        strcmp(place->path, place->tensor_name) != 0)
-        add_word(text, place->path); /* no labels of a training dump */
-    else if (place->ordinal > 0)
-        add_number(text, "#", place->ordinal);
-    add_number(text, "rank ", place->rank);
-    add_number(text, "iteration ", place->iteration);
-    add_number(text, "sample ", place->sample_idx);
-}
-
-void tp_report_place(const struct tp_row *row, struct tp_text *text)
-{
-    const struct tp_label *label = &row->label;
-    const struct place place = {
-        label->quant_type,  label->layer_type, label->operation, label->phase,
-        label->tensor_name, row->path,         label->layer_idx, row->ordinal,
-        label->rank,        label->iteration,  label->sample_idx};
-    add_place(&place, text);
+    const struct tp_label label = {.layer_type = place->layer_type,
+                                   .layer_idx = place->layer_idx,
+                                   .operation = place->operation,
+                                   .phase = place->phase,
+                                   .quant_type = place->quant_type,
+                                   .tensor_name = place->tensor_name,
+                                   .rank = place->rank,
+                                   .sample_idx = place->sample_idx,
+                                   .iteration = place->iteration};
+    tp_report_label(&label, place->path, place->ordinal, text);
 }
 
 /* 1234567 -> "1.23 MB"; decimal units, as disks are sold. */
@@ -478,6 +451,7 @@ void tp_report_text(const struct tp_report *report, size_t most, bool color,
     add_group_table(report, "quant_type", most, text);
     add_group_table(report, "tensor_name", most, text);
     tp_report_quant(report->results.quant, most, most == 0, text);
+    tp_report_pairs(report->results.pairs, most, text);
     add_worst(report, most, text);
     add_skipped(report, most, text);
     add_notes(report->results.run, text);

@@ -42,8 +42,4 @@ void tp_report_tensor_text(const struct tp_row *row, struct tp_text *text);
 /* The same as a JSON object with the columns of /tensors, and "dims". */
 void tp_report_tensor_json(const struct tp_row *row, struct tp_text *text);
 
-/* "mxfp8 linear L2 forward pre input #2 rank 1 iteration 32": the labels
- * that are there, in this order. */
-void tp_report_place(const struct tp_row *row, struct tp_text *text);
-
 #endif

@@ -5,6 +5,7 @@
 #include "report/hdf5.h"
 #include "report/report.h"
 #include "report/report_dims.h"
+#include "report/report_pairs.h"
 #include "report/report_table.h"
 #include "report/tables.h"
 
@@ -113,6 +114,7 @@ void tp_report_json(const struct tp_report *report, struct tp_text *text)
     add_groups(&tables.tables[TP_TABLE_GROUPS], text);
     add_table(&tables.tables[TP_TABLE_RECOMMENDATIONS], text);
     tp_text_add(text, ",\n");
+    tp_report_pairs_json(report->results.pairs, text);
     add_table(&tables.tables[TP_TABLE_FINDINGS], text);
     tp_text_add(text, "}\n");
 }

@@ -175,6 +175,7 @@ void tp_run_tables_make(const struct tp_results *results,
                          &made[TP_TABLE_QUANT_GROUPS],
                          &made[TP_TABLE_RECOMMENDATIONS]);
     tp_dims_table_make(run, &made[TP_TABLE_DIMS]);
+    tp_pairs_table_make(results->pairs, &made[TP_TABLE_PAIRS]);
     tp_series_tables_make(results->monitor, &made[TP_TABLE_SERIES],
                           &made[TP_TABLE_BASELINES]);
 }

@@ -8,6 +8,7 @@
 #include "rules/findings.h"
 #include "series/monitor.h"
 #include "tensors/group.h"
+#include "tensors/pairs.h"
 #include "tensors/run.h"
 
 /*
@@ -29,6 +30,7 @@ enum tp_run_table {
     TP_TABLE_DIMS,
     TP_TABLE_SERIES,
     TP_TABLE_BASELINES,
+    TP_TABLE_PAIRS,
     TP_RUN_TABLES
 };
 
@@ -38,6 +40,7 @@ struct tp_results {
     const struct tp_run *run;
     const struct tp_groups *groups;
     const struct tp_quant *quant;
+    const struct tp_pairs *pairs;
     const struct tp_monitor *monitor;
     const struct tp_incidents *incidents;
     const struct tp_findings *findings;

@@ -282,7 +282,7 @@ enum tp_status tp_dim_read(const struct tp_dim_source *source, size_t number,
     int64_t rows = 1;
     for (int i = 0; i < plan->inner; i++)
         rows *= slab->length[i];
-    enum tp_status status = tp_reader_prepare(reader, &r.walk, err);
+    enum tp_status status = tp_reader_prepare(reader, &r.walk, NULL, err);
     if (status != TP_OK)
         return status;
     if (plan->inner > 0 && r.columns <= TP_DIM_ACROSS)

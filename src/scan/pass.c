@@ -48,6 +48,7 @@ void tp_readers_clear(struct tp_readers *readers)
     for (unsigned i = 0; i < readers->count; i++) {
         struct tp_reader *reader = &readers->reader[i];
         free(reader->piece);
+        free(reader->beside);
         free(reader->walk);
         free(reader->parts.memory);
         for (int j = 0; j < TP_PASS_SINKS; j++)
@@ -66,10 +67,13 @@ enum tp_status tp_readers_go_on(const struct tp_readers *readers,
 
 enum tp_status tp_reader_prepare(struct tp_reader *reader,
                                  const struct tp_walk *walk,
+                                 const struct tp_walk *beside,
                                  struct tp_error *err)
 {
+    const bool dense = walk->dense && (!beside || beside->dense);
     if (tp_provide(&reader->piece, TP_PIECE_BYTES + TP_EARLY_BYTES) &&
-        (walk->dense || tp_provide(&reader->walk, TP_CHUNK_BYTES)))
+        (!beside || tp_provide(&reader->beside, TP_PIECE_BYTES)) &&
+        (dense || tp_provide(&reader->walk, TP_CHUNK_BYTES)))
         return TP_OK;
     return tp_fail_memory(err);
 }
@@ -145,6 +149,15 @@ struct tp_span tp_piece_span(const struct tp_pass *pass,
                             (size_t)(piece->end - piece->fresh) * pass->parts};
 }
 
+struct tp_span tp_piece_span_beside(const struct tp_pass *pass,
+                                    const struct tp_piece *piece)
+{
+    const struct tp_beside *beside = pass->beside;
+    const size_t skip = (size_t)(piece->fresh - piece->begin) * beside->size;
+    return (struct tp_span){beside->real, piece->beside + skip,
+                            (size_t)(piece->end - piece->fresh) * pass->parts};
+}
+
 struct tp_block_cut tp_piece_blocks(const struct tp_pass *pass,
                                     const struct tp_piece *piece)
 {
@@ -156,6 +169,13 @@ struct tp_block_cut tp_piece_blocks(const struct tp_pass *pass,
 }
 
 /* --- one reading ---------------------------------------------------------- */
+
+/* Bytes of an element, the larger of two: what pieces and ranges fit. */
+static size_t widest(const struct tp_pass *pass)
+{
+    const size_t beside = pass->beside ? pass->beside->size : 0;
+    return beside > pass->size ? beside : pass->size;
+}
 
 /* Tiles are numbered along the rows of blocks, all of a range's share at a
  * time. */
@@ -285,12 +305,23 @@ struct tp_piece tp_range_piece(const struct tp_range *range, int64_t first,
     return piece;
 }
 
+/* Reads the fresh elements of a piece from the second walk. */
+static enum tp_status read_beside(const struct tp_range *range,
+                                  struct tp_piece *piece, struct tp_error *err)
+{
+    struct tp_reader *reader = range->reader;
+    piece->beside = reader->beside;
+    return tp_walk_read(&range->pass->beside->walk, piece->begin,
+                        (size_t)(piece->end - piece->begin), reader->beside,
+                        reader->walk, err);
+}
+
 static enum tp_status read_pieces(const struct tp_range *range,
                                   struct tp_error *err)
 {
     const struct tp_pass *pass = range->pass;
     struct tp_reader *reader = range->reader;
-    const int64_t step = (int64_t)(TP_PIECE_BYTES / pass->size);
+    const int64_t step = (int64_t)(TP_PIECE_BYTES / widest(pass));
     enum tp_status status = TP_OK;
     for (int64_t at = range->first; at < range->end && status == TP_OK;
          at += step) {
@@ -302,6 +333,8 @@ static enum tp_status read_pieces(const struct tp_range *range,
             status = tp_walk_read(&pass->walk, piece.begin,
                                   (size_t)(end - piece.begin), reader->piece,
                                   reader->walk, err);
+        if (status == TP_OK && pass->beside)
+            status = read_beside(range, &piece, err);
         if (status == TP_OK)
             feed(range, &piece);
     }
@@ -402,7 +435,7 @@ static void place_range(const struct run *run, size_t number,
     const struct tiles *tiles = &run->tiles;
     const int64_t share = tiles->width
                               ? tiles->share
-                              : (int64_t)(TP_RANGE_BYTES / run->pass->size);
+                              : (int64_t)(TP_RANGE_BYTES / widest(run->pass));
     const int64_t all = tiles->width ? tiles->count : run->pass->walk.count;
     range->first = (int64_t)number * share;
     range->end = least(range->first + share, all);
@@ -443,7 +476,8 @@ static void range_task(void *context, size_t index, unsigned worker)
             return;
         begin_range(run, &range, reader, parts);
     }
-    enum tp_status status = tp_reader_prepare(reader, &pass->walk, &err);
+    enum tp_status status = tp_reader_prepare(
+        reader, &pass->walk, pass->beside ? &pass->beside->walk : NULL, &err);
     if (status == TP_OK && !prepare_sinks(run, &range))
         status = tp_fail_memory(&err);
     if (status == TP_OK)
@@ -465,7 +499,7 @@ static size_t count_ranges(const struct run *run)
                                             : TP_RANGE_BYTES;
     const uint64_t all = run->tiles.width ? (uint64_t)run->tiles.count
                                           : (uint64_t)pass->walk.count *
-                                                pass->size;
+                                                widest(pass);
     return (size_t)((all + share - 1) / share);
 }
 

@@ -28,10 +28,9 @@
  * failures the one of the first range is reported.
  *
  * A statistic is a sink: an accumulator, as a constant descriptor, and a state
- * for each use. A pass has one walk. A comparison of two tensors would be a
- * sink over two: a second walk of the same length here, a second buffer in the
- * reader, and the codes of the same elements in the piece; ranges, merging and
- * errors would stay as they are.
+ * for each use. A pass may have a second walk beside its own, over as many
+ * elements, and a piece then has the codes of both: so two tensors are compared
+ * by sinks, too, and ranges, merging and errors are the same.
  */
 
 enum {
@@ -60,6 +59,7 @@ struct tp_scratch {
 struct tp_reader {
     unsigned number;
     unsigned char *piece; /* TP_PIECE_BYTES + TP_EARLY_BYTES               */
+    unsigned char *beside; /* TP_PIECE_BYTES, for a second walk            */
     void *walk;           /* TP_CHUNK_BYTES, for strided views             */
     /* of the sinks that need some: all-zero between two ranges, whichever
      * sinks had them */
@@ -86,9 +86,11 @@ void tp_readers_clear(struct tp_readers *readers);
 enum tp_status tp_readers_go_on(const struct tp_readers *readers,
                                 struct tp_error *err);
 
-/* Provides the buffers to read a walk. */
+/* Provides the buffers to read a walk, and the one beside it unless that is
+ * NULL. */
 enum tp_status tp_reader_prepare(struct tp_reader *reader,
                                  const struct tp_walk *walk,
+                                 const struct tp_walk *beside,
                                  struct tp_error *err);
 
 /* --- what is fed ---------------------------------------------------------- */
@@ -98,6 +100,7 @@ struct tp_pass;
 /* Elements [begin, end) of the walk, in native byte order. */
 struct tp_piece {
     const unsigned char *codes; /* of `begin`                              */
+    const unsigned char *beside; /* of the second walk; NULL: there is none */
     int64_t begin, end;
     int64_t fresh; /* elements before this one were in the piece before     */
     int64_t whole; /* [begin, whole) are whole blocks; or all there is      */
@@ -159,6 +162,13 @@ struct tp_pass_device {
     uint64_t row_bytes; /* the largest row of blocks it takes              */
 };
 
+/* A walk over as many elements as that of a pass, read in step with it. */
+struct tp_beside {
+    struct tp_walk walk;
+    enum tp_dtype real; /* dtype of one real number                        */
+    size_t size;        /* bytes of an element, of as many parts           */
+};
+
 /* How a tensor is read. */
 struct tp_pass {
     struct tp_readers *readers;
@@ -169,7 +179,8 @@ struct tp_pass {
     size_t parts;       /* real numbers in an element                      */
     struct tp_block_grid grid; /* for sinks of blocks                      */
 
-    const struct tp_pass_device *device; /* or NULL                       */
+    const struct tp_beside *beside; /* or NULL; without sinks of blocks    */
+    const struct tp_pass_device *device; /* or NULL; without `beside`      */
     struct tp_error *err; /* of a failure; or NULL                         */
 };
 
@@ -205,9 +216,11 @@ void *tp_pass_scratch(const struct tp_pass *pass,
 /* which, after a failure, this does. */
 void tp_pass_empty(const struct tp_pass *pass);
 
-/* The fresh real numbers of a piece, and its blocks. */
+/* The fresh real numbers of a piece, those beside them, and its blocks. */
 struct tp_span tp_piece_span(const struct tp_pass *pass,
                              const struct tp_piece *piece);
+struct tp_span tp_piece_span_beside(const struct tp_pass *pass,
+                                    const struct tp_piece *piece);
 struct tp_block_cut tp_piece_blocks(const struct tp_pass *pass,
                                     const struct tp_piece *piece);
 

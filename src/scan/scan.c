@@ -378,7 +378,8 @@ static enum tp_status read_small(struct scan *scan)
         scan->small = scan->counted->codes;
         return TP_OK;
     }
-    enum tp_status status = tp_reader_prepare(reader, &pass->walk, pass->err);
+    enum tp_status status =
+        tp_reader_prepare(reader, &pass->walk, NULL, pass->err);
     if (status == TP_OK)
         status = tp_walk_read(&pass->walk, 0, (size_t)pass->walk.count,
                               reader->piece, reader->walk, pass->err);

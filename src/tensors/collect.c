@@ -171,10 +171,10 @@ static size_t dims_keep(const struct collector *c, const struct worker *worker)
 }
 
 static void scan_tensor(struct collector *c, struct file_result *result,
-                        const char *path, struct tp_tensor *tensor,
-                        unsigned number)
+                        const char *path, size_t place, unsigned number)
 {
     struct worker *worker = &c->workers[number];
+    struct tp_tensor *tensor = &worker->file.tensors[place];
     struct tp_error err = {0};
     char shape[TP_ROW_SHAPE_MAX];
     struct tp_row row;
@@ -201,6 +201,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         .ahead = true,
     };
     row.file = path;
+    row.place = place;
     if (tp_scan(c->scanner, tensor, &request, &worker->scan, &err) != TP_OK) {
         add_failure(c, result, path, tensor->path, &err);
         return;
@@ -241,7 +242,7 @@ static void read_open_file(struct collector *c, struct file_result *result,
         if (i == ahead)
             ahead += tp_scan_ahead(c->scanner, file->tensors + i, count - i,
                                    number);
-        scan_tensor(c, result, path, &file->tensors[i], number);
+        scan_tensor(c, result, path, i, number);
     }
 }
 
@@ -419,8 +420,10 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     run->skipped_count += problems;
     for (size_t i = 0; i < run->files.count; i++) {
         struct file_result *result = &results[i];
-        for (size_t j = 0; j < result->row_count; j++)
-            run->rows[row++] = result->rows[j];
+        for (size_t j = 0; j < result->row_count; j++) {
+            run->rows[row] = result->rows[j];
+            run->rows[row++].source = i;
+        }
         for (size_t j = 0; j < result->skipped_count; j++)
             run->skipped[skipped++] = result->skipped[j];
         free(result->rows);

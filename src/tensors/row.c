@@ -73,6 +73,14 @@ const struct tp_number *tp_row_describe(const struct tp_tensor *tensor,
     return target;
 }
 
+bool tp_row_is_of(const struct tp_row *row, const struct tp_tensor *tensor)
+{
+    char shape[TP_ROW_SHAPE_MAX];
+    write_shape(tensor, shape);
+    return row->dtype == tensor->dtype && !strcmp(row->shape, shape) &&
+           !strcmp(row->path, tensor->path);
+}
+
 void tp_row_measure(struct tp_row *row, const struct tp_scan_result *scan)
 {
     row->counts = scan->summary.counts;

@@ -33,6 +33,9 @@ const struct tp_number *tp_row_describe(const struct tp_tensor *tensor,
                                         char shape[TP_ROW_SHAPE_MAX],
                                         struct tp_row *row);
 
+/* Whether a tensor is the row's, as far as path, dtype and shape tell. */
+bool tp_row_is_of(const struct tp_row *row, const struct tp_tensor *tensor);
+
 /* Fills counts and numbers from a scan. */
 void tp_row_measure(struct tp_row *row, const struct tp_scan_result *scan);
 

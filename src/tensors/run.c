@@ -71,6 +71,22 @@ enum tp_status tp_run_number(struct tp_run *run, struct tp_error *err)
     return TP_OK;
 }
 
+enum tp_status tp_run_skip(struct tp_run *run, const struct tp_row *row,
+                           const char *reason, struct tp_error *err)
+{
+    const char *kept =
+        tp_arena_text(&run->arena, reason, strlen(reason));
+    struct tp_skipped *skipped =
+        realloc(run->skipped, (run->skipped_count + 1) * sizeof *skipped);
+    if (skipped)
+        run->skipped = skipped;
+    if (!kept || !skipped)
+        return tp_fail_memory(err);
+    run->skipped[run->skipped_count++] =
+        (struct tp_skipped){row->file, row->path, kept, -1, true};
+    return TP_OK;
+}
+
 void tp_run_clear(struct tp_run *run)
 {
     tp_arena_clear(&run->arena);

@@ -28,6 +28,8 @@ struct tp_dims;
 struct tp_row {
     const char *file; /* path as reached from the command line   */
     const char *path; /* inside the file                         */
+    size_t source;    /* the file, among run->files              */
+    size_t place;     /* among the tensors of the file           */
     struct tp_label label;
     int64_t ordinal;           /* among rows with all other labels equal  */
     enum tp_dtype dtype;       /* as stored                               */
@@ -87,6 +89,11 @@ void tp_run_note(struct tp_run *run, const char *format, ...) TP_PRINTF(2, 3);
  * the order of counter, time stamp, file and place in the file.
  */
 enum tp_status tp_run_number(struct tp_run *run, struct tp_error *err);
+
+/* Adds a skipped row, damage, about a row that a later stage could not read
+ * again. The reason is copied. TP_E_MEMORY only. */
+enum tp_status tp_run_skip(struct tp_run *run, const struct tp_row *row,
+                           const char *reason, struct tp_error *err);
 
 /* Releases everything a run owns; it is empty afterwards. */
 void tp_run_clear(struct tp_run *run);

@@ -174,6 +174,15 @@ static void break_run(struct stages *made)
     }
     run->rows[0].dims = &dims;
     stages_watch(made, &how);
+    stages_pair(made);
+    for (size_t i = 0; i < made->pairs.count; i++)
+        made->pairs.rows[i].numbers.one_minus_r = 0.1;
+    made->pairs.measured = made->pairs.count;
+    made->pairs.scatters = calloc(1, sizeof *made->pairs.scatters);
+    cr_assert_not_null(made->pairs.scatters);
+    made->pairs.scatters[0].axis = tp_pair_axis_of(-1, 1, 1);
+    made->pairs.scatters[0].cells[0] = 1;
+    made->pairs.scatter_count = 1;
 }
 
 static void clear_run(struct tp_run *run)
@@ -201,9 +210,13 @@ static void build_pooled(const struct tp_run *run, struct tp_pool *pool,
     static const struct stages none;
     struct tp_figure_input input = stages_input(&none);
     struct tp_error err = {0};
+    struct tp_pairs pairs = {.run = NULL};
+    cr_assert_eq(tp_pairs_find(run, true, &pairs, NULL), TP_OK);
     input.run = run;
+    input.pairs = &pairs;
     cr_assert_eq(tp_figures_build(&input, pool, set, &err), TP_OK, "%s",
                  err.message);
+    tp_pairs_clear(&pairs);
 }
 
 static void build(const struct tp_run *run, struct tp_figure_set *set)
@@ -244,6 +257,7 @@ Test(figure, every_row_builds_from_a_rich_run)
     tp_figure_set_clear(&set);
     tp_incidents_clear(&made.incidents);
     tp_monitor_clear(&made.monitor);
+    tp_pairs_clear(&made.pairs);
     clear_run(&made.run);
 }
 
@@ -569,6 +583,33 @@ Test(figure, backward_files_hold_gradients)
     cr_expect_not_null(find_series(panel, "grad_output"));
     cr_expect_not_null(find_series(panel, "grad_input"));
     cr_expect_null(find_series(panel, "input"));
+    tp_figure_set_clear(&set);
+    clear_run(&run);
+}
+
+/* In a row of each panel both passes, beside each other. */
+Test(figure, forward_lies_beside_backward)
+{
+    static const char *const titles[] = {"mean", "std", "min", "max"};
+    struct tp_run run;
+    struct tp_figure_set set;
+    make_run(&run, 2, 1, 2, -1);
+    build(&run, &set);
+    const struct tp_figure *figure =
+        find_figure(&set, "forward_backward_statistics");
+    cr_assert_eq(figure->panel_count, 4);
+    for (size_t p = 0; p < 4; p++) {
+        const struct tp_panel *panel = &figure->panels[p];
+        const struct tp_panel_series *back = find_series(panel, "backward");
+        const struct tp_panel_series *forth = find_series(panel, "forward");
+        cr_assert(back && forth);
+        cr_expect_str_eq(panel->title, titles[p]);
+        cr_assert_eq(back->rows, 1); /* of linear; attention has none */
+        cr_assert_eq(forth->rows, 2);
+        cr_expect_eq(round(back->values[0]), round(forth->values[9]));
+        cr_expect_lt(back->values[0], forth->values[9]);
+        cr_expect_eq(back->values[8], 3 * 2 * 2 * 2); /* tensors */
+    }
     tp_figure_set_clear(&set);
     clear_run(&run);
 }

@@ -371,8 +371,9 @@ Test(quant_tables, make_the_same_rows_in_any_window)
     made.run.plan = plan_of("hif8,e4m3,e5m2,bf16");
     cr_assert_eq(tp_quant_make(&made.run, &made.quant, NULL), TP_OK);
     const struct tp_results results = {&made.run,       &groups,
-                                       &made.quant,     &made.monitor,
-                                       &made.incidents, &findings};
+                                       &made.quant,     &made.pairs,
+                                       &made.monitor,   &made.incidents,
+                                       &findings};
     tp_run_tables_make(&results, &tables);
     const struct tp_table *table = &tables.tables[TP_TABLE_QUANTIZATION];
     static const char *const formats[] = {"hif8", "e4m3", "e5m2", "bf16"};

@@ -217,8 +217,9 @@ Test(series, tables_have_a_row_for_each_value)
     }
     stages_watch(&made, &retro);
     const struct tp_results results = {&made.run,       &groups,
-                                       &made.quant,     &made.monitor,
-                                       &made.incidents, &findings};
+                                       &made.quant,     &made.pairs,
+                                       &made.monitor,   &made.incidents,
+                                       &findings};
     tp_run_tables_make(&results, &tables);
     const struct tp_table *table = &tables.tables[TP_TABLE_SERIES];
     /* overflow, underflow and distortion have no value here: nothing judged */

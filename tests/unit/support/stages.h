@@ -4,6 +4,7 @@
 
 #include "figures/figure_input.h"
 #include "rules/rules.h"
+#include "tensors/pair_find.h"
 #include "tests/unit/support/run_maker.h"
 
 /* A run by hand with what the later stages make of it; all-zero bytes: none
@@ -11,6 +12,7 @@
 struct stages {
     struct tp_run run;
     struct tp_quant quant;
+    struct tp_pairs pairs;
     struct tp_monitor monitor;
     struct tp_incidents incidents;
 };
@@ -27,6 +29,12 @@ static inline void stages_watch(struct stages *made,
                  TP_OK);
 }
 
+/* The rows that are the same tensor in two quant types; none is read. */
+static inline void stages_pair(struct stages *made)
+{
+    cr_assert_eq(tp_pairs_find(&made->run, true, &made->pairs, NULL), TP_OK);
+}
+
 /* What the rules say of it. */
 static inline void stages_judge(const struct stages *made,
                                 struct tp_findings *findings)
@@ -41,14 +49,15 @@ static inline void stages_judge(const struct stages *made,
 
 static inline struct tp_figure_input stages_input(const struct stages *made)
 {
-    return (struct tp_figure_input){&made->run, &made->quant, &made->monitor,
-                                    &made->incidents};
+    return (struct tp_figure_input){&made->run, &made->quant, &made->pairs,
+                                    &made->monitor, &made->incidents};
 }
 
 static inline void stages_clear(struct stages *made)
 {
     tp_incidents_clear(&made->incidents);
     tp_monitor_clear(&made->monitor);
+    tp_pairs_clear(&made->pairs);
     tp_quant_clear(&made->quant);
     tp_run_clear(&made->run);
 }
