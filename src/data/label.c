@@ -23,6 +23,14 @@ static bool is(const char *text, const char *word)
     return strcmp(text, word) == 0;
 }
 
+/* Whether a tensor is the argument, or an item of it: "input", "input.1". */
+static bool is_argument(const char *name, const char *argument)
+{
+    size_t length = strlen(argument);
+    return strncmp(name, argument, length) == 0 &&
+           (name[length] == '\0' || name[length] == '.');
+}
+
 unsigned tp_roles_of_name(const char *name)
 {
     unsigned roles = 0;
@@ -55,7 +63,8 @@ static enum tp_direction direction_of(const char *operation)
 void tp_label_classify(struct tp_label *label)
 {
     const char *name = label->tensor_name;
-    bool input = is(name, "input"), output = is(name, "output");
+    bool input = is_argument(name, "input"),
+         output = is_argument(name, "output");
     label->direction = direction_of(label->operation);
     bool back = label->direction == TP_BACKWARD;
     label->roles = tp_roles_of_name(name);
