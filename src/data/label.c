@@ -43,6 +43,30 @@ unsigned tp_roles_of_name(const char *name)
     return roles;
 }
 
+/*
+ * Operations that write -inf where a softmax is to give nothing, and those that
+ * read it; a layer type names the operation in dumps of single calls. What lies
+ * between them cannot be told by its name.
+ */
+static bool is_masked(const struct tp_label *label)
+{
+    static const char *const writers[] = {
+        "masked_fill", "masked_fill_", "where", "full", "full_like",
+        "fill_",       "triu",         "triu_", "tril", "tril_"};
+    static const char *const readers[] = {"softmax", "log_softmax", "triu",
+                                          "triu_", "tril", "tril_"};
+    bool before = is(label->phase, "pre"), after = is(label->phase, "post");
+    if (strstr(label->tensor_name, "mask"))
+        return true;
+    for (size_t i = 0; after && i < sizeof writers / sizeof *writers; i++)
+        if (is(label->layer_type, writers[i]))
+            return true;
+    for (size_t i = 0; before && i < sizeof readers / sizeof *readers; i++)
+        if (is(label->layer_type, readers[i]))
+            return true;
+    return false;
+}
+
 const char *tp_direction_word(enum tp_direction direction)
 {
     static const char *const words[] = {[TP_DIRECTION_UNKNOWN] = "",
@@ -74,6 +98,8 @@ void tp_label_classify(struct tp_label *label)
         label->roles |= TP_ROLE_GRAD_INPUT;
     if (!back && (input || output))
         label->roles |= TP_ROLE_ACTIVATION;
+    if (!back && is_masked(label))
+        label->roles |= TP_ROLE_MASKED;
 }
 
 const char *tp_backward_name(const char *name)

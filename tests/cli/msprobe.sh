@@ -4,6 +4,7 @@
 # processes of one step are ranks.
 must tprof-analyze "$srcdir/testdata/msprobe" --no_plots --output_dir a > a.txt
 grep -A1 '^  high' a.txt | sed 's/;.*//'
+grep -c -e 'overflow  masked_fill' -e 'always had Inf' a.txt # it is a mask
 grep -c '^  layers  *- 0$' a.txt
 cp -r "$srcdir/testdata/msprobe" dump
 chmod -R u+w dump
