@@ -5,7 +5,7 @@
  * the front; rank, sample and group; the operation, the last one that a phase
  * or a known quantisation type explains. What lies between these anchors is
  * the layer type, the component and the tensor's name, all of which may hold
- * '_'. Two other conventions are tried after this one, then single words. A
+ * '_'. Other conventions are tried after this one, then single words. A
  * regular expression for the whole was the alternative: with every part
  * optional and three that hold the separator it matches in many ways, and the
  * first is often wrong. Cost: a few passes over at most 128 words.
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "data/number.h"
+#include "formats/msprobe/msprobe_name.h"
 
 /* File systems stop at 255 bytes a name; the last word takes what is left of
  * a longer one. */
@@ -413,6 +414,66 @@ static bool parse_inspector(struct name *name, struct word stem,
     return true;
 }
 
+static const char *text_of(struct name *name, struct tp_msprobe_part span)
+{
+    char *text = tp_arena_text(name->arena, span.at, span.length);
+    name->failed |= !text;
+    return text ? text : "";
+}
+
+/* What an argument of an msprobe dump is called: by the signature of its API,
+ * its own name, or its place; the first of a place by that alone, and the items
+ * of a list as the list. */
+static const char *argument_name(struct name *name,
+                                 const struct tp_msprobe_name *parts)
+{
+    const char *known = tp_msprobe_argument_name(parts);
+    bool output = parts->place == TP_MSPROBE_OUTPUT;
+    if (parts->kind == TP_MSPROBE_VARIABLE)
+        return text_of(name, parts->path);
+    if (known || parts->place == TP_MSPROBE_CALL)
+        return known ? known : "";
+    if (parts->place != TP_MSPROBE_INPUT && !output)
+        return text_of(name, parts->argument);
+    size_t word = output ? strlen("output") : strlen("input");
+    const char *dot = memchr(parts->argument.at, '.', parts->argument.length);
+    size_t length =
+        dot ? (size_t)(dot - parts->argument.at) : parts->argument.length;
+    if (length == 0 || (length == 1 && *parts->argument.at == '0'))
+        return output ? "output" : "input";
+    struct tp_msprobe_part whole = {parts->argument.at - word - 1,
+                                    length + word + 1};
+    return text_of(name, whole);
+}
+
+/* Names of msprobe. A call of unknown type without a place is none: it may be
+ * anybody's. Calls are numbered by API and step, as groups are. */
+static bool parse_msprobe(struct name *name, struct word stem,
+                          struct tp_label *label)
+{
+    struct tp_msprobe_name parts;
+    if (!tp_msprobe_name_parse(stem.at, stem.length, &parts) ||
+        (parts.place == TP_MSPROBE_CALL && !tp_msprobe_type_of(parts.type) &&
+         parts.kind != TP_MSPROBE_VARIABLE))
+        return false;
+    struct word path = {parts.path.at, parts.path.length};
+    if (parts.kind == TP_MSPROBE_MODULE)
+        parse_module(name, path, label);
+    else if (parts.kind == TP_MSPROBE_API)
+        label->layer_type =
+            text_of(name, path.length ? parts.path : parts.type);
+    label->component = text_of(
+        name, parts.kind == TP_MSPROBE_MODULE ? parts.class_name : parts.type);
+    label->operation = tp_direction_word(parts.direction);
+    label->group_idx = parts.number;
+    label->tensor_name = argument_name(name, &parts);
+    if (parts.place == TP_MSPROBE_OUTPUT || parts.gradient)
+        label->phase = parts.kind == TP_MSPROBE_VARIABLE ? "" : "post";
+    else if (parts.place != TP_MSPROBE_CALL)
+        label->phase = "pre";
+    return true;
+}
+
 /* What single words of a name without a convention tell; first come. */
 static void parse_free(struct name *name, struct word stem,
                        struct tp_label *label)
@@ -511,12 +572,13 @@ enum tp_status tp_file_name_parse(const char *path, struct tp_arena *arena,
     static const struct tp_label none = TP_LABEL_NONE;
     static bool (*const conventions[])(struct name *, struct word,
                                        struct tp_label *) = {
-        parse_saver, parse_debug_dump, parse_inspector};
+        parse_saver, parse_debug_dump, parse_inspector, parse_msprobe};
+    enum { CONVENTIONS = sizeof conventions / sizeof *conventions };
     struct name name = {.arena = arena};
     struct word stem = path_stem(path);
     file_name->hints = none;
     bool known = false;
-    for (size_t i = 0; i < 3 && !known; i++) {
+    for (size_t i = 0; i < CONVENTIONS && !known; i++) {
         file_name->claims = none;
         known = conventions[i](&name, stem, &file_name->claims);
     }

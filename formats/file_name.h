@@ -22,7 +22,10 @@
  *     MODULE.TENSOR.stepN.rankN.pt        tensor inspectors
  *
  * There MODULE becomes the layer type, without its first number, which
- * becomes the layer.
+ * becomes the layer. So does the path of a module in the names of msprobe
+ * (formats/msprobe/msprobe_name.h); there an API is a layer type, its TYPE or
+ * the module's class the component, the number of the call the group, and
+ * input and output are the phases pre and post.
  */
 struct tp_file_name {
     struct tp_label claims; /* what follows from one of these conventions   */

@@ -71,6 +71,14 @@
  * environment, log lines. Real ones stay below 100 KB. */
 #define TP_LIMIT_TRACE_FACTS ((size_t)16 << 20)
 
+/* One member of a JSON file that is read whole: a call of a dump with all its
+ * arguments, of which real ones have some KB, or a list of all calls with one
+ * stack. */
+#define TP_LIMIT_JSON_VALUE ((size_t)256 << 20)
+
+/* Nesting of lists and objects; dumps stop at 400. */
+#define TP_LIMIT_JSON_DEPTH 1024
+
 /* Iterations that an option may name: beyond any run, and sums of two of
  * them fit 64 bits. */
 #define TP_LIMIT_ITERATIONS 1000000000

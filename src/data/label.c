@@ -23,6 +23,14 @@ static bool is(const char *text, const char *word)
     return strcmp(text, word) == 0;
 }
 
+/* Whether a tensor is the argument, or an item of it: "input", "input.1". */
+static bool is_argument(const char *name, const char *argument)
+{
+    size_t length = strlen(argument);
+    return strncmp(name, argument, length) == 0 &&
+           (name[length] == '\0' || name[length] == '.');
+}
+
 unsigned tp_roles_of_name(const char *name)
 {
     unsigned roles = 0;
@@ -33,6 +41,30 @@ unsigned tp_roles_of_name(const char *name)
     if (strstr(name, "bias"))
         roles |= TP_ROLE_BIAS;
     return roles;
+}
+
+/*
+ * Operations that write -inf where a softmax is to give nothing, and those that
+ * read it; a layer type names the operation in dumps of single calls. What lies
+ * between them cannot be told by its name.
+ */
+static bool is_masked(const struct tp_label *label)
+{
+    static const char *const writers[] = {
+        "masked_fill", "masked_fill_", "where", "full", "full_like",
+        "fill_",       "triu",         "triu_", "tril", "tril_"};
+    static const char *const readers[] = {"softmax", "log_softmax", "triu",
+                                          "triu_", "tril", "tril_"};
+    bool before = is(label->phase, "pre"), after = is(label->phase, "post");
+    if (strstr(label->tensor_name, "mask"))
+        return true;
+    for (size_t i = 0; after && i < sizeof writers / sizeof *writers; i++)
+        if (is(label->layer_type, writers[i]))
+            return true;
+    for (size_t i = 0; before && i < sizeof readers / sizeof *readers; i++)
+        if (is(label->layer_type, readers[i]))
+            return true;
+    return false;
 }
 
 const char *tp_direction_word(enum tp_direction direction)
@@ -55,7 +87,8 @@ static enum tp_direction direction_of(const char *operation)
 void tp_label_classify(struct tp_label *label)
 {
     const char *name = label->tensor_name;
-    bool input = is(name, "input"), output = is(name, "output");
+    bool input = is_argument(name, "input"),
+         output = is_argument(name, "output");
     label->direction = direction_of(label->operation);
     bool back = label->direction == TP_BACKWARD;
     label->roles = tp_roles_of_name(name);
@@ -65,6 +98,8 @@ void tp_label_classify(struct tp_label *label)
         label->roles |= TP_ROLE_GRAD_INPUT;
     if (!back && (input || output))
         label->roles |= TP_ROLE_ACTIVATION;
+    if (!back && is_masked(label))
+        label->roles |= TP_ROLE_MASKED;
 }
 
 const char *tp_backward_name(const char *name)

@@ -15,7 +15,8 @@ enum tp_role {
                               the name attention_weights a weight, too    */
     TP_ROLE_ACTIVATION = 8,     /* input or output of an operation        */
     TP_ROLE_GRAD_OUTPUT = 16,   /* gradient that reaches an operation     */
-    TP_ROLE_GRAD_INPUT = 32     /* gradient that leaves it                */
+    TP_ROLE_GRAD_INPUT = 32,    /* gradient that leaves it                */
+    TP_ROLE_MASKED = 64         /* -inf may stand in it for "not this one" */
 };
 
 /*

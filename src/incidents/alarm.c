@@ -34,7 +34,8 @@ size_t tp_alarm_first_nonfinite(const struct tp_series_set *set,
             tp_series_rows(set, series, i, &count);
         for (size_t k = 0; k < count; k++) {
             nan += rows[k]->counts.nan;
-            inf += rows[k]->counts.pos_inf + rows[k]->counts.neg_inf;
+            if (!tp_row_is_mask(rows[k]))
+                inf += rows[k]->counts.pos_inf + rows[k]->counts.neg_inf;
         }
         if (nan || (inf && had_none))
             return i;

@@ -130,7 +130,7 @@ static bool has_old_infinity(const struct tp_onset *s, size_t index)
     if (i == series->count || at[i] != s->alarm->iteration)
         return false;
     const struct tp_row *const *rows = tp_series_rows(set, series, i, &count);
-    return bad_elements(rows[0]) > 0 &&
+    return bad_elements(rows[0]) > 0 && !tp_row_is_mask(rows[0]) &&
            tp_series_upstream(set, series, s->series, at[i]);
 }
 

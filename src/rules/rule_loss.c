@@ -152,6 +152,7 @@ static struct losers find_losers(const struct tp_rule_input *input,
         double ratio = loss->ratio(row);
         if (!(ratio > search->limit) ||
             is_bounded(loss, row) != search->bounded ||
+            (loss == &overflow && tp_row_is_mask(row)) ||
             tp_row_explained(input->incidents, row))
             continue;
         found.count++;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * NaN and Inf: those of incidents, and those of tensors without an iteration.
- * A NaN is never a value a healthy tensor holds; an Inf may be
- * (a mask), so it counts only in a series that had none before. In each rank
- * the first one, by iteration and then by the saver's counter, is the origin;
- * whatever follows is counted, not listed.
+ * A NaN is never a value a healthy tensor holds; an Inf may be (a mask), so it
+ * counts only in a series that had none before, and not where a mask is to be
+ * expected (tp_row_is_mask). In each rank the first one, by iteration and then
+ * by the saver's counter, is the origin; whatever follows is counted, not
+ * listed.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "rules/onset_change.h"
 
+/* Those of a mask are none. */
 static uint64_t infinities(const struct tp_row *row)
 {
-    return row->counts.pos_inf + row->counts.neg_inf;
+    return tp_row_is_mask(row) ? 0 : row->counts.pos_inf + row->counts.neg_inf;
 }
 
 static bool same_series(const struct tp_row *a, const struct tp_row *b)

@@ -26,6 +26,7 @@
 #include "formats/reader.h"
 #include "scan/scan.h"
 #include "tensors/dims_table.h"
+#include "tensors/dump_labels.h"
 #include "tensors/row.h"
 
 /* What one file gave; a slot per file makes the result independent of the
@@ -437,6 +438,8 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     tp_row_note_unknown_types(run);
     if (c->options->dims != TP_DIMS_NONE &&
         tp_dims_number(run, err) != TP_OK)
+        return TP_E_MEMORY;
+    if (tp_dump_label(run, err) != TP_OK)
         return TP_E_MEMORY;
     return tp_run_number(run, err);
 }

@@ -98,6 +98,14 @@ void tp_run_clear(struct tp_run *run)
     memset(run, 0, sizeof *run);
 }
 
+bool tp_row_is_mask(const struct tp_row *row)
+{
+    const struct tp_counts *counts = &row->counts;
+    bool in_range = !(row->numbers.abs_max > row->target_max);
+    return (row->label.roles & TP_ROLE_MASKED) && counts->neg_inf > 0 &&
+           counts->pos_inf == 0 && counts->nan == 0 && in_range;
+}
+
 const char *tp_row_dtype_word(const struct tp_row *row)
 {
     return tp_dtype_info(row->dtype)->name;

@@ -79,6 +79,12 @@ const char *tp_row_target_word(const struct tp_row *row);
 const char *tp_row_scale_word(const struct tp_row *row);
 
 /*
+ * Whether the infinities of a row are those of a mask: all negative, in a
+ * tensor that may hold one, with no NaN and nothing beyond its format's range.
+ */
+bool tp_row_is_mask(const struct tp_row *row);
+
+/*
  * Adds a note, worded as printf does. A failing allocation drops the note:
  * the run itself is not the worse for it.
  */

@@ -159,6 +159,49 @@ Test(tensor_saver, name_of_every_version)
     EXPECT_EXAMPLES(examples);
 }
 
+/* Dumps of msprobe: directories give step and rank, names all else. */
+Test(tensor_saver, names_of_msprobe)
+{
+    static const struct example examples[] = {
+        {"d/step3/rank2/dump_tensor_data/Functional.linear.4.forward.input.1"
+         ".pt",
+         {"linear", "forward", "pre", "Functional", "", "weight", ""},
+         {-1, 2, -1, 4, 3, -1}},
+        {"Functional.linear.4.backward.input.0.pt",
+         {"linear", "backward", "pre", "Functional", "", "input", ""},
+         {-1, -1, -1, 4, -1, -1}},
+        {"Torch.cat.0.forward.input.0.11.pt",
+         {"cat", "forward", "pre", "Torch", "", "input", ""},
+         {-1, -1, -1, 0, -1, -1}},
+        {"Torch.topk.0.forward.output.1.pt",
+         {"topk", "forward", "post", "Torch", "", "output.1", ""},
+         {-1, -1, -1, 0, -1, -1}},
+        {"Tensor.softmax.2.forward.kwargs.mask.pt",
+         {"softmax", "forward", "pre", "Tensor", "", "mask", ""},
+         {-1, -1, -1, 2, -1, -1}},
+        {"Module.gpt.blocks.7.fc.Linear.forward.0.parameters.weight.pt",
+         {"gpt.blocks.fc", "forward", "pre", "Linear", "", "weight", ""},
+         {7, -1, -1, 0, -1, -1}},
+        {"Module.gpt.blocks.7.fc.Linear.parameters_grad.1.bias.pt",
+         {"gpt.blocks.fc", "backward", "post", "Linear", "", "bias", ""},
+         {7, -1, -1, 1, -1, -1}},
+        {"step0/rank0/MyModule.0.forward.input.pt",
+         {"MyModule", "forward", "pre", "MyModule", "", "input", ""},
+         {-1, 0, -1, 0, 0, -1}},
+        {"Tensor.permute.1.forward.pt",
+         {"permute", "forward", "", "Tensor", "", "", ""},
+         {-1, -1, -1, 1, -1, -1}},
+        {"loss.0.debug.pt",
+         {"", "", "", "", "", "loss", ""},
+         {-1, -1, -1, 0, -1, -1}},
+        /* a call of a type nobody knows, without a place: anybody's name */
+        {"encoder.attention.0.forward.pt",
+         {"", "", "", "", "", "encoder.attention.0.forward", ""},
+         {-1, -1, -1, -1, -1, -1}},
+    };
+    EXPECT_EXAMPLES(examples);
+}
+
 /* The largest iterations, and one that is no int64_t, which is unknown but no
  * part of the layer type. */
 Test(tensor_saver, iterations_of_many_digits)

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/json/json_members.h"
+
+#include <string.h>
+
+void tp_json_walk_clear(struct tp_json_walk *walk)
+{
+    tp_json_parser_free(walk->parser);
+    tp_arena_clear(&walk->arena);
+    memset(walk, 0, sizeof *walk);
+}
+
+/* Parses a part of the file; a failure is placed at its beginning. */
+static enum tp_status parse(struct tp_json_walk *walk,
+                            const struct tp_json_part *part,
+                            struct tp_arena *arena,
+                            const struct tp_json **value, struct tp_error *err)
+{
+    if (!walk->parser && !(walk->parser = tp_json_parser_new()))
+        return tp_fail_memory(err);
+    enum tp_status status = tp_json_parse(walk->parser, part->text,
+                                          part->length, arena, value, err);
+    if (status == TP_E_DAMAGED && err)
+        err->offset = part->offset;
+    return status;
+}
+
+enum tp_status tp_json_walk_value(struct tp_json_walk *walk,
+                                  struct tp_json_stream *stream,
+                                  struct tp_arena *arena,
+                                  struct tp_json_pair *pair,
+                                  struct tp_error *err)
+{
+    struct tp_json_part part;
+    enum tp_status status = tp_json_stream_value(stream, &part, err);
+    if (status != TP_OK)
+        return status;
+    pair->offset = part.offset;
+    return parse(walk, &part, arena, &pair->value, err);
+}
+
+/* The next member; pair->key NULL: there is none. */
+static enum tp_status next_pair(struct tp_json_walk *walk,
+                                struct tp_json_stream *stream,
+                                struct tp_json_pair *pair, struct tp_error *err)
+{
+    struct tp_json_part key;
+    const struct tp_json *name;
+    enum tp_status status = tp_json_stream_key(stream, &key, err);
+    pair->key = NULL;
+    if (status != TP_OK || !key.text)
+        return status;
+    tp_arena_reset(&walk->arena);
+    status = parse(walk, &key, &walk->arena, &name, err);
+    if (status != TP_OK)
+        return status;
+    pair->key = name->text;
+    return tp_json_walk_value(walk, stream, &walk->arena, pair, err);
+}
+
+enum tp_status tp_json_walk_members(struct tp_json_walk *walk,
+                                    struct tp_json_stream *stream,
+                                    const struct tp_json_visitor *visitor,
+                                    struct tp_error *err)
+{
+    struct tp_json_pair pair;
+    enum tp_status status = tp_json_stream_enter(stream, err);
+    while (status == TP_OK) {
+        status = next_pair(walk, stream, &pair, err);
+        if (status != TP_OK || !pair.key)
+            break;
+        status = visitor->visit(visitor->context, &pair, &walk->arena, err);
+    }
+    return status;
+}
+
+enum tp_status tp_json_walk_file(const char *path,
+                                 const struct tp_json_visitor *visitor,
+                                 struct tp_error *err)
+{
+    struct tp_json_stream stream;
+    struct tp_json_walk walk = {NULL, {0}};
+    enum tp_status status = tp_json_stream_open(&stream, path, err);
+    if (status == TP_OK)
+        status = tp_json_walk_members(&walk, &stream, visitor, err);
+    tp_json_walk_clear(&walk);
+    tp_json_stream_close(&stream);
+    if (status != TP_OK)
+        tp_error_in_file(err, path);
+    return status;
+}

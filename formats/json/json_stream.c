@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Members of a JSON file of any size. One buffer slides over the file; the end
+ * of a value is where its brackets close outside strings, and a value that is
+ * wanted whole stays in the buffer, which grows for it.
+ *
+ * A parser of events (SAX) would hand out every number of an entry, of which
+ * its consumer had to rebuild the entry; a tree of the whole file takes many
+ * times its size. Cost: one look at each byte, and memory for a chunk and the
+ * largest value that was asked for.
+ */
+#include "formats/json/json_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/memory.h"
+
+/* Large enough for the system to read at full speed. */
+enum { CHUNK = 1 << 18 };
+
+static const size_t NOTHING = SIZE_MAX;
+
+static void start(struct tp_json_stream *stream, size_t chunk)
+{
+    memset(stream, 0, sizeof *stream);
+    stream->kept = NOTHING;
+    stream->chunk = chunk;
+}
+
+enum tp_status tp_json_stream_open(struct tp_json_stream *stream,
+                                   const char *path, struct tp_error *err)
+{
+    start(stream, CHUNK);
+    return tp_bytes_open(path, &stream->bytes, err);
+}
+
+void tp_json_stream_view(struct tp_json_stream *stream, const void *memory,
+                         size_t size, size_t chunk)
+{
+    start(stream, chunk);
+    tp_bytes_view(memory, size, &stream->bytes);
+}
+
+void tp_json_stream_close(struct tp_json_stream *stream)
+{
+    tp_bytes_close(&stream->bytes);
+    free(stream->buffer);
+    memset(stream, 0, sizeof *stream);
+}
+
+/* Place in the file of a byte of the buffer. */
+static int64_t offset_of(const struct tp_json_stream *stream, size_t at)
+{
+    return (int64_t)(stream->taken - stream->used + at);
+}
+
+static enum tp_status fail_here(const struct tp_json_stream *stream,
+                                const char *what, struct tp_error *err)
+{
+    return tp_fail(err, TP_E_DAMAGED, offset_of(stream, stream->at),
+                   "not JSON: %s", what);
+}
+
+/* Drops what nobody needs from the front of the buffer. */
+static void drop_front(struct tp_json_stream *stream)
+{
+    size_t first = stream->kept < stream->at ? stream->kept : stream->at;
+    memmove(stream->buffer, stream->buffer + first, stream->used - first);
+    stream->used -= first;
+    stream->at -= first;
+    if (stream->kept != NOTHING)
+        stream->kept -= first;
+}
+
+/* Reads on, one byte at least; TP_E_DAMAGED at the end of the file. */
+static enum tp_status read_on(struct tp_json_stream *stream,
+                              struct tp_error *err)
+{
+    uint64_t left = stream->bytes.size - stream->taken;
+    if (left == 0) {
+        stream->cut = true;
+        stream->at = stream->used;
+        return tp_fail(err, TP_E_DAMAGED, (int64_t)stream->taken,
+                       "the file ends too early");
+    }
+    drop_front(stream);
+    if (stream->used > TP_LIMIT_JSON_VALUE)
+        return tp_fail(err, TP_E_LIMIT, offset_of(stream, 0),
+                       "a value is longer than %zu MiB",
+                       TP_LIMIT_JSON_VALUE >> 20);
+    size_t length = left < stream->chunk ? (size_t)left : stream->chunk;
+    enum tp_status status = tp_grow(&stream->buffer, &stream->capacity,
+                                    stream->used + length, 1, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_bytes_read(&stream->bytes, stream->taken,
+                           stream->buffer + stream->used, length, err);
+    if (status != TP_OK)
+        return status;
+    stream->used += length;
+    stream->taken += length;
+    return TP_OK;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/* The next byte that is no white space, which stays where it is. */
+static enum tp_status peek(struct tp_json_stream *stream, char *c,
+                           struct tp_error *err)
+{
+    for (;;) {
+        while (stream->at < stream->used &&
+               is_blank(stream->buffer[stream->at]))
+            stream->at++;
+        if (stream->at < stream->used) {
+            *c = stream->buffer[stream->at];
+            return TP_OK;
+        }
+        enum tp_status status = read_on(stream, err);
+        if (status != TP_OK)
+            return status;
+    }
+}
+
+/* Takes a character that has to be next. */
+static enum tp_status take(struct tp_json_stream *stream, char wanted,
+                           const char *what, struct tp_error *err)
+{
+    char c;
+    enum tp_status status = peek(stream, &c, err);
+    if (status == TP_OK && c != wanted)
+        return fail_here(stream, what, err);
+    stream->at += status == TP_OK;
+    return status;
+}
+
+enum tp_status tp_json_stream_enter(struct tp_json_stream *stream,
+                                    struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    if (stream->member)
+        status = take(stream, ':', "a colon is missing", err);
+    stream->member = false;
+    stream->fresh = true;
+    return status == TP_OK
+               ? take(stream, '{', "an object should begin here", err)
+               : status;
+}
+
+/* Where in a value the scan is. */
+struct scan {
+    size_t depth;
+    bool quoted, escaped;
+    bool scalar; /* a number or a word */
+};
+
+/* Whether a byte of a value at depth 0 ends it without being of it. */
+static bool ends_scalar(char c)
+{
+    return c == ',' || c == '}' || c == ']' || c == ':' || is_blank(c);
+}
+
+/* Bytes that mean something between the strings of a list or an object. */
+enum { PLAIN, QUOTE, OPENS, CLOSES };
+static const unsigned char meaning[256] = {['"'] = QUOTE,
+                                           ['{'] = OPENS,
+                                           ['['] = OPENS,
+                                           ['}'] = CLOSES,
+                                           [']'] = CLOSES};
+
+/* Behind the quote that ends a string, or where the buffer ends. */
+static size_t scan_string(const struct tp_json_stream *stream, size_t at,
+                          struct scan *scan)
+{
+    const char *text = stream->buffer;
+    size_t used = stream->used;
+    if (scan->escaped && at < used)
+        at++;
+    scan->escaped = false;
+    for (; at < used && text[at] != '"'; at++) {
+        if (text[at] != '\\')
+            continue;
+        scan->escaped = ++at == used;
+        if (scan->escaped)
+            return at;
+    }
+    scan->quoted = at == used;
+    return at + !scan->quoted;
+}
+
+/* A scalar that is no string, to the byte that ends it. */
+static size_t scan_scalar(const struct tp_json_stream *stream, size_t at,
+                          bool *ended)
+{
+    while (at < stream->used && !ends_scalar(stream->buffer[at]))
+        at++;
+    *ended = at < stream->used;
+    return at;
+}
+
+/* Goes over the bytes in the buffer; whether the value ended. */
+static bool scan_buffer(struct tp_json_stream *stream, struct scan *scan)
+{
+    const unsigned char *text = (const unsigned char *)stream->buffer;
+    size_t at = stream->at, used = stream->used;
+    bool ended = false;
+    while (at < used && !ended) {
+        unsigned char what = meaning[text[at]];
+        if (scan->quoted) {
+            at = scan_string(stream, at, scan);
+            ended = !scan->quoted && scan->depth == 0;
+        } else if (scan->scalar ||
+                   (scan->depth == 0 && (what == PLAIN || what == CLOSES))) {
+            scan->scalar = true;
+            at = scan_scalar(stream, at, &ended);
+        } else {
+            while (what == PLAIN && ++at < used)
+                what = meaning[text[at]];
+            scan->quoted = what == QUOTE;
+            scan->depth += what == OPENS;
+            ended = what == CLOSES && --scan->depth == 0;
+            at += what != PLAIN;
+        }
+    }
+    stream->at = at;
+    return ended;
+}
+
+/* Goes to the end of the value that begins at stream->at. */
+static enum tp_status scan_value(struct tp_json_stream *stream,
+                                 struct tp_error *err)
+{
+    struct scan scan = {.depth = 0};
+    while (!scan_buffer(stream, &scan)) {
+        enum tp_status status = read_on(stream, err);
+        if (status != TP_OK)
+            return status;
+    }
+    return TP_OK;
+}
+
+/* The value that begins at the next byte; with `keep` its text. */
+static enum tp_status next_value(struct tp_json_stream *stream, bool keep,
+                                 struct tp_json_part *part,
+                                 struct tp_error *err)
+{
+    char c;
+    enum tp_status status = peek(stream, &c, err);
+    if (status != TP_OK)
+        return status;
+    if (ends_scalar(c))
+        return fail_here(stream, "a value should begin here", err);
+    part->offset = offset_of(stream, stream->at);
+    if (keep)
+        stream->kept = stream->at;
+    status = scan_value(stream, err);
+    if (keep && status == TP_OK) {
+        part->text = stream->buffer + stream->kept;
+        part->length = stream->at - stream->kept;
+    }
+    stream->kept = NOTHING;
+    return status;
+}
+
+enum tp_status tp_json_stream_key(struct tp_json_stream *stream,
+                                  struct tp_json_part *key,
+                                  struct tp_error *err)
+{
+    char c;
+    *key = (struct tp_json_part){NULL, 0, -1};
+    enum tp_status status = peek(stream, &c, err);
+    if (status != TP_OK)
+        return status;
+    if (c == '}') {
+        stream->at++;
+        stream->fresh = false;
+        return TP_OK;
+    }
+    if (!stream->fresh)
+        status = take(stream, ',', "a comma is missing", err);
+    stream->fresh = false;
+    if (status == TP_OK)
+        status = peek(stream, &c, err);
+    if (status == TP_OK && c != '"')
+        status = fail_here(stream, "a key should begin here", err);
+    stream->member = true;
+    return status == TP_OK ? next_value(stream, true, key, err) : status;
+}
+
+enum tp_status tp_json_stream_value(struct tp_json_stream *stream,
+                                    struct tp_json_part *value,
+                                    struct tp_error *err)
+{
+    stream->member = false;
+    enum tp_status status = take(stream, ':', "a colon is missing", err);
+    return status == TP_OK ? next_value(stream, true, value, err) : status;
+}
+
+enum tp_status tp_json_stream_skip(struct tp_json_stream *stream,
+                                   struct tp_error *err)
+{
+    struct tp_json_part part;
+    stream->member = false;
+    enum tp_status status = take(stream, ':', "a colon is missing", err);
+    return status == TP_OK ? next_value(stream, false, &part, err) : status;
+}
+
+bool tp_json_key_is(const struct tp_json_part *key, const char *word)
+{
+    size_t length = strlen(word);
+    return key->length == length + 2 &&
+           memcmp(key->text + 1, word, length) == 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dump.json, entry by entry. The file is cut at its members and each entry is
+ * parsed on its own into an arena that is used again, so memory is that of the
+ * largest entry. A dump that was killed has its whole entries first: they have
+ * been handed out by the time the cut is met. Cost: one look at each byte to
+ * cut, one parse.
+ */
+#include "formats/msprobe/msprobe_dump.h"
+
+#include <string.h>
+
+#include "formats/json/json_members.h"
+
+struct reader {
+    struct tp_json_stream stream;
+    struct tp_json_walk walk;
+    struct tp_arena lasting; /* of the header */
+    const struct tp_msprobe_sink *sink;
+    struct tp_msprobe_header header;
+    struct tp_msprobe_call call;
+    size_t calls;
+    bool has_data;
+};
+
+static enum tp_status visit_call(void *context, const struct tp_json_pair *pair,
+                                 struct tp_arena *arena, struct tp_error *err)
+{
+    struct reader *reader = context;
+    struct tp_msprobe_call *call = &reader->call;
+    call->key = pair->key;
+    call->entry = pair->value;
+    call->offset = pair->offset;
+    call->known =
+        tp_msprobe_name_parse(call->key, strlen(call->key), &call->name);
+    call->order = reader->calls++;
+    enum tp_status status =
+        tp_msprobe_items_list(call->entry, arena, &call->items, err);
+    if (status != TP_OK || !reader->sink->call)
+        return status;
+    return reader->sink->call(reader->sink->context, call, err);
+}
+
+static enum tp_status read_data(struct reader *reader, struct tp_error *err)
+{
+    const struct tp_json_visitor visitor = {reader, visit_call};
+    reader->has_data = true;
+    return tp_json_walk_members(&reader->walk, &reader->stream, &visitor, err);
+}
+
+static enum tp_status read_header(struct reader *reader, const char **to,
+                                  struct tp_error *err)
+{
+    struct tp_json_pair pair;
+    enum tp_status status = tp_json_walk_value(&reader->walk, &reader->stream,
+                                               &reader->lasting, &pair, err);
+    if (status == TP_OK && pair.value->kind == TP_JSON_STRING)
+        *to = pair.value->text;
+    return status;
+}
+
+static enum tp_status read_member(struct reader *reader,
+                                  const struct tp_json_part *key,
+                                  struct tp_error *err)
+{
+    struct tp_msprobe_header *header = &reader->header;
+    const struct {
+        const char *key;
+        const char **to;
+    } members[] = {{"task", &header->task},
+                   {"level", &header->level},
+                   {"framework", &header->framework},
+                   {"dump_data_dir", &header->data_dir},
+                   {"data_path", &header->data_dir}};
+    if (tp_json_key_is(key, "data"))
+        return read_data(reader, err);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (tp_json_key_is(key, members[i].key))
+            return read_header(reader, members[i].to, err);
+    return tp_json_stream_skip(&reader->stream, err);
+}
+
+static enum tp_status read_root(struct reader *reader, struct tp_error *err)
+{
+    struct tp_json_part key;
+    enum tp_status status = tp_json_stream_enter(&reader->stream, err);
+    while (status == TP_OK) {
+        status = tp_json_stream_key(&reader->stream, &key, err);
+        if (status != TP_OK || !key.text)
+            break;
+        status = read_member(reader, &key, err);
+    }
+    if (status == TP_OK && !reader->has_data)
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "no dump of msprobe: it has no \"data\"");
+    return status;
+}
+
+/* Reads a stream that was opened with `status`. */
+static enum tp_status read_stream(struct reader *reader, enum tp_status status,
+                                  struct tp_error *err)
+{
+    reader->header = (struct tp_msprobe_header){"", "", "", ""};
+    if (status == TP_OK)
+        status = read_root(reader, err);
+    if (reader->sink->header && (status == TP_OK || status == TP_E_DAMAGED)) {
+        enum tp_status told = reader->sink->header(
+            reader->sink->context, &reader->header, status ? NULL : err);
+        status = status == TP_OK ? told : status;
+    }
+    tp_msprobe_items_clear(&reader->call.items);
+    tp_arena_clear(&reader->lasting);
+    tp_json_walk_clear(&reader->walk);
+    tp_json_stream_close(&reader->stream);
+    return status;
+}
+
+enum tp_status tp_msprobe_read(const char *path,
+                               const struct tp_msprobe_sink *sink,
+                               struct tp_error *err)
+{
+    struct reader reader = {.sink = sink};
+    enum tp_status status = tp_json_stream_open(&reader.stream, path, err);
+    status = read_stream(&reader, status, err);
+    if (status != TP_OK)
+        tp_error_in_file(err, path);
+    return status;
+}
+
+enum tp_status tp_msprobe_read_memory(const void *memory, size_t size,
+                                      size_t chunk,
+                                      const struct tp_msprobe_sink *sink,
+                                      struct tp_error *err)
+{
+    struct reader reader = {.sink = sink};
+    tp_json_stream_view(&reader.stream, memory, size, chunk);
+    return read_stream(&reader, TP_OK, err);
+}

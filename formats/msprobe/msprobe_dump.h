@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_MSPROBE_MSPROBE_DUMP_H
+#define TP_MSPROBE_MSPROBE_DUMP_H
+
+#include "formats/msprobe/msprobe_items.h"
+
+/*
+ * dump.json and debug.json of msprobe, of all generations from 1.0 on:
+ *
+ *     {"task": ..., "level": ..., "framework": ..., "dump_data_dir": ...,
+ *      "data": {CALL: ENTRY, ...}}
+ *
+ * The file is read entry by entry, so its size does not matter.
+ */
+
+/* What stands before the data; "" where it is not said. Owned by the reader,
+ * until the reading ends. */
+struct tp_msprobe_header {
+    const char *task;      /* statistics, tensor, overflow_check, ...      */
+    const char *level;     /* L0, L1, mix, debug                           */
+    const char *framework; /* pytorch, mindspore                           */
+    const char *data_dir;  /* as the dumping process saw it                */
+};
+
+/* One entry; valid during the call it is handed out in. */
+struct tp_msprobe_call {
+    const char *key;
+    bool known;                  /* the name follows the grammar            */
+    struct tp_msprobe_name name; /* its spans point into key               */
+    size_t order;                /* from 0, in the file                    */
+    int64_t offset;              /* byte of the entry in the file          */
+    const struct tp_json *entry;
+    struct tp_msprobe_items items;
+};
+
+/* Who reads. Members may be NULL. */
+struct tp_msprobe_sink {
+    void *context;
+    /* Anything but TP_OK ends the reading with it. */
+    enum tp_status (*call)(void *context, const struct tp_msprobe_call *call,
+                           struct tp_error *err);
+    /* Once, when all is read or nothing more can be. */
+    enum tp_status (*header)(void *context,
+                             const struct tp_msprobe_header *header,
+                             struct tp_error *err);
+};
+
+/*
+ * Reads a file; or memory, `chunk` bytes at a time, which changes nothing. An
+ * entry that is no JSON, or a file that ends too
+ * early, fails with TP_E_DAMAGED and the byte; every whole entry before it was
+ * handed out. TP_E_UNSUPPORTED: an object of something else. TP_E_IO,
+ * TP_E_LIMIT, TP_E_MEMORY.
+ */
+enum tp_status tp_msprobe_read(const char *path,
+                               const struct tp_msprobe_sink *sink,
+                               struct tp_error *err);
+enum tp_status tp_msprobe_read_memory(const void *memory, size_t size,
+                                      size_t chunk,
+                                      const struct tp_msprobe_sink *sink,
+                                      struct tp_error *err);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/json/json_value.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+static struct tp_arena arena;
+static struct tp_json_parser *parser;
+
+static void start(void)
+{
+    parser = tp_json_parser_new();
+    cr_assert_not_null(parser);
+}
+
+static void stop(void)
+{
+    tp_json_parser_free(parser);
+    tp_arena_clear(&arena);
+}
+
+TestSuite(json_value, .init = start, .fini = stop);
+
+static enum tp_status parse(const char *text, const struct tp_json **value)
+{
+    struct tp_error err = {0};
+    enum tp_status status =
+        tp_json_parse(parser, text, strlen(text), &arena, value, &err);
+    cr_assert_eq(status == TP_OK, *value != NULL);
+    cr_assert_eq(err.code, status);
+    return status;
+}
+
+Test(json_value, every_kind)
+{
+    const struct tp_json *root;
+    cr_assert_eq(parse("{\"a\": [1, -2.5, true, null, \"x\\u00e9\\n\"], "
+                       "\"b\": {\"c\": 18446744073709551615}}",
+                       &root),
+                 TP_OK);
+    cr_assert_eq(root->kind, TP_JSON_OBJECT);
+    cr_expect_eq(root->count, 2);
+    const struct tp_json *item = tp_json_member(root, "a")->first;
+    cr_expect(item->kind == TP_JSON_INTEGER && item->integer == 1 &&
+              item->real == 1);
+    item = item->next;
+    cr_expect(item->kind == TP_JSON_REAL && item->real == -2.5);
+    item = item->next;
+    cr_expect(item->kind == TP_JSON_BOOL && item->integer == 1);
+    item = item->next;
+    cr_expect_eq(item->kind, TP_JSON_NULL);
+    item = item->next;
+    cr_expect_eq(item->kind, TP_JSON_STRING);
+    cr_expect_str_eq(item->text, "x\xc3\xa9\n");
+    cr_expect_null(item->next);
+    const struct tp_json *large =
+        tp_json_member(tp_json_member(root, "b"), "c");
+    cr_expect(large->kind == TP_JSON_REAL && large->real == 0x1p64);
+}
+
+/* What Python's json.dumps writes for float("nan") and so on. */
+Test(json_value, words_of_python_are_numbers)
+{
+    const struct tp_json *root;
+    cr_assert_eq(parse("{\"NaN\": NaN, \"p\": Infinity, \"m\": -Infinity, "
+                       "\"t\": \"NaN -Infinity \\\" NaN\", \"n\": -1}",
+                       &root),
+                 TP_OK);
+    cr_expect(isnan(tp_json_member(root, "NaN")->real));
+    cr_expect_eq(tp_json_member(root, "p")->real, INFINITY);
+    cr_expect_eq(tp_json_member(root, "m")->real, -INFINITY);
+    cr_expect_str_eq(tp_json_text(root, "t", ""), "NaN -Infinity \" NaN");
+    cr_expect_eq(tp_json_member(root, "n")->integer, -1);
+    cr_expect(tp_json_is_number(tp_json_member(root, "NaN")));
+}
+
+/* A string that looks like what the words are replaced by stays a string
+ * where nothing was replaced. */
+Test(json_value, strings_stay_strings)
+{
+    const struct tp_json *root;
+    cr_assert_eq(parse("[\"\x7f\", \"\x7f-infin\", \"NaN\"]", &root), TP_OK);
+    for (const struct tp_json *at = root->first; at; at = at->next)
+        cr_expect_eq(at->kind, TP_JSON_STRING);
+}
+
+Test(json_value, the_last_of_equal_keys_counts)
+{
+    const struct tp_json *root;
+    cr_assert_eq(parse("{\"a\": 1, \"a\": 2}", &root), TP_OK);
+    cr_expect_eq(tp_json_member(root, "a")->integer, 2);
+    cr_expect_null(tp_json_member(root, "b"));
+    cr_expect_null(tp_json_member(root->first, "a"));
+    cr_expect_str_eq(tp_json_text(root, "a", "none"), "none");
+}
+
+Test(json_value, what_is_no_json_is_said)
+{
+    static const char *const bad[] = {
+        "",       "{",         "{\"a\"}", "[1,]",  "nan", "NaNa", "[Infinit]",
+        "[1] 2",  "\"\x80\"",  "[01]",    "-",     "--Infinity"};
+    const struct tp_json *root;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        cr_expect_eq(parse(bad[i], &root), TP_E_DAMAGED, "%s", bad[i]);
+}
+
+Test(json_value, nesting_is_limited)
+{
+    static char text[4001];
+    const struct tp_json *root;
+    memset(text, '[', 2000);
+    memset(text + 2000, ']', 2000);
+    cr_expect_eq(parse(text, &root), TP_E_DAMAGED);
+    memset(text + 400, ']', 400);
+    text[800] = '\0';
+    cr_expect_eq(parse(text, &root), TP_OK);
+}
