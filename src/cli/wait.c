@@ -102,7 +102,7 @@ enum tp_status tp_wait_for_run(const struct tp_options *options,
     struct census last, census;
     if (!(options->wait > 0))
         return TP_OK;
-    tp_progress_start(&progress, options);
+    tp_progress_start(&progress, "files", options);
     const double end = progress.started + options->wait;
     const double interval = fmin(interval_most, options->wait / 10);
     bool quiet = false;
