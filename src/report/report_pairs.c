@@ -100,7 +100,7 @@ void tp_report_pairs_json(const struct tp_pairs *pairs, struct tp_text *text)
         const struct tp_table row =
             tp_table_window(&table, pairs->worst[i], 1, room);
         tp_text_add(text, i ? ",\n  {" : "\n  {");
-        tp_report_unsigned_row_json(&row, 0, text);
+        tp_report_row_json(&row, 0, text);
         tp_text_add(text, "}");
     }
     tp_text_add(text, pairs->measured ? "\n],\n" : "],\n");
