@@ -21,6 +21,10 @@
 /* Of a number: far longer than any. */
 enum { NUMBER_MAX = 28 };
 
+/* What differs less than this looks the same in the 9 digits of a script, and
+ * gnuplot refuses a range without a width. */
+#define FLAT 2e-8
+
 /* Which columns of a kind lie on which axis, as bit masks. */
 static const unsigned axis_columns[TP_PANEL_KINDS][3] = {
     [TP_PANEL_LINES] = {1, 2, 0},     [TP_PANEL_STEPS] = {1, 2, 0},
@@ -152,12 +156,12 @@ static void settle_linear(struct tp_drawn_axis *drawn)
         drawn->lo = drawn->lo < 0 ? fmin(-1, floor(drawn->lo)) : 0;
         if (drawn->hi == drawn->lo)
             drawn->hi = 1;
-    } else if (!(drawn->hi - drawn->lo > 1e-9 * fabs(drawn->hi))) {
-        double air = drawn->hi ? fabs(drawn->hi) * 0.5 : 1;
+    } else if (!(drawn->hi - drawn->lo > FLAT * fabs(drawn->hi))) {
+        double air = fabs(drawn->hi) * 0.5;
         if (drawn->axis->scale == TP_SCALE_INTEGER)
-            air = 1;
+            air = fmax(1, FLAT * fabs(drawn->hi));
         drawn->lo -= air;
-        drawn->hi += air;
+        drawn->hi += drawn->hi == 0 && air == 0 ? 1 : air;
     }
 }
 

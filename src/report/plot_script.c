@@ -47,24 +47,25 @@ struct setting {
 struct entry {
     const char *colour; /* a gnuplot colour after lc */
     const char *name;
+    unsigned order; /* among the colours of its kind */
 };
 
 static const char *const series_colours[TP_PANEL_SERIES_MAX] = {
     "1", "2", "3", "4", "5", "6", "7", "8"};
 
 static const struct entry band_entries[] = {
-    {"rgb '#d6e6f4'", "1 % to 99 %"},
-    {"rgb '#9ecae1'", "5 % to 95 %"},
-    {"rgb '#4292c6'", "25 % to 75 %"},
-    {"rgb '#08306b'", "median"},
+    {"rgb '#d6e6f4'", "1 % to 99 %", 0},
+    {"rgb '#9ecae1'", "5 % to 95 %", 1},
+    {"rgb '#4292c6'", "25 % to 75 %", 2},
+    {"rgb '#08306b'", "median", 3},
 };
 
 /* As in plots/watch.gp. */
 static const struct entry watch_entries[] = {
-    {"rgb '#d6e6f4'", "normal"},
-    {"rgb '#4292c6'", "baseline"},
-    {"rgb '#222222'", "measured"},
-    {"rgb '#d55e00'", "beyond the limit"},
+    {"rgb '#d6e6f4'", "normal", 0},
+    {"rgb '#4292c6'", "baseline", 1},
+    {"rgb '#222222'", "measured", 2},
+    {"rgb '#d55e00'", "beyond the limit", 3},
 };
 
 /* As in plots/shares.gp. */
@@ -175,35 +176,81 @@ static unsigned colour_of(const struct tp_panel *panel, size_t s)
                                                         : (unsigned)s + 1;
 }
 
-/* The legend of a panel; 0 entries: it needs none. */
+/* Whether a series has a number above the one in the column before it: a bar,
+ * or a band, that can be seen. */
+static bool has_width(const struct tp_panel *panel, size_t s, unsigned column)
+{
+    const struct tp_panel_series *series = &panel->series[s];
+    const unsigned width = tp_panel_info(panel->kind)->columns;
+    for (size_t r = 0; r < series->rows; r++) {
+        const double *row = &series->values[r * width];
+        if (row[column] > row[column - 1])
+            return true;
+    }
+    return false;
+}
+
+/* Whether a point of a watched series is beyond its limit. */
+static bool has_alarm(const struct tp_panel *panel)
+{
+    const struct tp_panel_series *series = &panel->series[0];
+    const unsigned width = tp_panel_info(panel->kind)->columns;
+    for (size_t r = 0; r < series->rows; r++) {
+        if (series->values[r * width + 5] > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a series shows: stacked bars may all be of no length. */
+static bool is_seen(const struct tp_panel *panel, size_t s)
+{
+    const bool stacked =
+        panel->kind == TP_PANEL_SHARES || panel->kind == TP_PANEL_STACKS;
+    return !stacked || has_width(panel, s, 2);
+}
+
+static size_t watch_legend(const struct tp_panel *panel, struct entry *entries)
+{
+    const bool seen[] = {has_width(panel, 0, 4), true, true, has_alarm(panel)};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        if (seen[i])
+            entries[count++] = watch_entries[i];
+    }
+    return count;
+}
+
+/* The legend of a panel, of what is drawn; 0 entries: it needs none. */
 static size_t legend_of(const struct tp_panel *panel, struct entry *entries)
 {
+    size_t count = 0;
     if (panel->kind == TP_PANEL_BANDS) {
         memcpy(entries, band_entries, sizeof band_entries);
         return sizeof band_entries / sizeof *band_entries;
     }
-    if (panel->kind == TP_PANEL_WATCH) {
-        memcpy(entries, watch_entries, sizeof watch_entries);
-        return sizeof watch_entries / sizeof *watch_entries;
-    }
+    if (panel->kind == TP_PANEL_WATCH)
+        return watch_legend(panel, entries);
     if (panel->kind == TP_PANEL_HEAT || panel->kind == TP_PANEL_CLOUD ||
         panel->series_count < 2)
         return 0;
     for (size_t s = 0; s < panel->series_count; s++) {
-        entries[s].colour = panel->kind == TP_PANEL_SHARES
-                                ? share_colours[s]
-                                : series_colours[colour_of(panel, s) - 1];
-        entries[s].name = panel->series[s].name;
+        if (!is_seen(panel, s))
+            continue;
+        const bool shares = panel->kind == TP_PANEL_SHARES;
+        const unsigned order = shares ? (unsigned)s : colour_of(panel, s) - 1;
+        entries[count++] = (struct entry){
+            shares ? share_colours[order] : series_colours[order],
+            panel->series[s].name, order};
     }
-    return panel->series_count;
+    return count;
 }
 
-/* Whether both are numbered colours, in the wrong order. */
+/* Whether both are numbered colours, or none is, in the wrong order. */
 static bool is_later(const struct entry *a, const struct entry *b)
 {
-    return a->colour[0] >= '1' && a->colour[0] <= '8' &&
-           b->colour[0] >= '1' && b->colour[0] <= '8' &&
-           a->colour[0] > b->colour[0];
+    return (a->colour[0] == 'r') == (b->colour[0] == 'r') &&
+           a->order > b->order;
 }
 
 /* Puts a legend into the order of its colours. */
@@ -396,8 +443,9 @@ static void add_variables(struct tp_text *out, const struct tp_panel *panel,
     tp_text_add(out, "array name[%zu]\n", panel->series_count);
     for (size_t s = 0; s < panel->series_count; s++) {
         tp_text_add(out, "name[%zu] = ", s + 1);
-        quote(out, panel->series[s].name ? panel->series[s].name : "",
-              NAME_MAX);
+        const char *title = panel->series[s].name;
+        /* without one there is no entry */
+        quote(out, title && is_seen(panel, s) ? title : "", NAME_MAX);
         tp_text_add(out, "\n");
     }
     tp_text_add(out, "array hue[%zu]\n", panel->series_count);

@@ -306,6 +306,83 @@ Test(plot, a_panel_without_colours_has_no_colour_bar)
     tp_text_clear(&out);
 }
 
+/* Values that are the same, or nearly, leave an axis a width, also as it is
+ * written, and shares of zero are not half below it. */
+Test(plot, no_range_is_empty)
+{
+    static const double apart[] = {0, 1e-12, 1e-10, 2e-9, 1e-8, 3e-8, 1e-6};
+    static const double sizes[] = {0, 1, -1, 9.99999999, 1e-300, 1e12, -3e38};
+    static const enum tp_scale scales[] = {TP_SCALE_LINEAR, TP_SCALE_INTEGER};
+    for (size_t i = 0; i < 7 * 7 * 2; i++) {
+        const double size = sizes[i / 7 % 7];
+        const double values[] = {1, size, 2, size * (1 + apart[i % 7])};
+        const struct tp_panel_series series = {"s", values, 2, 0};
+        struct tp_panel panel = make_panel(TP_PANEL_LINES, "t", &series, 1);
+        panel.y.scale = scales[i / 49];
+        const struct tp_figure figure = make_figure("flat", &panel, 1);
+        struct tp_text script = {0};
+        tp_plot_script(&figure, "png", &script);
+        double lo = NAN, hi = NAN;
+        const char *range = strstr(tp_text_get(&script), "set yrange [");
+        cr_assert_not_null(range);
+        cr_assert_eq(sscanf(range, "set yrange [%lf:%lf]", &lo, &hi), 2);
+        cr_expect_lt(lo, hi, "%.12g and %.12g", values[1], values[3]);
+        if (size == 0 && i < 49)
+            cr_expect_eq(lo, 0);
+        tp_text_clear(&script);
+    }
+}
+
+static bool has_entry(const struct tp_panel *panels, size_t count,
+                      const char *name)
+{
+    const struct tp_figure figure = make_figure("tiny", panels, count);
+    struct tp_text script = {0};
+    char title[64];
+    snprintf(title, sizeof title, "title '%s'", name);
+    tp_plot_script(&figure, "png", &script);
+    const char *legend = strstr(tp_text_get(&script), "\n# legend\n");
+    const bool has = legend && strstr(legend, title);
+    tp_text_clear(&script);
+    return has;
+}
+
+Test(plot, a_legend_names_what_is_drawn)
+{
+    const double flat[] = {0, 1, 1, 1, 1, 0, 1, 2, 2, 2, 2, 0};
+    struct tp_panel_series series = {"", flat, 2, 0};
+    struct tp_panel panel = make_panel(TP_PANEL_WATCH, "std", &series, 1);
+    cr_expect(has_entry(&panel, 1, "measured"));
+    cr_expect(has_entry(&panel, 1, "baseline"));
+    cr_expect(!has_entry(&panel, 1, "normal"));
+    cr_expect(!has_entry(&panel, 1, "beyond the limit"));
+    series.values = watch;
+    cr_expect(has_entry(&panel, 1, "normal"));
+    cr_expect(has_entry(&panel, 1, "beyond the limit"));
+
+    /* a second panel may have what the first one has not */
+    const double none[] = {0, 0.5, 0.5, 1, 1, 1};
+    const struct tp_panel_series parts[] = {
+        {"zero", shares, 2, 0}, {"lost", none, 2, 0}, {"kept", shares, 2, 0}};
+    const struct tp_panel_series others[] = {
+        {"zero", shares, 2, 0}, {"lost", shares, 2, 0}, {"kept", none, 2, 0}};
+    struct tp_panel both[] = {
+        make_panel(TP_PANEL_SHARES, "a", parts, 3),
+        make_panel(TP_PANEL_SHARES, "b", others, 3)};
+    both[0].y = both[1].y = (struct tp_axis){
+        .scale = TP_SCALE_ROWS, .tics = rows, .tic_count = 2};
+    cr_expect(has_entry(both, 1, "kept"));
+    cr_expect(!has_entry(both, 1, "lost"));
+    cr_expect(has_entry(both, 2, "lost"));
+    const struct tp_figure figure = make_figure("tiny", both, 2);
+    struct tp_text script = {0};
+    tp_plot_script(&figure, "png", &script);
+    const char *legend = strstr(tp_text_get(&script), "\n# legend\n");
+    cr_assert_not_null(legend);
+    cr_expect_lt(strstr(legend, "'lost'"), strstr(legend, "'kept'"));
+    tp_text_clear(&script);
+}
+
 /* float64 spans 2^-1074 .. 2^1024, and an axis may be wider still. */
 Test(plot, the_widest_axis_has_few_tics, .timeout = 10)
 {
