@@ -8,7 +8,8 @@ prose()
 }
 longest()
 {
-    sed 's/±/+/g; s/σ/s/g' | awk 'length > most { most = length } END { print most }'
+    sed 's/±/+/g; s/σ/s/g' |
+        awk 'length > most { most = length } END { print most }'
 }
 words()
 {
