@@ -101,3 +101,34 @@ Test(text_wrap, without_columns_nothing_breaks)
     cr_expect_null(strchr(tp_text_get(&text), '\n'));
     tp_text_clear(&text);
 }
+
+/* Blanks, one for each run of them. */
+static void squeeze(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        char byte = *from == '\n' ? ' ' : *from;
+        if (byte != ' ' || (to > text && to[-1] != ' '))
+            *to++ = byte;
+    }
+    *to = '\0';
+}
+
+Test(text_wrap, no_word_is_lost_at_any_width)
+{
+    static const char prose[] =
+        "  -> std 4.145, was 1.028 \xc2\xb1 0.0056 [8, 2, 16] in my run/x.pt: "
+        "4 % more]; [ \xe4\xb8\xad\xff % \x1b[1mbold\x1b[0m  two  ms\n\n a";
+    static const char *const whole[] = {"my run/x.pt", NULL};
+    char before[sizeof prose];
+    memcpy(before, prose, sizeof prose);
+    squeeze(before);
+    for (size_t columns = 1; columns < 100; columns++) {
+        struct tp_text text = {.columns = columns};
+        tp_text_add(&text, "%s", prose);
+        tp_text_wrap(&text, 0, columns % 12, whole);
+        squeeze(text.data);
+        cr_assert_str_eq(text.data, before, "%zu columns", columns);
+        tp_text_clear(&text);
+    }
+}
