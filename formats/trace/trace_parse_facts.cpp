@@ -33,6 +33,38 @@ bool get_flag(ondemand::value &value, bool &flag)
     return true;
 }
 
+// A setting that add_metadata, or a program's own metrics, wrote: an integer,
+// or true and false in JSON or in Python. Anything else says nothing.
+bool read_setting(ondemand::value &value, const tp_setting_info &info,
+                  tp_setting &setting)
+{
+    text text;
+    int64_t number;
+    if (!get_text(value, text))
+        return false;
+    bool yes = is_word(text, "true") || is_word(text, "True");
+    bool no = is_word(text, "false") || is_word(text, "False");
+    bool integer = tp_trace_integer(text.data, text.size, &number);
+    setting.known = info.flag ? yes || no : integer && number >= info.least;
+    setting.value = !setting.known ? 0 : info.flag ? yes : number;
+    return true;
+}
+
+// Whether the key is that of a setting, and then whether it could be read.
+bool read_settings(const char *key, ondemand::value &value, tp_events *events,
+                   bool &good)
+{
+    for (int i = 0; i < TP_SETTING_COUNT; i++) {
+        const tp_setting_info &info = tp_setting_table[i];
+        const size_t length = std::strlen(info.name);
+        if (std::memcmp(key, info.name, length) == 0 && key[length] == '"') {
+            good = read_setting(value, info, events->settings[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool read_device_key(const char *key, ondemand::value &value,
                      tp_events *events, tp_device_properties &device)
 {
@@ -114,6 +146,13 @@ bool read_fact(const char *key, ondemand::value &value, tp_events *events)
         return read_base(value, events);
     if (is(key, "traceName"))
         return keep_text(events, value, events->trace_name);
+    bool good;
+    if (read_settings(key, value, events, good))
+        return good;
+    if (is(key, "trace_dir"))
+        return keep_text(events, value, events->trace_dir);
+    if (is(key, "tool_version"))
+        events->has_tool_version = true;
     if (is(key, "record_shapes"))
         return get_flag(value, events->record_shapes);
     if (is(key, "profile_memory"))

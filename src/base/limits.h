@@ -54,6 +54,10 @@
  * width there), so it counts as absent. */
 #define TP_LIMIT_LABEL_BYTES 255
 
+/* Bytes of a file of metrics beside a trace: a script writes some hundred, and
+ * one with every step's time less than this for 40 000 steps. */
+#define TP_LIMIT_METRICS_BYTES ((uint64_t)1 << 20)
+
 /* Bytes of one name in the tables of traces; longer ones are cut there. Names
  * of kernels are C++ signatures; the longest of the public traces that the
  * tests read has 5 123 bytes. */

@@ -329,6 +329,10 @@ static enum tp_status reserve_details(struct renumbering *map,
         status = tp_grow(&into->syncs, &into->sync_capacity,
                          into->sync_count + from->sync_count,
                          sizeof *into->syncs, err);
+    if (status == TP_OK)
+        status = tp_grow(&into->shapes, &into->shape_capacity,
+                         into->shape_count + from->shape_count,
+                         sizeof *into->shapes, err);
     return status;
 }
 
@@ -393,6 +397,10 @@ static void append_columns(struct renumbering *map)
     for (uint8_t i = 0; i < TP_EVENT_CATEGORIES; i++)
         bases[i] = detail_base(into, i);
     size_t at = into->count, count = from->count;
+    for (size_t i = 0; i < from->shape_count; i++) {
+        into->shapes[into->shape_count] = from->shapes[i];
+        into->shapes[into->shape_count++].event += (uint32_t)at;
+    }
     if (count == 0)
         return;
     memcpy(into->start + at, from->start, count * sizeof *into->start);
@@ -547,6 +555,8 @@ void tp_events_reset(struct tp_events *events)
     events->comm_capacity = old.comm_capacity;
     events->syncs = old.syncs;
     events->sync_capacity = old.sync_capacity;
+    events->shapes = old.shapes;
+    events->shape_capacity = old.shape_capacity;
     events->devices = old.devices;
     events->device_capacity = old.device_capacity;
 }
@@ -570,6 +580,7 @@ void tp_events_clear(struct tp_events *events)
     free(events->memory);
     free(events->comms);
     free(events->syncs);
+    free(events->shapes);
     free(events->devices);
     tp_arena_clear(&events->arena);
     memset(events, 0, sizeof *events);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "data/settings.h"
 
 /*
  * The events of one profiler trace as columns. Texts are interned: equal texts
@@ -75,6 +76,20 @@ struct tp_comm_detail {
     int64_t in_elements, out_elements; /* -1: absent                       */
     int64_t group_size;
     int64_t sequence;
+};
+
+/* A tensor that an operator was given. */
+struct tp_shape {
+    int64_t axes;     /* -1: no tensor                                     */
+    int64_t first;    /* length of the first axis; -1 without axes         */
+    double elements;
+};
+
+/* Shapes that an operator was given: of those only whose shapes tell how many
+ * samples a step has, in the order of events. */
+struct tp_op_shapes {
+    uint32_t event;
+    struct tp_shape inputs[2];
 };
 
 /* Arguments of a cuda_sync event. */
@@ -152,6 +167,8 @@ struct tp_events {
     size_t comm_count, comm_capacity;
     struct tp_sync_detail *syncs; /* detail of SYNC                        */
     size_t sync_count, sync_capacity;
+    struct tp_op_shapes *shapes;
+    size_t shape_count, shape_capacity;
 
     /* What the file says beside its events. */
     int64_t base_ns;            /* 0 unless has_base                       */
@@ -162,6 +179,9 @@ struct tp_events {
     struct tp_device_properties *devices;
     size_t device_count, device_capacity;
     bool record_shapes, profile_memory, with_stack, with_modules, with_flops;
+    struct tp_setting settings[TP_SETTING_COUNT]; /* by add_metadata       */
+    const char *trace_dir;      /* of a file of metrics; NULL              */
+    bool has_tool_version;      /* a file that this program wrote          */
     uint64_t bytes;             /* of JSON, after inflating                */
     uint64_t seen;              /* events of every kind in the file        */
     uint64_t repairs[TP_REPAIRS];
