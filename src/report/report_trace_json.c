@@ -10,6 +10,7 @@
 #include "report/report_table.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_op_sums.h"
+#include "trace/trace_settings.h"
 #include "trace/trace_tables.h"
 #include "verdict/trace_verdict.h"
 #include "verdict/verdict_tables.h"
@@ -41,6 +42,35 @@ static void add_integer(struct tp_text *text, const char *name, int64_t value,
         tp_text_add(text, "\"%s\": null%s", name, after);
     else
         tp_text_add(text, "\"%s\": %" PRId64 "%s", name, value, after);
+}
+
+static void add_setting(const struct tp_setting_info *info,
+                        const struct tp_setting *setting, struct tp_text *text)
+{
+    tp_text_add(text, "\"%s\": ", info->name);
+    if (!setting->known)
+        tp_text_add(text, "null");
+    else if (info->flag)
+        tp_text_add(text, setting->value ? "true" : "false");
+    else
+        tp_text_add(text, "%" PRId64, setting->value);
+}
+
+/* How the run was set up, and who says so: "trace" shows it, "metadata" of
+ * the profiler or a file has it, null: not known. */
+static void add_settings(const struct tp_setting settings[TP_SETTING_COUNT],
+                         struct tp_text *text)
+{
+    for (int i = 0; i < TP_SETTING_COUNT; i++) {
+        add_setting(&tp_setting_table[i], &settings[i], text);
+        tp_text_add(text, ", ");
+    }
+    tp_text_add(text, "\n \"settings_from\": {");
+    for (int i = 0; i < TP_SETTING_COUNT; i++)
+        add_text(text, tp_setting_table[i].name,
+                 settings[i].known ? settings[i].source : "",
+                 i + 1 < TP_SETTING_COUNT ? ", " : "");
+    tp_text_add(text, "},\n ");
 }
 
 static void add_verdict(const struct tp_trace_verdict *verdict,
@@ -118,9 +148,27 @@ static void add_trace(const struct tp_trace_report *report, size_t i,
     add_text(text, "window", trace->facts.window, ",\n ");
     add_integer(text, "truncated_at_byte", trace->events.truncated_at, ",\n ");
     add_metrics(&report->judged->verdicts[i], trace, 1, text);
+    add_settings(trace->settings, text);
     add_idle(trace, text);
     add_ops(trace, 1, report->top, text);
     tp_text_add(text, "}");
+}
+
+/* Where the traces are, and how the run was set up. */
+static void add_run(const struct tp_trace_report *report, struct tp_text *text)
+{
+    struct tp_setting settings[TP_SETTING_COUNT];
+    size_t length;
+    const char *folder = tp_trace_run_folder(
+        report->run, report->inputs, report->input_count, &length);
+    char *trace_dir = folder ? strndup(folder, length) : NULL;
+    text->failed |= folder && !trace_dir;
+    add_text(text, "trace_dir", trace_dir ? trace_dir : "", ", ");
+    free(trace_dir);
+    for (int i = 0; i < TP_SETTING_COUNT; i++)
+        settings[i] =
+            tp_trace_run_setting(report->run, (enum tp_setting_id)i);
+    add_settings(settings, text);
 }
 
 static void add_paths(const struct tp_trace_run *run, struct tp_text *text)
@@ -169,6 +217,7 @@ void tp_trace_report_json(const struct tp_trace_report *report,
     tp_text_json(text, report->tool_version);
     tp_text_add(text, ",\n ");
     add_metrics(&report->judged->verdict, run->traces, run->trace_count, text);
+    add_run(report, text);
     add_paths(run, text);
     add_ops(run->traces, run->trace_count, report->top, text);
     tp_text_add(text, ",\n \"ranks\": [");

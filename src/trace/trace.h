@@ -57,6 +57,8 @@ struct tp_trace {
     struct tp_curve queue;
     struct tp_curve allocated, reserved; /* bytes of the first device      */
     struct tp_trace_facts facts;
+    struct tp_setting settings[TP_SETTING_COUNT]; /* source: "trace",
+                                "metadata", or the file that says so       */
 };
 
 /* --- the run ----------------------------------------------------------- */

@@ -29,6 +29,15 @@ enum tp_name_kind {
     TP_NAME_SINGLE_TENSOR = 4096, /* optimizer kernels one tensor at a time*/
     TP_NAME_MOVES = 8192,       /* kernels that only move memory: dma_request*/
     TP_NAME_COLLECTIVE = 16384, /* host ranges nccl:all_reduce, gloo:...   */
+    TP_NAME_NO_WORKERS = 1 << 15, /* the iterator of num_workers 0         */
+    TP_NAME_WORKERS = 1 << 16,  /* the iterator of 1 and more              */
+    TP_NAME_LAYER = 1 << 17,    /* operators that autocast runs in half    */
+    TP_NAME_LOSS = 1 << 18,     /* losses, of a batch and its targets      */
+    TP_NAME_CAST = 1 << 19,     /* aten::to, aten::_to_copy                */
+    TP_NAME_SCALER = 1 << 20,   /* what GradScaler runs when enabled       */
+    TP_NAME_HALF = 1 << 21,     /* kernels of fp16 and bf16, and more      */
+    TP_NAME_COMPILED = 1 << 22, /* what torch.compile made                 */
+    TP_NAME_BACKWARD = 1 << 23, /* what autograd runs                      */
     /* Ranges that are annotations in every trace: torch up to 1.11 has them
      * as operators. */
     TP_NAME_ANNOTATIONS =

@@ -21,8 +21,10 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "formats/trace/trace_reader.h"
+#include "trace/trace_beside.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_lists.h"
+#include "trace/trace_settings.h"
 
 /* Traces that together hold no more JSON than this are analysed at once, so
  * that many small ranks keep all threads busy; a larger one is alone and
@@ -38,7 +40,9 @@ static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
         tp_trace_index_make(&trace->events, &trace->index, err);
     if (status == TP_OK)
         status = tp_trace_lists_make(trace, err);
-    return status == TP_OK ? tp_trace_facts_make(trace, err) : status;
+    if (status == TP_OK)
+        status = tp_trace_facts_make(trace, err);
+    return status == TP_OK ? tp_trace_settings_make(trace, err) : status;
 }
 
 /* What a file says beside its events is all that stays of them. */
@@ -370,6 +374,8 @@ enum tp_status tp_trace_collect(struct tp_pool *pool,
     if (status == TP_OK)
         status = read_files(&c, err);
     tp_trace_run_sort(run);
+    if (status == TP_OK)
+        status = tp_trace_beside_add(run, err);
     pthread_mutex_destroy(&c.lock);
     tp_intern_clear(&c.texts);
     free(c.files);
