@@ -21,28 +21,47 @@ static double steps_of(const struct tp_trace *trace)
     return trace->steps.count ? (double)trace->steps.count : 1;
 }
 
-/* A DataLoader without workers names its iterator so. */
-static bool loads_alone(const struct tp_trace *trace)
+/* Whether the DataLoader is known to have workers, or to have none; what is
+ * recorded of its iterator before what a file of metrics says. */
+static bool has_workers(const struct tp_trace *trace)
 {
-    return strstr(trace->facts.loader, "SingleProcess") != NULL;
+    const struct tp_setting *said = &trace->settings[TP_SETTING_NUM_WORKERS];
+    return strstr(trace->facts.loader, "_MultiProcessing") ||
+           (said->known && said->value > 0 &&
+            !strstr(trace->facts.loader, "_SingleProcess"));
+}
+
+static bool has_no_workers(const struct tp_trace *trace)
+{
+    const struct tp_setting *said = &trace->settings[TP_SETTING_NUM_WORKERS];
+    return !has_workers(trace) &&
+           (strstr(trace->facts.loader, "_SingleProcess") ||
+            (said->known && said->value == 0));
 }
 
 static const char *loader_advice(const struct tp_trace_case *it)
 {
     const struct tp_trace *trace = it->trace;
+    const struct tp_setting *pinned = &trace->settings[TP_SETTING_PIN_MEMORY];
     const char *pin =
-        trace->facts.to_device.copies
+        trace->facts.to_device.copies && !(pinned->known && pinned->value)
             ? "; set pin_memory=True, batches are copied from pageable memory"
             : "";
-    if (loads_alone(trace))
+    if (has_no_workers(trace))
         return tp_judge_text(it->judged,
                              "num_workers is 0, so batches are made between "
-                             "steps: set num_workers to 2 or more%s",
+                             "steps: set num_workers to 2 or more; without "
+                             "workers prefetch_factor and persistent_workers "
+                             "are void%s",
                              pin);
     return tp_judge_text(it->judged,
                          "raise num_workers and prefetch_factor, make "
                          "decoding and augmentation cheaper, or read from "
-                         "faster storage%s",
+                         "faster storage%s%s",
+                         has_workers(trace)
+                             ? ""
+                             : "; if num_workers is 0, prefetch_factor and "
+                               "persistent_workers are void",
                          pin);
 }
 

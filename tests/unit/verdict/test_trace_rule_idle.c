@@ -70,3 +70,94 @@ Test(trace_rule_idle, copies_that_go_nobody_knows_where)
     cr_expect_eq(it.run.traces[0].facts.to_host.copies, 0);
     judged_run_clear(&it);
 }
+
+/* A trace of slow loading by an iterator of this name; what a file of metrics
+ * says of num_workers is put beside it (-1: nothing). */
+static const char *loader_advice(struct judged_run *it, const char *iterator,
+                                 int64_t said, bool pinned)
+{
+    static const char single[] = "enumerate(DataLoader)#_SingleProcess"
+                                 "DataLoaderIter.__next__";
+    struct trace_maker maker;
+    judged_run_clear(it);
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < STEPS; i++) {
+        trace_maker_step_begin(&maker);
+        trace_maker_loader(&maker, 8000, false);
+        trace_maker_copy_in(&maker, 20, true);
+        for (int k = 0; k < 10; k++)
+            trace_maker_op(&maker, "aten::mm", 20, 400);
+        trace_maker_synchronize(&maker);
+        trace_maker_step_end(&maker);
+    }
+    struct trace_maker other = {.host = 0};
+    const char *text = tp_text_get(&maker.json), *next;
+    while ((next = strstr(text, single))) {
+        tp_text_bytes(&other.json, text, (size_t)(next - text));
+        tp_text_add(&other.json, "%s", iterator);
+        text = next + sizeof single - 1;
+    }
+    tp_text_add(&other.json, "%s", text);
+    trace_maker_clear(&maker);
+    made_run_add(it, &other, "made.json");
+    struct tp_setting *settings = it->run.traces[0].settings;
+    if (said >= 0)
+        settings[TP_SETTING_NUM_WORKERS] =
+            (struct tp_setting){true, said, "metrics.json"};
+    if (pinned)
+        settings[TP_SETTING_PIN_MEMORY] =
+            (struct tp_setting){true, 1, "metrics.json"};
+    judged_run_finish(it);
+    const struct tp_trace_finding *finding = judged_find(it, "dataloader");
+    cr_assert_not_null(finding);
+    return finding->suggestion;
+}
+
+/* That prefetch_factor is void is said of 0 workers, if that is known; else on
+ * that condition; and not at all where there are workers. */
+Test(trace_rule_idle, advice_by_workers)
+{
+    static const struct {
+        const char *iterator;
+        int64_t said;
+        bool none, perhaps;
+    } cases[] = {
+        {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", -1,
+         true, false},
+        {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 2,
+         true, false},
+        {"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", -1,
+         false, false},
+        {"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 0,
+         false, false},
+        {"enumerate(DataPipe)#MapperIterDataPipe", -1, false, true},
+        {"enumerate(DataPipe)#MapperIterDataPipe", 0, true, false},
+        {"enumerate(DataPipe)#MapperIterDataPipe", 4, false, false},
+    };
+    struct judged_run it = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *advice =
+            loader_advice(&it, cases[i].iterator, cases[i].said, false);
+        cr_expect_eq(strstr(advice, "num_workers is 0, so") != NULL,
+                     cases[i].none, "%zu: %s", i, advice);
+        cr_expect_eq(strstr(advice, "; without workers prefetch_factor and "
+                                    "persistent_workers are void") != NULL,
+                     cases[i].none, "%zu: %s", i, advice);
+        cr_expect_eq(strstr(advice, "if num_workers is 0") != NULL,
+                     cases[i].perhaps, "%zu: %s", i, advice);
+        cr_expect_eq(strstr(advice, "raise num_workers and prefetch") != NULL,
+                     !cases[i].none, "%zu: %s", i, advice);
+    }
+    judged_run_clear(&it);
+}
+
+/* Nobody is told to set what is set. */
+Test(trace_rule_idle, advice_on_pinned_memory)
+{
+    static const char iterator[] =
+        "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+    struct judged_run it = {0};
+    cr_expect(strstr(loader_advice(&it, iterator, -1, false), "pin_memory"));
+    cr_expect(!strstr(loader_advice(&it, iterator, -1, true), "pin_memory"));
+    judged_run_clear(&it);
+}
