@@ -201,7 +201,8 @@ static void look_at_kernel(const struct evidence *e, uint32_t event,
     seen->compiled |= (kinds & TP_NAME_COMPILED) != 0;
     seen->layers |= (around & TP_NAME_LAYER) != 0;
     /* not the cast's own kernel */
-    seen->cast_half |= half && (around & LAYER_WITH_CAST) && !(around & TP_NAME_CAST);
+    seen->cast_half |=
+        half && (around & LAYER_WITH_CAST) && !(around & TP_NAME_CAST);
 }
 
 static void find_amp(const struct evidence *e, const struct autocast *host)
@@ -402,10 +403,9 @@ struct tp_setting tp_trace_run_setting(const struct tp_trace_run *run,
     struct tp_setting all = {.known = false};
     for (size_t i = 0; i < run->trace_count; i++) {
         const struct tp_setting *one = &run->traces[i].settings[id];
-        if (one->known && all.known && one->value != all.value)
+        if (!one->known || (i > 0 && one->value != all.value))
             return (struct tp_setting){.known = false};
-        if (one->known && !all.known)
-            all = *one;
+        all = i > 0 ? all : *one;
     }
     return all;
 }
