@@ -17,9 +17,8 @@
  *                more than half of the steps, others being shorter; where a
  *                linear layer is first, there is a loss or a copy
  *
- * Shapes alone would take frames of a video or tokens for samples. One walk
- * over the host's events, one over the kept shapes; the depth of nesting for
- * each.
+ * Shapes alone would take frames of a video or tokens for samples. A few walks
+ * over the events and one over the kept shapes; nine bytes an event.
  */
 #include "trace/trace_settings.h"
 
@@ -48,7 +47,9 @@ struct step_batch {
 
 struct evidence {
     struct tp_trace *trace;
-    uint8_t *marks; /* [events.count] */
+    uint8_t *marks;   /* [events.count] */
+    uint32_t *around; /* [events.count] kinds of an event and all around it */
+    uint32_t *root;   /* [events.count] the outermost operator it is in     */
     struct step_batch *batches; /* [index.step_count or 1] */
     size_t batch_count;
 };
@@ -59,24 +60,31 @@ static uint32_t kinds_of(const struct tp_trace *trace, uint32_t event)
 }
 
 /* The kinds of all that is around an event. */
-static uint32_t kinds_around(const struct tp_trace *trace, uint32_t event)
+static uint32_t kinds_around(const struct evidence *e, uint32_t event)
 {
-    uint32_t kinds = 0;
-    while ((event = trace->index.parent[event]) != TP_NO_EVENT)
-        kinds |= kinds_of(trace, event);
-    return kinds;
+    const uint32_t parent = e->trace->index.parent[event];
+    return parent == TP_NO_EVENT ? 0 : e->around[parent];
 }
 
-/* The outermost operator that an event of the host is or is in. */
-static uint32_t outermost(const struct tp_trace *trace, uint32_t event)
+/* Beside the kinds of names: a layer that has a cast in it. */
+static const uint32_t LAYER_WITH_CAST = 1u << 31;
+
+/* Parents come before what they contain. */
+static void look_around(struct evidence *e)
 {
-    uint32_t found = TP_NO_EVENT;
-    for (; event != TP_NO_EVENT; event = trace->index.parent[event]) {
-        if (trace->events.category[event] == TP_EVENT_CPU_OP &&
-            !(kinds_of(trace, event) & TP_NAME_ANNOTATIONS))
-            found = event;
+    const struct tp_trace_index *index = &e->trace->index;
+    for (size_t i = 0; i < index->host_count; i++) {
+        const uint32_t event = index->host[i], parent = index->parent[event];
+        const uint32_t kinds = kinds_of(e->trace, event);
+        const bool is_op =
+            e->trace->events.category[event] == TP_EVENT_CPU_OP &&
+            !(kinds & TP_NAME_ANNOTATIONS);
+        const uint32_t root = parent == TP_NO_EVENT ? TP_NO_EVENT
+                                                    : e->root[parent];
+        e->around[event] = kinds | kinds_around(e, event) |
+                           (e->marks[event] & CASTS ? LAYER_WITH_CAST : 0);
+        e->root[event] = root == TP_NO_EVENT && is_op ? event : root;
     }
-    return found;
 }
 
 static void say(struct tp_trace *trace, enum tp_setting_id id, int64_t value)
@@ -112,7 +120,7 @@ static void mark_copies(struct evidence *e)
         if (trace->events.category[event] != TP_EVENT_MEMCPY ||
             call == TP_NO_EVENT || !strstr(name, "HtoD"))
             continue;
-        const uint32_t op = outermost(trace, call);
+        const uint32_t op = e->root[call];
         if (trace->index.op[event] != TP_NO_EVENT)
             e->marks[trace->index.op[event]] |= TO_DEVICE;
         if (op != TP_NO_EVENT)
@@ -141,8 +149,8 @@ static void find_pinned(struct evidence *e)
             awaited = true;
             loaded = events->start[event] + events->duration[event];
         } else if (awaited && events->start[event] >= loaded &&
-                   outermost(trace, event) == event &&
-                   !(kinds_around(trace, event) & TP_NAME_OPTIMIZER)) {
+                   e->root[event] == event &&
+                   !(kinds_around(e, event) & TP_NAME_OPTIMIZER)) {
             awaited = false;
             seen |= kinds & TP_NAME_COPY_OP ? e->marks[event] : 0u;
         }
@@ -187,25 +195,20 @@ static void look_at_kernel(const struct evidence *e, uint32_t event,
     const struct tp_trace *trace = e->trace;
     const uint32_t kinds = kinds_of(trace, event);
     const bool half = (kinds & TP_NAME_HALF) != 0;
-    unsigned marks = 0;
-    uint32_t around = 0;
-    for (uint32_t op = trace->index.op[event]; op != TP_NO_EVENT;
-         op = trace->index.parent[op]) {
-        marks |= e->marks[op];
-        around |= kinds_of(trace, op);
-    }
+    const uint32_t op = e->trace->index.op[event];
+    const uint32_t around = op == TP_NO_EVENT ? 0 : e->around[op];
     seen->half |= half;
     seen->compiled |= (kinds & TP_NAME_COMPILED) != 0;
     seen->layers |= (around & TP_NAME_LAYER) != 0;
     /* not the cast's own kernel */
-    seen->cast_half |= half && (marks & CASTS) && !(around & TP_NAME_CAST);
+    seen->cast_half |=
+        half && (around & LAYER_WITH_CAST) && !(around & TP_NAME_CAST);
 }
 
-static void find_amp(struct evidence *e)
+static void find_amp(const struct evidence *e, const struct autocast *host)
 {
     const struct tp_trace_index *index = &e->trace->index;
-    struct autocast seen = {.scaler = false};
-    look_at_host(e, &seen);
+    struct autocast seen = *host;
     for (size_t i = 0; i < index->device_count; i++) {
         if (e->trace->events.category[index->device[i]] == TP_EVENT_KERNEL)
             look_at_kernel(e, index->device[i], &seen);
@@ -278,7 +281,7 @@ static void add_shapes(struct evidence *e, const struct tp_op_shapes *row)
     const uint32_t event = row->event;
     const int64_t at = trace->events.start[event];
     const uint32_t kinds = kinds_of(trace, event);
-    const uint32_t around = kinds_around(trace, event);
+    const uint32_t around = kinds_around(e, event);
     const struct tp_shape *inputs = row->inputs;
     struct step_batch *batch = batch_at(e, at);
     if (!batch || trace->events.lane[event] != trace->index.main_lane ||
@@ -357,19 +360,34 @@ static enum tp_status find_batch(struct evidence *e, struct tp_error *err)
 
 /* --- all ---------------------------------------------------------------- */
 
+static enum tp_status find_all(struct evidence *e, struct tp_error *err)
+{
+    struct autocast seen = {.scaler = false};
+    look_at_host(e, &seen);
+    look_around(e);
+    mark_copies(e);
+    find_workers(e->trace);
+    find_pinned(e);
+    find_amp(e, &seen);
+    return find_batch(e, err);
+}
+
 enum tp_status tp_trace_settings_make(struct tp_trace *trace,
                                       struct tp_error *err)
 {
-    struct evidence e = {.trace = trace};
-    e.marks = calloc(trace->events.count + 1, 1);
-    if (!e.marks)
-        return tp_fail_memory(err);
-    mark_copies(&e);
-    find_workers(trace);
-    find_pinned(&e);
-    find_amp(&e);
-    const enum tp_status status = find_batch(&e, err);
+    const size_t count = trace->events.count + 1;
+    struct evidence e = {.trace = trace,
+                         .marks = calloc(count, 1),
+                         .around = malloc(count * sizeof *e.around),
+                         .root = malloc(count * sizeof *e.root)};
+    enum tp_status status = TP_OK;
+    if (e.marks && e.around && e.root)
+        status = find_all(&e, err);
+    else
+        status = tp_fail_memory(err);
     free(e.marks);
+    free(e.around);
+    free(e.root);
     for (int i = 0; i < TP_SETTING_COUNT; i++) {
         if (trace->events.settings[i].known) {
             trace->settings[i] = trace->events.settings[i];
@@ -385,10 +403,9 @@ struct tp_setting tp_trace_run_setting(const struct tp_trace_run *run,
     struct tp_setting all = {.known = false};
     for (size_t i = 0; i < run->trace_count; i++) {
         const struct tp_setting *one = &run->traces[i].settings[id];
-        if (one->known && all.known && one->value != all.value)
+        if (!one->known || (i > 0 && one->value != all.value))
             return (struct tp_setting){.known = false};
-        if (one->known && !all.known)
-            all = *one;
+        all = i > 0 ? all : *one;
     }
     return all;
 }

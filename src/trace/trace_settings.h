@@ -14,10 +14,7 @@
 enum tp_status tp_trace_settings_make(struct tp_trace *trace,
                                       struct tp_error *err);
 
-/*
- * What the traces of a run say together: of those that know a setting all
- * have to agree.
- */
+/* What the traces of a run say together: all of them have to, and the same. */
 struct tp_setting tp_trace_run_setting(const struct tp_trace_run *run,
                                        enum tp_setting_id id);
 
