@@ -12,6 +12,7 @@
 
 struct tp_monitor {
     struct tp_baseline_options options;
+    double shared_tests;           /* `tests` of what tensors share        */
     struct tp_series_set series;
     struct tp_kinds kinds;         /* of these                             */
     struct tp_baseline *baselines; /* by series, then its metrics          */
