@@ -4,6 +4,8 @@
  * knows how many pairs of series and metric are tested (Bonferroni), which
  * keeps the false alarms of a healthy run as rare as baseline_retro.c says.
  *
+ * A live monitor is fitted beside that, where it is asked for.
+ *
  * Drift is a metric of its own: the Jensen-Shannon divergence of a point's
  * distribution over signs and binades from the mean of the healthy points. It
  * is bounded and exists where a bin is empty, unlike the Kullback-Leibler
@@ -81,30 +83,33 @@ struct fitter {
     struct scratch *scratch; /* [workers] */
 };
 
-static struct tp_baseline *baseline_of(const struct tp_monitor *monitor,
-                                       const struct tp_run_series *series,
-                                       size_t metric)
+/* The number of a series' metric among the baselines. */
+static size_t number_of(const struct tp_monitor *monitor,
+                        const struct tp_run_series *series, size_t metric)
 {
     size_t at = monitor->first[series - monitor->series.series];
-    return &monitor->baselines[at + metric - series->metric];
+    return at + metric - series->metric;
 }
 
 static struct tp_baseline fit(const struct tp_monitor *monitor,
                               const struct tp_run_series *series, size_t metric,
+                              enum tp_baseline_method method,
                               struct scratch *scratch,
                               const struct tp_baseline_trace *trace)
 {
     struct tp_baseline baseline;
+    struct tp_baseline_options options = monitor->options;
     struct tp_baseline_series values = tp_series_of_metric(
         &monitor->series, series, metric, scratch->floor);
     size_t number = (size_t)(series - monitor->series.series);
     values.freedom = tp_kinds_freedom(&monitor->kinds, number, metric);
-    tp_baseline_fit(&values, &monitor->options, scratch->fit, &baseline, trace);
+    options.method = method;
+    tp_baseline_fit(&values, &options, scratch->fit, &baseline, trace);
     return baseline;
 }
 
-/* Which points a tensor's baseline is made from: online those of the
- * warm-up, else those that its norm and its largest magnitude do not alarm. */
+/* Which points a tensor's drift is measured against: those that its norm and
+ * its largest magnitude do not alarm. */
 static void find_healthy(const struct tp_monitor *monitor,
                          const struct tp_run_series *series,
                          struct scratch *scratch, uint8_t *bad)
@@ -114,15 +119,12 @@ static void find_healthy(const struct tp_monitor *monitor,
     memset(bad, 0, series->count);
     for (size_t k = 0; k < 2; k++) {
         size_t metric = tp_series_metric_by_name(names[k]);
-        struct tp_baseline known = *baseline_of(monitor, series, metric);
-        if (monitor->options.online) {
-            for (size_t i = known.warmup; i < series->count; i++)
-                bad[i] = 1;
-        } else if (known.kind != TP_CHANGE_NONE) {
-            fit(monitor, series, metric, scratch, &trace);
-            for (size_t i = 0; i < series->count; i++)
-                bad[i] |= scratch->alarm[i];
-        }
+        size_t number = number_of(monitor, series, metric);
+        if (monitor->changes[number].kind == TP_CHANGE_NONE)
+            continue;
+        fit(monitor, series, metric, TP_BASELINE_RETRO, scratch, &trace);
+        for (size_t i = 0; i < series->count; i++)
+            bad[i] |= scratch->alarm[i];
     }
 }
 
@@ -151,6 +153,20 @@ static void measure_drift(const struct tp_monitor *monitor,
                         : NAN;
 }
 
+/* What the whole run says and, where that is asked for, a live monitor. */
+static void fit_metric(const struct tp_monitor *monitor,
+                       const struct tp_run_series *series, size_t metric,
+                       struct scratch *scratch)
+{
+    size_t number = number_of(monitor, series, metric);
+    enum tp_baseline_method method = monitor->options.method;
+    monitor->changes[number] =
+        fit(monitor, series, metric, TP_BASELINE_RETRO, scratch, NULL);
+    if (method != TP_BASELINE_RETRO)
+        monitor->baselines[number] =
+            fit(monitor, series, metric, method, scratch, NULL);
+}
+
 static void fit_one(void *context, size_t index, unsigned worker)
 {
     struct fitter *f = context;
@@ -162,8 +178,7 @@ static void fit_one(void *context, size_t index, unsigned worker)
         size_t metric = series->metric + k;
         if (metric == drift && series->row)
             measure_drift(monitor, series, metric, scratch);
-        *baseline_of(monitor, series, metric) =
-            fit(monitor, series, metric, scratch, NULL);
+        fit_metric(monitor, series, metric, scratch);
     }
 }
 
@@ -257,14 +272,18 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
     for (size_t i = 0; i < set->count; i++)
         monitor->first[i + 1] = monitor->first[i] + set->series[i].metric_count;
     monitor->baseline_count = monitor->first[set->count];
+    monitor->changes =
+        calloc(monitor->baseline_count + 1, sizeof *monitor->changes);
     monitor->baselines =
-        calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
+        monitor->options.method == TP_BASELINE_RETRO
+            ? monitor->changes
+            : calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
     monitor->options.tests = count_tests(set);
     enum tp_status status = tp_kinds_make(set, pool, &monitor->kinds, err);
     if (status != TP_OK)
         return status;
     struct fitter f = {monitor, scratch_new(set, workers)};
-    if (!monitor->baselines || !f.scratch) {
+    if (!monitor->changes || !monitor->baselines || !f.scratch) {
         scratch_clear(f.scratch, workers);
         return tp_fail_memory(err);
     }
@@ -282,7 +301,30 @@ const struct tp_baseline *tp_monitor_baseline(const struct tp_monitor *monitor,
     const struct tp_run_series *its = &monitor->series.series[series];
     if (metric < its->metric || metric - its->metric >= its->metric_count)
         return NULL;
-    return baseline_of(monitor, its, metric);
+    return &monitor->baselines[number_of(monitor, its, metric)];
+}
+
+const struct tp_baseline *tp_monitor_change(const struct tp_monitor *monitor,
+                                            size_t series, size_t metric)
+{
+    const struct tp_run_series *its = &monitor->series.series[series];
+    if (metric < its->metric || metric - its->metric >= its->metric_count)
+        return NULL;
+    return &monitor->changes[number_of(monitor, its, metric)];
+}
+
+static enum tp_status trace_by(const struct tp_monitor *monitor,
+                               enum tp_baseline_method method, size_t number,
+                               size_t metric,
+                               const struct tp_baseline_trace *trace)
+{
+    struct scratch *scratch = scratch_new(&monitor->series, 1);
+    if (!scratch)
+        return TP_E_MEMORY;
+    fit(monitor, &monitor->series.series[number], metric, method, scratch,
+        trace);
+    scratch_clear(scratch, 1);
+    return TP_OK;
 }
 
 enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
@@ -290,12 +332,19 @@ enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
                                 const struct tp_baseline_trace *trace,
                                 struct tp_error *err)
 {
-    struct scratch *scratch = scratch_new(&monitor->series, 1);
-    if (!scratch)
-        return tp_fail_memory(err);
-    fit(monitor, &monitor->series.series[series], metric, scratch, trace);
-    scratch_clear(scratch, 1);
-    return TP_OK;
+    enum tp_status status =
+        trace_by(monitor, monitor->options.method, series, metric, trace);
+    return status == TP_OK ? TP_OK : tp_fail_memory(err);
+}
+
+enum tp_status tp_monitor_trace_change(const struct tp_monitor *monitor,
+                                       size_t series, size_t metric,
+                                       const struct tp_baseline_trace *trace,
+                                       struct tp_error *err)
+{
+    enum tp_status status =
+        trace_by(monitor, TP_BASELINE_RETRO, series, metric, trace);
+    return status == TP_OK ? TP_OK : tp_fail_memory(err);
 }
 
 enum tp_status tp_monitor_make(const struct tp_run *run,
@@ -312,6 +361,8 @@ void tp_monitor_clear(struct tp_monitor *monitor)
 {
     tp_series_clear(&monitor->series);
     tp_kinds_clear(&monitor->kinds);
+    if (monitor->changes != monitor->baselines)
+        free(monitor->changes);
     free(monitor->baselines);
     free(monitor->first);
     free(monitor->with_values);
