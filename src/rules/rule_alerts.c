@@ -41,8 +41,8 @@ static bool may_follow(const struct tp_incidents *all, size_t index,
         const struct tp_incident *incident = &all->incidents[i];
         if (tp_incident_followed(incident) && at >= incident->from &&
             at - window <= incident->to &&
-            tp_series_compare_runs(
-                series, tp_alarm_series(all, incident->origin)) == 0)
+            tp_series_compare_runs(series,
+                                   tp_alarm_series(all, incident->origin)) == 0)
             return true;
     }
     return false;
@@ -114,8 +114,8 @@ enum tp_status tp_rule_alerts(const struct tp_rule_input *input,
         return TP_E_MEMORY;
     finding->level = TP_SEVERITY_LOW;
     finding->metric = tp_series_metrics[alerts.metric].name;
-    finding->value = tp_series_values(
-        set, &set->series[alerts.series], alerts.metric)[b->first];
+    finding->value = tp_series_values(set, &set->series[alerts.series],
+                                      alerts.metric)[b->first];
     finding->baseline = b->center;
     finding->spread = b->spread;
     finding->deviation = b->deviation;

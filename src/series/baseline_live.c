@@ -80,9 +80,9 @@ struct window {
     size_t from, end;     /* which of these are left                      */
     double *fresh;        /* [capacity]                                   */
     size_t fresh_count;
-    struct normal sum;    /* of the fresh ones                            */
+    struct normal sum; /* of the fresh ones                            */
     enum tp_baseline_scale scale;
-    size_t newest;        /* point of the newest                          */
+    size_t newest; /* point of the newest                          */
 };
 
 static void turn(struct window *w)
@@ -167,7 +167,8 @@ static void set_normal(const struct band *band, struct tp_baseline *b)
 static void see_alarm(const struct tp_baseline_series *series, size_t i,
                       const struct band *band, struct tp_baseline *b)
 {
-    double away = fabs(series->value[i] - band->normal.plain.mean) / band->spread;
+    double away =
+        fabs(series->value[i] - band->normal.plain.mean) / band->spread;
     if (b->kind == TP_CHANGE_NONE) {
         set_normal(band, b);
         b->first = b->shown = i;
@@ -203,7 +204,8 @@ static double chance_of(const struct tp_baseline_series *series,
 {
     const struct spread *straight = &band->normal.straight;
     int tails = series->freedom ? series->freedom : TP_TAILS_HEAVY;
-    double sum = 0, n = straight->count, std = sqrt(straight->squares / (n - 1));
+    double sum = 0, n = straight->count,
+           std = sqrt(straight->squares / (n - 1));
     const double edges[] = {band->low, band->high};
     for (int side = 0; side < 2; side++) {
         double edge = tp_baseline_straight(series->scale, edges[side]);

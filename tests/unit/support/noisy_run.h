@@ -15,8 +15,8 @@ struct noisy_run {
     enum noise_kind noise;
     size_t iterations;
     uint64_t seed;
-    /* a fault: from `from` on, for `length` iterations, magnitudes of the
-     * tensors that the iteration comes to after `first` are multiplied */
+    /* a fault: from `from` on, for `length` iterations, magnitudes of tensor
+     * `first` and those that an iteration comes to after it are multiplied */
     size_t from, length, first;
     double factor; /* 0: none                                             */
 };
@@ -34,9 +34,9 @@ static const struct {
 /* What a number of a tensor is, which decides on its noise. */
 enum noisy_number { NOISY_MAGNITUDE, NOISY_MEAN, NOISY_SHARE };
 
-/* A mean is a sum of many values, and so its noise is normal and has a sign,
- * or, where the run's has tails or a memory, that of its logarithm. Shares have
- * a noise of shares, and magnitudes none. */
+/* A mean is a sum of many values, and so its noise is normal or, where the
+ * run's has tails or a memory, that of its logarithm. Shares have a noise of
+ * shares, and magnitudes none. */
 static inline double noisy_value(enum noise_kind noise,
                                  enum noisy_number number, double value)
 {
@@ -44,8 +44,8 @@ static inline double noisy_value(enum noise_kind noise,
         return noise_is_share(noise) ? value : 1e-5 * value;
     if (number == NOISY_MAGNITUDE)
         return value;
-    return noise == NOISE_STUDENT || noise == NOISE_AR ? log2(value)
-                                                        : value - 1;
+    return noise == NOISE_STUDENT || noise == NOISE_AR ? 1 + log2(value)
+                                                       : value;
 }
 
 static inline enum noise_kind noisy_kind(enum noise_kind noise,
@@ -117,15 +117,21 @@ static inline void noisy_add_tensor(const struct noisy_run *made,
         free(value[k]);
 }
 
-/* All stages; the caller clears both. */
+/* The rows of a run. */
+static inline void noisy_fill(const struct noisy_run *made, struct tp_run *run)
+{
+    struct dice dice = dice_of(made->seed);
+    for (size_t i = 0; i < NOISY_LAYERS * NOISY_TENSORS; i++)
+        noisy_add_tensor(made, run, &dice, i);
+}
+
+/* All stages of it; the caller clears both. */
 static inline void noisy_judge(const struct noisy_run *made,
                                const struct tp_baseline_options *options,
                                struct stages *stages,
                                struct tp_findings *findings)
 {
-    struct dice dice = dice_of(made->seed);
-    for (size_t i = 0; i < NOISY_LAYERS * NOISY_TENSORS; i++)
-        noisy_add_tensor(made, &stages->run, &dice, i);
+    noisy_fill(made, &stages->run);
     stages_watch(stages, options);
     stages_judge(stages, findings);
 }
