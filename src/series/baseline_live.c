@@ -114,6 +114,10 @@ static void push(struct window *w, const struct tp_baseline_series *series,
 
 /* --- the band ----------------------------------------------- */
 
+/* One odd value among ten is exactly three deviations off their mean: that is
+ * within the limit, however sums are rounded. */
+static const double TIE = 1e-9;
+
 /* The values that are no alarm reach from low to high. */
 struct band {
     struct normal normal;
@@ -133,8 +137,9 @@ static struct band find_band(const struct tp_baseline_series *series,
     /* rounding leaves some of a constant's mean in its deviations */
     bool constant = std <= 1e-12 * fabs(plain->mean);
     band.spread = constant ? fmax(floor, 1e-300) : std;
-    band.low = plain->mean - sigma * band.spread;
-    band.high = plain->mean + sigma * band.spread;
+    double reach = sigma * band.spread * (1 + TIE);
+    band.low = plain->mean - reach;
+    band.high = plain->mean + reach;
     if (normal->min >= 0) {
         band.low = fmax(band.low, normal->min / 2);
         band.high = fmin(band.high, normal->max * 2);
