@@ -208,6 +208,8 @@ void tp_fig_baselines(struct tp_fig *fig)
     for (size_t i = monitor->series.count;
          all->alarm_count == 0 && i > 0 && shown < WORST; i--) {
         const struct tp_run_series *series = &monitor->series.series[i - 1];
+        if (series->kind == TP_SERIES_SHARED)
+            continue;
         if (series->kind == TP_SERIES_TENSOR || series->count < 3)
             break;
         watch_panel(fig, i - 1, series->metric, "");

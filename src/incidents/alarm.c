@@ -268,6 +268,11 @@ bool tp_alarm_of_tensor(const struct tp_incidents *all, size_t alarm)
     return tp_alarm_series(all, alarm)->kind == TP_SERIES_TENSOR;
 }
 
+bool tp_alarm_of_tensors(const struct tp_incidents *all, size_t alarm)
+{
+    return tp_alarm_series(all, alarm)->kind <= TP_SERIES_SHARED;
+}
+
 bool tp_alarm_moved(const struct tp_incidents *all,
                     const struct tp_alarm *alarm,
                     const struct tp_run_series *peer)

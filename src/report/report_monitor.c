@@ -95,7 +95,9 @@ static void add_series(const struct tp_run_series *series, struct tp_text *text)
     bool first = label->layer_idx < 0;
     if (!first)
         tp_text_add(text, "Layer %" PRId64, label->layer_idx);
-    size_t from = series->kind == TP_SERIES_TENSOR ? 0 : 4;
+    if (series->kind == TP_SERIES_SHARED)
+        tp_text_add(text, "all ");
+    size_t from = series->kind <= TP_SERIES_SHARED ? 0 : 4;
     if (from && label->quant_type[0]) {
         tp_text_add(text, first ? "" : " ");
         tp_text_printable(text, label->quant_type);

@@ -60,9 +60,17 @@ static bool is_drift(const struct onset *s)
     return s->alarm->kind == TP_CHANGE_DRIFT;
 }
 
+/* Of what no tensor shows alone nothing is high. */
+static bool is_shared(const struct onset *s)
+{
+    return s->series->kind == TP_SERIES_SHARED;
+}
+
 static enum tp_severity level_of(const struct onset *s)
 {
     bool firm = s->incident->firm, followed = tp_incident_followed(s->incident);
+    if (is_shared(s))
+        return firm ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
     if (s->alarm->nonfinite || (followed && firm && !is_drift(s)))
         return TP_SEVERITY_HIGH;
     return firm || (followed && !is_drift(s)) ? TP_SEVERITY_MEDIUM
@@ -316,9 +324,42 @@ static void add_ratio(const struct onset *s, struct tp_text *text)
     }
 }
 
+/* How many tensors a series stands for. */
+static size_t tensors_of(const struct onset *s,
+                         const struct tp_run_series *series)
+{
+    const struct tp_monitor *monitor = s->input->monitor;
+    return tp_kinds_members(&monitor->kinds, &monitor->series,
+                            (size_t)(series - monitor->series.series));
+}
+
+/* What many tensors did together, each within its own noise. */
+static void add_shared(const struct onset *s, struct tp_text *text)
+{
+    const struct tp_incidents *all = s->input->incidents;
+    for (size_t i = s->incident->first; i != TP_NONE;
+         i = all->alarms[i].next) {
+        const struct tp_alarm *alarm = &all->alarms[i];
+        const struct tp_run_series *series = tp_alarm_series(all, i);
+        if (series->kind != TP_SERIES_SHARED || alarm == s->alarm)
+            continue;
+        tp_text_add(text,
+                    "; what %zu %s %s %s tensors share moved, too, in iteration "
+                    "%" PRId64 ": mean %s %.4g against %.4g",
+                    tensors_of(s, series), series->label.operation,
+                    series->label.phase, series->label.tensor_name,
+                    alarm->iteration, tp_series_metrics[alarm->metric].name,
+                    alarm->value, alarm->center);
+        return;
+    }
+}
+
 static const char *evidence_of(const struct onset *s, const struct tp_row *row)
 {
     struct tp_text text = {0};
+    if (is_shared(s))
+        tp_text_add(&text, "mean of %zu tensors together: ",
+                    tensors_of(s, s->series));
     add_change(s, row, &text);
     if (s->alarm->until > s->alarm->iteration)
         tp_text_add(&text, "; began after iteration %" PRId64 ", by %" PRId64,
@@ -329,6 +370,7 @@ static const char *evidence_of(const struct onset *s, const struct tp_row *row)
     add_old_infinities(s, &text);
     add_ranks(s, &text);
     add_followers(s, &text);
+    add_shared(s, &text);
     if (tp_incident_followed(s->incident))
         add_first_nonfinite(s, &text);
     const char *evidence =
@@ -356,6 +398,10 @@ static const char *suggestion_of(const struct onset *s)
     if (is_drift(s))
         return "it moves slowly, beyond its trend: watch it, and look at what "
                "changed when it began";
+    if (is_shared(s))
+        return "none of these tensors changed as clearly alone: look at what "
+               "all layers have in common, the batch of this iteration, the "
+               "learning rate and the loss scale";
     if (s->series->kind != TP_SERIES_TENSOR)
         return "no tensor of the dump changed as clearly: save more of this "
                "layer around this iteration";

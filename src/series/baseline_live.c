@@ -193,6 +193,7 @@ static void see_alarm(const struct tp_baseline_series *series, size_t i,
  * unit. */
 static double beyond(int tails, double count, double z)
 {
+    tails = tails ? tails : TP_TAILS_HEAVY;
     int freedom = count - 1 < tails ? (int)count - 1 : tails;
     double unit = sqrt(count / (count + 1));
     if (freedom == tails)
@@ -208,7 +209,6 @@ static double chance_of(const struct tp_baseline_series *series,
                         const struct band *band)
 {
     const struct spread *straight = &band->normal.straight;
-    int tails = series->freedom ? series->freedom : TP_TAILS_HEAVY;
     double sum = 0, n = straight->count,
            std = sqrt(straight->squares / (n - 1));
     const double edges[] = {band->low, band->high};
@@ -217,7 +217,7 @@ static double chance_of(const struct tp_baseline_series *series,
         double z = (side ? 1 : -1) * (edge - straight->mean) / std;
         bool none = !side && edge <= 0 && series->scale == TP_BASELINE_RATIO;
         if (isfinite(z) && !none)
-            sum += beyond(tails, n, z);
+            sum += beyond(series->freedom.side[side], n, z);
     }
     return sum * n / band->normal.plain.count;
 }

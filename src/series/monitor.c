@@ -2,7 +2,9 @@
 /*
  * Baselines of all series. Each is fitted on its own, on any thread; the limit
  * knows how many pairs of series and metric are tested (Bonferroni), which
- * keeps the false alarms of a healthy run as rare as baseline_retro.c says.
+ * keeps the false alarms of a healthy run as rare as baseline_retro.c says. A
+ * quarter of them is left to the few series that tensors share: what they say
+ * would be lost among thousands of others.
  *
  * A live monitor is fitted beside that, where it is asked for.
  *
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "series/shared.h"
 #include "stats/summary.h"
 #include "tensors/run.h"
 
@@ -77,10 +80,15 @@ static double divergence(const double *p, const double *q)
 
 /* --- fitting ----------------------------------------------- */
 
+/* The part of the false alarms that is left to what tensors share. */
+static const double SHARED_PART = 0.25;
+
 /* A loop over the series. */
 struct fitter {
     struct tp_monitor *monitor;
-    struct scratch *scratch; /* [workers] */
+    struct scratch *scratch; /* [workers]                                  */
+    uint8_t *left;           /* [series]: left its baseline in a metric    */
+    size_t first;            /* the series it begins with                 */
 };
 
 /* The number of a series' metric among the baselines. */
@@ -98,12 +106,14 @@ static struct tp_baseline fit(const struct tp_monitor *monitor,
                               const struct tp_baseline_trace *trace)
 {
     struct tp_baseline baseline;
-    struct tp_baseline_options options = monitor->options;
     struct tp_baseline_series values = tp_series_of_metric(
         &monitor->series, series, metric, scratch->floor);
     size_t number = (size_t)(series - monitor->series.series);
+    struct tp_baseline_options options = monitor->options;
     values.freedom = tp_kinds_freedom(&monitor->kinds, number, metric);
     options.method = method;
+    if (series->kind == TP_SERIES_SHARED)
+        options.tests = monitor->shared_tests;
     tp_baseline_fit(&values, &options, scratch->fit, &baseline, trace);
     return baseline;
 }
@@ -153,33 +163,54 @@ static void measure_drift(const struct tp_monitor *monitor,
                         : NAN;
 }
 
-/* What the whole run says and, where that is asked for, a live monitor. */
+/* What the whole run says and, where that is asked for, a live monitor, which
+ * knows nothing of what tensors share. */
 static void fit_metric(const struct tp_monitor *monitor,
                        const struct tp_run_series *series, size_t metric,
                        struct scratch *scratch)
 {
     size_t number = number_of(monitor, series, metric);
-    enum tp_baseline_method method = monitor->options.method;
+    bool live = tp_monitor_method(monitor, series) != TP_BASELINE_RETRO;
     monitor->changes[number] =
         fit(monitor, series, metric, TP_BASELINE_RETRO, scratch, NULL);
-    if (method != TP_BASELINE_RETRO)
-        monitor->baselines[number] =
-            fit(monitor, series, metric, method, scratch, NULL);
+    monitor->baselines[number] =
+        live ? fit(monitor, series, metric, monitor->options.method, scratch,
+                   NULL)
+             : monitor->changes[number];
 }
 
 static void fit_one(void *context, size_t index, unsigned worker)
 {
     struct fitter *f = context;
     const struct tp_monitor *monitor = f->monitor;
-    const struct tp_run_series *series = &monitor->series.series[index];
+    const struct tp_series_set *set = &monitor->series;
+    const struct tp_run_series *series = &set->series[f->first + index];
     struct scratch *scratch = &f->scratch[worker];
     size_t drift = tp_series_metric_by_name("drift");
+    if (series->kind == TP_SERIES_SHARED)
+        tp_kinds_fill(&monitor->kinds, set, f->left, f->first + index,
+                      scratch->fit);
     for (size_t k = 0; k < series->metric_count; k++) {
         size_t metric = series->metric + k;
-        if (metric == drift && series->row)
+        if (metric == drift && series->row &&
+            series->kind == TP_SERIES_TENSOR)
             measure_drift(monitor, series, metric, scratch);
         fit_metric(monitor, series, metric, scratch);
+        const struct tp_baseline *change =
+            &monitor->changes[number_of(monitor, series, metric)];
+        f->left[f->first + index] |= change->kind != TP_CHANGE_NONE;
     }
+}
+
+/* Fits series [first, end). */
+static void fit_some(struct fitter *f, size_t first, size_t end,
+                     struct tp_pool *pool)
+{
+    f->first = first;
+    if (pool)
+        tp_pool_for(pool, end - first, fit_one, f);
+    for (size_t i = 0; !pool && i < end - first; i++)
+        fit_one(f, i, 0);
 }
 
 static bool has_value(const double *values, size_t count)
@@ -192,20 +223,25 @@ static bool has_value(const double *values, size_t count)
 }
 
 /* Series times metrics that there are: what the rate of false alarms is
- * controlled over. Drift is not there yet, but will be. */
-static double count_tests(const struct tp_series_set *set)
+ * controlled over. Drift is not there yet, but will be, and so is what tensors
+ * share. */
+static void count_tests(struct tp_monitor *monitor)
 {
-    size_t tests = 0, drift = tp_series_metric_by_name("drift");
+    const struct tp_series_set *set = &monitor->series;
+    size_t tests[2] = {0, 0}, drift = tp_series_metric_by_name("drift");
     for (size_t i = 0; i < set->count; i++) {
         const struct tp_run_series *series = &set->series[i];
+        bool shared = series->kind == TP_SERIES_SHARED;
         for (size_t k = 0; k < series->metric_count; k++) {
             size_t metric = series->metric + k;
-            tests +=
-                metric == drift ||
+            tests[shared] +=
+                metric == drift || shared ||
                 has_value(tp_series_values(set, series, metric), series->count);
         }
     }
-    return tests ? (double)tests : 1;
+    double part = tests[1] ? SHARED_PART : 0;
+    monitor->options.tests = fmax((double)tests[0], 1) / (1 - part);
+    monitor->shared_tests = (double)tests[1] / SHARED_PART;
 }
 
 /* Lists the baselines that stand for anything. */
@@ -250,7 +286,7 @@ static struct scratch *scratch_new(const struct tp_series_set *set,
     size_t most = tp_series_longest(set);
     struct scratch *scratch = calloc(count, sizeof *scratch);
     for (size_t i = 0; scratch && i < count; i++) {
-        scratch[i].fit = calloc(tp_baseline_scratch(most) + 1, sizeof(double));
+        scratch[i].fit = calloc(tp_shared_room(most), sizeof(double));
         scratch[i].floor = calloc(most, sizeof(double));
         scratch[i].alarm = calloc(most, 2);
         if (scratch[i].fit && scratch[i].floor && scratch[i].alarm)
@@ -264,8 +300,11 @@ static struct scratch *scratch_new(const struct tp_series_set *set,
 enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
                               struct tp_error *err)
 {
-    const struct tp_series_set *set = &monitor->series;
+    struct tp_series_set *set = &monitor->series;
     size_t workers = pool ? tp_pool_size(pool) : 1;
+    enum tp_status status = tp_kinds_make(set, pool, &monitor->kinds, err);
+    if (status != TP_OK)
+        return status;
     monitor->first = calloc(set->count + 1, sizeof *monitor->first);
     if (!monitor->first)
         return tp_fail_memory(err);
@@ -278,20 +317,22 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
         monitor->options.method == TP_BASELINE_RETRO
             ? monitor->changes
             : calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
-    monitor->options.tests = count_tests(set);
-    enum tp_status status = tp_kinds_make(set, pool, &monitor->kinds, err);
-    if (status != TP_OK)
-        return status;
-    struct fitter f = {monitor, scratch_new(set, workers)};
-    if (!monitor->changes || !monitor->baselines || !f.scratch) {
-        scratch_clear(f.scratch, workers);
-        return tp_fail_memory(err);
-    }
-    if (pool)
-        tp_pool_for(pool, set->count, fit_one, &f);
-    for (size_t i = 0; !pool && i < set->count; i++)
-        fit_one(&f, i, 0);
+    count_tests(monitor);
+    struct fitter f = {.monitor = monitor,
+                       .scratch = scratch_new(set, workers),
+                       .left = calloc(set->count + 1, 1)};
+    bool ok = monitor->changes && monitor->baselines && f.scratch && f.left;
+    size_t shared = set->count;
+    while (shared > 0 && set->series[shared - 1].kind == TP_SERIES_SHARED)
+        shared--;
+    if (ok)
+        fit_some(&f, 0, shared, pool);
+    if (ok)
+        fit_some(&f, shared, set->count, pool);
     scratch_clear(f.scratch, workers);
+    free(f.left);
+    if (!ok)
+        return tp_fail_memory(err);
     return list_values(monitor, err);
 }
 
@@ -311,6 +352,13 @@ const struct tp_baseline *tp_monitor_change(const struct tp_monitor *monitor,
     if (metric < its->metric || metric - its->metric >= its->metric_count)
         return NULL;
     return &monitor->changes[number_of(monitor, its, metric)];
+}
+
+enum tp_baseline_method tp_monitor_method(const struct tp_monitor *monitor,
+                                          const struct tp_run_series *series)
+{
+    return series->kind == TP_SERIES_SHARED ? TP_BASELINE_RETRO
+                                            : monitor->options.method;
 }
 
 static enum tp_status trace_by(const struct tp_monitor *monitor,
@@ -333,7 +381,9 @@ enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
                                 struct tp_error *err)
 {
     enum tp_status status =
-        trace_by(monitor, monitor->options.method, series, metric, trace);
+        trace_by(monitor,
+                 tp_monitor_method(monitor, &monitor->series.series[series]),
+                 series, metric, trace);
     return status == TP_OK ? TP_OK : tp_fail_memory(err);
 }
 

@@ -14,6 +14,7 @@
 
 struct tp_monitor {
     struct tp_baseline_options options;
+    double shared_tests;           /* `tests` of what tensors share        */
     struct tp_series_set series;
     struct tp_kinds kinds;         /* of these                             */
     struct tp_baseline *baselines; /* by series, then its metrics          */
@@ -51,6 +52,11 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
 /* The baseline of a series' metric; NULL when it is not of its kind. */
 const struct tp_baseline *tp_monitor_baseline(const struct tp_monitor *monitor,
                                               size_t series, size_t metric);
+
+/* How the baselines of a series are made: by the method that was asked for, of
+ * what tensors share by the whole run. */
+enum tp_baseline_method tp_monitor_method(const struct tp_monitor *monitor,
+                                          const struct tp_run_series *series);
 
 /* The same by the whole run, whatever the method. */
 const struct tp_baseline *tp_monitor_change(const struct tp_monitor *monitor,

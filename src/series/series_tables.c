@@ -116,7 +116,7 @@ static void make_baseline(const struct tp_monitor *monitor, size_t index,
     bool changed = baseline->kind != TP_CHANGE_NONE;
     *row = (struct baseline_row){
         .place = place_of(series, series->metric + index - monitor->first[at]),
-        .method = tp_baseline_method_words[monitor->options.method],
+        .method = tp_baseline_method_words[tp_monitor_method(monitor, series)],
         .kind = tp_change_name(baseline->kind),
         .center = baseline->center,
         .spread = baseline->spread,

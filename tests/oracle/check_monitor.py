@@ -68,7 +68,7 @@ class Rolling(Threshold):
 
     def __init__(self, warmup, sigma, window):
         super().__init__(warmup, sigma, False)
-        self.window, self.learnt = window, 0
+        self.window, self.learnt, self.constant = window, 0, False
 
     def update(self, value):
         """Learns the warm-up; then is_anomaly does."""
@@ -84,6 +84,8 @@ class Rolling(Threshold):
 
     def is_anomaly(self, value):
         anomaly = super().is_anomaly(value)
+        if self.base:  # ours has a least deviation then, which is not known
+            self.constant |= self.base[1] <= 1e-12 * abs(self.base[0])
         if not anomaly and self.learnt > self.warmup:
             self.learn(value)
         return anomaly
@@ -199,6 +201,8 @@ def check_live(series, baselines, worst):
         first = first_alarm(monitor, rows)
         literally += first != first_alarm(Threshold(warmup, sigma, True), rows)
         alarmed += first >= 0
+        if rolling and monitor.constant:
+            continue
         if first != base.first_bad:
             different += 1
             if different < 10:
