@@ -83,7 +83,7 @@ static void add_deviation(const struct onset *s, struct tp_text *text)
 {
     const struct tp_alarm *alarm = s->alarm;
     const struct tp_baseline_options *options = &s->input->monitor->options;
-    bool log = s->metric->scale == TP_BASELINE_LOG && !options->online;
+    bool log = s->metric->scale == TP_BASELINE_LOG;
     const char *of = log ? " of its logarithm" : "";
     bool more = isfinite(alarm->worst) && alarm->worst > 1.5 * alarm->deviation;
     tp_text_add(text, ", spread %.2g: a %s by ", alarm->spread,

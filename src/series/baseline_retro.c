@@ -302,6 +302,8 @@ static void fill_trace(const struct tp_baseline_series *series,
         }
         if (trace->expected)
             trace->expected[i] = tp_baseline_bent(series->scale, level);
+        if (trace->spread)
+            trace->spread[i] = tp_baseline_width(series->scale, level, spread);
         if (trace->low)
             trace->low[i] =
                 tp_baseline_bent(series->scale, level - wide * spread);
@@ -327,9 +329,7 @@ static void describe(const struct tp_baseline_series *series,
     double level = tp_line_predict(&line, p->at[near]);
     double spread = fmax(tp_mark_spread(p, spreads, &line, near), local);
     b->center = tp_baseline_bent(series->scale, level);
-    b->spread = (tp_baseline_bent(series->scale, level + spread) -
-                 tp_baseline_bent(series->scale, level - spread)) /
-                2;
+    b->spread = tp_baseline_width(series->scale, level, spread);
     if (at == p->count)
         return;
     b->worst = 0;
@@ -578,6 +578,7 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
         trace->alarm[i] = isinf(series->value[i]);
     for (size_t i = 0; i < p.count; i++)
         trace->alarm[(size_t)p.index[i]] = p.bad[i] != 0;
-    if (p.count > 0 && (trace->expected || trace->low || trace->high))
+    if (p.count > 0 &&
+        (trace->expected || trace->spread || trace->low || trace->high))
         fill_trace(series, &p, &spreads, rules.outside, trace);
 }

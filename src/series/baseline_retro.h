@@ -5,7 +5,7 @@
 #include "series/baseline_parts.h"
 #include "series/baseline_tails.h"
 
-/* The baseline of a whole run: as tp_baseline_online, with scratch memory as
+/* The baseline of a whole run: as tp_baseline_live, with scratch memory as
  * for tp_baseline_fit. */
 void tp_baseline_retro(const struct tp_baseline_series *series,
                        const struct tp_baseline_options *options,

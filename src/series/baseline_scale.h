@@ -40,6 +40,11 @@ double tp_baseline_straight(enum tp_baseline_scale scale, double value);
 /* The value again. */
 double tp_baseline_bent(enum tp_baseline_scale scale, double straight);
 
+/* A straight spread around a straight level in units of value: half of what one
+ * spread up and one down are apart. */
+double tp_baseline_width(enum tp_baseline_scale scale, double level,
+                         double spread);
+
 /* The smallest spread that means anything at a point, straightened. */
 double tp_baseline_floor(const struct tp_baseline_series *series, size_t i);
 

@@ -6,6 +6,8 @@
  * quarter of them is left to the few series that tensors share: what they say
  * would be lost among thousands of others.
  *
+ * A live monitor is fitted beside that, where it is asked for.
+ *
  * Drift is a metric of its own: the Jensen-Shannon divergence of a point's
  * distribution over signs and binades from the mean of the healthy points. It
  * is bounded and exists where a bin is empty, unlike the Kullback-Leibler
@@ -89,16 +91,17 @@ struct fitter {
     size_t first;            /* the series it begins with                 */
 };
 
-static struct tp_baseline *baseline_of(const struct tp_monitor *monitor,
-                                       const struct tp_run_series *series,
-                                       size_t metric)
+/* The number of a series' metric among the baselines. */
+static size_t number_of(const struct tp_monitor *monitor,
+                        const struct tp_run_series *series, size_t metric)
 {
     size_t at = monitor->first[series - monitor->series.series];
-    return &monitor->baselines[at + metric - series->metric];
+    return at + metric - series->metric;
 }
 
 static struct tp_baseline fit(const struct tp_monitor *monitor,
                               const struct tp_run_series *series, size_t metric,
+                              enum tp_baseline_method method,
                               struct scratch *scratch,
                               const struct tp_baseline_trace *trace)
 {
@@ -108,14 +111,15 @@ static struct tp_baseline fit(const struct tp_monitor *monitor,
     size_t number = (size_t)(series - monitor->series.series);
     struct tp_baseline_options options = monitor->options;
     values.freedom = tp_kinds_freedom(&monitor->kinds, number, metric);
+    options.method = method;
     if (series->kind == TP_SERIES_SHARED)
         options.tests = monitor->shared_tests;
     tp_baseline_fit(&values, &options, scratch->fit, &baseline, trace);
     return baseline;
 }
 
-/* Which points a tensor's baseline is made from: online those of the
- * warm-up, else those that its norm and its largest magnitude do not alarm. */
+/* Which points a tensor's drift is measured against: those that its norm and
+ * its largest magnitude do not alarm. */
 static void find_healthy(const struct tp_monitor *monitor,
                          const struct tp_run_series *series,
                          struct scratch *scratch, uint8_t *bad)
@@ -125,15 +129,12 @@ static void find_healthy(const struct tp_monitor *monitor,
     memset(bad, 0, series->count);
     for (size_t k = 0; k < 2; k++) {
         size_t metric = tp_series_metric_by_name(names[k]);
-        struct tp_baseline known = *baseline_of(monitor, series, metric);
-        if (monitor->options.online) {
-            for (size_t i = known.warmup; i < series->count; i++)
-                bad[i] = 1;
-        } else if (known.kind != TP_CHANGE_NONE) {
-            fit(monitor, series, metric, scratch, &trace);
-            for (size_t i = 0; i < series->count; i++)
-                bad[i] |= scratch->alarm[i];
-        }
+        size_t number = number_of(monitor, series, metric);
+        if (monitor->changes[number].kind == TP_CHANGE_NONE)
+            continue;
+        fit(monitor, series, metric, TP_BASELINE_RETRO, scratch, &trace);
+        for (size_t i = 0; i < series->count; i++)
+            bad[i] |= scratch->alarm[i];
     }
 }
 
@@ -162,6 +163,22 @@ static void measure_drift(const struct tp_monitor *monitor,
                         : NAN;
 }
 
+/* What the whole run says and, where that is asked for, a live monitor, which
+ * knows nothing of what tensors share. */
+static void fit_metric(const struct tp_monitor *monitor,
+                       const struct tp_run_series *series, size_t metric,
+                       struct scratch *scratch)
+{
+    size_t number = number_of(monitor, series, metric);
+    bool live = tp_monitor_method(monitor, series) != TP_BASELINE_RETRO;
+    monitor->changes[number] =
+        fit(monitor, series, metric, TP_BASELINE_RETRO, scratch, NULL);
+    monitor->baselines[number] =
+        live ? fit(monitor, series, metric, monitor->options.method, scratch,
+                   NULL)
+             : monitor->changes[number];
+}
+
 static void fit_one(void *context, size_t index, unsigned worker)
 {
     struct fitter *f = context;
@@ -178,9 +195,10 @@ static void fit_one(void *context, size_t index, unsigned worker)
         if (metric == drift && series->row &&
             series->kind == TP_SERIES_TENSOR)
             measure_drift(monitor, series, metric, scratch);
-        struct tp_baseline *baseline = baseline_of(monitor, series, metric);
-        *baseline = fit(monitor, series, metric, scratch, NULL);
-        f->left[f->first + index] |= baseline->kind != TP_CHANGE_NONE;
+        fit_metric(monitor, series, metric, scratch);
+        const struct tp_baseline *change =
+            &monitor->changes[number_of(monitor, series, metric)];
+        f->left[f->first + index] |= change->kind != TP_CHANGE_NONE;
     }
 }
 
@@ -284,9 +302,7 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
 {
     struct tp_series_set *set = &monitor->series;
     size_t workers = pool ? tp_pool_size(pool) : 1;
-    enum tp_status status = monitor->options.online
-                                ? TP_OK
-                                : tp_kinds_make(set, pool, &monitor->kinds, err);
+    enum tp_status status = tp_kinds_make(set, pool, &monitor->kinds, err);
     if (status != TP_OK)
         return status;
     monitor->first = calloc(set->count + 1, sizeof *monitor->first);
@@ -295,13 +311,17 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
     for (size_t i = 0; i < set->count; i++)
         monitor->first[i + 1] = monitor->first[i] + set->series[i].metric_count;
     monitor->baseline_count = monitor->first[set->count];
+    monitor->changes =
+        calloc(monitor->baseline_count + 1, sizeof *monitor->changes);
     monitor->baselines =
-        calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
+        monitor->options.method == TP_BASELINE_RETRO
+            ? monitor->changes
+            : calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
     count_tests(monitor);
     struct fitter f = {.monitor = monitor,
                        .scratch = scratch_new(set, workers),
                        .left = calloc(set->count + 1, 1)};
-    bool ok = monitor->baselines && f.scratch && f.left;
+    bool ok = monitor->changes && monitor->baselines && f.scratch && f.left;
     size_t shared = set->count;
     while (shared > 0 && set->series[shared - 1].kind == TP_SERIES_SHARED)
         shared--;
@@ -322,7 +342,37 @@ const struct tp_baseline *tp_monitor_baseline(const struct tp_monitor *monitor,
     const struct tp_run_series *its = &monitor->series.series[series];
     if (metric < its->metric || metric - its->metric >= its->metric_count)
         return NULL;
-    return baseline_of(monitor, its, metric);
+    return &monitor->baselines[number_of(monitor, its, metric)];
+}
+
+const struct tp_baseline *tp_monitor_change(const struct tp_monitor *monitor,
+                                            size_t series, size_t metric)
+{
+    const struct tp_run_series *its = &monitor->series.series[series];
+    if (metric < its->metric || metric - its->metric >= its->metric_count)
+        return NULL;
+    return &monitor->changes[number_of(monitor, its, metric)];
+}
+
+enum tp_baseline_method tp_monitor_method(const struct tp_monitor *monitor,
+                                          const struct tp_run_series *series)
+{
+    return series->kind == TP_SERIES_SHARED ? TP_BASELINE_RETRO
+                                            : monitor->options.method;
+}
+
+static enum tp_status trace_by(const struct tp_monitor *monitor,
+                               enum tp_baseline_method method, size_t number,
+                               size_t metric,
+                               const struct tp_baseline_trace *trace)
+{
+    struct scratch *scratch = scratch_new(&monitor->series, 1);
+    if (!scratch)
+        return TP_E_MEMORY;
+    fit(monitor, &monitor->series.series[number], metric, method, scratch,
+        trace);
+    scratch_clear(scratch, 1);
+    return TP_OK;
 }
 
 enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
@@ -330,12 +380,21 @@ enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
                                 const struct tp_baseline_trace *trace,
                                 struct tp_error *err)
 {
-    struct scratch *scratch = scratch_new(&monitor->series, 1);
-    if (!scratch)
-        return tp_fail_memory(err);
-    fit(monitor, &monitor->series.series[series], metric, scratch, trace);
-    scratch_clear(scratch, 1);
-    return TP_OK;
+    enum tp_status status =
+        trace_by(monitor,
+                 tp_monitor_method(monitor, &monitor->series.series[series]),
+                 series, metric, trace);
+    return status == TP_OK ? TP_OK : tp_fail_memory(err);
+}
+
+enum tp_status tp_monitor_trace_change(const struct tp_monitor *monitor,
+                                       size_t series, size_t metric,
+                                       const struct tp_baseline_trace *trace,
+                                       struct tp_error *err)
+{
+    enum tp_status status =
+        trace_by(monitor, TP_BASELINE_RETRO, series, metric, trace);
+    return status == TP_OK ? TP_OK : tp_fail_memory(err);
 }
 
 enum tp_status tp_monitor_make(const struct tp_run *run,
@@ -352,6 +411,8 @@ void tp_monitor_clear(struct tp_monitor *monitor)
 {
     tp_series_clear(&monitor->series);
     tp_kinds_clear(&monitor->kinds);
+    if (monitor->changes != monitor->baselines)
+        free(monitor->changes);
     free(monitor->baselines);
     free(monitor->first);
     free(monitor->with_values);

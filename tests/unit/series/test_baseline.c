@@ -139,7 +139,8 @@ static struct tp_baseline fit(const struct sample *sample, bool online,
                                               .floor = sample->floor,
                                               .scale = sample->scale,
                                               .freedom = sample->freedom};
-    const struct tp_baseline_options options = {.online = online,
+    const struct tp_baseline_options options = {.method = online ? TP_BASELINE_ONLINE
+                                                                 : TP_BASELINE_RETRO,
                                                 .warmup_steps = 100,
                                                 .alert_window = 50,
                                                 .sigma = 3,

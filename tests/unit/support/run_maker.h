@@ -10,7 +10,7 @@
 #include "tensors/run.h"
 
 /* A run by hand: rows with the labels and numbers a test is about. */
-static struct tp_row *add_row(struct tp_run *run, const char *file)
+static inline struct tp_row *add_row(struct tp_run *run, const char *file)
 {
     if ((run->row_count & (run->row_count - 1)) == 0) { /* full: double it */
         size_t room = run->row_count ? 2 * run->row_count : 1;
@@ -32,7 +32,7 @@ static struct tp_row *add_row(struct tp_run *run, const char *file)
 }
 
 /* Packs `summary` into the row and derives its numbers. */
-static void set_summary(struct tp_run *run, struct tp_row *row,
+static inline void set_summary(struct tp_run *run, struct tp_row *row,
                         const struct tp_summary *summary)
 {
     tp_label_classify(&row->label);
