@@ -208,7 +208,7 @@ static void remove_old_results(const struct session *s)
 static enum tp_status monitor(struct session *s, struct tp_error *err)
 {
     const struct tp_baseline_options how = {
-        .online = s->options->baseline == TP_FROM_WARMUP,
+        .method = s->options->baseline,
         .warmup_steps = (size_t)s->options->warmup_steps,
         .alert_window = (size_t)s->options->alert_window,
         .sigma = s->options->sigma,

@@ -28,8 +28,6 @@
 /* Choices are stored as the int that an enum is. */
 _Static_assert(sizeof(enum tp_scale_rule) == sizeof(int), "an enum is an int");
 
-static const struct tp_option_choice baselines[] = {
-    {"online", TP_FROM_WARMUP}, {"retro", TP_FROM_ALL}, {NULL, 0}};
 static const struct tp_option_choice axes[] = {
     {"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {NULL, 0}};
 static const struct tp_option_choice devices[] = {
@@ -69,7 +67,7 @@ const struct tp_option tp_option_table[] = {
     {.name = "backward_format", TEXT(backward_format, "ID"),
      .help = "number format of backward tensors in MX runs",
      .commands = FOR_DUMPS},
-    {.name = "baseline", CHOICE(baseline, baselines), .initial = "retro",
+    {.name = "baseline", WORDS(baseline, tp_baseline_method_words), .initial = "retro",
      .help = "how the usual level of a number is found",
      .commands = TP_FOR_TENSORS},
     {.name = "block_axis", CHOICE(block_axis, axes), .initial = "0",

@@ -11,6 +11,7 @@
 #include "data/encode.h"
 #include "report/plot.h"
 #include "scan/dim_rank.h"
+#include "series/baseline_parts.h"
 #include "stats/blocks.h"
 #include "stats/quantize.h"
 #include "tensors/pairs.h"
@@ -68,7 +69,6 @@ struct tp_option_choice tp_option_choice_at(const struct tp_option *row,
 
 enum tp_device_choice { TP_ON_AUTO, TP_ON_CPU, TP_ON_CUDA };
 enum tp_output_form { TP_FORM_TEXT, TP_FORM_JSON };
-enum tp_baseline_choice { TP_FROM_WARMUP, TP_FROM_ALL };
 
 /* Where tensor_saver is told to save: the default of --tensor_dir. */
 #define TP_INPUT_VARIABLE "TENSOR_SAVE_DIR"
@@ -101,7 +101,7 @@ struct tp_options {
     enum tp_pairs_which pairs;
     double min_sqnr;          /* dB                                        */
     double max_underflow;     /* percent                                   */
-    enum tp_baseline_choice baseline;
+    enum tp_baseline_method baseline;
     uint64_t warmup_steps, alert_window; /* iterations                     */
     double sigma;             /* spreads                                   */
     double wait;              /* seconds; 0: analyse what is there         */

@@ -101,22 +101,24 @@ static double *watch_rows(struct tp_fig *fig,
 }
 
 /* Vertical lines at the end of the warm-up and at the onset. */
-static size_t watch_marks(struct tp_fig *fig,
-                          const struct tp_run_series *series,
-                          const struct tp_baseline *baseline,
+static size_t watch_marks(struct tp_fig *fig, size_t index, size_t metric,
                           struct tp_mark *marks)
 {
     const struct tp_monitor *monitor = monitor_of(fig);
+    const struct tp_run_series *series = &monitor->series.series[index];
+    const struct tp_baseline *baseline =
+        tp_monitor_baseline(monitor, index, metric);
+    const struct tp_baseline *change =
+        tp_monitor_change(monitor, index, metric);
     const int64_t *at = tp_series_at(&monitor->series, series);
     size_t n = 0;
     if (baseline->warmup > 0 && baseline->warmup < series->count)
         marks[n++] = (struct tp_mark){(double)at[baseline->warmup - 1],
                                       "end of warm-up"};
-    if (baseline->kind != TP_CHANGE_NONE)
+    if (change->kind != TP_CHANGE_NONE)
         marks[n++] = (struct tp_mark){
-            (double)at[baseline->first],
-            tp_fig_text(fig, "onset %lld",
-                        (long long)at[baseline->first])};
+            (double)at[change->first],
+            tp_fig_text(fig, "onset %lld", (long long)at[change->first])};
     return n;
 }
 
@@ -126,8 +128,6 @@ static void watch_panel(struct tp_fig *fig, size_t index, size_t metric,
     const struct tp_monitor *monitor = monitor_of(fig);
     const struct tp_run_series *series = &monitor->series.series[index];
     const struct tp_series_metric *info = &tp_series_metrics[metric];
-    const struct tp_baseline *baseline =
-        tp_monitor_baseline(monitor, index, metric);
     size_t n = series->count, rows;
     const struct tp_baseline_trace trace = {
         .expected = tp_fig_alloc(fig, n + 1, sizeof(double)),
@@ -137,7 +137,7 @@ static void watch_panel(struct tp_fig *fig, size_t index, size_t metric,
     };
     struct tp_panel_series *shown = tp_fig_alloc(fig, 1, sizeof *shown);
     struct tp_mark *marks = tp_fig_alloc(fig, 2, sizeof *marks);
-    if (fig->failed || !baseline)
+    if (fig->failed)
         return;
     if (tp_monitor_trace(monitor, index, metric, &trace, NULL) != TP_OK) {
         fig->failed = true;
@@ -155,7 +155,7 @@ static void watch_panel(struct tp_fig *fig, size_t index, size_t metric,
         .series = shown,
         .series_count = 1,
         .marks = marks,
-        .mark_count = watch_marks(fig, series, baseline, marks),
+        .mark_count = watch_marks(fig, index, metric, marks),
     };
     tp_fig_add(fig, &panel);
 }
@@ -208,6 +208,8 @@ void tp_fig_baselines(struct tp_fig *fig)
     for (size_t i = monitor->series.count;
          all->alarm_count == 0 && i > 0 && shown < WORST; i--) {
         const struct tp_run_series *series = &monitor->series.series[i - 1];
+        if (series->kind == TP_SERIES_SHARED)
+            continue;
         if (series->kind == TP_SERIES_TENSOR || series->count < 3)
             break;
         watch_panel(fig, i - 1, series->metric, "");
@@ -227,10 +229,10 @@ static void count_changes(const struct tp_monitor *monitor,
     for (size_t s = 0; s < monitor->series.count; s++) {
         const struct tp_run_series *series = &monitor->series.series[s];
         for (size_t m = 0; m < series->metric_count; m++) {
-            const struct tp_baseline *baseline =
-                tp_monitor_baseline(monitor, s, series->metric + m);
-            if (series->kind == TP_SERIES_TENSOR && baseline &&
-                baseline->kind != TP_CHANGE_NONE)
+            const struct tp_baseline *change =
+                tp_monitor_change(monitor, s, series->metric + m);
+            if (series->kind == TP_SERIES_TENSOR && change &&
+                change->kind != TP_CHANGE_NONE)
                 changes[series->metric + m]++;
         }
     }
@@ -270,17 +272,17 @@ static void fill_map(const struct tp_fig *fig, size_t metric, struct map *map)
     for (size_t s = 0; s < monitor->series.count; s++) {
         const struct tp_run_series *series = &monitor->series.series[s];
         const int64_t *at = tp_series_at(&monitor->series, series);
-        const struct tp_baseline *baseline =
+        const struct tp_baseline *change =
             series->kind == TP_SERIES_TENSOR
-                ? tp_monitor_baseline(monitor, s, metric)
+                ? tp_monitor_change(monitor, s, metric)
                 : NULL;
-        for (size_t i = 0; baseline && i < series->count; i++) {
+        for (size_t i = 0; change && i < series->count; i++) {
             double *cell =
                 map_cell(fig, map, at[i], series->label.layer_idx);
             if (!cell)
                 continue;
             *cell = isnan(*cell) ? 0 : *cell;
-            *cell += baseline->kind != TP_CHANGE_NONE && baseline->first == i;
+            *cell += change->kind != TP_CHANGE_NONE && change->first == i;
         }
     }
 }

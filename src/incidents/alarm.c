@@ -130,7 +130,7 @@ static bool find_alarm(const struct tp_monitor *monitor, size_t index,
     for (size_t k = 0; k < series->metric_count; k++) {
         size_t metric = series->metric + k;
         const struct tp_baseline *baseline =
-            tp_monitor_baseline(monitor, index, metric);
+            tp_monitor_change(monitor, index, metric);
         if (!is_change(set, series, metric, baseline))
             continue;
         alarm->metrics++;
@@ -165,7 +165,8 @@ static enum tp_status find_last(const struct tp_monitor *monitor,
     const struct tp_baseline_trace trace = {.alarm = flags};
     memset(flags, 0, series->count);
     enum tp_status status =
-        tp_monitor_trace(monitor, alarm->series, alarm->metric, &trace, err);
+        tp_monitor_trace_change(monitor, alarm->series, alarm->metric, &trace,
+                                err);
     for (size_t i = alarm->point; i < series->count; i++) {
         if (flags[i])
             alarm->last = at[i];
@@ -264,6 +265,11 @@ const struct tp_run_series *tp_alarm_series(const struct tp_incidents *all,
 bool tp_alarm_of_tensor(const struct tp_incidents *all, size_t alarm)
 {
     return tp_alarm_series(all, alarm)->kind == TP_SERIES_TENSOR;
+}
+
+bool tp_alarm_of_tensors(const struct tp_incidents *all, size_t alarm)
+{
+    return tp_alarm_series(all, alarm)->kind <= TP_SERIES_SHARED;
 }
 
 bool tp_alarm_moved(const struct tp_incidents *all,

@@ -66,6 +66,9 @@ const struct tp_run_series *tp_alarm_series(const struct tp_incidents *all,
 /* Whether it is a tensor's, not a sum's over several tensors. */
 bool tp_alarm_of_tensor(const struct tp_incidents *all, size_t alarm);
 
+/* The same, or of what several tensors share. */
+bool tp_alarm_of_tensors(const struct tp_incidents *all, size_t alarm);
+
 /* Whether another rank, from its last point before the alarm to the one where
  * that shows or the next, moved half as far in the same direction, though
  * perhaps not beyond its own limit. `peer` is the other rank's series. */

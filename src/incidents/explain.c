@@ -21,11 +21,13 @@
 #include "tensors/run.h"
 
 /* Whether an incident explains the losses of what it changed: a drift may be
- * one, and a single weak statement is too little. */
+ * one, and a single weak statement is too little, as is what no tensor shows
+ * alone. */
 static bool explains(const struct tp_incidents *all,
                      const struct tp_incident *incident)
 {
     return all->alarms[incident->origin].kind != TP_CHANGE_DRIFT &&
+           tp_alarm_series(all, incident->origin)->kind != TP_SERIES_SHARED &&
            (incident->firm || tp_incident_followed(incident));
 }
 

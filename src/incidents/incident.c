@@ -69,7 +69,7 @@ static bool is_drift(const struct tp_alarm *alarm)
 static bool is_firm(const struct tp_incidents *all, size_t alarm)
 {
     const struct tp_alarm *its = &all->alarms[alarm];
-    return tp_alarm_of_tensor(all, alarm) && !its->weak &&
+    return tp_alarm_of_tensors(all, alarm) && !its->weak &&
            its->kind != TP_CHANGE_DRIFT;
 }
 
@@ -81,7 +81,8 @@ static bool is_weight(const struct tp_run_series *series)
 }
 
 /* How many other tensors of the rank change when this one does, or up to
- * `later` iterations after it. Stops counting at `enough`. */
+ * `later` iterations after it; many that do so together count as one. Stops
+ * counting at `enough`. */
 static size_t count_followers(const struct tp_incidents *all, size_t alarm,
                               int64_t later, size_t enough)
 {
@@ -95,7 +96,7 @@ static size_t count_followers(const struct tp_incidents *all, size_t alarm,
         if (!same_run(all, i, alarm) ||
             next->iteration - its->iteration > later)
             break;
-        count += i != alarm && tp_alarm_of_tensor(all, i) &&
+        count += i != alarm && tp_alarm_of_tensors(all, i) &&
                  next->incident == TP_NONE &&
                  tp_alarm_series(all, i)->label.rank ==
                      tp_alarm_series(all, alarm)->label.rank;
@@ -471,6 +472,25 @@ static void join_peers(struct tp_incidents *all, size_t origin)
     }
 }
 
+/* Sums that change with a lone alarm of their rank, no later than in the next
+ * iteration, say the same again: they are not counted as members. */
+static void join_sums(struct tp_incidents *all, size_t origin)
+{
+    const struct tp_alarm *its = &all->alarms[origin];
+    int64_t soon = next_saved(all, its);
+    for (size_t i = origin + 1; i < all->alarm_count; i++) {
+        struct tp_alarm *sum = &all->alarms[i];
+        struct tp_incident *incident = &all->incidents[its->incident];
+        if (!same_run(all, i, origin) || sum->iteration > soon)
+            break;
+        if (sum->incident != TP_NONE || tp_alarm_of_tensor(all, i) ||
+            rank_of(all, i) != rank_of(all, origin))
+            continue;
+        sum->incident = its->incident;
+        incident->to = sum->last > incident->to ? sum->last : incident->to;
+    }
+}
+
 static enum tp_status group_alarms(struct tp_incidents *all,
                                    struct tp_error *err)
 {
@@ -483,8 +503,10 @@ static enum tp_status group_alarms(struct tp_incidents *all,
         if (all->alarms[i].incident != TP_NONE)
             continue;
         status = begin_incident(all, i, err);
-        if (status == TP_OK)
-            join_peers(all, i);
+        if (status != TP_OK)
+            break;
+        join_peers(all, i);
+        join_sums(all, i);
     }
     return status;
 }

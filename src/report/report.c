@@ -442,12 +442,16 @@ static void add_notes(const struct tp_run *run, struct tp_text *text)
 void tp_report_text(const struct tp_report *report, size_t most, bool color,
                     struct tp_text *text)
 {
+    enum { ALERTS = 5 }; /* what a summary has room for */
     tp_text_add(text, "tprof-analyze %s\n\n", report->tool_version);
     add_input(report, text);
     add_findings(report, most, color, text); /* first what is asked for */
     if (most == 0)
         tp_report_monitor(report->results.monitor, report->results.incidents,
                           text);
+    else
+        tp_report_alerts(report->results.monitor, report->results.incidents,
+                         ALERTS, text);
     add_group_table(report, "quant_type", most, text);
     add_group_table(report, "tensor_name", most, text);
     tp_report_quant(report->results.quant, most, most == 0, text);

@@ -5,8 +5,12 @@
  * them series by series would not read like a log. While a change lasts that a
  * finding names, a norm is compared with the baseline of before it: a baseline
  * fitted further on follows the fault and calls it normal. Of an incident at
- * most 20 alarms are listed. O(lines log lines), and each line on a gradient
- * goes through all alarms.
+ * most 20 alarms are listed.
+ *
+ * A live monitor knows neither causes nor the future: its lines are on every
+ * alarm of every series, those within --alert_window iterations as one, but for
+ * one that is three times as far off as what came before it. O(lines log
+ * lines), and each line on a gradient goes through all alarms.
  */
 #include "report/report_monitor.h"
 
@@ -17,20 +21,29 @@
 
 #include "base/memory.h"
 #include "base/order.h"
-#include "series/baseline_retro.h"
 
 enum {
     EVERY = 100,            /* iterations between lines that all is well    */
     LINES_PER_INCIDENT = 20 /* the rest is in /baselines                   */
 };
 
+/* A live alarm so many times as far off as what it would be one with is not
+ * that: a fault that follows on an odd value. */
+static const double FAR_LARGER = 3;
+
+/* Lines of one iteration come in this order. */
+enum line_kind { ESTABLISHED, ALERT, GRADIENT };
+
 /* A line that is to be written. */
 struct line {
     int64_t iteration;
-    size_t number; /* of the alarm; TP_NONE: a line on the gradient        */
+    enum line_kind kind;
+    size_t number; /* of the series' alarm; TP_NONE: it has none           */
     size_t series;
     size_t metric;
     size_t point;
+    double low, high, center, spread; /* live: the band there              */
+    double worst;                     /* live: the largest deviation       */
 };
 
 /* The lines of a run. */
@@ -39,15 +52,23 @@ struct lines {
     const struct tp_incidents *incidents;
     struct line *lines;
     size_t count, capacity;
+    size_t left_out; /* alarms of incidents that have many                 */
     struct tp_text *text;
 };
+
+static bool is_live(const struct tp_monitor *monitor)
+{
+    return monitor->options.method != TP_BASELINE_RETRO;
+}
 
 static int compare_lines(const void *left, const void *right)
 {
     const struct line *a = left, *b = right;
     if (a->iteration != b->iteration)
         return a->iteration < b->iteration ? -1 : 1;
-    if (a->number != b->number) /* TP_NONE is the largest */
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->number != b->number)
         return a->number < b->number ? -1 : 1;
     if (a->series != b->series)
         return a->series < b->series ? -1 : 1;
@@ -74,7 +95,9 @@ static void add_series(const struct tp_run_series *series, struct tp_text *text)
     bool first = label->layer_idx < 0;
     if (!first)
         tp_text_add(text, "Layer %" PRId64, label->layer_idx);
-    size_t from = series->kind == TP_SERIES_TENSOR ? 0 : 4;
+    if (series->kind == TP_SERIES_SHARED)
+        tp_text_add(text, "all ");
+    size_t from = series->kind <= TP_SERIES_SHARED ? 0 : 4;
     if (from && label->quant_type[0]) {
         tp_text_add(text, first ? "" : " ");
         tp_text_printable(text, label->quant_type);
@@ -132,7 +155,7 @@ static size_t count_active(const struct tp_incidents *all,
  * The point of a model's series whose baseline counts at another: that one or,
  * while a change lasts that a finding names, of the rank's tensors with others
  * that follow or of the norm itself, the first one of the change. From there
- * on the baseline would follow the fault. Online it is that of the warm-up.
+ * on the baseline would follow the fault. A live one does not.
  */
 static size_t baseline_point(const struct tp_incidents *all,
                              const struct tp_run_series *model, size_t point)
@@ -151,25 +174,15 @@ static size_t baseline_point(const struct tp_incidents *all,
             same_rank(series, model) && incident->from < from)
             from = incident->from;
     }
-    while (point > 0 && at[point - 1] >= from && !all->monitor->options.online)
+    while (point > 0 && at[point - 1] >= from && !is_live(all->monitor))
         point--;
     return point;
 }
 
 /* What the gradients' norms are expected to be: [points of the set]. */
 struct norms {
-    double *expected, *high;
+    double *expected, *spread;
 };
-
-/* The spread of a baseline that is held: the band's at its point, which knows
- * nothing of what comes after. */
-static double held_spread(const struct tp_monitor *monitor,
-                          const struct norms *norms, size_t point)
-{
-    double center = norms->expected[point];
-    double up = log2(norms->high[point] / center);
-    return center * sinh(log(2) * up / tp_baseline_band(&monitor->options));
-}
 
 /* What a line is about. */
 struct subject {
@@ -206,8 +219,9 @@ static void write_gradient(struct lines *l, const struct line *line,
     size_t point = baseline_point(l->incidents, series, line->point);
     bool held = point < line->point;
     double center = norms->expected[series->first + point];
-    double spread = held ? held_spread(monitor, norms, series->first + point)
-                         : of.baseline->spread * (center / of.baseline->center);
+    double spread = of.baseline->spread * (center / of.baseline->center);
+    if (held || is_live(monitor))
+        spread = norms->spread[series->first + point];
     size_t active = count_active(l->incidents, series, line->iteration);
     tp_text_add(l->text, "[Monitor] Step %" PRId64 " | ", line->iteration);
     size_t length = l->text->length;
@@ -234,27 +248,70 @@ static void write_alarm(struct lines *l, const struct line *line)
     add_value(tp_series_metrics[alarm->metric].name, alarm->value,
               alarm->center, alarm->spread, l->text);
     if (!isnan(alarm->deviation))
-        tp_text_add(l->text, " | Deviation: %.3g sigma", alarm->deviation);
+        tp_text_add(l->text, " | Deviation: %.3g\u03c3", alarm->deviation);
     if (isfinite(alarm->worst) && alarm->worst > 1.5 * alarm->deviation)
-        tp_text_add(l->text, ", later %.3g", alarm->worst);
+        tp_text_add(l->text, ", later %.3g\u03c3", alarm->worst);
     if (incident->origin == line->number && incident->members > 1)
         tp_text_add(l->text, " | origin of %zu other%s", incident->members - 1,
                     incident->members == 2 ? "" : "s");
     tp_text_add(l->text, alarm->weak ? " | few iterations\n" : "\n");
 }
 
-/* An alarm of a live monitor, which knows neither causes nor the future. */
-static void write_online(struct lines *l, const struct line *line)
+/* An alarm of a live monitor. What is within sigma is outside of its range. */
+static void write_live(struct lines *l, const struct line *line)
 {
     const struct tp_monitor *monitor = l->monitor;
     const struct subject of = subject_of(monitor, line);
+    double away = fabs(of.value - line->center) / line->spread;
     begin_alert(line->iteration, of.series, l->text);
-    add_value(tp_series_metrics[line->metric].name, of.value,
-              of.baseline->center, of.baseline->spread, l->text);
-    tp_text_add(l->text, " | Deviation: %.3g sigma", of.baseline->deviation);
-    if (of.baseline->alarms > 1)
-        tp_text_add(l->text, " | %zu alarms", of.baseline->alarms);
+    add_value(tp_series_metrics[line->metric].name, of.value, line->center,
+              line->spread, l->text);
+    if (away > monitor->options.sigma)
+        tp_text_add(l->text, " | Deviation: %.3g\u03c3", away);
+    else if (of.value > line->high)
+        tp_text_add(l->text, " | above twice the largest, %.4g",
+                    line->high / 2);
+    else
+        tp_text_add(l->text, " | below half the least, %.4g", 2 * line->low);
+    if (line->worst > 1.5 * away)
+        tp_text_add(l->text, ", later %.3g\u03c3", line->worst);
     tp_text_add(l->text, "\n");
+}
+
+/* What the gradient's norm was while a live monitor learnt; or what is made of
+ * the whole run. */
+static void write_established(struct lines *l, const struct line *line)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    const struct subject of = subject_of(monitor, line);
+    size_t learnt = of.baseline->warmup;
+    const double *values =
+        tp_series_values(&monitor->series, of.series, line->metric);
+    double center = of.baseline->center, spread = of.baseline->spread,
+           min = of.baseline->min, max = of.baseline->max;
+    if (is_live(monitor)) {
+        center = line->center;
+        spread = line->spread;
+        min = max = NAN;
+        size_t most = monitor->options.method == TP_BASELINE_ROLLING
+                          ? monitor->options.alert_window
+                          : learnt;
+        for (size_t i = learnt; i-- > 0 && most > 0;) {
+            min = fmin(min, values[i]);
+            max = fmax(max, values[i]);
+            most -= isfinite(values[i]);
+        }
+    }
+    tp_text_add(l->text,
+                "[Monitor] Baseline established: {'mean': %.4g, 'std': %.2g, "
+                "'max': %.4g, 'min': %.4g} | ",
+                center, spread, max, min);
+    add_series(of.series, l->text);
+    tp_text_add(l->text, " %s", tp_series_metrics[line->metric].name);
+    if (is_live(monitor))
+        tp_text_add(l->text, ", step %" PRId64 "\n", line->iteration);
+    else
+        tp_text_add(l->text, ", whole run\n");
 }
 
 /* --- which lines ----------------------------------------------- */
@@ -265,67 +322,169 @@ static void add_gradient_lines(struct lines *l, size_t index)
     const int64_t *at = tp_series_at(&l->monitor->series, series);
     for (size_t i = 0; i < series->count; i++) {
         if (i == 0 || i + 1 == series->count || at[i] % EVERY == 0)
-            add_line(l,
-                     (struct line){at[i], TP_NONE, index, series->metric, i});
+            add_line(l, (struct line){.iteration = at[i],
+                                      .kind = GRADIENT,
+                                      .series = index,
+                                      .metric = series->metric,
+                                      .point = i});
     }
 }
 
-/* The first alarms of each incident; returns how many are left out. */
-static size_t add_alarm_lines(struct lines *l)
+/* The first alarms of each incident. */
+static void add_alarm_lines(struct lines *l)
 {
     const struct tp_incidents *all = l->incidents;
     size_t *shown = calloc(all->incident_count + 1, sizeof *shown);
-    size_t left_out = 0;
     l->text->failed = l->text->failed || !shown;
     for (size_t i = 0; shown && i < all->alarm_count; i++) {
         const struct tp_alarm *alarm = &all->alarms[i];
         if (shown[alarm->incident]++ < LINES_PER_INCIDENT)
-            add_line(l, (struct line){alarm->iteration, i, alarm->series,
-                                      alarm->metric, alarm->point});
+            add_line(l, (struct line){.iteration = alarm->iteration,
+                                      .kind = ALERT,
+                                      .number = i,
+                                      .series = alarm->series,
+                                      .metric = alarm->metric,
+                                      .point = alarm->point});
         else
-            left_out++;
+            l->left_out++;
     }
     free(shown);
-    return left_out;
 }
 
-static void add_online_lines(struct lines *l)
+/* What a live monitor says of a series: [points of the longest] each. */
+struct live {
+    double *expected, *spread, *low, *high;
+    uint8_t *alarm;
+};
+
+/* The alarms of one number: a line for those that are one. */
+static void add_live_alarms(struct lines *l, size_t index, size_t metric,
+                            const struct live *live)
 {
     const struct tp_monitor *monitor = l->monitor;
+    const struct tp_run_series *series = &monitor->series.series[index];
+    const int64_t *at = tp_series_at(&monitor->series, series);
+    const double *value = tp_series_values(&monitor->series, series, metric);
+    int64_t window = (int64_t)monitor->options.alert_window, last = 0;
+    struct line line = {.point = SIZE_MAX};
+    for (size_t i = 0; i < series->count; i++) {
+        double away = fabs(value[i] - live->expected[i]) / live->spread[i];
+        if (!live->alarm[i])
+            continue;
+        bool fresh = line.point == SIZE_MAX || at[i] - last > window ||
+                     away >= FAR_LARGER * line.worst;
+        if (fresh && line.point != SIZE_MAX)
+            add_line(l, line);
+        if (fresh)
+            line = (struct line){.iteration = at[i],
+                                 .kind = ALERT,
+                                 .number = l->incidents->alarm_of[index],
+                                 .series = index,
+                                 .metric = metric,
+                                 .point = i,
+                                 .low = live->low[i],
+                                 .high = live->high[i],
+                                 .center = live->expected[i],
+                                 .spread = live->spread[i],
+                                 .worst = away};
+        line.worst = fmax(line.worst, away);
+        last = at[i];
+    }
+    if (line.point != SIZE_MAX)
+        add_line(l, line);
+}
+
+/* Where the gradient's norm is known by; of the whole run, where it begins. */
+static void add_established(struct lines *l, size_t index, size_t metric,
+                            const struct live *live)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    const struct tp_run_series *series = &monitor->series.series[index];
+    const struct tp_baseline *baseline =
+        tp_monitor_baseline(monitor, index, metric);
+    size_t at = baseline->warmup ? baseline->warmup - 1 : 0;
+    struct line line = {.iteration = tp_series_at(&monitor->series, series)[at],
+                        .kind = ESTABLISHED,
+                        .series = index,
+                        .metric = metric,
+                        .point = at};
+    if (isnan(baseline->center))
+        return;
+    line.center = live->expected[at];
+    line.spread = live->spread[at];
+    add_line(l, line);
+}
+
+/* Whether anything is said of a number beside its steps. */
+static bool is_told(const struct tp_monitor *monitor, size_t index,
+                    size_t metric)
+{
+    return monitor->series.series[index].kind == TP_SERIES_MODEL ||
+           (is_live(monitor) &&
+            tp_monitor_baseline(monitor, index, metric)->beyond > 0);
+}
+
+static void add_baseline_lines(struct lines *l, const struct live *live)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    const struct tp_baseline_trace trace = {.expected = live->expected,
+                                            .low = live->low,
+                                            .high = live->high,
+                                            .spread = live->spread,
+                                            .alarm = live->alarm};
     for (size_t i = 0; i < monitor->series.count; i++) {
         const struct tp_run_series *series = &monitor->series.series[i];
         for (size_t k = 0; k < series->metric_count; k++) {
             size_t metric = series->metric + k;
-            const struct tp_baseline *baseline =
-                tp_monitor_baseline(monitor, i, metric);
-            if (baseline->kind != TP_CHANGE_NONE)
-                add_line(l, (struct line){tp_series_at(&monitor->series,
-                                                       series)[baseline->first],
-                                          0, i, metric, baseline->first});
+            if (!is_told(monitor, i, metric))
+                continue;
+            if (tp_monitor_trace(monitor, i, metric, &trace, NULL) != TP_OK)
+                l->text->failed = true;
+            if (series->kind == TP_SERIES_MODEL)
+                add_established(l, i, metric, live);
+            if (is_live(monitor))
+                add_live_alarms(l, i, metric, live);
         }
     }
+}
+
+/* Baselines where they are known, and alarms. */
+static void add_live_lines(struct lines *l)
+{
+    size_t most = tp_series_longest(&l->monitor->series);
+    double *room = calloc(most, 4 * sizeof *room);
+    uint8_t *alarm = calloc(most, 1);
+    const struct live live = {room, room + most, room + 2 * most,
+                              room + 3 * most, alarm};
+    if (room && alarm)
+        add_baseline_lines(l, &live);
+    else
+        l->text->failed = true;
+    free(room);
+    free(alarm);
 }
 
 static void norms_clear(struct norms *norms)
 {
     free(norms->expected);
-    free(norms->high);
+    free(norms->spread);
 }
 
-/* The band of the gradient's norm, where it has one. */
+/* What is expected of the gradient's norm. */
 static bool find_norms(const struct tp_monitor *monitor, struct norms *norms)
 {
     const struct tp_series_set *set = &monitor->series;
     norms->expected = calloc(set->point_count + 1, sizeof *norms->expected);
-    norms->high = calloc(set->point_count + 1, sizeof *norms->high);
-    bool ok = norms->expected && norms->high;
+    norms->spread = calloc(set->point_count + 1, sizeof *norms->spread);
+    bool ok = norms->expected && norms->spread;
     for (size_t i = 0; ok && i < set->point_count; i++)
-        norms->expected[i] = norms->high[i] = NAN;
+        norms->expected[i] = norms->spread[i] = NAN;
     for (size_t i = 0; ok && i < set->count; i++) {
         const struct tp_run_series *series = &set->series[i];
         struct tp_baseline_trace trace = {.expected =
                                               norms->expected + series->first,
-                                          .high = norms->high + series->first};
+                                          .spread =
+                                              norms->spread + series->first};
         if (series->kind == TP_SERIES_MODEL)
             ok = tp_monitor_trace(monitor, i, series->metric, &trace,
                                      NULL) == TP_OK;
@@ -333,43 +492,72 @@ static bool find_norms(const struct tp_monitor *monitor, struct norms *norms)
     return ok;
 }
 
-static void write_lines(struct lines *l)
+static void sort_lines(struct lines *l)
 {
-    const struct tp_monitor *monitor = l->monitor;
-    struct norms norms = {NULL, NULL};
-    bool ok = find_norms(monitor, &norms);
-    l->text->failed = l->text->failed || !ok;
     if (l->count)
         qsort(l->lines, l->count, sizeof *l->lines, compare_lines);
+}
+
+static void write_alert(struct lines *l, const struct line *line)
+{
+    if (is_live(l->monitor))
+        write_live(l, line);
+    else
+        write_alarm(l, line);
+}
+
+static void write_lines(struct lines *l)
+{
+    struct norms norms = {NULL, NULL};
+    bool ok = find_norms(l->monitor, &norms);
+    l->text->failed = l->text->failed || !ok;
+    sort_lines(l);
     for (size_t i = 0; ok && i < l->count; i++) {
         const struct line *line = &l->lines[i];
-        if (line->number == TP_NONE)
+        if (line->kind == GRADIENT)
             write_gradient(l, line, &norms);
-        else if (monitor->options.online)
-            write_online(l, line);
+        else if (line->kind == ESTABLISHED)
+            write_established(l, line);
         else
-            write_alarm(l, line);
+            write_alert(l, line);
     }
     norms_clear(&norms);
 }
 
-static void write_heading(struct lines *l)
+/* What the baselines are made from. */
+static void write_method(const struct tp_monitor *monitor, struct tp_text *text)
 {
-    const struct tp_monitor *monitor = l->monitor;
+    const struct tp_baseline_options *options = &monitor->options;
     size_t warmup = 0;
     for (size_t i = 0; i < monitor->baseline_count; i++)
         warmup = monitor->baselines[i].warmup > warmup
                      ? monitor->baselines[i].warmup
                      : warmup;
-    tp_text_add(l->text, "\nMonitor: %zu series, %zu baselines",
-                monitor->series.count, monitor->with_value_count);
-    if (monitor->options.online)
-        tp_text_add(l->text,
-                    " of a live monitor: mean and standard deviation of a "
-                    "warm-up of %zu iterations (of %zu wanted, at most half)\n",
-                    warmup, monitor->options.warmup_steps);
-    else
-        tp_text_add(l->text, " fitted to the whole run\n");
+    if (options->method == TP_BASELINE_RETRO) {
+        tp_text_add(text, " fitted to the whole run\n");
+        return;
+    }
+    tp_text_add(text, " of a live monitor: mean and standard deviation of ");
+    if (options->method == TP_BASELINE_ROLLING)
+        tp_text_add(text, "the last %zu points that were no alarm, after ",
+                    options->alert_window);
+    tp_text_add(text,
+                "a warm-up of %zu iterations (of %zu wanted, at most half)\n",
+                warmup, options->warmup_steps);
+}
+
+/* Lines on alarms and, where `steps`, on what is normal. */
+static void add_lines(struct lines *l, bool steps)
+{
+    const struct tp_monitor *monitor = l->monitor;
+    for (size_t i = 0; i < monitor->series.count && steps; i++) {
+        if (monitor->series.series[i].kind == TP_SERIES_MODEL)
+            add_gradient_lines(l, i);
+    }
+    if (steps || is_live(monitor))
+        add_live_lines(l);
+    if (!is_live(monitor))
+        add_alarm_lines(l);
 }
 
 void tp_report_monitor(const struct tp_monitor *monitor,
@@ -377,23 +565,52 @@ void tp_report_monitor(const struct tp_monitor *monitor,
                        struct tp_text *text)
 {
     struct lines l = {.monitor = monitor, .incidents = incidents, .text = text};
-    size_t left_out = 0;
     if (monitor->with_value_count == 0)
         return;
-    write_heading(&l);
-    for (size_t i = 0; i < monitor->series.count; i++) {
-        if (monitor->series.series[i].kind == TP_SERIES_MODEL)
-            add_gradient_lines(&l, i);
-    }
-    if (monitor->options.online)
-        add_online_lines(&l);
-    else
-        left_out = add_alarm_lines(&l);
+    tp_text_add(text, "\nMonitor: %zu series, %zu baselines",
+                monitor->series.count, monitor->with_value_count);
+    write_method(monitor, text);
+    add_lines(&l, true);
     write_lines(&l);
-    if (left_out)
+    if (l.left_out)
         tp_text_add(text,
                     "... and %zu more alarms of these incidents in "
                     "/baselines\n",
-                    left_out);
+                    l.left_out);
+    free(l.lines);
+}
+
+/* Whether a line is on what has changed by then. */
+static bool is_change(const struct tp_incidents *all, const struct line *line)
+{
+    if (line->number == TP_NONE)
+        return false;
+    const struct tp_alarm *alarm = &all->alarms[line->number];
+    return line->metric == alarm->metric && line->iteration >= alarm->iteration;
+}
+
+void tp_report_alerts(const struct tp_monitor *monitor,
+                      const struct tp_incidents *incidents, size_t most,
+                      struct tp_text *text)
+{
+    struct lines l = {.monitor = monitor, .incidents = incidents, .text = text};
+    size_t shown = 0, more = 0;
+    if (monitor->with_value_count == 0)
+        return;
+    add_lines(&l, false);
+    sort_lines(&l);
+    for (size_t i = 0; i < l.count; i++) {
+        if (l.lines[i].kind != ALERT || !is_change(incidents, &l.lines[i]))
+            continue;
+        if (shown == most) {
+            more++;
+            continue;
+        }
+        tp_text_add(text, shown++ ? "" : "\n");
+        write_alert(&l, &l.lines[i]);
+    }
+    if (more)
+        tp_text_add(text, "... and %zu more alerts; --verbose has them\n",
+                    more + l.left_out);
     free(l.lines);
 }

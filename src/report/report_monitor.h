@@ -6,12 +6,17 @@
 #include "incidents/incidents.h"
 
 /*
- * What a monitor would have said during the run: a line on the gradient's
- * norm every 100 iterations, a line for each alarm. Nothing when no series
- * has a baseline.
+ * What a monitor would have said during the run: a line on the gradient's norm
+ * when its baseline is known and every 100 iterations, a line for each alarm.
+ * Nothing when no series has a baseline.
  */
 void tp_report_monitor(const struct tp_monitor *monitor,
                        const struct tp_incidents *incidents,
                        struct tp_text *text);
+
+/* The first lines on alarms that the whole run bears out, at most so many. */
+void tp_report_alerts(const struct tp_monitor *monitor,
+                      const struct tp_incidents *incidents, size_t most,
+                      struct tp_text *text);
 
 #endif

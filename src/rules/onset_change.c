@@ -118,12 +118,12 @@ static size_t points_until(const struct tp_onset *s, int64_t iteration)
                                     iteration + 1);
 }
 
-/* The baseline of a metric of the origin's series. */
+/* What the whole run says of a metric of the origin's series. */
 static const struct tp_baseline *baseline_of(const struct tp_onset *s,
                                              size_t metric)
 {
     const struct tp_monitor *monitor = s->input->monitor;
-    return tp_monitor_baseline(
+    return tp_monitor_change(
         monitor, (size_t)(s->series - monitor->series.series), metric);
 }
 
@@ -524,6 +524,11 @@ static void add_clean(const struct tp_onset *s, struct tp_text *text)
 bool tp_onset_drifts(const struct tp_onset *onset)
 {
     return onset->alarm->kind == TP_CHANGE_DRIFT;
+}
+
+bool tp_onset_is_shared(const struct tp_onset *onset)
+{
+    return onset->series->kind == TP_SERIES_SHARED;
 }
 
 void tp_onset_add_change(const struct tp_onset *s, const struct tp_row *row,

@@ -20,6 +20,9 @@ struct tp_onset {
 /* Whether the origin leaves its level gradually. */
 bool tp_onset_drifts(const struct tp_onset *onset);
 
+/* Whether the origin is what many tensors share, each within its own noise. */
+bool tp_onset_is_shared(const struct tp_onset *onset);
+
 /* Appends what the origin's tensor is now and what it was before, the metric
  * first that moved farthest; `row` is the one the finding is about. */
 void tp_onset_add_change(const struct tp_onset *onset, const struct tp_row *row,

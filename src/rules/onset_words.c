@@ -289,6 +289,35 @@ static void add_ratio(const struct tp_onset *s, struct tp_text *text)
     }
 }
 
+/* How many tensors a series stands for. */
+static size_t tensors_of(const struct tp_onset *s,
+                         const struct tp_run_series *series)
+{
+    const struct tp_monitor *monitor = s->input->monitor;
+    return tp_kinds_members(&monitor->kinds, &monitor->series,
+                            (size_t)(series - monitor->series.series));
+}
+
+/* What many tensors did together, each within its own noise. */
+static void add_shared(const struct tp_onset *s, struct tp_text *text)
+{
+    const struct tp_incidents *all = s->input->incidents;
+    for (size_t i = s->incident->first; i != TP_NONE; i = all->alarms[i].next) {
+        const struct tp_alarm *alarm = &all->alarms[i];
+        const struct tp_run_series *series = tp_alarm_series(all, i);
+        if (series->kind != TP_SERIES_SHARED || alarm == s->alarm)
+            continue;
+        tp_text_add(text,
+                    "; what %zu %s %s %s tensors share moved, too, in iteration "
+                    "%" PRId64 ": mean %s %.4g against %.4g",
+                    tensors_of(s, series), series->label.operation,
+                    series->label.phase, series->label.tensor_name,
+                    alarm->iteration, tp_series_metrics[alarm->metric].name,
+                    alarm->value, alarm->center);
+        return;
+    }
+}
+
 /* Tensors that differ from a series in nothing but their ordinal. */
 static int64_t count_equal(const struct tp_onset *s)
 {
@@ -345,6 +374,9 @@ const char *tp_onset_evidence(const struct tp_onset *s,
                               const struct tp_row *row)
 {
     struct tp_text text = {0};
+    if (tp_onset_is_shared(s))
+        tp_text_add(&text, "mean of %zu tensors together: ",
+                    tensors_of(s, s->series));
     tp_onset_add_change(s, row, &text);
     if (s->alarm->until > s->alarm->iteration)
         tp_text_add(&text, "; began after iteration %" PRId64 ", by %" PRId64,
@@ -355,6 +387,7 @@ const char *tp_onset_evidence(const struct tp_onset *s,
     add_old_infinities(s, &text);
     add_ranks(s, &text);
     add_followers(s, &text);
+    add_shared(s, &text);
     if (!s->alarm->nonfinite)
         add_first_nonfinite(s, &text);
     add_which(s, row, &text);
@@ -437,6 +470,10 @@ const char *tp_onset_suggestion(const struct tp_onset *s)
     if (tp_onset_drifts(s))
         return "it moves slowly, beyond its trend: watch it, and look at what "
                "changed when it began";
+    if (tp_onset_is_shared(s))
+        return "none of these tensors changed as clearly alone: look at what "
+               "all layers have in common, the batch of this iteration, the "
+               "learning rate and the loss scale";
     if (s->series->kind != TP_SERIES_TENSOR)
         return "no tensor of the dump changed as clearly: save more of this "
                "layer around this iteration";

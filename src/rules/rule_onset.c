@@ -43,6 +43,8 @@ static struct tp_row row_of(const struct tp_onset *s)
 static enum tp_severity level_of(const struct tp_onset *s)
 {
     bool firm = s->incident->firm, followed = tp_incident_followed(s->incident);
+    if (tp_onset_is_shared(s)) /* what no tensor shows alone is never high */
+        return firm ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
     if (s->alarm->nonfinite || (followed && firm && !tp_onset_drifts(s)))
         return TP_SEVERITY_HIGH;
     return firm || (followed && !tp_onset_drifts(s)) ? TP_SEVERITY_MEDIUM

@@ -13,6 +13,10 @@ const struct tp_rule tp_rules[] = {
      "NaN, or Inf in a series that had none: high; the first place in a rank "
      "is the origin, later ones are its consequences",
      "NAN AND INF", tp_rule_nonfinite},
+    {"alerts",
+     "what a live monitor (--baseline online, rolling) alerts at and the whole "
+     "run does not bear out, with the number that is expected: low",
+     "ONSET", tp_rule_alerts},
     {"frozen",
      "a tensor that used to change and is the same in the last 8 iterations or "
      "more: medium",

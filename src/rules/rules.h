@@ -38,6 +38,8 @@ enum tp_status tp_rule_incidents(const struct tp_rule_input *input,
                                  struct tp_error *err);
 
 /* The rules, as struct tp_rule describes them; rows of its table. */
+enum tp_status tp_rule_alerts(const struct tp_rule_input *input,
+                              const struct tp_rule *rule, struct tp_error *err);
 enum tp_status tp_rule_dims(const struct tp_rule_input *input,
                             const struct tp_rule *rule, struct tp_error *err);
 enum tp_status tp_rule_nonfinite(const struct tp_rule_input *input,

@@ -8,8 +8,8 @@
  * What a number normally is over the iterations of a run, and where it ceases
  * to be normal. Pure functions of one series; safe on any thread.
  *
- * Two methods: *online* replays the adaptive threshold of a live monitor,
- * *retro* looks at the whole run at once.
+ * Three methods: *online* and *rolling* replay the adaptive threshold of a live
+ * monitor, *retro* looks at the whole run at once.
  */
 
 /* Doubles of scratch memory for a series of `count` points. */

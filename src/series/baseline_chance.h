@@ -9,6 +9,13 @@
 /* Degrees of freedom of noise of which nothing better is known. */
 enum { TP_TAILS_HEAVY = 5 };
 
+/* Degrees of freedom of Student's t whose tails noise has: [0] below what is
+ * expected, [1] above it; 0: not known. The logarithm of a gradient's norm has
+ * a heavy side and a light one. */
+struct tp_freedom {
+    int side[2];
+};
+
 /* Natural logarithm of P(|T| > z), z >= 0, of Student's t; relative error of
  * the probability below 1e-6, and far out (P < 1e-9) below 31 / z^2. */
 double tp_chance_log(int freedom, double z);

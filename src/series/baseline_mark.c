@@ -149,27 +149,29 @@ static void count_tails(const struct tp_points *p, double spread,
  * knowledge what a long series shows by itself. The spread is known no better
  * than from half as many errors as are independent of each other.
  */
-static int find_freedom(const struct tp_points *p,
-                        const struct tp_mark_rules *rules,
-                        const struct tp_spreads *spreads)
+static struct tp_freedom find_freedom(const struct tp_points *p,
+                                      const struct tp_mark_rules *rules,
+                                      const struct tp_spreads *spreads)
 {
     struct tp_tails own = {.errors = {0}};
-    int freedom = TP_TAILS_HEAVY;
-    count_tails(p, spreads->ahead[0], &own);
-    if (p->count >= MANY && rules->freedom != 0 &&
-        tp_tails_agree(&own, rules->freedom))
-        freedom = rules->freedom;
-    else
-        freedom = tp_tails_freedom(&own);
     double independent =
         (double)p->count * (1 - spreads->hang) / (1 + spreads->hang);
-    return (int)fmax(TP_TAILS_HEAVY, fmin(freedom, independent / 2));
+    count_tails(p, spreads->ahead[0], &own);
+    struct tp_freedom found = tp_tails_freedom(&own, 1);
+    for (int side = 0; side < 2; side++) {
+        if (p->count >= MANY && rules->freedom.side[side] != 0 &&
+            tp_tails_agree(&own, side, rules->freedom))
+            found.side[side] = rules->freedom.side[side];
+        found.side[side] = (int)fmax(TP_TAILS_HEAVY,
+                                     fmin(found.side[side], independent / 2));
+    }
+    return found;
 }
 
 static struct tp_spreads measure(const struct tp_points *p,
                                  const struct tp_mark_rules *rules)
 {
-    struct tp_spreads spreads = {.freedom = TP_TAILS_HEAVY};
+    struct tp_spreads spreads;
     for (size_t h = 0; h < MEASURED; h++) {
         size_t n = list_errors(p, ((size_t)1 << h) - 1);
         double s = low_spread(p, n);
@@ -185,12 +187,28 @@ static struct tp_spreads measure(const struct tp_points *p,
 /* The first point's logarithm is so much of the mean at least. */
 static const double BEGINS = 0.5;
 
+/* Spreads that a trend moves from the level it is drawn through to the next
+ * point, to be one: chance does that in one of some thousand lines. */
+static const double STEEP = 2;
+
 /* What is asked of points. */
 struct trial {
     const struct tp_points *p;
     const struct tp_spreads *spreads;
     const struct tp_mark_rules *rules;
 };
+
+/* The variance of a point `ahead` of a line through `used` ones, in units of
+ * that of a point: medians of n have 1.57 / n of it, and the slope is that of
+ * two, half of the points apart. */
+static double variance_of(size_t used, size_t ahead, bool flat)
+{
+    double half = (double)(used / 2), rest = (double)used - half;
+    double far = ((rest + 1) / 2 + (double)ahead) / ((double)used / 2);
+    if (flat)
+        return 1 + 1.57 / (double)used;
+    return 1 + 1.57 * ((1 + far) * (1 + far) / rest + far * far / half);
+}
 
 /* A line through few points is less sure of itself. */
 static double spread_ahead(const struct tp_points *p,
@@ -199,9 +217,10 @@ static double spread_ahead(const struct tp_points *p,
                            size_t ahead)
 {
     double s = spreads->ahead[distance_of(ahead)];
+    bool flat = p->flat || line->used < TP_LINE_FIRM;
     if (line->used < TP_LINE_WINDOW)
-        s *=
-            sqrt((1 + 1.57 / (double)line->used) / (1 + 1.57 / TP_LINE_WINDOW));
+        s *= sqrt(variance_of(line->used, ahead, flat) /
+                  variance_of(TP_LINE_WINDOW, ahead, flat));
     return fmax(s, fmax(p->floor[point], 1e-12));
 }
 
@@ -229,6 +248,27 @@ static struct tp_line line_at(const struct tp_points *p, size_t point,
                             .reach = INFINITY};
 }
 
+/* Whether the line before a point is clearly a trend there. */
+static bool is_steep(const struct trial *trial, const struct tp_line *line,
+                     size_t point)
+{
+    double trend = tp_line_predict(line, trial->p->at[point]) - line->level;
+    return fabs(trend) > STEEP * spread_at(trial, line, point, 0);
+}
+
+/* The error of a point. What falls steeply, as gradients do at first, falls
+ * ever less: where a trend is steep, only what is beyond it or beyond the level
+ * that it came from is off. */
+static double error_after(const struct tp_points *p,
+                          const struct tp_line *line, bool steep, size_t point)
+{
+    double error = p->y[point] - tp_line_predict(line, p->at[point]);
+    double apart = p->y[point] - line->level, trend = apart - error;
+    if (!steep || error * trend > 0)
+        return error;
+    return apart * trend > 0 ? 0 : apart;
+}
+
 /*
  * log of the probability that a healthy run deviates as much from here on.
  * Points that differ by less than what matters say nothing: a weight whose
@@ -241,15 +281,18 @@ static double log_chance(const struct trial *trial, const struct tp_line *line,
     const struct tp_points *p = trial->p;
     double sum = 0, best = 0, most = 0, first = 0;
     int side = 0;
-    /* A line through few points is not sure of its spread. */
-    int freedom =
-        line->used < TP_LINE_WINDOW ? TP_TAILS_HEAVY : trial->spreads->freedom;
+    int freedom = TP_TAILS_HEAVY;
+    bool steep = is_steep(trial, line, from);
     size_t m = 1;
     for (; m <= AHEAD && from + m <= p->count; m++) {
         size_t k = from + m - 1;
-        double error = p->y[k] - tp_line_predict(line, p->at[k]);
-        if (m == 1)
+        double error = error_after(p, line, steep, k);
+        if (m == 1) {
             side = error > 0 ? 1 : -1;
+            /* A line through few points is not sure of its spread. */
+            if (line->used == TP_LINE_WINDOW)
+                freedom = trial->spreads->freedom.side[error > 0];
+        }
         double s = fmax(spread_at(trial, line, k, m - 1), local);
         if (error * side < trial->rules->outside * s)
             break;
@@ -271,9 +314,10 @@ static size_t mark_change(const struct trial *trial, const struct tp_line *line,
 {
     const struct tp_points *p = trial->p;
     size_t inside = 0, i = from;
+    bool steep = is_steep(trial, line, from);
     for (; i < p->count && inside < RETURN; i++) {
         double s = fmax(spread_at(trial, line, i, AHEAD - 1), local);
-        double z = fabs(p->y[i] - tp_line_predict(line, p->at[i])) / s;
+        double z = fabs(error_after(p, line, steep, i)) / s;
         p->marks[i] = i == from || z > trial->rules->outside;
         inside = p->marks[i] != 0 ? 0 : inside + 1;
     }
@@ -337,13 +381,20 @@ static void mark(const struct trial *trial, size_t kept)
     }
 }
 
-void tp_mark_tails(struct tp_points *p, struct tp_tails *tails)
+double tp_mark_tails(struct tp_points *p, struct tp_tails *tails)
 {
     memset(p->bad, 0, p->count * sizeof *p->bad);
     p->flat = false;
     draw_lines(p);
     p->flat = is_flat(p);
-    count_tails(p, low_spread(p, list_errors(p, 0)), tails);
+    double spread = low_spread(p, list_errors(p, 0));
+    count_tails(p, spread, tails);
+    return spread;
+}
+
+double tp_mark_error(const struct tp_points *p, size_t point)
+{
+    return error_of(p, point, point);
 }
 
 struct tp_spreads tp_mark_settle(struct tp_points *p,

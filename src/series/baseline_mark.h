@@ -20,7 +20,7 @@ enum {
 struct tp_spreads {
     double ahead[TP_MARK_MEASURED];
     double hang; /* how far neighbours hang together, 0 to 1              */
-    int freedom; /* of Student's t whose tails errors have               */
+    struct tp_freedom freedom;
 };
 
 struct tp_mark_rules {
@@ -30,8 +30,7 @@ struct tp_mark_rules {
                        points before it                                   */
     size_t firm;    /* healthy points that a line needs                   */
     bool flat;      /* predict by levels only                             */
-    int freedom;    /* of Student's t whose tails errors of such series
-                       have; 0: not known                                 */
+    struct tp_freedom freedom; /* of errors of such series               */
 };
 
 /* Marks points in p->bad and measures the spread of the others, until nothing
@@ -41,8 +40,11 @@ struct tp_spreads tp_mark_settle(struct tp_points *p,
                                  size_t kept);
 
 /* Counts how far errors reach that single predictions of the series make,
- * whether it is healthy or not. p->count > 0. */
-void tp_mark_tails(struct tp_points *p, struct tp_tails *tails);
+ * whether it is healthy or not; returns their spread. p->count > 0. */
+double tp_mark_tails(struct tp_points *p, struct tp_tails *tails);
+
+/* The error of such a prediction; NaN: the point had none. */
+double tp_mark_error(const struct tp_points *p, size_t point);
 
 /* The spread of a point around its line, the next one after it. */
 double tp_mark_spread(const struct tp_points *p,

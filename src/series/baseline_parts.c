@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "series/baseline_parts.h"
 
+#include <stddef.h>
+
+const char *const tp_baseline_method_words[] = {
+    [TP_BASELINE_RETRO] = "retro",
+    [TP_BASELINE_ONLINE] = "online",
+    [TP_BASELINE_ROLLING] = "rolling",
+    NULL};
+
 const char *tp_change_name(enum tp_change change)
 {
     static const char *const names[TP_CHANGES] = {

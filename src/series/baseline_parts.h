@@ -6,11 +6,22 @@
 
 /* What both methods of series/baseline.h take and give. */
 
+/* How the usual level of a number is found. */
+enum tp_baseline_method {
+    TP_BASELINE_RETRO,  /* from the whole run                              */
+    TP_BASELINE_ONLINE, /* live: from a warm-up                            */
+    TP_BASELINE_ROLLING /* live: from the last points that were no alarm   */
+};
+
+/* "retro", "online", "rolling", then NULL. */
+extern const char *const tp_baseline_method_words[];
+
 struct tp_baseline_options {
-    bool online;
-    size_t warmup_steps;  /* at most half the iterations are used          */
-    size_t alert_window;  /* alarms within so many iterations are one      */
-    double sigma;         /* online: limit in standard deviations. retro:
+    enum tp_baseline_method method;
+    size_t warmup_steps;  /* live: at most half the iterations are used    */
+    size_t alert_window;  /* alarms within so many iterations are one;
+                             rolling: and so many points are the baseline  */
+    double sigma;         /* live: limit in standard deviations. retro:
                              at least so many, see `tests`                 */
     double tests;         /* retro: how many series are tested in the run;
                              the limit rises so that the expected number of
@@ -45,12 +56,18 @@ struct tp_baseline {
     double deviation;        /* at `first`, in spreads                     */
     double later;            /* the same 16 points later, or at the end    */
     double worst;            /* largest deviation                          */
-    size_t warmup;           /* online: points of the warm-up              */
+    double min, max;         /* least and largest value that the baseline is
+                                made from; NaN: none                       */
+    size_t warmup;           /* live: points of the warm-up                */
+    size_t beyond;           /* live: points beyond the limit, not joined  */
+    double chance;           /* live: how many noise alone is expected to put
+                                there                                      */
 };
 
 /* Per point, for figures; arrays of `count`, or NULL. */
 struct tp_baseline_trace {
     double *expected, *low, *high; /* the band, in units of value          */
+    double *spread;                /* in units of value                    */
     uint8_t *alarm;                /* 1: beyond the limit                  */
 };
 

@@ -42,6 +42,7 @@
 
 #include "series/baseline_mark.h"
 #include "series/baseline_rise.h"
+#include "stats/quantile.h"
 
 enum {
     FIRM = TP_LINE_FIRM,
@@ -301,6 +302,8 @@ static void fill_trace(const struct tp_baseline_series *series,
         }
         if (trace->expected)
             trace->expected[i] = tp_baseline_bent(series->scale, level);
+        if (trace->spread)
+            trace->spread[i] = tp_baseline_width(series->scale, level, spread);
         if (trace->low)
             trace->low[i] =
                 tp_baseline_bent(series->scale, level - wide * spread);
@@ -326,9 +329,7 @@ static void describe(const struct tp_baseline_series *series,
     double level = tp_line_predict(&line, p->at[near]);
     double spread = fmax(tp_mark_spread(p, spreads, &line, near), local);
     b->center = tp_baseline_bent(series->scale, level);
-    b->spread = (tp_baseline_bent(series->scale, level + spread) -
-                 tp_baseline_bent(series->scale, level - spread)) /
-                2;
+    b->spread = tp_baseline_width(series->scale, level, spread);
     if (at == p->count)
         return;
     b->worst = 0;
@@ -391,7 +392,7 @@ static size_t look_coarser(struct tp_points *p, struct tp_mark_rules rules,
         if (coarse.count <= FIRM_COARSE)
             break;
         rules.firm = FIRM_COARSE;
-        rules.freedom = 0; /* medians bend more */
+        rules.freedom = (struct tp_freedom){{0}}; /* medians bend more */
         tp_mark_settle(&coarse, &rules, 0);
         if (first_bad(&coarse) < coarse.count) {
             refine(p, &coarse, fold);
@@ -524,12 +525,19 @@ static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
                                   .freedom = series->freedom};
 }
 
-void tp_baseline_tails(const struct tp_baseline_series *series, double *scratch,
-                       struct tp_tails *tails)
+double tp_baseline_look(const struct tp_baseline_series *series,
+                        double *scratch, struct tp_tails *tails, double *error)
 {
     struct tp_points p = lay_out(series, scratch);
-    if (p.count >= 2 * FIRM)
-        tp_mark_tails(&p, tails);
+    memset(error, 0, series->count * sizeof *error);
+    if (p.count < 2 * FIRM)
+        return 0;
+    double spread = tp_mark_tails(&p, tails);
+    memcpy(p.room, p.floor, p.count * sizeof *p.room);
+    spread = fmax(spread, tp_median(p.room, p.count));
+    for (size_t i = FIRM; i < p.count && spread > 0; i++)
+        error[(size_t)p.index[i]] = tp_mark_error(&p, i) / spread;
+    return spread;
 }
 
 void tp_baseline_retro(const struct tp_baseline_series *series,
@@ -541,7 +549,7 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
     double *room = scratch + 11 * series->count;
     enum tp_change special;
     size_t at_special = find_special(series, &special);
-    struct tp_spreads spreads = {.freedom = TP_TAILS_HEAVY};
+    struct tp_spreads spreads = {.hang = 0};
     const struct tp_mark_rules rules = rules_for(options, p.count, series);
     size_t fold = 1;
     b->weak = p.count < 2 * FIRM;
@@ -570,6 +578,7 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
         trace->alarm[i] = isinf(series->value[i]);
     for (size_t i = 0; i < p.count; i++)
         trace->alarm[(size_t)p.index[i]] = p.bad[i] != 0;
-    if (p.count > 0 && (trace->expected || trace->low || trace->high))
+    if (p.count > 0 &&
+        (trace->expected || trace->spread || trace->low || trace->high))
         fill_trace(series, &p, &spreads, rules.outside, trace);
 }

@@ -34,8 +34,15 @@ double tp_baseline_bent(enum tp_baseline_scale scale, double straight)
     return straight;
 }
 
-/* A spread in units of value is half of what one spread up and one down are
- * apart: solved for the straight one. */
+double tp_baseline_width(enum tp_baseline_scale scale, double level,
+                         double spread)
+{
+    return (tp_baseline_bent(scale, level + spread) -
+            tp_baseline_bent(scale, level - spread)) /
+           2;
+}
+
+/* tp_baseline_width, solved for the straight spread. */
 double tp_baseline_deviation(enum tp_baseline_scale scale, double value,
                              double center, double spread)
 {

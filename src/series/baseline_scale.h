@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "series/baseline_chance.h"
+
 /* A series, and how its values are compared. */
 
 /* How values of a metric are compared. */
@@ -27,8 +29,8 @@ struct tp_baseline_series {
                              value; NULL: 0                                */
     enum tp_baseline_scale scale;
     bool steady; /* retro: it has no trend while it is healthy            */
-    int freedom; /* retro: what tp_tails_freedom says of series of its kind;
-                    0: not known                                          */
+    struct tp_freedom freedom; /* retro: what tp_tails_freedom says of
+                                  series of its kind                      */
 };
 
 /* A value as it is compared: log2, arcsine or itself; NaN where it has no
@@ -37,6 +39,11 @@ double tp_baseline_straight(enum tp_baseline_scale scale, double value);
 
 /* The value again. */
 double tp_baseline_bent(enum tp_baseline_scale scale, double straight);
+
+/* A straight spread around a straight level in units of value: half of what one
+ * spread up and one down are apart. */
+double tp_baseline_width(enum tp_baseline_scale scale, double level,
+                         double spread);
 
 /* The smallest spread that means anything at a point, straightened. */
 double tp_baseline_floor(const struct tp_baseline_series *series, size_t i);

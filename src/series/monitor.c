@@ -2,7 +2,11 @@
 /*
  * Baselines of all series. Each is fitted on its own, on any thread; the limit
  * knows how many pairs of series and metric are tested (Bonferroni), which
- * keeps the false alarms of a healthy run as rare as baseline_retro.c says.
+ * keeps the false alarms of a healthy run as rare as baseline_retro.c says. A
+ * quarter of them is left to the few series that tensors share: what they say
+ * would be lost among thousands of others.
+ *
+ * A live monitor is fitted beside that, where it is asked for.
  *
  * Drift is a metric of its own: the Jensen-Shannon divergence of a point's
  * distribution over signs and binades from the mean of the healthy points. It
@@ -16,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "series/shared.h"
 #include "stats/summary.h"
 #include "tensors/run.h"
 
@@ -75,22 +80,28 @@ static double divergence(const double *p, const double *q)
 
 /* --- fitting ----------------------------------------------- */
 
+/* The part of the false alarms that is left to what tensors share. */
+static const double SHARED_PART = 0.25;
+
 /* A loop over the series. */
 struct fitter {
     struct tp_monitor *monitor;
-    struct scratch *scratch; /* [workers] */
+    struct scratch *scratch; /* [workers]                                  */
+    uint8_t *left;           /* [series]: left its baseline in a metric    */
+    size_t first;            /* the series it begins with                 */
 };
 
-static struct tp_baseline *baseline_of(const struct tp_monitor *monitor,
-                                       const struct tp_run_series *series,
-                                       size_t metric)
+/* The number of a series' metric among the baselines. */
+static size_t number_of(const struct tp_monitor *monitor,
+                        const struct tp_run_series *series, size_t metric)
 {
     size_t at = monitor->first[series - monitor->series.series];
-    return &monitor->baselines[at + metric - series->metric];
+    return at + metric - series->metric;
 }
 
 static struct tp_baseline fit(const struct tp_monitor *monitor,
                               const struct tp_run_series *series, size_t metric,
+                              enum tp_baseline_method method,
                               struct scratch *scratch,
                               const struct tp_baseline_trace *trace)
 {
@@ -98,13 +109,17 @@ static struct tp_baseline fit(const struct tp_monitor *monitor,
     struct tp_baseline_series values = tp_series_of_metric(
         &monitor->series, series, metric, scratch->floor);
     size_t number = (size_t)(series - monitor->series.series);
+    struct tp_baseline_options options = monitor->options;
     values.freedom = tp_kinds_freedom(&monitor->kinds, number, metric);
-    tp_baseline_fit(&values, &monitor->options, scratch->fit, &baseline, trace);
+    options.method = method;
+    if (series->kind == TP_SERIES_SHARED)
+        options.tests = monitor->shared_tests;
+    tp_baseline_fit(&values, &options, scratch->fit, &baseline, trace);
     return baseline;
 }
 
-/* Which points a tensor's baseline is made from: online those of the
- * warm-up, else those that its norm and its largest magnitude do not alarm. */
+/* Which points a tensor's drift is measured against: those that its norm and
+ * its largest magnitude do not alarm. */
 static void find_healthy(const struct tp_monitor *monitor,
                          const struct tp_run_series *series,
                          struct scratch *scratch, uint8_t *bad)
@@ -114,15 +129,12 @@ static void find_healthy(const struct tp_monitor *monitor,
     memset(bad, 0, series->count);
     for (size_t k = 0; k < 2; k++) {
         size_t metric = tp_series_metric_by_name(names[k]);
-        struct tp_baseline known = *baseline_of(monitor, series, metric);
-        if (monitor->options.online) {
-            for (size_t i = known.warmup; i < series->count; i++)
-                bad[i] = 1;
-        } else if (known.kind != TP_CHANGE_NONE) {
-            fit(monitor, series, metric, scratch, &trace);
-            for (size_t i = 0; i < series->count; i++)
-                bad[i] |= scratch->alarm[i];
-        }
+        size_t number = number_of(monitor, series, metric);
+        if (monitor->changes[number].kind == TP_CHANGE_NONE)
+            continue;
+        fit(monitor, series, metric, TP_BASELINE_RETRO, scratch, &trace);
+        for (size_t i = 0; i < series->count; i++)
+            bad[i] |= scratch->alarm[i];
     }
 }
 
@@ -151,20 +163,54 @@ static void measure_drift(const struct tp_monitor *monitor,
                         : NAN;
 }
 
+/* What the whole run says and, where that is asked for, a live monitor, which
+ * knows nothing of what tensors share. */
+static void fit_metric(const struct tp_monitor *monitor,
+                       const struct tp_run_series *series, size_t metric,
+                       struct scratch *scratch)
+{
+    size_t number = number_of(monitor, series, metric);
+    bool live = tp_monitor_method(monitor, series) != TP_BASELINE_RETRO;
+    monitor->changes[number] =
+        fit(monitor, series, metric, TP_BASELINE_RETRO, scratch, NULL);
+    monitor->baselines[number] =
+        live ? fit(monitor, series, metric, monitor->options.method, scratch,
+                   NULL)
+             : monitor->changes[number];
+}
+
 static void fit_one(void *context, size_t index, unsigned worker)
 {
     struct fitter *f = context;
     const struct tp_monitor *monitor = f->monitor;
-    const struct tp_run_series *series = &monitor->series.series[index];
+    const struct tp_series_set *set = &monitor->series;
+    const struct tp_run_series *series = &set->series[f->first + index];
     struct scratch *scratch = &f->scratch[worker];
     size_t drift = tp_series_metric_by_name("drift");
+    if (series->kind == TP_SERIES_SHARED)
+        tp_kinds_fill(&monitor->kinds, set, f->left, f->first + index,
+                      scratch->fit);
     for (size_t k = 0; k < series->metric_count; k++) {
         size_t metric = series->metric + k;
-        if (metric == drift && series->row)
+        if (metric == drift && series->row &&
+            series->kind == TP_SERIES_TENSOR)
             measure_drift(monitor, series, metric, scratch);
-        *baseline_of(monitor, series, metric) =
-            fit(monitor, series, metric, scratch, NULL);
+        fit_metric(monitor, series, metric, scratch);
+        const struct tp_baseline *change =
+            &monitor->changes[number_of(monitor, series, metric)];
+        f->left[f->first + index] |= change->kind != TP_CHANGE_NONE;
     }
+}
+
+/* Fits series [first, end). */
+static void fit_some(struct fitter *f, size_t first, size_t end,
+                     struct tp_pool *pool)
+{
+    f->first = first;
+    if (pool)
+        tp_pool_for(pool, end - first, fit_one, f);
+    for (size_t i = 0; !pool && i < end - first; i++)
+        fit_one(f, i, 0);
 }
 
 static bool has_value(const double *values, size_t count)
@@ -177,20 +223,25 @@ static bool has_value(const double *values, size_t count)
 }
 
 /* Series times metrics that there are: what the rate of false alarms is
- * controlled over. Drift is not there yet, but will be. */
-static double count_tests(const struct tp_series_set *set)
+ * controlled over. Drift is not there yet, but will be, and so is what tensors
+ * share. */
+static void count_tests(struct tp_monitor *monitor)
 {
-    size_t tests = 0, drift = tp_series_metric_by_name("drift");
+    const struct tp_series_set *set = &monitor->series;
+    size_t tests[2] = {0, 0}, drift = tp_series_metric_by_name("drift");
     for (size_t i = 0; i < set->count; i++) {
         const struct tp_run_series *series = &set->series[i];
+        bool shared = series->kind == TP_SERIES_SHARED;
         for (size_t k = 0; k < series->metric_count; k++) {
             size_t metric = series->metric + k;
-            tests +=
-                metric == drift ||
+            tests[shared] +=
+                metric == drift || shared ||
                 has_value(tp_series_values(set, series, metric), series->count);
         }
     }
-    return tests ? (double)tests : 1;
+    double part = tests[1] ? SHARED_PART : 0;
+    monitor->options.tests = fmax((double)tests[0], 1) / (1 - part);
+    monitor->shared_tests = (double)tests[1] / SHARED_PART;
 }
 
 /* Lists the baselines that stand for anything. */
@@ -235,7 +286,7 @@ static struct scratch *scratch_new(const struct tp_series_set *set,
     size_t most = tp_series_longest(set);
     struct scratch *scratch = calloc(count, sizeof *scratch);
     for (size_t i = 0; scratch && i < count; i++) {
-        scratch[i].fit = calloc(tp_baseline_scratch(most) + 1, sizeof(double));
+        scratch[i].fit = calloc(tp_shared_room(most), sizeof(double));
         scratch[i].floor = calloc(most, sizeof(double));
         scratch[i].alarm = calloc(most, 2);
         if (scratch[i].fit && scratch[i].floor && scratch[i].alarm)
@@ -249,30 +300,39 @@ static struct scratch *scratch_new(const struct tp_series_set *set,
 enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
                               struct tp_error *err)
 {
-    const struct tp_series_set *set = &monitor->series;
+    struct tp_series_set *set = &monitor->series;
     size_t workers = pool ? tp_pool_size(pool) : 1;
+    enum tp_status status = tp_kinds_make(set, pool, &monitor->kinds, err);
+    if (status != TP_OK)
+        return status;
     monitor->first = calloc(set->count + 1, sizeof *monitor->first);
     if (!monitor->first)
         return tp_fail_memory(err);
     for (size_t i = 0; i < set->count; i++)
         monitor->first[i + 1] = monitor->first[i] + set->series[i].metric_count;
     monitor->baseline_count = monitor->first[set->count];
+    monitor->changes =
+        calloc(monitor->baseline_count + 1, sizeof *monitor->changes);
     monitor->baselines =
-        calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
-    monitor->options.tests = count_tests(set);
-    enum tp_status status = tp_kinds_make(set, pool, &monitor->kinds, err);
-    if (status != TP_OK)
-        return status;
-    struct fitter f = {monitor, scratch_new(set, workers)};
-    if (!monitor->baselines || !f.scratch) {
-        scratch_clear(f.scratch, workers);
-        return tp_fail_memory(err);
-    }
-    if (pool)
-        tp_pool_for(pool, set->count, fit_one, &f);
-    for (size_t i = 0; !pool && i < set->count; i++)
-        fit_one(&f, i, 0);
+        monitor->options.method == TP_BASELINE_RETRO
+            ? monitor->changes
+            : calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
+    count_tests(monitor);
+    struct fitter f = {.monitor = monitor,
+                       .scratch = scratch_new(set, workers),
+                       .left = calloc(set->count + 1, 1)};
+    bool ok = monitor->changes && monitor->baselines && f.scratch && f.left;
+    size_t shared = set->count;
+    while (shared > 0 && set->series[shared - 1].kind == TP_SERIES_SHARED)
+        shared--;
+    if (ok)
+        fit_some(&f, 0, shared, pool);
+    if (ok)
+        fit_some(&f, shared, set->count, pool);
     scratch_clear(f.scratch, workers);
+    free(f.left);
+    if (!ok)
+        return tp_fail_memory(err);
     return list_values(monitor, err);
 }
 
@@ -282,7 +342,37 @@ const struct tp_baseline *tp_monitor_baseline(const struct tp_monitor *monitor,
     const struct tp_run_series *its = &monitor->series.series[series];
     if (metric < its->metric || metric - its->metric >= its->metric_count)
         return NULL;
-    return baseline_of(monitor, its, metric);
+    return &monitor->baselines[number_of(monitor, its, metric)];
+}
+
+const struct tp_baseline *tp_monitor_change(const struct tp_monitor *monitor,
+                                            size_t series, size_t metric)
+{
+    const struct tp_run_series *its = &monitor->series.series[series];
+    if (metric < its->metric || metric - its->metric >= its->metric_count)
+        return NULL;
+    return &monitor->changes[number_of(monitor, its, metric)];
+}
+
+enum tp_baseline_method tp_monitor_method(const struct tp_monitor *monitor,
+                                          const struct tp_run_series *series)
+{
+    return series->kind == TP_SERIES_SHARED ? TP_BASELINE_RETRO
+                                            : monitor->options.method;
+}
+
+static enum tp_status trace_by(const struct tp_monitor *monitor,
+                               enum tp_baseline_method method, size_t number,
+                               size_t metric,
+                               const struct tp_baseline_trace *trace)
+{
+    struct scratch *scratch = scratch_new(&monitor->series, 1);
+    if (!scratch)
+        return TP_E_MEMORY;
+    fit(monitor, &monitor->series.series[number], metric, method, scratch,
+        trace);
+    scratch_clear(scratch, 1);
+    return TP_OK;
 }
 
 enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
@@ -290,12 +380,21 @@ enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
                                 const struct tp_baseline_trace *trace,
                                 struct tp_error *err)
 {
-    struct scratch *scratch = scratch_new(&monitor->series, 1);
-    if (!scratch)
-        return tp_fail_memory(err);
-    fit(monitor, &monitor->series.series[series], metric, scratch, trace);
-    scratch_clear(scratch, 1);
-    return TP_OK;
+    enum tp_status status =
+        trace_by(monitor,
+                 tp_monitor_method(monitor, &monitor->series.series[series]),
+                 series, metric, trace);
+    return status == TP_OK ? TP_OK : tp_fail_memory(err);
+}
+
+enum tp_status tp_monitor_trace_change(const struct tp_monitor *monitor,
+                                       size_t series, size_t metric,
+                                       const struct tp_baseline_trace *trace,
+                                       struct tp_error *err)
+{
+    enum tp_status status =
+        trace_by(monitor, TP_BASELINE_RETRO, series, metric, trace);
+    return status == TP_OK ? TP_OK : tp_fail_memory(err);
 }
 
 enum tp_status tp_monitor_make(const struct tp_run *run,
@@ -312,6 +411,8 @@ void tp_monitor_clear(struct tp_monitor *monitor)
 {
     tp_series_clear(&monitor->series);
     tp_kinds_clear(&monitor->kinds);
+    if (monitor->changes != monitor->baselines)
+        free(monitor->changes);
     free(monitor->baselines);
     free(monitor->first);
     free(monitor->with_values);

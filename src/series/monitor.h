@@ -7,14 +7,19 @@
 #include "series/series.h"
 
 /*
- * The baselines of all series of a run.
+ * The baselines of all series of a run, by the method that was asked for. What
+ * a live monitor alarms at may be chance among so many numbers, or a trend it
+ * has not seen the start of; what is a change the whole run tells in any case.
  */
 
 struct tp_monitor {
     struct tp_baseline_options options;
+    double shared_tests;           /* `tests` of what tensors share        */
     struct tp_series_set series;
     struct tp_kinds kinds;         /* of these                             */
     struct tp_baseline *baselines; /* by series, then its metrics          */
+    struct tp_baseline *changes;   /* the same by the whole run; of
+                                      TP_BASELINE_RETRO these are those    */
     size_t *first;                 /* [series]: its first baseline         */
     size_t baseline_count;
     size_t *with_values; /* numbers of baselines with any value  */
@@ -48,11 +53,26 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
 const struct tp_baseline *tp_monitor_baseline(const struct tp_monitor *monitor,
                                               size_t series, size_t metric);
 
+/* How the baselines of a series are made: by the method that was asked for, of
+ * what tensors share by the whole run. */
+enum tp_baseline_method tp_monitor_method(const struct tp_monitor *monitor,
+                                          const struct tp_run_series *series);
+
+/* The same by the whole run, whatever the method. */
+const struct tp_baseline *tp_monitor_change(const struct tp_monitor *monitor,
+                                            size_t series, size_t metric);
+
 /* Fits one series again with the band of every point (arrays of the series'
  * count or NULL, see baseline.h). TP_E_MEMORY only. */
 enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
                                 size_t metric,
                                 const struct tp_baseline_trace *trace,
                                 struct tp_error *err);
+
+/* The same by the whole run. */
+enum tp_status tp_monitor_trace_change(const struct tp_monitor *monitor,
+                                       size_t series, size_t metric,
+                                       const struct tp_baseline_trace *trace,
+                                       struct tp_error *err);
 
 #endif

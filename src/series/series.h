@@ -19,6 +19,7 @@
  * rows of one iteration (samples, duplicates) are merged into one point. A
  * series of a *layer* and of the *model* holds the gradient's norm, over all
  * backward pre `input` of one rank. Rows without an iteration are in none.
+ * Baselines add those that tensors *share*.
  */
 
 struct tp_run;
@@ -26,6 +27,8 @@ struct tp_row;
 
 enum tp_series_kind {
     TP_SERIES_TENSOR,
+    TP_SERIES_SHARED, /* what the tensors of a kind share, see kinds.h; labels:
+                         theirs without the place                           */
     TP_SERIES_LAYER, /* labels: quant type, rank, layer, backward pre input */
     TP_SERIES_MODEL, /* the same without the layer                          */
     TP_SERIES_KINDS
@@ -79,7 +82,7 @@ struct tp_run_series {
 };
 
 /* All series of a run: tensors by place, ordinal and rank, then layers, then
- * the model. All-zero bytes are an empty set. */
+ * the model, then what tensors share. All-zero bytes are an empty set. */
 struct tp_series_set {
     struct tp_run_series *series;
     size_t count;
@@ -106,7 +109,7 @@ double *tp_series_values(const struct tp_series_set *set,
                          const struct tp_run_series *series, size_t metric);
 
 /* The same as baselines want it; `floor` has room for [series->count] and is
- * filled. `freedom` is left 0. */
+ * filled. `freedom` is left unknown. */
 struct tp_baseline_series
 tp_series_of_metric(const struct tp_series_set *set,
                     const struct tp_run_series *series, size_t metric,

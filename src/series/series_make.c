@@ -214,7 +214,7 @@ static enum tp_status sort_gradients(struct maker *m)
     const struct tp_run *run = m->run;
     for (size_t i = 0; i < run->row_count; i++)
         m->gradient_count += is_gradient(&run->rows[i]);
-    for (int kind = TP_SERIES_LAYER; kind < TP_SERIES_KINDS; kind++) {
+    for (int kind = TP_SERIES_LAYER; kind <= TP_SERIES_MODEL; kind++) {
         size_t count = 0;
         const struct tp_row **rows =
             calloc(m->gradient_count + 1, sizeof *rows);

@@ -26,7 +26,7 @@ struct value_row {
 struct baseline_row {
     struct place place;
     const char *method, *kind;
-    double center, spread, deviation, worst;
+    double center, spread, deviation, worst, min, max;
     int64_t first_bad, onset_from, onset_to, weak;
     uint64_t alarms, points, warmup;
 };
@@ -65,6 +65,8 @@ static const struct tp_column baseline_columns[] = {
     BASELINE(alarms, "1"),
     BASELINE(deviation, "spread"),
     BASELINE(worst, "spread"),
+    BASELINE(min, "metric"),
+    BASELINE(max, "metric"),
 };
 
 /* The last entry of an ascending list that is not above `value`: the list
@@ -114,7 +116,7 @@ static void make_baseline(const struct tp_monitor *monitor, size_t index,
     bool changed = baseline->kind != TP_CHANGE_NONE;
     *row = (struct baseline_row){
         .place = place_of(series, series->metric + index - monitor->first[at]),
-        .method = monitor->options.online ? "online" : "retro",
+        .method = tp_baseline_method_words[tp_monitor_method(monitor, series)],
         .kind = tp_change_name(baseline->kind),
         .center = baseline->center,
         .spread = baseline->spread,
@@ -126,7 +128,9 @@ static void make_baseline(const struct tp_monitor *monitor, size_t index,
         .weak = baseline->weak,
         .alarms = baseline->alarms,
         .points = series->count,
-        .warmup = baseline->warmup};
+        .warmup = baseline->warmup,
+        .min = baseline->min,
+        .max = baseline->max};
 }
 
 static void make_baselines(const void *from, size_t first, size_t count,

@@ -4,7 +4,7 @@
  * are in memory: series that wander, fall as gradients do, or stay, and in
  * one of a hundred a level that shifts. Prints one line:
  *
- *     series [SERIES [ITERATIONS [JOBS [online|retro]]]]
+ *     series [SERIES [ITERATIONS [JOBS [retro|online|rolling]]]]
  */
 #include <math.h>
 #include <stdio.h>
@@ -92,6 +92,16 @@ static size_t argument(int argc, char **argv, int index, size_t initial)
     return argc > index ? strtoul(argv[index], NULL, 10) : initial;
 }
 
+static enum tp_baseline_method method_of(const char *word)
+{
+    int i = 0;
+    while (tp_baseline_method_words[i] &&
+           strcmp(tp_baseline_method_words[i], word) != 0)
+        i++;
+    return tp_baseline_method_words[i] ? (enum tp_baseline_method)i
+                                       : TP_BASELINE_RETRO;
+}
+
 int main(int argc, char **argv)
 {
     size_t count = argument(argc, argv, 1, 10000);
@@ -102,7 +112,7 @@ int main(int argc, char **argv)
     struct tp_incidents incidents = {.alarm_count = 0};
     struct tp_pool *pool;
     monitor->options = (struct tp_baseline_options){
-        .online = argc > 4 && !strcmp(argv[4], "online"),
+        .method = method_of(argc > 4 ? argv[4] : "retro"),
         .warmup_steps = 100,
         .alert_window = 50,
         .sigma = 3};

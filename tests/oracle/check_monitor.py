@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Recomputes /series and, made with --baseline online, /baselines.
+"""Recomputes /series and, made with --baseline online or rolling, /baselines.
 
     python3 tests/oracle/check_monitor.py OUTPUT_DIR [--warmup_steps N]
-        [--sigma S]
+        [--alert_window N] [--sigma S]
 
 /series is compared with what pandas makes of /tensors and /quantization:
 samples merged, gradients summed. /baselines is compared with a class that
@@ -53,13 +53,42 @@ class Threshold:
             self.base = h.mean(), h.std(), h.max(), h.min()
 
     def is_anomaly(self, value):
+        """False of what is to be learnt, too."""
         if self.base is None:
             return False
         mean, std, most, least = self.base
-        if abs(value - mean) > self.sigma * std:
+        if abs(value - mean) > self.sigma * std * (1 + 1e-9):  # but for ties
             return True
         return ((self.literal or least >= 0) and
                 (value > 2 * most or value < least / 2))
+
+
+class Rolling(Threshold):
+    """The same, of the last values that were no alarm."""
+
+    def __init__(self, warmup, sigma, window):
+        super().__init__(warmup, sigma, False)
+        self.window, self.learnt, self.constant = window, 0, False
+
+    def update(self, value):
+        """Learns the warm-up; then is_anomaly does."""
+        self.learnt += 1
+        if self.learnt <= self.warmup:
+            self.learn(value)
+
+    def learn(self, value):
+        self.history = (self.history + [value])[-self.window:]
+        if self.learnt >= self.warmup:
+            h = np.array(self.history)
+            self.base = h.mean(), h.std(), h.max(), h.min()
+
+    def is_anomaly(self, value):
+        anomaly = super().is_anomaly(value)
+        if self.base:  # ours has a least deviation then, which is not known
+            self.constant |= self.base[1] <= 1e-12 * abs(self.base[0])
+        if not anomaly and self.learnt > self.warmup:
+            self.learn(value)
+        return anomaly
 
 
 class Worst:
@@ -155,9 +184,10 @@ def first_alarm(monitor, rows):
     return -1
 
 
-def check_online(series, baselines, worst):
-    """Center, spread, first alarm; returns how many of these differ."""
+def check_live(series, baselines, worst):
+    """Center, range, first alarm; returns how many of these differ."""
     steps, sigma = int(option("--warmup_steps", 100)), option("--sigma", 3)
+    window = int(option("--alert_window", 50))
     different = alarmed = literally = 0
     keys = PLACE + ["metric"]
     groups = dict(list(series.groupby(keys, sort=False)))
@@ -165,16 +195,23 @@ def check_online(series, baselines, worst):
         rows = groups[tuple(getattr(base, key) for key in keys)]
         rows = rows[~np.isnan(rows.value)]
         warmup = max(min(steps, len(rows) // 2), 1)
-        monitor = Threshold(warmup, sigma, False)
+        rolling = base.method == b"rolling" or base.method == "rolling"
+        monitor = (Rolling(warmup, sigma, window) if rolling
+                   else Threshold(warmup, sigma, False))
         first = first_alarm(monitor, rows)
         literally += first != first_alarm(Threshold(warmup, sigma, True), rows)
         alarmed += first >= 0
+        if rolling and monitor.constant:
+            continue
         if first != base.first_bad:
             different += 1
             if different < 10:
                 print("differs:", base, "wanted", first)
         if monitor.base and len(rows) > 1:
-            worst.add("center", [base.center], [monitor.base[0]])
+            scale = max(abs(monitor.base[2]), abs(monitor.base[3]), 1e-300)
+            worst.add("center", [base.center / scale + 1],
+                      [monitor.base[0] / scale + 1])
+            worst.add("range", [base.max, base.min], monitor.base[2:])
     print(f"{len(baselines)} baselines, {alarmed} with an alarm, "
           f"{different} differ ({literally} from the letter)")
     return different
@@ -192,8 +229,8 @@ def main():
     check_distortion(tensors, quantization, series, worst)
     check_gradients(tensors, series, worst)
     different = 0
-    if (baselines.method == "online").all():
-        different = check_online(series, baselines, worst)
+    if (baselines.method != "retro").all():
+        different = check_live(series, baselines, worst)
     return 0 if worst.report() and not different else 1
 
 

@@ -46,6 +46,7 @@ static void begin(struct stages *made)
             monitor->first[i] + monitor->series.series[i].metric_count;
     monitor->baselines =
         calloc(monitor->first[count] + 1, sizeof *monitor->baselines);
+    monitor->changes = monitor->baselines;
 }
 
 static size_t series_of(const struct stages *made, const struct tensor *tensor)

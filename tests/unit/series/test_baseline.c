@@ -59,7 +59,8 @@ enum noise {
     CONSTANT,
     ULPS,
     SHARES,
-    NOISES
+    NOISES,
+    SKEWED = NOISES /* the logarithm of what is normal */
 };
 
 /* A series and room for its baseline. */
@@ -68,7 +69,7 @@ struct sample {
     int64_t at[POINTS_MAX];
     double value[POINTS_MAX], floor[POINTS_MAX];
     enum tp_baseline_scale scale;
-    int freedom;
+    struct tp_freedom freedom;
 };
 
 static double next_noise(struct dice *dice, enum noise kind, double *before)
@@ -119,6 +120,8 @@ static void make_healthy(struct dice *dice, enum noise kind, size_t count,
             y += 12 * exp(-5 * (double)i / (double)count);
         if (kind == SETTLING)
             y += 6 * exp(-(double)i / 3);
+        if (kind == SKEWED)
+            y = log2(fmax(2.1 + 0.5 * normal(dice), 0.3));
         if (kind == ULPS)
             y += log2(1 + floor(2 * even(dice)) / 128);
         sample->value[i] = exp2(y);
@@ -136,7 +139,8 @@ static struct tp_baseline fit(const struct sample *sample, bool online,
                                               .floor = sample->floor,
                                               .scale = sample->scale,
                                               .freedom = sample->freedom};
-    const struct tp_baseline_options options = {.online = online,
+    const struct tp_baseline_options options = {.method = online ? TP_BASELINE_ONLINE
+                                                                 : TP_BASELINE_RETRO,
                                                 .warmup_steps = 100,
                                                 .alert_window = 50,
                                                 .sigma = 3,
@@ -152,14 +156,15 @@ static struct tp_baseline fit(const struct sample *sample, bool online,
 }
 
 /* The freedom of `members` healthy series. */
-static int find_freedom(struct dice *dice, enum noise noise, size_t count,
-                        size_t members)
+static struct tp_freedom find_freedom(struct dice *dice, enum noise noise,
+                                      size_t count, size_t members)
 {
     static const double sizes[] = {0.02, 0.2, 1};
     struct sample *sample = calloc(1, sizeof *sample);
     double *scratch = calloc(tp_baseline_scratch(count), sizeof *scratch);
     struct tp_tails tails = {.errors = {0}};
-    cr_assert(sample && scratch);
+    double *error = calloc(count, sizeof *error);
+    cr_assert(sample && scratch && error);
     for (size_t i = 0; i < members; i++) {
         make_healthy(dice, noise, count, sizes[i % 3], sample);
         const struct tp_baseline_series series = {.count = sample->count,
@@ -167,11 +172,12 @@ static int find_freedom(struct dice *dice, enum noise noise, size_t count,
                                                   .value = sample->value,
                                                   .floor = sample->floor,
                                                   .scale = sample->scale};
-        tp_baseline_tails(&series, scratch, &tails);
+        tp_baseline_look(&series, scratch, &tails, error);
     }
     free(sample);
     free(scratch);
-    return tp_tails_freedom(&tails);
+    free(error);
+    return tp_tails_freedom(&tails, 1);
 }
 
 /* --- probabilities ------------------------------------------------------ */
@@ -204,47 +210,72 @@ Test(baseline, tails_are_those_of_the_tables)
                        0.1 - 0.1 * log(0.1), 1e-12);
 }
 
+static struct tp_freedom both(int freedom)
+{
+    return (struct tp_freedom){{freedom, freedom}};
+}
+
 /* Counts of ten million errors, exactly as Student's t has them, agree with its
  * own freedom and smaller ones; a tenth more do not. */
 Test(baseline, tails_are_those_of_student)
 {
     static const int freedoms[] = {30, 20, 14, 10, 7, 5};
-    static const double limits[] = {3, 5, 8};
+    static const double limits[] = {2, 3, 5, 8};
     for (size_t i = 0; i < 6; i++) {
         /* spreads are measured by the 30 % quantile, as of normal noise */
         double unit = 2.5955 * tp_chance_limit(freedoms[i], log(0.7));
         struct tp_tails tails;
         for (size_t part = 0; part < TP_TAILS_PARTS; part++) {
             tails.errors[part] = 10000000;
-            for (size_t k = 0; k < 3; k++)
+            for (size_t k = 0; k < TP_TAILS_LIMITS; k++)
                 tails.beyond[part][0][k] = tails.beyond[part][1][k] =
                     (uint64_t)llround(
                         5e6 *
                         exp(tp_chance_log(freedoms[i], limits[k] * unit)));
         }
+        const struct tp_freedom its = {{freedoms[i], freedoms[i]}};
         for (size_t k = 0; k < 6; k++)
-            cr_expect_eq(tp_tails_agree(&tails, freedoms[k]), k >= i, "%d %d",
-                         freedoms[i], freedoms[k]);
+            cr_expect_eq(tp_tails_agree(&tails, 0, both(freedoms[k])), k >= i,
+                         "%d %d", freedoms[i], freedoms[k]);
         struct tp_tails twice = tails;
         tp_tails_merge(&twice, &tails);
-        cr_expect(tp_tails_agree(&twice, freedoms[i]), "%d", freedoms[i]);
-        cr_expect_not(tp_tails_agree(&twice, 99));
+        cr_expect(tp_tails_agree(&twice, 0, its), "%d", freedoms[i]);
+        cr_expect_not(tp_tails_agree(&twice, 0, both(99)));
         for (size_t part = 0; part < TP_TAILS_PARTS; part++)
-            tails.beyond[part][1][0] += tails.beyond[part][1][0] / 10;
-        cr_expect_not(tp_tails_agree(&tails, freedoms[i]));
+            tails.beyond[part][1][1] += tails.beyond[part][1][1] / 10;
+        cr_expect_not(tp_tails_agree(&tails, 1, its));
+        cr_expect_not(tp_tails_agree(&tails, 0, its));
+        /* what one side has says nothing of the other */
+        const struct tp_freedom sides = {{freedoms[i], 4}};
+        cr_expect(tp_tails_agree(&tails, 0, sides));
     }
+}
+
+/* The least or the greatest of both sides. */
+static int least(struct tp_freedom freedom)
+{
+    return freedom.side[freedom.side[1] < freedom.side[0]];
+}
+
+static int greatest(struct tp_freedom freedom)
+{
+    return freedom.side[freedom.side[1] > freedom.side[0]];
 }
 
 Test(baseline, kinds_show_their_tails)
 {
+    const struct tp_tails none = {.errors = {0}};
     struct dice dice = {88172645463325254u};
-    cr_expect_geq(find_freedom(&dice, NORMAL, 300, 200), 20);
-    cr_expect_geq(find_freedom(&dice, AR5, 1000, 50), 20);
-    cr_expect_eq(find_freedom(&dice, T5, 300, 200), 5);
-    cr_expect_eq(find_freedom(&dice, T4, 1000, 50), 5);
-    cr_expect_eq(find_freedom(&dice, NORMAL, 40, 2), 5);
-    cr_expect_eq(find_freedom(&dice, CONSTANT, 100, 50), 5);
-    cr_expect_eq(tp_tails_freedom(&(struct tp_tails){.errors = {0}}), 5);
+    cr_expect_geq(least(find_freedom(&dice, NORMAL, 300, 200)), 20);
+    cr_expect_geq(least(find_freedom(&dice, AR5, 1000, 50)), 20);
+    cr_expect_eq(greatest(find_freedom(&dice, T5, 300, 200)), 5);
+    cr_expect_eq(greatest(find_freedom(&dice, T4, 1000, 50)), 5);
+    cr_expect_eq(greatest(find_freedom(&dice, NORMAL, 40, 2)), 5);
+    struct tp_freedom skewed = find_freedom(&dice, SKEWED, 310, 12);
+    cr_expect_eq(skewed.side[0], 5);
+    cr_expect_geq(skewed.side[1], 20);
+    cr_expect_eq(greatest(find_freedom(&dice, CONSTANT, 100, 50)), 5);
+    cr_expect_eq(greatest(tp_tails_freedom(&none, 1)), 5);
 }
 
 /* --- promises ----------------------------------------------------------- */

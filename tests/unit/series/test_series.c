@@ -195,7 +195,7 @@ Test(series, drift_of_a_live_monitor_is_against_its_warmup)
 {
     struct stages made = {.run = {.rows = NULL}};
     struct tp_baseline_options options = retro;
-    options.online = true;
+    options.method = TP_BASELINE_ONLINE;
     add(&made.run, 0, 1, 4);
     add(&made.run, 1, 1, 4);
     add(&made.run, 2, 1, 64);
@@ -311,7 +311,7 @@ Test(series, short_constant_and_empty_ones_are_no_alarms)
     struct stages made = {.run = {.rows = NULL}};
     struct tp_baseline_options options = retro;
     for (int online = 0; online < 2; online++) {
-        options.online = online == 1;
+        options.method = online ? TP_BASELINE_ONLINE : TP_BASELINE_RETRO;
         add(&made.run, 0, 1, 2)->label.layer_idx = 1; /* one iteration */
         for (int64_t i = 0; i < 20; i++) {
             add(&made.run, i, 3, 4)->label.layer_idx = 2;

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the rules make of noise, and of faults in it: whole runs, through all
+ * stages, by each method.
+ */
+#include <stdio.h>
+
+#include "tests/unit/support/noisy_run.h"
+
+static const struct tp_baseline_options usual = {
+    .warmup_steps = 100, .alert_window = 50, .sigma = 3};
+
+static const enum tp_baseline_method methods[] = {
+    TP_BASELINE_RETRO, TP_BASELINE_ONLINE, TP_BASELINE_ROLLING};
+
+/* A run that was judged. */
+struct judged {
+    struct stages stages;
+    struct tp_findings findings;
+};
+
+static void judge(struct judged *judged, const struct noisy_run *made,
+                  enum tp_baseline_method method)
+{
+    struct tp_baseline_options options = usual;
+    options.method = method;
+    *judged = (struct judged){.stages = {.run = {.rows = NULL}}};
+    noisy_judge(made, &options, &judged->stages, &judged->findings);
+}
+
+static void clear(struct judged *judged)
+{
+    tp_findings_clear(&judged->findings);
+    stages_clear(&judged->stages);
+}
+
+static const struct tp_finding *find(const struct judged *judged,
+                                     const char *rule)
+{
+    for (size_t i = 0; i < judged->findings.count; i++) {
+        if (!strcmp(judged->findings.rows[i].rule->id, rule))
+            return &judged->findings.rows[i];
+    }
+    return NULL;
+}
+
+/* --- healthy runs ------------------------------------------------------- */
+
+/* Runs of one noise with a finding that is more than low. */
+static size_t count_accused(enum noise_kind noise, size_t iterations,
+                            size_t runs)
+{
+    size_t accused = 0;
+    for (size_t i = 0; i < runs; i++) {
+        const struct noisy_run made = {
+            .noise = noise, .iterations = iterations, .seed = 1000 * i + noise};
+        struct judged judged;
+        judge(&judged, &made, methods[i % 3]);
+        if (tp_findings_worst(&judged.findings) > TP_SEVERITY_LOW) {
+            const struct tp_finding *first = judged.findings.rows;
+            cr_log_warn("%s, %zu iterations, run %zu: %s in %s at %ld",
+                        noise_name(noise), iterations, i, first->metric,
+                        first->tensor_name, (long)first->iteration);
+            accused++;
+        }
+        clear(&judged);
+    }
+    return accused;
+}
+
+/* One of a thousand may be: of these 360 none is. */
+Test(onset_noise, healthy_runs_are_not_accused, .timeout = 300)
+{
+    size_t accused = 0;
+    for (int noise = 0; noise < NOISE_KINDS; noise++) {
+        accused += count_accused((enum noise_kind)noise, 40, 24);
+        accused += count_accused((enum noise_kind)noise, 120, 9);
+        accused += count_accused((enum noise_kind)noise, 310, 3);
+    }
+    cr_expect_eq(accused, 0, "%zu", accused);
+}
+
+/* Alerts of a live monitor are told once, and as what they are. */
+Test(onset_noise, alerts_by_chance_are_one_low_finding)
+{
+    for (size_t k = 1; k < 3; k++) {
+        const struct noisy_run made = {
+            .noise = NOISE_STUDENT, .iterations = 120, .seed = 7};
+        struct judged judged;
+        size_t points = 0, times = 0;
+        double expected = 0;
+        judge(&judged, &made, methods[k]);
+        const struct tp_monitor *monitor = &judged.stages.monitor;
+        for (size_t i = 0; i < monitor->baseline_count; i++) {
+            points += monitor->baselines[i].beyond;
+            expected += monitor->baselines[i].chance;
+        }
+        for (size_t i = 0; i < judged.findings.count; i++)
+            times += !strcmp(judged.findings.rows[i].rule->id, "alerts");
+        cr_assert_eq(times, 1);
+        cr_expect_gt(points, 20);
+        cr_expect(expected > (double)points / 2 &&
+                      expected < (double)points * 2,
+                  "%zu, expected %g", points, expected);
+        const struct tp_finding *alerts = find(&judged, "alerts");
+        char words[64];
+        cr_expect_eq(alerts->level, TP_SEVERITY_LOW);
+        snprintf(words, sizeof words, "at %zu points of ", points);
+        cr_expect(strstr(alerts->evidence, words), "%s", alerts->evidence);
+        snprintf(words, sizeof words, "about %.0f are expected", expected);
+        cr_expect(strstr(alerts->evidence, words), "%s", alerts->evidence);
+        clear(&judged);
+    }
+}
+
+/* --- faults ------------------------------------------------------------- */
+
+/* Whether the worst finding is the origin of an incident, of tensor number 7 in
+ * this iteration. */
+static bool is_found(const struct judged *judged, int64_t iteration)
+{
+    const struct tp_finding *first = judged->findings.rows;
+    return judged->findings.count > 0 && first->level == TP_SEVERITY_HIGH &&
+           first->origin && first->iteration == iteration &&
+           first->layer_idx == 1 && !strcmp(first->operation, "forward") &&
+           !strcmp(first->phase, "post");
+}
+
+/* A factor of 10^9 after alerts by chance, within their window. */
+Test(onset_noise, a_far_larger_change_begins_its_own_incident)
+{
+    static const enum noise_kind noises[] = {
+        NOISE_NORMAL, NOISE_LOGNORMAL, NOISE_STUDENT, NOISE_AR, NOISE_DECAY};
+    size_t earlier = 0;
+    for (size_t k = 0; k < 15; k++) {
+        const struct noisy_run made = {.noise = noises[k / 3],
+                                       .iterations = 40,
+                                       .seed = 40 + k,
+                                       .from = 27,
+                                       .length = 13,
+                                       .first = 7,
+                                       .factor = 1e9};
+        struct judged judged;
+        judge(&judged, &made, methods[k % 3]);
+        cr_expect(is_found(&judged, 27), "%s, %s", noise_name(noises[k / 3]),
+                  tp_baseline_method_words[methods[k % 3]]);
+        const struct tp_monitor *monitor = &judged.stages.monitor;
+        for (size_t i = 0; i < monitor->baseline_count && k % 3; i++)
+            earlier += monitor->baselines[i].kind != TP_CHANGE_NONE &&
+                       monitor->baselines[i].first < 27;
+        clear(&judged);
+    }
+    cr_expect_gt(earlier, 50, "%zu", earlier);
+}
+
+/* A NaN in a weight that has had an alert by chance. */
+Test(onset_noise, the_first_nan_is_found_after_an_alert)
+{
+    size_t earlier = 0;
+    for (size_t k = 0; k < 12; k++) {
+        const struct noisy_run made = {
+            .noise = NOISE_STUDENT, .iterations = 40, .seed = 60 + k};
+        struct tp_baseline_options options = usual;
+        struct judged judged = {.stages = {.run = {.rows = NULL}}};
+        options.method = methods[k % 3];
+        noisy_fill(&made, &judged.stages.run);
+        for (size_t i = 0; i < judged.stages.run.row_count; i++) {
+            struct tp_row *row = &judged.stages.run.rows[i];
+            if (row->label.iteration == 35 && row->label.counter == 6)
+                row->counts.nan = 1;
+        }
+        stages_watch(&judged.stages, &options);
+        stages_judge(&judged.stages, &judged.findings);
+        const struct tp_finding *first = judged.findings.rows;
+        cr_assert_gt(judged.findings.count, 0);
+        cr_expect_eq(first->level, TP_SEVERITY_HIGH);
+        cr_expect_str_eq(first->rule->id, "nonfinite");
+        cr_expect_eq(first->iteration, 35);
+        cr_expect_str_eq(first->tensor_name, "weight");
+        const struct tp_monitor *monitor = &judged.stages.monitor;
+        for (size_t m = 0; m < 8 && k % 3; m++) {
+            const struct tp_baseline *b = tp_monitor_baseline(monitor, 6, m);
+            earlier += b->kind != TP_CHANGE_NONE && b->first < 35;
+        }
+        clear(&judged);
+    }
+    cr_expect_gt(earlier, 4, "%zu", earlier);
+}
