@@ -49,3 +49,10 @@ echo '{"batch_size": -3, "num_workers": "two", "amp": 7, "pin_memory": null}' \
 mkdir $dir/metrics_e.json
 mkfifo $dir/metrics_f.json
 run $dir/slow.json
+echo 8 of several traces all have to know it
+rm -r $dir/metrics*
+mkdir results/traces/more
+sed 's/_SingleProcess/_MultiProcessing/' $dir/slow.json \
+    > results/traces/more/slow.json
+run results/traces
+jq -c '[.ranks[] | .num_workers]' out.json
