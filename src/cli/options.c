@@ -119,7 +119,7 @@ const struct tp_option tp_option_table[] = {
      .help = "write the metrics of the run as JSON, too",
      .commands = TP_FOR_TRACE},
     {.name = "pairs", CHOICE(pairs, pairs_modes), .initial = "all",
-     .help = "quant types of a tensor to compare element by element",
+     .help = "quant types compared by element",
      .commands = TP_FOR_TENSORS},
     {.name = "plot_format", WORDS(plot_format, tp_plot_format_words),
      .initial = "png",

@@ -15,7 +15,10 @@ static void add_number(struct tp_text *text, const char *format, int width,
                        double value)
 {
     struct tp_text number = {0};
-    tp_text_add(&number, isnan(value) ? "-" : format, value);
+    if (isnan(value))
+        tp_text_add(&number, "-");
+    else
+        tp_text_add(&number, format, value);
     tp_text_add(text, " %*s", width, tp_text_get(&number));
     tp_text_clear(&number);
 }
