@@ -115,8 +115,9 @@ static double expected_of(const struct onset *s)
 static bool may_be_chance(const struct onset *s)
 {
     const struct tp_series_set *set = &s->input->monitor->series;
-    double value = tp_series_values(set, s->series,
-                                    s->alarm->metric)[s->alarm->shown];
+    const double *values =
+        tp_series_values(set, s->series, s->alarm->metric);
+    double value = values[s->alarm->shown];
     bool small = s->metric->scale == TP_BASELINE_LOG &&
                  fabs(log2(value / s->alarm->center)) < FACTOR_OF_TWO;
     return is_isolated(s) && (small || expected_of(s) > BELIEVED);
