@@ -154,17 +154,16 @@ static struct tp_freedom find_freedom(const struct tp_points *p,
                                       const struct tp_spreads *spreads)
 {
     struct tp_tails own = {.errors = {0}};
-    struct tp_freedom found = {{0}};
     double independent =
         (double)p->count * (1 - spreads->hang) / (1 + spreads->hang);
     count_tails(p, spreads->ahead[0], &own);
+    struct tp_freedom found = tp_tails_freedom(&own, 1);
     for (int side = 0; side < 2; side++) {
-        int freedom = rules->freedom.side[side];
-        if (p->count < MANY || freedom == 0 ||
-            !tp_tails_agree(&own, side, freedom))
-            freedom = tp_tails_freedom(&own, side, 1);
-        found.side[side] =
-            (int)fmax(TP_TAILS_HEAVY, fmin(freedom, independent / 2));
+        if (p->count >= MANY && rules->freedom.side[side] != 0 &&
+            tp_tails_agree(&own, side, rules->freedom))
+            found.side[side] = rules->freedom.side[side];
+        found.side[side] = (int)fmax(TP_TAILS_HEAVY,
+                                     fmin(found.side[side], independent / 2));
     }
     return found;
 }
@@ -206,7 +205,7 @@ static double variance_of(size_t used, size_t ahead, bool flat)
 {
     double half = (double)(used / 2), rest = (double)used - half;
     double far = ((rest + 1) / 2 + (double)ahead) / ((double)used / 2);
-    if (flat || used < TP_LINE_FIRM)
+    if (flat)
         return 1 + 1.57 / (double)used;
     return 1 + 1.57 * ((1 + far) * (1 + far) / rest + far * far / half);
 }
@@ -218,9 +217,10 @@ static double spread_ahead(const struct tp_points *p,
                            size_t ahead)
 {
     double s = spreads->ahead[distance_of(ahead)];
+    bool flat = p->flat || line->used < TP_LINE_FIRM;
     if (line->used < TP_LINE_WINDOW)
-        s *= sqrt(variance_of(line->used, ahead, p->flat) /
-                  variance_of(TP_LINE_WINDOW, ahead, p->flat));
+        s *= sqrt(variance_of(line->used, ahead, flat) /
+                  variance_of(TP_LINE_WINDOW, ahead, flat));
     return fmax(s, fmax(p->floor[point], 1e-12));
 }
 

@@ -104,25 +104,34 @@ static void add_calmest(const struct tp_tails *tails, int side, size_t limit,
     }
 }
 
-/* Both sides together where they are alike, which tells more; else the one,
- * with its half of the errors that are expected of two. */
+/* One side, with its half of the errors that are expected of two. */
 static struct seen look_at(const struct tp_tails *tails, int side)
 {
-    struct seen sides[2] = {{.all = 0}, {.all = 0}};
-    bool alike = true;
-    for (size_t limit = 0; limit < TP_TAILS_LIMITS; limit++) {
-        add_calmest(tails, 0, limit, &sides[0]);
-        add_calmest(tails, 1, limit, &sides[1]);
-        double below = sides[0].beyond[limit], above = sides[1].beyond[limit];
-        alike &= fabs(above - below) <= 3 * sqrt(above + below) + 1;
-    }
-    if (!alike) {
-        sides[side].all /= 2;
-        return sides[side];
-    }
+    struct seen seen = {.all = 0};
     for (size_t limit = 0; limit < TP_TAILS_LIMITS; limit++)
-        sides[0].beyond[limit] += sides[1].beyond[limit];
-    return sides[0];
+        add_calmest(tails, side, limit, &seen);
+    seen.all /= 2;
+    return seen;
+}
+
+static struct seen look_at_both(const struct tp_tails *tails)
+{
+    struct seen both = look_at(tails, 0), above = look_at(tails, 1);
+    both.all += above.all;
+    for (size_t limit = 0; limit < TP_TAILS_LIMITS; limit++)
+        both.beyond[limit] += above.beyond[limit];
+    return both;
+}
+
+/* Whether sides are alike, but for chance. */
+static bool are_alike(const struct tp_tails *tails)
+{
+    struct seen below = look_at(tails, 0), above = look_at(tails, 1);
+    bool yes = true;
+    for (size_t i = 0; i < TP_TAILS_LIMITS; i++)
+        yes &= fabs(above.beyond[i] - below.beyond[i]) <=
+               3 * sqrt(above.beyond[i] + below.beyond[i]) + 1;
+    return yes;
 }
 
 /* No more than expected and two deviations of a Poisson count; one is always
@@ -137,11 +146,13 @@ static bool agrees(const struct seen *seen, const struct kind *kind)
     return yes;
 }
 
-bool tp_tails_agree(const struct tp_tails *tails, int side, int freedom)
+bool tp_tails_agree(const struct tp_tails *tails, int side,
+                    struct tp_freedom freedom)
 {
-    const struct seen seen = look_at(tails, side);
+    bool alike = freedom.side[0] == freedom.side[1];
+    const struct seen seen = alike ? look_at_both(tails) : look_at(tails, side);
     for (size_t i = 0; i < KINDS; i++) {
-        if (kinds[i].freedom == freedom)
+        if (kinds[i].freedom == freedom.side[side])
             return agrees(&seen, &kinds[i]);
     }
     return false;
@@ -165,9 +176,8 @@ static double log_ratio(const struct seen *seen, const struct kind *kind)
 
 /* What was counted beyond a limit and a deviation more must be expected: a
  * little heavier than it is, rather than lighter. */
-int tp_tails_freedom(const struct tp_tails *tails, int side, double own)
+static int lightest(struct seen seen, double own)
 {
-    struct seen seen = look_at(tails, side);
     seen.all *= own;
     for (size_t i = 0; i < TP_TAILS_LIMITS; i++)
         seen.beyond[i] *= own;
@@ -178,4 +188,16 @@ int tp_tails_freedom(const struct tp_tails *tails, int side, double own)
             return kinds[i].freedom;
     }
     return TP_TAILS_HEAVY;
+}
+
+/* Both sides together tell more, where they are alike. */
+struct tp_freedom tp_tails_freedom(const struct tp_tails *tails, double own)
+{
+    struct tp_freedom freedom = {{0}};
+    int both = are_alike(tails) ? lightest(look_at_both(tails), own) : 0;
+    for (int side = 0; side < 2; side++) {
+        int one = lightest(look_at(tails, side), own);
+        freedom.side[side] = one > both ? one : both;
+    }
+    return freedom;
 }

@@ -30,16 +30,18 @@ void tp_tails_count(struct tp_tails *tails, size_t at, size_t count,
 void tp_tails_merge(struct tp_tails *into, const struct tp_tails *from);
 
 /*
- * The degrees of freedom of the lightest Student's t whose tails a side (0:
- * below, 1: above) does not exceed, of 30, 20, 14, 10 and 7; TP_TAILS_HEAVY if
- * there is none or too few errors to tell. The first part is asked, where a run
+ * The degrees of freedom of the lightest Student's t whose tails each side does
+ * not exceed, of 30, 20, 14, 10 and 7; TP_TAILS_HEAVY if there is none or too
+ * few errors to tell. The first part is asked, where a run
  * settles, and of the others the calmest four: what a fault does in the other
  * three does not count. Only `own` of the errors, 0 to 1, are told by
  * themselves, the others repeat them: less than 1 where series move together.
  */
-int tp_tails_freedom(const struct tp_tails *tails, int side, double own);
+struct tp_freedom tp_tails_freedom(const struct tp_tails *tails, double own);
 
-/* Whether a side is no heavier than that of such a freedom, but for chance. */
-bool tp_tails_agree(const struct tp_tails *tails, int side, int freedom);
+/* Whether a side (0: below, 1: above) is no heavier than such a freedom has it,
+ * but for chance; both together where that is the same for both. */
+bool tp_tails_agree(const struct tp_tails *tails, int side,
+                    struct tp_freedom freedom);
 
 #endif

@@ -197,9 +197,7 @@ static void look(void *context, size_t index, unsigned worker)
             s->sums[k] += s->error[k];
     }
     double own = own_part(s->sums, points, in_step);
-    for (int side = 0; side < 2; side++)
-        l->kinds->freedom[index].side[side] =
-            tp_tails_freedom(&tails, side, own);
+    l->kinds->freedom[index] = tp_tails_freedom(&tails, own);
 }
 
 static bool scratch_new(const struct tp_series_set *set,
