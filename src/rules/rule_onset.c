@@ -40,9 +40,67 @@ static struct tp_row row_of(const struct tp_onset *s)
     return *rows[0];
 }
 
+/* What isolated changes are believed from: healthy runs of which one has such a
+ * change, and binades. */
+static const double BELIEVED = 1e-3, FACTOR_OF_TWO = 1;
+
+/* Nothing but one number of one tensor. Where more than noise is at work, other
+ * numbers of the tensor or other tensors tell of it, too. */
+static bool is_isolated(const struct tp_onset *s)
+{
+    return s->incident->members == 1 && s->alarm->metrics == 1 &&
+           !s->alarm->nonfinite && s->alarm->kind != TP_CHANGE_VANISH;
+}
+
+enum { LIGHT = 30 }; /* degrees of freedom of the lightest tails there are */
+
+/* Degrees of freedom half way from the heaviest tails that a kind of series has
+ * in the metric of an alarm to those of noise that is not known: tails are
+ * measured with few errors. */
+static int heaviest_tails(const struct tp_onset *s)
+{
+    const struct tp_monitor *monitor = s->input->monitor;
+    const struct tp_kinds *kinds = &monitor->kinds;
+    int heaviest = LIGHT;
+    for (size_t i = 0; i < kinds->count && kinds->freedom; i++) {
+        const int *side =
+            kinds->freedom[i * TP_SERIES_METRICS + s->alarm->metric].side;
+        for (int k = 0; k < 2; k++)
+            heaviest = side[k] && side[k] < heaviest ? side[k] : heaviest;
+    }
+    return (heaviest + TP_TAILS_HEAVY) / 2;
+}
+
+/*
+ * How many points as far off as the farthest one of a change noise is expected
+ * to have in the whole run. The limit that found it rests on tails that are
+ * measured with the kind of tensor; that is enough where others bear it out.
+ */
+static double expected_of(const struct tp_onset *s)
+{
+    double points = s->input->monitor->options.tests * (double)s->series->count;
+    double away = fmax(s->alarm->worst, s->alarm->deviation);
+    return points * exp(tp_chance_log(heaviest_tails(s), away));
+}
+
+/* Whether a change that nothing else shows may be chance: as far as tails may
+ * reach, or, where the spread of a number that stands still is no measure, less
+ * than twice or half. */
+static bool may_be_chance(const struct tp_onset *s)
+{
+    const struct tp_series_set *set = &s->input->monitor->series;
+    const double *values =
+        tp_series_values(set, s->series, s->alarm->metric);
+    double value = values[s->alarm->shown];
+    bool small = s->metric->scale == TP_BASELINE_LOG &&
+                 fabs(log2(value / s->alarm->center)) < FACTOR_OF_TWO;
+    return is_isolated(s) && (small || expected_of(s) > BELIEVED);
+}
+
 static enum tp_severity level_of(const struct tp_onset *s)
 {
-    bool firm = s->incident->firm, followed = tp_incident_followed(s->incident);
+    bool firm = s->incident->firm && !may_be_chance(s);
+    bool followed = tp_incident_followed(s->incident);
     if (tp_onset_is_shared(s)) /* what no tensor shows alone is never high */
         return firm ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
     if (s->alarm->nonfinite || (followed && firm && !tp_onset_drifts(s)))

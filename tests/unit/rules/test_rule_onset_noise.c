@@ -186,3 +186,44 @@ Test(onset_noise, the_first_nan_is_found_after_an_alert)
     }
     cr_expect_gt(earlier, 4, "%zu", earlier);
 }
+
+/* Spikes of one iteration, in eight tensors of fifteen, in standard deviations
+ * of the noise or, where that is lognormal, of its logarithm: found as the
+ * origin of an incident in nine runs of ten at least. */
+Test(onset_noise, spikes_are_found_by_a_live_monitor, .timeout = 300)
+{
+    static const struct {
+        enum noise_kind noise;
+        size_t iterations;
+        double size;
+        size_t least;
+    } rows[] = {
+        {NOISE_NORMAL, 40, 100, 9},    {NOISE_NORMAL, 120, 100, 9},
+        {NOISE_NORMAL, 310, 12, 9},    {NOISE_LOGNORMAL, 40, 16, 9},
+        {NOISE_LOGNORMAL, 120, 16, 9}, {NOISE_LOGNORMAL, 310, 8, 9},
+        {NOISE_STUDENT, 40, 60, 9},    {NOISE_STUDENT, 120, 60, 9},
+        {NOISE_STUDENT, 310, 40, 9},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        size_t found = 0, n = rows[k].iterations;
+        double size = rows[k].size;
+        for (size_t i = 0; i < 10; i++) {
+            const struct noisy_run made = {
+                .noise = rows[k].noise,
+                .iterations = n,
+                .seed = 500 + 10 * k + i,
+                .from = n * 3 / 4,
+                .length = 1,
+                .first = 7,
+                .factor = rows[k].noise == NOISE_NORMAL    ? 1 + 0.238 * size
+                          : rows[k].noise == NOISE_STUDENT ? exp2(0.1 * size)
+                                                           : exp(0.3 * size)};
+            struct judged judged;
+            judge(&judged, &made, methods[1 + i % 2]);
+            found += is_found(&judged, (int64_t)n * 3 / 4);
+            clear(&judged);
+        }
+        cr_expect_geq(found, rows[k].least, "%s, %zu: %zu",
+                      noise_name(rows[k].noise), n, found);
+    }
+}
