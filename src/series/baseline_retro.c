@@ -24,11 +24,13 @@
  * walk or noise of a correlation of 0.9, is neither: of 40 to 120 points up to
  * 4 in 10^4 such series seem to change.)
  *
- * The price is power: a lasting shift is found from about 8 spreads on in 1 000
- * points, 12 in 120 and 50 in 40, growth much earlier, a single odd point from
- * about 15 on among series of light tails, else from some 90 on; and a series
- * that falls by orders of magnitude within 40 points hides nearly everything.
- * tests/unit/series/test_baseline.c measures rate and power.
+ * Each side of the noise is judged by its own tails. A trend that is steep
+ * flattens sooner or later: what lies between its line and the level it came
+ * from is no error.
+ *
+ * The price is power; the table of the manual (make power) says how much. A
+ * series that falls by orders of magnitude within 40 points hides nearly
+ * everything. tests/unit/series/test_baseline.c measures rate and power.
  *
  * Points that alarmed are left out, and everything is done again until
  * nothing moves. The same is done on medians of 4 and of 16 points, where

