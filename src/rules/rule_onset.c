@@ -89,8 +89,7 @@ static double expected_of(const struct tp_onset *s)
 static bool may_be_chance(const struct tp_onset *s)
 {
     const struct tp_series_set *set = &s->input->monitor->series;
-    const double *values =
-        tp_series_values(set, s->series, s->alarm->metric);
+    const double *values = tp_series_values(set, s->series, s->alarm->metric);
     double value = values[s->alarm->shown];
     bool small = s->metric->scale == TP_BASELINE_LOG &&
                  fabs(log2(value / s->alarm->center)) < FACTOR_OF_TWO;
@@ -101,7 +100,7 @@ static enum tp_severity level_of(const struct tp_onset *s)
 {
     bool firm = s->incident->firm && !may_be_chance(s);
     bool followed = tp_incident_followed(s->incident);
-    if (tp_onset_is_shared(s)) /* what no tensor shows alone is never high */
+    if (tp_onset_is_shared(s))
         return firm ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
     if (s->alarm->nonfinite || (followed && firm && !tp_onset_drifts(s)))
         return TP_SEVERITY_HIGH;
