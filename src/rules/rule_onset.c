@@ -403,7 +403,8 @@ static void add_shared(const struct onset *s, struct tp_text *text)
             continue;
         tp_text_add(text,
                     "; what %zu %s %s %s tensors share moved, too, in "
-                    "iteration %" PRId64 ": mean %s %.4g against %.4g",
+                    "iteration "
+                    "%" PRId64 ": mean %s %.4g against %.4g",
                     tensors_of(s, series), series->label.operation,
                     series->label.phase, series->label.tensor_name,
                     alarm->iteration, tp_series_metrics[alarm->metric].name,

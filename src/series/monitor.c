@@ -99,19 +99,25 @@ static size_t number_of(const struct tp_monitor *monitor,
     return at + metric - series->metric;
 }
 
+/* What is fitted, and how. */
+struct wanted {
+    const struct tp_run_series *series;
+    size_t metric;
+    enum tp_baseline_method method;
+};
+
 static struct tp_baseline fit(const struct tp_monitor *monitor,
-                              const struct tp_run_series *series, size_t metric,
-                              enum tp_baseline_method method,
-                              struct scratch *scratch,
+                              struct wanted wanted, struct scratch *scratch,
                               const struct tp_baseline_trace *trace)
 {
+    const struct tp_run_series *series = wanted.series;
     struct tp_baseline baseline;
     struct tp_baseline_series values = tp_series_of_metric(
-        &monitor->series, series, metric, scratch->floor);
+        &monitor->series, series, wanted.metric, scratch->floor);
     size_t number = (size_t)(series - monitor->series.series);
     struct tp_baseline_options options = monitor->options;
-    values.freedom = tp_kinds_freedom(&monitor->kinds, number, metric);
-    options.method = method;
+    values.freedom = tp_kinds_freedom(&monitor->kinds, number, wanted.metric);
+    options.method = wanted.method;
     if (series->kind == TP_SERIES_SHARED)
         options.tests = monitor->shared_tests;
     tp_baseline_fit(&values, &options, scratch->fit, &baseline, trace);
@@ -132,7 +138,8 @@ static void find_healthy(const struct tp_monitor *monitor,
         size_t number = number_of(monitor, series, metric);
         if (monitor->changes[number].kind == TP_CHANGE_NONE)
             continue;
-        fit(monitor, series, metric, TP_BASELINE_RETRO, scratch, &trace);
+        fit(monitor, (struct wanted){series, metric, TP_BASELINE_RETRO},
+            scratch, &trace);
         for (size_t i = 0; i < series->count; i++)
             bad[i] |= scratch->alarm[i];
     }
@@ -170,13 +177,13 @@ static void fit_metric(const struct tp_monitor *monitor,
                        struct scratch *scratch)
 {
     size_t number = number_of(monitor, series, metric);
-    bool live = tp_monitor_method(monitor, series) != TP_BASELINE_RETRO;
-    monitor->changes[number] =
-        fit(monitor, series, metric, TP_BASELINE_RETRO, scratch, NULL);
+    struct wanted wanted = {series, metric, TP_BASELINE_RETRO};
+    monitor->changes[number] = fit(monitor, wanted, scratch, NULL);
+    wanted.method = tp_monitor_method(monitor, series);
     monitor->baselines[number] =
-        live ? fit(monitor, series, metric, monitor->options.method, scratch,
-                   NULL)
-             : monitor->changes[number];
+        wanted.method == TP_BASELINE_RETRO
+            ? monitor->changes[number]
+            : fit(monitor, wanted, scratch, NULL);
 }
 
 static void fit_one(void *context, size_t index, unsigned worker)
@@ -362,15 +369,14 @@ enum tp_baseline_method tp_monitor_method(const struct tp_monitor *monitor,
 }
 
 static enum tp_status trace_by(const struct tp_monitor *monitor,
-                               enum tp_baseline_method method, size_t number,
-                               size_t metric,
-                               const struct tp_baseline_trace *trace)
+                               struct wanted wanted,
+                               const struct tp_baseline_trace *trace,
+                               struct tp_error *err)
 {
     struct scratch *scratch = scratch_new(&monitor->series, 1);
     if (!scratch)
-        return TP_E_MEMORY;
-    fit(monitor, &monitor->series.series[number], metric, method, scratch,
-        trace);
+        return tp_fail_memory(err);
+    fit(monitor, wanted, scratch, trace);
     scratch_clear(scratch, 1);
     return TP_OK;
 }
@@ -380,11 +386,9 @@ enum tp_status tp_monitor_trace(const struct tp_monitor *monitor, size_t series,
                                 const struct tp_baseline_trace *trace,
                                 struct tp_error *err)
 {
-    enum tp_status status =
-        trace_by(monitor,
-                 tp_monitor_method(monitor, &monitor->series.series[series]),
-                 series, metric, trace);
-    return status == TP_OK ? TP_OK : tp_fail_memory(err);
+    const struct tp_run_series *its = &monitor->series.series[series];
+    const struct wanted wanted = {its, metric, tp_monitor_method(monitor, its)};
+    return trace_by(monitor, wanted, trace, err);
 }
 
 enum tp_status tp_monitor_trace_change(const struct tp_monitor *monitor,
@@ -392,9 +396,9 @@ enum tp_status tp_monitor_trace_change(const struct tp_monitor *monitor,
                                        const struct tp_baseline_trace *trace,
                                        struct tp_error *err)
 {
-    enum tp_status status =
-        trace_by(monitor, TP_BASELINE_RETRO, series, metric, trace);
-    return status == TP_OK ? TP_OK : tp_fail_memory(err);
+    const struct wanted wanted = {&monitor->series.series[series], metric,
+                                  TP_BASELINE_RETRO};
+    return trace_by(monitor, wanted, trace, err);
 }
 
 enum tp_status tp_monitor_make(const struct tp_run *run,

@@ -199,7 +199,7 @@ Test(onset_noise, spikes_are_found_by_a_live_monitor, .timeout = 300)
         size_t least;
     } rows[] = {
         {NOISE_NORMAL, 40, 100, 9},    {NOISE_NORMAL, 120, 100, 9},
-        {NOISE_NORMAL, 310, 12, 9},    {NOISE_LOGNORMAL, 40, 16, 9},
+        {NOISE_NORMAL, 310, 20, 9},    {NOISE_LOGNORMAL, 40, 16, 9},
         {NOISE_LOGNORMAL, 120, 16, 9}, {NOISE_LOGNORMAL, 310, 8, 9},
         {NOISE_STUDENT, 40, 60, 9},    {NOISE_STUDENT, 120, 60, 9},
         {NOISE_STUDENT, 310, 40, 9},

@@ -139,8 +139,9 @@ static struct tp_baseline fit(const struct sample *sample, bool online,
                                               .floor = sample->floor,
                                               .scale = sample->scale,
                                               .freedom = sample->freedom};
-    const struct tp_baseline_options options = {.method = online ? TP_BASELINE_ONLINE
-                                                                 : TP_BASELINE_RETRO,
+    enum tp_baseline_method method =
+        online ? TP_BASELINE_ONLINE : TP_BASELINE_RETRO;
+    const struct tp_baseline_options options = {.method = method,
                                                 .warmup_steps = 100,
                                                 .alert_window = 50,
                                                 .sigma = 3,
