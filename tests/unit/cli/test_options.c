@@ -65,7 +65,7 @@ Test(options, defaults_are_set)
     cr_expect_eq(options.alert_window, 50);
     cr_expect_eq(options.jobs, 0);
     cr_expect_eq(options.dims, TP_DIMS_WORST);
-    cr_expect_eq(options.baseline, TP_FROM_ALL);
+    cr_expect_eq(options.baseline, TP_BASELINE_RETRO);
     cr_expect_str_eq(options.output_dir, "./draw");
     cr_expect_str_eq(options.formats, TP_QUANT_FORMATS);
     tp_options_clear(&options);
