@@ -20,4 +20,7 @@ jq -r '.pairs[0] | "\(.quant_type_x) \(.quant_type_y) \(.pearson_r)"' two.json
 must tprof-analyze --tensor_dir "$logs/bf16" --output_dir one --formats none \
     > one.text
 rows one/summary.h5 pairs
-grep -c 'same_tensor_.*not drawn: needs .*two quant types' one.text
+# prose is broken into lines
+tr '\n' ' ' < one.text |
+    grep -oE 'same_tensor_[a-z]*\.png: not drawn: needs [a-z ]*two +quant types' |
+    wc -l
