@@ -38,8 +38,8 @@ struct word {
     double number;
 };
 
-// A control character inside a string would have to be escaped in JSON, so
-// the DEL in these is nobody's text that means something.
+// The strings hold a DEL, which is in no name; where one does stand in a text
+// with number words it becomes a number, too.
 const word words[] = {
     {"NaN", "\"\x7f\"", NAN},
     {"-Infinity", "\"\x7f-infin\"", -INFINITY},

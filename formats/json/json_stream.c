@@ -67,6 +67,8 @@ static enum tp_status fail_here(const struct tp_json_stream *stream,
 static void drop_front(struct tp_json_stream *stream)
 {
     size_t first = stream->kept < stream->at ? stream->kept : stream->at;
+    if (first == 0)
+        return;
     memmove(stream->buffer, stream->buffer + first, stream->used - first);
     stream->used -= first;
     stream->at -= first;

@@ -15,9 +15,7 @@
 struct reader {
     struct tp_json_stream stream;
     struct tp_json_walk walk;
-    struct tp_arena lasting; /* of the header */
     const struct tp_msprobe_sink *sink;
-    struct tp_msprobe_header header;
     struct tp_msprobe_call call;
     size_t calls;
     bool has_data;
@@ -36,9 +34,9 @@ static enum tp_status visit_call(void *context, const struct tp_json_pair *pair,
     call->order = reader->calls++;
     enum tp_status status =
         tp_msprobe_items_list(call->entry, arena, &call->items, err);
-    if (status != TP_OK || !reader->sink->call)
-        return status;
-    return reader->sink->call(reader->sink->context, call, err);
+    return status == TP_OK
+               ? reader->sink->call(reader->sink->context, call, err)
+               : status;
 }
 
 static enum tp_status read_data(struct reader *reader, struct tp_error *err)
@@ -46,38 +44,6 @@ static enum tp_status read_data(struct reader *reader, struct tp_error *err)
     const struct tp_json_visitor visitor = {reader, visit_call};
     reader->has_data = true;
     return tp_json_walk_members(&reader->walk, &reader->stream, &visitor, err);
-}
-
-static enum tp_status read_header(struct reader *reader, const char **to,
-                                  struct tp_error *err)
-{
-    struct tp_json_pair pair;
-    enum tp_status status = tp_json_walk_value(&reader->walk, &reader->stream,
-                                               &reader->lasting, &pair, err);
-    if (status == TP_OK && pair.value->kind == TP_JSON_STRING)
-        *to = pair.value->text;
-    return status;
-}
-
-static enum tp_status read_member(struct reader *reader,
-                                  const struct tp_json_part *key,
-                                  struct tp_error *err)
-{
-    struct tp_msprobe_header *header = &reader->header;
-    const struct {
-        const char *key;
-        const char **to;
-    } members[] = {{"task", &header->task},
-                   {"level", &header->level},
-                   {"framework", &header->framework},
-                   {"dump_data_dir", &header->data_dir},
-                   {"data_path", &header->data_dir}};
-    if (tp_json_key_is(key, "data"))
-        return read_data(reader, err);
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (tp_json_key_is(key, members[i].key))
-            return read_header(reader, members[i].to, err);
-    return tp_json_stream_skip(&reader->stream, err);
 }
 
 static enum tp_status read_root(struct reader *reader, struct tp_error *err)
@@ -88,7 +54,9 @@ static enum tp_status read_root(struct reader *reader, struct tp_error *err)
         status = tp_json_stream_key(&reader->stream, &key, err);
         if (status != TP_OK || !key.text)
             break;
-        status = read_member(reader, &key, err);
+        status = tp_json_key_is(&key, "data")
+                     ? read_data(reader, err)
+                     : tp_json_stream_skip(&reader->stream, err);
     }
     if (status == TP_OK && !reader->has_data)
         status = tp_fail(err, TP_E_UNSUPPORTED, -1,
@@ -100,16 +68,9 @@ static enum tp_status read_root(struct reader *reader, struct tp_error *err)
 static enum tp_status read_stream(struct reader *reader, enum tp_status status,
                                   struct tp_error *err)
 {
-    reader->header = (struct tp_msprobe_header){"", "", "", ""};
     if (status == TP_OK)
         status = read_root(reader, err);
-    if (reader->sink->header && (status == TP_OK || status == TP_E_DAMAGED)) {
-        enum tp_status told = reader->sink->header(
-            reader->sink->context, &reader->header, status ? NULL : err);
-        status = status == TP_OK ? told : status;
-    }
     tp_msprobe_items_clear(&reader->call.items);
-    tp_arena_clear(&reader->lasting);
     tp_json_walk_clear(&reader->walk);
     tp_json_stream_close(&reader->stream);
     return status;

@@ -13,15 +13,6 @@
  * The file is read entry by entry, so its size does not matter.
  */
 
-/* What stands before the data; "" where it is not said. Owned by the reader,
- * until the reading ends. */
-struct tp_msprobe_header {
-    const char *task;      /* statistics, tensor, overflow_check, ...      */
-    const char *level;     /* L0, L1, mix, debug                           */
-    const char *framework; /* pytorch, mindspore                           */
-    const char *data_dir;  /* as the dumping process saw it                */
-};
-
 /* One entry; valid during the call it is handed out in. */
 struct tp_msprobe_call {
     const char *key;
@@ -33,16 +24,12 @@ struct tp_msprobe_call {
     struct tp_msprobe_items items;
 };
 
-/* Who reads. Members may be NULL. */
+/* Who reads; anything but TP_OK ends the reading with it. */
 struct tp_msprobe_sink {
     void *context;
-    /* Anything but TP_OK ends the reading with it. */
+    /* Told of each entry. */
     enum tp_status (*call)(void *context, const struct tp_msprobe_call *call,
                            struct tp_error *err);
-    /* Once, when all is read or nothing more can be. */
-    enum tp_status (*header)(void *context,
-                             const struct tp_msprobe_header *header,
-                             struct tp_error *err);
 };
 
 /*

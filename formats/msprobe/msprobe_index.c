@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tables of file names and calls, sorted, so that a name is found by bisection.
- * The parent of a call is followed upwards until a module names a layer; each
- * call's answer is found once, when construct.json was read. A hash would find
+ * The parent of a call is followed upwards until a module names a layer, or one
+ * whose layer is known, when construct.json was read. A hash would find
  * names faster, but reading the two files takes longest anyway. Cost: O(n log
  * n) for n names, 16 bytes and the text each.
  */
@@ -12,17 +12,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/order.h"
 #include "base/search.h"
 #include "base/text.h"
 #include "formats/msprobe/msprobe_dump.h"
 #include "formats/msprobe/msprobe_tree.h"
 
-/* Modules above a call; a file that makes a circle ends here. */
-enum { PARENTS_MAX = 256 };
+/* What is known of the layer of a call: nothing yet; it is being looked for,
+ * which met again is a circle; all. */
+enum known { UNKNOWN, ASKED, KNOWN };
 
 /* A call and its parent, while construct.json is read. */
 struct link {
     const char *call, *parent;
+    enum known known;
+    int64_t layer; /* -1: none */
 };
 
 struct links {
@@ -42,7 +47,8 @@ void tp_msprobe_index_clear(struct tp_msprobe_index *index)
 static int compare_keys(const void *left, const void *right)
 {
     const struct tp_msprobe_key *a = left, *b = right;
-    return strcmp(a->text, b->text);
+    int result = strcmp(a->text, b->text);
+    return result ? result : tp_order_int64(a->number, b->number);
 }
 
 static void sort_keys(struct tp_msprobe_keys *keys)
@@ -100,13 +106,12 @@ static int compare_links(const void *left, const void *right)
 }
 
 static enum tp_status add_link(void *context, const char *call,
-                               const char *parent, int64_t micro_step,
-                               struct tp_error *err)
+                               const char *parent, struct tp_error *err)
 {
     struct links *links = context;
-    (void)micro_step;
     struct link link = {tp_arena_text(links->arena, call, strlen(call)),
-                        tp_arena_text(links->arena, parent, strlen(parent))};
+                        tp_arena_text(links->arena, parent, strlen(parent)),
+                        UNKNOWN, -1};
     if (!link.call || !link.parent)
         return tp_fail_memory(err);
     enum tp_status status =
@@ -117,25 +122,44 @@ static enum tp_status add_link(void *context, const char *call,
     return status;
 }
 
-static const char *parent_of(const struct links *links, const char *call)
+static struct link *find_link(const struct links *links, const char *call)
 {
     size_t i;
     TP_PARTITION_POINT(i, links->count, strcmp(links->links[i].call, call) < 0);
     return i < links->count && strcmp(links->links[i].call, call) == 0
-               ? links->links[i].parent
-               : "";
+               ? &links->links[i]
+               : NULL;
 }
 
-static int64_t layer_of(const struct links *links, const char *call)
+static int64_t own_layer(const char *call)
 {
     struct tp_msprobe_name name;
-    for (int i = 0; i < PARENTS_MAX && *call; i++) {
-        if (tp_msprobe_name_parse(call, strlen(call), &name) &&
-            tp_msprobe_layer(&name) >= 0)
-            return tp_msprobe_layer(&name);
-        call = parent_of(links, call);
+    return tp_msprobe_name_parse(call, strlen(call), &name)
+               ? tp_msprobe_layer(&name)
+               : -1;
+}
+
+/* The layer of a call, and of all calls above it that were asked for it. */
+static int64_t layer_of(const struct links *links, struct link *link)
+{
+    struct link *at = link;
+    int64_t layer = -1;
+    while (at && at->known == UNKNOWN && layer < 0) {
+        at->known = ASKED;
+        layer = own_layer(at->call);
+        if (layer < 0 && *at->parent)
+            layer = own_layer(at->parent);
+        if (layer < 0)
+            at = find_link(links, at->parent);
     }
-    return -1;
+    if (layer < 0 && at && at->known == KNOWN)
+        layer = at->layer;
+    for (at = link; at && at->known == ASKED;
+         at = find_link(links, at->parent)) {
+        at->known = KNOWN;
+        at->layer = layer;
+    }
+    return link->layer;
 }
 
 static enum tp_status list_layers(struct tp_msprobe_index *index,
@@ -145,24 +169,11 @@ static enum tp_status list_layers(struct tp_msprobe_index *index,
     if (links->count)
         qsort(links->links, links->count, sizeof *links->links, compare_links);
     for (size_t i = 0; i < links->count && status == TP_OK; i++) {
-        int64_t layer = layer_of(links, links->links[i].call);
+        int64_t layer = layer_of(links, &links->links[i]);
         if (layer >= 0)
             status = add_key(&index->layers, links->links[i].call, layer, err);
     }
     return status;
-}
-
-/* The path of a file of the directory. */
-static const char *path_of(struct tp_msprobe_index *index,
-                           const char *directory, const char *name)
-{
-    struct tp_text text = {0};
-    tp_text_add(&text, "%s/%s", directory, name);
-    const char *path =
-        text.failed ? NULL
-                    : tp_arena_text(&index->arena, text.data, text.length);
-    tp_text_clear(&text);
-    return path;
 }
 
 static enum tp_status read_construct(const char *path,
@@ -185,14 +196,17 @@ enum tp_status tp_msprobe_index_read(const char *directory,
                                      struct tp_msprobe_index *index,
                                      struct tp_error *err)
 {
-    const char *dump = path_of(index, directory, "dump.json");
-    const char *construct = path_of(index, directory, "construct.json");
-    if (!dump || !construct)
-        return tp_fail_memory(err);
+    char *dump = tp_file_join(directory, "dump.json");
+    char *construct = tp_file_join(directory, "construct.json");
     const struct tp_msprobe_sink sink = {.context = index, .call = add_call};
-    enum tp_status status = tp_msprobe_read(dump, &sink, err), other = TP_OK;
-    if (access(construct, R_OK) == 0)
+    enum tp_status status = dump && construct
+                                ? tp_msprobe_read(dump, &sink, err)
+                                : tp_fail_memory(err);
+    enum tp_status other = TP_OK;
+    if (construct && access(construct, R_OK) == 0)
         other = read_construct(construct, index, status ? NULL : err);
+    free(dump);
+    free(construct);
     sort_keys(&index->files);
     sort_keys(&index->layers);
     return status == TP_OK ? other : status;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
+
 /* Keys of an entry, in the order in which items are listed. */
 static const struct part {
     const char *key;
@@ -42,11 +44,12 @@ bool tp_msprobe_is_tensor(const struct tp_msprobe_item *item)
     return length >= word && strcmp(type + length - word, "Tensor") == 0;
 }
 
+/* What stands for a value: an object that says its type, {} or null. */
 static bool is_item(const struct tp_json *value)
 {
-    return value->kind != TP_JSON_LIST &&
-           (value->kind != TP_JSON_OBJECT || value->count == 0 ||
-            tp_json_member(value, "type"));
+    return value->kind == TP_JSON_NULL ||
+           (value->kind == TP_JSON_OBJECT &&
+            (value->count == 0 || tp_json_member(value, "type")));
 }
 
 static enum tp_status add_item(struct lister *lister, const char *argument,
@@ -63,7 +66,8 @@ static enum tp_status add_item(struct lister *lister, const char *argument,
 }
 
 /* "PREFIX.KEY" or, of an item of a list, "PREFIX.NUMBER"; without a prefix
- * the rest. NULL without memory. */
+ * the rest. No longer than labels are, so that a long key does not cost its
+ * length for each item below it. NULL without memory. */
 static const char *join(struct lister *lister, const char *prefix,
                         const struct tp_json *value, size_t number)
 {
@@ -75,6 +79,10 @@ static const char *join(struct lister *lister, const char *prefix,
     const char *last = value->key ? value->key : digits + at;
     size_t tail = value->key ? strlen(last) : sizeof digits - at;
     size_t dot = head > 0;
+    if (head + tail >= TP_LIMIT_LABEL_BYTES) /* nobody's name: keep its end */
+        head = dot = 0;
+    if (tail > TP_LIMIT_LABEL_BYTES)
+        tail = TP_LIMIT_LABEL_BYTES;
     char *joined = tp_arena_alloc(lister->arena, head + dot + tail + 1);
     if (!joined)
         return NULL;

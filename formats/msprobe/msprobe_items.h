@@ -14,8 +14,7 @@
 struct tp_msprobe_item {
     enum tp_msprobe_place place;
     const char *argument; /* "0", "0.1", "mask", "weight"; "" for a variable */
-    const struct tp_json *value; /* an object with a `type`, or null, or what
-                                    else stands there                        */
+    const struct tp_json *value; /* an object with a `type`, {} or null     */
 };
 
 struct tp_msprobe_items {

@@ -72,9 +72,9 @@
 #define TP_LIMIT_TRACE_FACTS ((size_t)16 << 20)
 
 /* One member of a JSON file that is read whole: a call of a dump with all its
- * arguments, of which real ones have some KB, or a list of all calls with one
- * stack. */
-#define TP_LIMIT_JSON_VALUE ((size_t)256 << 20)
+ * arguments, of which real ones have some KB. As a tree it takes up to 36 times
+ * as much: a zero and its comma become a value of 72 bytes. */
+#define TP_LIMIT_JSON_VALUE ((size_t)4 << 20)
 
 /* Nesting of lists and objects; dumps stop at 400. */
 #define TP_LIMIT_JSON_DEPTH 1024

@@ -107,8 +107,9 @@ static bool have_several(struct directory *directories, size_t count)
 {
     bool several = false;
     qsort(directories, count, sizeof *directories, compare_steps);
-    for (size_t i = 1; i < count; i++)
-        several |= compare_steps(&directories[i - 1], &directories[i]) == 0;
+    for (size_t i = 1; i < count; i++) /* what is below one may part it */
+        several |= compare_steps(&directories[i - 1], &directories[i]) == 0 &&
+                   directories[i - 1].process != directories[i].process;
     return several;
 }
 

@@ -37,17 +37,6 @@ static enum tp_status see_call(void *context,
     return TP_OK;
 }
 
-static enum tp_status see_header(void *context,
-                                 const struct tp_msprobe_header *header,
-                                 struct tp_error *err)
-{
-    struct seen *seen = context;
-    (void)err;
-    seen->bytes += strlen(header->task) + strlen(header->level) +
-                   strlen(header->framework) + strlen(header->data_dir);
-    return TP_OK;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
@@ -55,8 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct seen whole = {.size = size}, pieces = {.size = size};
     struct tp_error err = {0}, other = {0};
     struct fuzz_guard guard = fuzz_guard_copy(data + 1, size - 1);
-    const struct tp_msprobe_sink one = {&whole, see_call, see_header},
-                                 two = {&pieces, see_call, see_header};
+    const struct tp_msprobe_sink one = {&whole, see_call},
+                                 two = {&pieces, see_call};
     enum tp_status status =
         tp_msprobe_read_memory(guard.data, size - 1, size, &one, &err);
     enum tp_status in_pieces = tp_msprobe_read_memory(
