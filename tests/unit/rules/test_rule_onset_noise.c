@@ -244,8 +244,10 @@ static int level_of_one(enum noise_kind noise, double factor)
     stages_watch(&judged.stages, &usual);
     stages_judge(&judged.stages, &judged.findings);
     int level = tp_findings_worst(&judged.findings);
+    /* a step of what stands still, just before, is part of it */
+    int64_t first = level ? judged.findings.rows[0].iteration : 0;
     if (level > TP_SEVERITY_LOW)
-        cr_expect_eq(judged.findings.rows[0].iteration, 200);
+        cr_expect(first == 200 || (noise == NOISE_QUANTISED && first == 199));
     clear(&judged);
     return level;
 }
