@@ -54,6 +54,12 @@ static bool is_isolated(const struct tp_onset *s)
 
 enum { LIGHT = 30 }; /* degrees of freedom of the lightest tails there are */
 
+/* Spreads, at the onset or later. */
+static double farthest(const struct onset *s)
+{
+    return fmax(s->alarm->worst, s->alarm->deviation);
+}
+
 /* Degrees of freedom half way from the heaviest tails that a kind of series has
  * in the metric of an alarm to those of noise that is not known: tails are
  * measured with few errors. */
@@ -79,8 +85,7 @@ static int heaviest_tails(const struct tp_onset *s)
 static double expected_of(const struct tp_onset *s)
 {
     double points = s->input->monitor->options.tests * (double)s->series->count;
-    double away = fmax(s->alarm->worst, s->alarm->deviation);
-    return points * exp(tp_chance_log(heaviest_tails(s), away));
+    return points * exp(tp_chance_log(heaviest_tails(s), farthest(s)));
 }
 
 /* Whether a change that nothing else shows may be chance: as far as tails may
@@ -88,11 +93,10 @@ static double expected_of(const struct tp_onset *s)
  * than twice or half. */
 static bool may_be_chance(const struct tp_onset *s)
 {
-    const struct tp_series_set *set = &s->input->monitor->series;
-    const double *values = tp_series_values(set, s->series, s->alarm->metric);
-    double value = values[s->alarm->shown];
+    const struct tp_alarm *alarm = s->alarm;
+    double spread = asinh(alarm->spread / alarm->center) / log(2);
     bool small = s->metric->scale == TP_BASELINE_LOG &&
-                 fabs(log2(value / s->alarm->center)) < FACTOR_OF_TWO;
+                 farthest(s) * spread < FACTOR_OF_TWO;
     return is_isolated(s) && (small || expected_of(s) > BELIEVED);
 }
 

@@ -7,7 +7,8 @@ const struct tp_rule tp_rules[] = {
     {"onset",
      "a tensor that leaves the baseline of its own iterations: high where "
      "others follow, which are counted in it; medium alone or by drifting; one "
-     "less when there are too few iterations to be sure",
+     "less when there are too few iterations to be sure, or one number alone "
+     "that may be chance",
      "ONSET", tp_rule_onset},
     {"nonfinite",
      "NaN, or Inf in a series that had none: high; the first place in a rank "

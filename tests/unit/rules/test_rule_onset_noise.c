@@ -227,3 +227,39 @@ Test(onset_noise, spikes_are_found_by_a_live_monitor, .timeout = 300)
                       noise_name(rows[k].noise), n, found);
     }
 }
+
+/* The worst level of findings about a run of noise in which one value, of one
+ * number of one tensor, is so many times itself. */
+static int level_of_one(enum noise_kind noise, double factor)
+{
+    const struct noisy_run made = {
+        .noise = noise, .iterations = 310, .seed = 80};
+    struct judged judged = {.stages = {.run = {.rows = NULL}}};
+    noisy_fill(&made, &judged.stages.run);
+    for (size_t i = 0; i < judged.stages.run.row_count; i++) {
+        struct tp_row *row = &judged.stages.run.rows[i];
+        if (row->label.iteration == 200 && row->label.counter == 6)
+            row->numbers.abs_max *= factor;
+    }
+    stages_watch(&judged.stages, &usual);
+    stages_judge(&judged.stages, &judged.findings);
+    int level = tp_findings_worst(&judged.findings);
+    /* a step of what stands still, just before, is part of it */
+    int64_t first = level ? judged.findings.rows[0].iteration : 0;
+    if (level > TP_SEVERITY_LOW)
+        cr_expect(first == 200 || (noise == NOISE_QUANTISED && first == 199));
+    clear(&judged);
+    return level;
+}
+
+/* What is found where tails are taken for light may be chance all the same. */
+Test(onset_noise, an_isolated_change_is_medium_beyond_any_tail)
+{
+    cr_expect_leq(level_of_one(NOISE_STUDENT, exp2(0.1 * 14)),
+                  TP_SEVERITY_LOW);
+    cr_expect_eq(level_of_one(NOISE_STUDENT, exp2(0.1 * 200)),
+                 TP_SEVERITY_MEDIUM);
+    /* steps of an eighth: a spread of none */
+    cr_expect_leq(level_of_one(NOISE_QUANTISED, 1.5), TP_SEVERITY_LOW);
+    cr_expect_eq(level_of_one(NOISE_QUANTISED, 1e6), TP_SEVERITY_MEDIUM);
+}
