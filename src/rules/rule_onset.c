@@ -55,7 +55,7 @@ static bool is_isolated(const struct tp_onset *s)
 enum { LIGHT = 30 }; /* degrees of freedom of the lightest tails there are */
 
 /* Spreads, at the onset or later. */
-static double farthest(const struct onset *s)
+static double farthest(const struct tp_onset *s)
 {
     return fmax(s->alarm->worst, s->alarm->deviation);
 }
