@@ -73,12 +73,22 @@ static int print_options(void)
     return tp_print(&text) ? TP_EXIT_OK : TP_EXIT_FAILED;
 }
 
+/* Whether directories are waited for, that need not be there yet. */
+static bool waits(int argc, char **argv)
+{
+    bool yes = false;
+    for (int i = 1; i < argc && !yes; i++)
+        yes = strncmp(argv[i], "--wait", strlen("--wait")) == 0;
+    return yes;
+}
+
 /* A first word that is no command and nothing on disk is most likely a
  * command mistyped, or of another version. */
 static bool is_stray_word(int argc, char **argv)
 {
     return argc > 1 && argv[1][0] != '-' && !strchr(argv[1], '/') &&
-           !find_command(argv[1]) && access(argv[1], F_OK) != 0;
+           !find_command(argv[1]) && access(argv[1], F_OK) != 0 &&
+           !waits(argc, argv);
 }
 
 static int refuse_word(const char *word)

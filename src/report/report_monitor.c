@@ -247,10 +247,10 @@ static void write_alarm(struct lines *l, const struct line *line)
     begin_alert(alarm->iteration, tp_alarm_series(all, line->number), l->text);
     add_value(tp_series_metrics[alarm->metric].name, alarm->value,
               alarm->center, alarm->spread, l->text);
-    if (!isnan(alarm->deviation))
-        tp_text_add(l->text, " | Deviation: %.3g\u03c3", alarm->deviation);
-    if (isfinite(alarm->worst) && alarm->worst > 1.5 * alarm->deviation)
-        tp_text_add(l->text, ", later %.3g\u03c3", alarm->worst);
+    /* of the numbers shown; what found it may have judged logarithms */
+    double away = fabs(alarm->value - alarm->center) / alarm->spread;
+    if (isfinite(away))
+        tp_text_add(l->text, " | Deviation: %.3g\u03c3", away);
     if (incident->origin == line->number && incident->members > 1)
         tp_text_add(l->text, " | origin of %zu other%s", incident->members - 1,
                     incident->members == 2 ? "" : "s");

@@ -123,16 +123,16 @@ enum tp_status tp_rule_alerts(const struct tp_rule_input *input,
     finding->evidence = tp_finding_text(
         input->findings,
         "a live monitor alerts at %zu point%s of %zu among %zu numbers, here "
-        "by %.3g\u03c3; about %.0f %s expected of noise alone%s; the run as "
-        "a whole shows no change there",
+        "by %.3g\u03c3; about %.0f %s expected of noise alone%s; by the noise "
+        "of the whole run none of them is sure to be a change",
         alerts.points, alerts.points == 1 ? "" : "s", alerts.alerted,
         alerts.numbers, b->deviation, fmax(alerts.expected, 1),
         alerts.expected < 1.5 ? "is" : "are",
         (double)alerts.points > MORE * alerts.expected
-            ? ", the others are trends and slow wandering"
+            ? ", more come of trends, slow wandering or faults"
             : "");
-    finding->suggestion = "nothing is wrong by these alone: more "
-                          "--warmup_steps, a larger --sigma or --baseline "
-                          "retro give fewer of them";
+    finding->suggestion = "look at those that are off by far more than the "
+                          "others ([ALERT] lines of report.txt); more "
+                          "--warmup_steps or a larger --sigma give fewer";
     return TP_OK;
 }

@@ -254,6 +254,16 @@ struct rated {
     size_t pair;
 };
 
+/* What has no correlation, as one side is constant, is farthest off, unless the
+ * other side is the same constant. */
+static double rate(const struct tp_pair_numbers *numbers)
+{
+    const double distance = tp_pair_distance(numbers);
+    if (!isnan(distance))
+        return distance;
+    return numbers->mse > 0 ? INFINITY : -1;
+}
+
 static int compare_rated(const void *left, const void *right)
 {
     const struct rated *a = left, *b = right;
@@ -273,9 +283,8 @@ static enum tp_status order_worst(struct tp_pairs *pairs, struct tp_error *err)
     for (size_t i = 0; i < pairs->count; i++) {
         if (*pairs->rows[i].error)
             continue;
-        const double distance = tp_pair_distance(&pairs->rows[i].numbers);
         rated[pairs->measured++] =
-            (struct rated){isnan(distance) ? -1 : distance, i};
+            (struct rated){rate(&pairs->rows[i].numbers), i};
     }
     qsort(rated, pairs->measured, sizeof *rated, compare_rated);
     for (size_t i = 0; i < pairs->measured; i++)

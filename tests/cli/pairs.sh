@@ -21,6 +21,6 @@ must tprof-analyze --tensor_dir "$logs/bf16" --output_dir one --formats none \
     > one.text
 rows one/summary.h5 pairs
 # prose is broken into lines
-tr '\n' ' ' < one.text |
-    grep -oE 'same_tensor_[a-z]*\.png: not drawn: needs [a-z ]*two +quant types' |
+tr -s ' \n' ' ' < one.text |
+    grep -oE 'same_tensor_[a-z]*\.png: not drawn: needs [a-z ]*two quant' |
     wc -l

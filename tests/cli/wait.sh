@@ -12,7 +12,7 @@ write()
     done
 }
 write &
-must tprof-analyze --tensor_dir d --wait 20 --no_plots --output_dir out > text
+must tprof-analyze d --wait 20 --no_plots --output_dir out > text
 wait
 sed -n 's/^  \([0-9]*\) files read.*/\1/p' text
 grep -c 'after --wait' text

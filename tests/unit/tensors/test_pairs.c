@@ -138,7 +138,8 @@ Test(pairs, the_least_alike_come_first)
     for (size_t i = 0; i < pairs->measured; i++) {
         const struct tp_pair *pair = &pairs->rows[pairs->worst[i]];
         double distance = tp_pair_distance(&pair->numbers);
-        distance = isnan(distance) ? -1 : distance; /* nothing finite: last */
+        if (isnan(distance)) /* nothing finite, or the same constant: last */
+            distance = pair->numbers.mse > 0 ? INFINITY : -1;
         cr_expect_leq(distance, last);
         cr_expect(pair->based);
         last = distance;
@@ -231,6 +232,32 @@ static void expect_damage(const char *command, const char *told)
     cr_expect(made.run.skipped[0].damage);
     cr_expect(strstr(made.run.skipped[0].reason, base_name(names[1])));
     clear(&made);
+    remove_folder(folder);
+}
+
+/* Nothing correlates with a tensor that is all zero: it is the least alike. */
+Test(pairs, what_is_all_zero_comes_first)
+{
+    char folder[32], line[4096];
+    struct pairing made;
+    copy_pairs(folder);
+    const char *const roots[] = {folder};
+    for (size_t i = 0; i < 2; i++) {
+        bool zero = i > 0; /* its 512 elements are the end of the file */
+        snprintf(line, sizeof line,
+                 "f='%s/%s'; truncate -s -1024 \"$f\" && "
+                 "head -c 1024 /dev/zero >> \"$f\"",
+                 folder, base_name(names[3]));
+        cr_assert(!zero || system(line) == 0);
+        collect(&made, roots, 1, 2);
+        cr_assert_eq(made.run.row_count, 4);
+        pair(&made, TP_PAIRS_ALL);
+        cr_assert_eq(made.pairs.measured, 2);
+        const struct tp_pair_numbers *worst =
+            &made.pairs.rows[made.pairs.worst[0]].numbers;
+        cr_expect_eq(isnan(worst->pearson_r), zero);
+        clear(&made);
+    }
     remove_folder(folder);
 }
 
