@@ -45,6 +45,7 @@ struct session {
     struct tp_figure_set figures;
     struct tp_report_figure *figure_lines;
     size_t figure_count;
+    bool judged; /* all is known, whatever becomes of the files */
 };
 
 /* Which casts to simulate; words that are not known are usage errors. */
@@ -244,6 +245,7 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
         status = monitor(s, err);
     if (status == TP_OK)
         status = find_faults(s, err);
+    s->judged = status == TP_OK;
     if (status == TP_OK) {
         remove_old_results(s);
         status = write_hdf5(s, err);
@@ -257,7 +259,10 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
     if (status != TP_OK && status != TP_E_IO)
         return status;
     /* of a disk too full for the rest they are worth most, and small */
-    enum tp_status reported = write_reports(s, status == TP_OK ? err : NULL);
+    struct tp_error other = {0};
+    enum tp_status reported = write_reports(s, status == TP_OK ? err : &other);
+    if (status != TP_OK && reported != TP_OK)
+        tp_print_error(&other);
     return status == TP_OK ? reported : status;
 }
 
@@ -369,6 +374,8 @@ int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv)
     enum tp_status status = analyse(&s, &err);
     int result;
     if (status != TP_OK) {
+        if (status == TP_E_IO && s.judged) /* what no file could take */
+            print_result(&s);
         tp_print_error(&err);
         result = tp_exit_of(status);
     } else {

@@ -13,6 +13,12 @@ for blocks in 0 1 2 4; do
     )
     echo "$blocks: ${message##*status }"
     [ "${#message}" -gt 30 ] || echo "no message"
+    # The summary is there all the same.
+    (
+        ulimit -f $blocks
+        tprof-analyze --tensor_dir d --output_dir "full$blocks" --no_plots \
+            2> /dev/null
+    ) | grep -c '^Findings'
     find "full$blocks" -type f 2> /dev/null | while read -r file; do
         cmp -s "$file" "good/${file#*/}" || echo "half-written: $file"
     done
