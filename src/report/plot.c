@@ -204,26 +204,26 @@ static enum tp_status explain(const struct picture *picture,
 }
 
 /* Gives whole pictures their final names and removes what there is of others.
- * Fails with the first one that could not be written. */
-static enum tp_status settle_pictures(const struct drawing *drawing,
-                                      const struct tp_plot_options *options,
+ * Fails with the first one that could not be written; unless gnuplot was ended
+ * or is not there, others are looked at for a reason, too. */
+static enum tp_status settle_pictures(const struct drawing *drawing, bool ended,
+                                      enum tp_plot_format format,
                                       struct tp_plot_result *result,
                                       struct tp_error *err)
 {
     enum tp_status status = TP_OK;
-    const bool stopped = options->stop && *options->stop;
     for (size_t i = 0; i < drawing->count; i++) {
         const struct picture *picture = &drawing->pictures[i];
         const struct tp_gnuplot_job *job = &drawing->jobs[i];
         struct tp_error *first = status == TP_OK ? err : NULL;
         enum tp_status wrong = TP_OK;
-        if (job->done && is_whole(picture->aside, options->format)) {
+        if (job->done && is_whole(picture->aside, format)) {
             wrong = tp_file_commit(picture->aside, picture->path, first);
             result->drawn += wrong == TP_OK;
             result->failed += wrong != TP_OK;
         } else {
             result->failed++;
-            if (!stopped && status == TP_OK)
+            if (!ended && status == TP_OK)
                 wrong = explain(picture, job, first);
             unlink(picture->aside);
         }
@@ -276,15 +276,16 @@ static enum tp_status run_gnuplot(const struct drawing *drawing,
                                    .stop = options->stop};
     struct tp_error trouble = {0};
     enum tp_status status = tp_gnuplot_run(&work, &trouble);
+    const bool ended = status != TP_OK || (options->stop && *options->stop);
+    enum tp_status settled =
+        settle_pictures(drawing, ended, options->format, result,
+                        status == TP_OK ? err : NULL);
     if (status == TP_E_NOT_FOUND) {
-        result->failed = drawing->count;
         snprintf(result->warning, sizeof result->warning,
                  "%.200s: the figures are not drawn, their scripts and "
                  "tables are written", trouble.message);
         return TP_OK;
     }
-    enum tp_status settled =
-        settle_pictures(drawing, options, result, status == TP_OK ? err : NULL);
     if (status != TP_OK)
         return tp_fail(err, status, -1, "%s", trouble.message);
     if (settled != TP_OK)

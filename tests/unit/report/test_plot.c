@@ -719,6 +719,44 @@ Test(plot_files, a_gnuplot_that_does_not_end_costs_one_figure, .timeout = 60)
     cr_expect_eq(count_files("out/statistics"), 8);
 }
 
+/* Of two gnuplots the one that has a.gp could not be started; the other one's
+ * picture is there, and the rest of the share is tried again. */
+Test(plot_files, one_process_that_does_not_start)
+{
+    static const char refuse[] = "#!/bin/sh\n"
+                                 "case \"$*\" in *a.gp*) exit 127;; esac\n";
+    struct tp_text script = {0};
+    struct tp_plot_options options = {.jobs = 2};
+    struct tp_plot_result result;
+    tp_text_add(&script, "%s%s", refuse, drawing + strlen("#!/bin/sh\n"));
+    be_gnuplot(tp_text_get(&script));
+    tp_text_clear(&script);
+    cr_assert_eq(draw_three(options, &result), TP_OK);
+    cr_expect_eq(result.drawn, 2, "%s", result.warning);
+    cr_expect_eq(result.failed, 1);
+    cr_expect_str_eq(result.warning, "gnuplot ended with status 127: "
+                                     "statistics/a is not drawn");
+    cr_expect(exists("out/statistics/b.png"));
+    cr_expect(exists("out/statistics/c.png"));
+    cr_expect_eq(count_files("out/statistics"), 8); /* nothing hidden */
+}
+
+/* Leaves a picture half drawn and is gone, as env is without gnuplot. */
+Test(plot_files, nothing_hidden_stays_without_gnuplot)
+{
+    struct tp_plot_options options = {.jobs = 1};
+    struct tp_plot_result result;
+    be_gnuplot("#!/bin/sh\nfor word; do case $word in *output*)\n"
+               "eval \"$(echo \"$word\" | sed \"s/^cd '\\([^']*\\)'; output = "
+               "'\\([^']*\\)'.*/cp ..\\/whole '\\1\\/\\2'/\")\";;\n"
+               "esac; done; exit 127\n");
+    cr_assert_eq(draw_three(options, &result), TP_OK);
+    cr_expect_eq(result.drawn, 0);
+    cr_expect_eq(result.failed, 3);
+    cr_expect_not_null(strstr(result.warning, "not installed"));
+    cr_expect_eq(count_files("out/statistics"), 6);
+}
+
 Test(plot_files, why_gnuplot_failed_is_said)
 {
     struct tp_plot_options options = {.jobs = 2};
