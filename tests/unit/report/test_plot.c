@@ -468,8 +468,7 @@ Test(plot_files, svg_and_pdf)
         cr_assert_eq(tp_plot_write(&figure, 1, &options, &result, NULL), TP_OK);
         cr_expect_eq(result.drawn, 1, "%s", result.warning);
     }
-    /* a picture of the other format would show an earlier run */
-    cr_expect(!exists("out/statistics/all.svg"));
+    cr_expect(exists("out/statistics/all.svg"));
     cr_expect(exists("out/statistics/all.pdf"));
 }
 
@@ -558,7 +557,7 @@ static void be_gnuplot(const char *script)
     cr_assert_eq(setenv("PATH", path, 1), 0);
 }
 
-/* Draws three figures with what runs as gnuplot. */
+/* Draws three figures with what runs as gnuplot, where none is there before. */
 static enum tp_status draw_three(struct tp_plot_options options,
                                  struct tp_plot_result *result)
 {
@@ -570,6 +569,8 @@ static enum tp_status draw_three(struct tp_plot_options options,
                                    make_figure("c", panels, 1)};
     options.output_dir = "out";
     options.draw = true;
+    for (int i = 0; i < 3; i++)
+        tp_plot_remove("out", figures[i].category, figures[i].id);
     return tp_plot_write(figures, 3, &options, result, NULL);
 }
 
@@ -811,18 +812,22 @@ Test(plot_files, one_failing_script_costs_only_itself)
     cr_expect_eq(count_files("out/statistics"), 8);
 }
 
-Test(plot_files, what_is_empty_now_is_removed)
+Test(plot_files, every_form_of_a_figure_is_removed)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
     struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
-    struct tp_figure figure = make_figure("all", panels, 1);
-    write_all(&figure, 1, "out", false);
+    const struct tp_figure figures[2] = {make_figure("all", panels, 1),
+                                         make_figure("all_else", panels, 1)};
+    write_all(figures, 2, "out", false);
+    put_file("out/statistics/all.png", "");
+    put_file("out/statistics/all.svg", "");
+    put_file("out/statistics/all.pdf", "");
+    cr_expect_eq(count_files("out/statistics"), 7);
+    tp_plot_remove("out", "statistics", "all");
     cr_expect_eq(count_files("out/statistics"), 2);
-    fclose(fopen("out/statistics/all.png", "w"));
-    figure = make_figure("all", NULL, 0);
-    write_all(&figure, 1, "out", false);
-    cr_expect_eq(count_files("out/statistics"), 0);
+    tp_plot_remove("out", "statistics", "nothing");
+    cr_expect_eq(count_files("out/statistics"), 2);
 }
 
 Test(plot_files, a_folder_that_cannot_be_made)
