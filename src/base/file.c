@@ -4,8 +4,8 @@
  * which is atomic for whoever reads the name. A process that is killed leaves
  * the hidden file only, .NAME.MACHINE.PID.tmp, and a later run in the same
  * folder removes it: when MACHINE is this one and no process PID is there. A
- * number that was given to another process meanwhile, or a folder shared with
- * other machines, keeps a file longer than needed, never shorter.
+ * number that was given to another process meanwhile, a restart, or a folder
+ * shared with other machines keeps a file longer than needed, never shorter.
  *
  * Alternative: writing in place, which readers see half done and an error
  * leaves half done. Nothing is synced: a loss of power is not guarded against.
@@ -27,18 +27,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Process numbers mean something within one machine, and there within one
- * container: the host's name and Linux's name for the container, hashed (FNV).
- */
-static uint32_t machine(void)
+/* Adds some bytes of a file to words[*length]; false: there are none. */
+static bool add_content(const char *path, char *words, size_t *length)
 {
-    char words[512] = "";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    const ssize_t n = read(fd, words + *length, 255);
+    close(fd);
+    *length += n > 0 ? (size_t)n : 0;
+    return n > 0;
+}
+
+/*
+ * Process numbers mean something within one machine, and there within one
+ * container: the host's name, what Linux drew when it started, and its name for
+ * the container, hashed (FNV). The name alone tells no machine ("localhost"),
+ * and outside of containers the one of the container is the same everywhere.
+ * *known: no other machine has this hash, but by chance.
+ */
+static uint32_t machine(bool *known)
+{
+    char words[1024] = "";
     if (gethostname(words, 255) != 0)
         words[0] = '\0';
     words[255] = '\0';
-    const size_t used = strlen(words);
-    const ssize_t more = readlink("/proc/self/ns/pid", words + used, 255);
-    const size_t length = used + (more > 0 ? (size_t)more : 0);
+    size_t length = strlen(words);
+    *known = add_content("/proc/sys/kernel/random/boot_id", words, &length) ||
+             add_content("/etc/machine-id", words, &length);
+    const ssize_t more = readlink("/proc/self/ns/pid", words + length, 255);
+    length += more > 0 ? (size_t)more : 0;
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char)words[i]) * 16777619u;
@@ -49,11 +67,12 @@ char *tp_file_aside(const char *path)
 {
     const char *slash = strrchr(path, '/');
     int dir = slash ? (int)(slash - path + 1) : 0;
+    bool known;
     size_t room = strlen(path) + 48;
     char *aside = malloc(room);
     if (aside)
         snprintf(aside, room, "%.*s.%s.%08" PRIx32 ".%ld.tmp", dir, path,
-                 path + dir, machine(), (long)getpid());
+                 path + dir, machine(&known), (long)getpid());
     return aside;
 }
 
@@ -68,9 +87,10 @@ static bool is_abandoned(const char *name)
     while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
         digits--;
     char tail[48];
+    bool known;
     const long pid = end - digits > 9 ? 0 : strtol(digits, NULL, 10);
-    snprintf(tail, sizeof tail, ".%08" PRIx32 ".%ld.tmp", machine(), pid);
-    return pid > 0 && digits - name > MACHINE + 2 &&
+    snprintf(tail, sizeof tail, ".%08" PRIx32 ".%ld.tmp", machine(&known), pid);
+    return known && pid > 0 && digits - name > MACHINE + 2 &&
            strcmp(digits - 1 - MACHINE, tail) == 0 &&
            kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }

@@ -78,14 +78,8 @@ void tp_output_remove(const struct tp_options *options, const char *name)
 void tp_output_remove_figure(const struct tp_options *options,
                              const char *category, const char *id)
 {
-    static const char *const endings[] = {"png", "svg", "pdf", "gp", "tsv"};
     struct tp_text name = {0};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        name.length = 0;
-        tp_text_add(&name, "%s/%s.%s", category, id, endings[i]);
-        tp_output_remove(options, tp_text_get(&name));
-    }
-    name.length = 0;
+    tp_plot_remove(options->output_dir, category, id);
     tp_text_add(&name, "%s/" WHY_EMPTY, category);
     tp_output_remove(options, tp_text_get(&name));
     tp_text_clear(&name);

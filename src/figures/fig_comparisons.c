@@ -8,6 +8,7 @@
  * directions. Where elements lie is shown for the pairs that are least alike,
  * each two types against each other.
  */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -323,7 +324,8 @@ static double *scatter_table(struct tp_fig *fig,
 static struct tp_axis scatter_axis(struct tp_fig *fig,
                                    const struct tp_pair_axis *axis, size_t row)
 {
-    const double end = exp2(axis->inner + axis->binades * TP_PAIR_CELLS / 2);
+    const double end = fmin(
+        exp2(axis->inner + axis->binades * TP_PAIR_CELLS / 2), DBL_MAX);
     return (struct tp_axis){
         .label = tp_fig_text(fig, "%s [tensor units%s]",
                              tp_pair_type(&fig->facts->run->rows[row]),
@@ -350,7 +352,8 @@ void tp_fig_same_tensor_scatter(struct tp_fig *fig)
         series->values = scatter_table(fig, scatter, &series->rows);
         const double cell = axis->is_signed
                                 ? axis->binades
-                                : (axis->high - axis->low) / TP_PAIR_CELLS;
+                                : axis->high / TP_PAIR_CELLS -
+                                      axis->low / TP_PAIR_CELLS;
         const struct tp_panel panel = {
             .kind = TP_PANEL_CLOUD,
             .title = scatter_title(fig, pair),

@@ -59,7 +59,7 @@ struct team {
     unsigned size;
     struct process processes[PROCESSES_MAX];
     bool noted;   /* work->why holds a failure         */
-    bool missing; /* there is no gnuplot               */
+    bool refused; /* a process did not become gnuplot  */
     bool ended;   /* a user's signal ended a gnuplot   */
 };
 
@@ -338,7 +338,7 @@ static void settle(struct team *team, unsigned number)
     const struct process *process = &team->processes[number];
     int status = process->status;
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_PROGRAM)
-        team->missing = true;
+        team->refused = true;
     /* Ctrl-C goes to both of us: no other try, whoever is first to see it */
     if (WIFSIGNALED(status) &&
         (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM ||
@@ -370,6 +370,16 @@ static bool attend(struct team *team)
     return any;
 }
 
+/* There is no gnuplot. One process may also find no folder or no memory, but
+ * where a script has ended there is one. */
+static bool is_missing(const struct team *team)
+{
+    bool any = false;
+    for (size_t i = 0; i < team->work->count; i++)
+        any |= team->work->jobs[i].done;
+    return team->refused && !any;
+}
+
 /* One process per share that has something left; false when none has. */
 static bool run_round(struct team *team)
 {
@@ -378,7 +388,7 @@ static bool run_round(struct team *team)
         any |= start(team, p);
     while (attend(team))
         continue;
-    return any && !team->missing && !team->ended && !is_stopped(team);
+    return any && !is_missing(team) && !team->ended && !is_stopped(team);
 }
 
 enum tp_status tp_gnuplot_run(struct tp_gnuplot_work *work,
@@ -404,7 +414,7 @@ enum tp_status tp_gnuplot_run(struct tp_gnuplot_work *work,
             continue;
         if (is_stopped(team))
             status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-        else if (team->missing)
+        else if (is_missing(team))
             status = tp_fail(err, TP_E_NOT_FOUND, -1,
                              "gnuplot is not installed");
     } else {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Figures to files. The picture that an earlier run left under a figure's name
- * goes first, and of a figure that is empty now table and script, too, so that
- * none tells of other data. Table and script are written aside and renamed;
- * gnuplot draws to a hidden name, which becomes the final one only when the
+ * Figures to files. Table and script are written aside and renamed; gnuplot
+ * draws to a hidden name, which becomes the final one only when the
  * script has come to its end and the picture ends as its format does: on a full
  * disk gnuplot draws on, and says nothing. Drawing straight to the final name
  * would leave half a picture after a kill. Drawing is separate from writing:
@@ -49,18 +47,16 @@ static const char *path_of(struct tp_text *path, const char *output_dir,
     return path->failed ? NULL : tp_text_get(path);
 }
 
-/* Removes files of an earlier run, so that none tells of other data. */
-static void remove_old(const struct tp_figure *figure, const char *output_dir,
-                       bool pictures_only)
+void tp_plot_remove(const char *output_dir, const char *category,
+                    const char *id)
 {
+    static const char *const texts[] = {"tsv", "gp"};
+    const struct tp_figure figure = {.category = category, .id = id};
     struct tp_text path = {0};
-    static const char *const others[] = {"tsv", "gp"};
-    for (int f = 0; f < FORMATS; f++) {
-        if (path_of(&path, output_dir, figure, tp_plot_format_words[f]))
-            unlink(tp_text_get(&path));
-    }
-    for (int f = 0; f < 2 && !pictures_only; f++) {
-        if (path_of(&path, output_dir, figure, others[f]))
+    for (int f = 0; f < FORMATS + 2; f++) {
+        const char *ending =
+            f < FORMATS ? tp_plot_format_words[f] : texts[f - FORMATS];
+        if (path_of(&path, output_dir, &figure, ending))
             unlink(tp_text_get(&path));
     }
     tp_text_clear(&path);
@@ -204,26 +200,26 @@ static enum tp_status explain(const struct picture *picture,
 }
 
 /* Gives whole pictures their final names and removes what there is of others.
- * Fails with the first one that could not be written. */
-static enum tp_status settle_pictures(const struct drawing *drawing,
-                                      const struct tp_plot_options *options,
+ * Fails with the first one that could not be written; unless gnuplot was ended
+ * or is not there, others are looked at for a reason, too. */
+static enum tp_status settle_pictures(const struct drawing *drawing, bool ended,
+                                      enum tp_plot_format format,
                                       struct tp_plot_result *result,
                                       struct tp_error *err)
 {
     enum tp_status status = TP_OK;
-    const bool stopped = options->stop && *options->stop;
     for (size_t i = 0; i < drawing->count; i++) {
         const struct picture *picture = &drawing->pictures[i];
         const struct tp_gnuplot_job *job = &drawing->jobs[i];
         struct tp_error *first = status == TP_OK ? err : NULL;
         enum tp_status wrong = TP_OK;
-        if (job->done && is_whole(picture->aside, options->format)) {
+        if (job->done && is_whole(picture->aside, format)) {
             wrong = tp_file_commit(picture->aside, picture->path, first);
             result->drawn += wrong == TP_OK;
             result->failed += wrong != TP_OK;
         } else {
             result->failed++;
-            if (!stopped && status == TP_OK)
+            if (!ended && status == TP_OK)
                 wrong = explain(picture, job, first);
             unlink(picture->aside);
         }
@@ -276,15 +272,16 @@ static enum tp_status run_gnuplot(const struct drawing *drawing,
                                    .stop = options->stop};
     struct tp_error trouble = {0};
     enum tp_status status = tp_gnuplot_run(&work, &trouble);
+    const bool ended = status != TP_OK || (options->stop && *options->stop);
+    enum tp_status settled =
+        settle_pictures(drawing, ended, options->format, result,
+                        status == TP_OK ? err : NULL);
     if (status == TP_E_NOT_FOUND) {
-        result->failed = drawing->count;
         snprintf(result->warning, sizeof result->warning,
                  "%.200s: the figures are not drawn, their scripts and "
                  "tables are written", trouble.message);
         return TP_OK;
     }
-    enum tp_status settled =
-        settle_pictures(drawing, options, result, status == TP_OK ? err : NULL);
     if (status != TP_OK)
         return tp_fail(err, status, -1, "%s", trouble.message);
     if (settled != TP_OK)
@@ -322,11 +319,9 @@ enum tp_status tp_plot_write(const struct tp_figure *figures, size_t count,
 {
     *result = (struct tp_plot_result){0};
     for (size_t i = 0; i < count; i++) {
-        bool empty = figures[i].panel_count == 0;
         if (options->stop && *options->stop)
             return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
-        remove_old(&figures[i], options->output_dir, !empty);
-        if (empty)
+        if (figures[i].panel_count == 0)
             continue;
         enum tp_status status = write_figure(&figures[i], options, err);
         if (status == TP_E_IO)

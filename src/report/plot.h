@@ -40,10 +40,15 @@ struct tp_plot_result {
     char warning[512]; /* "" or one sentence for the user: why not        */
 };
 
+/* Removes every form of a figure, as an earlier run left it: table, script, and
+ * pictures of all formats, so that none tells of other data. */
+void tp_plot_remove(const char *output_dir, const char *category,
+                    const char *id);
+
 /*
- * Writes and draws. Every file is written aside and renamed. What an earlier
- * run left under the name of a figure that is empty now, or whose picture
- * could not be drawn, is removed. A missing or failing gnuplot is a warning
+ * Writes and draws. Every file is written aside and renamed. Nothing is
+ * removed: of a figure that is empty, or whose picture cannot be drawn, what
+ * was there stays. A missing or failing gnuplot is a warning
  * in *result; a table, script or picture that cannot be written is TP_E_IO,
  * which names the first and counts the others: of pictures all that could be
  * drawn are there. After *stop: TP_E_INTERRUPTED, with the figures that were

@@ -194,6 +194,19 @@ static void divide(double *v, size_t n, int scale)
         v[i] = v[i] * half * half;
 }
 
+/* To the units of the scale. The difference of large numbers may be beyond a
+ * double, that of the divided ones is not, and rounds alike. */
+static void rescale(struct block *block, const struct tp_pair_scale *scale)
+{
+    const double half = ldexp(1, -scale->difference / 2);
+    for (size_t i = 0; scale->difference > 0 && i < block->n; i++)
+        block->d[i] = block->x[i] * half * half - block->y[i] * half * half;
+    if (scale->difference < 0)
+        divide(block->d, block->n, scale->difference);
+    divide(block->x, block->n, scale->x);
+    divide(block->y, block->n, scale->y);
+}
+
 static void raw_sums(const struct block *block, struct tp_pair_sums *sums)
 {
     lanes sx = {0}, sy = {0}, sd = {0}, xx = {0}, yy = {0}, xy = {0}, dd = {0},
@@ -275,9 +288,7 @@ static void add_block(struct block *block, const struct tp_pair_scale *scale,
     its.finite = block->n;
     pad(block);
     const struct constant constant = compare(block, &its);
-    divide(block->x, block->n, scale->x);
-    divide(block->y, block->n, scale->y);
-    divide(block->d, block->n, scale->difference);
+    rescale(block, scale);
     raw_sums(block, &its);
     pad_with_means(block, &its);
     central_sums(block, &its);

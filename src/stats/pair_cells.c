@@ -9,11 +9,16 @@
  */
 #include "stats/pair_cells.h"
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 enum { BLOCK = 512 }; /* doubles that stay in the first level cache */
+
+/* Distances are taken of values divided by this, a power of two that rounds
+ * nothing: those of a double's largest, times the cells, are beyond it. */
+static const double DOWN = 0x1p-7;
 
 struct tp_pair_axis tp_pair_axis_of(double low, double high, double std)
 {
@@ -21,7 +26,7 @@ struct tp_pair_axis tp_pair_axis_of(double low, double high, double std)
     struct tp_pair_axis axis = {.low = low, .high = high};
     const bool at_zero = low < most / 64 && high > -most / 64;
     /* 20 spreads: half of all would share two cells of a linear axis. */
-    if (std > 0 && (high - low) / std > 20 && at_zero) {
+    if (std > 0 && (high / 2 - low / 2) / std > 10 && at_zero) {
         const int top = ilogb(most) + 1, bottom = ilogb(std) - 5;
         const int half = TP_PAIR_CELLS / 2;
         axis.is_signed = true;
@@ -29,8 +34,8 @@ struct tp_pair_axis tp_pair_axis_of(double low, double high, double std)
         axis.inner = top - half * axis.binades;
     } else if (!(high > low)) { /* one value: in the middle of some room */
         const double room = most > 0 ? most / 2 : 1;
-        axis.low -= room;
-        axis.high += room;
+        axis.low = fmax(low - room, -DBL_MAX);
+        axis.high = fmin(high + room, DBL_MAX);
     }
     return axis;
 }
@@ -52,8 +57,8 @@ static int cell_of(const struct tp_pair_axis *axis, double value)
 {
     const int half = TP_PAIR_CELLS / 2;
     if (!axis->is_signed)
-        return clamp((value / 2 - axis->low / 2) * TP_PAIR_CELLS /
-                         (axis->high / 2 - axis->low / 2),
+        return clamp((value * DOWN - axis->low * DOWN) * TP_PAIR_CELLS /
+                         (axis->high * DOWN - axis->low * DOWN),
                      TP_PAIR_CELLS - 1);
     const int above = exponent_of(value) - axis->inner;
     int step = above > 0 ? above / axis->binades : 0;
@@ -84,8 +89,9 @@ double tp_pair_middle(const struct tp_pair_axis *axis, int cell)
 {
     const int half = TP_PAIR_CELLS / 2;
     if (!axis->is_signed)
-        return axis->low +
-               (axis->high - axis->low) * (cell + 0.5) / TP_PAIR_CELLS;
+        return (axis->low * DOWN + (axis->high * DOWN - axis->low * DOWN) *
+                                       (cell + 0.5) / TP_PAIR_CELLS) /
+               DOWN;
     const int step = cell < half ? half - 1 - cell : cell - half;
     const double at = exp2(axis->inner + axis->binades * (step + 0.5));
     return cell < half ? -at : at;

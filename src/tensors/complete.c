@@ -185,13 +185,15 @@ static bool is_elsewhere(const struct survey *s, struct span tensor,
                          size_t moment, size_t usual)
 {
     const struct tp_row *time = s->saved.moments[moment];
-    for (size_t i = tensor.first; i < tensor.end;) {
-        struct span rank = span_of(s, i, tensor.end, tp_compare_ranks);
-        int64_t number = s->saved.cells[i].row->label.rank;
-        if (number != time->label.rank &&
-            count_at(s, tensor, number, time) >= usual)
+    const struct tp_cell *cells = s->saved.cells + tensor.first;
+    const size_t n = tensor.end - tensor.first;
+    size_t i = 0; /* the first cell of a rank */
+    while (i < n) {
+        const int64_t rank = cells[i].row->label.rank;
+        if (rank != time->label.rank &&
+            count_at(s, tensor, rank, time) >= usual)
             return true;
-        i = rank.end;
+        TP_PARTITION_POINT(i, n, cells[i].row->label.rank <= rank);
     }
     return false;
 }

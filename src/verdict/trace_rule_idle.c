@@ -21,22 +21,23 @@ static double steps_of(const struct tp_trace *trace)
     return trace->steps.count ? (double)trace->steps.count : 1;
 }
 
-/* Whether the DataLoader is known to have workers, or to have none; what is
- * recorded of its iterator before what a file of metrics says. */
+/* Whether the DataLoader is known to have workers, or to have none: by what the
+ * report shows as num_workers, so that the advice is about that, and only where
+ * nothing is shown by the name of its iterator. */
 static bool has_workers(const struct tp_trace *trace)
 {
-    const struct tp_setting *said = &trace->settings[TP_SETTING_NUM_WORKERS];
-    return strstr(trace->facts.loader, "_MultiProcessing") ||
-           (said->known && said->value > 0 &&
-            !strstr(trace->facts.loader, "_SingleProcess"));
+    const struct tp_setting *shown = &trace->settings[TP_SETTING_NUM_WORKERS];
+    return shown->known
+               ? shown->value > 0
+               : strstr(trace->facts.loader, "_MultiProcessing") != NULL;
 }
 
 static bool has_no_workers(const struct tp_trace *trace)
 {
-    const struct tp_setting *said = &trace->settings[TP_SETTING_NUM_WORKERS];
-    return !has_workers(trace) &&
-           (strstr(trace->facts.loader, "_SingleProcess") ||
-            (said->known && said->value == 0));
+    const struct tp_setting *shown = &trace->settings[TP_SETTING_NUM_WORKERS];
+    return shown->known
+               ? shown->value == 0
+               : strstr(trace->facts.loader, "_SingleProcess") != NULL;
 }
 
 static const char *loader_advice(const struct tp_trace_case *it)

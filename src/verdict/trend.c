@@ -16,6 +16,10 @@
  * recordings of 5 to 100 steps pass for rising, where 5 % and three spreads are
  * asked for as well; where steps wander with a correlation of 0.9, up to 70.
  *
+ * Where points rise ever faster, the line begins below all of them, at times
+ * below zero: the rise is then taken from the least one. A curve would fit, but
+ * five points do not tell which.
+ *
  * O(n^2) for n points up to 512; of more, the medians of 512 pieces.
  */
 #include "verdict/trend.h"
@@ -79,6 +83,19 @@ static double dependence(const double *errors, size_t n)
     return sqrt((1 + r) / (1 - r));
 }
 
+/* Shows the line from the least point if it begins below all. */
+static void keep_to_points(const double *points, size_t n,
+                           struct tp_trend *trend)
+{
+    double least = points[0];
+    for (size_t i = 1; i < n; i++)
+        least = points[i] < least ? points[i] : least;
+    if (trend->start < least) {
+        trend->rise -= least - trend->start;
+        trend->start = least;
+    }
+}
+
 static void judge(const double *points, size_t n, double slope, double *errors,
                   struct tp_trend *trend)
 {
@@ -94,6 +111,7 @@ static void judge(const double *points, size_t n, double slope, double *errors,
     }
     trend->spread = n > 2 ? sqrt(squares / (double)(n - 2)) : 0;
     trend->real = false;
+    keep_to_points(points, n, trend);
     if (n < TP_TREND_LEAST || !(slope > 0))
         return;
     const size_t row = n - TP_TREND_LEAST;
@@ -122,6 +140,7 @@ enum tp_status tp_trend_fit(const double *values, size_t count,
 bool tp_trend_rises(const struct tp_trend *trend, double percent,
                     double spreads)
 {
-    return trend->real && 100 * trend->rise > percent * trend->start &&
+    return trend->real && trend->start > 0 &&
+           100 * trend->rise > percent * trend->start &&
            trend->rise > spreads * trend->spread;
 }

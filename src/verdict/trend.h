@@ -13,14 +13,15 @@
 enum { TP_TREND_LEAST = 5 };
 
 struct tp_trend {
-    double start;  /* of the line at the first point                        */
-    double rise;   /* of the line from the first point to the last          */
+    double start;  /* of the line at the first point, or the least of all
+                      points if the line is below it there               */
+    double rise;   /* from there to the line at the last point              */
     double spread; /* of the points around it, in their unit                */
     bool real;     /* it rises more than points that only scatter would     */
 };
 
 /* Whether it rises, by more than `percent` of its start and by more than
- * `spreads`. */
+ * `spreads`; from nothing there is no percentage. */
 bool tp_trend_rises(const struct tp_trend *trend, double percent,
                     double spreads);
 

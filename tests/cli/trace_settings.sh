@@ -26,6 +26,8 @@ run
 echo 2 the demo, whose words win and are marked
 metrics results/metrics_demo.json results/traces/profiler_demo 64 2
 run
+echo 2b and the advice is about them
+jq -r '.findings[] | select(.rule == "dataloader") | .suggestion' out.json
 echo 3 found while the traces are looked for, and used
 run results
 echo 4 of another folder

@@ -468,8 +468,7 @@ Test(plot_files, svg_and_pdf)
         cr_assert_eq(tp_plot_write(&figure, 1, &options, &result, NULL), TP_OK);
         cr_expect_eq(result.drawn, 1, "%s", result.warning);
     }
-    /* a picture of the other format would show an earlier run */
-    cr_expect(!exists("out/statistics/all.svg"));
+    cr_expect(exists("out/statistics/all.svg"));
     cr_expect(exists("out/statistics/all.pdf"));
 }
 
@@ -558,7 +557,7 @@ static void be_gnuplot(const char *script)
     cr_assert_eq(setenv("PATH", path, 1), 0);
 }
 
-/* Draws three figures with what runs as gnuplot. */
+/* Draws three figures with what runs as gnuplot, where none is there before. */
 static enum tp_status draw_three(struct tp_plot_options options,
                                  struct tp_plot_result *result)
 {
@@ -570,6 +569,8 @@ static enum tp_status draw_three(struct tp_plot_options options,
                                    make_figure("c", panels, 1)};
     options.output_dir = "out";
     options.draw = true;
+    for (int i = 0; i < 3; i++)
+        tp_plot_remove("out", figures[i].category, figures[i].id);
     return tp_plot_write(figures, 3, &options, result, NULL);
 }
 
@@ -719,6 +720,44 @@ Test(plot_files, a_gnuplot_that_does_not_end_costs_one_figure, .timeout = 60)
     cr_expect_eq(count_files("out/statistics"), 8);
 }
 
+/* Of two gnuplots the one that has a.gp could not be started; the other one's
+ * picture is there, and the rest of the share is tried again. */
+Test(plot_files, one_process_that_does_not_start)
+{
+    static const char refuse[] = "#!/bin/sh\n"
+                                 "case \"$*\" in *a.gp*) exit 127;; esac\n";
+    struct tp_text script = {0};
+    struct tp_plot_options options = {.jobs = 2};
+    struct tp_plot_result result;
+    tp_text_add(&script, "%s%s", refuse, drawing + strlen("#!/bin/sh\n"));
+    be_gnuplot(tp_text_get(&script));
+    tp_text_clear(&script);
+    cr_assert_eq(draw_three(options, &result), TP_OK);
+    cr_expect_eq(result.drawn, 2, "%s", result.warning);
+    cr_expect_eq(result.failed, 1);
+    cr_expect_str_eq(result.warning, "gnuplot ended with status 127: "
+                                     "statistics/a is not drawn");
+    cr_expect(exists("out/statistics/b.png"));
+    cr_expect(exists("out/statistics/c.png"));
+    cr_expect_eq(count_files("out/statistics"), 8); /* nothing hidden */
+}
+
+/* Leaves a picture half drawn and is gone, as env is without gnuplot. */
+Test(plot_files, nothing_hidden_stays_without_gnuplot)
+{
+    struct tp_plot_options options = {.jobs = 1};
+    struct tp_plot_result result;
+    be_gnuplot("#!/bin/sh\nfor word; do case $word in *output*)\n"
+               "eval \"$(echo \"$word\" | sed \"s/^cd '\\([^']*\\)'; output = "
+               "'\\([^']*\\)'.*/cp ..\\/whole '\\1\\/\\2'/\")\";;\n"
+               "esac; done; exit 127\n");
+    cr_assert_eq(draw_three(options, &result), TP_OK);
+    cr_expect_eq(result.drawn, 0);
+    cr_expect_eq(result.failed, 3);
+    cr_expect_not_null(strstr(result.warning, "not installed"));
+    cr_expect_eq(count_files("out/statistics"), 6);
+}
+
 Test(plot_files, why_gnuplot_failed_is_said)
 {
     struct tp_plot_options options = {.jobs = 2};
@@ -773,18 +812,22 @@ Test(plot_files, one_failing_script_costs_only_itself)
     cr_expect_eq(count_files("out/statistics"), 8);
 }
 
-Test(plot_files, what_is_empty_now_is_removed)
+Test(plot_files, every_form_of_a_figure_is_removed)
 {
     struct tp_panel panels[TP_PANEL_KINDS];
     struct tp_panel_series series[TP_PANEL_KINDS];
     make_all(panels, series, "a");
-    struct tp_figure figure = make_figure("all", panels, 1);
-    write_all(&figure, 1, "out", false);
+    const struct tp_figure figures[2] = {make_figure("all", panels, 1),
+                                         make_figure("all_else", panels, 1)};
+    write_all(figures, 2, "out", false);
+    put_file("out/statistics/all.png", "");
+    put_file("out/statistics/all.svg", "");
+    put_file("out/statistics/all.pdf", "");
+    cr_expect_eq(count_files("out/statistics"), 7);
+    tp_plot_remove("out", "statistics", "all");
     cr_expect_eq(count_files("out/statistics"), 2);
-    fclose(fopen("out/statistics/all.png", "w"));
-    figure = make_figure("all", NULL, 0);
-    write_all(&figure, 1, "out", false);
-    cr_expect_eq(count_files("out/statistics"), 0);
+    tp_plot_remove("out", "statistics", "nothing");
+    cr_expect_eq(count_files("out/statistics"), 2);
 }
 
 Test(plot_files, a_folder_that_cannot_be_made)

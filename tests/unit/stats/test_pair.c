@@ -281,6 +281,34 @@ Test(pair, largest_numbers_do_no_harm)
     cr_expect_eq(numbers.max_rel_diff_at, 0);
 }
 
+/* One sign of 600 is another, and the difference there overflows: what is
+ * beyond a double is infinite, and nothing else is. */
+Test(pair, one_difference_beyond_a_double)
+{
+    double x[600], y[600];
+    for (int i = 0; i < 600; i++)
+        x[i] = y[i] = i % 2 ? 1e308 : -1e308;
+    y[77] = -y[77];
+    const struct tp_pair_scale scale = tp_pair_scale_of(1e308, 1e308);
+    const struct tp_span left = {TP_FLOAT64, x, 600},
+                         right = {TP_FLOAT64, y, 600};
+    struct tp_pair_sums sums;
+    struct tp_pair_numbers numbers;
+    memset(&sums, 0, sizeof sums);
+    tp_pair_add(&left, &right, 0, &scale, &sums);
+    tp_pair_numbers(&sums, &scale, &numbers);
+    cr_expect_float_eq(numbers.cosine, 598 / 600.0, 1e-12);
+    cr_expect_float_eq(numbers.one_minus_cosine, 2 / 600.0, 1e-14, "%g",
+                       numbers.one_minus_cosine);
+    cr_expect_float_eq(numbers.one_minus_r, 1 - numbers.pearson_r, 1e-12, "%g",
+                       numbers.one_minus_r);
+    cr_expect_float_eq(numbers.mean_abs_diff / 1e305, 2000 / 600.0, 1e-9, "%g",
+                       numbers.mean_abs_diff);
+    cr_expect(isinf(numbers.mse) && isinf(numbers.max_abs_diff));
+    cr_expect_eq(numbers.max_abs_diff_at, 77);
+    cr_expect_eq(numbers.max_rel_diff, 2);
+}
+
 Test(pair, repeated_elements_count_so_often)
 {
     struct tp_pair_scale scale;

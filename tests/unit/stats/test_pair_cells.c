@@ -2,6 +2,7 @@
 #include "stats/pair_cells.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -52,11 +53,28 @@ Test(pair_cells, are_binades_where_some_lie_far_out)
 
 Test(pair_cells, have_room_for_one_value)
 {
-    const double values[] = {0, 5, -1e-300, 1e300};
-    for (size_t i = 0; i < 4; i++) {
+    const double values[] = {0, 5, -1e-300, 1e300, DBL_MAX, -DBL_MAX};
+    for (size_t i = 0; i < 6; i++) {
         const struct tp_pair_axis axis =
             tp_pair_axis_of(values[i], values[i], 0);
         expect_middles(&axis);
-        cr_expect_eq(cell_of(&axis, values[i]), TP_PAIR_CELLS / 2);
+        cr_expect(isfinite(axis.low) && isfinite(axis.high));
+        if (fabs(values[i]) < DBL_MAX)
+            cr_expect_eq(cell_of(&axis, values[i]), TP_PAIR_CELLS / 2);
     }
+}
+
+/* Limits that are further apart than a double goes are an axis as others. */
+Test(pair_cells, reach_to_the_largest_numbers)
+{
+    const struct tp_pair_axis axis = tp_pair_axis_of(-1.5e308, 1.5e308, 1e308);
+    cr_assert_not(axis.is_signed);
+    expect_middles(&axis);
+    for (int i = 0; i < TP_PAIR_CELLS; i++)
+        cr_expect(fabs(tp_pair_middle(&axis, i)) < 1.5e308, "%d", i);
+    cr_expect_eq(cell_of(&axis, 1.49e308), TP_PAIR_CELLS - 1);
+    cr_expect_eq(cell_of(&axis, 1e307), TP_PAIR_CELLS / 2 + 1);
+    const struct tp_pair_axis far = tp_pair_axis_of(-1e308, DBL_MAX, 1);
+    cr_assert(far.is_signed);
+    expect_middles(&far);
 }

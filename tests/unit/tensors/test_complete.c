@@ -321,3 +321,20 @@ Test(complete, no_iterations)
     cr_assert_str_eq(notes_of(&run, text), "");
     tp_run_clear(&run);
 }
+
+/* --- long runs ------------------------------------------------------------ */
+
+enum { LONG = 40000 };
+
+/* All but the last tensor are saved in the first half only. */
+static bool half(int64_t rank, int64_t iteration, int which)
+{
+    return rank < 0 || which == SAVED - 1 || iteration < LONG / 2;
+}
+
+/* Of each of them, each iteration of the second half is asked for: were all
+ * that it has looked through each time, this took 40 seconds. */
+Test(complete, of_many_iterations, .timeout = 10)
+{
+    expect(1, LONG, half, "");
+}

@@ -4,6 +4,7 @@
  * not: what grows is known by construction.
  */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,20 @@ Test(trace_rule_steps, rising_kernels)
     }
     cr_expect_null(judge(&it, mixed, 8));
     cr_expect_null(judge(&it, falling, 8));
+    judged_run_clear(&it);
+}
+
+/* Ever more, so that a straight line would begin below zero. */
+Test(trace_rule_steps, rising_faster_than_a_line)
+{
+    struct judged_run it = {0};
+    struct step steps[12] = {{0}};
+    for (int i = 0; i < 12; i++)
+        steps[i].python_us = 1000 * i * sqrt(i);
+    const struct tp_trace_finding *finding = judge(&it, steps, 12);
+    cr_assert_not_null(finding);
+    cr_expect(finding->value > 0, "%g", finding->value);
+    cr_expect(!strstr(finding->evidence, "from -"), "%s", finding->evidence);
     judged_run_clear(&it);
 }
 

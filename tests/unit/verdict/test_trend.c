@@ -61,6 +61,24 @@ Test(trend, odd_point)
     cr_expect_float_eq(trend.rise, 3.5, 0.2, "%g", trend.rise);
 }
 
+/* A line below all that was measured begins with what was: no step takes less
+ * than no time. */
+Test(trend, faster_than_a_line)
+{
+    double values[20];
+    for (size_t i = 0; i < 20; i++)
+        values[i] = 0.01 + pow((double)i, 1.5);
+    struct tp_trend trend = fit(values, 20);
+    cr_expect_float_eq(trend.start, 0.01, 1e-12, "%g", trend.start);
+    cr_expect_float_eq(trend.start + trend.rise, 75, 3, "%g",
+                       trend.start + trend.rise);
+    cr_expect(tp_trend_rises(&trend, 5, 3));
+    values[0] = 0; /* of nothing there is no percentage */
+    trend = fit(values, 20);
+    cr_expect_float_eq(trend.start, 0, 1e-12, "%g", trend.start);
+    cr_expect(!tp_trend_rises(&trend, 5, 3));
+}
+
 /* More points than are paired: the same line. */
 Test(trend, thinned)
 {
