@@ -19,7 +19,7 @@ struct watched {
     enum tp_baseline_scale scale;
     struct tp_baseline_options options;
     int64_t at[MOST];
-    double value[MOST];
+    double value[MOST], floor[MOST];
     struct tp_baseline baseline;
     double expected[MOST], spread[MOST], low[MOST], high[MOST];
     uint8_t alarm[MOST];
@@ -42,8 +42,11 @@ static struct watched *watch_new(enum tp_baseline_method method, size_t count)
 
 static void watch(struct watched *w)
 {
-    const struct tp_baseline_series series = {
-        .count = w->count, .at = w->at, .value = w->value, .scale = w->scale};
+    const struct tp_baseline_series series = {.count = w->count,
+                                              .at = w->at,
+                                              .value = w->value,
+                                              .floor = w->floor,
+                                              .scale = w->scale};
     const struct tp_baseline_trace trace = {.expected = w->expected,
                                             .spread = w->spread,
                                             .low = w->low,
@@ -230,4 +233,20 @@ Test(baseline_live, alarms_of_noise_are_as_many_as_expected)
                   "%zu: %g, expected %g", k, alarms, expected);
         free(w);
     }
+}
+
+/* Two values that are nearly equal leave one degree of freedom, and limits that
+ * are far off by their measure: nothing is expected there. */
+Test(baseline_live, nothing_is_expected_far_off)
+{
+    struct watched *w = watch_new(TP_BASELINE_ONLINE, 5);
+    for (size_t i = 0; i < 5; i++) {
+        w->value[i] = i == 1 ? 1 + 4e-13 : 1;
+        w->floor[i] = 4e-3;
+    }
+    watch(w);
+    cr_expect_eq(w->baseline.warmup, 2);
+    cr_expect(w->baseline.chance > 0 && w->baseline.chance < 1e-6, "%g",
+              w->baseline.chance);
+    free(w);
 }
