@@ -189,6 +189,40 @@ Test(baseline_live, what_is_missing_or_infinite_is_not_learnt)
     }
 }
 
+/* Two levels in some unit, a value that is off and an infinite one. */
+static struct watched *watch_in_unit(double unit, bool rolling)
+{
+    struct watched *w =
+        watch_new(rolling ? TP_BASELINE_ROLLING : TP_BASELINE_ONLINE, 40);
+    for (size_t i = 0; i < 40; i++)
+        w->value[i] = (i % 2 ? 3 : 2) * unit;
+    w->value[30] = 5 * unit;
+    w->value[31] = INFINITY;
+    watch(w);
+    return w;
+}
+
+/* Squares of such values do not fit a number, or are 0. */
+Test(baseline_live, unit_does_not_matter)
+{
+    for (int k = 0; k < 4; k++) {
+        const double unit = ldexp(1, k < 2 ? 1000 : -900);
+        struct watched *w = watch_in_unit(unit, k % 2),
+                       *one = watch_in_unit(1, k % 2);
+        for (size_t i = 0; i < 40; i++) {
+            cr_expect_float_eq(w->spread[i] / unit, one->spread[i], 1e-12,
+                               "%d: %g", k, w->spread[i] / unit);
+            cr_expect_float_eq(w->high[i] / unit, one->high[i], 1e-12);
+            cr_expect_float_eq(w->low[i] / unit, one->low[i], 1e-12);
+        }
+        cr_expect_float_eq(one->spread[25], 0.5, 0.01);
+        cr_expect_eq(w->baseline.first, 30);
+        cr_expect_eq(w->baseline.beyond, 2);
+        free(w);
+        free(one);
+    }
+}
+
 Test(baseline_live, retro_has_the_range_of_what_is_no_alarm)
 {
     struct dice dice = dice_of(3);
