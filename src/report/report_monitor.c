@@ -297,9 +297,11 @@ static void write_established(struct lines *l, const struct line *line)
                           ? monitor->options.alert_window
                           : learnt;
         for (size_t i = learnt; i-- > 0 && most > 0;) {
+            if (!isfinite(values[i]))
+                continue;
             min = fmin(min, values[i]);
             max = fmax(max, values[i]);
-            most -= isfinite(values[i]);
+            most--;
         }
     }
     tp_text_add(l->text,

@@ -467,6 +467,11 @@ static uint64_t infinities(const struct tp_row *row)
     return row->counts.pos_inf + row->counts.neg_inf;
 }
 
+uint64_t tp_onset_bad_elements(const struct tp_row *row)
+{
+    return row->counts.nan + infinities(row);
+}
+
 void tp_onset_add_nonfinite(const struct tp_row *row, struct tp_text *text)
 {
     uint64_t nan = row->counts.nan, inf = infinities(row),
@@ -490,7 +495,7 @@ static bool is_clean(const struct tp_onset *s, size_t point)
     const struct tp_row *const *rows =
         tp_series_rows(&s->input->monitor->series, s->series, point, &count);
     for (size_t i = 0; i < count; i++) {
-        if (rows[i]->counts.nan || infinities(rows[i]))
+        if (tp_onset_bad_elements(rows[i]))
             return false;
     }
     return true;

@@ -19,11 +19,6 @@
 #include "base/order.h"
 #include "series/flow.h"
 
-static uint64_t bad_elements(const struct tp_row *row)
-{
-    return row->counts.nan + row->counts.pos_inf + row->counts.neg_inf;
-}
-
 /* Whether another rank moved at the same time, perhaps within its own limit. */
 static bool peers_moved(const struct tp_onset *s)
 {
@@ -119,18 +114,16 @@ static bool has_old_infinity(const struct tp_onset *s, size_t index)
     const struct tp_series_set *set = &s->input->monitor->series;
     const struct tp_run_series *series = &set->series[index];
     const int64_t *at = tp_series_at(set, series);
-    size_t i = 0, count;
     if (series->kind != TP_SERIES_TENSOR || series == s->series ||
         s->input->incidents->alarm_of[index] != TP_NONE ||
         series->label.rank != s->series->label.rank ||
         tp_series_compare_runs(series, s->series) != 0)
         return false;
-    while (i < series->count && at[i] < s->alarm->iteration)
-        i++;
+    size_t i = tp_series_point_at(set, series, s->alarm->iteration), count;
     if (i == series->count || at[i] != s->alarm->iteration)
         return false;
     const struct tp_row *const *rows = tp_series_rows(set, series, i, &count);
-    return bad_elements(rows[0]) > 0 && !tp_row_is_mask(rows[0]) &&
+    return tp_onset_bad_elements(rows[0]) > 0 && !tp_row_is_mask(rows[0]) &&
            tp_series_upstream(set, series, s->series, at[i]);
 }
 
@@ -150,34 +143,36 @@ static void add_tensor(const struct tp_run_series *series, struct tp_text *text)
         tp_text_add(text, " #%" PRId64, series->ordinal);
 }
 
-/* The first of such tensors; NULL: none. */
-static const struct tp_run_series *find_old_infinity(const struct tp_onset *s,
-                                                     size_t *count)
+/* Such tensors. */
+struct old_infinities {
+    const struct tp_run_series *first; /* NULL: none */
+    size_t count;
+};
+
+static struct old_infinities find_old_infinities(const struct tp_onset *s)
 {
     const struct tp_series_set *set = &s->input->monitor->series;
-    const struct tp_run_series *first = NULL;
-    *count = 0;
+    struct old_infinities old = {NULL, 0};
     for (size_t i = 0; i < set->count && s->alarm->nonfinite; i++) {
         const struct tp_run_series *series = &set->series[i];
         if (!has_old_infinity(s, i))
             continue;
-        ++*count;
-        if (!first ||
-            tp_series_upstream(set, series, first, s->alarm->iteration))
-            first = series;
+        old.count++;
+        if (!old.first ||
+            tp_series_upstream(set, series, old.first, s->alarm->iteration))
+            old.first = series;
     }
-    return first;
+    return old;
 }
 
-static void add_old_infinities(const struct tp_onset *s, struct tp_text *text)
+static void add_old_infinities(const struct old_infinities *old,
+                               struct tp_text *text)
 {
-    size_t count;
-    const struct tp_run_series *first = find_old_infinity(s, &count);
-    if (!first)
+    if (!old->first)
         return;
     tp_text_add(text, "; %zu tensor%s before it always had Inf, the first ",
-                count, count == 1 ? "" : "s");
-    add_tensor(first, text);
+                old->count, old->count == 1 ? "" : "s");
+    add_tensor(old->first, text);
 }
 
 /* Whether a NaN or Inf of a series may come from the incident: it is a member,
@@ -370,8 +365,10 @@ static void add_which(const struct tp_onset *s, const struct tp_row *row,
     tp_text_add(text, "%s %s", tp_row_dtype_word(row), row->shape);
 }
 
-const char *tp_onset_evidence(const struct tp_onset *s,
-                              const struct tp_row *row)
+/* What happened, where, and what followed. */
+static const char *evidence_of(const struct tp_onset *s,
+                               const struct tp_row *row,
+                               const struct old_infinities *old)
 {
     struct tp_text text = {0};
     if (tp_onset_is_shared(s))
@@ -384,7 +381,7 @@ const char *tp_onset_evidence(const struct tp_onset *s,
     else if (s->alarm->iteration - s->alarm->after > 1 && s->alarm->point > 0)
         tp_text_add(&text, "; began after iteration %" PRId64, s->alarm->after);
     add_ratio(s, &text);
-    add_old_infinities(s, &text);
+    add_old_infinities(old, &text);
     add_ranks(s, &text);
     add_followers(s, &text);
     add_shared(s, &text);
@@ -463,7 +460,9 @@ static const char *what_lies_before(const struct tp_onset *s, const char *ranks)
     return advice;
 }
 
-const char *tp_onset_suggestion(const struct tp_onset *s)
+/* What to look at. */
+static const char *suggestion_of(const struct tp_onset *s,
+                                 const struct old_infinities *old)
 {
     const struct tp_label *label = &s->series->label;
     const char *ranks = where_to_look(s);
@@ -483,12 +482,19 @@ const char *tp_onset_suggestion(const struct tp_onset *s)
             "look at the optimiser step before this iteration, and compare "
             "the weight with a checkpoint%s",
             ranks);
-    size_t count;
-    if (find_old_infinity(s, &count))
+    if (old->first)
         return tp_finding_text(
             s->input->findings,
             "unless the Inf before it is a mask, it is the cause: look at the "
             "operation that makes the first tensor with one%s",
             ranks);
     return what_lies_before(s, ranks);
+}
+
+void tp_onset_tell(const struct tp_onset *s, const struct tp_row *row,
+                   struct tp_finding *finding)
+{
+    const struct old_infinities old = find_old_infinities(s);
+    finding->evidence = evidence_of(s, row, &old);
+    finding->suggestion = suggestion_of(s, &old);
 }

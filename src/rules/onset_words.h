@@ -6,12 +6,9 @@
 
 /* What the onset rule says of an incident, for people. */
 
-/* What happened, where, and what followed; `row` is the one the finding is
- * about. A text of the findings. */
-const char *tp_onset_evidence(const struct tp_onset *onset,
-                              const struct tp_row *row);
-
-/* What to look at. A text of the findings, or constant. */
-const char *tp_onset_suggestion(const struct tp_onset *onset);
+/* Gives a finding its evidence, what happened, where, and what followed, and
+ * its suggestion, what to look at; `row` is the one it is about. */
+void tp_onset_tell(const struct tp_onset *onset, const struct tp_row *row,
+                   struct tp_finding *finding);
 
 #endif

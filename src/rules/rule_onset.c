@@ -14,11 +14,6 @@
 
 #include "rules/onset_words.h"
 
-static uint64_t bad_elements(const struct tp_row *row)
-{
-    return row->counts.nan + row->counts.pos_inf + row->counts.neg_inf;
-}
-
 /* The row a finding is about: of the point, the first with NaN or Inf. What
  * has no rows of its own gets one with its labels. */
 static struct tp_row row_of(const struct tp_onset *s)
@@ -34,7 +29,7 @@ static struct tp_row row_of(const struct tp_onset *s)
     if (count == 0)
         return made;
     for (size_t i = 0; i < count && s->alarm->nonfinite; i++) {
-        if (bad_elements(rows[i]))
+        if (tp_onset_bad_elements(rows[i]))
             return *rows[i];
     }
     return *rows[0];
@@ -135,8 +130,7 @@ static enum tp_status add_finding(const struct tp_onset *s,
     finding->excess =
         isnan(alarm->deviation) ? alarm->value : alarm->deviation / sigma;
     finding->consequences = (int64_t)incident->consequences;
-    finding->evidence = tp_onset_evidence(s, &row);
-    finding->suggestion = tp_onset_suggestion(s);
+    tp_onset_tell(s, &row, finding);
     return TP_OK;
 }
 

@@ -4,8 +4,9 @@
  * degrees of freedom is a finite series in atan(z / sqrt(n)), exact and short
  * (Abramowitz and Stegun 26.7.3 and 26.7.4). Where 1 - P has no digits left
  * the density integrated by parts is used, so that logarithms of 10^-50 are
- * right, too. The quantile is found by bisection, and Fisher's combination is
- * a finite sum, since its degrees of freedom are even.
+ * right, too; one degree is Cauchy's distribution, which needs neither. The
+ * quantile is found by bisection, and Fisher's combination is a finite sum,
+ * since its degrees of freedom are even.
  *
  * The incomplete beta function would do for any n, but needs a continued
  * fraction that converges slowly in the middle. Cost: O(n) for n degrees, at
@@ -32,9 +33,11 @@ static double inside(int n, double z)
 }
 
 /* log of P(|T| > z). Far out, where 1 - inside has no digits left, the
- * density integrated by parts; its relative error is below n / z^2. */
+ * density integrated by parts, which is too much by a part of 2 / n at most. */
 double tp_chance_log(int freedom, double z)
 {
+    if (freedom == 1)
+        return log(atan2(1, z) / HALF_PI);
     double n = freedom, outside = 1 - inside(freedom, z);
     if (outside > 1e-9)
         return log(outside);

@@ -17,7 +17,8 @@ struct tp_freedom {
 };
 
 /* Natural logarithm of P(|T| > z), z >= 0, of Student's t; relative error of
- * the probability below 1e-6, and far out (P < 1e-9) below 31 / z^2. */
+ * the probability below 1e-6. Far out (P < 1e-9) it is no less than that, and
+ * more by a part of 2 / freedom at most; of one degree it is right. */
 double tp_chance_log(int freedom, double z);
 
 /* The z whose tp_chance_log is `limit` < 0. */

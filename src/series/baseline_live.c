@@ -16,8 +16,9 @@
  * The window is a queue of two stacks: values that came since the last turn,
  * merged as they come, and those before it, each with what is merged from it
  * on. When these are used up the stacks turn. A sum from which the oldest value
- * is taken off would lose digits, and has no extremes. O(1) a point, whatever
- * the window.
+ * is taken off would lose digits, and has no extremes. Deviations are merged as
+ * lengths are (hypot), since their squares do not fit beyond 10^154. O(1) a
+ * point, whatever the window.
  *
  * How many points noise alone puts beyond the limits is added up beside: values
  * of the window are straightened, since that evens their noise out, and the
@@ -34,7 +35,7 @@
 
 /* Mergeable; all zero is none. */
 struct spread {
-    double count, mean, squares; /* squares: of deviations from the mean */
+    double count, mean, norm; /* norm: of the deviations from the mean   */
 };
 
 /* Mergeable, too; all zero is none. */
@@ -50,9 +51,9 @@ static struct spread merge_spreads(const struct spread *a,
     if (a->count == 0 || b->count == 0)
         return a->count == 0 ? *b : *a;
     double part = b->count / count;
-    return (struct spread){count, a->mean + apart * part,
-                           a->squares + b->squares +
-                               apart * apart * a->count * part};
+    return (struct spread){
+        count, a->mean + apart * part,
+        hypot(hypot(a->norm, b->norm), apart * sqrt(a->count * part))};
 }
 
 static struct normal merge(const struct normal *a, const struct normal *b)
@@ -132,7 +133,7 @@ static struct band find_band(const struct tp_baseline_series *series,
     struct band band = {.normal = merge(older, &w->sum)};
     const struct normal *normal = &band.normal;
     const struct spread *plain = &normal->plain;
-    double std = sqrt(plain->squares / plain->count);
+    double std = plain->norm / sqrt(plain->count);
     double floor = series->floor ? series->floor[w->newest] : 0;
     /* rounding leaves some of a constant's mean in its deviations */
     bool constant = std <= 1e-12 * fabs(plain->mean);
@@ -209,8 +210,7 @@ static double chance_of(const struct tp_baseline_series *series,
                         const struct band *band)
 {
     const struct spread *straight = &band->normal.straight;
-    double sum = 0, n = straight->count,
-           std = sqrt(straight->squares / (n - 1));
+    double sum = 0, n = straight->count, std = straight->norm / sqrt(n - 1);
     const double edges[] = {band->low, band->high};
     for (int side = 0; side < 2; side++) {
         double edge = tp_baseline_straight(series->scale, edges[side]);

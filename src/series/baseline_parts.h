@@ -26,7 +26,7 @@ struct tp_baseline_options {
     double tests;         /* retro: how many series are tested in the run;
                              the limit rises so that the expected number of
                              false alarms of a healthy run stays as stated
-                             in baseline.c                                 */
+                             in baseline_retro.c                           */
 };
 
 enum tp_change {

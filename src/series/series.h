@@ -82,13 +82,15 @@ struct tp_run_series {
 };
 
 /* All series of a run: tensors by place, ordinal and rank, then layers, then
- * the model, then what tensors share. All-zero bytes are an empty set. */
+ * the model, then what tensors share. All-zero bytes are an empty set; arrays
+ * that grow have their capacities beside their counts (base/memory.h). */
 struct tp_series_set {
     struct tp_run_series *series;
-    size_t count;
+    size_t count, capacity;
     int64_t *at; /* [points]: iterations, ascending in a series  */
-    size_t point_count;
+    size_t point_count, point_capacity;
     double *values;
+    size_t value_count, value_capacity;
     const struct tp_row **rows; /* all of the run, see tp_series_sort      */
     size_t *row, *row_end; /* [points]: of tensors, [row, row_end) of `rows` */
 };

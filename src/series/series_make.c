@@ -25,11 +25,9 @@
 struct maker {
     const struct tp_run *run;
     struct tp_series_set *set;
-    size_t capacity;         /* of set->series                     */
-    size_t at, row, row_end; /* capacities of the arrays           */
+    size_t row, row_end; /* capacities of the set's arrays             */
     const struct tp_row **gradients[TP_SERIES_KINDS]; /* sorted; owned     */
     size_t gradient_count;
-    size_t value_count;
     struct tp_error *err;
 };
 
@@ -60,8 +58,8 @@ static enum tp_status begin_series(struct maker *m, enum tp_series_kind kind,
                                    const struct tp_row *row, int64_t ordinal)
 {
     struct tp_series_set *set = m->set;
-    if (tp_grow(&set->series, &m->capacity, set->count + 1, sizeof *set->series,
-                m->err) != TP_OK)
+    if (tp_grow(&set->series, &set->capacity, set->count + 1,
+                sizeof *set->series, m->err) != TP_OK)
         return TP_E_MEMORY;
     struct tp_run_series *series = &set->series[set->count++];
     *series = (struct tp_run_series){.kind = kind, .ordinal = ordinal};
@@ -90,7 +88,7 @@ static enum tp_status add_row(struct maker *m, const struct tp_row *row,
         return TP_OK;
     }
     enum tp_status status =
-        tp_grow(&set->at, &m->at, n + 1, sizeof *set->at, m->err);
+        tp_grow(&set->at, &set->point_capacity, n + 1, sizeof *set->at, m->err);
     if (status == TP_OK)
         status = tp_grow(&set->row, &m->row, n + 1, sizeof *set->row, m->err);
     if (status == TP_OK)
@@ -114,8 +112,8 @@ static void end_series(struct maker *m)
         m->set->count--;
         return;
     }
-    series->value = m->value_count;
-    m->value_count += series->metric_count * series->count;
+    series->value = m->set->value_count;
+    m->set->value_count += series->metric_count * series->count;
 }
 
 static bool same_series(const struct tp_row *a, const struct tp_row *b)
@@ -380,10 +378,9 @@ static bool same_model(const struct tp_run_series *a,
 static enum tp_status fill(struct maker *m)
 {
     struct tp_series_set *set = m->set;
-    set->values = calloc(m->value_count + 1, sizeof *set->values);
-    if (!set->values)
-        return tp_fail_memory(m->err);
-    enum tp_status status = TP_OK;
+    enum tp_status status =
+        tp_grow(&set->values, &set->value_capacity, set->value_count + 1,
+                sizeof *set->values, m->err);
     for (size_t i = 0; i < set->count && status == TP_OK; i++) {
         if (set->series[i].kind == TP_SERIES_TENSOR)
             fill_tensor(m, &set->series[i]);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "series/baseline_retro.h"
 
 /* --- the series ----------------------------------------------- */
@@ -45,56 +46,33 @@ size_t tp_shared_in_step(const struct tp_series_set *set, const size_t *series,
     return n;
 }
 
-/* Where the values of a set end. */
-static size_t end_of_values(const struct tp_series_set *set)
-{
-    size_t end = 0;
-    for (size_t i = 0; i < set->count; i++) {
-        const struct tp_run_series *series = &set->series[i];
-        size_t its = series->value + series->metric_count * series->count;
-        end = its > end ? its : end;
-    }
-    return end;
-}
-
-/* Room for `more` beyond `count` entries. */
-static enum tp_status extend(void **array, size_t count, size_t more,
-                             size_t size, struct tp_error *err)
-{
-    void *longer = realloc(*array, (count + more) * size);
-    if (!longer)
-        return tp_fail_memory(err);
-    *array = longer;
-    return TP_OK;
-}
-
 enum tp_status tp_shared_append(struct tp_series_set *set, size_t model,
                                 struct tp_error *err)
 {
     struct tp_run_series series = set->series[model];
-    size_t values = end_of_values(set);
     size_t more = series.count * series.metric_count;
-    enum tp_status status =
-        extend((void **)&set->series, set->count, 1, sizeof *set->series, err);
+    enum tp_status status = tp_grow(&set->series, &set->capacity,
+                                    set->count + 1, sizeof *set->series, err);
     if (status == TP_OK)
-        status = extend((void **)&set->at, set->point_count, series.count,
-                        sizeof *set->at, err);
+        status = tp_grow(&set->at, &set->point_capacity,
+                         set->point_count + series.count, sizeof *set->at, err);
     if (status == TP_OK)
-        status = extend((void **)&set->values, values, more,
-                        sizeof *set->values, err);
+        status = tp_grow(&set->values, &set->value_capacity,
+                         set->value_count + more, sizeof *set->values, err);
     if (status != TP_OK)
         return status;
     memcpy(set->at + set->point_count, set->at + series.first,
            series.count * sizeof *set->at);
     for (size_t i = 0; i < more; i++)
-        set->values[values + i] = NAN;
+        set->values[set->value_count + i] = NAN;
     series.kind = TP_SERIES_SHARED;
     series.path = series.label.layer_type = series.label.component = "";
     series.label.layer_idx = series.label.group_idx = -1;
     series.ordinal = 0;
     series.first = set->point_count;
-    series.value = values;
+    series.value = set->value_count;
     set->point_count += series.count;
+    set->value_count += more;
     set->series[set->count++] = series;
     return TP_OK;
 }

@@ -66,8 +66,9 @@ static int make(struct tp_series_set *set, size_t count, size_t iterations)
     set->values = calloc(count * iterations * METRICS, sizeof *set->values);
     if (!set->series || !set->at || !set->values)
         return -1;
-    set->count = count;
-    set->point_count = count * iterations;
+    set->count = set->capacity = count;
+    set->point_count = set->point_capacity = count * iterations;
+    set->value_count = set->value_capacity = count * iterations * METRICS;
     for (size_t i = 0; i < count; i++) {
         struct tp_run_series *series = &set->series[i];
         *series = (struct tp_run_series){.label = TP_LABEL_NONE,

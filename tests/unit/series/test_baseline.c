@@ -200,6 +200,12 @@ Test(baseline, tails_are_those_of_the_tables)
         double z = tp_chance_limit(table[i].freedom, log(table[i].p));
         cr_expect_float_eq(z, table[i].z, 2e-4, "row %zu: %g", i, z);
     }
+    /* one degree is Cauchy's distribution, to the end of its tail */
+    for (double z = 1e-3; z < 1e300; z *= 10) {
+        double p = z > 1e3 ? 1 / z / acos(0) : 1 - atan(z) / acos(0);
+        cr_expect_float_eq(exp(tp_chance_log(1, z)) / p, 1, 1e-6, "%g", z);
+    }
+    cr_expect_eq(exp(tp_chance_log(1, INFINITY)), 0);
     /* both ways to compute it meet */
     for (double z = 5; z < 1e6; z *= 1.05) {
         double here = tp_chance_log(30, z);

@@ -19,7 +19,7 @@ struct watched {
     enum tp_baseline_scale scale;
     struct tp_baseline_options options;
     int64_t at[MOST];
-    double value[MOST];
+    double value[MOST], floor[MOST];
     struct tp_baseline baseline;
     double expected[MOST], spread[MOST], low[MOST], high[MOST];
     uint8_t alarm[MOST];
@@ -42,8 +42,11 @@ static struct watched *watch_new(enum tp_baseline_method method, size_t count)
 
 static void watch(struct watched *w)
 {
-    const struct tp_baseline_series series = {
-        .count = w->count, .at = w->at, .value = w->value, .scale = w->scale};
+    const struct tp_baseline_series series = {.count = w->count,
+                                              .at = w->at,
+                                              .value = w->value,
+                                              .floor = w->floor,
+                                              .scale = w->scale};
     const struct tp_baseline_trace trace = {.expected = w->expected,
                                             .spread = w->spread,
                                             .low = w->low,
@@ -186,6 +189,40 @@ Test(baseline_live, what_is_missing_or_infinite_is_not_learnt)
     }
 }
 
+/* Two levels in some unit, a value that is off and an infinite one. */
+static struct watched *watch_in_unit(double unit, bool rolling)
+{
+    struct watched *w =
+        watch_new(rolling ? TP_BASELINE_ROLLING : TP_BASELINE_ONLINE, 40);
+    for (size_t i = 0; i < 40; i++)
+        w->value[i] = (i % 2 ? 3 : 2) * unit;
+    w->value[30] = 5 * unit;
+    w->value[31] = INFINITY;
+    watch(w);
+    return w;
+}
+
+/* Squares of such values do not fit a number, or are 0. */
+Test(baseline_live, unit_does_not_matter)
+{
+    for (int k = 0; k < 4; k++) {
+        const double unit = ldexp(1, k < 2 ? 1000 : -900);
+        struct watched *w = watch_in_unit(unit, k % 2),
+                       *one = watch_in_unit(1, k % 2);
+        for (size_t i = 0; i < 40; i++) {
+            cr_expect_float_eq(w->spread[i] / unit, one->spread[i], 1e-12,
+                               "%d: %g", k, w->spread[i] / unit);
+            cr_expect_float_eq(w->high[i] / unit, one->high[i], 1e-12);
+            cr_expect_float_eq(w->low[i] / unit, one->low[i], 1e-12);
+        }
+        cr_expect_float_eq(one->spread[25], 0.5, 0.01);
+        cr_expect_eq(w->baseline.first, 30);
+        cr_expect_eq(w->baseline.beyond, 2);
+        free(w);
+        free(one);
+    }
+}
+
 Test(baseline_live, retro_has_the_range_of_what_is_no_alarm)
 {
     struct dice dice = dice_of(3);
@@ -230,4 +267,20 @@ Test(baseline_live, alarms_of_noise_are_as_many_as_expected)
                   "%zu: %g, expected %g", k, alarms, expected);
         free(w);
     }
+}
+
+/* Two values that are nearly equal leave one degree of freedom, and limits that
+ * are far off by their measure: nothing is expected there. */
+Test(baseline_live, nothing_is_expected_far_off)
+{
+    struct watched *w = watch_new(TP_BASELINE_ONLINE, 5);
+    for (size_t i = 0; i < 5; i++) {
+        w->value[i] = i == 1 ? 1 + 4e-13 : 1;
+        w->floor[i] = 4e-3;
+    }
+    watch(w);
+    cr_expect_eq(w->baseline.warmup, 2);
+    cr_expect(w->baseline.chance > 0 && w->baseline.chance < 1e-6, "%g",
+              w->baseline.chance);
+    free(w);
 }

@@ -21,7 +21,11 @@ Test(shared, is_the_geometric_mean_of_those_in_step)
                                 .values =
                                     calloc(SERIES * POINTS, sizeof *set.values),
                                 .count = SERIES,
-                                .point_count = SERIES * POINTS};
+                                .capacity = SERIES,
+                                .point_count = SERIES * POINTS,
+                                .point_capacity = SERIES * POINTS,
+                                .value_count = SERIES * POINTS,
+                                .value_capacity = SERIES * POINTS};
     const size_t members[SERIES] = {0, 1, 2, 3, 4, 5};
     uint8_t left[SERIES + 1] = {0, 0, 1};
     size_t model;
@@ -63,6 +67,25 @@ Test(shared, is_the_geometric_mean_of_those_in_step)
     tp_shared_fill(&set, &all, shared, room);
     cr_expect(isnan(values[0]));
     free(room);
+    tp_series_clear(&set);
+}
+
+/* As many batches as there may be ranks times kinds of tensors: none costs a
+ * look at all before it. */
+Test(shared, many_are_appended_at_once, .timeout = 5)
+{
+    enum { BATCHES = 200000 };
+    const struct simulated it = {.layers = 1, .points = 2};
+    struct tp_series_set set = {0};
+    cr_assert(simulated_make(&it, 1, &set));
+    for (size_t i = 0; i < BATCHES; i++)
+        cr_assert_eq(tp_shared_append(&set, 0, NULL), TP_OK);
+    const struct tp_run_series *last = &set.series[BATCHES];
+    cr_expect_eq(set.count, BATCHES + 1);
+    cr_expect_eq(last->first, 2 * BATCHES);
+    cr_expect_eq(tp_series_at(&set, last)[1], 1);
+    cr_expect(isnan(tp_series_values(&set, last, last->metric)[1]));
+    cr_expect_gt(tp_series_values(&set, set.series, last->metric)[1], 0);
     tp_series_clear(&set);
 }
 

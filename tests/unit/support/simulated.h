@@ -79,8 +79,9 @@ static inline bool simulated_make(const struct simulated *it, uint64_t seed,
         free(common);
         return false;
     }
-    set->count = it->layers;
-    set->point_count = it->layers * n;
+    set->count = set->capacity = it->layers;
+    set->point_count = set->point_capacity = it->layers * n;
+    set->value_count = set->value_capacity = it->layers * n;
     noise_fill(&dice, it->noise, n, common);
     for (size_t k = 0; k < it->layers; k++) {
         set->series[k] = (struct tp_run_series){.label = TP_LABEL_NONE,
