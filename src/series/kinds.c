@@ -158,27 +158,14 @@ static double own_part(double *sums, size_t points, size_t members)
 {
     /* turns the 30 % quantile of absolute errors into a standard deviation */
     const double quantile = 0.3, to_sigma = 2.5955;
-    double n = (double)members;
-    if (members < 2 || points <= TP_LINE_FIRM)
-        return 1;
-    sums += TP_LINE_FIRM; /* no line leads to the first ones */
-    points -= TP_LINE_FIRM;
     size_t rank = (size_t)(quantile * (double)points);
+    double n = (double)members;
+    if (members < 2)
+        return 1;
     for (size_t i = 0; i < points; i++)
         sums[i] = fabs(sums[i]) / n;
     double spread = to_sigma * tp_select_rank(sums, points, rank);
     return fmin(1 / (n * spread * spread), 1);
-}
-
-/* Adds errors by point; false: there are none, the series stands still. */
-static bool add_errors(const double *error, size_t points, double *sums)
-{
-    bool any = false;
-    for (size_t i = 0; i < points; i++) {
-        sums[i] += error[i];
-        any |= error[i] != 0;
-    }
-    return any;
 }
 
 static void look(void *context, size_t index, unsigned worker)
@@ -200,8 +187,11 @@ static void look(void *context, size_t index, unsigned worker)
         struct tp_baseline_series values = tp_series_of_metric(
             set, &set->series[all.series[i]], metric, s->floor);
         tp_baseline_look(&values, s->fit, &tails, s->error);
-        if (tp_shared_same_steps(set, model, all.series[i]))
-            in_step += add_errors(s->error, points, s->sums);
+        if (!tp_shared_same_steps(set, model, all.series[i]))
+            continue;
+        in_step++;
+        for (size_t k = 0; k < points; k++)
+            s->sums[k] += s->error[k];
     }
     double own = own_part(s->sums, points, in_step);
     l->kinds->freedom[index] = tp_tails_freedom(&tails, own);
