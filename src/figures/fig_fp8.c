@@ -131,7 +131,7 @@ static int top_binade(const struct tp_summary *summary)
     double inner, outer;
     int sign;
     tp_summary_bin_edges(m, &inner, &outer, &sign);
-    return ilogb(inner) + 2;
+    return ilogb(inner > 0 ? inner : outer) + 2; /* the lowest begins at 0 */
 }
 
 static void add_grid_panel(struct tp_fig *fig, const char *title,
