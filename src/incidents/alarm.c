@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first change of each series; with those of alarm_apart.c sorted by run, iteration and the data's
- * flow in it: by the saver's counter or, where that is not known, forward
- * before backward, along the layers, pre before post.
+ * The first change of each series; with those of alarm_apart.c sorted by run,
+ * iteration and the data's flow in it: by the saver's counter or, where that is
+ * not known, forward before backward, along the layers, pre before post.
  *
  * Of the metrics of a series the one that shows the change best is kept:
  * surely earlier, then firm, sharp and far. To keep the most significant one

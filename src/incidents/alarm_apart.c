@@ -140,8 +140,7 @@ static enum tp_status note(struct search *s, const struct tp_alarm *alarm,
     bool overflows = false;
     double farthest = 0;
     enum tp_status status = TP_OK;
-    for (size_t i = alarm->point; i < w.series->count && status == TP_OK;
-         i++) {
+    for (size_t i = alarm->point; i < w.series->count && status == TP_OK; i++) {
         if (i == w.broken && w.at[i] < INT64_MAX)
             status = add_cause(s, w.series, w.at[i] + 1, err);
         if (status == TP_OK && !overflows && i < w.broken &&
@@ -167,8 +166,7 @@ static int compare_records(const void *left, const void *right)
 static void sort_records(struct search *s)
 {
     if (s->record_count)
-        qsort(s->records, s->record_count, sizeof *s->records,
-              compare_records);
+        qsort(s->records, s->record_count, sizeof *s->records, compare_records);
     for (size_t i = 1; i < s->record_count; i++) {
         struct record *record = &s->records[i];
         if (!tp_series_compare_runs(record->series, record[-1].series))
@@ -207,7 +205,8 @@ static double deviation_at(const struct watched *w, size_t i)
 static bool is_jump(const struct search *s, const struct watched *w, size_t i)
 {
     double level = level_at(w, i);
-    return !w->baseline->weak && level >= JUMP && deviation_at(w, i) >= FAR_OFF &&
+    return !w->baseline->weak && level >= JUMP &&
+           deviation_at(w, i) >= FAR_OFF &&
            level >= JUMP + 2 * level_before(s, w->series, w->at[i]);
 }
 
@@ -234,8 +233,7 @@ static struct tp_alarm jump_alarm(const struct search *s,
         .spread = w->baseline->spread,
         .deviation = deviation_at(w, at),
         .worst = worst,
-        .kind = last + 1 < w->series->count ? TP_CHANGE_SPIKE
-                                            : TP_CHANGE_SHIFT,
+        .kind = last + 1 < w->series->count ? TP_CHANGE_SPIKE : TP_CHANGE_SHIFT,
     };
 }
 
@@ -295,9 +293,9 @@ enum tp_status tp_alarms_apart(struct tp_incidents *all, struct tp_error *err)
         if (!tp_alarm_of_tensor(all, i))
             continue;
         const struct watched w = watch(&s, alarm->series);
-        alarm->apart = !alarm->weak &&
-                       (alarm->nonfinite ? has_no_cause(&s, &w)
-                                         : is_jump(&s, &w, alarm->point));
+        alarm->apart =
+            !alarm->weak && (alarm->nonfinite ? has_no_cause(&s, &w)
+                                              : is_jump(&s, &w, alarm->point));
         status = add_later(&s, i, err);
     }
     free(s.records);
