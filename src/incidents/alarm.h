@@ -6,7 +6,8 @@
 
 /*
  * Alarms: the first change of each series, and those after it that it does not
- * account for (alarm_apart.c), in the order of the data's flow. They are named by their numbers in struct tp_incidents.
+ * account for (alarm_apart.c), in the order of the data's flow. They are named
+ * by their numbers in struct tp_incidents.
  */
 
 struct tp_incident;

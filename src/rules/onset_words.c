@@ -7,8 +7,8 @@
  * The latter is looked for among the rows of all series that the incident
  * reached, not among alarms: one that had grown before its first NaN has the
  * alarm of its growth only. It ends where a NaN begins that nothing before
- * accounts for, since what follows may come from that. Cost: O(series) an incident, and
- * the points of those series.
+ * accounts for, since what follows may come from that. Cost: O(series) an
+ * incident, and the points of those series.
  */
 #include "rules/onset_words.h"
 
