@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first change of each series, sorted by run, iteration and the data's
- * flow in it: by the saver's counter or, where that is not known, forward
- * before backward, along the layers, pre before post.
+ * The first change of each series; with those of alarm_apart.c sorted by run,
+ * iteration and the data's flow in it: by the saver's counter or, where that is
+ * not known, forward before backward, along the layers, pre before post.
  *
  * Of the metrics of a series the one that shows the change best is kept:
  * surely earlier, then firm, sharp and far. To keep the most significant one
@@ -100,9 +100,9 @@ static void set_alarm(const struct tp_series_set *set,
     alarm->weak = baseline->weak;
 }
 
-static void set_nonfinite(const struct tp_series_set *set,
-                          const struct tp_run_series *series, size_t at,
-                          struct tp_alarm *alarm)
+void tp_alarm_set_nonfinite(const struct tp_series_set *set,
+                            const struct tp_run_series *series, size_t at,
+                            struct tp_alarm *alarm)
 {
     const int64_t *iterations = tp_series_at(set, series);
     alarm->metric = tp_series_metric_by_name("nan+inf");
@@ -117,6 +117,7 @@ static void set_nonfinite(const struct tp_series_set *set,
     alarm->kind = TP_CHANGE_SHIFT;
     alarm->weak = false;
     alarm->nonfinite = true;
+    alarm->last = iterations[series->count - 1];
 }
 
 /* The alarm of a series; false when nothing changed. */
@@ -146,7 +147,7 @@ static bool find_alarm(const struct tp_monitor *monitor, size_t index,
     size_t nonfinite = tp_alarm_first_nonfinite(set, series);
     alarm->metrics += nonfinite < series->count;
     if (nonfinite < series->count && (!best || nonfinite <= alarm->point))
-        set_nonfinite(set, series, nonfinite, alarm);
+        tp_alarm_set_nonfinite(set, series, nonfinite, alarm);
     return alarm->metrics > 0;
 }
 
@@ -248,7 +249,8 @@ enum tp_status tp_alarms_sort(struct tp_incidents *all, struct tp_error *err)
     for (size_t i = 0; i < count; i++) {
         all->alarms[i] = ordered[i].alarm;
         all->alarms[i].incident = TP_NONE;
-        all->alarm_of[ordered[i].alarm.series] = i;
+        if (!ordered[i].alarm.later)
+            all->alarm_of[ordered[i].alarm.series] = i;
     }
     free(ordered);
     return TP_OK;

@@ -5,8 +5,9 @@
 #include "series/monitor.h"
 
 /*
- * Alarms: the first change of each series, in the order of the data's flow.
- * They are named by their numbers in struct tp_incidents.
+ * Alarms: the first change of each series, and those after it that it does not
+ * account for (alarm_apart.c), in the order of the data's flow. They are named
+ * by their numbers in struct tp_incidents.
  */
 
 struct tp_incident;
@@ -14,7 +15,7 @@ struct tp_incident;
 /* No alarm, no incident. */
 #define TP_NONE SIZE_MAX
 
-/* The first change of one series, in the metric that shows it best. */
+/* A change of one series; the first in the metric that shows it best. */
 struct tp_alarm {
     size_t series, metric;
     size_t point;      /* the first bad one, index in the series          */
@@ -29,6 +30,8 @@ struct tp_alarm {
     enum tp_change kind;
     bool weak;       /* too few points for a firm statement             */
     bool nonfinite;  /* NaN, or Inf where there was none                */
+    bool apart;      /* nothing earlier accounts for it, see alarm_apart.c  */
+    bool later;      /* so, and its series had an alarm before              */
     size_t metrics;  /* how many metrics of the series changed          */
     size_t incident; /* it belongs to                                  */
     size_t next;     /* alarm of the same incident; TP_NONE: the last   */
@@ -40,7 +43,7 @@ struct tp_incidents {
     const struct tp_monitor *monitor; /* its baselines, borrowed           */
     struct tp_alarm *alarms;          /* in the order of the data's flow   */
     size_t alarm_count;
-    size_t *alarm_of;              /* [series]: its alarm, or TP_NONE       */
+    size_t *alarm_of;              /* [series]: its first one, or TP_NONE   */
     struct tp_incident *incidents; /* by first iteration                   */
     size_t incident_count, incident_capacity;
     uint8_t *explained; /* [row of the run]: 1: changed by an incident, so
@@ -55,6 +58,11 @@ enum tp_status tp_alarms_find(struct tp_incidents *all, struct tp_error *err);
  * series->count: none. */
 size_t tp_alarm_first_nonfinite(const struct tp_series_set *set,
                                 const struct tp_run_series *series);
+
+/* An alarm at that point. */
+void tp_alarm_set_nonfinite(const struct tp_series_set *set,
+                            const struct tp_run_series *series, size_t at,
+                            struct tp_alarm *alarm);
 
 /* Sorts the alarms by run, iteration and flow. TP_E_MEMORY only. */
 enum tp_status tp_alarms_sort(struct tp_incidents *all, struct tp_error *err);

@@ -10,7 +10,8 @@
  * iteration in the data's flow, a weak one too: what follows bears it out.
  * Whatever changes in the same run until --alert_window iterations pass without
  * a further one is a consequence, if there is a way for it (may_follow); where
- * there is none, another incident may begin.
+ * there is none, another incident may begin. So does a NaN or a far larger jump
+ * that nothing before it accounts for (alarm_apart.c), and takes what is after.
  *
  * Dates are uncertain by an iteration. What is off by little before something
  * ahead of it jumps, an iteration later, is no origin; and what is dated just
@@ -294,16 +295,21 @@ static bool has_healthy_peer(const struct tp_incidents *all,
  * Inf makes them: to every tensor, but of all ranks alike, since they share the
  * weights; so not to a tensor that is healthy elsewhere. In the incident's own
  * iteration and the next, and for sums over tensors, the answer is yes: ranks
- * exchange data, too.
+ * exchange data, too. Later, what nothing before it accounts for has another
+ * cause.
  */
 static bool may_follow(const struct spreading *s, size_t alarm)
 {
     const struct tp_incidents *all = s->all;
     const struct tp_alarm *its = &all->alarms[alarm];
     size_t origin = all->incidents[s->number].origin;
+    if (its->later)
+        return its->iteration == all->alarms[origin].iteration;
     if (!tp_alarm_of_tensor(all, alarm) ||
         its->iteration <= next_saved(all, &all->alarms[origin]))
         return true;
+    if (its->apart)
+        return false;
     const struct front *front = find_front(s, rank_of(all, alarm));
     if (front && (front->newest == its->iteration ||
                   (all->alarms[front->lasting].last >= its->iteration &&
@@ -359,8 +365,11 @@ static enum tp_status spread(struct tp_incidents *all, size_t number,
             break;
         if (alarm->incident == number)
             newest = alarm->iteration;
+        bool follows = (any && !alarm->apart) || may_follow(&s, i);
+        if (alarm->incident == TP_NONE && alarm->apart && !follows && !any)
+            break; /* what comes then may be a consequence of that */
         if (alarm->incident != TP_NONE || (drifts && !is_drift(alarm)) ||
-            !(any || may_follow(&s, i)))
+            !follows)
             continue;
         newest = alarm->iteration;
         join(all, number, i);
@@ -394,7 +403,7 @@ static bool ends_nonfinite(const struct tp_incidents *all, size_t alarm)
         if (later->iteration > its->last ||
             later->iteration - its->iteration > window)
             return false;
-        if (later->nonfinite && later->incident == TP_NONE &&
+        if (later->nonfinite && !later->apart && later->incident == TP_NONE &&
             rank_of(all, i) == rank_of(all, alarm) &&
             is_upstream(all, alarm, i))
             return true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "incidents/alarm_align.h"
+#include "incidents/alarm_apart.h"
 
 enum tp_status tp_incidents_make(const struct tp_run *run,
                                  const struct tp_monitor *monitor,
@@ -16,6 +17,8 @@ enum tp_status tp_incidents_make(const struct tp_run *run,
     enum tp_status status = tp_alarms_find(incidents, err);
     if (status == TP_OK)
         status = tp_alarms_align(incidents, err);
+    if (status == TP_OK)
+        status = tp_alarms_apart(incidents, err);
     if (status == TP_OK)
         status = tp_alarms_sort(incidents, err);
     if (status == TP_OK)

@@ -127,16 +127,34 @@ static const struct tp_baseline *baseline_of(const struct tp_onset *s,
         monitor, (size_t)(s->series - monitor->series.series), metric);
 }
 
+/* Where "before" begins: of a later change of a series, when the last one was
+ * there or, if that passed, over. */
+static size_t first_before(const struct tp_onset *s)
+{
+    const struct tp_incidents *all = s->input->incidents;
+    size_t first = 0;
+    for (size_t i = 0; s->alarm->later && &all->alarms[i] != s->alarm; i++) {
+        const struct tp_alarm *alarm = &all->alarms[i];
+        if (tp_alarm_series(all, i) == s->series)
+            first = alarm->kind == TP_CHANGE_SPIKE
+                        ? points_until(s, alarm->last)
+                        : alarm->shown;
+    }
+    return first;
+}
+
 static struct usual usual_of(const struct tp_onset *s, size_t metric)
 {
     const double *values =
         tp_series_values(&s->input->monitor->series, s->series, metric);
     const struct tp_baseline *baseline = baseline_of(s, metric);
     int64_t after = s->alarm->after;
-    if (baseline->kind != TP_CHANGE_NONE && baseline->onset_from < after)
+    if (baseline->kind != TP_CHANGE_NONE && baseline->onset_from < after &&
+        !s->alarm->later)
         after = baseline->onset_from;
     struct usual usual = measure(
-        values, (struct range){0, points_until(s, after), WINDOW, true});
+        values, (struct range){first_before(s), points_until(s, after), WINDOW,
+                               true});
     if (usual.count > 0)
         return usual;
     usual = measure(values, (struct range){points_until(s, s->alarm->last),

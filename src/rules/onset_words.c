@@ -5,9 +5,10 @@
  * Inf that it led to.
  *
  * The latter is looked for among the rows of all series that the incident
- * reached, not among alarms: a series has one alarm, and one that had grown
- * before its first NaN has that of its growth. Cost: O(series) an incident, and
- * the points of those series.
+ * reached, not among alarms: one that had grown before its first NaN has the
+ * alarm of its growth only. It ends where a NaN begins that nothing before
+ * accounts for, since what follows may come from that. Cost: O(series) an
+ * incident, and the points of those series.
  */
 #include "rules/onset_words.h"
 
@@ -201,6 +202,24 @@ struct first_bad {
     int64_t at;
 };
 
+/* The iteration from which a NaN or an Inf may come from another incident that
+ * began with one, after this. */
+static int64_t other_cause(const struct tp_onset *s)
+{
+    const struct tp_incidents *all = s->input->incidents;
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < all->incident_count; i++) {
+        const struct tp_incident *other = &all->incidents[i];
+        if (all->alarms[other->origin].nonfinite &&
+            all->alarms[other->origin].apart &&
+            other->from > s->incident->from && other->from < first &&
+            !tp_series_compare_runs(tp_alarm_series(all, other->origin),
+                                    s->series))
+            first = other->from;
+    }
+    return first;
+}
+
 /* Whether a row comes before the first known one: by iteration, then on the
  * origin's rank, then in the data's flow. */
 static bool is_before(const struct tp_onset *s,
@@ -244,6 +263,8 @@ static struct first_bad find_first_nonfinite(const struct tp_onset *s)
         look_at(s, s->alarm->series, &first);
     for (size_t i = 0; i < set->count && tp_incident_followed(s->incident); i++)
         look_at(s, i, &first);
+    if (first.series && first.at >= other_cause(s))
+        first.series = NULL;
     return first;
 }
 
