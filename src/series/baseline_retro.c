@@ -518,9 +518,7 @@ static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
 {
     double tried =
         fmax(options->tests, 1) * (double)(points + 1) * TP_MARK_AHEAD * SCALES;
-    double least = log(erfc(options->sigma / sqrt(2)));
-    return (struct tp_mark_rules){.limit =
-                                      fmin(log(FALSE_ALARMS / tried), least),
+    return (struct tp_mark_rules){.limit = log(FALSE_ALARMS / tried),
                                   .outside = tp_baseline_band(options),
                                   .firm = FIRM,
                                   .flat = series->steady,

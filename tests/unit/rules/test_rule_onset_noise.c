@@ -153,6 +153,27 @@ Test(onset_noise, a_far_larger_change_begins_its_own_incident)
     cr_expect_gt(earlier, 50, "%zu", earlier);
 }
 
+/* The same whatever the limit is, by each method. */
+Test(onset_noise, a_factor_of_a_billion_is_found_at_every_limit)
+{
+    for (int sigma = 3; sigma <= 20; sigma++) {
+        const struct noisy_run made = {.noise = NOISE_AR,
+                                       .iterations = 40,
+                                       .seed = 90,
+                                       .from = 27,
+                                       .length = 13,
+                                       .first = 7,
+                                       .factor = 1e9};
+        struct tp_baseline_options options = usual;
+        struct judged judged = {.stages = {.run = {.rows = NULL}}};
+        options.method = methods[sigma % 3];
+        options.sigma = sigma;
+        noisy_judge(&made, &options, &judged.stages, &judged.findings);
+        cr_expect(is_found(&judged, 27), "%d", sigma);
+        clear(&judged);
+    }
+}
+
 /* A NaN in a weight that has had an alert by chance. */
 Test(onset_noise, the_first_nan_is_found_after_an_alert)
 {

@@ -70,6 +70,7 @@ struct sample {
     double value[POINTS_MAX], floor[POINTS_MAX];
     enum tp_baseline_scale scale;
     struct tp_freedom freedom;
+    double sigma; /* the limit; 0: 3                                      */
 };
 
 static double next_noise(struct dice *dice, enum noise kind, double *before)
@@ -141,10 +142,11 @@ static struct tp_baseline fit(const struct sample *sample, bool online,
                                               .freedom = sample->freedom};
     enum tp_baseline_method method =
         online ? TP_BASELINE_ONLINE : TP_BASELINE_RETRO;
+    double sigma = sample->sigma > 0 ? sample->sigma : 3;
     const struct tp_baseline_options options = {.method = method,
                                                 .warmup_steps = 100,
                                                 .alert_window = 50,
-                                                .sigma = 3,
+                                                .sigma = sigma,
                                                 .tests = 1e4};
     const struct tp_baseline_trace trace = {.alarm = alarm};
     double *scratch =
@@ -651,6 +653,27 @@ Test(baseline, values_without_a_place_on_the_scale)
     baseline = fit_values(values, 40, TP_BASELINE_LOG);
     cr_expect_eq(baseline.kind, TP_CHANGE_SHIFT);
     cr_expect_eq(baseline.first, 20);
+}
+
+/* A limit in spreads asks that a point is off by so many, whatever the tails
+ * of the noise: 30 binades are 100 of these spreads, and found at any limit
+ * that they exceed; a limit beyond them finds nothing. */
+Test(baseline, what_is_far_off_is_found_at_every_limit_that_it_exceeds)
+{
+    static struct sample sample;
+    for (size_t seed = 0; seed < 20; seed++) {
+        struct dice dice = {777 + seed};
+        make_healthy(&dice, NORMAL, seed % 2 ? 40 : 60, 0.3, &sample);
+        for (size_t i = 27; i < sample.count; i++)
+            sample.value[i] *= 1e9;
+        for (sample.sigma = 3; sample.sigma <= 20; sample.sigma++) {
+            const struct tp_baseline b = fit(&sample, false, NULL);
+            cr_expect_eq(b.kind, TP_CHANGE_SHIFT, "%g", sample.sigma);
+            cr_expect_eq(b.first, 27, "%g", sample.sigma);
+        }
+        sample.sigma = 300;
+        cr_expect_eq(fit(&sample, false, NULL).kind, TP_CHANGE_NONE);
+    }
 }
 
 Test(baseline, a_constant_that_jumps)
