@@ -44,6 +44,7 @@
 
 #include "series/baseline_mark.h"
 #include "series/baseline_rise.h"
+#include "series/baseline_zeros.h"
 #include "stats/quantile.h"
 
 enum {
@@ -74,11 +75,11 @@ static const double STEP = 4;
 
 /*
  * Points that have no place on the scale. A magnitude that becomes zero for
- * good has vanished; zeros here and there are how sparse gradients look, and
- * are left out. An infinite value is bad wherever it is.
+ * good has vanished; zeros by chance are how sparse gradients look, and are
+ * left out. An infinite value is bad wherever it is.
  */
 static size_t find_special(const struct tp_baseline_series *series,
-                           enum tp_change *kind)
+                           const uint8_t *by_chance, enum tp_change *kind)
 {
     size_t n = series->count, last_alive = n, alive = 0, zeros = 0;
     *kind = TP_CHANGE_NONE;
@@ -95,11 +96,8 @@ static size_t find_special(const struct tp_baseline_series *series,
             zeros++;
         }
     }
-    size_t before = 0;
-    for (size_t i = 0; last_alive != n && i < last_alive; i++)
-        before += series->value[i] == 0;
-    if (series->scale == TP_BASELINE_LOG && zeros > 1 && before == 0 &&
-        alive >= 3) {
+    if (series->scale == TP_BASELINE_LOG && zeros > 1 && alive >= 3 &&
+        !by_chance[n - 1]) {
         *kind = TP_CHANGE_VANISH;
         return last_alive + 1;
     }
@@ -159,9 +157,10 @@ static struct tp_points points_in(double *room, size_t n)
                               .even = room + 10 * n};
 }
 
-/* Lays the valid points out in scratch memory. */
+/* Lays the valid points out in scratch memory, without zeros by chance, where
+ * these are known. */
 static struct tp_points lay_out(const struct tp_baseline_series *series,
-                                double *scratch)
+                                const uint8_t *by_chance, double *scratch)
 {
     size_t n = series->count;
     struct tp_points p = points_in(scratch, n);
@@ -169,7 +168,7 @@ static struct tp_points lay_out(const struct tp_baseline_series *series,
     p.matters = least_change(series->scale);
     for (size_t i = 0; i < n; i++) {
         double y = tp_baseline_straight(series->scale, series->value[i]);
-        if (!isfinite(y))
+        if (!isfinite(y) || (by_chance && by_chance[i]))
             continue;
         p.at[p.count] = (double)series->at[i];
         p.y[p.count] = y;
@@ -518,9 +517,7 @@ static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
 {
     double tried =
         fmax(options->tests, 1) * (double)(points + 1) * TP_MARK_AHEAD * SCALES;
-    double least = log(erfc(options->sigma / sqrt(2)));
-    return (struct tp_mark_rules){.limit =
-                                      fmin(log(FALSE_ALARMS / tried), least),
+    return (struct tp_mark_rules){.limit = log(FALSE_ALARMS / tried),
                                   .outside = tp_baseline_band(options),
                                   .firm = FIRM,
                                   .flat = series->steady,
@@ -530,7 +527,7 @@ static struct tp_mark_rules rules_for(const struct tp_baseline_options *options,
 double tp_baseline_look(const struct tp_baseline_series *series,
                         double *scratch, struct tp_tails *tails, double *error)
 {
-    struct tp_points p = lay_out(series, scratch);
+    struct tp_points p = lay_out(series, NULL, scratch);
     memset(error, 0, series->count * sizeof *error);
     if (p.count < 2 * FIRM)
         return 0;
@@ -547,10 +544,13 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
                        double *scratch, struct tp_baseline *b,
                        const struct tp_baseline_trace *trace)
 {
-    struct tp_points p = lay_out(series, scratch);
+    /* the alarms' place: they come last */
+    tp_zeros_by_chance(series, log(FALSE_ALARMS / fmax(options->tests, 1)),
+                       trace->alarm);
+    struct tp_points p = lay_out(series, trace->alarm, scratch);
     double *room = scratch + 11 * series->count;
     enum tp_change special;
-    size_t at_special = find_special(series, &special);
+    size_t at_special = find_special(series, trace->alarm, &special);
     struct tp_spreads spreads = {.hang = 0};
     const struct tp_mark_rules rules = rules_for(options, p.count, series);
     size_t fold = 1;

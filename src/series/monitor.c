@@ -117,6 +117,7 @@ static struct tp_baseline fit(const struct tp_monitor *monitor,
     size_t number = (size_t)(series - monitor->series.series);
     struct tp_baseline_options options = monitor->options;
     values.freedom = tp_kinds_freedom(&monitor->kinds, number, wanted.metric);
+    values.sparse = monitor->sparse;
     options.method = wanted.method;
     if (series->kind == TP_SERIES_SHARED)
         options.tests = monitor->shared_tests;
@@ -180,10 +181,9 @@ static void fit_metric(const struct tp_monitor *monitor,
     struct wanted wanted = {series, metric, TP_BASELINE_RETRO};
     monitor->changes[number] = fit(monitor, wanted, scratch, NULL);
     wanted.method = tp_monitor_method(monitor, series);
-    monitor->baselines[number] =
-        wanted.method == TP_BASELINE_RETRO
-            ? monitor->changes[number]
-            : fit(monitor, wanted, scratch, NULL);
+    monitor->baselines[number] = wanted.method == TP_BASELINE_RETRO
+                                     ? monitor->changes[number]
+                                     : fit(monitor, wanted, scratch, NULL);
 }
 
 static void fit_one(void *context, size_t index, unsigned worker)
@@ -199,8 +199,7 @@ static void fit_one(void *context, size_t index, unsigned worker)
                       scratch->fit);
     for (size_t k = 0; k < series->metric_count; k++) {
         size_t metric = series->metric + k;
-        if (metric == drift && series->row &&
-            series->kind == TP_SERIES_TENSOR)
+        if (metric == drift && series->row && series->kind == TP_SERIES_TENSOR)
             measure_drift(monitor, series, metric, scratch);
         fit_metric(monitor, series, metric, scratch);
         const struct tp_baseline *change =
@@ -249,6 +248,58 @@ static void count_tests(struct tp_monitor *monitor)
     double part = tests[1] ? SHARED_PART : 0;
     monitor->options.tests = fmax((double)tests[0], 1) / (1 - part);
     monitor->shared_tests = (double)tests[1] / SHARED_PART;
+}
+
+/* Iterations in which a tensor was zero as a whole for a while, at places of
+ * the run that lie apart; so many are no fault with its consequences. */
+enum { PLACES = 3 };
+
+struct places {
+    int64_t from[PLACES], to[PLACES];
+    size_t count;
+};
+
+static void add_place(struct places *places, int64_t from, int64_t to)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        if (from <= places->to[i] + 1 && to + 1 >= places->from[i])
+            return;
+    }
+    if (places->count == PLACES)
+        return;
+    places->from[places->count] = from;
+    places->to[places->count++] = to;
+}
+
+/* Adds where a tensor became zero and was alive again. */
+static void find_places(const struct tp_series_set *set,
+                        const struct tp_run_series *series, size_t metric,
+                        struct places *places)
+{
+    const double *share = tp_series_values(set, series, metric);
+    const int64_t *at = tp_series_at(set, series);
+    size_t alive = series->count; /* the last point that was */
+    for (size_t i = 0; i < series->count; i++) {
+        if (!(share[i] < 1))
+            continue;
+        size_t zero = alive + 1;
+        while (zero < i && share[zero] != 1)
+            zero++;
+        if (zero < i)
+            add_place(places, at[zero], at[i - 1]);
+        alive = i;
+    }
+}
+
+static bool is_sparse(const struct tp_series_set *set)
+{
+    size_t metric = tp_series_metric_by_name("zero_ratio");
+    struct places places = {.count = 0};
+    for (size_t i = 0; i < set->count && places.count < PLACES; i++) {
+        if (set->series[i].kind == TP_SERIES_TENSOR)
+            find_places(set, &set->series[i], metric, &places);
+    }
+    return places.count == PLACES;
 }
 
 /* Lists the baselines that stand for anything. */
@@ -325,6 +376,7 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
             ? monitor->changes
             : calloc(monitor->baseline_count + 1, sizeof *monitor->baselines);
     count_tests(monitor);
+    monitor->sparse = is_sparse(set);
     struct fitter f = {.monitor = monitor,
                        .scratch = scratch_new(set, workers),
                        .left = calloc(set->count + 1, 1)};
@@ -403,8 +455,8 @@ enum tp_status tp_monitor_trace_change(const struct tp_monitor *monitor,
 
 enum tp_status tp_monitor_make(const struct tp_run *run,
                                const struct tp_baseline_options *options,
-                               struct tp_pool *pool,
-                               struct tp_monitor *monitor, struct tp_error *err)
+                               struct tp_pool *pool, struct tp_monitor *monitor,
+                               struct tp_error *err)
 {
     monitor->options = *options;
     enum tp_status status = tp_series_make(run, &monitor->series, err);

@@ -168,10 +168,9 @@ double *tp_series_values(const struct tp_series_set *set,
            (metric - series->metric) * series->count;
 }
 
-struct tp_baseline_series
-tp_series_of_metric(const struct tp_series_set *set,
-                    const struct tp_run_series *series, size_t metric,
-                    double *floor)
+struct tp_baseline_series tp_series_of_metric(
+    const struct tp_series_set *set, const struct tp_run_series *series,
+    size_t metric, double *floor)
 {
     const struct tp_series_metric *its = &tp_series_metrics[metric];
     for (size_t i = 0; i < series->count; i++)
@@ -181,6 +180,10 @@ tp_series_of_metric(const struct tp_series_set *set,
         .at = tp_series_at(set, series),
         .value = tp_series_values(set, series, metric),
         .floor = floor,
+        .zeros = series->kind == TP_SERIES_TENSOR
+                     ? tp_series_values(set, series,
+                                        tp_series_metric_by_name("zero_ratio"))
+                     : NULL,
         .scale = its->scale};
 }
 
@@ -205,11 +208,9 @@ bool tp_series_are_peers(const struct tp_run_series *a,
     const struct tp_label *x = &a->label, *y = &b->label;
     return a->kind == b->kind && a->ordinal == b->ordinal &&
            x->rank != y->rank && x->layer_idx == y->layer_idx &&
-           !strcmp(a->path, b->path) &&
-           !strcmp(x->quant_type, y->quant_type) &&
+           !strcmp(a->path, b->path) && !strcmp(x->quant_type, y->quant_type) &&
            !strcmp(x->layer_type, y->layer_type) &&
-           !strcmp(x->operation, y->operation) &&
-           !strcmp(x->phase, y->phase) &&
+           !strcmp(x->operation, y->operation) && !strcmp(x->phase, y->phase) &&
            !strcmp(x->component, y->component) &&
            !strcmp(x->tensor_name, y->tensor_name);
 }

@@ -21,6 +21,7 @@
 
 #include "base/memory.h"
 #include "series/baseline_retro.h"
+#include "series/baseline_zeros.h"
 
 /* --- the series ----------------------------------------------- */
 
@@ -87,6 +88,14 @@ struct sums {
     double weight;
 };
 
+/* A tensor that is zero as a whole tells that by itself. */
+static double straight_at(const struct tp_baseline_series *series, size_t i)
+{
+    return tp_zeros_at(series, i)
+               ? NAN
+               : tp_baseline_straight(series->scale, series->value[i]);
+}
+
 /* Adds a series in step with the others. A point without a value keeps the
  * last one; before the first, that one. */
 static void add(struct sums *sums, const struct tp_baseline_series *series,
@@ -94,13 +103,13 @@ static void add(struct sums *sums, const struct tp_baseline_series *series,
 {
     double last = NAN, weight = 1 / spread;
     for (size_t i = 0; i < sums->points && !isfinite(last); i++)
-        last = tp_baseline_straight(series->scale, series->value[i]);
+        last = straight_at(series, i);
     if (!(spread > 0) || !isfinite(last))
         return;
     sums->members++;
     sums->weight += weight;
     for (size_t i = 0; i < sums->points; i++) {
-        double y = tp_baseline_straight(series->scale, series->value[i]);
+        double y = straight_at(series, i);
         sums->present[i] += isfinite(y);
         last = isfinite(y) ? y : last;
         sums->values[i] += weight * last;

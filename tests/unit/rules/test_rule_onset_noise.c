@@ -80,6 +80,58 @@ Test(onset_noise, healthy_runs_are_not_accused, .timeout = 300)
     cr_expect_eq(accused, 0, "%zu", accused);
 }
 
+/* Experts without tokens: tensors that are zero in a share of iterations. */
+Test(onset_noise, zeros_that_come_and_go_are_not_accused, .timeout = 300)
+{
+    static const double shares[] = {0.05, 0.2, 0.5};
+    static const struct {
+        size_t iterations, runs;
+    } lengths[] = {{40, 60}, {120, 30}, {310, 12}};
+    size_t accused = 0;
+    for (size_t k = 0; k < 9; k++) {
+        for (size_t i = 0; i < lengths[k / 3].runs; i++) {
+            const struct noisy_run made = {
+                .noise = i % 2 ? NOISE_LOGNORMAL : NOISE_NORMAL,
+                .iterations = lengths[k / 3].iterations,
+                .seed = 100 * k + i,
+                .layers = i % 2 ? 5 : 3, /* four have shared series */
+                .zeros = shares[k % 3]};
+            struct judged judged;
+            judge(&judged, &made, methods[i % 3]);
+            if (tp_findings_worst(&judged.findings) > TP_SEVERITY_LOW) {
+                const struct tp_finding *first = judged.findings.rows;
+                cr_log_warn("%g of %zu, run %zu: %s", shares[k % 3],
+                            made.iterations, i, first->evidence);
+                accused++;
+            }
+            clear(&judged);
+        }
+    }
+    cr_expect_eq(accused, 0, "%zu", accused);
+}
+
+/* A tensor that is zero for good, after zeros that came and went. */
+Test(onset_noise, what_dies_among_zeros_is_found)
+{
+    for (size_t i = 0; i < 6; i++) {
+        const struct noisy_run made = {.noise = NOISE_NORMAL,
+                                       .iterations = 120,
+                                       .seed = 300 + i,
+                                       .zeros = i % 2 ? 0.05 : 0.2,
+                                       .first = 7,
+                                       .dead_from = 90};
+        struct judged judged;
+        judge(&judged, &made, methods[i % 3]);
+        const struct tp_finding *first = find(&judged, "onset");
+        cr_assert_not_null(first, "%zu", i);
+        cr_expect_eq(first->level, TP_SEVERITY_MEDIUM);
+        cr_expect(first->iteration <= 90 && first->iteration > 85, "%ld",
+                  (long)first->iteration);
+        cr_expect(strstr(first->evidence, "zero"), "%s", first->evidence);
+        clear(&judged);
+    }
+}
+
 /* Alerts of a live monitor are told once, and as what they are. */
 Test(onset_noise, alerts_by_chance_are_one_low_finding)
 {
@@ -151,6 +203,27 @@ Test(onset_noise, a_far_larger_change_begins_its_own_incident)
         clear(&judged);
     }
     cr_expect_gt(earlier, 50, "%zu", earlier);
+}
+
+/* The same whatever the limit is, by each method. */
+Test(onset_noise, a_factor_of_a_billion_is_found_at_every_limit)
+{
+    for (int sigma = 3; sigma <= 20; sigma++) {
+        const struct noisy_run made = {.noise = NOISE_AR,
+                                       .iterations = 40,
+                                       .seed = 90,
+                                       .from = 27,
+                                       .length = 13,
+                                       .first = 7,
+                                       .factor = 1e9};
+        struct tp_baseline_options options = usual;
+        struct judged judged = {.stages = {.run = {.rows = NULL}}};
+        options.method = methods[sigma % 3];
+        options.sigma = sigma;
+        noisy_judge(&made, &options, &judged.stages, &judged.findings);
+        cr_expect(is_found(&judged, 27), "%d", sigma);
+        clear(&judged);
+    }
 }
 
 /* A NaN in a weight that has had an alert by chance. */
@@ -255,8 +328,7 @@ static int level_of_one(enum noise_kind noise, double factor)
 /* What is found where tails are taken for light may be chance all the same. */
 Test(onset_noise, an_isolated_change_is_medium_beyond_any_tail)
 {
-    cr_expect_leq(level_of_one(NOISE_STUDENT, exp2(0.1 * 14)),
-                  TP_SEVERITY_LOW);
+    cr_expect_leq(level_of_one(NOISE_STUDENT, exp2(0.1 * 14)), TP_SEVERITY_LOW);
     cr_expect_eq(level_of_one(NOISE_STUDENT, exp2(0.1 * 200)),
                  TP_SEVERITY_MEDIUM);
     /* steps of an eighth: a spread of none */

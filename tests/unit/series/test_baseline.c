@@ -70,6 +70,8 @@ struct sample {
     double value[POINTS_MAX], floor[POINTS_MAX];
     enum tp_baseline_scale scale;
     struct tp_freedom freedom;
+    double sigma; /* the limit; 0: 3                                      */
+    bool sparse;
 };
 
 static double next_noise(struct dice *dice, enum noise kind, double *before)
@@ -133,18 +135,23 @@ static struct tp_baseline fit(const struct sample *sample, bool online,
                               uint8_t *alarm)
 {
     struct tp_baseline baseline;
+    const double *shares =
+        sample->scale == TP_BASELINE_RATIO ? sample->value : NULL;
     const struct tp_baseline_series series = {.count = sample->count,
                                               .at = sample->at,
                                               .value = sample->value,
                                               .floor = sample->floor,
+                                              .zeros = shares,
                                               .scale = sample->scale,
+                                              .sparse = sample->sparse,
                                               .freedom = sample->freedom};
     enum tp_baseline_method method =
         online ? TP_BASELINE_ONLINE : TP_BASELINE_RETRO;
+    double sigma = sample->sigma > 0 ? sample->sigma : 3;
     const struct tp_baseline_options options = {.method = method,
                                                 .warmup_steps = 100,
                                                 .alert_window = 50,
-                                                .sigma = 3,
+                                                .sigma = sigma,
                                                 .tests = 1e4};
     const struct tp_baseline_trace trace = {.alarm = alarm};
     double *scratch =
@@ -657,6 +664,71 @@ Test(baseline, values_without_a_place_on_the_scale)
     baseline = fit_values(values, 40, TP_BASELINE_LOG);
     cr_expect_eq(baseline.kind, TP_CHANGE_SHIFT);
     cr_expect_eq(baseline.first, 20);
+}
+
+/* A limit in spreads asks that a point is off by so many, whatever the tails
+ * of the noise: 30 binades are 100 of these spreads, and found at any limit
+ * that they exceed; a limit beyond them finds nothing. */
+/* What is expected of `zeros` at the end of 40 points, after others. */
+static enum tp_change kind_after(size_t zeros, size_t step)
+{
+    double values[40];
+    for (size_t i = 0; i < 40; i++)
+        values[i] = i + zeros >= 40 || (step && i % step == 2) ? 0 : 1;
+    return fit_values(values, 40, TP_BASELINE_LOG).kind;
+}
+
+Test(baseline, zeros_for_good_are_longer_than_chance_makes_them)
+{
+    cr_expect_eq(kind_after(2, 0), TP_CHANGE_VANISH);
+    cr_expect_eq(kind_after(1, 0), TP_CHANGE_NONE);
+    /* 40 * p^k < 0.02 / 10 000: of one other p is 0.18 at most, of eight 0.4 */
+    cr_expect_eq(kind_after(6, 30), TP_CHANGE_NONE);
+    cr_expect_eq(kind_after(12, 30), TP_CHANGE_VANISH);
+    cr_expect_eq(kind_after(7, 5), TP_CHANGE_NONE);
+    cr_expect_eq(kind_after(12, 5), TP_CHANGE_NONE);
+}
+
+/* Shares of zeros, with a stretch of `length` ones from point 20 on and others
+ * at every `step`th point; whether there is a change. */
+static bool stretch_is_found(size_t length, size_t step, bool sparse)
+{
+    static struct sample sample;
+    sample = (struct sample){
+        .count = 40, .scale = TP_BASELINE_RATIO, .sparse = sparse};
+    for (size_t i = 0; i < 40; i++) {
+        bool zero = (i >= 20 && i < 20 + length) || (step && i % step == 3);
+        sample.at[i] = (int64_t)i;
+        sample.value[i] = zero;
+        sample.floor[i] = 1.0 / 512;
+    }
+    return fit(&sample, false, NULL).kind != TP_CHANGE_NONE;
+}
+
+Test(baseline, a_stretch_of_zeros_is_longer_than_chance_makes_it)
+{
+    cr_expect(stretch_is_found(3, 0, false));
+    cr_expect_not(stretch_is_found(3, 0, true));
+    cr_expect(stretch_is_found(12, 0, true));
+    cr_expect_not(stretch_is_found(3, 7, false));
+}
+
+Test(baseline, what_is_far_off_is_found_at_every_limit_that_it_exceeds)
+{
+    static struct sample sample;
+    for (size_t seed = 0; seed < 20; seed++) {
+        struct dice dice = {777 + seed};
+        make_healthy(&dice, NORMAL, seed % 2 ? 40 : 60, 0.3, &sample);
+        for (size_t i = 27; i < sample.count; i++)
+            sample.value[i] *= 1e9;
+        for (sample.sigma = 3; sample.sigma <= 20; sample.sigma++) {
+            const struct tp_baseline b = fit(&sample, false, NULL);
+            cr_expect_eq(b.kind, TP_CHANGE_SHIFT, "%g", sample.sigma);
+            cr_expect_eq(b.first, 27, "%g", sample.sigma);
+        }
+        sample.sigma = 300;
+        cr_expect_eq(fit(&sample, false, NULL).kind, TP_CHANGE_NONE);
+    }
 }
 
 Test(baseline, a_constant_that_jumps)

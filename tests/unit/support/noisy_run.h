@@ -19,6 +19,11 @@ struct noisy_run {
      * `first` and those that an iteration comes to after it are multiplied */
     size_t from, length, first;
     double factor; /* 0: none                                             */
+    /* iterations, as a share, in which a tensor is zero as a whole; and from
+     * which one on tensor `first` is so for good                          */
+    double zeros;
+    size_t layers;    /* 0: NOISY_LAYERS                                     */
+    size_t dead_from; /* 0: it is not                                      */
 };
 
 enum { NOISY_LAYERS = 3, NOISY_TENSORS = 5 };
@@ -84,6 +89,33 @@ static inline void noisy_set(struct tp_row *row, double *const value[],
         (uint64_t)llround((double)row->counts.values * value[6][i]);
 }
 
+/* All of a tensor's elements are zero. */
+static inline void noisy_set_zero(struct tp_row *row)
+{
+    row->numbers = (struct tp_numbers){0};
+    row->counts.zero = row->counts.values;
+}
+
+/* A distribution, which drift is measured with: two binades, or zero. */
+static inline void noisy_pack(struct tp_run *run, struct dice *dice,
+                              struct tp_row *row)
+{
+    static struct tp_summary sum;
+    bool zero = row->counts.zero == row->counts.values;
+    memset(&sum, 0, sizeof sum);
+    sum.counts = row->counts;
+    sum.moments.n = row->counts.values;
+    double part = 0.5 + 0.01 * dice_normal(dice);
+    if (!zero) {
+        uint64_t low = (uint64_t)((double)sum.moments.n * part);
+        sum.counts.zero = 0;
+        sum.bins[tp_summary_bin(1)] = low;
+        sum.bins[tp_summary_bin(2)] = sum.moments.n - low;
+    }
+    row->packed = tp_summary_pack(&sum, &run->arena);
+    cr_assert_not_null(row->packed);
+}
+
 static inline void noisy_add_tensor(const struct noisy_run *made,
                                     struct tp_run *run, struct dice *dice,
                                     size_t number)
@@ -112,6 +144,12 @@ static inline void noisy_add_tensor(const struct noisy_run *made,
         bool off = made->factor > 0 && number >= made->first &&
                    i >= made->from && i < made->from + made->length;
         noisy_set(row, value, i, off ? made->factor : 1);
+        bool dead = made->dead_from > 0 && number == made->first &&
+                    i >= made->dead_from;
+        if (made->zeros > 0 && (dice_even(dice) < made->zeros || dead))
+            noisy_set_zero(row);
+        if (made->zeros > 0)
+            noisy_pack(run, dice, row);
     }
     for (size_t k = 0; k < NUMBERS; k++)
         free(value[k]);
@@ -121,7 +159,8 @@ static inline void noisy_add_tensor(const struct noisy_run *made,
 static inline void noisy_fill(const struct noisy_run *made, struct tp_run *run)
 {
     struct dice dice = dice_of(made->seed);
-    for (size_t i = 0; i < NOISY_LAYERS * NOISY_TENSORS; i++)
+    size_t layers = made->layers ? made->layers : NOISY_LAYERS;
+    for (size_t i = 0; i < layers * NOISY_TENSORS; i++)
         noisy_add_tensor(made, run, &dice, i);
 }
 
