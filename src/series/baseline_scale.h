@@ -12,23 +12,23 @@
 
 /* How values of a metric are compared. */
 enum tp_baseline_scale {
-    TP_BASELINE_LOG,    /* magnitudes >= 0: by log2; zero has no logarithm
-                           and counts as vanished                           */
-    TP_BASELINE_LINEAR, /* signed numbers and decibels: as they are         */
-    TP_BASELINE_RATIO   /* 0 to 1: by their arcsine, which evens the spread
-                           of a share                                       */
+    TP_BASELINE_LOG,   /* magnitudes >= 0: by log2; zero has no logarithm
+                          and counts as vanished                           */
+    TP_BASELINE_LINEAR,/* signed numbers and decibels: as they are         */
+    TP_BASELINE_RATIO  /* 0 to 1: by their arcsine, which evens the spread
+                          of a share                                       */
 };
 
 /* One series. Arrays have `count` entries and are borrowed. */
 struct tp_baseline_series {
     size_t count;
-    const int64_t *at;   /* iterations, strictly ascending, gaps allowed  */
-    const double *value; /* NaN where it does not exist; Inf is bad       */
-    const double *floor; /* smallest spread that means anything, in units
-                            of value: one ulp of the stored dtype at the
-                            value; NULL: 0                                */
-    const double *zeros; /* retro: the share of the tensor's elements that
-                            are zero; NULL: not known                     */
+    const int64_t *at;    /* iterations, strictly ascending, gaps allowed  */
+    const double *value;  /* NaN where it does not exist; Inf is bad       */
+    const double *floor;  /* smallest spread that means anything, in units
+                             of value: one ulp of the stored dtype at the
+                             value; NULL: 0                                */
+    const double *zeros;  /* retro: the share of the tensor's elements that
+                             are zero; NULL: not known                     */
     enum tp_baseline_scale scale;
     bool sparse; /* retro: tensors of its run are zero here and there     */
     bool steady; /* retro: it has no trend while it is healthy            */

@@ -23,8 +23,8 @@ static const double SURE = 2;
 
 bool tp_zeros_at(const struct tp_baseline_series *series, size_t point)
 {
-    if (series->zeros)
-        return series->zeros[point] == 1;
+    if (series->zeros && series->zeros[point] == 1)
+        return true;
     return series->scale == TP_BASELINE_LOG && series->value[point] == 0;
 }
 
@@ -45,7 +45,7 @@ struct census {
 
 static bool has_value(const struct tp_baseline_series *series, size_t point)
 {
-    return !isnan(series->zeros ? series->zeros[point] : series->value[point]);
+    return !isnan(series->value[point]) || tp_zeros_at(series, point);
 }
 
 static struct census count_all(const struct tp_baseline_series *series)

@@ -181,9 +181,10 @@ static void fit_metric(const struct tp_monitor *monitor,
     struct wanted wanted = {series, metric, TP_BASELINE_RETRO};
     monitor->changes[number] = fit(monitor, wanted, scratch, NULL);
     wanted.method = tp_monitor_method(monitor, series);
-    monitor->baselines[number] = wanted.method == TP_BASELINE_RETRO
-                                     ? monitor->changes[number]
-                                     : fit(monitor, wanted, scratch, NULL);
+    monitor->baselines[number] =
+        wanted.method == TP_BASELINE_RETRO
+            ? monitor->changes[number]
+            : fit(monitor, wanted, scratch, NULL);
 }
 
 static void fit_one(void *context, size_t index, unsigned worker)
@@ -199,7 +200,8 @@ static void fit_one(void *context, size_t index, unsigned worker)
                       scratch->fit);
     for (size_t k = 0; k < series->metric_count; k++) {
         size_t metric = series->metric + k;
-        if (metric == drift && series->row && series->kind == TP_SERIES_TENSOR)
+        if (metric == drift && series->row &&
+            series->kind == TP_SERIES_TENSOR)
             measure_drift(monitor, series, metric, scratch);
         fit_metric(monitor, series, metric, scratch);
         const struct tp_baseline *change =
@@ -276,6 +278,9 @@ static void find_places(const struct tp_series_set *set,
                         const struct tp_run_series *series, size_t metric,
                         struct places *places)
 {
+    if (series->kind != TP_SERIES_TENSOR ||
+        metric - series->metric >= series->metric_count)
+        return;
     const double *share = tp_series_values(set, series, metric);
     const int64_t *at = tp_series_at(set, series);
     size_t alive = series->count; /* the last point that was */
@@ -295,10 +300,8 @@ static bool is_sparse(const struct tp_series_set *set)
 {
     size_t metric = tp_series_metric_by_name("zero_ratio");
     struct places places = {.count = 0};
-    for (size_t i = 0; i < set->count && places.count < PLACES; i++) {
-        if (set->series[i].kind == TP_SERIES_TENSOR)
-            find_places(set, &set->series[i], metric, &places);
-    }
+    for (size_t i = 0; i < set->count && places.count < PLACES; i++)
+        find_places(set, &set->series[i], metric, &places);
     return places.count == PLACES;
 }
 
@@ -455,8 +458,8 @@ enum tp_status tp_monitor_trace_change(const struct tp_monitor *monitor,
 
 enum tp_status tp_monitor_make(const struct tp_run *run,
                                const struct tp_baseline_options *options,
-                               struct tp_pool *pool, struct tp_monitor *monitor,
-                               struct tp_error *err)
+                               struct tp_pool *pool,
+                               struct tp_monitor *monitor, struct tp_error *err)
 {
     monitor->options = *options;
     enum tp_status status = tp_series_make(run, &monitor->series, err);

@@ -14,8 +14,8 @@
 
 struct tp_monitor {
     struct tp_baseline_options options;
-    double shared_tests; /* `tests` of what tensors share        */
-    bool sparse;         /* tensors are zero here and there      */
+    double shared_tests;           /* `tests` of what tensors share        */
+    bool sparse;                   /* tensors are zero here and there      */
     struct tp_series_set series;
     struct tp_kinds kinds;         /* of these                             */
     struct tp_baseline *baselines; /* by series, then its metrics          */
@@ -25,8 +25,8 @@ struct tp_monitor {
     size_t baseline_count;
     size_t *with_values; /* numbers of baselines with any value  */
     size_t with_value_count;
-    size_t *value_row; /* [baselines + 1]: values before each,
-                          without those of none                */
+    size_t *value_row;       /* [baselines + 1]: values before each,
+                                without those of none                */
 };
 
 /*
@@ -37,7 +37,8 @@ struct tp_monitor {
  */
 enum tp_status tp_monitor_make(const struct tp_run *run,
                                const struct tp_baseline_options *options,
-                               struct tp_pool *pool, struct tp_monitor *monitor,
+                               struct tp_pool *pool,
+                               struct tp_monitor *monitor,
                                struct tp_error *err);
 
 /* Releases what a monitor owns; it is empty afterwards. */

@@ -168,9 +168,20 @@ double *tp_series_values(const struct tp_series_set *set,
            (metric - series->metric) * series->count;
 }
 
-struct tp_baseline_series tp_series_of_metric(
-    const struct tp_series_set *set, const struct tp_run_series *series,
-    size_t metric, double *floor)
+/* The share of zeros at each point; NULL: the series has none. */
+static const double *zeros_of(const struct tp_series_set *set,
+                              const struct tp_run_series *series)
+{
+    size_t metric = tp_series_metric_by_name("zero_ratio");
+    bool has = series->kind == TP_SERIES_TENSOR &&
+               metric - series->metric < series->metric_count;
+    return has ? tp_series_values(set, series, metric) : NULL;
+}
+
+struct tp_baseline_series
+tp_series_of_metric(const struct tp_series_set *set,
+                    const struct tp_run_series *series, size_t metric,
+                    double *floor)
 {
     const struct tp_series_metric *its = &tp_series_metrics[metric];
     for (size_t i = 0; i < series->count; i++)
@@ -180,10 +191,7 @@ struct tp_baseline_series tp_series_of_metric(
         .at = tp_series_at(set, series),
         .value = tp_series_values(set, series, metric),
         .floor = floor,
-        .zeros = series->kind == TP_SERIES_TENSOR
-                     ? tp_series_values(set, series,
-                                        tp_series_metric_by_name("zero_ratio"))
-                     : NULL,
+        .zeros = zeros_of(set, series),
         .scale = its->scale};
 }
 
@@ -208,9 +216,11 @@ bool tp_series_are_peers(const struct tp_run_series *a,
     const struct tp_label *x = &a->label, *y = &b->label;
     return a->kind == b->kind && a->ordinal == b->ordinal &&
            x->rank != y->rank && x->layer_idx == y->layer_idx &&
-           !strcmp(a->path, b->path) && !strcmp(x->quant_type, y->quant_type) &&
+           !strcmp(a->path, b->path) &&
+           !strcmp(x->quant_type, y->quant_type) &&
            !strcmp(x->layer_type, y->layer_type) &&
-           !strcmp(x->operation, y->operation) && !strcmp(x->phase, y->phase) &&
+           !strcmp(x->operation, y->operation) &&
+           !strcmp(x->phase, y->phase) &&
            !strcmp(x->component, y->component) &&
            !strcmp(x->tensor_name, y->tensor_name);
 }
