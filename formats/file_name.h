@@ -43,10 +43,4 @@ enum tp_status tp_file_name_parse(const char *path, struct tp_arena *arena,
                                   struct tp_file_name *file_name,
                                   struct tp_error *err);
 
-/*
- * The number that decimal digits make; -1 when `length` is 0, another character
- * is among them, or the number does not fit an int64_t.
- */
-int64_t tp_digits_value(const char *text, size_t length);
-
 #endif

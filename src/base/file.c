@@ -204,6 +204,12 @@ enum tp_status tp_file_make_directories(const char *path, struct tp_error *err)
     return status;
 }
 
+const char *tp_file_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 char *tp_file_join(const char *dir, const char *name)
 {
     size_t length = strlen(dir);
