@@ -22,6 +22,37 @@ const char *tp_json_text(const struct tp_json *object, const char *key,
     return member && member->kind == TP_JSON_STRING ? member->text : absent;
 }
 
+static struct tp_json *copy_value(const struct tp_json *value,
+                                  struct tp_arena *arena)
+{
+    struct tp_json *copy = tp_arena_alloc(arena, sizeof *copy), **link;
+    if (!copy)
+        return NULL;
+    *copy = *value;
+    copy->next = NULL;
+    if (value->text &&
+        !(copy->text = tp_arena_text(arena, value->text, value->length)))
+        return NULL;
+    if (value->key &&
+        !(copy->key = tp_arena_text(arena, value->key, strlen(value->key))))
+        return NULL;
+    link = &copy->first;
+    for (const struct tp_json *at = value->first; at; at = at->next) {
+        *link = copy_value(at, arena);
+        if (!*link)
+            return NULL;
+        link = &(*link)->next;
+    }
+    return copy;
+}
+
+enum tp_status tp_json_copy(const struct tp_json *value, struct tp_arena *arena,
+                            const struct tp_json **copy, struct tp_error *err)
+{
+    *copy = copy_value(value, arena);
+    return *copy ? TP_OK : tp_fail_memory(err);
+}
+
 bool tp_json_is_number(const struct tp_json *value)
 {
     return value &&

@@ -62,6 +62,11 @@ const struct tp_json *tp_json_member(const struct tp_json *object,
 const char *tp_json_text(const struct tp_json *object, const char *key,
                          const char *absent);
 
+/* A copy of a value, all of it the arena's. As deep as the parser lets a text
+ * be. TP_E_MEMORY. */
+enum tp_status tp_json_copy(const struct tp_json *value, struct tp_arena *arena,
+                            const struct tp_json **copy, struct tp_error *err);
+
 /* Whether a value is a number, and which. */
 bool tp_json_is_number(const struct tp_json *value);
 

@@ -46,6 +46,41 @@ static enum tp_status read_data(struct reader *reader, struct tp_error *err)
     return tp_json_walk_members(&reader->walk, &reader->stream, &visitor, err);
 }
 
+/* Keys beside the data; that of the directory was another one in 1.0. */
+static const struct head_key {
+    const char *word;
+    enum tp_msprobe_head head;
+} head_keys[] = {
+    {"task", TP_MSPROBE_TASK},           {"level", TP_MSPROBE_LEVEL},
+    {"framework", TP_MSPROBE_FRAMEWORK}, {"dump_data_dir", TP_MSPROBE_DATA_DIR},
+    {"data_path", TP_MSPROBE_DATA_DIR},
+};
+
+static enum tp_status tell_head(struct reader *reader,
+                                enum tp_msprobe_head head, struct tp_error *err)
+{
+    struct tp_json_pair pair;
+    struct tp_arena *arena = &reader->walk.arena;
+    enum tp_status status =
+        tp_json_walk_value(&reader->walk, &reader->stream, arena, &pair, err);
+    if (status == TP_OK && pair.value->kind == TP_JSON_STRING)
+        status = reader->sink->head(reader->sink->context, head,
+                                    pair.value->text, err);
+    return status;
+}
+
+/* A member beside the data. */
+static enum tp_status read_other(struct reader *reader,
+                                 const struct tp_json_part *key,
+                                 struct tp_error *err)
+{
+    const size_t count = sizeof head_keys / sizeof *head_keys;
+    for (size_t i = 0; i < count && reader->sink->head; i++)
+        if (tp_json_key_is(key, head_keys[i].word))
+            return tell_head(reader, head_keys[i].head, err);
+    return tp_json_stream_skip(&reader->stream, err);
+}
+
 static enum tp_status read_root(struct reader *reader, struct tp_error *err)
 {
     struct tp_json_part key;
@@ -54,9 +89,8 @@ static enum tp_status read_root(struct reader *reader, struct tp_error *err)
         status = tp_json_stream_key(&reader->stream, &key, err);
         if (status != TP_OK || !key.text)
             break;
-        status = tp_json_key_is(&key, "data")
-                     ? read_data(reader, err)
-                     : tp_json_stream_skip(&reader->stream, err);
+        status = tp_json_key_is(&key, "data") ? read_data(reader, err)
+                                              : read_other(reader, &key, err);
     }
     if (status == TP_OK && !reader->has_data)
         status = tp_fail(err, TP_E_UNSUPPORTED, -1,

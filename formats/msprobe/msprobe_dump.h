@@ -24,12 +24,25 @@ struct tp_msprobe_call {
     struct tp_msprobe_items items;
 };
 
+/* What a file says of itself. */
+enum tp_msprobe_head {
+    TP_MSPROBE_TASK,      /* "tensor", "statistics", ...                   */
+    TP_MSPROBE_LEVEL,     /* "L0", "L1", "mix", "debug"                    */
+    TP_MSPROBE_FRAMEWORK, /* "pytorch"; not said before 2025               */
+    TP_MSPROBE_DATA_DIR,  /* of the tensors, as the writer saw it          */
+    TP_MSPROBE_HEADS
+};
+
 /* Who reads; anything but TP_OK ends the reading with it. */
 struct tp_msprobe_sink {
     void *context;
     /* Told of each entry. */
     enum tp_status (*call)(void *context, const struct tp_msprobe_call *call,
                            struct tp_error *err);
+    /* Told of the texts beside the data, which are valid during the call;
+     * may be NULL. */
+    enum tp_status (*head)(void *context, enum tp_msprobe_head head,
+                           const char *text, struct tp_error *err);
 };
 
 /*

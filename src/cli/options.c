@@ -57,7 +57,8 @@ static const struct tp_option_choice pairs_modes[] = {{"all", TP_PAIRS_ALL},
 
 enum {
     FOR_DUMPS = TP_FOR_TENSORS | TP_FOR_INSPECT,
-    FOR_FILES = TP_FOR_TENSORS | TP_FOR_TRACE
+    FOR_FILES = TP_FOR_TENSORS | TP_FOR_TRACE | TP_FOR_DUMP | TP_FOR_COMPARE,
+    FOR_MSPROBE = TP_FOR_DUMP | TP_FOR_COMPARE
 };
 
 const struct tp_option tp_option_table[] = {
@@ -88,7 +89,7 @@ const struct tp_option tp_option_table[] = {
      .commands = FOR_FILES},
     {.name = "format", CHOICE(format, forms), .initial = "text",
      .help = "form of the result on stdout",
-     .commands = FOR_DUMPS | TP_FOR_TRACE},
+     .commands = FOR_FILES | TP_FOR_INSPECT},
     {.name = "formats", TEXT(formats, "LIST"),
      .initial = TP_QUANT_FORMATS, .shown = "the common ones",
      .help = "number formats to simulate, or none", .commands = TP_FOR_TENSORS},
@@ -96,7 +97,7 @@ const struct tp_option tp_option_table[] = {
      .commands = TP_FOR_ALL},
     {.name = "jobs", NUMBER(COUNT, "N", jobs, 1, TP_LIMIT_JOBS),
      .shown = "one per processor", .help = "threads to use",
-     .commands = FOR_DUMPS | TP_FOR_TRACE},
+     .commands = FOR_FILES | TP_FOR_INSPECT},
     /* percent */
     {.name = "max_underflow", NUMBER(REAL, "PERCENT", max_underflow, 0, 100),
      .initial = "1", .help = "underflow that a recommended format may have",
@@ -127,6 +128,11 @@ const struct tp_option tp_option_table[] = {
      .help = "kind of picture", .commands = FOR_FILES},
     {.name = "quiet", FLAG(quiet),
      .help = "no summary, no progress, no warnings", .commands = TP_FOR_ALL},
+    {.name = "rank", TEXT(ranks, "LIST"), .shown = "all",
+     .help = "ranks to read, as 0,2,8-11", .commands = FOR_MSPROBE},
+    {.name = "recover", FLAG(recover),
+     .help = "use names of files where dump.json is lost",
+     .commands = FOR_MSPROBE},
     {.name = "reduce_dtype", WORDS(reduce_dtype, tp_dim_reduce_words),
      .initial = "stored", .help = "dtype of sums that the risk of axes is for",
      .commands = FOR_DUMPS},
@@ -138,6 +144,8 @@ const struct tp_option tp_option_table[] = {
      .commands = TP_FOR_TENSORS},
     {.name = "sort", TEXT(sort, "COLUMN"), .shown = "self CUDA time",
      .help = "column that orders the operators", .commands = TP_FOR_TRACE},
+    {.name = "step", TEXT(steps, "LIST"), .shown = "all",
+     .help = "steps to read, as 0,2,8-11", .commands = FOR_MSPROBE},
     {.name = "tensor_dir", TEXT(inputs, "DIR"),
      .shown = "$" TP_INPUT_VARIABLE,
      .help = "directory of dumps; repeatable",

@@ -42,7 +42,9 @@ enum {
     TP_FOR_INSPECT = 2,
     TP_FOR_LIST = 4,
     TP_FOR_TRACE = 8,
-    TP_FOR_END = 16, /* twice the last one                                */
+    TP_FOR_DUMP = 16,
+    TP_FOR_COMPARE = 32,
+    TP_FOR_END = 64, /* twice the last one                                */
     TP_FOR_ALL = TP_FOR_END - 1
 };
 
@@ -107,6 +109,8 @@ struct tp_options {
     double wait;              /* seconds; 0: analyse what is there         */
     uint64_t jobs; /* 0: as many as processors                    */
     uint64_t device_memory; /* bytes; 0: half of what is free     */
+    const char *steps, *ranks; /* lists of numbers; NULL: all             */
+    bool recover;
     bool quiet, verbose, no_plots, help, version, dump_options;
 };
 

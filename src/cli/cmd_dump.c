@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tprof-analyze dump PATH: whether a dump of msprobe is what was saved, and
+ * where the run went wrong. dump_report.txt, dump_findings.json, dump.h5.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/pool.h"
+#include "base/text_wrap.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "config.h"
+#include "dump/dump_findings.h"
+#include "dump/dump_read.h"
+#include "report/report_dump.h"
+
+/* Items of each list on stdout; dump_report.txt holds them all. */
+enum { MOST_ON_STDOUT = 10 };
+
+struct session {
+    const struct tp_options *options;
+    struct tp_text command_line;
+    struct tp_pool *pool;
+    struct tp_dump_read_options how;
+    struct tp_dump dump;
+    struct tp_dump_findings findings;
+};
+
+/* What to read, from the options. */
+static enum tp_status make_wish(struct session *s, struct tp_error *err)
+{
+    struct tp_dump_wish *wish = &s->how.wish;
+    wish->roots = s->options->inputs;
+    wish->root_count = s->options->input_count;
+    s->how.recover = s->options->recover;
+    s->how.stop = &tp_interrupted;
+    enum tp_status status = TP_OK;
+    if (s->options->steps)
+        status = tp_number_set_parse(&wish->steps, s->options->steps, err);
+    if (status == TP_OK && s->options->ranks)
+        status = tp_number_set_parse(&wish->ranks, s->options->ranks, err);
+    return status;
+}
+
+static enum tp_status read_dump(struct session *s, struct tp_error *err)
+{
+    enum tp_status status =
+        tp_pool_new(tp_options_jobs(s->options), &s->pool, err);
+    s->how.pool = s->pool;
+    if (status == TP_OK)
+        status = tp_dump_read(&s->how, &s->dump, err);
+    return status;
+}
+
+static struct tp_dump_report report_of(const struct session *s)
+{
+    return (struct tp_dump_report){.dump = &s->dump,
+                                   .findings = &s->findings,
+                                   .tool_version = PACKAGE_VERSION,
+                                   .output_dir = s->options->output_dir,
+                                   .inputs = s->options->inputs,
+                                   .input_count = s->options->input_count};
+}
+
+static void remove_old_results(const struct session *s)
+{
+    static const char *const names[] = {"dump.h5", "dump_report.txt",
+                                        "dump_findings.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        tp_output_remove(s->options, names[i]);
+}
+
+static enum tp_status write_results(struct session *s, struct tp_error *err)
+{
+    const struct tp_dump_report report = report_of(s);
+    struct tp_text text = {.columns = TP_TEXT_COLUMNS}, json = {0};
+    remove_old_results(s);
+    tp_report_dump_findings_json(&s->findings, &json);
+    tp_report_dump_text(&report, 0, false, &text);
+    enum tp_status status =
+        tp_output_write(s->options, "dump_findings.json", &json, err);
+    if (status == TP_OK) /* last: it says that the others are there */
+        status = tp_output_write(s->options, "dump_report.txt", &text, err);
+    tp_text_clear(&json);
+    tp_text_clear(&text);
+    return status;
+}
+
+static enum tp_status analyse(struct session *s, struct tp_error *err)
+{
+    bool existed;
+    enum tp_status status = tp_check_options(s->options, "PATH", err);
+    if (status == TP_OK)
+        status = make_wish(s, err);
+    if (status == TP_OK)
+        status = tp_output_prepare(s->options, &existed, err);
+    if (status != TP_OK)
+        return status;
+    status = read_dump(s, err);
+    if (status != TP_OK && !existed)
+        rmdir(s->options->output_dir); /* ours, and empty */
+    if (status == TP_OK) {
+        tp_dump_findings_sort(&s->findings);
+        status = write_results(s, err);
+    }
+    return status;
+}
+
+static bool print_result(const struct session *s)
+{
+    const struct tp_dump_report report = report_of(s);
+    struct tp_text text = {.columns = tp_stdout_columns()};
+    if (s->options->format == TP_FORM_JSON)
+        tp_report_dump_json(&report, &text);
+    else if (!s->options->quiet)
+        tp_report_dump_text(&report, s->options->verbose ? 0 : MOST_ON_STDOUT,
+                            tp_wants_color(), &text);
+    return tp_print(&text);
+}
+
+static int exit_status(const struct session *s)
+{
+    if (tp_dump_findings_damage(&s->findings))
+        return TP_EXIT_DAMAGED;
+    return tp_reaches_fail_on(s->options, tp_dump_findings_worst(&s->findings))
+               ? TP_EXIT_FINDINGS
+               : TP_EXIT_OK;
+}
+
+static void session_clear(struct session *s)
+{
+    tp_text_clear(&s->command_line);
+    tp_number_set_clear(&s->how.wish.steps);
+    tp_number_set_clear(&s->how.wish.ranks);
+    tp_dump_findings_clear(&s->findings);
+    tp_dump_clear(&s->dump);
+    tp_pool_free(s->pool);
+}
+
+int tp_cmd_dump(const struct tp_options *options, int argc, char **argv)
+{
+    struct session s = {.options = options};
+    struct tp_error err = {0};
+    int result;
+    tp_note_command_line(argc, argv, &s.command_line);
+    enum tp_status status = analyse(&s, &err);
+    if (status != TP_OK) {
+        tp_print_error(&err);
+        result = tp_exit_of(status);
+    } else {
+        result = print_result(&s) ? exit_status(&s) : TP_EXIT_FAILED;
+    }
+    session_clear(&s);
+    return result;
+}

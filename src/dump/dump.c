@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "dump/dump.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/order.h"
+#include "base/search.h"
+
+const char *const tp_dump_json_names[TP_DUMP_JSONS] = {
+    "dump.json", "debug.json", "stack.json", "construct.json"};
+
+const struct tp_dump_item tp_dump_item_none = {
+    .place = TP_MSPROBE_OUTPUT,
+    .argument = "",
+    .type = "",
+    .dtype = "",
+    .element = TP_DTYPE_COUNT,
+    .stats = {{TP_JSON_NULL, 0, NAN},
+              {TP_JSON_NULL, 0, NAN},
+              {TP_JSON_NULL, 0, NAN},
+              {TP_JSON_NULL, 0, NAN}},
+    .requires_grad = -1,
+    .md5 = "",
+    .data_name = ""};
+
+static void clear_place(struct tp_dump_place *place)
+{
+    free(place->calls);
+    free(place->by_key);
+    free(place->items);
+    free(place->nodes);
+    free(place->files);
+    tp_arena_clear(&place->arena);
+}
+
+void tp_dump_clear(struct tp_dump *dump)
+{
+    for (size_t i = 0; i < dump->place_count; i++)
+        clear_place(&dump->places[i]);
+    free(dump->places);
+    tp_found_clear(&dump->found);
+    tp_notes_clear(&dump->notes);
+    tp_arena_clear(&dump->arena);
+    memset(dump, 0, sizeof *dump);
+}
+
+enum tp_status tp_dump_call_add(struct tp_dump_place *place, const char *key,
+                                struct tp_dump_call **call,
+                                struct tp_error *err)
+{
+    const char *own = tp_arena_text(&place->arena, key, strlen(key));
+    enum tp_status status =
+        own ? tp_grow(&place->calls, &place->call_capacity,
+                      place->call_count + 1, sizeof *place->calls, err)
+            : tp_fail_memory(err);
+    if (status != TP_OK)
+        return status;
+    *call = &place->calls[place->call_count++];
+    **call = (struct tp_dump_call){
+        .key = own, .offset = -1, .first = place->item_count};
+    (*call)->known = tp_msprobe_name_parse(own, strlen(own), &(*call)->name);
+    return TP_OK;
+}
+
+/* A call while they are sorted. */
+struct key {
+    const char *text;
+    size_t call;
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+    const struct key *a = left, *b = right;
+    int result = strcmp(a->text, b->text);
+    return result ? result : tp_order_size(a->call, b->call);
+}
+
+enum tp_status tp_dump_calls_sort(struct tp_dump_place *place,
+                                  struct tp_error *err)
+{
+    const size_t count = place->call_count;
+    struct key *keys = count ? calloc(count, sizeof *keys) : NULL;
+    size_t *sorted =
+        count ? realloc(place->by_key, count * sizeof *sorted) : NULL;
+    if (sorted)
+        place->by_key = sorted;
+    if (count && (!keys || !sorted)) {
+        free(keys);
+        return tp_fail_memory(err);
+    }
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (struct key){place->calls[i].key, i};
+    if (count)
+        qsort(keys, count, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < count; i++)
+        place->by_key[i] = keys[i].call;
+    place->sorted_count = count;
+    free(keys);
+    return TP_OK;
+}
+
+struct tp_dump_call *tp_dump_call_of(const struct tp_dump_place *place,
+                                     const char *key)
+{
+    size_t i; /* the first that is behind */
+    TP_PARTITION_POINT(i, place->sorted_count,
+                       strcmp(place->calls[place->by_key[i]].key, key) <= 0);
+    struct tp_dump_call *call =
+        i > 0 ? &place->calls[place->by_key[i - 1]] : NULL;
+    return call && !strcmp(call->key, key) ? call : NULL;
+}
+
+struct tp_dump_file *tp_dump_file_of(const struct tp_dump_place *place,
+                                     const char *name)
+{
+    size_t i;
+    TP_PARTITION_POINT(i, place->file_count,
+                       strcmp(place->files[i].name, name) < 0);
+    return i < place->file_count && !strcmp(place->files[i].name, name)
+               ? &place->files[i]
+               : NULL;
+}
+
+const struct tp_dump_node *tp_dump_node_of(const struct tp_dump_place *place,
+                                           const char *name)
+{
+    size_t i;
+    TP_PARTITION_POINT(i, place->node_count,
+                       strcmp(place->nodes[i].name, name) < 0);
+    return i < place->node_count && !strcmp(place->nodes[i].name, name)
+               ? &place->nodes[i]
+               : NULL;
+}
+
+void tp_dump_item_name(const struct tp_dump_call *call,
+                       const struct tp_dump_item *item, const char *keywords,
+                       struct tp_text *text)
+{
+    const char *const words[] = {[TP_MSPROBE_CALL] = "",
+                                 [TP_MSPROBE_INPUT] = "input",
+                                 [TP_MSPROBE_OUTPUT] = "output",
+                                 [TP_MSPROBE_KWARGS] = keywords,
+                                 [TP_MSPROBE_PARAMETERS] = "parameters"};
+    const bool plain = call->known && (call->name.gradient ||
+                                       call->name.kind == TP_MSPROBE_VARIABLE);
+    tp_text_add(text, "%s", call->key);
+    if (!plain && *words[item->place])
+        tp_text_add(text, ".%s", words[item->place]);
+    if (*item->argument)
+        tp_text_add(text, ".%s", item->argument);
+}
+
+void tp_dump_place_words(const struct tp_dump_place *place,
+                         struct tp_text *text)
+{
+    if (place->step >= 0)
+        tp_text_add(text, "step %" PRId64, place->step);
+    if (place->rank >= 0)
+        tp_text_add(text, "%srank %" PRId64, place->step >= 0 ? ", " : "",
+                    place->rank);
+    if (place->step < 0 && place->rank < 0)
+        tp_text_printable(text, place->directory);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report_dump.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/hdf5.h"
+#include "report/report_parts.h"
+#include "report/report_table.h"
+
+/* --- calls by type -------------------------------------------------------- */
+
+/* Calls of one TYPE: those of the table, in its order, then all others. */
+struct type_count {
+    const struct tp_msprobe_type *type; /* NULL: others                    */
+    uint64_t forward, backward, other;
+};
+
+enum { TYPES_MAX = 32 };
+
+static void count_call(const struct tp_dump_call *call,
+                       struct type_count *counts, size_t types)
+{
+    size_t row = types;
+    if (call->known)
+        for (size_t i = 0; i < types && row == types; i++)
+            if (tp_msprobe_type_of(call->name.type) == counts[i].type)
+                row = i;
+    if (call->known && call->name.direction == TP_FORWARD)
+        counts[row].forward++;
+    else if (call->known && call->name.direction == TP_BACKWARD)
+        counts[row].backward++;
+    else
+        counts[row].other++;
+}
+
+static void add_count(const struct type_count *count, struct tp_text *text)
+{
+    if (count->forward + count->backward + count->other == 0)
+        return;
+    tp_text_add(text, "  %-14s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 "  %s\n",
+                count->type ? count->type->word : "others", count->forward,
+                count->backward, count->other,
+                count->type ? count->type->stands_for
+                            : "prefixes that msprobe does not list");
+}
+
+static void add_calls(const struct tp_dump *dump, struct tp_text *text)
+{
+    struct type_count counts[TYPES_MAX + 1] = {{0}};
+    size_t types = 0;
+    for (; tp_msprobe_types[types].word && types < TYPES_MAX; types++)
+        counts[types].type = &tp_msprobe_types[types];
+    for (size_t i = 0; i < dump->place_count; i++)
+        for (size_t k = 0; k < dump->places[i].call_count; k++)
+            count_call(&dump->places[i].calls[k], counts, types);
+    tp_text_add(text, "\nCalls by prefix\n  %-14s %9s %9s %9s  %s\n", "prefix",
+                "forward", "backward", "other", "stands for");
+    for (size_t i = 0; i <= types; i++)
+        add_count(&counts[i], text);
+}
+
+/* --- places --------------------------------------------------------------- */
+
+static void add_place(const struct tp_dump_place *place, struct tp_text *text)
+{
+    size_t tensors = 0;
+    for (size_t i = 0; i < place->item_count; i++)
+        tensors += place->items[i].kind == TP_DUMP_TENSOR;
+    tp_text_add(text, "  ");
+    tp_dump_place_words(place, text);
+    tp_text_add(text, ": %zu calls with %zu tensors, %zu files",
+                place->call_count, tensors, place->file_count);
+    if (*place->heads[TP_MSPROBE_TASK]) {
+        tp_text_add(text, "; task ");
+        tp_text_printable(text, place->heads[TP_MSPROBE_TASK]);
+    }
+    if (*place->heads[TP_MSPROBE_LEVEL]) {
+        tp_text_add(text, ", level ");
+        tp_text_printable(text, place->heads[TP_MSPROBE_LEVEL]);
+    }
+    if (place->recovered)
+        tp_text_add(text, "; %zu calls known by their files only",
+                    place->recovered);
+    tp_text_add(text, "\n");
+}
+
+static void add_places(const struct tp_dump *dump, size_t most,
+                       struct tp_text *text)
+{
+    tp_text_add(text, "\nSteps and ranks (%zu)\n", dump->place_count);
+    for (size_t i = 0; i < dump->place_count && (!most || i < most); i++)
+        add_place(&dump->places[i], text);
+    if (most && dump->place_count > most)
+        tp_text_add(text, "  ... and %zu more\n", dump->place_count - most);
+}
+
+/* --- findings ------------------------------------------------------------- */
+
+static void add_finding(const struct tp_dump_finding *finding, bool color,
+                        struct tp_report_told *told, struct tp_text *text)
+{
+    struct tp_text prose = {0};
+    tp_text_add(
+        text, "  %s%-6s%s  %s: ", color ? tp_report_color(finding->level) : "",
+        tp_severity_name(finding->level), color ? "\033[0m" : "",
+        tp_dump_checks[finding->check].id);
+    tp_text_printable(text, finding->name);
+    if (finding->step >= 0)
+        tp_text_add(text, " step %" PRId64, finding->step);
+    if (finding->rank >= 0)
+        tp_text_add(text, " rank %" PRId64, finding->rank);
+    tp_text_add(text, "\n");
+    tp_text_printable(&prose, finding->evidence);
+    if (*finding->suggestion)
+        tp_text_add(&prose, "\n");
+    tp_text_printable(&prose, finding->suggestion);
+    tp_report_prose(tp_text_get(&prose), 9, text);
+    tp_report_guide(told, tp_dump_checks[finding->check].guide, text);
+    tp_text_clear(&prose);
+}
+
+static void add_findings(const struct tp_dump_report *report, size_t most,
+                         bool color, struct tp_text *text)
+{
+    const struct tp_dump_findings *findings = report->findings;
+    size_t counts[TP_SEVERITY_HIGH + 1] = {0};
+    struct tp_report_told told = {0};
+    for (size_t i = 0; i < findings->count; i++)
+        counts[findings->rows[i].level]++;
+    tp_report_finding_counts(counts, text);
+    for (size_t i = 0; i < findings->count && (!most || i < most); i++)
+        add_finding(&findings->rows[i], color, &told, text);
+    if (most && findings->count > most)
+        tp_text_add(text, "  ... and %zu more\n", findings->count - most);
+}
+
+/* --- the whole ------------------------------------------------------------ */
+
+void tp_report_dump_text(const struct tp_dump_report *report, size_t most,
+                         bool color, struct tp_text *text)
+{
+    tp_text_add(text, "tprof-analyze %s: dump of msprobe in ",
+                report->tool_version);
+    for (size_t i = 0; i < report->input_count; i++) {
+        tp_text_add(text, "%s", i ? ", " : "");
+        tp_text_printable(text, report->inputs[i]);
+    }
+    tp_text_add(text, "\n");
+    add_findings(report, most, color, text);
+    add_calls(report->dump, text);
+    add_places(report->dump, most, text);
+    if (report->dump->notes.count)
+        tp_text_add(text, "\nNotes\n");
+    for (size_t i = 0; i < report->dump->notes.count; i++)
+        tp_report_note(report->dump->notes.texts[i], NULL, text);
+}
+
+void tp_report_dump_findings_json(const struct tp_dump_findings *findings,
+                                  struct tp_text *text)
+{
+    struct tp_table table;
+    tp_dump_findings_table(findings, &table);
+    tp_text_add(text, "{\"schema_version\": %d,\n", TP_SCHEMA_VERSION);
+    tp_report_table_json(&table, "findings", 0, findings->count, text);
+    tp_text_add(text, "}\n");
+}
+
+void tp_report_dump_json(const struct tp_dump_report *report,
+                         struct tp_text *text)
+{
+    tp_report_dump_findings_json(report->findings, text);
+}

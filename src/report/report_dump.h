@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_REPORT_DUMP_H
+#define TP_REPORT_REPORT_DUMP_H
+
+#include "dump/dump.h"
+#include "dump/dump_findings.h"
+
+/* What is known of a dump of msprobe, in words. Nothing is printed here. */
+
+/* Everything is borrowed. */
+struct tp_dump_report {
+    const struct tp_dump *dump;
+    const struct tp_dump_findings *findings;
+    const char *tool_version;
+    const char *output_dir;
+    const char *const *inputs;
+    size_t input_count;
+};
+
+/* The report as text; `most` limits each list, 0: no limit. `color` marks
+ * severities with ANSI colours. */
+void tp_report_dump_text(const struct tp_dump_report *report, size_t most,
+                         bool color, struct tp_text *text);
+/* The same as one JSON object. */
+void tp_report_dump_json(const struct tp_dump_report *report,
+                         struct tp_text *text);
+/* The contents of dump_findings.json: {schema_version, findings: [...]}. */
+void tp_report_dump_findings_json(const struct tp_dump_findings *findings,
+                                  struct tp_text *text);
+
+#endif
