@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "data/number.h"
 #include "formats/msprobe/msprobe_name.h"
 
@@ -520,8 +521,7 @@ static void parse_directory(struct name *name, struct word directory,
 static struct word path_stem(const char *path)
 {
     static const char *const extensions[] = {".pt", ".pth", ".pkl", ".bin"};
-    const char *slash = strrchr(path, '/');
-    struct word stem = {slash ? slash + 1 : path, 0};
+    struct word stem = {tp_file_base_name(path), 0};
     stem.length = strlen(stem.at);
     for (size_t i = 0; i < sizeof extensions / sizeof extensions[0]; i++) {
         size_t n = strlen(extensions[i]);

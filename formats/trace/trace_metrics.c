@@ -11,14 +11,14 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "formats/trace/trace_members.h"
 
 bool tp_trace_is_metrics_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = tp_file_base_name(path);
     const size_t length = strlen(name);
     return !strncmp(name, "metrics", 7) && length >= 12 &&
            !strcmp(name + length - 5, ".json");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "formats/trace/trace_head.h"
@@ -507,8 +508,7 @@ bool tp_trace_is_name(const char *path)
 void tp_trace_name_parts(const char *path, const char **worker, size_t *length,
                          int64_t *span)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = tp_file_base_name(path);
     size_t size = strlen(name), digits = 0;
     *worker = name;
     *length = 0;

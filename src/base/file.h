@@ -46,6 +46,9 @@ enum tp_status tp_file_write(const char *path, const void *data, size_t size,
 /* Makes a directory and its parents; one that exists is fine. */
 enum tp_status tp_file_make_directories(const char *path, struct tp_error *err);
 
+/* What is behind the last slash of a path; all of one without. */
+const char *tp_file_base_name(const char *path);
+
 /* "dir/name" in new memory (free()); NULL when out of memory. */
 char *tp_file_join(const char *dir, const char *name);
 

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "base/file.h"
+
 void tp_trace_choose(const struct tp_trace_run *run,
                      bool (*has)(const struct tp_trace *trace), size_t limit,
                      struct tp_trace_choice *choice)
@@ -52,8 +54,7 @@ const char *tp_trace_label(struct tp_fig *fig, const struct tp_trace_run *run,
         return tp_fig_text(fig, "rank %lld", (long long)t->rank);
     if (t->worker[0] && t->span >= 0)
         return tp_fig_text(fig, "%s, %lld", t->worker, (long long)t->span);
-    const char *slash = strrchr(t->path, '/');
-    return tp_fig_text(fig, "%s", slash ? slash + 1 : t->path);
+    return tp_fig_text(fig, "%s", tp_file_base_name(t->path));
 }
 
 static double part_of(const struct tp_stack *stack, size_t row, size_t part)

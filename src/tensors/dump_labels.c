@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/order.h"
 #include "base/text.h"
 #include "formats/msprobe/msprobe_index.h"
@@ -45,7 +46,7 @@ static bool same_directory(const char *a, const char *b)
 /* The number of "procPID", the last component of a path; -1: another name. */
 static int64_t process_of(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = tp_file_base_name(path);
     if (strncmp(name, "proc", 4) != 0 || name[4] == '\0' ||
         strlen(name) > 4 + 18)
         return -1;
@@ -140,8 +141,7 @@ static void number_processes(struct tp_run *run, struct directory *directories,
 static void label_row(const struct tp_msprobe_index *index, struct tp_row *row,
                       size_t *unknown)
 {
-    const char *slash = strrchr(row->file, '/');
-    const char *name = slash ? slash + 1 : row->file;
+    const char *name = tp_file_base_name(row->file);
     int64_t order = tp_msprobe_index_order(index, name);
     *unknown += order < 0;
     row->label.counter = order;
