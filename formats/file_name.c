@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "data/number.h"
 #include "formats/msprobe/msprobe_name.h"
 
@@ -42,20 +43,6 @@ static bool is_digits(const char *text, size_t length)
         if (text[i] < '0' || text[i] > '9')
             return false;
     return length > 0;
-}
-
-int64_t tp_digits_value(const char *text, size_t length)
-{
-    if (!is_digits(text, length))
-        return -1;
-    int64_t value = 0;
-    for (size_t i = 0; i < length; i++) {
-        int digit = text[i] - '0';
-        if (value > (INT64_MAX - digit) / 10)
-            return -1;
-        value = value * 10 + digit;
-    }
-    return value;
 }
 
 /* Whether a word is "<prefix>" and digits, though their number may be beyond

@@ -2,9 +2,6 @@
 #ifndef TP_FORMATS_FILE_NAME_H
 #define TP_FORMATS_FILE_NAME_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/memory.h"
 #include "data/label.h"
 
@@ -42,11 +39,5 @@ struct tp_file_name {
 enum tp_status tp_file_name_parse(const char *path, struct tp_arena *arena,
                                   struct tp_file_name *file_name,
                                   struct tp_error *err);
-
-/*
- * The number that decimal digits make; -1 when `length` is 0, another character
- * is among them, or the number does not fit an int64_t.
- */
-int64_t tp_digits_value(const char *text, size_t length);
 
 #endif

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 /* Nesting of modules and lists is far below; a longer name is none. */
 enum { WORDS_MAX = 64 };
 
@@ -79,18 +81,9 @@ static struct tp_msprobe_part join(const struct words *words, size_t first,
     return (struct tp_msprobe_part){at, (size_t)(end->at + end->length - at)};
 }
 
-/* A number of at most 18 digits, which fits; -1: none. */
 static int64_t number_of(struct tp_msprobe_part word)
 {
-    int64_t value = 0;
-    if (word.length == 0 || word.length > 18)
-        return -1;
-    for (size_t i = 0; i < word.length; i++) {
-        if (word.at[i] < '0' || word.at[i] > '9')
-            return -1;
-        value = 10 * value + (word.at[i] - '0');
-    }
-    return value;
+    return tp_digits_value(word.at, word.length);
 }
 
 static enum tp_direction direction_of(struct tp_msprobe_part word)

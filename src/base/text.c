@@ -196,3 +196,15 @@ const char *tp_text_get(const struct tp_text *text)
 {
     return text->data ? text->data : "";
 }
+
+int64_t tp_digits_value(const char *text, size_t length)
+{
+    int64_t value = 0;
+    for (size_t i = 0; i < length; i++) {
+        int digit = text[i] - '0';
+        if (digit < 0 || digit > 9 || value > (INT64_MAX - digit) / 10)
+            return -1;
+        value = value * 10 + digit;
+    }
+    return length > 0 ? value : -1;
+}

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -61,6 +62,12 @@ size_t tp_utf8_first(const char *text, size_t count);
 
 /* Whether a text is valid UTF-8. */
 bool tp_text_is_utf8(const char *value);
+
+/*
+ * The number that decimal digits make; -1 when `length` is 0, another character
+ * is among them, or the number does not fit an int64_t.
+ */
+int64_t tp_digits_value(const char *text, size_t length);
 
 /* The text, "" when empty; borrowed, until the next call. */
 const char *tp_text_get(const struct tp_text *text);

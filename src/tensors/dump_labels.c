@@ -47,16 +47,10 @@ static bool same_directory(const char *a, const char *b)
 static int64_t process_of(const char *path)
 {
     const char *name = tp_file_base_name(path);
-    if (strncmp(name, "proc", 4) != 0 || name[4] == '\0' ||
-        strlen(name) > 4 + 18)
-        return -1;
-    int64_t number = 0;
-    for (const char *at = name + 4; *at; at++) {
-        if (*at < '0' || *at > '9')
-            return -1;
-        number = 10 * number + (*at - '0');
-    }
-    return number;
+    size_t word = strlen("proc");
+    return strncmp(name, "proc", word) == 0
+               ? tp_digits_value(name + word, strlen(name + word))
+               : -1;
 }
 
 /* The directory that begins with a row; ->path NULL: it is none of a dump's
