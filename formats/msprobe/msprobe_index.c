@@ -139,16 +139,15 @@ static int64_t own_layer(const char *call)
                : -1;
 }
 
-/* The layer of a call, and of all calls above it that were asked for it. */
+/* The layer of a call, and of all calls on the way to it that have none of
+ * their own. */
 static int64_t layer_of(const struct links *links, struct link *link)
 {
     struct link *at = link;
-    int64_t layer = -1;
-    while (at && at->known == UNKNOWN && layer < 0) {
+    int64_t layer = own_layer(link->call);
+    while (layer < 0 && at && at->known == UNKNOWN) {
         at->known = ASKED;
-        layer = own_layer(at->call);
-        if (layer < 0 && *at->parent)
-            layer = own_layer(at->parent);
+        layer = own_layer(at->parent);
         if (layer < 0)
             at = find_link(links, at->parent);
     }
@@ -159,7 +158,7 @@ static int64_t layer_of(const struct links *links, struct link *link)
         at->known = KNOWN;
         at->layer = layer;
     }
-    return link->layer;
+    return layer;
 }
 
 static enum tp_status list_layers(struct tp_msprobe_index *index,
