@@ -124,7 +124,8 @@ static bool has_old_infinity(const struct tp_onset *s, size_t index)
     if (i == series->count || at[i] != s->alarm->iteration)
         return false;
     const struct tp_row *const *rows = tp_series_rows(set, series, i, &count);
-    return tp_onset_bad_elements(rows[0]) > 0 && !tp_row_is_mask(rows[0]) &&
+    return tp_counts_nonfinite(&rows[0]->counts) > 0 &&
+           !tp_row_is_mask(rows[0]) &&
            tp_series_upstream(set, series, s->series, at[i]);
 }
 

@@ -127,6 +127,20 @@ Test(summary, any_cut_merges_to_the_whole)
     }
 }
 
+Test(summary, what_is_not_finite_is_nan_or_infinite)
+{
+    static const double values[] = {INFINITY, 1,         -INFINITY, NAN,
+                                    INFINITY, -INFINITY, INFINITY,  -NAN,
+                                    DBL_MAX,  0};
+    static struct tp_summary all, finite;
+    summarize(values, 10, &all);
+    summarize(values + 8, 2, &finite);
+    cr_expect_eq(tp_counts_infinite(&all.counts), 5);
+    cr_expect_eq(tp_counts_nonfinite(&all.counts), 7);
+    cr_expect_eq(tp_counts_infinite(&finite.counts), 0);
+    cr_expect_eq(tp_counts_nonfinite(&finite.counts), 0);
+}
+
 static void cut_in_three(const double *values, size_t first)
 {
     static struct tp_summary part[3], left, right;
