@@ -129,6 +129,15 @@ Test(text, digits_make_a_number_that_fits_or_none)
     cr_expect_eq(tp_digits_value("1", 0), -1);
 }
 
+/* RFC 8259, section 2; C's isspace has two more, and more by locale. */
+Test(text, json_has_four_blanks)
+{
+    for (int c = 0; c < 256; c++)
+        cr_expect_eq(tp_json_is_blank((char)c),
+                     c == 0x20 || c == 0x09 || c == 0x0a || c == 0x0d,
+                     "byte %d", c);
+}
+
 Test(text, utf8_is_cut_and_counted_by_character)
 {
     static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x90\x80\x80";
