@@ -498,7 +498,7 @@ static const char *suggestion_of(const struct tp_onset *s,
     if (s->series->kind != TP_SERIES_TENSOR)
         return "no tensor of the dump changed as clearly: save more of this "
                "layer around this iteration";
-    if ((label->roles & (TP_ROLE_WEIGHT | TP_ROLE_ATTENTION)) == TP_ROLE_WEIGHT)
+    if (label->roles & TP_ROLE_WEIGHT)
         return tp_finding_text(
             s->input->findings,
             "look at the optimiser step before this iteration, and compare "
