@@ -11,6 +11,7 @@
 #include "series/baseline.h"
 #include "series/baseline_chance.h"
 #include "series/baseline_retro.h"
+#include "tests/unit/support/xorshift.h"
 
 enum { POINTS_MAX = 1000 };
 
@@ -18,17 +19,13 @@ static const double PI = 3.14159265358979324;
 
 /* --- noise -------------------------------------------------------------- */
 
-/* xorshift64, as G. Marsaglia gives it: the same numbers every time. */
 struct dice {
     uint64_t state;
 };
 
 static double even(struct dice *dice)
 {
-    dice->state ^= dice->state << 13;
-    dice->state ^= dice->state >> 7;
-    dice->state ^= dice->state << 17;
-    return ((double)(dice->state >> 11) + 0.5) / 0x1p53;
+    return ((double)(xorshift(&dice->state) >> 11) + 0.5) / 0x1p53;
 }
 
 static double normal(struct dice *dice)
