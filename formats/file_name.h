@@ -2,9 +2,6 @@
 #ifndef TP_FORMATS_FILE_NAME_H
 #define TP_FORMATS_FILE_NAME_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/memory.h"
 #include "data/label.h"
 

@@ -26,7 +26,8 @@ ln -s "$TPROF" "$work/bin/tprof-analyze"
 PATH=$work/bin:$PATH
 BASH_ENV=$cases/lib.sh
 LC_ALL=C
-export PATH BASH_ENV LC_ALL srcdir TPROF
+SHELL=/bin/sh # which `script` starts
+export PATH BASH_ENV LC_ALL SHELL srcdir TPROF
 unset NO_COLOR CDPATH TENSOR_SAVE_DIR
 
 # matches EXPECTED ACTUAL: does the text fit the patterns?

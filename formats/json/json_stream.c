@@ -16,6 +16,7 @@
 
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 /* Large enough for the system to read at full speed. */
 enum { CHUNK = 1 << 18 };
@@ -106,18 +107,13 @@ static enum tp_status read_on(struct tp_json_stream *stream,
     return TP_OK;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 /* The next byte that is no white space, which stays where it is. */
 static enum tp_status peek(struct tp_json_stream *stream, char *c,
                            struct tp_error *err)
 {
     for (;;) {
         while (stream->at < stream->used &&
-               is_blank(stream->buffer[stream->at]))
+               tp_json_is_blank(stream->buffer[stream->at]))
             stream->at++;
         if (stream->at < stream->used) {
             *c = stream->buffer[stream->at];
@@ -164,7 +160,7 @@ struct scan {
 /* Whether a byte of a value at depth 0 ends it without being of it. */
 static bool ends_scalar(char c)
 {
-    return c == ',' || c == '}' || c == ']' || c == ':' || is_blank(c);
+    return c == ',' || c == '}' || c == ']' || c == ':' || tp_json_is_blank(c);
 }
 
 /* Bytes that mean something between the strings of a list or an object. */

@@ -42,12 +42,12 @@ static struct tp_trace_cut look(const char *text, size_t at, size_t length,
     if (quote == length || text[quote] != '"' ||
         !is_event_key(text, quote + 1, length, key))
         return none;
-    while (back > 0 && tp_trace_is_blank(text[back - 1]))
+    while (back > 0 && tp_json_is_blank(text[back - 1]))
         back--;
     if (back == 0 || text[back - 1] != ',')
         return none;
     cut.comma = --back;
-    while (back > 0 && tp_trace_is_blank(text[back - 1]))
+    while (back > 0 && tp_json_is_blank(text[back - 1]))
         back--;
     cut.end = back;
     return back > 0 && text[back - 1] == '}' ? cut : none;
@@ -120,7 +120,7 @@ size_t tp_trace_string_end(const char *text, size_t at, size_t length)
 static bool ends_scalar(char c)
 {
     return c == ',' || c == ']' || c == '}' || c == '[' || c == '{' ||
-           c == '"' || c == ':' || tp_trace_is_blank(c);
+           c == '"' || c == ':' || tp_json_is_blank(c);
 }
 
 static size_t container_end(const char *text, size_t at, size_t length)

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text.h"
+
 /*
  * Where one event of an array ends and the next begins, found from the bytes
  * around that place alone:
@@ -46,16 +48,10 @@ struct tp_trace_cut tp_trace_cut_next(const char *text, size_t from,
                                       size_t length,
                                       const struct tp_trace_key *key);
 
-/* Whether a byte is white space of JSON. */
-static inline bool tp_trace_is_blank(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 /* The first byte at or after `at` that is not white space; `length` if none. */
 static inline size_t tp_trace_skip(const char *text, size_t at, size_t length)
 {
-    while (at < length && tp_trace_is_blank(text[at]))
+    while (at < length && tp_json_is_blank(text[at]))
         at++;
     return at;
 }

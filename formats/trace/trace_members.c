@@ -40,7 +40,7 @@ static size_t last_member(const struct tp_text *text)
 static void drop_comma(struct tp_text *text)
 {
     size_t length = text->length;
-    while (length > 0 && tp_trace_is_blank(text->data[length - 1]))
+    while (length > 0 && tp_json_is_blank(text->data[length - 1]))
         length--;
     if (length > 0 && text->data[length - 1] == ',')
         text->length = length - 1;

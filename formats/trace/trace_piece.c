@@ -155,8 +155,8 @@ static enum tp_trace_end walk_events(struct walk *walk)
     enum tp_trace_end end = TP_TRACE_WHOLE;
     while (end == TP_TRACE_WHOLE) {
         int64_t comma = -1;
-        while (walk->at < length && (text[walk->at] == ',' ||
-                                     tp_trace_is_blank(text[walk->at]))) {
+        while (walk->at < length &&
+               (text[walk->at] == ',' || tp_json_is_blank(text[walk->at]))) {
             if (text[walk->at] == ',' && comma >= 0)
                 tp_events_repaired(walk->events, TP_REPAIR_COMMA, comma);
             if (text[walk->at] == ',')
@@ -185,7 +185,7 @@ enum tp_trace_end tp_trace_read_piece(struct tp_trace_reader *reader,
     if (end != TP_TRACE_BROKEN)
         return end;
     /* With the comma before it: commas are judged, too. */
-    while (*at > 0 && tp_trace_is_blank(piece->text[*at - 1]))
+    while (*at > 0 && tp_json_is_blank(piece->text[*at - 1]))
         --*at;
     if (*at > 0 && piece->text[*at - 1] == ',')
         --*at;

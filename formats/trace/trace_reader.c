@@ -349,14 +349,14 @@ static enum tp_status read_tail(struct reading *reading, struct tp_error *err)
     struct tp_trace_members facts = {.text = tail,
                                      .offset = reading->tail_offset};
     size_t length = tail->length;
-    while (length > 0 && tp_trace_is_blank(tail->data[length - 1]))
+    while (length > 0 && tp_json_is_blank(tail->data[length - 1]))
         length--;
     facts.cut = length == 0 || tail->data[length - 1] != '}';
     tail->length = facts.cut ? length : length - 1;
     if (facts.cut)
         count_cut(reading->events);
     size_t at = 0;
-    while (at < tail->length && tp_trace_is_blank(tail->data[at]))
+    while (at < tail->length && tp_json_is_blank(tail->data[at]))
         at++;
     if (at == tail->length || tail->data[at] != ',')
         return TP_OK;

@@ -65,14 +65,14 @@ static uint32_t machine(bool *known)
 
 char *tp_file_aside(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    int dir = slash ? (int)(slash - path + 1) : 0;
+    const char *name = tp_file_base_name(path);
     bool known;
     size_t room = strlen(path) + 48;
     char *aside = malloc(room);
     if (aside)
-        snprintf(aside, room, "%.*s.%s.%08" PRIx32 ".%ld.tmp", dir, path,
-                 path + dir, machine(&known), (long)getpid());
+        snprintf(aside, room, "%.*s.%s.%08" PRIx32 ".%ld.tmp",
+                 (int)(name - path), path, name, machine(&known),
+                 (long)getpid());
     return aside;
 }
 

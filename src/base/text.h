@@ -69,6 +69,12 @@ bool tp_text_is_utf8(const char *value);
  */
 int64_t tp_digits_value(const char *text, size_t length);
 
+/* Whether a byte is white space of JSON. */
+static inline bool tp_json_is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
 /* The text, "" when empty; borrowed, until the next call. */
 const char *tp_text_get(const struct tp_text *text);
 

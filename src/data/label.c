@@ -35,7 +35,7 @@ unsigned tp_roles_of_name(const char *name)
 {
     unsigned roles = 0;
     if (is(name, "attention_weights") || is(name, "attention_probs"))
-        roles |= TP_ROLE_ATTENTION;
+        return TP_ROLE_ATTENTION; /* nothing an optimiser updates */
     if (strstr(name, "weight"))
         roles |= TP_ROLE_WEIGHT;
     if (strstr(name, "bias"))

@@ -11,8 +11,8 @@ enum tp_direction { TP_DIRECTION_UNKNOWN, TP_FORWARD, TP_BACKWARD };
 enum tp_role {
     TP_ROLE_WEIGHT = 1,    /* what an optimiser updates, or its gradient  */
     TP_ROLE_BIAS = 2,
-    TP_ROLE_ATTENTION = 4, /* probabilities [batch, heads, query, key]; by
-                              the name attention_weights a weight, too    */
+    TP_ROLE_ATTENTION = 4, /* probabilities [batch, heads, query, key], by
+                              the name attention_weights, too: no weight  */
     TP_ROLE_ACTIVATION = 8,     /* input or output of an operation        */
     TP_ROLE_GRAD_OUTPUT = 16,   /* gradient that reaches an operation     */
     TP_ROLE_GRAD_INPUT = 32,    /* gradient that leaves it                */

@@ -8,7 +8,7 @@ static void special_shares(const struct tp_counts *counts, double *shares)
     shares[0] = (double)counts->negative / n;
     shares[1] = (double)counts->zero / n;
     shares[2] = (double)counts->nan / n;
-    shares[3] = (double)(counts->pos_inf + counts->neg_inf) / n;
+    shares[3] = (double)tp_counts_infinite(counts) / n;
 }
 
 void tp_fig_density_by_quant_type(struct tp_fig *fig)

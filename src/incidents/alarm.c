@@ -35,7 +35,7 @@ size_t tp_alarm_first_nonfinite(const struct tp_series_set *set,
         for (size_t k = 0; k < count; k++) {
             nan += rows[k]->counts.nan;
             if (!tp_row_is_mask(rows[k]))
-                inf += rows[k]->counts.pos_inf + rows[k]->counts.neg_inf;
+                inf += tp_counts_infinite(&rows[k]->counts);
         }
         if (nan || (inf && had_none))
             return i;

@@ -74,11 +74,9 @@ static bool is_firm(const struct tp_incidents *all, size_t alarm)
            its->kind != TP_CHANGE_DRIFT;
 }
 
-/* Attention's probabilities are called weights, too. */
 static bool is_weight(const struct tp_run_series *series)
 {
-    return (series->label.roles & (TP_ROLE_WEIGHT | TP_ROLE_ATTENTION)) ==
-           TP_ROLE_WEIGHT;
+    return series->label.roles & TP_ROLE_WEIGHT;
 }
 
 /* How many other tensors of the rank change when this one does, or up to
@@ -214,8 +212,7 @@ struct spreading {
 
 static bool is_learnt(const struct tp_run_series *series)
 {
-    return series->label.direction == TP_BACKWARD ||
-           series->label.roles & TP_ROLE_WEIGHT;
+    return series->label.direction == TP_BACKWARD || is_weight(series);
 }
 
 /* Whether a run saved anything that learns. */

@@ -73,8 +73,7 @@ static void add_row(const struct maker *maker, const struct tp_row *row)
     tp_summary_merge_packed(maker->summary, row->packed);
     for (const uint8_t *at = tp_quant_next(row->quant, &cast, &error); at;
          at = tp_quant_next(at, &cast, &error)) {
-        maker->partials[cast].infinite +=
-            row->counts.pos_inf + row->counts.neg_inf;
+        maker->partials[cast].infinite += tp_counts_infinite(&row->counts);
         add_error(&maker->partials[cast], &error);
     }
 }

@@ -134,7 +134,7 @@ static enum tp_status plan_picture(const struct tp_figure *figure,
         return tp_fail_memory(err);
     *job = (struct tp_gnuplot_job){.category = figure->category,
                                    .id = figure->id,
-                                   .output = strrchr(picture->aside, '/') + 1};
+                                   .output = tp_file_base_name(picture->aside)};
     return TP_OK;
 }
 

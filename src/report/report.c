@@ -138,9 +138,7 @@ static void add_group_line(const struct tp_group *group, struct tp_text *text)
                 n->abs_max, n->mean, n->std);
     add_percent(text, n->total_overflow_ratio);
     add_percent(text, n->underflow_ratio);
-    tp_text_add(text, " %8" PRIu64 "\n",
-                group->counts.nan + group->counts.pos_inf +
-                    group->counts.neg_inf);
+    tp_text_add(text, " %8" PRIu64 "\n", tp_counts_nonfinite(&group->counts));
     tp_text_clear(&key);
 }
 
@@ -345,7 +343,7 @@ static struct badness *bad_tensors(const struct tp_run *run, size_t *count)
         const struct tp_row *row = &run->rows[i];
         const struct tp_numbers *n = &row->numbers;
         struct badness bad = {
-            row, row->counts.nan + row->counts.pos_inf + row->counts.neg_inf,
+            row, tp_counts_nonfinite(&row->counts),
             isnan(n->total_overflow_ratio) ? 0 : n->total_overflow_ratio,
             isnan(n->underflow_ratio) ? 0 : n->underflow_ratio};
         if (bad.nonfinite || bad.overflow > 0 || bad.underflow > 0)

@@ -480,19 +480,9 @@ static bool add_zeros(const struct tp_onset *s, struct tp_text *text)
 
 /* --- NaN and Inf ----------------------------------------------- */
 
-static uint64_t infinities(const struct tp_row *row)
-{
-    return row->counts.pos_inf + row->counts.neg_inf;
-}
-
-uint64_t tp_onset_bad_elements(const struct tp_row *row)
-{
-    return row->counts.nan + infinities(row);
-}
-
 void tp_onset_add_nonfinite(const struct tp_row *row, struct tp_text *text)
 {
-    uint64_t nan = row->counts.nan, inf = infinities(row),
+    uint64_t nan = row->counts.nan, inf = tp_counts_infinite(&row->counts),
              all = row->counts.numel;
     if (nan && inf)
         tp_text_add(text,
@@ -513,7 +503,7 @@ static bool is_clean(const struct tp_onset *s, size_t point)
     const struct tp_row *const *rows =
         tp_series_rows(&s->input->monitor->series, s->series, point, &count);
     for (size_t i = 0; i < count; i++) {
-        if (tp_onset_bad_elements(rows[i]))
+        if (tp_counts_nonfinite(&rows[i]->counts))
             return false;
     }
     return true;

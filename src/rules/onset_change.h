@@ -28,9 +28,6 @@ bool tp_onset_is_shared(const struct tp_onset *onset);
 void tp_onset_add_change(const struct tp_onset *onset, const struct tp_row *row,
                          struct tp_text *text);
 
-/* How many elements of a row are NaN or Inf. */
-uint64_t tp_onset_bad_elements(const struct tp_row *row);
-
 /* Appends how many elements of a row with any are NaN or Inf. */
 void tp_onset_add_nonfinite(const struct tp_row *row, struct tp_text *text);
 

@@ -124,7 +124,8 @@ static bool has_old_infinity(const struct tp_onset *s, size_t index)
     if (i == series->count || at[i] != s->alarm->iteration)
         return false;
     const struct tp_row *const *rows = tp_series_rows(set, series, i, &count);
-    return tp_onset_bad_elements(rows[0]) > 0 && !tp_row_is_mask(rows[0]) &&
+    return tp_counts_nonfinite(&rows[0]->counts) > 0 &&
+           !tp_row_is_mask(rows[0]) &&
            tp_series_upstream(set, series, s->series, at[i]);
 }
 
@@ -497,7 +498,7 @@ static const char *suggestion_of(const struct tp_onset *s,
     if (s->series->kind != TP_SERIES_TENSOR)
         return "no tensor of the dump changed as clearly: save more of this "
                "layer around this iteration";
-    if ((label->roles & (TP_ROLE_WEIGHT | TP_ROLE_ATTENTION)) == TP_ROLE_WEIGHT)
+    if (label->roles & TP_ROLE_WEIGHT)
         return tp_finding_text(
             s->input->findings,
             "look at the optimiser step before this iteration, and compare "

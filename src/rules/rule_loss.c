@@ -92,7 +92,7 @@ static const char *suggest_block_scale(const struct tp_rule_input *input,
 static const char *suggest_overflow(const struct tp_rule_input *input,
                                     const struct tp_row *worst)
 {
-    if (worst->counts.pos_inf + worst->counts.neg_inf > 0)
+    if (tp_counts_infinite(&worst->counts) > 0)
         return "the stored values are infinite already, so no scale helps: "
                "look for the operation that made them";
     const struct tp_number *format = cast_format(worst);
@@ -125,7 +125,7 @@ static bool is_bounded(const struct loss *loss, const struct tp_row *row)
 {
     const struct tp_number *format = cast_format(row);
     return loss == &overflow && format && format->kind != TP_NUMBER_ELEMENT &&
-           row->counts.pos_inf + row->counts.neg_inf == 0;
+           tp_counts_infinite(&row->counts) == 0;
 }
 
 /* The rows of one place that lose more than a limit. */

@@ -38,7 +38,7 @@ static bool is_near(const struct tp_row *row)
 {
     double amax = row->numbers.abs_max;
     return is_fp16(row) && amax > near && amax < infinite &&
-           row->counts.pos_inf + row->counts.neg_inf == 0;
+           tp_counts_infinite(&row->counts) == 0;
 }
 
 static struct edge find_edge(const struct tp_rule_input *input,

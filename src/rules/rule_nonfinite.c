@@ -15,7 +15,7 @@
 /* Those of a mask are none. */
 static uint64_t infinities(const struct tp_row *row)
 {
-    return tp_row_is_mask(row) ? 0 : row->counts.pos_inf + row->counts.neg_inf;
+    return tp_row_is_mask(row) ? 0 : tp_counts_infinite(&row->counts);
 }
 
 static bool same_series(const struct tp_row *a, const struct tp_row *b)

@@ -29,7 +29,7 @@ static struct tp_row row_of(const struct tp_onset *s)
     if (count == 0)
         return made;
     for (size_t i = 0; i < count && s->alarm->nonfinite; i++) {
-        if (tp_onset_bad_elements(rows[i]))
+        if (tp_counts_nonfinite(&rows[i]->counts))
             return *rows[i];
     }
     return *rows[0];

@@ -177,13 +177,12 @@ static void finish_axes(struct job *job, const struct tp_dims_scan *asked)
 
 static void set_up(struct job *job, const struct tp_dims_scan *asked)
 {
-    const struct tp_counts *counts = &asked->summary->counts;
     job->source = (struct tp_dim_source){
         .pass = job->pass,
         .plan = &job->plan,
         .codes = asked->codes,
         .scale = asked->summary->moments.scale,
-        .finite = counts->nan + counts->pos_inf + counts->neg_inf == 0};
+        .finite = tp_counts_nonfinite(&asked->summary->counts) == 0};
     job->same = job->pass->walk.repeat > 1;
     tp_slab_plan_make(&job->plan, job->pass, asked->codes != NULL);
     const struct tp_dim_units units = units_of(job, job->plan.cut);

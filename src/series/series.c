@@ -39,8 +39,7 @@ NUMBER(underflow, underflow_ratio)
 
 static double nonfinite(const struct tp_series_point *point)
 {
-    const struct tp_counts *counts = &point->counts;
-    return (double)(counts->nan + counts->pos_inf + counts->neg_inf);
+    return (double)tp_counts_nonfinite(&point->counts);
 }
 
 static double zeros(const struct tp_series_point *point)

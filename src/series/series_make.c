@@ -262,9 +262,8 @@ static void measure(const struct tp_row *const *rows, size_t count, size_t cast,
 static double value_of(const struct tp_series_metric *metric,
                        const struct tp_series_point *point)
 {
-    const struct tp_counts *counts = &point->counts;
     double value = metric->value ? metric->value(point) : NAN;
-    bool finite = !counts->nan && !counts->pos_inf && !counts->neg_inf;
+    bool finite = tp_counts_nonfinite(&point->counts) == 0;
     return finite && isinf(value) ? NAN : value;
 }
 
@@ -295,9 +294,8 @@ static double norm(const struct tp_row *const *rows, size_t count)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct tp_counts *counts = &rows[i]->counts;
         double l2 = rows[i]->numbers.l2_norm;
-        if (counts->nan || counts->pos_inf || counts->neg_inf)
+        if (tp_counts_nonfinite(&rows[i]->counts))
             return INFINITY;
         if (!isnan(l2)) /* of an empty tensor */
             sum = hypot(sum, l2);

@@ -31,6 +31,16 @@ void tp_counts_merge(struct tp_counts *into, const struct tp_counts *from)
     tp_merge_counts(into, from);
 }
 
+uint64_t tp_counts_infinite(const struct tp_counts *counts)
+{
+    return counts->pos_inf + counts->neg_inf;
+}
+
+uint64_t tp_counts_nonfinite(const struct tp_counts *counts)
+{
+    return counts->nan + tp_counts_infinite(counts);
+}
+
 int64_t tp_moments_scale(double abs_max)
 {
     return tp_scale_of_moments(abs_max);

@@ -64,6 +64,10 @@ struct tp_extrema {
     double abs_min_nonzero; /* 0: there was no nonzero value              */
 };
 
+/* Infinite values of either sign, and with the NaN all that are not finite. */
+uint64_t tp_counts_infinite(const struct tp_counts *counts);
+uint64_t tp_counts_nonfinite(const struct tp_counts *counts);
+
 struct tp_summary {
     struct tp_counts counts;
     struct tp_moments moments;

@@ -76,13 +76,11 @@ static void describe_axis(const struct tp_row *row,
     for (int i = 0; i < TP_DIM_REDUCES; i++)
         risk[i] = tp_dim_risk_name(
             tp_dim_risk_in(axis, row->dtype, (enum tp_dim_reduce)i));
-    const struct tp_counts *counts = &row->counts;
+    const uint64_t finite =
+        row->counts.values - tp_counts_nonfinite(&row->counts);
     const struct tp_numbers *numbers = &row->numbers;
     made->index = (struct tp_dim_index){
-        -1,           counts->values - counts->nan - counts->pos_inf -
-                          counts->neg_inf,
-        numbers->min, numbers->max,
-        numbers->mean, numbers->std};
+        -1, finite, numbers->min, numbers->max, numbers->mean, numbers->std};
     made->abs_max = numbers->abs_max;
     made->l2_norm = numbers->l2_norm;
     made->ratio = axis->ratio;

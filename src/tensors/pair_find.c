@@ -127,9 +127,7 @@ static bool is_same_group(const struct tp_row *a, const struct tp_row *b)
 /* Weights are the same for all samples. */
 static bool is_weight(const struct tp_row *row)
 {
-    const unsigned roles = row->label.roles;
-    return roles & (TP_ROLE_WEIGHT | TP_ROLE_BIAS) &&
-           !(roles & TP_ROLE_ATTENTION);
+    return row->label.roles & (TP_ROLE_WEIGHT | TP_ROLE_BIAS);
 }
 
 /* The row of `type` that is the same tensor as row i of `other`, or NULL. */

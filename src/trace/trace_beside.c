@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "formats/trace/trace_metrics.h"
 
@@ -43,7 +44,7 @@ struct search {
 static const char *parent_of(struct tp_arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    const char *last = slash ? slash + 1 : path;
+    const char *last = tp_file_base_name(path);
     if (!strcmp(last, "..") || !strcmp(path, "."))
         return strcmp(path, ".") ? tp_arena_format(arena, "%s/..", path) : "..";
     if (!slash)

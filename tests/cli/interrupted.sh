@@ -3,7 +3,7 @@
 # half-written under a final name.
 need h5dump
 mkdir d
-find "$logs" -name '*.pt' | head -n 200 > files
+find "$logs" -name '*.pt' | sed -n 1,200p > files
 n=0
 while [ $n -lt 40 ]; do
     mkdir d/$n

@@ -23,6 +23,14 @@ need()
     done
 }
 
+# need_terminal: skips where `script` of util-linux cannot make one.
+need_terminal()
+{
+    need script
+    script -qec true /dev/null > /dev/null 2>&1 < /dev/null ||
+        skip "no terminals"
+}
+
 # must COMMAND...: the case fails here when the command does.
 must()
 {
@@ -33,7 +41,7 @@ must()
 some_logs()
 {
     mkdir -p "$1"
-    find "$logs" -name '*.pt' | LC_ALL=C sort | head -n "${2:-6}" |
+    find "$logs" -name '*.pt' | LC_ALL=C sort | sed -n "1,${2:-6}p" |
         while read -r file; do cp "$file" "$1/"; done
     [ -n "$(ls "$1")" ] || { echo "no testdata/logs"; exit 98; }
 }

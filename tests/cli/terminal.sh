@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Colours on a terminal that has some, and was not asked to have none.
-need script
-script -qec true /dev/null > /dev/null 2>&1 < /dev/null || skip "no terminals"
+need_terminal
 mkdir d
 must cp "$srcdir"/testdata/torch/good-*.pt d/
 coloured()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # A verdict first, then its figures; files as the manual has them.
+need h5dump
 make_trace slow.json 8000
 tprof-analyze trace slow.json --no_plots
 ls draw

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The ranks of a run, of our own and of others, twice: the same bytes for any
 # number of jobs.
+need h5dump
 
 # twice FOLDER RANKS LIMITED: of so many, so many wait for each other
 twice()

@@ -8,6 +8,7 @@ set -- d/*
 chmod 000 "$1"
 mkdir -m 777 out
 cp "$TPROF" program # where anybody may run it
+chmod 755 program
 run=
 if [ "$(id -u)" = 0 ]; then
     need setpriv

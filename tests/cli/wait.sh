@@ -22,30 +22,43 @@ tprof-analyze --tensor_dir few --wait 0.5 --no_plots --output_dir few.out \
 echo "exit $?"
 cat err
 grep 'after --wait' text few.out/report.txt
-# still changing at the end: one file grows all the time
+# still changing at the end: one file grows all the time, unless a busy machine
+# lets it rest for an interval, a tenth of --wait; then with longer ones
 some_logs many 11
+mkfifo never
 grow()
 {
-    local n=0
-    while [ ! -e stop ] && [ $n -lt 1000 ]; do
+    local last=$1 now longest=0
+    until [ -e stop ]; do
         echo >> many/notes.bin
-        sleep 0.01
-        n=$((n + 1))
+        now=${EPOCHREALTIME/./}
+        [ $((now - last)) -le $longest ] || longest=$((now - last))
+        last=$now
+        read -rt 0.01 <> never # rests, but starts no process
     done
+    echo $((2 * longest)) > rested # at most, from one line to the next
 }
-grow &
-tprof-analyze --tensor_dir many --wait 1 --no_plots --output_dir many.out \
-    > text 2> err
-touch stop
-wait
+for seconds in 1 4 16; do
+    grow "${EPOCHREALTIME/./}" &
+    tprof-analyze --tensor_dir many --wait $seconds --no_plots \
+        --output_dir many.out > text 2> err
+    touch stop
+    wait
+    rm stop
+    [ "$(cat rested)" -ge $((seconds * 1000000 / 10)) ] || break
+done
 grep -c 'still changing' err text
 # job control: else bash starts background commands with SIGINT ignored
 set -m
 mkdir none
-tprof-analyze --tensor_dir none --wait 600 --output_dir none.out 2> err &
-sleep 0.5
-kill -INT $!
-{ wait $!; } 2> /dev/null
-echo "exit $?"
+for delay in 0.5 2 8; do
+    tprof-analyze --tensor_dir none --wait 600 --output_dir none.out 2> err &
+    sleep $delay
+    kill -INT $!
+    { wait $!; } 2> /dev/null
+    status=$?
+    [ $status = 130 ] || break # killed before main could ask for the signal
+done
+echo "exit $status"
 cat err
 ls none.out 2> /dev/null

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Prose is broken at the terminal's width, at 100 columns without one and in
 # report.txt; lines of tables, of the monitor and of files never are.
-need script stty
+need stty
+need_terminal
 prose()
 {
     sed -n '/^Findings/,/^By /p' "$1" | grep '^         ' | grep -v ' file '

@@ -231,6 +231,18 @@ Test(file, a_file_in_the_way_of_a_directory_is_named)
     cr_assert_eq(tp_file_make_directories(".", NULL), TP_OK);
 }
 
+Test(file, a_base_name_is_what_basename_prints)
+{
+    /* coreutils' basename, which sees none in a path that ends in a slash */
+    static const char *const cases[][2] = {
+        {"x.pt", "x.pt"}, {"d/x.pt", "x.pt"}, {"/x", "x"},
+        {"a/b//c", "c"},  {"./..", ".."},     {"a b/c d", "c d"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_str_eq(tp_file_base_name(cases[i][0]), cases[i][1]);
+    cr_expect_str_eq(tp_file_base_name("d/"), "", "a folder names no file");
+    cr_expect_str_eq(tp_file_base_name(""), "");
+}
+
 Test(file, join_adds_one_slash)
 {
     char *path = tp_file_join("a", "b");

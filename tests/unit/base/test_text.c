@@ -100,6 +100,44 @@ Test(text, a_step_of_utf8)
                      cases[i].step, "case %zu", i);
 }
 
+Test(text, digits_make_a_number_that_fits_or_none)
+{
+    static const struct {
+        const char *text;
+        int64_t value;
+    } cases[] = {
+        {"0", 0},
+        {"007", 7},
+        {"9223372036854775807", INT64_MAX},
+        {"0009223372036854775807", INT64_MAX},
+        {"9223372036854775808", -1},
+        {"92233720368547758070", -1},
+        {"18446744073709551617", -1}, /* 1, modulo 2^64                    */
+        {"", -1},
+        {"-1", -1},
+        {"+1", -1},
+        {" 1", -1},
+        {"1e3", -1},
+        {"/", -1}, /* the characters beside the digits                     */
+        {":", -1},
+        {"\xd9\xa1", -1}, /* a digit of another script                     */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(tp_digits_value(cases[i].text, strlen(cases[i].text)),
+                     cases[i].value, "'%s'", cases[i].text);
+    cr_expect_eq(tp_digits_value("12x", 2), 12, "of the length given");
+    cr_expect_eq(tp_digits_value("1", 0), -1);
+}
+
+/* RFC 8259, section 2; C's isspace has two more, and more by locale. */
+Test(text, json_has_four_blanks)
+{
+    for (int c = 0; c < 256; c++)
+        cr_expect_eq(tp_json_is_blank((char)c),
+                     c == 0x20 || c == 0x09 || c == 0x0a || c == 0x0d,
+                     "byte %d", c);
+}
+
 Test(text, utf8_is_cut_and_counted_by_character)
 {
     static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x90\x80\x80";

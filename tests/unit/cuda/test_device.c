@@ -7,6 +7,7 @@
 #include "stats/quantize.h"
 #include "tests/unit/support/cuda_emulator.h"
 #include "tests/unit/support/device_scan.h"
+#include "tests/unit/support/xorshift.h"
 
 /*
  * Scans with the emulated device against scans without: all results equal, bit
@@ -18,11 +19,9 @@ static struct memory random_memory(uint64_t size, uint64_t state)
 {
     struct memory memory = memory_new(size);
     for (uint64_t i = 0; i < size; i++) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        memory.bytes[i] = i < size / 2 ? (unsigned char)(0x38 + state % 5)
-                                       : (unsigned char)(state >> 32);
+        const uint64_t bits = xorshift(&state);
+        memory.bytes[i] = i < size / 2 ? (unsigned char)(0x38 + bits % 5)
+                                       : (unsigned char)(bits >> 32);
     }
     return memory;
 }

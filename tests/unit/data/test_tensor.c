@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/tensor.h"
+#include "tests/unit/support/xorshift.h"
 
 /*
  * The oracle is the definition of a strided view: the element at index
@@ -36,15 +37,6 @@ static struct memory_storage memory_storage(const void *bytes, size_t size)
         .storage = {.read = read_memory, .size = size, .file_offset = 1000},
         .bytes = bytes,
     };
-}
-
-/* Deterministic noise (xorshift). */
-static uint64_t noise(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
 }
 
 static struct tp_tensor view(struct memory_storage *memory,
@@ -173,12 +165,12 @@ static struct tp_tensor random_view(uint64_t *state,
                                     struct memory_storage *memory)
 {
     struct tp_tensor tensor = {.path = "", .storage = &memory->storage};
-    tensor.dtype = by_size[noise(state) % 5];
-    tensor.ndim = (int)(noise(state) % 6);
-    tensor.offset = (int64_t)(noise(state) % 100);
+    tensor.dtype = by_size[xorshift(state) % 5];
+    tensor.ndim = (int)(xorshift(state) % 6);
+    tensor.offset = (int64_t)(xorshift(state) % 100);
     int order[6] = {0, 1, 2, 3, 4, 5};
     for (int i = tensor.ndim - 1; i > 0; i--) {
-        const int j = (int)(noise(state) % (unsigned)(i + 1));
+        const int j = (int)(xorshift(state) % (unsigned)(i + 1));
         const int kept = order[i];
         order[i] = order[j];
         order[j] = kept;
@@ -186,8 +178,8 @@ static struct tp_tensor random_view(uint64_t *state,
     int64_t stride = 1;
     for (int i = 0; i < tensor.ndim; i++) {
         const int axis = order[i];
-        tensor.shape[axis] = 1 + (int64_t)(noise(state) % 9);
-        const int step = (int)(noise(state) % 8);
+        tensor.shape[axis] = 1 + (int64_t)(xorshift(state) % 9);
+        const int step = (int)(xorshift(state) % 8);
         tensor.stride[axis] = step == 0   ? 0
                               : step == 1 ? stride * 3
                               : step == 2 ? (stride + 1) / 2
@@ -203,7 +195,7 @@ static void fill(unsigned char *bytes, size_t n)
 {
     uint64_t state = 88172645463325252u;
     for (size_t i = 0; i < n; i++) {
-        bytes[i] = (unsigned char)(noise(&state) >> 20);
+        bytes[i] = (unsigned char)(xorshift(&state) >> 20);
     }
 }
 
@@ -217,7 +209,7 @@ static unsigned char *read_in_pieces(const struct tp_walk *walk,
     const size_t size = tp_dtype_info(walk->tensor->dtype)->size;
     unsigned char *codes = malloc((size_t)walk->count * size + 1);
     for (int64_t done = 0; done < walk->count;) {
-        int64_t n = 1 + (int64_t)(noise(state) % (uint64_t)walk->count);
+        int64_t n = 1 + (int64_t)(xorshift(state) % (uint64_t)walk->count);
         n = n > walk->count - done ? walk->count - done : n;
         cr_assert_eq(tp_walk_read(walk, done, (size_t)n,
                                   codes + (size_t)done * size, scratch, NULL),
@@ -327,7 +319,7 @@ Test(tensor, lines_lie_where_they_are_said_to)
         struct tp_tensor tensor = random_view(&state, &memory);
         tensor.dtype = TP_INT32;
         if (tp_tensor_check(&tensor, NULL) == TP_OK && tensor.ndim > 0) {
-            check_lines(&tensor, (int)(noise(&state) % tensor.ndim), &state);
+            check_lines(&tensor, (int)(xorshift(&state) % tensor.ndim), &state);
         }
     }
 }
@@ -372,10 +364,10 @@ Test(tensor, a_cover_holds_its_elements)
         }
         tp_walk_any_order(&tensor, &walk);
         const uint64_t count = (uint64_t)walk.count;
-        const int64_t first = (int64_t)(noise(&state) % count);
+        const int64_t first = (int64_t)(xorshift(&state) % count);
         const int64_t left = walk.count - first;
-        check_cover(&walk, first, 1 + (int64_t)(noise(&state) %
-                                                (uint64_t)left));
+        check_cover(&walk, first,
+                    1 + (int64_t)(xorshift(&state) % (uint64_t)left));
         check_cover(&walk, first, 1);
         check_cover(&walk, 0, walk.count);
     }

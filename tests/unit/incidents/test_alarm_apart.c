@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "tests/unit/support/stages.h"
+#include "tests/unit/support/xorshift.h"
 
 enum { ITERATIONS = 60, LAYERS = 3, NUMEL = 1000 };
 
@@ -27,12 +28,9 @@ struct watched {
     struct tp_findings findings;
 };
 
-static double even(uint64_t *state) /* xorshift64, G. Marsaglia */
+static double even(uint64_t *state)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (double)(*state >> 11) / 0x1p53;
+    return (double)(xorshift(state) >> 11) / 0x1p53;
 }
 
 static void plant(struct tp_row *row, const struct fault *fault)

@@ -407,6 +407,31 @@ Test(incident, a_later_fault_upstream_is_another)
     }
 }
 
+/* Where nothing is saved that learns, nobody knows whether the first fault was
+ * learnt. Attention's weights are probabilities: no optimiser updates them. */
+Test(incident, attention_weights_do_not_tell_what_was_learnt)
+{
+    static const char *const names[] = {"weight", "attention_weights"};
+    for (int attention = 0; attention < 2; attention++) {
+        const struct tensor tensors[] = {
+            {"forward", "input", 1, 0, 1}, {"forward", "output", 1, 0, 2},
+            {"forward", "input", 2, 0, 3}, {"forward", "output", 2, 0, 4},
+            {"forward", names[attention], 2, 0, 5},
+        };
+        struct stages made = {.run = {.rows = NULL}};
+        add_tensors(&made.run, tensors, 5);
+        begin(&made);
+        change(&made, &tensors[2], 40, TP_CHANGE_SHIFT);
+        change(&made, &tensors[3], 40, TP_CHANGE_SHIFT);
+        change(&made, &tensors[0], 45, TP_CHANGE_SHIFT);
+        change(&made, &tensors[1], 45, TP_CHANGE_SHIFT);
+        group(&made);
+        cr_expect_eq(made.incidents.incident_count, attention ? 1 : 2, "%s",
+                     names[attention]);
+        stages_clear(&made);
+    }
+}
+
 Test(incident, what_stands_alone_is_no_incident)
 {
     struct stages made = {.run = {.rows = NULL}};

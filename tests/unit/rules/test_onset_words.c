@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "tests/unit/support/stages.h"
+#include "tests/unit/support/xorshift.h"
 
 enum { ITERATIONS = 60, AT = 40, BEFORE = 16, TENSORS = 6, NUMEL = 1000 };
 
@@ -23,12 +24,9 @@ enum { INPUT, OUTPUTS, THIRD = OUTPUTS + 2, GRADIENT = OUTPUTS + 4 };
 /* What a fault makes of a row; `age` counts iterations from AT on. */
 typedef void fault(struct tp_row *row, int tensor, int age);
 
-static double even(uint64_t *state) /* xorshift64, G. Marsaglia */
+static double even(uint64_t *state)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (double)(*state >> 11) / 0x1p53;
+    return (double)(xorshift(state) >> 11) / 0x1p53;
 }
 
 /* One percent of noise around 1. */

@@ -67,6 +67,28 @@ Test(frozen, a_weight_that_stops_is_told_once_for_all_ranks)
     clear(&made, &findings);
 }
 
+/* Attention's weights are probabilities, which no optimiser updates. */
+Test(frozen, advice_is_for_what_the_tensor_is)
+{
+    static const struct {
+        const char *name, *advice;
+    } cases[] = {{"weight", "optimizer"},
+                 {"bias", "optimizer"},
+                 {"attention_weights", "what feeds it"},
+                 {"input", "what feeds it"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct stages made = {.run = {.rows = NULL}};
+        struct tp_findings findings = {0};
+        const struct tp_finding *frozen = NULL;
+        for (int64_t i = 0; i < 40; i++)
+            add(&made.run, cases[k].name, 0, i, moving(i < 25 ? i : 25));
+        cr_assert_eq(find(&made, &findings, &frozen), 1);
+        cr_expect(strstr(frozen->suggestion, cases[k].advice), "%s: %s",
+                  cases[k].name, frozen->suggestion);
+        clear(&made, &findings);
+    }
+}
+
 Test(frozen, what_moves_or_never_did_is_left_alone)
 {
     struct stages made = {.run = {.rows = NULL}};

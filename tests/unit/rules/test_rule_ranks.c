@@ -2,6 +2,7 @@
 /* What one rank has and the others have not, in runs made by hand. */
 #include "tests/unit/support/stages.h"
 #include "tests/unit/support/two_values.h"
+#include "tests/unit/support/xorshift.h"
 
 enum { ITERATIONS = 120 };
 
@@ -13,13 +14,10 @@ struct made {
     int64_t counter;
 };
 
-/* xorshift64, as G. Marsaglia gives it: -1 to 1. */
+/* -1 to 1. */
 static double noise(struct made *made)
 {
-    made->dice ^= made->dice << 13;
-    made->dice ^= made->dice >> 7;
-    made->dice ^= made->dice << 17;
-    return (double)(made->dice >> 11) / 0x1p52 - 1;
+    return (double)(xorshift(&made->dice) >> 11) / 0x1p52 - 1;
 }
 
 static void add(struct made *made, const char *name, int64_t rank,

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/support/xorshift.h"
+
 struct memory {
     struct tp_storage storage; /* first */
     unsigned char *bytes;
@@ -29,14 +31,6 @@ static enum tp_status read_memory(const struct tp_storage *storage,
     return TP_OK;
 }
 
-static uint64_t noise(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 /* A storage of noise: finite values of either sign, none tiny, the same again
  * after a while. */
 static struct memory new_memory(enum tp_dtype dtype, size_t elements,
@@ -50,7 +44,7 @@ static struct memory new_memory(enum tp_dtype dtype, size_t elements,
     cr_assert_not_null(memory.bytes);
     const size_t period = 50021, codes = elements * info->parts;
     for (size_t i = 0; i < codes && i < period;) {
-        const uint64_t bits = noise(&seed);
+        const uint64_t bits = xorshift(&seed);
         unsigned char *code = memory.bytes + i * info->code_size;
         double value;
         memcpy(code, &bits, info->code_size);

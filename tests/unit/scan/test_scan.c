@@ -9,6 +9,8 @@
 
 #include <criterion/criterion.h>
 
+#include "tests/unit/support/xorshift.h"
+
 /*
  * Scans of tensors in memory: every way a tensor can lie in its storage must
  * give what its values, laid out plainly, give; and the number of jobs must
@@ -45,19 +47,11 @@ static struct memory new_memory(uint64_t size)
     return memory;
 }
 
-static uint64_t noise(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 /* Random bits: every kind of value of every dtype. */
 static void fill_bits(struct memory *memory, uint64_t seed)
 {
     for (uint64_t i = 0; i < memory->storage.size; i++)
-        memory->bytes[i] = (unsigned char)(noise(&seed) >> 32);
+        memory->bytes[i] = (unsigned char)(xorshift(&seed) >> 32);
 }
 
 /* bfloat16 of magnitude 2^-20 to 2^4, an eighth of them zero. */
@@ -65,7 +59,7 @@ static void fill_bfloat16(struct memory *memory, uint64_t seed)
 {
     uint16_t *codes = (uint16_t *)(void *)memory->bytes;
     for (uint64_t i = 0; i < memory->storage.size / 2; i++) {
-        uint64_t r = noise(&seed);
+        uint64_t r = xorshift(&seed);
         uint64_t exponent = 107 + (r >> 8) % 25;
         codes[i] = (uint16_t)((r & 0x807f) | exponent << 7);
         if (r >> 61 == 0)
@@ -244,7 +238,7 @@ Test(scan, large_moments_are_exact_enough)
     uint64_t seed = 8;
     long double sum = 0, m2 = 0;
     for (size_t i = 0; i < N; i++) {
-        v[i] = 1000 + (float)(int32_t)noise(&seed) * 0x1p-31F;
+        v[i] = 1000 + (float)(int32_t)xorshift(&seed) * 0x1p-31F;
         sum += v[i];
     }
     for (size_t i = 0; i < N; i++)

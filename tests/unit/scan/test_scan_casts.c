@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scan/scan.h"
+#include "tests/unit/support/xorshift.h"
 
 /*
  * Casts of tensors of every layout, as a scan simulates them, against the
@@ -27,18 +28,10 @@ static enum tp_status read_memory(const struct tp_storage *storage,
     return TP_OK;
 }
 
-static uint64_t noise(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 /* Magnitudes of 2^-14 to 2^10, with zeros and the odd infinity and NaN. */
 static double some_value(uint64_t *state, bool special)
 {
-    const uint64_t r = noise(state);
+    const uint64_t r = xorshift(state);
     const double m = 1 + (double)(r >> 40) * 0x1p-24;
     const double x = ldexp(m, (int)(r % 25) - 14);
     if (special && (r >> 5) % 4096 == 0)

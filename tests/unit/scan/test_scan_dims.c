@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "scan/scan.h"
+#include "tests/unit/support/xorshift.h"
 
 /*
  * Statistics by index of tensors in memory, against a slow reference that
@@ -45,14 +46,6 @@ static struct memory new_memory(uint64_t size)
     return memory;
 }
 
-static uint64_t noise(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 /* A tensor whose axes lie in the storage in the order `places` (the slowest
  * first), with a gap after each line of the fastest one. */
 static struct tp_tensor laid_out(enum tp_dtype dtype, int ndim,
@@ -79,7 +72,7 @@ static void draw(const struct tp_dtype_info *info, bool finite, uint64_t *seed,
     double value;
     bool fits;
     do {
-        uint64_t bits = noise(seed);
+        uint64_t bits = xorshift(seed);
         memcpy(code, &bits, info->code_size);
         tp_dtype_decode(info->real, code, 1, &value);
         double a = fabs(value);
@@ -97,7 +90,7 @@ static struct memory put_in(struct tp_tensor *tensor, uint64_t seed,
     struct memory memory = new_memory((uint64_t)tensor->numel * info->size);
     size_t codes = memory.storage.size / info->code_size;
     for (size_t i = 0; i < codes; i++)
-        draw(info, !rare || noise(&seed) % rare, &seed,
+        draw(info, !rare || xorshift(&seed) % rare, &seed,
              memory.bytes + i * info->code_size);
     return memory;
 }
@@ -315,24 +308,24 @@ Test(dims, random_shapes_and_strides)
                                            TP_FLOAT8_E5M2};
     uint64_t seed = 2026;
     for (int trial = 0; trial < 150; trial++) {
-        int ndim = 2 + (int)(noise(&seed) % 4);
+        int ndim = 2 + (int)(xorshift(&seed) % 4);
         int64_t shape[5], budget = trial % 10 == 0 ? 90000 : 6000;
         int places[5];
         for (int i = 0; i < ndim; i++) {
             int64_t most = i == ndim - 1 ? budget : 1 + budget / 8;
-            shape[i] = 1 + (int64_t)(noise(&seed) % (uint64_t)most);
-            shape[i] = noise(&seed) % 3 ? 1 + shape[i] % 40 : shape[i];
+            shape[i] = 1 + (int64_t)(xorshift(&seed) % (uint64_t)most);
+            shape[i] = xorshift(&seed) % 3 ? 1 + shape[i] % 40 : shape[i];
             shape[i] = shape[i] < budget ? shape[i] : budget;
             budget = budget / shape[i] + 1;
-            int at = (int)(noise(&seed) % (uint64_t)(i + 1));
+            int at = (int)(xorshift(&seed) % (uint64_t)(i + 1));
             places[i] = places[at];
             places[at] = i;
         }
         struct tp_tensor tensor =
             laid_out(dtypes[trial % 6], ndim, shape, places,
-                     (int64_t)(noise(&seed) % 3));
+                     (int64_t)(xorshift(&seed) % 3));
         struct memory memory =
-            put_in(&tensor, noise(&seed), trial % 4 ? 0 : 100);
+            put_in(&tensor, xorshift(&seed), trial % 4 ? 0 : 100);
         char where[80];
         snprintf(where, sizeof where, "trial %d", trial);
         check(&tensor, &memory, where);
@@ -436,7 +429,7 @@ Test(dims, small_spread_far_from_zero)
     uint64_t seed = 9;
     for (int i = 0; i < ROWS * COLUMNS; i++) {
         double offset = (i % COLUMNS - 20) * 5000.0;
-        values[i] = (float)(offset + (double)(noise(&seed) >> 40) * 0x1p-23);
+        values[i] = (float)(offset + (double)(xorshift(&seed) >> 40) * 0x1p-23);
     }
     check(&tensor, &memory, "offset");
     free(memory.bytes);

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "series/baseline.h"
-#include "series/baseline_chance.h"
 #include "series/baseline_retro.h"
+#include "series/baseline_tails.h"
+#include "tests/unit/support/xorshift.h"
 
 enum { POINTS_MAX = 1000 };
 
@@ -18,17 +19,13 @@ static const double PI = 3.14159265358979324;
 
 /* --- noise -------------------------------------------------------------- */
 
-/* xorshift64, as G. Marsaglia gives it: the same numbers every time. */
 struct dice {
     uint64_t state;
 };
 
 static double even(struct dice *dice)
 {
-    dice->state ^= dice->state << 13;
-    dice->state ^= dice->state >> 7;
-    dice->state ^= dice->state << 17;
-    return ((double)(dice->state >> 11) + 0.5) / 0x1p53;
+    return ((double)(xorshift(&dice->state) >> 11) + 0.5) / 0x1p53;
 }
 
 static double normal(struct dice *dice)
@@ -188,82 +185,7 @@ static struct tp_freedom find_freedom(struct dice *dice, enum noise noise,
     return tp_tails_freedom(&tails, 1);
 }
 
-/* --- probabilities ------------------------------------------------------ */
-
-/* Two-sided quantiles of Student's t as tables print them. */
-Test(baseline, tails_are_those_of_the_tables)
-{
-    static const struct {
-        int freedom;
-        double p, z;
-    } table[] = {
-        {5, 0.05, 2.5706},  {5, 0.001, 6.8688},  {7, 0.05, 2.3646},
-        {7, 0.001, 5.4079}, {10, 0.05, 2.2281},  {10, 0.001, 4.5869},
-        {30, 0.05, 2.0423}, {30, 0.001, 3.6460},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        double p = exp(tp_chance_log(table[i].freedom, table[i].z));
-        cr_expect_float_eq(p / table[i].p, 1, 3e-4, "row %zu: %g", i, p);
-        double z = tp_chance_limit(table[i].freedom, log(table[i].p));
-        cr_expect_float_eq(z, table[i].z, 2e-4, "row %zu: %g", i, z);
-    }
-    /* one degree is Cauchy's distribution, to the end of its tail */
-    for (double z = 1e-3; z < 1e300; z *= 10) {
-        double p = z > 1e3 ? 1 / z / acos(0) : 1 - atan(z) / acos(0);
-        cr_expect_float_eq(exp(tp_chance_log(1, z)) / p, 1, 1e-6, "%g", z);
-    }
-    cr_expect_eq(exp(tp_chance_log(1, INFINITY)), 0);
-    /* both ways to compute it meet */
-    for (double z = 5; z < 1e6; z *= 1.05) {
-        double here = tp_chance_log(30, z);
-        double next = tp_chance_log(30, z * 1.05);
-        cr_expect(next < here && here - next < 1.6, "%g", z);
-    }
-    /* two even numbers: P(ab < q) = q - q log q */
-    cr_expect_float_eq(exp(tp_chance_combined(log(0.1), 2)),
-                       0.1 - 0.1 * log(0.1), 1e-12);
-}
-
-static struct tp_freedom both(int freedom)
-{
-    return (struct tp_freedom){{freedom, freedom}};
-}
-
-/* Counts of ten million errors, exactly as Student's t has them, agree with its
- * own freedom and smaller ones; a tenth more do not. */
-Test(baseline, tails_are_those_of_student)
-{
-    static const int freedoms[] = {30, 20, 14, 10, 7, 5};
-    static const double limits[] = {2, 3, 5, 8};
-    for (size_t i = 0; i < 6; i++) {
-        /* spreads are measured by the 30 % quantile, as of normal noise */
-        double unit = 2.5955 * tp_chance_limit(freedoms[i], log(0.7));
-        struct tp_tails tails;
-        for (size_t part = 0; part < TP_TAILS_PARTS; part++) {
-            tails.errors[part] = 10000000;
-            for (size_t k = 0; k < TP_TAILS_LIMITS; k++)
-                tails.beyond[part][0][k] = tails.beyond[part][1][k] =
-                    (uint64_t)llround(
-                        5e6 *
-                        exp(tp_chance_log(freedoms[i], limits[k] * unit)));
-        }
-        const struct tp_freedom its = {{freedoms[i], freedoms[i]}};
-        for (size_t k = 0; k < 6; k++)
-            cr_expect_eq(tp_tails_agree(&tails, 0, both(freedoms[k])), k >= i,
-                         "%d %d", freedoms[i], freedoms[k]);
-        struct tp_tails twice = tails;
-        tp_tails_merge(&twice, &tails);
-        cr_expect(tp_tails_agree(&twice, 0, its), "%d", freedoms[i]);
-        cr_expect_not(tp_tails_agree(&twice, 0, both(99)));
-        for (size_t part = 0; part < TP_TAILS_PARTS; part++)
-            tails.beyond[part][1][1] += tails.beyond[part][1][1] / 10;
-        cr_expect_not(tp_tails_agree(&tails, 1, its));
-        cr_expect_not(tp_tails_agree(&tails, 0, its));
-        /* what one side has says nothing of the other */
-        const struct tp_freedom sides = {{freedoms[i], 4}};
-        cr_expect(tp_tails_agree(&tails, 0, sides));
-    }
-}
+/* --- tails -------------------------------------------------------------- */
 
 /* The least or the greatest of both sides. */
 static int least(struct tp_freedom freedom)

@@ -7,6 +7,7 @@
 
 #include "report/report_monitor.h"
 #include "tests/unit/support/stages.h"
+#include "tests/unit/support/xorshift.h"
 
 enum {
     LAYERS = 5,
@@ -20,13 +21,9 @@ enum {
 
 /* --- series -------------------------------------------------------------- */
 
-/* xorshift64, as G. Marsaglia gives it: the same numbers every time. */
 static double even(uint64_t *state)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return ((double)(*state >> 11) + 0.5) / 0x1p53;
+    return ((double)(xorshift(state) >> 11) + 0.5) / 0x1p53;
 }
 
 static double normal(uint64_t *state)

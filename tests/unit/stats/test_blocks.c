@@ -9,6 +9,7 @@
 #include "tests/unit/support/testdata.h"
 #include "tests/unit/support/vectors.h"
 #include "tests/unit/support/words.h"
+#include "tests/unit/support/xorshift.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
 
@@ -20,14 +21,6 @@ static void use_isa(const char *name)
 }
 
 static const struct tp_block_rules floors = {.scale = TP_SCALE_FLOOR};
-
-static uint64_t noise(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
 
 Test(blocks, scale_exponents_are_those_of_the_vectors)
 {
@@ -358,21 +351,25 @@ static void random_codes(uint64_t *state, enum tp_dtype dtype, size_t n,
     uint64_t base = 0;
     for (size_t i = 0; i < n; i++) {
         if (i % 16 == 0) {
-            base = noise(state);
+            base = xorshift(state);
         }
         /* keep the sign and the fraction free, shift the exponent a bit */
-        const uint64_t spread = noise(state) %
-                                ((uint64_t)(noise(state) % 12 + 1)
-                                 << fraction);
+        const uint64_t spread =
+            xorshift(state) %
+            ((uint64_t)(xorshift(state) % 12 + 1) << fraction);
         uint64_t code = base - spread;
-        switch (noise(state) % 64) {
-        case 0: code = noise(state); break;
+        switch (xorshift(state) % 64) {
+        case 0:
+            code = xorshift(state);
+            break;
         case 1: code = 0; break;
         case 2: code = (uint64_t)-1 << fraction; break; /* often Inf */
-        case 3: code = noise(state) & ((UINT64_C(2) << fraction) - 1); break;
+        case 3:
+            code = xorshift(state) & ((UINT64_C(2) << fraction) - 1);
+            break;
         default: break;
         }
-        code ^= noise(state) << (8 * width - 1);
+        code ^= xorshift(state) << (8 * width - 1);
         memcpy(codes + i * (size_t)width, &code, (size_t)width);
     }
 }
@@ -388,8 +385,8 @@ struct matrix {
 static struct matrix random_matrix(uint64_t *state, enum tp_dtype dtype)
 {
     struct matrix m = {.dtype = dtype};
-    m.rows = 1 + noise(state) % 100;
-    m.columns = 1 + noise(state) % 200;
+    m.rows = 1 + xorshift(state) % 100;
+    m.columns = 1 + xorshift(state) % 200;
     const size_t n = m.rows * m.columns;
     m.codes = malloc(n * 8);
     m.values = malloc(n * sizeof *m.values);
@@ -490,8 +487,8 @@ Test(blocks, every_amax_of_the_sixteen_bit_dtypes)
                 uint16_t codes[32] = {(uint16_t)amax};
                 double values[32];
                 for (int i = 1; i < 32; i++) {
-                    const unsigned below = (unsigned)noise(&state) %
-                                           (4u << fraction);
+                    const unsigned below =
+                        (unsigned)xorshift(&state) % (4u << fraction);
                     codes[i] = (uint16_t)(below > amax ? 0 : amax - below);
                 }
                 tp_dtype_decode(dtypes[d], codes, 32, values);

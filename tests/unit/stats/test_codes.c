@@ -8,19 +8,12 @@
 #include <criterion/criterion.h>
 
 #include "stats/code_key.h"
+#include "tests/unit/support/xorshift.h"
 
 /*
  * The code histogram against sorting the decoded values with the C library
  * and summing them in extended precision.
  */
-
-static uint64_t noise(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
 
 static const enum tp_dtype narrow[] = {
     TP_FLOAT16,         TP_BFLOAT16,        TP_FLOAT8_E4M3FN,
@@ -102,7 +95,7 @@ Test(codes, lists_are_the_sorted_values)
     uint8_t *codes = malloc(2 * 70001);
     uint64_t seed = 3;
     for (size_t i = 0; i < 2 * 70001; i++)
-        codes[i] = (uint8_t)(noise(&seed) >> 24);
+        codes[i] = (uint8_t)(xorshift(&seed) >> 24);
     for (int d = 0; d < NARROW; d++) {
         for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
             struct tp_code_list list = empty_list();
@@ -155,7 +148,7 @@ Test(codes, lists_of_entries_are_the_sorted_values)
     static uint16_t codes[TP_CODES], equal[TP_CODES];
     uint64_t seed = 5;
     for (size_t i = 0; i < TP_CODES; i++) {
-        codes[i] = (uint16_t)(noise(&seed) >> 24);
+        codes[i] = (uint16_t)(xorshift(&seed) >> 24);
         equal[i] = 0x8181; /* 65536 times */
     }
     for (int d = 0; d < NARROW; d++) {
@@ -228,7 +221,7 @@ Test(codes, numbers_are_those_of_the_definitions)
     for (int d = 0; d < NARROW; d++) {
         size_t n = sizeof codes / sizeof codes[0];
         for (size_t i = 0; i < n; i++) /* bfloat16: 2^-32 to 2^31 */
-            codes[i] = (uint16_t)(noise(&seed) & 0x9fff) | 0x2000;
+            codes[i] = (uint16_t)(xorshift(&seed) & 0x9fff) | 0x2000;
         static struct tp_summary summary;
         struct tp_numbers got, want;
         double quantile[TP_QUANTILES];

@@ -14,15 +14,13 @@
 
 #include "tests/unit/support/csv.h"
 #include "tests/unit/support/testdata.h"
+#include "tests/unit/support/xorshift.h"
 
 enum { N = 3001, FIELDS = 17 };
 
 static double noise(uint64_t *state)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return ldexp((double)(int64_t)*state, -63);
+    return ldexp((double)(int64_t)xorshift(state), -63);
 }
 
 /* The elements of a case as binary64. */

@@ -8,6 +8,7 @@
 #include "stats/quantize.h"
 #include "stats/tally.h"
 #include "tests/unit/support/gaussian.h"
+#include "tests/unit/support/xorshift.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
 
@@ -16,14 +17,6 @@ enum { ISAS = sizeof isas / sizeof *isas };
 static void use_isa(const char *name)
 {
     setenv("TPROF_ISA", name, 1);
-}
-
-static uint64_t noise(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
 }
 
 /* --- the definitions, one value at a time in long double --------------- */
@@ -178,28 +171,32 @@ static struct codes random_codes(uint64_t *state, enum tp_dtype dtype,
     struct codes c = {.dtype = dtype};
     const int width = tp_dtype_info(dtype)->size;
     const int fraction = tp_dtype_info(dtype)->significand - 1;
-    c.rows = 1 + noise(state) % 40;
-    c.length = 1 + noise(state) % 300;
+    c.rows = 1 + xorshift(state) % 40;
+    c.length = 1 + xorshift(state) % 300;
     c.n = c.rows * c.length;
     c.code = malloc(c.n * 8);
     c.value = malloc(c.n * sizeof *c.value);
     uint64_t base = 0;
     for (size_t i = 0; i < c.n; i++) {
         if (i % 16 == 0) {
-            base = noise(state);
+            base = xorshift(state);
         }
-        uint64_t code = base - noise(state) % ((noise(state) % 12 + 1)
-                                               << fraction);
-        switch (noise(state) % 64) {
-        case 0: code = noise(state); break;
+        uint64_t code =
+            base - xorshift(state) % ((xorshift(state) % 12 + 1) << fraction);
+        switch (xorshift(state) % 64) {
+        case 0:
+            code = xorshift(state);
+            break;
         case 1: code = 0; break;
         case 2:
             code = special ? (uint64_t)-1 << fraction : base;
             break;
-        case 3: code = noise(state) & ((UINT64_C(2) << fraction) - 1); break;
+        case 3:
+            code = xorshift(state) & ((UINT64_C(2) << fraction) - 1);
+            break;
         default: break;
         }
-        code ^= noise(state) << (8 * width - 1);
+        code ^= xorshift(state) << (8 * width - 1);
         memcpy(c.code + i * (size_t)width, &code, (size_t)width);
     }
     tp_dtype_decode(dtype, c.code, c.n, c.value);
@@ -335,9 +332,9 @@ Test(quantize, blocks_are_what_the_definitions_say)
         cr_assert_eq(number->kind, TP_NUMBER_MX);
         const struct tp_quant_spec spec = {
             .number = number,
-            .rule = (enum tp_scale_rule)(noise(&state) % 4),
-            .nonfinite = (enum tp_nonfinite)(noise(&state) %
-                                             TP_NONFINITE_COUNT),
+            .rule = (enum tp_scale_rule)(xorshift(&state) % 4),
+            .nonfinite =
+                (enum tp_nonfinite)(xorshift(&state) % TP_NONFINITE_COUNT),
         };
         struct codes c = random_codes(&state, dtype, dtype != TP_FLOAT64);
         const struct truth t = truth_of_blocks(&spec, &c);
@@ -382,7 +379,8 @@ Test(quantize, elements_are_what_the_definitions_say)
     for (int round = 0; round < 120; round++) {
         const enum tp_dtype dtype = round % 4 == 3 ? wide[round / 4 % 2]
                                                    : narrow[round % 5];
-        const int scale = round % 3 == 0 ? (int)(noise(&state) % 30) - 15 : 0;
+        const int scale =
+            round % 3 == 0 ? (int)(xorshift(&state) % 30) - 15 : 0;
         const struct tp_quant_spec spec = {
             .number = tp_number_formats + round % 10,
             .scaled = scale ? TP_SCALED_FIXED : TP_SCALED_NOT,

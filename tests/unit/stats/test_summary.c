@@ -13,25 +13,18 @@
 #include "stats/quantile.h"
 #include "stats/stats.h"
 #include "stats/values.h"
+#include "tests/unit/support/xorshift.h"
 
 /*
  * The laws of the summary accumulator, and its numbers against the textbook
  * formulas in extended precision.
  */
 
-static uint64_t noise(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 /* Values of mixed sign and size, some zero. */
 static void fill(double *values, size_t n, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++) {
-        uint64_t r = noise(&seed);
+        uint64_t r = xorshift(&seed);
         double v = ldexp((double)(int64_t)r, -60 - (int)(seed >> 60));
         values[i] = r % 16 == 0 ? 0 : v;
     }
@@ -92,7 +85,7 @@ static void fill_wide(double *values, size_t n, uint64_t seed)
     int exponent = 0;
     for (size_t i = 0; i < n; i++) {
         if (i % 611 == 0)
-            exponent = (int)(noise(&seed) % 2000) - 1000;
+            exponent = (int)(xorshift(&seed) % 2000) - 1000;
         values[i] = i / 600 % 3 == 2 ? 0 : ldexp(values[i], exponent);
     }
 }
@@ -125,6 +118,20 @@ Test(summary, any_cut_merges_to_the_whole)
         tp_summary_merge(&left, &right);
         assert_same_set(&left, &whole);
     }
+}
+
+Test(summary, what_is_not_finite_is_nan_or_infinite)
+{
+    static const double values[] = {INFINITY, 1,         -INFINITY, NAN,
+                                    INFINITY, -INFINITY, INFINITY,  -NAN,
+                                    DBL_MAX,  0};
+    static struct tp_summary all, finite;
+    summarize(values, 10, &all);
+    summarize(values + 8, 2, &finite);
+    cr_expect_eq(tp_counts_infinite(&all.counts), 5);
+    cr_expect_eq(tp_counts_nonfinite(&all.counts), 7);
+    cr_expect_eq(tp_counts_infinite(&finite.counts), 0);
+    cr_expect_eq(tp_counts_nonfinite(&finite.counts), 0);
 }
 
 static void cut_in_three(const double *values, size_t first)
@@ -415,7 +422,7 @@ Test(summary, bins_are_the_top_bits_of_binary32)
 {
     uint64_t seed = 5;
     for (int i = 0; i < 100000; i++) {
-        uint32_t bits = (uint32_t)noise(&seed);
+        uint32_t bits = (uint32_t)xorshift(&seed);
         float value;
         memcpy(&value, &bits, sizeof value);
         if (!isfinite(value) || value == 0)

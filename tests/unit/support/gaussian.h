@@ -11,6 +11,7 @@
 #include "stats/quantize.h"
 #include "tests/unit/support/testdata.h"
 #include "tests/unit/support/words.h"
+#include "tests/unit/support/xorshift.h"
 
 /*
  * SQNR of normal values against vectors/gaussian_direct.csv and
@@ -45,10 +46,7 @@ static inline FILE *gaussian_open(const char *name)
 
 static inline double gaussian_uniform(uint64_t *state)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return ((double)(*state >> 12) + 0.5) * 0x1p-52;
+    return ((double)(xorshift(state) >> 12) + 0.5) * 0x1p-52;
 }
 
 /* Random normal values. */

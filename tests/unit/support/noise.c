@@ -13,6 +13,8 @@
 
 #include <math.h>
 
+#include "tests/unit/support/xorshift.h"
+
 static const double TWO_PI = 6.28318530717958648;
 
 const char *noise_name(enum noise_kind kind)
@@ -47,10 +49,7 @@ struct dice dice_of(uint64_t number)
 
 double dice_even(struct dice *dice)
 {
-    dice->state ^= dice->state << 13;
-    dice->state ^= dice->state >> 7;
-    dice->state ^= dice->state << 17;
-    return ((double)(dice->state >> 12) + 0.5) * 0x1p-52;
+    return ((double)(xorshift(&dice->state) >> 12) + 0.5) * 0x1p-52;
 }
 
 double dice_normal(struct dice *dice)

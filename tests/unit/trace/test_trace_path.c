@@ -4,6 +4,7 @@
  * runs of it with CRITICAL_PATH_ADD_ZERO_WEIGHT_LAUNCH_EDGE=1), and by hand.
  */
 #include "tests/unit/support/trace_files.h"
+#include "tests/unit/support/xorshift.h"
 #include "trace/trace_path.h"
 #include "trace/trace_path_graph.h"
 #include "trace/trace_rows.h"
@@ -275,7 +276,7 @@ Test(trace_path, a_mess_has_a_path, .timeout = 60)
         struct made made;
         size_t at = (size_t)sprintf(json, "{\"traceEvents\":[");
         for (int i = 0; i < 4000; i++) {
-            dice ^= dice << 13, dice ^= dice >> 7, dice ^= dice << 17;
+            xorshift(&dice);
             static const char *const kinds[] = {"cpu_op", "cuda_runtime",
                                                 "kernel", "cuda_sync"};
             at += (size_t)sprintf(

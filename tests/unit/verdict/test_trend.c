@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tests/unit/support/xorshift.h"
 #include "verdict/trend.h"
 
 enum { MOST = 100 };
@@ -94,10 +95,7 @@ Test(trend, thinned)
 
 static double uniform(uint64_t *state)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return ((double)(*state >> 12) + 0.5) * 0x1p-52;
+    return ((double)(xorshift(state) >> 12) + 0.5) * 0x1p-52;
 }
 
 static double gaussian(uint64_t *state)

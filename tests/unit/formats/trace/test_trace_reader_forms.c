@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The forms one trace may have: in pieces, as a list, as one or several gzip
+ * members, whole or broken off. All give the same events as far as they go.
+ */
+#include "tests/unit/support/trace_bytes.h"
+
+static const char simple[] = "own/long.json.gz";
+
+Test(trace_reader, pieces_of_any_size_are_the_same, .timeout = 60)
+{
+    static const size_t sizes[] = {1, 100, 777, 4096, 65536};
+    struct tp_text text = trace_bytes(simple);
+    struct tp_events whole = trace_events(text.data, text.length), events;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (unsigned jobs = 1; jobs <= 3; jobs += 2) {
+            cr_assert_eq(trace_read_as(text.data, text.length, sizes[i], jobs,
+                                       &events),
+                         TP_OK);
+            trace_assert_same(&whole, &events);
+            tp_events_clear(&events);
+        }
+    }
+    tp_events_clear(&whole);
+    tp_text_clear(&text);
+}
+
+Test(trace_reader, list_root_is_the_same)
+{
+    struct tp_text text = trace_bytes(simple);
+    struct tp_events object = trace_events(text.data, text.length);
+    char *from = strstr(text.data, "\"traceEvents\": [");
+    char *to = strstr(text.data, "],\n  \"traceName\"");
+    cr_assert(from && to);
+    from = strchr(from, '[');
+    struct tp_events list = trace_events(from, (size_t)(to + 1 - from));
+    trace_assert_same(&object, &list);
+    cr_assert_eq(list.truncated_at, -1);
+    cr_assert_eq(object.rank, 0);
+    cr_assert_eq(list.rank, -1);
+    tp_events_clear(&object);
+    tp_events_clear(&list);
+    tp_text_clear(&text);
+}
+
+/* Appends one gzip member, deflated at `level`. */
+static void add_member_at(int level, struct tp_text *out, const char *data,
+                          size_t size)
+{
+    static char buffer[1 << 20];
+    z_stream stream = {.next_in = (Bytef *)data,
+                       .avail_in = (uInt)size,
+                       .next_out = (Bytef *)buffer,
+                       .avail_out = sizeof buffer};
+    cr_assert_eq(deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8,
+                              Z_DEFAULT_STRATEGY),
+                 Z_OK);
+    cr_assert_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    tp_text_bytes(out, buffer, stream.total_out);
+    deflateEnd(&stream);
+}
+
+static void add_member(struct tp_text *out, const char *data, size_t size)
+{
+    add_member_at(6, out, data, size);
+}
+
+Test(trace_reader, several_gzip_members)
+{
+    struct tp_text text = trace_bytes(simple), packed = {0};
+    struct tp_events whole = trace_events(text.data, text.length);
+    add_member(&packed, text.data, 1000);
+    add_member(&packed, text.data, 0);
+    add_member(&packed, text.data + 1000, 99999);
+    add_member(&packed, text.data + 100999, text.length - 100999);
+    tp_text_bytes(&packed, "\0\0\0\0", 4); /* padding, as tapes have it */
+    struct tp_events events = trace_events(packed.data, packed.length);
+    trace_assert_same(&whole, &events);
+    cr_assert_eq(events.truncated_at, -1);
+    cr_assert_eq(events.bytes, text.length);
+    tp_events_clear(&whole);
+    tp_events_clear(&events);
+    tp_text_clear(&text);
+    tp_text_clear(&packed);
+}
+
+Test(trace_reader, gzip_that_breaks_off_is_read_up_to_there)
+{
+    struct tp_text text = trace_bytes(simple), packed = {0};
+    struct tp_events whole = trace_events(text.data, text.length), events;
+    add_member(&packed, text.data, text.length);
+    cr_assert_eq(trace_read_as(packed.data, packed.length / 2, 4096, 2,
+                               &events),
+                 TP_OK);
+    cr_assert(events.count > 100 && events.count < whole.count);
+    cr_assert_eq(events.truncated_at, (int64_t)events.bytes);
+    cr_assert_eq(events.repairs[TP_REPAIR_TRUNCATED], 1);
+    tp_events_clear(&events);
+    memset(packed.data + 10, 0xff, 50);
+    cr_assert_eq(trace_read_as(packed.data, packed.length, 4096, 1, &events),
+                 TP_E_DAMAGED);
+    tp_events_clear(&events);
+    tp_events_clear(&whole);
+    tp_text_clear(&text);
+    tp_text_clear(&packed);
+}
+
+/* A wrong byte in the eight that end the member before `end` cuts the trace
+ * there, when all that it inflates to was read. */
+static void check_trailer(struct tp_text *packed, size_t end, uint64_t made)
+{
+    for (size_t back = 8; back > 0; back--) {
+        struct tp_events events;
+        packed->data[end - back] ^= 0x40;
+        cr_assert_eq(trace_read_as(packed->data, packed->length, 1 << 18, 1,
+                                   &events),
+                     TP_OK);
+        packed->data[end - back] ^= 0x40;
+        cr_assert_eq(events.bytes, made, "%zu: %zu", end, back);
+        cr_assert_eq(events.truncated_at, (int64_t)made);
+        cr_assert_eq(events.repairs[TP_REPAIR_TRUNCATED], 1);
+        tp_events_clear(&events);
+    }
+}
+
+Test(trace_reader, gzip_that_was_changed_is_read_up_to_its_check)
+{
+    struct tp_text text = trace_bytes(simple), packed = {0};
+    add_member(&packed, text.data, 100000);
+    size_t end = packed.length;
+    add_member(&packed, text.data + 100000, text.length - 100000);
+    check_trailer(&packed, end, 100000);
+    check_trailer(&packed, packed.length, text.length);
+    tp_text_clear(&text);
+    tp_text_clear(&packed);
+}
+
+/* Files are taken 64 KiB at a time: a trailer may lie on both sides. */
+Test(trace_reader, gzip_whose_check_is_in_two_chunks)
+{
+    enum { CHUNK = 1 << 16 };
+    struct tp_text text = trace_bytes(simple), packed = {0};
+    struct tp_events whole = trace_events(text.data, text.length);
+    int parted = 0;
+    for (size_t size = CHUNK - 100; size < CHUNK; size++) {
+        packed.length = 0;
+        add_member_at(0, &packed, text.data, size);
+        size_t end = packed.length;
+        if (end < CHUNK || end > CHUNK + 8)
+            continue;
+        parted += end > CHUNK && end < CHUNK + 8;
+        add_member(&packed, text.data + size, text.length - size);
+        struct tp_events events = trace_events(packed.data, packed.length);
+        trace_assert_same(&whole, &events);
+        cr_assert_eq(events.truncated_at, -1, "%zu", end);
+        tp_events_clear(&events);
+        check_trailer(&packed, end, size);
+    }
+    cr_assert_eq(parted, 7);
+    tp_events_clear(&whole);
+    tp_text_clear(&text);
+    tp_text_clear(&packed);
+}
