@@ -23,7 +23,7 @@ static void piece(const struct tp_pass *pass, const struct tp_piece *piece,
 static void flush(void *state, void *scratch)
 {
     struct state *its = state;
-    tp_difference_flush(scratch, its->totals);
+    tp_difference_flush(scratch, its->difference, its->totals);
 }
 
 static void merge(void *state, const void *part)
