@@ -94,7 +94,7 @@ void tp_difference_msprobe(const struct tp_difference_plan *plan,
     const uint64_t matched =
         sums->both_nan + sums->same_inf + sums->opposite_inf;
     if (sums->values == 0) {
-        set_all("None", values);
+        set_all("unsupported", values);
     } else if (scalar) {
         set_scalar(plan, sums, values);
     } else if (sums->finite + matched < sums->values) {

@@ -18,14 +18,14 @@ enum tp_msprobe_metric {
 
 /* What msprobe has in a cell. */
 struct tp_msprobe_value {
-    const char *word; /* "unsupported", "N/A", "None", "Nan"; NULL: a number */
+    const char *word; /* "unsupported", "N/A", "Nan"; NULL: a number */
     double number;    /* rounded as there: to 12 digits after the point, the
                          cosine to 6 above 0.9999, EucDist not at all       */
 };
 
 /*
- * Sets values[TP_MSPROBE_METRICS] as mindstudio-probe 26.2 does: "None" for
- * empty tensors, "N/A" where NaN or infinities are not at the same places
+ * Sets values[TP_MSPROBE_METRICS] as mindstudio-probe 26.2 does: "unsupported"
+ * for empty tensors, "N/A" where NaN or infinities are not at the same places
  * (their signs are not looked at), and else of elements in whose place both are
  * not finite as if both were 0. `scalar`: msprobe sees a tensor without axes,
  * which is any of one element, as it drops axes of length 1. Complex tensors,
