@@ -16,8 +16,9 @@ static void piece(const struct tp_pass *pass, const struct tp_piece *piece,
     const struct state *its = state;
     const struct tp_span x = tp_piece_span(pass, piece);
     const struct tp_span y = tp_piece_span_beside(pass, piece);
-    tp_difference_add(its->plan, &x, &y, piece->fresh * (int64_t)pass->parts,
-                      part, scratch);
+    const struct tp_difference_spans spans = {
+        x.codes, y.codes, x.n, piece->fresh * (int64_t)pass->parts};
+    tp_difference_add(its->plan, &spans, part, scratch);
 }
 
 static void flush(void *state, void *scratch)

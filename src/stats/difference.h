@@ -86,14 +86,21 @@ struct tp_difference_cells {
                                                  the bits that differ      */
 };
 
+/* Elements to add: n codes of each dtype of the plan, native byte order, any
+ * alignment; borrowed. */
+struct tp_difference_spans {
+    const void *x, *y;
+    size_t n;
+    int64_t first; /* element with which they begin                        */
+};
+
 /*
- * Adds the elements of two spans of as many values, of the dtypes of the plan;
- * the first is element `first`. Cannot fail. The same values in the same calls
- * give the same bytes, whatever the instruction set.
+ * Adds elements. Cannot fail. The same values in the same calls give the same
+ * bytes, whatever the instruction set.
  */
 void tp_difference_add(const struct tp_difference_plan *plan,
-                       const struct tp_span *x, const struct tp_span *y,
-                       int64_t first, struct tp_difference *difference,
+                       const struct tp_difference_spans *spans,
+                       struct tp_difference *difference,
                        struct tp_difference_cells *cells);
 
 /* Adds `from` to `into`; merge pieces in the order of the tensors. */

@@ -522,15 +522,9 @@ INLINE void begin_block(struct block *its, const struct call *call,
     }
 }
 
-/* The spans of a call. */
-struct spans {
-    const unsigned char *x, *y;
-    size_t n;
-    int64_t first;
-};
-
-INLINE void add_any(const struct spans *spans, struct call *call)
+INLINE void add_any(const struct tp_difference_spans *spans, struct call *call)
 {
+    const unsigned char *x = spans->x, *y = spans->y;
     union {
         struct block_f f;
         struct block_d d;
@@ -540,8 +534,8 @@ INLINE void add_any(const struct spans *spans, struct call *call)
     for (size_t done = 0; done < spans->n; done += BLOCK) {
         its->n = spans->n - done < BLOCK ? spans->n - done : BLOCK;
         its->first = spans->first + (int64_t)done;
-        begin_block(its, call, spans->x + done * call->size_x,
-                    spans->y + done * call->size_y);
+        begin_block(its, call, x + done * call->size_x,
+                    y + done * call->size_y);
         if (single)
             add_block_f(&block.f, call);
         else
@@ -549,21 +543,22 @@ INLINE void add_any(const struct spans *spans, struct call *call)
     }
 }
 
-typedef void add_fn(const struct spans *spans, struct call *call);
+typedef void add_fn(const struct tp_difference_spans *spans, struct call *call);
 
-static void add_portable(const struct spans *spans, struct call *call)
+static void add_portable(const struct tp_difference_spans *spans,
+                         struct call *call)
 {
     add_any(spans, call);
 }
 
 #if defined(__x86_64__)
-TP_TARGET_AVX2 static void add_avx2(const struct spans *spans,
+TP_TARGET_AVX2 static void add_avx2(const struct tp_difference_spans *spans,
                                     struct call *call)
 {
     add_any(spans, call);
 }
 
-TP_TARGET_AVX512 static void add_avx512(const struct spans *spans,
+TP_TARGET_AVX512 static void add_avx512(const struct tp_difference_spans *spans,
                                         struct call *call)
 {
     add_any(spans, call);
@@ -600,19 +595,18 @@ static void add_counts(const struct call *call)
 }
 
 void tp_difference_add(const struct tp_difference_plan *plan,
-                       const struct tp_span *x, const struct tp_span *y,
-                       int64_t first, struct tp_difference *difference,
+                       const struct tp_difference_spans *spans,
+                       struct tp_difference *difference,
                        struct tp_difference_cells *cells)
 {
-    const struct spans spans = {x->codes, y->codes, x->n, first};
     struct call call = {.plan = plan,
                         .size_x = tp_dtype_info(plan->x)->size,
                         .size_y = tp_dtype_info(plan->y)->size,
                         .sums = difference,
                         .cells = cells};
-    add_by[plan->isa](&spans, &call);
+    add_by[plan->isa](spans, &call);
     const double same = fold(call.lanes.same);
-    difference->values += x->n;
+    difference->values += spans->n;
     difference->xx += fold(call.lanes.xx) + same;
     difference->yy += fold(call.lanes.yy) + same;
     difference->xy += fold(call.lanes.xy) + same;

@@ -107,12 +107,11 @@ static struct found *find(const struct sample *s, size_t step, enum tp_isa isa)
     tp_difference_plan_make(s->x, s->y, isa, &found->plan);
     for (size_t at = 0; at < s->n; at += step) {
         const size_t n = s->n - at < step ? s->n - at : step;
-        const struct tp_span x = {
-            s->x, s->code_x + at * tp_dtype_info(s->x)->size, n};
-        const struct tp_span y = {
-            s->y, s->code_y + at * tp_dtype_info(s->y)->size, n};
+        const struct tp_difference_spans spans = {
+            s->code_x + at * tp_dtype_info(s->x)->size,
+            s->code_y + at * tp_dtype_info(s->y)->size, n, (int64_t)at};
         memset(its, 0, sizeof *its);
-        tp_difference_add(&found->plan, &x, &y, (int64_t)at, its, cells);
+        tp_difference_add(&found->plan, &spans, its, cells);
         tp_difference_merge(&found->sums, its);
     }
     tp_difference_flush(cells, &found->sums, found->totals);

@@ -17,7 +17,7 @@ enum { MOST = 5 };
 
 struct example {
     enum tp_dtype x, y;
-    double from[MOST], to[MOST]; /* NAN as first of `from`: see `n` */
+    double from[MOST], to[MOST];
     size_t n;
     const char *want[TP_MSPROBE_METRICS];
 };
@@ -49,10 +49,9 @@ static void expect(const struct example *example)
     struct tp_msprobe_value got[TP_MSPROBE_METRICS];
     encode(example->x, example->from, example->n, x);
     encode(example->y, example->to, example->n, y);
-    const struct tp_span from = {example->x, x, example->n};
-    const struct tp_span to = {example->y, y, example->n};
+    const struct tp_difference_spans spans = {x, y, example->n, 0};
     tp_difference_plan_make(example->x, example->y, TP_ISA_UNKNOWN, &plan);
-    tp_difference_add(&plan, &from, &to, 0, &sums, &cells);
+    tp_difference_add(&plan, &spans, &sums, &cells);
     tp_difference_msprobe(&plan, &sums, example->n == 1, got);
     for (int i = 0; i < TP_MSPROBE_METRICS; i++) {
         char *end;
