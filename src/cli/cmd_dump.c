@@ -11,7 +11,9 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "config.h"
+#include "dump/dump_anomaly.h"
 #include "dump/dump_findings.h"
+#include "dump/dump_origin.h"
 #include "dump/dump_read.h"
 #include "report/report_dump.h"
 
@@ -25,6 +27,7 @@ struct session {
     struct tp_dump_read_options how;
     struct tp_dump dump;
     struct tp_dump_findings findings;
+    struct tp_dump_anomalies anomalies;
 };
 
 /* What to read, from the options. */
@@ -50,6 +53,17 @@ static enum tp_status read_dump(struct session *s, struct tp_error *err)
     s->how.pool = s->pool;
     if (status == TP_OK)
         status = tp_dump_read(&s->how, &s->dump, err);
+    return status;
+}
+
+/* What is wrong with what the dump says. */
+static enum tp_status audit(struct session *s, struct tp_error *err)
+{
+    enum tp_status status =
+        tp_dump_anomalies_find(&s->dump, &s->anomalies, err);
+    if (status == TP_OK)
+        status =
+            tp_dump_origins_find(&s->dump, &s->anomalies, &s->findings, err);
     return status;
 }
 
@@ -98,6 +112,8 @@ static enum tp_status analyse(struct session *s, struct tp_error *err)
     if (status != TP_OK)
         return status;
     status = read_dump(s, err);
+    if (status == TP_OK)
+        status = audit(s, err);
     if (status != TP_OK && !existed)
         rmdir(s->options->output_dir); /* ours, and empty */
     if (status == TP_OK) {
@@ -133,6 +149,7 @@ static void session_clear(struct session *s)
     tp_text_clear(&s->command_line);
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
+    tp_dump_anomalies_clear(&s->anomalies);
     tp_dump_findings_clear(&s->findings);
     tp_dump_clear(&s->dump);
     tp_pool_free(s->pool);

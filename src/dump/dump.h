@@ -65,7 +65,8 @@ struct tp_dump_item {
     size_t tensor;    /* which of the file's tensors                       */
     bool unfinished;  /* placeholders stand where statistics should   */
     /* of values; NULL: not said */
-    const struct tp_json *value; /* its member "value"                     */
+    const struct tp_json *value; /* its member "value"; of a group of
+                                    processes "group_ranks"                */
 };
 
 /* Where a call was made: lines, innermost first. */

@@ -11,6 +11,21 @@ const struct tp_dump_check tp_dump_checks[TP_DUMP_CHECKS] = {
                        "dump.json, debug.json, stack.json or construct.json is "
                        "absent, empty or cut",
                        "DAMAGED DUMPS", true},
+    [TP_CHECK_NONFINITE] = {"nonfinite",
+                            "the call that NaN or Inf came from, over all "
+                            "ranks",
+                            "FIRST ANOMALY", false},
+    [TP_CHECK_FLOW] = {"flow",
+                       "a tensor is another one when it is used than when it "
+                       "was made",
+                       "DATA FLOW", false},
+    [TP_CHECK_REPEATED] = {"repeated",
+                           "a call gave or used what an earlier one gave, "
+                           "unlike its inputs",
+                           "DATA FLOW", false},
+    [TP_CHECK_COPIES] = {"copies",
+                         "tensors that are equal on other ranks differ on one",
+                         "COPIES ON RANKS", false},
 };
 
 enum tp_status tp_dump_finding_add(struct tp_dump_findings *findings,

@@ -23,6 +23,10 @@ struct tp_dump_check {
 /* The rows. */
 enum tp_dump_check_id {
     TP_CHECK_JSON, /* a json file that is absent, empty or cut */
+    TP_CHECK_NONFINITE, /* where NaN or Inf came from */
+    TP_CHECK_FLOW,      /* memory that changed between two calls */
+    TP_CHECK_REPEATED,  /* contents of another step or call */
+    TP_CHECK_COPIES,    /* ranks whose copies differ */
     TP_DUMP_CHECKS
 };
 extern const struct tp_dump_check tp_dump_checks[TP_DUMP_CHECKS];

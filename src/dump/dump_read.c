@@ -142,6 +142,8 @@ static enum tp_status add_item(struct reader *reader,
     if (is_tensor(from))
         return set_tensor(reader, from->value, item, err);
     const struct tp_json *value = tp_json_member(from->value, "value");
+    if (!value) /* of a torch.ProcessGroup */
+        value = tp_json_member(from->value, "group_ranks");
     if (*item->type)
         item->kind = TP_DUMP_VALUE;
     if (*item->type && value)
