@@ -13,6 +13,7 @@
 #include "config.h"
 #include "dump/dump_anomaly.h"
 #include "dump/dump_findings.h"
+#include "dump/dump_flow.h"
 #include "dump/dump_origin.h"
 #include "dump/dump_read.h"
 #include "report/report_dump.h"
@@ -28,6 +29,7 @@ struct session {
     struct tp_dump dump;
     struct tp_dump_findings findings;
     struct tp_dump_anomalies anomalies;
+    struct tp_dump_flow flow;
 };
 
 /* What to read, from the options. */
@@ -64,6 +66,9 @@ static enum tp_status audit(struct session *s, struct tp_error *err)
     if (status == TP_OK)
         status =
             tp_dump_origins_find(&s->dump, &s->anomalies, &s->findings, err);
+    if (status == TP_OK)
+        status = tp_dump_flow_find(&s->dump, s->pool, &tp_interrupted, &s->flow,
+                                   &s->findings, err);
     return status;
 }
 
@@ -149,6 +154,7 @@ static void session_clear(struct session *s)
     tp_text_clear(&s->command_line);
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
+    tp_dump_flow_clear(&s->flow);
     tp_dump_anomalies_clear(&s->anomalies);
     tp_dump_findings_clear(&s->findings);
     tp_dump_clear(&s->dump);

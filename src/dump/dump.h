@@ -63,6 +63,8 @@ struct tp_dump_item {
     const char *data_name; /* file in dump_tensor_data; "": none           */
     const char *file; /* path of a file that has it; NULL: none is there   */
     size_t tensor;    /* which of the file's tensors                       */
+    bool has_crc;     /* by dump_print.h: of its elements in the file      */
+    uint32_t crc;
     bool unfinished;  /* placeholders stand where statistics should   */
     /* of values; NULL: not said */
     const struct tp_json *value; /* its member "value"; of a group of
