@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "config.h"
 #include "dump/dump_anomaly.h"
+#include "dump/dump_copies.h"
 #include "dump/dump_findings.h"
 #include "dump/dump_flow.h"
 #include "dump/dump_origin.h"
@@ -30,6 +31,7 @@ struct session {
     struct tp_dump_findings findings;
     struct tp_dump_anomalies anomalies;
     struct tp_dump_flow flow;
+    struct tp_dump_copies copies;
 };
 
 /* What to read, from the options. */
@@ -69,6 +71,8 @@ static enum tp_status audit(struct session *s, struct tp_error *err)
     if (status == TP_OK)
         status = tp_dump_flow_find(&s->dump, s->pool, &tp_interrupted, &s->flow,
                                    &s->findings, err);
+    if (status == TP_OK)
+        status = tp_dump_copies_find(&s->dump, &s->copies, &s->findings, err);
     return status;
 }
 
@@ -154,6 +158,7 @@ static void session_clear(struct session *s)
     tp_text_clear(&s->command_line);
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
+    tp_dump_copies_clear(&s->copies);
     tp_dump_flow_clear(&s->flow);
     tp_dump_anomalies_clear(&s->anomalies);
     tp_dump_findings_clear(&s->findings);
