@@ -17,6 +17,7 @@
 #include "dump/dump_flow.h"
 #include "dump/dump_origin.h"
 #include "dump/dump_read.h"
+#include "report/csv.h"
 #include "report/report_dump.h"
 
 /* Items of each list on stdout; dump_report.txt holds them all. */
@@ -80,6 +81,9 @@ static struct tp_dump_report report_of(const struct session *s)
 {
     return (struct tp_dump_report){.dump = &s->dump,
                                    .findings = &s->findings,
+                                   .anomalies = &s->anomalies,
+                                   .flow = &s->flow,
+                                   .copies = &s->copies,
                                    .tool_version = PACKAGE_VERSION,
                                    .output_dir = s->options->output_dir,
                                    .inputs = s->options->inputs,
@@ -88,10 +92,31 @@ static struct tp_dump_report report_of(const struct session *s)
 
 static void remove_old_results(const struct session *s)
 {
-    static const char *const names[] = {"dump.h5", "dump_report.txt",
-                                        "dump_findings.json"};
+    static const char *const names[] = {
+        "overflow.csv", "dump_flow.csv",   "dump_copies.csv",
+        "dump.h5",      "dump_report.txt", "dump_findings.json"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         tp_output_remove(s->options, names[i]);
+}
+
+/* One CSV file for each audit. */
+static enum tp_status write_audits(const struct session *s,
+                                   struct tp_error *err)
+{
+    static const char *const names[] = {"overflow.csv", "dump_flow.csv",
+                                        "dump_copies.csv"};
+    struct tp_table tables[3];
+    enum tp_status status = TP_OK;
+    tp_dump_anomalies_table(&s->anomalies, &tables[0]);
+    tp_dump_flow_table(&s->flow, &tables[1]);
+    tp_dump_copies_table(&s->copies, &tables[2]);
+    for (size_t i = 0; i < 3 && status == TP_OK; i++) {
+        struct tp_text text = {0};
+        tp_csv_table(&tables[i], &text);
+        status = tp_output_write(s->options, names[i], &text, err);
+        tp_text_clear(&text);
+    }
+    return status;
 }
 
 static enum tp_status write_results(struct session *s, struct tp_error *err)
@@ -101,8 +126,9 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
     remove_old_results(s);
     tp_report_dump_findings_json(&s->findings, &json);
     tp_report_dump_text(&report, 0, false, &text);
-    enum tp_status status =
-        tp_output_write(s->options, "dump_findings.json", &json, err);
+    enum tp_status status = write_audits(s, err);
+    if (status == TP_OK)
+        status = tp_output_write(s->options, "dump_findings.json", &json, err);
     if (status == TP_OK) /* last: it says that the others are there */
         status = tp_output_write(s->options, "dump_report.txt", &text, err);
     tp_text_clear(&json);

@@ -149,6 +149,9 @@ void tp_report_dump_text(const struct tp_dump_report *report, size_t most,
     }
     tp_text_add(text, "\n");
     add_findings(report, most, color, text);
+    tp_report_anomalies(report->anomalies, most, text);
+    tp_report_flow(report->flow, most, text);
+    tp_report_copies(report->copies, most, text);
     add_calls(report->dump, text);
     add_places(report->dump, most, text);
     if (report->dump->notes.count)
