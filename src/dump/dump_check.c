@@ -78,6 +78,19 @@ static void compare_shape(struct work *work, const struct tp_dump_item *item,
     tp_text_clear(&text);
 }
 
+/* Whether the archive in a file was written under the name that it has: torch
+ * calls it by the name of the file up to its last dot. */
+static void compare_name(struct work *work, const struct tp_dump_item *item,
+                         const struct tp_tensor_file *file,
+                         struct tp_dump_checked *checked)
+{
+    const size_t length = strlen(file->saved_as);
+    const char *name = tp_file_base_name(item->file);
+    if (length && (strncmp(name, file->saved_as, length) != 0 ||
+                   name[length] != '.'))
+        checked->saved_as = keep(work, file->saved_as);
+}
+
 static struct tp_dump_wanted wanted_of(const struct tp_dump_checker *checker,
                                        const struct tp_dump_item *item)
 {
@@ -112,6 +125,7 @@ static void read_tensor(struct work *work, const struct tp_dump_item *item,
 {
     const struct tp_tensor_file *file = &work->files[worker];
     const struct tp_skip *skip = file->skips;
+    compare_name(work, item, file, checked);
     if (item->tensor < file->tensor_count)
         measure(work, item, &file->tensors[item->tensor], worker, checked);
     else
@@ -172,7 +186,7 @@ static enum tp_status list_tasks(struct work *work, size_t place,
             work->tasks[work->count++] = (struct task){place, i};
     }
     for (size_t i = 0; *items && i < at->item_count; i++)
-        (*items)[i].problem = (*items)[i].shape = "";
+        (*items)[i].problem = (*items)[i].shape = (*items)[i].saved_as = "";
     return status;
 }
 
@@ -272,6 +286,28 @@ static enum tp_status check_damaged(const struct tp_dump_checker *checker,
     return TP_OK;
 }
 
+static enum tp_status check_name(const struct tp_dump_checker *checker,
+                                 const struct tp_dump_at *at,
+                                 struct tp_error *err)
+{
+    struct tp_dump_findings *findings = checker->findings;
+    struct tp_dump_finding *finding;
+    enum tp_status status = tp_dump_check_add(
+        checker, at, TP_CHECK_RENAMED_FILE, TP_SEVERITY_MEDIUM, &finding, err);
+    if (status != TP_OK)
+        return status;
+    finding->expected =
+        tp_dump_finding_text(findings, "%s", at->item->data_name);
+    finding->found = tp_dump_finding_text(findings, "the archive of %s",
+                                          at->checked->saved_as);
+    finding->evidence = tp_dump_finding_text(
+        findings, "torch.save wrote %s under the name %s.",
+        at->item->data_name, at->checked->saved_as);
+    finding->suggestion = "The file was renamed or took the place of another "
+                          "one: do not trust what it is called.";
+    return TP_OK;
+}
+
 static enum tp_status check_item(const struct tp_dump_checker *checker,
                                  const struct tp_dump_at *at,
                                  struct tp_error *err)
@@ -279,6 +315,8 @@ static enum tp_status check_item(const struct tp_dump_checker *checker,
     enum tp_status status = TP_OK;
     if (at->item->unfinished)
         status = check_unfinished(checker, at, err);
+    if (status == TP_OK && at->checked && *at->checked->saved_as)
+        status = check_name(checker, at, err);
     if (status != TP_OK || !at->checked)
         return status;
     switch (at->checked->reading) {

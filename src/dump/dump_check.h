@@ -48,6 +48,8 @@ struct tp_dump_checked {
     const char *problem;   /* "": none                                     */
     enum tp_dtype element; /* of the file                                  */
     const char *shape;     /* of the file, where the json has another; ""  */
+    const char *saved_as;  /* the file's name when it was written, where it
+                              has another now; ""                          */
     struct tp_dump_measure measure;
 };
 

@@ -21,6 +21,9 @@ const struct tp_dump_check tp_dump_checks[TP_DUMP_CHECKS] = {
                                "a file cannot be read, or its own checksum is "
                                "another one",
                                "DAMAGED DUMPS", true, true},
+    [TP_CHECK_RENAMED_FILE] = {"renamed_file",
+                               "a file that was written under another name",
+                               "DAMAGED DUMPS", true, true},
     [TP_CHECK_DTYPE] = {"dtype", "a file has another dtype than its entry",
                         "DAMAGED DUMPS", true, true},
     [TP_CHECK_SHAPE] = {"shape", "a file has another shape than its entry",

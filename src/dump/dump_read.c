@@ -27,6 +27,8 @@ struct reader {
     const struct tp_dump_read_options *options;
     struct tp_intern words;
     bool variables; /* debug.json is read                                  */
+    const char *dtype;     /* the last one, of the words; or NULL          */
+    enum tp_dtype element; /* what it is                                   */
     const struct tp_dump_stack *stack; /* the last one that was told       */
 };
 
@@ -66,11 +68,15 @@ static const char *md5_of(struct tp_dump_place *place,
     return number;
 }
 
-/* The dtype behind the word for the framework: "torch.float32". */
-static enum tp_dtype element_of(const char *dtype)
+/* The dtype behind the word for the framework: "torch.float32". Neighbours
+ * mostly share theirs. */
+static enum tp_dtype element_of(struct reader *reader, const char *dtype)
 {
     const char *dot = strrchr(dtype, '.');
-    return tp_dtype_by_name(dot ? dot + 1 : dtype);
+    if (reader->dtype != dtype)
+        reader->element = tp_dtype_by_name(dot ? dot + 1 : dtype);
+    reader->dtype = dtype;
+    return reader->element;
 }
 
 static enum tp_status set_shape(struct tp_dump_place *place,
@@ -119,7 +125,7 @@ static enum tp_status set_tensor(struct reader *reader,
         *file ? tp_arena_text(&place->arena, file, strlen(file)) : "";
     if (!item->dtype || !item->md5 || !item->data_name)
         return tp_fail_memory(err);
-    item->element = element_of(item->dtype);
+    item->element = element_of(reader, item->dtype);
     if (grad && grad->kind == TP_JSON_BOOL)
         item->requires_grad = grad->integer != 0;
     for (int i = 0; i < TP_DUMP_STATS; i++)

@@ -18,8 +18,7 @@
 /* --- items ---------------------------------------------------------------- */
 
 enum {
-    NUMBER_MAX = 22, /* digits of an int64_t, its sign, a comma and a space */
-    SHAPE_MAX = TP_LIMIT_DIMS * NUMBER_MAX + 3,
+    SHAPE_MAX = 96, /* what four axes of any length take; the rest is cut  */
     CRC_MAX = 9
 };
 
@@ -42,18 +41,37 @@ static const char *const place_words[] = {[TP_MSPROBE_CALL] = "",
                                           [TP_MSPROBE_PARAMETERS] =
                                               "parameters"};
 
-/* "[2, 3]"; "" where none is said. */
+/* Puts a number before `end`; returns its first digit. */
+static char *put_number(int64_t number, char *end)
+{
+    do
+        *--end = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    return end;
+}
+
+/* "[2, 3]"; "" where none is said. Such that do not fit end in "...". */
 static const char *shape_words(const struct tp_dump_item *item, char *room)
 {
-    char *at = room;
+    enum { DIGITS = 20 };
+    char digits[DIGITS], *at = room;
     if (!item->has_shape)
         return "";
     *at++ = '[';
-    for (int i = 0; i < item->dims; i++)
-        at += snprintf(at, NUMBER_MAX + 1, "%s%" PRId64, i ? ", " : "",
-                       item->shape[i]);
-    *at++ = ']';
-    *at = '\0';
+    for (int i = 0; i < item->dims; i++) {
+        const char *first = put_number(item->shape[i], digits + DIGITS);
+        const size_t length = (size_t)(digits + DIGITS - first);
+        if (at + length + sizeof ", ...]" > room + SHAPE_MAX) {
+            memcpy(at, "...", 3);
+            at += 3;
+            break;
+        }
+        memcpy(at, first, length);
+        at += length;
+        memcpy(at, ", ", i + 1 < item->dims ? 2 : 0);
+        at += i + 1 < item->dims ? 2 : 0;
+    }
+    memcpy(at, "]", sizeof "]");
     return room;
 }
 
@@ -77,21 +95,28 @@ static void set_found(const struct tp_dump_checked *checked,
     entry->crc32 = entry->crc_room;
 }
 
+/* The call of an item: a call's items follow those of the one before it. */
+static size_t call_of(const struct tp_dump_place *place, size_t item)
+{
+    size_t call; /* the first behind the item */
+    TP_PARTITION_POINT(call, place->call_count,
+                       place->calls[call].first <= item);
+    while (place->calls[call - 1].count == 0)
+        call--;
+    return call - 1;
+}
+
 static void set_entry(const struct tp_dump_place *place, size_t number,
                       const struct tp_dump_checked *checked,
                       struct entry *entry)
 {
     const struct tp_dump_item *item = &place->items[number];
-    size_t call; /* the first behind the item */
-    TP_PARTITION_POINT(call, place->call_count,
-                       place->calls[call].first <= number);
-    while (call > 0 && place->calls[call - 1].count == 0)
-        call--;
+    const size_t call = call_of(place, number);
     *entry = (struct entry){
         .step = place->step,
         .rank = place->rank,
-        .order = (int64_t)call - 1,
-        .call = call ? place->calls[call - 1].key : "",
+        .order = (int64_t)call,
+        .call = place->calls[call].key,
         .place = place_words[item->place],
         .argument = item->argument,
         .type = item->type,

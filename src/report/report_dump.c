@@ -187,6 +187,16 @@ static void add_tree(const struct tp_dump_report *report, size_t most,
 
 /* --- findings ------------------------------------------------------------- */
 
+/* A line of its own below a finding. */
+static void add_sentence(const char *sentence, struct tp_text *prose)
+{
+    if (!*sentence)
+        return;
+    tp_text_add(prose, "         ");
+    tp_text_printable(prose, sentence);
+    tp_text_add(prose, "\n");
+}
+
 static void add_finding(const struct tp_dump_finding *finding, bool color,
                         struct tp_report_told *told, struct tp_text *text)
 {
@@ -201,10 +211,8 @@ static void add_finding(const struct tp_dump_finding *finding, bool color,
     if (finding->rank >= 0)
         tp_text_add(text, " rank %" PRId64, finding->rank);
     tp_text_add(text, "\n");
-    tp_text_printable(&prose, finding->evidence);
-    if (*finding->suggestion)
-        tp_text_add(&prose, "\n");
-    tp_text_printable(&prose, finding->suggestion);
+    add_sentence(finding->evidence, &prose);
+    add_sentence(finding->suggestion, &prose);
     tp_report_prose(tp_text_get(&prose), 9, text);
     tp_report_guide(told, tp_dump_checks[finding->check].guide, text);
     tp_text_clear(&prose);
