@@ -308,7 +308,7 @@ Test(dump_check, another_shape_or_dtype)
     expect_changed("[4, 4]", "[2, 8]", about("shape"));
     expect_changed("[4, 4]", "  [16]", about("shape"));
     expect_changed("torch.bfloat16", " torch.float16", about("dtype"));
-    expect_changed("\"torch.bfloat16\"", "      \"torch.int8\"", about("dtype"));
+    expect_changed("\"torch.bfloat16\"", "    \"torch.int8\"", about("dtype"));
     /* what has 8 bits was saved as float by older versions */
     expect_changed("torch.bfloat16", "torch.float8_x", "");
     expect_changed("torch.bfloat16\", \"shape\": [4, 4]",
