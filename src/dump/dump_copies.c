@@ -308,11 +308,11 @@ static enum tp_status judge_key(struct judge *judge, const struct key *key,
     const struct tp_copy **members = calloc(count, sizeof *members);
     if (!members)
         return tp_fail_memory(err);
-    for (size_t i = 0; i < count; i++)
-        members[i] = &judge->copies[key->first + i];
     if (judge->usual && same_ranks(judge, key, judge->usual))
         status = judge_groups(judge, key, members, err);
-    else if (judge->near)
+    for (size_t i = 0; i < count; i++)
+        members[i] = &judge->copies[key->first + i];
+    if (status == TP_OK && judge->near && judge->out->count == before)
         status = judge_members(judge, members, count, true, err);
     judge->out->sharded += judge->out->count == before;
     free(members);
@@ -345,7 +345,7 @@ static enum tp_status judge_kind(struct judge *judge, size_t first, size_t end,
             judge->keys[judge->key_count++] = (struct key){i, next, 0};
     }
     find_usual(judge);
-    enum tp_status status = judge->usual ? TP_OK : find_near(judge, err);
+    enum tp_status status = find_near(judge, err);
     for (size_t i = 0; i < judge->key_count && status == TP_OK; i++)
         status = judge_key(judge, &judge->keys[i], err);
     free(judge->keys);

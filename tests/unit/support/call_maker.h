@@ -141,8 +141,9 @@ static inline void call_write(const struct maker *maker, const char *folder,
     char name[256];
     for (; *lines; lines++)
         call_entry(*lines, &data);
-    tp_text_add(&text, "{\"task\": \"statistics\", \"level\": \"mix\", "
-                       "\"data\": {%s}}",
+    tp_text_add(&text,
+                "{\"task\": \"statistics\", \"level\": \"mix\", "
+                "\"data\": {%s}}",
                 tp_text_get(&data));
     snprintf(name, sizeof name, "%s/dump.json", folder);
     maker_put(maker, name, tp_text_get(&text));
