@@ -123,37 +123,6 @@ static void join_event(struct tracer *tracer, const struct tp_dump_part *part,
 /* --- inside and outside -----------------------------------------------------
  */
 
-/* Whether the path of one module is another's and more. */
-static bool is_inside(const struct tp_msprobe_name *inner,
-                      const struct tp_msprobe_name *outer)
-{
-    return inner->kind == TP_MSPROBE_MODULE &&
-           inner->path.length > outer->path.length &&
-           inner->path.at[outer->path.length] == '.' &&
-           memcmp(inner->path.at, outer->path.at, outer->path.length) == 0;
-}
-
-/* Whether a call was made inside that of a module, as far as that is known. */
-static bool was_inside(const struct tp_dump_place *place,
-                       const struct tp_dump_call *inner,
-                       const struct tp_dump_call *module)
-{
-    const struct tp_dump_node *node = tp_dump_node_of(place, inner->key);
-    for (size_t depth = 0; node && depth < place->node_count; depth++) {
-        if (!strcmp(node->parent, module->key))
-            return true;
-        node = tp_dump_node_of(place, node->parent);
-    }
-    return is_inside(&inner->name, &module->name) &&
-           inner->name.direction == module->name.direction;
-}
-
-static bool is_module(const struct tp_dump_call *call)
-{
-    return call->known && call->name.kind == TP_MSPROBE_MODULE &&
-           !call->name.gradient;
-}
-
 /* The origin inside a module's call; TP_NO_ORIGIN: none. Without
  * construct.json an API's call that was bad before may be one. */
 static size_t origin_inside(const struct tracer *tracer,
@@ -164,8 +133,8 @@ static size_t origin_inside(const struct tracer *tracer,
         const struct tp_dump_call *call =
             &tracer->place->calls[out->origins[i].call];
         if (call != module &&
-            (was_inside(tracer->place, call, module) ||
-             (!tracer->place->node_count && !is_module(call))))
+            (tp_dump_call_inside(tracer->place, call, module) ||
+             (!tracer->place->node_count && !tp_dump_call_is_module(call))))
             return i;
     }
     return TP_NO_ORIGIN;
@@ -178,11 +147,12 @@ static void join_modules(struct tracer *tracer)
     const struct tp_dump_call *calls = tracer->place->calls;
     for (size_t i = tracer->first_origin; i < out->origin_count; i++) {
         const struct tp_dump_call *module = &calls[out->origins[i].call];
-        if (!is_module(module) || out->origins[i].kind != TP_ORIGIN_CALL)
+        if (!tp_dump_call_is_module(module) ||
+            out->origins[i].kind != TP_ORIGIN_CALL)
             continue;
         for (size_t k = i + 1; k < out->origin_count; k++)
-            if (was_inside(tracer->place, &calls[out->origins[k].call],
-                           module)) {
+            if (tp_dump_call_inside(tracer->place, &calls[out->origins[k].call],
+                                    module)) {
                 join(out, i, k);
                 break;
             }
@@ -310,7 +280,7 @@ static size_t known_origin(struct tracer *tracer, size_t at)
     const struct tp_dump_place *place = tracer->place;
     const struct tp_dump_call *call = &place->calls[at];
     const struct tp_dump_call *forward = tp_dump_forward_of(place, call);
-    if (is_module(call)) {
+    if (tp_dump_call_is_module(call)) {
         size_t inside = origin_inside(tracer, call);
         if (inside != TP_NO_ORIGIN)
             return inside;
@@ -355,7 +325,7 @@ static enum tp_status judge_output(struct tracer *tracer, size_t at,
     const struct tp_dump_call *call = &tracer->place->calls[at];
     const struct tp_dump_item *tensor = &tracer->place->items[item];
     const unsigned health = tp_health_of(tensor);
-    const bool inner = is_module(call) || call->variable_file;
+    const bool inner = tp_dump_call_is_module(call) || call->variable_file;
     const struct tp_seen_item *known =
         inner ? tp_seen_find(&tracer->seen, tensor) : NULL;
     struct tp_seen_item now = {.kind = TP_SEEN_BAD, .origin = TP_NO_ORIGIN};
@@ -670,37 +640,4 @@ enum tp_status tp_dump_anomalies_find(const struct tp_dump *dump,
     if (status == TP_OK)
         count_followers(dump, anomalies);
     return status;
-}
-
-void tp_dump_anomalies_clear(struct tp_dump_anomalies *anomalies)
-{
-    free(anomalies->rows);
-    free(anomalies->origins);
-    tp_arena_clear(&anomalies->arena);
-    memset(anomalies, 0, sizeof *anomalies);
-}
-
-/* The columns of overflow.csv. */
-static const struct tp_column columns[] = {
-    TP_COLUMN(struct tp_dump_anomaly, step, "1"),
-    TP_COLUMN(struct tp_dump_anomaly, rank, "1"),
-    TP_COLUMN(struct tp_dump_anomaly, order, "1"),
-    TP_COLUMN(struct tp_dump_anomaly, api_name, ""),
-    TP_COLUMN(struct tp_dump_anomaly, level, ""),
-    TP_COLUMN(struct tp_dump_anomaly, scene, ""),
-    TP_COLUMN(struct tp_dump_anomaly, value, ""),
-    TP_COLUMN(struct tp_dump_anomaly, first, "1"),
-    TP_COLUMN(struct tp_dump_anomaly, mask, "1"),
-    TP_COLUMN(struct tp_dump_anomaly, stack, ""),
-};
-
-void tp_dump_anomalies_table(const struct tp_dump_anomalies *anomalies,
-                             struct tp_table *table)
-{
-    *table = (struct tp_table){.name = "overflow",
-                               .columns = columns,
-                               .column_count = sizeof columns / sizeof *columns,
-                               .rows = anomalies->rows,
-                               .row_count = anomalies->count,
-                               .row_size = sizeof *anomalies->rows};
 }

@@ -88,6 +88,36 @@ const struct tp_dump_call *tp_dump_forward_of(const struct tp_dump_place *place,
     return found;
 }
 
+/* Whether the path of one module is another's and more. */
+static bool is_inside(const struct tp_msprobe_name *inner,
+                      const struct tp_msprobe_name *outer)
+{
+    return inner->kind == TP_MSPROBE_MODULE &&
+           inner->path.length > outer->path.length &&
+           inner->path.at[outer->path.length] == '.' &&
+           memcmp(inner->path.at, outer->path.at, outer->path.length) == 0;
+}
+
+bool tp_dump_call_inside(const struct tp_dump_place *place,
+                         const struct tp_dump_call *inner,
+                         const struct tp_dump_call *module)
+{
+    const struct tp_dump_node *node = tp_dump_node_of(place, inner->key);
+    for (size_t depth = 0; node && depth < place->node_count; depth++) {
+        if (!strcmp(node->parent, module->key))
+            return true;
+        node = tp_dump_node_of(place, node->parent);
+    }
+    return is_inside(&inner->name, &module->name) &&
+           inner->name.direction == module->name.direction;
+}
+
+bool tp_dump_call_is_module(const struct tp_dump_call *call)
+{
+    return call->known && call->name.kind == TP_MSPROBE_MODULE &&
+           !call->name.gradient;
+}
+
 /* Whether a line of a stack is in PyTorch, msprobe or Python's own library. */
 static bool is_library(const char *line)
 {

@@ -24,6 +24,15 @@ bool tp_dump_call_in_place(const struct tp_dump_call *call);
 bool tp_dump_item_is_result(const struct tp_dump_call *call,
                             const struct tp_dump_item *item);
 
+/* Whether it is the call of a module, forward or backward. */
+bool tp_dump_call_is_module(const struct tp_dump_call *call);
+
+/* Whether a call was made inside that of a module: by construct.json or, of
+ * modules, by their paths; as far as that is known. */
+bool tp_dump_call_inside(const struct tp_dump_place *place,
+                         const struct tp_dump_call *inner,
+                         const struct tp_dump_call *module);
+
 /* Elements; -1: no shape is known, or they are too many for 63 bits. */
 int64_t tp_dump_item_numel(const struct tp_dump_item *item);
 

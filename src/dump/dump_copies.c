@@ -121,9 +121,15 @@ static double norm_difference(const struct tp_dump_item *a,
                : fabs(x->real - y->real) / (scale > 0 ? scale : 1);
 }
 
+/* What copies were compared with, and how many of them have it. */
+struct verdict {
+    const struct tp_copy *reference;
+    size_t ranks, agree;
+};
+
 static enum tp_status add_row(struct judge *judge, const struct tp_copy *odd,
-                              const struct tp_copy *reference, size_t ranks,
-                              size_t agree, double share, struct tp_error *err)
+                              const struct verdict *verdict, double share,
+                              struct tp_error *err)
 {
     struct tp_dump_copies *out = judge->out;
     const struct tp_dump_place *place = &judge->dump->places[odd->place];
@@ -140,15 +146,15 @@ static enum tp_status add_row(struct judge *judge, const struct tp_copy *odd,
     out->rows[out->count++] = (struct tp_dump_copy_row){
         .step = place->step,
         .rank = odd->rank,
-        .reference = reference->rank,
+        .reference = verdict->reference->rank,
         .kind = category_words[odd->category],
         .name = own ? own : "",
         .order = (int64_t)odd->call,
-        .ranks = (int64_t)ranks,
-        .agree = (int64_t)agree,
+        .ranks = (int64_t)verdict->ranks,
+        .agree = (int64_t)verdict->agree,
         .share = share,
-        .norm =
-            norm_difference(item_of(judge, odd), item_of(judge, reference))};
+        .norm = norm_difference(item_of(judge, odd),
+                                item_of(judge, verdict->reference))};
     return TP_OK;
 }
 
@@ -177,6 +183,7 @@ static enum tp_status judge_members(struct judge *judge,
     size_t agree;
     const struct tp_copy *usual = most_common(members, count, &agree);
     const struct tp_copy *reference = usual ? usual : members[0];
+    const struct verdict verdict = {reference, count, usual ? agree : 0};
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < count && status == TP_OK; i++) {
         bool near;
@@ -186,8 +193,7 @@ static enum tp_status judge_members(struct judge *judge,
             continue;
         status = is_near(judge, reference, members[i], &near, &share, err);
         if (status == TP_OK && (near || !need_near))
-            status = add_row(judge, members[i], reference, count,
-                             usual ? agree : 0, share, err);
+            status = add_row(judge, members[i], &verdict, share, err);
     }
     return status;
 }

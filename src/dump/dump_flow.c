@@ -104,12 +104,13 @@ static enum tp_status add_row(struct audit *audit, const char *kind,
     return TP_OK;
 }
 
-static enum tp_status add_finding(struct audit *audit,
-                                  enum tp_dump_check_id check,
-                                  enum tp_severity level, struct spot to,
-                                  const char *found, const char *evidence,
-                                  struct tp_error *err)
+/* What is wrong with a tensor: the kind of its row, and why. */
+static enum tp_status add_finding(struct audit *audit, enum tp_severity level,
+                                  struct spot to, const char *found,
+                                  const char *evidence, struct tp_error *err)
 {
+    const enum tp_dump_check_id check =
+        strcmp(found, "changed") ? TP_CHECK_REPEATED : TP_CHECK_FLOW;
     struct tp_dump_finding *finding;
     struct tp_text line = {0};
     enum tp_status status = tp_dump_finding_add(
@@ -282,7 +283,7 @@ static enum tp_status look_for_stale(struct audit *audit, struct spot to,
     enum tp_status status = add_row(audit, "stale", from, to, &row, err);
     return status == TP_OK
                ? add_finding(
-                     audit, TP_CHECK_REPEATED, TP_SEVERITY_MEDIUM, to, "stale",
+                     audit, TP_SEVERITY_MEDIUM, to, "stale",
                      tp_dump_finding_text(
                          audit->findings,
                          "%s has the contents that it had in step %" PRId64
@@ -389,8 +390,7 @@ static enum tp_status look_for_repeats(struct audit *audit, struct spot to,
     enum tp_status status = add_row(audit, "repeated", old, to, &row, err);
     return status == TP_OK
                ? add_finding(
-                     audit, TP_CHECK_REPEATED, TP_SEVERITY_MEDIUM, to,
-                     "repeated",
+                     audit, TP_SEVERITY_MEDIUM, to, "repeated",
                      tp_dump_finding_text(
                          audit->findings,
                          "%s is, bit by bit, %s of step %" PRId64
