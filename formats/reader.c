@@ -200,6 +200,7 @@ static void start(struct tp_tensor_file *file)
     file->metadata_count = 0;
     file->label = none;
     file->label_conflict = "";
+    file->saved_as = "";
     file->skips = NULL;
     file->state = NULL;
 }

@@ -74,18 +74,38 @@ enum tp_status tp_json_walk_members(struct tp_json_walk *walk,
     return status;
 }
 
+/* Walks a stream that was opened with `status`, and closes it. */
+static enum tp_status walk_root(struct tp_json_stream *stream,
+                                enum tp_status status,
+                                const struct tp_json_visitor *visitor,
+                                struct tp_error *err)
+{
+    struct tp_json_walk walk = {NULL, {0}};
+    if (status == TP_OK)
+        status = tp_json_walk_members(&walk, stream, visitor, err);
+    tp_json_walk_clear(&walk);
+    tp_json_stream_close(stream);
+    return status;
+}
+
 enum tp_status tp_json_walk_file(const char *path,
                                  const struct tp_json_visitor *visitor,
                                  struct tp_error *err)
 {
     struct tp_json_stream stream;
-    struct tp_json_walk walk = {NULL, {0}};
     enum tp_status status = tp_json_stream_open(&stream, path, err);
-    if (status == TP_OK)
-        status = tp_json_walk_members(&walk, &stream, visitor, err);
-    tp_json_walk_clear(&walk);
-    tp_json_stream_close(&stream);
+    status = walk_root(&stream, status, visitor, err);
     if (status != TP_OK)
         tp_error_in_file(err, path);
     return status;
+}
+
+enum tp_status tp_json_walk_memory(const void *memory, size_t size,
+                                   size_t chunk,
+                                   const struct tp_json_visitor *visitor,
+                                   struct tp_error *err)
+{
+    struct tp_json_stream stream;
+    tp_json_stream_view(&stream, memory, size, chunk);
+    return walk_root(&stream, TP_OK, visitor, err);
 }

@@ -45,47 +45,70 @@ void tp_python_float(double value, struct tp_text *text)
         tp_text_add(text, "%.*f", decimals - exponent, value);
 }
 
-/* How many bytes of a string are written as they are. */
-static size_t plain_length(const char *at, char quote)
+/* What Python does not print as it is beyond ASCII: spaces but the common one,
+ * controls, format and private characters of Unicode; those that are not
+ * assigned yet are left out, since their number shrinks every year. */
+static const struct {
+    uint32_t first, last;
+} unprinted[] = {
+    {0x80, 0xa0},       {0xad, 0xad},         {0x600, 0x605},
+    {0x61c, 0x61c},     {0x6dd, 0x6dd},       {0x70f, 0x70f},
+    {0x890, 0x891},     {0x8e2, 0x8e2},       {0x1680, 0x1680},
+    {0x180e, 0x180e},   {0x2000, 0x200f},     {0x2028, 0x202f},
+    {0x205f, 0x2064},   {0x2066, 0x206f},     {0x3000, 0x3000},
+    {0xd800, 0xf8ff},   {0xfeff, 0xfeff},     {0xfff9, 0xfffb},
+    {0xe0001, 0xe0001}, {0xe0020, 0xe007f},   {0xf0000, 0x10ffff},
+};
+
+static bool is_printed(uint32_t c)
 {
-    size_t length = 0;
-    while (at[length] && (unsigned char)at[length] >= 0x20 &&
-           at[length] != 0x7f && at[length] != '\\' && at[length] != quote)
-        length++;
-    return length;
+    for (size_t i = 0; i < sizeof unprinted / sizeof *unprinted; i++)
+        if (c >= unprinted[i].first && c <= unprinted[i].last)
+            return false;
+    return c >= 0x20 && c != 0x7f;
 }
 
-static void add_escape(char c, struct tp_text *text)
+/* The character that valid UTF-8 begins with, and its bytes. */
+static uint32_t decode(const char *at, size_t *length)
 {
-    switch (c) {
-    case '\n':
-        tp_text_add(text, "\\n");
-        break;
-    case '\r':
-        tp_text_add(text, "\\r");
-        break;
-    case '\t':
-        tp_text_add(text, "\\t");
-        break;
-    case '\\':
-    case '\'':
-        tp_text_add(text, "\\%c", c);
-        break;
-    default:
-        tp_text_add(text, "\\x%02x", (unsigned)(unsigned char)c);
+    const unsigned char *c = (const unsigned char *)at;
+    *length = tp_utf8_step(at, strlen(at));
+    switch (*length) {
+    case 2:
+        return (c[0] & 0x1fu) << 6 | (c[1] & 0x3fu);
+    case 3:
+        return (c[0] & 0xfu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
+    case 4:
+        return (c[0] & 7u) << 18 | (c[1] & 0x3fu) << 12 | (c[2] & 0x3fu) << 6 |
+               (c[3] & 0x3fu);
+    default: /* no UTF-8 is kept byte by byte */
+        *length = 1;
+        return c[0] < 0x80 ? c[0] : 0xfffd;
     }
+}
+
+static void add_escape(uint32_t c, struct tp_text *text)
+{
+    if (c == '\n' || c == '\r' || c == '\t')
+        tp_text_add(text, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+    else if (c == '\\' || c == '\'')
+        tp_text_add(text, "\\%c", (char)c);
+    else if (c < 0x100)
+        tp_text_add(text, "\\x%02" PRIx32, c);
+    else
+        tp_text_add(text, c < 0x10000 ? "\\u%04" PRIx32 : "\\U%08" PRIx32, c);
 }
 
 void tp_python_string(const char *value, struct tp_text *text)
 {
-    char quote = strchr(value, '\'') && !strchr(value, '"') ? '"' : '\'';
+    const char quote = strchr(value, '\'') && !strchr(value, '"') ? '"' : '\'';
     tp_text_add(text, "%c", quote);
-    while (*value) {
-        size_t length = plain_length(value, quote);
-        tp_text_bytes(text, value, length);
-        value += length;
-        if (*value)
-            add_escape(*value++, text);
+    for (size_t length; *value; value += length) {
+        const uint32_t c = decode(value, &length);
+        if (is_printed(c) && c != '\\' && c != (uint32_t)quote)
+            tp_text_bytes(text, value, length);
+        else
+            add_escape(c, text);
     }
     tp_text_add(text, "%c", quote);
 }

@@ -10,7 +10,7 @@ const struct tp_json *tp_json_member(const struct tp_json *object,
     if (!object || object->kind != TP_JSON_OBJECT)
         return NULL;
     for (const struct tp_json *at = object->first; at; at = at->next)
-        if (strcmp(at->key, key) == 0)
+        if (*at->key == *key && strcmp(at->key, key) == 0) /* mostly others */
             found = at;
     return found;
 }

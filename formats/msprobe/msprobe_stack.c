@@ -44,3 +44,12 @@ enum tp_status tp_msprobe_read_stack(const char *path,
     const struct tp_json_visitor visitor = {&own, visit_stack};
     return tp_json_walk_file(path, &visitor, err);
 }
+
+enum tp_status tp_msprobe_read_stack_memory(
+    const void *memory, size_t size, size_t chunk,
+    const struct tp_msprobe_stack_sink *sink, struct tp_error *err)
+{
+    struct tp_msprobe_stack_sink own = *sink;
+    const struct tp_json_visitor visitor = {&own, visit_stack};
+    return tp_json_walk_memory(memory, size, chunk, &visitor, err);
+}

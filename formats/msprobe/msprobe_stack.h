@@ -27,4 +27,9 @@ enum tp_status tp_msprobe_read_stack(const char *path,
                                      const struct tp_msprobe_stack_sink *sink,
                                      struct tp_error *err);
 
+/* The same of memory, read `chunk` bytes at a time, which changes nothing. */
+enum tp_status tp_msprobe_read_stack_memory(
+    const void *memory, size_t size, size_t chunk,
+    const struct tp_msprobe_stack_sink *sink, struct tp_error *err);
+
 #endif

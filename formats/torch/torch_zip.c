@@ -202,11 +202,25 @@ static void close_file(struct tp_tensor_file *file)
     file->state = NULL;
 }
 
+/* TOP, unless it is the word for what was not written to a file. */
+static enum tp_status note_name(const struct zip_file *z,
+                                struct tp_tensor_file *file,
+                                struct tp_error *err)
+{
+    size_t length = strlen(z->top);
+    if (length < 2 || strcmp(z->top, "archive/") == 0)
+        return TP_OK;
+    file->saved_as = tp_arena_text(z->arena, z->top, length - 1);
+    return file->saved_as ? TP_OK : tp_fail_memory(err);
+}
+
 static enum tp_status read_all(struct zip_file *z, struct tp_tensor_file *file,
                                struct tp_pickle *pickle, struct tp_error *err)
 {
     struct state *state = file->state;
     enum tp_status status = find_top(z, err);
+    if (status == TP_OK)
+        status = note_name(z, file, err);
     if (status == TP_OK)
         status = read_byteorder(z, err);
     if (status == TP_OK)

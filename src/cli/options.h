@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/encode.h"
+#include "dump/dump_check.h"
 #include "report/plot.h"
 #include "scan/dim_rank.h"
 #include "series/baseline_parts.h"
@@ -111,6 +112,8 @@ struct tp_options {
     uint64_t device_memory; /* bytes; 0: half of what is free     */
     const char *steps, *ranks; /* lists of numbers; NULL: all             */
     bool recover;
+    const char *crc_from; /* a dump of msprobe; NULL: none                */
+    enum tp_dump_verify verify;
     bool quiet, verbose, no_plots, help, version, dump_options;
 };
 

@@ -52,6 +52,8 @@ struct tp_tensor_file {
     struct tp_label label;       /* from metadata and file name            */
     const char *label_conflict;  /* one sentence: where metadata and name
                                     disagree; "" if they do not            */
+    const char *saved_as;        /* the stem of the name that the file had
+                                    when it was written; "": not known     */
     struct tp_skip *skips;
     void *state;                 /* the format's own                       */
 };

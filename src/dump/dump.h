@@ -59,13 +59,17 @@ struct tp_dump_item {
     struct tp_dump_number stats[TP_DUMP_STATS];
     int requires_grad;     /* 0, 1; -1: not said                           */
     const char *md5;       /* CRC32 as 8 hex digits, or "0x" xor; "": none.
-                              A bare number is its decimal digits          */
+                              Of a 0-d tensor, where others have an xor, its
+                              value as Python writes it                    */
     const char *data_name; /* file in dump_tensor_data; "": none           */
     const char *file; /* path of a file that has it; NULL: none is there   */
     size_t tensor;    /* which of the file's tensors                       */
+    bool has_crc;     /* by dump_print.h: of its elements in the file      */
+    uint32_t crc;
     bool unfinished;  /* placeholders stand where statistics should   */
     /* of values; NULL: not said */
-    const struct tp_json *value; /* its member "value"                     */
+    const struct tp_json *value; /* its member "value"; of a group of
+                                    processes "group_ranks"                */
 };
 
 /* Where a call was made: lines, innermost first. */

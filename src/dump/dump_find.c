@@ -271,6 +271,13 @@ static void keep_wanted(const struct tp_dump_wish *wish, struct tp_dump *dump)
     dump->place_count = kept;
 }
 
+/* Whether a directory is dump_tensor_data by another name, as "." */
+static bool is_data_dir(const char *root)
+{
+    char real[PATH_MAX];
+    return realpath(root, real) && ends_with(real, strlen(real), data_dir);
+}
+
 /* Where to look for what a root names: a json file, or dump_tensor_data, names
  * the directory it is in. NULL: no memory. */
 static const char *start_of(struct tp_dump *dump, const char *root)
@@ -282,7 +289,9 @@ static const char *start_of(struct tp_dump *dump, const char *root)
     bool is_file = stat(root, &info) == 0 && S_ISREG(info.st_mode);
     if (!(is_file && json_of(tp_file_base_name(root)) >= 0) &&
         !(!is_file && ends_with(root, length, data_dir)))
-        return root;
+        return !is_file && is_data_dir(root)
+                   ? tp_arena_format(&dump->arena, "%s/..", root)
+                   : root;
     size_t directory = directory_length(root, length);
     return directory ? tp_arena_text(&dump->arena, root, directory) : ".";
 }

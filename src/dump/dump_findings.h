@@ -18,11 +18,28 @@ struct tp_dump_check {
     const char *help;  /* one line: what it says                           */
     const char *guide; /* its section of man/tprof-guide.7                 */
     bool damage;       /* the dump is not what was saved: exit status 3    */
+    bool integrity;    /* a row of dump_integrity.csv                      */
 };
 
 /* The rows. */
 enum tp_dump_check_id {
     TP_CHECK_JSON, /* a json file that is absent, empty or cut */
+    TP_CHECK_MISSING_FILE,
+    TP_CHECK_ORPHAN_FILE,
+    TP_CHECK_DAMAGED_FILE,
+    TP_CHECK_RENAMED_FILE,
+    TP_CHECK_DTYPE,
+    TP_CHECK_SHAPE,
+    TP_CHECK_STATISTICS,
+    TP_CHECK_CRC,
+    TP_CHECK_UNFINISHED,
+    TP_CHECK_TREE,
+    TP_CHECK_CALL_SET,
+    TP_CHECK_PLACE,
+    TP_CHECK_NONFINITE, /* where NaN or Inf came from */
+    TP_CHECK_FLOW,      /* memory that changed between two calls */
+    TP_CHECK_REPEATED,  /* contents of another step or call */
+    TP_CHECK_COPIES,    /* ranks whose copies differ */
     TP_DUMP_CHECKS
 };
 extern const struct tp_dump_check tp_dump_checks[TP_DUMP_CHECKS];

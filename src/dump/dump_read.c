@@ -10,7 +10,6 @@
  */
 #include "dump/dump_read.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "base/intern.h"
 #include "base/limits.h"
 #include "dump/dump_recover.h"
+#include "formats/json/json_python.h"
 #include "formats/msprobe/msprobe_stack.h"
 #include "formats/msprobe/msprobe_tree.h"
 
@@ -27,6 +27,8 @@ struct reader {
     const struct tp_dump_read_options *options;
     struct tp_intern words;
     bool variables; /* debug.json is read                                  */
+    const char *dtype;     /* the last one, of the words; or NULL          */
+    enum tp_dtype element; /* what it is                                   */
     const struct tp_dump_stack *stack; /* the last one that was told       */
 };
 
@@ -48,15 +50,33 @@ static struct tp_dump_number number_of(const struct tp_json *value)
     return number;
 }
 
-/* A CRC is text; of a 0-d tensor its xor may be a bare number. */
+/* A CRC is text; the xor of a 0-d tensor is its value, a bare number. NULL: no
+ * memory. */
 static const char *md5_of(struct tp_dump_place *place,
                           const struct tp_json *value)
 {
+    struct tp_text text = {0};
     if (value && value->kind == TP_JSON_STRING)
         return tp_arena_text(&place->arena, value->text, value->length);
-    if (value && value->kind == TP_JSON_INTEGER)
-        return tp_arena_format(&place->arena, "%" PRId64, value->integer);
-    return "";
+    if (!tp_json_is_number(value) && !(value && value->kind == TP_JSON_BOOL))
+        return "";
+    tp_json_python(value, &text);
+    const char *number =
+        text.failed ? NULL
+                    : tp_arena_text(&place->arena, text.data, text.length);
+    tp_text_clear(&text);
+    return number;
+}
+
+/* The dtype behind the word for the framework: "torch.float32". Neighbours
+ * mostly share theirs. */
+static enum tp_dtype element_of(struct reader *reader, const char *dtype)
+{
+    const char *dot = strrchr(dtype, '.');
+    if (reader->dtype != dtype)
+        reader->element = tp_dtype_by_name(dot ? dot + 1 : dtype);
+    reader->dtype = dtype;
+    return reader->element;
 }
 
 static enum tp_status set_shape(struct tp_dump_place *place,
@@ -105,7 +125,7 @@ static enum tp_status set_tensor(struct reader *reader,
         *file ? tp_arena_text(&place->arena, file, strlen(file)) : "";
     if (!item->dtype || !item->md5 || !item->data_name)
         return tp_fail_memory(err);
-    item->element = tp_dtype_by_name(item->dtype);
+    item->element = element_of(reader, item->dtype);
     if (grad && grad->kind == TP_JSON_BOOL)
         item->requires_grad = grad->integer != 0;
     for (int i = 0; i < TP_DUMP_STATS; i++)
@@ -142,6 +162,8 @@ static enum tp_status add_item(struct reader *reader,
     if (is_tensor(from))
         return set_tensor(reader, from->value, item, err);
     const struct tp_json *value = tp_json_member(from->value, "value");
+    if (!value) /* of a torch.ProcessGroup */
+        value = tp_json_member(from->value, "group_ranks");
     if (*item->type)
         item->kind = TP_DUMP_VALUE;
     if (*item->type && value)

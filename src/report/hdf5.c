@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tables as HDF5 datasets of compound rows. Texts have the width of the longest
- * value of their column, found by a pass over the table for each text column
- * before it is written: variable-length texts would save it, but HDF5 stores
- * them outside the chunks, where they are not compressed. Rows are packed and
+ * value of their column, found by a pass over the table before it is written:
+ * variable-length texts would save it, but HDF5 stores them outside the chunks,
+ * where they are not compressed. Rows are packed and
  * written in chunks of 1 024, shuffled and deflated; a table that makes its
- * rows makes them again for every pass, so that memory is that of a chunk. Time
- * stamps are left out: equal tables give equal files. The file is written aside
+ * rows makes them twice, so that memory is that of a chunk. Time stamps are left
+ * out: equal tables give equal files. The file is written aside
  * and renamed.
  */
 #include "report/hdf5.h"
@@ -55,18 +55,31 @@ static struct tp_table chunk_of(const struct writer *w, size_t first)
                            left < CHUNK_ROWS ? left : CHUNK_ROWS, w->room);
 }
 
-/* Bytes of a text column: of its longest value. */
-static size_t widest(const struct writer *w, const struct tp_column *column)
+/* Widens text columns to the values of a chunk. */
+static void widen(struct writer *w, const struct tp_table *chunk)
 {
-    size_t width = 1; /* HDF5 has no text of width 0 */
-    for (size_t row = 0; row < w->table->row_count; row += CHUNK_ROWS) {
-        struct tp_table chunk = chunk_of(w, row);
-        for (size_t i = 0; i < chunk.row_count; i++) {
-            size_t length = strlen(tp_cell_text(&chunk, i, column));
-            width = length > width ? length : width;
+    for (size_t i = 0; i < chunk->column_count; i++) {
+        if (chunk->columns[i].type != TP_COLUMN_TEXT)
+            continue;
+        for (size_t row = 0; row < chunk->row_count; row++) {
+            size_t length =
+                strlen(tp_cell_text(chunk, row, &chunk->columns[i]));
+            w->widths[i] = length > w->widths[i] ? length : w->widths[i];
         }
     }
-    return width;
+}
+
+/* Bytes of each column: of a text those of its longest value. */
+static void measure_columns(struct writer *w)
+{
+    for (size_t i = 0; i < w->table->column_count; i++) /* 0 is no width */
+        w->widths[i] = w->table->columns[i].type == TP_COLUMN_TEXT
+                           ? 1
+                           : sizeof(double);
+    for (size_t row = 0; row < w->table->row_count; row += CHUNK_ROWS) {
+        const struct tp_table chunk = chunk_of(w, row);
+        widen(w, &chunk);
+    }
 }
 
 static enum tp_status lay_out(struct writer *w, struct tp_error *err)
@@ -78,11 +91,9 @@ static enum tp_status lay_out(struct writer *w, struct tp_error *err)
         w->room = calloc(CHUNK_ROWS, w->table->row_size);
     if (!w->offsets || !w->widths || (w->table->make && !w->room))
         return tp_fail_memory(err);
+    measure_columns(w);
     for (size_t i = 0; i < count; i++) {
-        const struct tp_column *column = &w->table->columns[i];
         w->offsets[i] = w->row_size;
-        w->widths[i] = column->type == TP_COLUMN_TEXT ? widest(w, column)
-                                                      : sizeof(double);
         w->row_size += w->widths[i];
     }
     w->buffer = malloc(CHUNK_ROWS * w->row_size);

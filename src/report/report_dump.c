@@ -46,15 +46,22 @@ static void add_count(const struct type_count *count, struct tp_text *text)
                             : "prefixes that msprobe does not list");
 }
 
-static void add_calls(const struct tp_dump *dump, struct tp_text *text)
+/* Counts all calls; counts[TYPES_MAX + 1]. Returns the row of the others. */
+static size_t count_calls(const struct tp_dump *dump, struct type_count *counts)
 {
-    struct type_count counts[TYPES_MAX + 1] = {{0}};
     size_t types = 0;
     for (; tp_msprobe_types[types].word && types < TYPES_MAX; types++)
         counts[types].type = &tp_msprobe_types[types];
     for (size_t i = 0; i < dump->place_count; i++)
         for (size_t k = 0; k < dump->places[i].call_count; k++)
             count_call(&dump->places[i].calls[k], counts, types);
+    return types;
+}
+
+static void add_calls(const struct tp_dump *dump, struct tp_text *text)
+{
+    struct type_count counts[TYPES_MAX + 1] = {{0}};
+    const size_t types = count_calls(dump, counts);
     tp_text_add(text, "\nCalls by prefix\n  %-14s %9s %9s %9s  %s\n", "prefix",
                 "forward", "backward", "other", "stands for");
     for (size_t i = 0; i <= types; i++)
@@ -96,7 +103,99 @@ static void add_places(const struct tp_dump *dump, size_t most,
         tp_text_add(text, "  ... and %zu more\n", dump->place_count - most);
 }
 
+/* --- integrity ------------------------------------------------------------ */
+
+static void add_crcs(const struct tp_dump_crc_counts *counts, const char *of,
+                     struct tp_text *text)
+{
+    if (counts->equal + counts->later + counts->differ == 0)
+        return;
+    tp_text_add(text,
+                "  CRC-32 or xor %s: %" PRIu64 " equal, %" PRIu64
+                " of a later content, %" PRIu64 " differ",
+                of, counts->equal, counts->later, counts->differ);
+    if (counts->absent)
+        tp_text_add(text, ", %" PRIu64 " not told", counts->absent);
+    tp_text_add(text, "\n");
+}
+
+static void add_integrity(const struct tp_dump_integrity *integrity,
+                          struct tp_text *text)
+{
+    tp_text_add(text, "\nIntegrity\n");
+    if (integrity->files == 0) {
+        tp_text_add(text, "  no file of a tensor was read\n");
+        return;
+    }
+    tp_text_add(text,
+                "  %" PRIu64 " files of tensors read, %.3g MB; %" PRIu64
+                " numbers of the json recomputed\n",
+                integrity->files, (double)integrity->bytes * 1e-6,
+                integrity->statistics);
+    add_crcs(&integrity->own, "in the json", text);
+    add_crcs(&integrity->other, "of --crc_from", text);
+    if (integrity->unread)
+        tp_text_add(text, "  %" PRIu64 " files hold no tensor\n",
+                    integrity->unread);
+}
+
+/* --- modules -------------------------------------------------------------- */
+
+/* How many nodes are above one, as far as it is shown. */
+static int depth_of(const struct tp_dump *dump,
+                    const struct tp_dump_tree_row *row)
+{
+    enum { DEPTH_MAX = 20 };
+    int depth = 0;
+    for (size_t i = 0; i < dump->place_count; i++) {
+        const struct tp_dump_place *place = &dump->places[i];
+        if (place->step != row->step || place->rank != row->rank)
+            continue;
+        const struct tp_dump_node *node = tp_dump_node_of(place, row->name);
+        while (node && *node->parent && depth < DEPTH_MAX) {
+            node = tp_dump_node_of(place, node->parent);
+            depth++;
+        }
+        return depth;
+    }
+    return depth;
+}
+
+/* Nodes of construct.json that have a finding above a note. */
+static void add_tree(const struct tp_dump_report *report, size_t most,
+                     struct tp_text *text)
+{
+    const struct tp_dump_tree *tree = report->tree;
+    size_t count = 0;
+    for (size_t i = 0; i < tree->count; i++) {
+        const struct tp_dump_tree_row *row = &tree->rows[i];
+        if (row->worst <= TP_SEVERITY_LOW)
+            continue;
+        if (count++ == 0)
+            tp_text_add(text, "\nModules with findings, and how many\n");
+        if (most && count > most)
+            continue;
+        tp_text_add(text, "  %-6s %6" PRIu64 "  %*s",
+                    tp_severity_words[row->worst], row->findings,
+                    2 * depth_of(report->dump, row), "");
+        tp_text_printable(text, row->name);
+        tp_text_add(text, "\n");
+    }
+    if (most && count > most)
+        tp_text_add(text, "  ... and %zu more\n", count - most);
+}
+
 /* --- findings ------------------------------------------------------------- */
+
+/* A line of its own below a finding. */
+static void add_sentence(const char *sentence, struct tp_text *prose)
+{
+    if (!*sentence)
+        return;
+    tp_text_add(prose, "         ");
+    tp_text_printable(prose, sentence);
+    tp_text_add(prose, "\n");
+}
 
 static void add_finding(const struct tp_dump_finding *finding, bool color,
                         struct tp_report_told *told, struct tp_text *text)
@@ -112,10 +211,8 @@ static void add_finding(const struct tp_dump_finding *finding, bool color,
     if (finding->rank >= 0)
         tp_text_add(text, " rank %" PRId64, finding->rank);
     tp_text_add(text, "\n");
-    tp_text_printable(&prose, finding->evidence);
-    if (*finding->suggestion)
-        tp_text_add(&prose, "\n");
-    tp_text_printable(&prose, finding->suggestion);
+    add_sentence(finding->evidence, &prose);
+    add_sentence(finding->suggestion, &prose);
     tp_report_prose(tp_text_get(&prose), 9, text);
     tp_report_guide(told, tp_dump_checks[finding->check].guide, text);
     tp_text_clear(&prose);
@@ -149,12 +246,21 @@ void tp_report_dump_text(const struct tp_dump_report *report, size_t most,
     }
     tp_text_add(text, "\n");
     add_findings(report, most, color, text);
+    add_tree(report, most, text);
+    add_integrity(report->integrity, text);
+    tp_report_anomalies(report->anomalies, most, text);
+    tp_report_flow(report->flow, most, text);
+    tp_report_copies(report->copies, most, text);
     add_calls(report->dump, text);
     add_places(report->dump, most, text);
     if (report->dump->notes.count)
         tp_text_add(text, "\nNotes\n");
     for (size_t i = 0; i < report->dump->notes.count; i++)
         tp_report_note(report->dump->notes.texts[i], NULL, text);
+    tp_report_written(report->output_dir,
+                      "dump_report.txt dump_integrity.csv dump_findings.json "
+                      "dump.h5",
+                      text);
 }
 
 void tp_report_dump_findings_json(const struct tp_dump_findings *findings,
@@ -167,8 +273,60 @@ void tp_report_dump_findings_json(const struct tp_dump_findings *findings,
     tp_text_add(text, "}\n");
 }
 
+/* --- JSON ----------------------------------------------------------------- */
+
+static void add_calls_json(const struct tp_dump *dump, struct tp_text *text)
+{
+    struct type_count counts[TYPES_MAX + 1] = {{0}};
+    const size_t types = count_calls(dump, counts);
+    const char *comma = "";
+    tp_text_add(text, "\"calls\": [");
+    for (size_t i = 0; i <= types; i++) {
+        const struct type_count *count = &counts[i];
+        if (count->forward + count->backward + count->other == 0)
+            continue;
+        tp_text_add(text, "%s\n{\"prefix\": ", comma);
+        tp_text_json(text, count->type ? count->type->word : "");
+        tp_text_add(text,
+                    ", \"forward\": %" PRIu64 ", \"backward\": %" PRIu64
+                    ", \"other\": %" PRIu64 "}",
+                    count->forward, count->backward, count->other);
+        comma = ",";
+    }
+    tp_text_add(text, "]");
+}
+
+static void add_crcs_json(const struct tp_dump_crc_counts *counts,
+                          const char *name, struct tp_text *text)
+{
+    tp_text_add(text,
+                ", \"%s\": {\"equal\": %" PRIu64 ", \"later\": %" PRIu64
+                ", \"differ\": %" PRIu64 ", \"absent\": %" PRIu64 "}",
+                name, counts->equal, counts->later, counts->differ,
+                counts->absent);
+}
+
 void tp_report_dump_json(const struct tp_dump_report *report,
                          struct tp_text *text)
 {
-    tp_report_dump_findings_json(report->findings, text);
+    const struct tp_dump_integrity *integrity = report->integrity;
+    struct tp_dump_tables tables = {report->dump, integrity, report->findings,
+                                    report->tree, {{0}}};
+    const struct tp_table *findings = &tables.tables[TP_DUMP_TABLE_FINDINGS];
+    const struct tp_table *places = &tables.tables[TP_DUMP_TABLE_PLACES];
+    tp_dump_tables_make(&tables);
+    tp_text_add(text, "{\"schema_version\": %d,\n", TP_SCHEMA_VERSION);
+    tp_text_add(text,
+                "\"integrity\": {\"files\": %" PRIu64 ", \"bytes\": %" PRIu64
+                ", \"statistics\": %" PRIu64,
+                integrity->files, integrity->bytes, integrity->statistics);
+    add_crcs_json(&integrity->own, "crc", text);
+    add_crcs_json(&integrity->other, "crc_from", text);
+    tp_text_add(text, "},\n");
+    add_calls_json(report->dump, text);
+    tp_text_add(text, ",\n");
+    tp_report_table_json(places, "places", 0, places->row_count, text);
+    tp_text_add(text, ",\n");
+    tp_report_table_json(findings, "findings", 0, findings->row_count, text);
+    tp_text_add(text, "}\n");
 }

@@ -4,6 +4,8 @@
 
 #include "dump/dump.h"
 #include "dump/dump_findings.h"
+#include "dump/dump_tables.h"
+#include "report/report_dump_audits.h"
 
 /* What is known of a dump of msprobe, in words. Nothing is printed here. */
 
@@ -11,6 +13,11 @@
 struct tp_dump_report {
     const struct tp_dump *dump;
     const struct tp_dump_findings *findings;
+    const struct tp_dump_integrity *integrity;
+    const struct tp_dump_tree *tree;
+    const struct tp_dump_anomalies *anomalies;
+    const struct tp_dump_flow *flow;
+    const struct tp_dump_copies *copies;
     const char *tool_version;
     const char *output_dir;
     const char *const *inputs;

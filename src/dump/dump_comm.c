@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each call gets a text that is the same for all that take part: the name of
+ * the collective with the ranks of its group, or the sender and the receiver,
+ * and the how many-th of its text the call is on its rank; sorted by text,
+ * equal ones are one communication. To replay the ranks against each other
+ * would also tell of calls that can never meet, and needs an order of
+ * asynchronous ones that dumps do not have. Cost: n log n comparisons.
+ */
+#include "dump/dump_comm.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/order.h"
+#include "base/search.h"
+
+/* A part while it is matched. */
+struct entry {
+    struct tp_dump_part part;
+    const char *text;
+    size_t number; /* of those with this text on this rank before it       */
+};
+
+struct matcher {
+    const struct tp_dump *dump;
+    struct tp_arena arena;
+    struct entry *entries;
+    size_t count, capacity;
+};
+
+/* --- what a call says ------------------------------------------------------
+ */
+
+static const struct tp_dump_item *items_of(const struct tp_dump_place *place,
+                                           const struct tp_dump_call *call)
+{
+    return place->items + call->first;
+}
+
+/* Adds the ranks of the group and counts them; none: the default group. */
+static size_t add_group(const struct tp_dump_place *place,
+                        const struct tp_dump_call *call, struct tp_text *text)
+{
+    const struct tp_dump_item *items = items_of(place, call);
+    for (size_t i = 0; i < call->count; i++) {
+        const struct tp_json *ranks = items[i].value;
+        if (strcmp(items[i].type, "torch.ProcessGroup") != 0 || !ranks ||
+            ranks->kind != TP_JSON_LIST ||
+            tp_dump_item_is_result(call, &items[i]))
+            continue;
+        for (const struct tp_json *at = ranks->first; at; at = at->next)
+            tp_text_add(text, ".%" PRId64, at->integer);
+        return ranks->count;
+    }
+    return 0;
+}
+
+/* The rank that an argument names: one of these keywords, else the first whole
+ * number among the positional ones; -1: none. */
+static int64_t rank_named(const struct tp_dump_place *place,
+                          const struct tp_dump_call *call, const char *keyword)
+{
+    const struct tp_dump_item *items = items_of(place, call);
+    int64_t rank = -1;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct tp_dump_item *item = &items[i];
+        if (item->kind != TP_DUMP_VALUE || !item->value ||
+            item->value->kind != TP_JSON_INTEGER)
+            continue;
+        const char *name = item->argument;
+        const char *under = strchr(name, '_'); /* group_dst */
+        if (item->place == TP_MSPROBE_KWARGS &&
+            (!strcmp(name, keyword) || (under && !strcmp(under + 1, keyword))))
+            return item->value->integer;
+        if (item->place == TP_MSPROBE_INPUT && rank < 0)
+            rank = item->value->integer;
+    }
+    return rank;
+}
+
+static bool is_one_of(const struct tp_dump_call *call, const char *a,
+                      const char *b)
+{
+    return tp_dump_call_is(call, a) || tp_dump_call_is(call, b);
+}
+
+/* Who gives something to others: the source of a broadcast or a scatter, the
+ * sender, everybody else. */
+static bool gives(const struct tp_dump_place *place,
+                  const struct tp_dump_call *call)
+{
+    if (is_one_of(call, "recv", "irecv"))
+        return false;
+    if (!is_one_of(call, "broadcast", "scatter"))
+        return true;
+    int64_t source = rank_named(place, call, "src");
+    return source < 0 || place->rank < 0 || source == place->rank;
+}
+
+/* Adds the text of a call, and counts the ranks that take part; what cannot be
+ * matched gets a text that is its own. */
+static size_t add_text(const struct tp_dump_place *place, size_t at,
+                       struct tp_text *text)
+{
+    const struct tp_dump_call *call = &place->calls[at];
+    const bool send = is_one_of(call, "send", "isend");
+    const bool receive = is_one_of(call, "recv", "irecv");
+    int64_t peer = -1;
+    if (send || receive)
+        peer = rank_named(place, call, send ? "dst" : "src");
+    if (!send && !receive) {
+        tp_text_bytes(text, call->name.path.at, call->name.path.length);
+        return add_group(place, call, text);
+    }
+    if (peer < 0 || place->rank < 0)
+        tp_text_add(text, "%s %zu", place->directory, at);
+    else
+        tp_text_add(text, "%" PRId64 ">%" PRId64, send ? place->rank : peer,
+                    send ? peer : place->rank);
+    return 2;
+}
+
+/* --- matching --------------------------------------------------------------
+ */
+
+static enum tp_status add_call(struct matcher *matcher, size_t place,
+                               size_t call, struct tp_error *err)
+{
+    const struct tp_dump_place *at = &matcher->dump->places[place];
+    struct tp_text text = {0};
+    const size_t ranks = add_text(at, call, &text);
+    const char *own =
+        text.failed
+            ? NULL
+            : tp_arena_text(&matcher->arena, tp_text_get(&text), text.length);
+    tp_text_clear(&text);
+    enum tp_status status =
+        own ? tp_grow(&matcher->entries, &matcher->capacity, matcher->count + 1,
+                      sizeof *matcher->entries, err)
+            : tp_fail_memory(err);
+    if (status == TP_OK)
+        matcher->entries[matcher->count++] = (struct entry){
+            {place, call, 0, ranks, gives(at, &at->calls[call])}, own, 0};
+    return status;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int result = strcmp(a->text, b->text);
+    if (result == 0)
+        result = tp_order_size(a->number, b->number);
+    if (result == 0)
+        result = tp_order_size(a->part.place, b->part.place);
+    return result ? result : tp_order_size(a->part.call, b->part.call);
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+    const struct tp_dump_part *a = left, *b = right;
+    int result = tp_order_size(a->place, b->place);
+    return result ? result : tp_order_size(a->call, b->call);
+}
+
+/* Sorted by text, place and call: counts those of one text on one rank. */
+static void number_entries(struct matcher *matcher)
+{
+    struct entry *entries = matcher->entries;
+    qsort(entries, matcher->count, sizeof *entries, compare_entries);
+    for (size_t i = 1; i < matcher->count; i++)
+        if (entries[i].part.place == entries[i - 1].part.place &&
+            !strcmp(entries[i].text, entries[i - 1].text))
+            entries[i].number = entries[i - 1].number + 1;
+    qsort(entries, matcher->count, sizeof *entries, compare_entries);
+}
+
+static enum tp_status list_events(struct matcher *matcher,
+                                  struct tp_dump_comm *comm,
+                                  struct tp_error *err)
+{
+    enum tp_status status = tp_grow(&comm->parts, &comm->capacity,
+                                    matcher->count, sizeof *comm->parts, err);
+    for (size_t i = 0; i < matcher->count && status == TP_OK; i++) {
+        const struct entry *entry = &matcher->entries[i];
+        if (i == 0 || entry->number != entry[-1].number ||
+            strcmp(entry->text, entry[-1].text) != 0)
+            comm->event_count++;
+        comm->parts[comm->count] = entry->part;
+        comm->parts[comm->count++].event = comm->event_count - 1;
+    }
+    if (comm->count)
+        qsort(comm->parts, comm->count, sizeof *comm->parts, compare_parts);
+    return status;
+}
+
+enum tp_status tp_dump_comm_match(const struct tp_dump *dump, size_t first,
+                                  size_t end, struct tp_dump_comm *comm,
+                                  struct tp_error *err)
+{
+    struct matcher matcher = {.dump = dump};
+    enum tp_status status = TP_OK;
+    for (size_t i = first; i < end; i++)
+        for (size_t k = 0; k < dump->places[i].call_count && status == TP_OK;
+             k++)
+            if (tp_dump_call_is_communication(&dump->places[i].calls[k]))
+                status = add_call(&matcher, i, k, err);
+    if (status == TP_OK && matcher.count) {
+        number_entries(&matcher);
+        status = list_events(&matcher, comm, err);
+    }
+    free(matcher.entries);
+    tp_arena_clear(&matcher.arena);
+    return status;
+}
+
+void tp_dump_comm_clear(struct tp_dump_comm *comm)
+{
+    free(comm->parts);
+    memset(comm, 0, sizeof *comm);
+}
+
+const struct tp_dump_part *tp_dump_comm_part(const struct tp_dump_comm *comm,
+                                             size_t place, size_t call)
+{
+    const struct tp_dump_part key = {place, call, 0, 0, false};
+    size_t i;
+    TP_PARTITION_POINT(i, comm->count,
+                       compare_parts(&comm->parts[i], &key) < 0);
+    return i < comm->count && !compare_parts(&comm->parts[i], &key)
+               ? &comm->parts[i]
+               : NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_DUMP_DUMP_COMM_H
+#define TP_DUMP_DUMP_COMM_H
+
+#include "dump/dump_call.h"
+
+/*
+ * Which calls of torch.distributed are one communication: the n-th call of a
+ * collective in a group on each of its ranks; the n-th send from one rank to
+ * another, and the n-th recv there.
+ */
+
+/* A rank's part in a communication. */
+struct tp_dump_part {
+    size_t place, call;
+    size_t event; /* parts with the same number are one communication      */
+    size_t ranks; /* that take part; 0: all there are                      */
+    bool gives;   /* what it has before the call may reach the others      */
+};
+
+/* The communications of one step. */
+struct tp_dump_comm {
+    struct tp_dump_part *parts; /* by place, then call                     */
+    size_t count, capacity;
+    size_t event_count;
+};
+
+/*
+ * Lists those of places [first, end) of a dump, which are one step's, each
+ * another rank. Calls whose peers cannot be told are events of their own.
+ * Release with tp_dump_comm_clear, also after a failure: TP_E_MEMORY.
+ */
+enum tp_status tp_dump_comm_match(const struct tp_dump *dump, size_t first,
+                                  size_t end, struct tp_dump_comm *comm,
+                                  struct tp_error *err);
+
+/* Releases the list. */
+void tp_dump_comm_clear(struct tp_dump_comm *comm);
+
+/* The part that a call is; NULL: it is no communication. */
+const struct tp_dump_part *tp_dump_comm_part(const struct tp_dump_comm *comm,
+                                             size_t place, size_t call);
+
+#endif

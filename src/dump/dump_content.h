@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_DUMP_DUMP_CONTENT_H
+#define TP_DUMP_DUMP_CONTENT_H
+
+#include "dump/dump_call.h"
+#include "dump/dump_print.h"
+
+/* Which tensors of a place hold the same, and which nearly do. */
+
+/* A tensor among those of its contents. */
+struct tp_content_entry {
+    size_t item, call;
+    bool result;
+};
+
+/* A sample of a result. */
+struct tp_content_sample {
+    const struct tp_dump_print *print;
+    size_t item, call;
+    int k; /* which sample                                                 */
+};
+
+struct tp_contents {
+    const struct tp_dump_place *place;
+    struct tp_dump_print *prints; /* [item_count]; owned                   */
+    struct tp_content_entry *entries; /* by contents, then order           */
+    size_t entry_count;
+    struct tp_content_sample *samples; /* of results, by size and value    */
+    size_t sample_count;
+    size_t *call_of; /* [item_count]                                       */
+};
+
+/* Takes prints and sorts them. Release with tp_contents_clear, also after a
+ * failure: TP_E_MEMORY, TP_E_INTERRUPTED. */
+enum tp_status tp_contents_make(struct tp_dump_place *place,
+                                struct tp_pool *pool,
+                                const volatile sig_atomic_t *stop,
+                                struct tp_contents *contents,
+                                struct tp_error *err);
+void tp_contents_clear(struct tp_contents *contents);
+
+/* The entries [*first, return value) with these contents, in order. */
+size_t tp_contents_equal(const struct tp_contents *contents,
+                         const struct tp_dump_print *print, size_t *first);
+
+/* The result, of a call before `call`, that shares most samples with a tensor,
+ * the last of several: its item, or -1 when none shares seven of ten. */
+size_t tp_contents_near(const struct tp_contents *contents,
+                        const struct tp_dump_print *print, size_t call);
+
+/* Whether a tensor's contents are its own: 32 elements or more, with so many
+ * values that another would not have them by chance. */
+bool tp_content_tells(const struct tp_dump_print *print);
+
+#endif

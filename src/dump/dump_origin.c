@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+#include "dump/dump_origin.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/order.h"
+#include "dump/dump_health.h"
+
+/* Ranges of so many inputs are told. */
+enum { INPUTS_TOLD = 4 };
+
+/* An origin that stands for itself. */
+struct source {
+    const struct tp_dump_origin *origin;
+    const struct tp_dump_place *place;
+    const struct tp_dump_call *call;
+};
+
+/* --- words ------------------------------------------------------------------
+ */
+
+void tp_dump_item_range(const struct tp_dump_item *item, struct tp_text *text)
+{
+    const char *dtype = item->dtype;
+    if (!strncmp(dtype, "torch.", 6))
+        dtype += 6;
+    tp_text_printable(text, dtype);
+    if (item->has_shape)
+        tp_text_add(text, " [");
+    for (int i = 0; i < item->dims; i++)
+        tp_text_add(text, "%s%" PRId64, i ? ", " : "", item->shape[i]);
+    if (item->has_shape)
+        tp_text_add(text, "]");
+    if (item->stats[TP_DUMP_MIN].kind != TP_JSON_NULL &&
+        item->stats[TP_DUMP_MAX].kind != TP_JSON_NULL)
+        tp_text_add(text, " from %.6g to %.6g", item->stats[TP_DUMP_MIN].real,
+                    item->stats[TP_DUMP_MAX].real);
+}
+
+/* "input.1 (weight)" */
+static void add_item(const struct source *source,
+                     const struct tp_dump_item *item, struct tp_text *text)
+{
+    struct tp_text name = {0};
+    tp_dump_item_name(source->call, item, "kwargs", &name);
+    const char *words = tp_text_get(&name) + strlen(source->call->key);
+    tp_text_printable(text, *words == '.' ? words + 1 : words);
+    struct tp_msprobe_name parsed;
+    if (tp_msprobe_name_parse(tp_text_get(&name), name.length, &parsed) &&
+        tp_msprobe_argument_name(&parsed))
+        tp_text_add(text, " (%s)", tp_msprobe_argument_name(&parsed));
+    tp_text_clear(&name);
+}
+
+static void add_inputs(const struct source *source, struct tp_text *text)
+{
+    size_t told = 0, more = 0;
+    for (size_t i = 0; i < source->call->count; i++) {
+        const struct tp_dump_item *item =
+            &source->place->items[source->call->first + i];
+        if (item->kind != TP_DUMP_TENSOR ||
+            tp_dump_item_is_result(source->call, item))
+            continue;
+        if (told == INPUTS_TOLD) {
+            more++;
+            continue;
+        }
+        tp_text_add(text, told++ ? "; " : ": ");
+        add_item(source, item, text);
+        tp_text_add(text, " ");
+        tp_dump_item_range(item, text);
+    }
+    if (more)
+        tp_text_add(text, "; and %zu more", more);
+}
+
+static void add_what(const struct source *source, struct tp_text *text)
+{
+    const struct tp_dump_origin *origin = source->origin;
+    const struct tp_dump_item *item = &source->place->items[origin->item];
+    const char *words = tp_health_words(origin->health);
+    tp_text_printable(text, source->call->key);
+    switch (origin->kind) {
+    case TP_ORIGIN_CALL:
+        tp_text_add(text, " gave %s in ", words);
+        add_item(source, item, text);
+        tp_text_add(text, origin->silent
+                              ? "; no input is known to have any, but some "
+                                "have no statistics"
+                              : "; what it was given is finite");
+        add_inputs(source, text);
+        break;
+    case TP_ORIGIN_MASKED:
+        tp_text_add(text, " gave %s in ", words);
+        add_item(source, item, text);
+        tp_text_add(text, "; its inputs have only the infinities of a mask");
+        add_inputs(source, text);
+        break;
+    case TP_ORIGIN_GIVEN:
+        tp_text_add(text, " was given %s in ", words);
+        add_item(source, item, text);
+        tp_text_add(text, " (");
+        tp_dump_item_range(item, text);
+        tp_text_add(text, "), which no call of this step gave it");
+        break;
+    case TP_ORIGIN_RECEIVED:
+        tp_text_add(text, " brought %s in ", words);
+        add_item(source, item, text);
+        tp_text_add(text, "; what this rank gave is finite, and not all ranks "
+                          "that took part are in the dump");
+    }
+    tp_text_add(text, ". ");
+}
+
+/* Whether there are communications before and after the call. */
+static void add_phase(const struct source *source, struct tp_text *text)
+{
+    const struct tp_dump_place *place = source->place;
+    const size_t at = (size_t)(source->call - place->calls);
+    bool before = false, after = false;
+    for (size_t i = 0; i < place->call_count; i++) {
+        const bool one = tp_dump_call_is_communication(&place->calls[i]);
+        before |= one && i < at;
+        after |= one && i > at;
+    }
+    if (tp_dump_call_is_communication(source->call))
+        tp_text_add(text, "It is a communication. ");
+    else if (before && after)
+        tp_text_add(text, "It is between the rank's communications. ");
+    else if (before || after)
+        tp_text_add(text, "It is %s all communication of the rank. ",
+                    after ? "before" : "after");
+}
+
+static void add_followers(const struct tp_dump *dump,
+                          const struct source *source, struct tp_text *text)
+{
+    const struct tp_dump_origin *origin = source->origin;
+    if (!origin->followers) {
+        tp_text_add(text, "No other call has it. ");
+        return;
+    }
+    tp_text_add(text, "%zu other call%s it, the first is ", origin->followers,
+                origin->followers == 1 ? " has" : "s have");
+    const struct tp_dump_place *place = &dump->places[origin->follower_place];
+    tp_text_printable(text, place->calls[origin->follower].key);
+    if (place != source->place && place->rank >= 0)
+        tp_text_add(text, " of rank %" PRId64, place->rank);
+    tp_text_add(text, ". ");
+}
+
+/* What helps, by what the call computes. */
+static const struct remedy {
+    const char *apis[8];
+    const char *text;
+} remedies[] = {
+    {{"log", "log2", "log10", "log1p", "log_", NULL},
+     "A logarithm is -Inf at zero and NaN below: clamp its argument, or add an "
+     "epsilon to it."},
+    {{"sqrt", "rsqrt", "pow", "sqrt_", "rsqrt_", "__pow__", NULL},
+     "Roots and powers are NaN of negative numbers and Inf of zero when the "
+     "exponent is negative: clamp the argument, or add an epsilon to it."},
+    {{"div", "div_", "__truediv__", "__rtruediv__", "__itruediv__",
+      "reciprocal", "true_divide", NULL},
+     "Look for zeros in the divisor, and add an epsilon to it."},
+    {{"exp", "expm1", "exp_", "logsumexp", "cosh", "sinh", NULL},
+     "The argument is too large for the range of the dtype: subtract its "
+     "maximum first, or compute in float32."},
+    {{"linear", "matmul", "bmm", "mm", "addmm", "einsum", "__matmul__", NULL},
+     "Sums of products left the range of the dtype: float16 ends at 65504; "
+     "compute in bfloat16 or float32, or scale the inputs."},
+};
+
+static const char *remedy_of(const struct source *source)
+{
+    switch (source->origin->kind) {
+    case TP_ORIGIN_MASKED:
+        return "Where a whole row is masked a softmax has nothing to share "
+               "out: leave one position unmasked, or set such rows to zero.";
+    case TP_ORIGIN_GIVEN:
+        return "Look at where it is loaded or written: the batch, the "
+               "checkpoint, the optimizer's last step, or an operator that "
+               "msprobe does not record.";
+    case TP_ORIGIN_RECEIVED:
+        return "Dump the other ranks of the group, too.";
+    case TP_ORIGIN_CALL:
+        break;
+    }
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (tp_dump_call_is_any(source->call, remedies[i].apis))
+            return remedies[i].text;
+    return "Look at the ranges of its inputs, and at the line that called it.";
+}
+
+/* --- origins of one kind -----------------------------------------------------
+ */
+
+static int compare_parts(struct tp_msprobe_part a, struct tp_msprobe_part b)
+{
+    size_t shared = a.length < b.length ? a.length : b.length;
+    int result = memcmp(a.at, b.at, shared);
+    return result ? result : tp_order_size(a.length, b.length);
+}
+
+/* By what they are: origins that compare as equal are one finding. */
+static int compare_kinds(const struct source *a, const struct source *b)
+{
+    const struct tp_msprobe_name *x = &a->call->name, *y = &b->call->name;
+    int result = tp_order_int64(a->origin->kind, b->origin->kind);
+    if (result == 0)
+        result = tp_order_int64(a->call->known, b->call->known);
+    if (result || !a->call->known)
+        return result ? result : strcmp(a->call->key, b->call->key);
+    result = compare_parts(x->type, y->type);
+    if (result == 0)
+        result = compare_parts(x->path, y->path);
+    return result ? result : tp_order_int64(x->direction, y->direction);
+}
+
+static int compare_sources(const void *left, const void *right)
+{
+    const struct source *a = left, *b = right;
+    int result = compare_kinds(a, b);
+    if (result == 0)
+        result = tp_order_int64(a->place->step, b->place->step);
+    if (result == 0)
+        result = tp_order_size(a->origin->call, b->origin->call);
+    return result ? result : tp_order_size(a->origin->place, b->origin->place);
+}
+
+/* What began before the step of a source. */
+static bool has_earlier(const struct source *sources, size_t count,
+                        const struct source *one)
+{
+    bool earlier = false;
+    for (size_t i = 0; i < count; i++)
+        earlier |= sources[i].place->step < one->place->step;
+    return earlier;
+}
+
+static enum tp_status add_finding(const struct tp_dump *dump,
+                                  const struct source *source, bool earlier,
+                                  size_t again,
+                                  struct tp_dump_findings *findings,
+                                  struct tp_error *err)
+{
+    const struct tp_dump_origin *origin = source->origin;
+    const bool outside = origin->kind == TP_ORIGIN_RECEIVED ||
+                         (origin->kind == TP_ORIGIN_GIVEN && earlier);
+    struct tp_dump_finding *finding;
+    struct tp_text text = {0};
+    enum tp_status status =
+        tp_dump_finding_add(findings, TP_CHECK_NONFINITE,
+                            outside ? TP_SEVERITY_MEDIUM : TP_SEVERITY_HIGH,
+                            source->place, &finding, err);
+    if (status != TP_OK)
+        return status;
+    add_what(source, &text);
+    if (again)
+        tp_text_add(&text, "The same happens in %zu other call%s of it. ",
+                    again, again == 1 ? "" : "s");
+    if (earlier)
+        tp_text_add(&text, "An earlier step has NaN or Inf, too. ");
+    add_followers(dump, source, &text);
+    add_phase(source, &text);
+    size_t line = text.length;
+    tp_text_add(&text, "Called in ");
+    size_t head = text.length;
+    tp_dump_call_line(source->place, source->call, &text);
+    size_t end = text.length > head ? text.length : line;
+    finding->order = (int64_t)origin->call;
+    finding->name = tp_dump_finding_text(findings, "%s", source->call->key);
+    finding->expected = "finite";
+    finding->found = tp_health_words(origin->health);
+    finding->evidence =
+        tp_dump_finding_text(findings, "%.*s", (int)end, tp_text_get(&text));
+    finding->suggestion = remedy_of(source);
+    tp_text_clear(&text);
+    return text.failed ? tp_fail_memory(err) : TP_OK;
+}
+
+enum tp_status tp_dump_origins_find(const struct tp_dump *dump,
+                                    const struct tp_dump_anomalies *anomalies,
+                                    struct tp_dump_findings *findings,
+                                    struct tp_error *err)
+{
+    size_t count = 0;
+    struct source *sources =
+        calloc(anomalies->origin_count + 1, sizeof *sources);
+    if (!sources)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < anomalies->origin_count; i++) {
+        const struct tp_dump_origin *origin = &anomalies->origins[i];
+        const struct tp_dump_place *place = &dump->places[origin->place];
+        if (origin->same == TP_NO_ORIGIN)
+            sources[count++] =
+                (struct source){origin, place, &place->calls[origin->call]};
+    }
+    qsort(sources, count, sizeof *sources, compare_sources);
+    enum tp_status status = TP_OK;
+    for (size_t i = 0, end; i < count && status == TP_OK; i = end) {
+        for (end = i + 1;
+             end < count && !compare_kinds(&sources[i], &sources[end]);)
+            end++;
+        status = add_finding(dump, &sources[i],
+                             has_earlier(sources, count, &sources[i]),
+                             end - i - 1, findings, err);
+    }
+    free(sources);
+    return status;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "dump/dump_pair.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/dump_print.h"
+#include "formats/reader.h"
+
+/* Elements are compared so many at a time. */
+enum { STRETCH = 16384 };
+
+/* One of the two while it is read. */
+struct side {
+    struct tp_tensor_file file;
+    const struct tp_tensor *tensor;
+    struct tp_walk walk;
+    unsigned char *codes; /* STRETCH elements                              */
+    unsigned char *room;  /* TP_CHUNK_BYTES                                */
+};
+
+struct comparison {
+    struct side from, to;
+    struct tp_dump_pair *pair;
+    enum tp_dtype dtype;
+    unsigned char before[32]; /* the element before the stretch            */
+    double *values;           /* [STRETCH * 2] of `to`                     */
+    /* what is known of a limit */
+    double limit;           /* what all of `to` that differs is; NaN: none   */
+    bool several;           /* it is not one value                           */
+    double low, high;       /* of `from`, where they differ                  */
+    double lowest, highest; /* of all of `to`                              */
+};
+
+static bool open_side(const struct tp_dump_item *item, struct side *side)
+{
+    side->tensor = item->file ? tp_dump_item_open(item, &side->file) : NULL;
+    if (side->tensor)
+        tp_walk_ordered(side->tensor, &side->walk);
+    return side->tensor;
+}
+
+static void close_side(struct side *side)
+{
+    tp_tensor_file_close(&side->file);
+    tp_arena_clear(&side->file.arena);
+    free(side->codes);
+    free(side->room);
+}
+
+static bool provide(struct comparison *work)
+{
+    const size_t bytes = STRETCH * tp_dtype_info(work->dtype)->size;
+    return tp_provide(&work->from.codes, bytes) &&
+           tp_provide(&work->from.room, TP_CHUNK_BYTES) &&
+           tp_provide(&work->to.codes, bytes) &&
+           tp_provide(&work->to.room, TP_CHUNK_BYTES) &&
+           tp_provide(&work->values, STRETCH * 2 * sizeof *work->values);
+}
+
+/* Notes an element that differs: a limit is one value for all of them. */
+static void take_difference(struct comparison *work, int64_t at, double was,
+                            double is)
+{
+    struct tp_dump_pair *pair = work->pair;
+    if (pair->differing++ == 0) {
+        pair->first = at;
+        work->limit = is;
+    }
+    pair->last = at;
+    work->several |= !(is == work->limit);
+    work->low = fmin(work->low, was);
+    work->high = fmax(work->high, was);
+    work->several |= isnan(was);
+}
+
+/* n elements from `at` on, which were read. */
+static void compare_stretch(struct comparison *work, int64_t at, size_t n)
+{
+    const struct tp_dtype_info *info = tp_dtype_info(work->dtype);
+    const size_t size = info->size;
+    const unsigned char *x = work->from.codes, *y = work->to.codes;
+    const unsigned char *before = at ? work->before : y;
+    tp_dtype_decode(info->real, y, n * info->parts, work->values);
+    for (size_t i = 0; i < n; i++) {
+        const double value = work->values[i * info->parts];
+        work->lowest = fmin(work->lowest, value);
+        work->highest = fmax(work->highest, value);
+        if (memcmp(x + i * size, y + i * size, size) != 0) {
+            double was[2];
+            tp_dtype_decode(info->real, x + i * size, info->parts, was);
+            take_difference(work, at + (int64_t)i, was[0], value);
+        } else {
+            work->pair->changes += memcmp(y + i * size, before, size) != 0;
+        }
+        before = y + i * size;
+    }
+    memcpy(work->before, before, size);
+}
+
+static bool read_both(struct comparison *work)
+{
+    for (int64_t at = 0; at < work->pair->numel; at += STRETCH) {
+        int64_t left = work->pair->numel - at;
+        size_t n = (size_t)(left < STRETCH ? left : STRETCH);
+        if (tp_walk_read(&work->from.walk, at, n, work->from.codes,
+                         work->from.room, NULL) != TP_OK ||
+            tp_walk_read(&work->to.walk, at, n, work->to.codes, work->to.room,
+                         NULL) != TP_OK)
+            return false;
+        compare_stretch(work, at, n);
+    }
+    return true;
+}
+
+enum tp_status tp_dump_pair_compare(const struct tp_dump_item *from,
+                                    const struct tp_dump_item *to,
+                                    struct tp_dump_pair *pair,
+                                    struct tp_error *err)
+{
+    struct comparison work = {.pair = pair,
+                              .limit = NAN,
+                              .low = INFINITY,
+                              .high = -INFINITY,
+                              .lowest = INFINITY,
+                              .highest = -INFINITY};
+    enum tp_status status = TP_OK;
+    *pair = (struct tp_dump_pair){.first = -1, .last = -1};
+    if (open_side(from, &work.from) && open_side(to, &work.to) &&
+        work.from.tensor->dtype == work.to.tensor->dtype &&
+        work.from.tensor->numel == work.to.tensor->numel) {
+        work.dtype = work.from.tensor->dtype;
+        pair->numel = work.from.tensor->numel;
+        pair->size = tp_dtype_info(work.dtype)->size;
+        if (provide(&work))
+            pair->read = read_both(&work);
+        else
+            status = tp_fail_memory(err);
+    }
+    pair->clamped = pair->differing && !work.several &&
+                    ((work.limit == work.lowest && work.high < work.limit) ||
+                     (work.limit == work.highest && work.low > work.limit));
+    close_side(&work.from);
+    close_side(&work.to);
+    free(work.values);
+    return status;
+}

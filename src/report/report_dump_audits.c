@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report_dump_audits.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* --- numbers -----------------------------------------------------------------
+ */
+
+/* A number that may not be known, in a column. */
+static void add_number(int64_t number, int width, struct tp_text *text)
+{
+    if (number < 0)
+        tp_text_add(text, " %*s", width, "-");
+    else
+        tp_text_add(text, " %*" PRId64, width, number);
+}
+
+static void add_place(int64_t step, int64_t rank, int64_t order,
+                      struct tp_text *text)
+{
+    tp_text_add(text, " ");
+    add_number(step, 5, text);
+    add_number(rank, 5, text);
+    add_number(order, 7, text);
+    tp_text_add(text, "  ");
+}
+
+static void add_rest(size_t count, size_t most, struct tp_text *text)
+{
+    if (most && count > most)
+        tp_text_add(text, "  ... and %zu more\n", count - most);
+}
+
+/* --- first anomaly
+ * ------------------------------------------------------------ */
+
+static void add_anomaly(const struct tp_dump_anomaly *row, struct tp_text *text)
+{
+    add_place(row->step, row->rank, row->order, text);
+    tp_text_add(text, "%-9s ", row->first ? "origin" : row->level);
+    tp_text_printable(text, row->api_name);
+    tp_text_add(text, "  ");
+    tp_text_printable(text, row->value);
+    tp_text_add(text, "\n");
+}
+
+static void add_silent(const struct tp_dump_anomalies *anomalies,
+                       struct tp_text *text)
+{
+    if (anomalies->masks)
+        tp_text_add(text,
+                    "  %zu calls have only infinities that are meant: masks, "
+                    "and memory to be overwritten\n",
+                    anomalies->masks);
+    if (anomalies->grown)
+        tp_text_add(text,
+                    "  %zu calls gave a norm over 100 times that of "
+                    "their inputs\n",
+                    anomalies->grown);
+    if (anomalies->unknown)
+        tp_text_add(text,
+                    "  %zu of %zu tensors have no statistics: NaN and Inf in "
+                    "them are not seen\n",
+                    anomalies->unknown, anomalies->tensors);
+}
+
+void tp_report_anomalies(const struct tp_dump_anomalies *anomalies, size_t most,
+                         struct tp_text *text)
+{
+    size_t bad = 0;
+    if (!anomalies->tensors)
+        return;
+    tp_text_add(text, "\nFirst anomaly\n");
+    for (size_t i = 0; i < anomalies->count; i++) {
+        const struct tp_dump_anomaly *row = &anomalies->rows[i];
+        if (row->origin == TP_NO_ORIGIN)
+            continue;
+        if (bad == 0)
+            tp_text_add(text, "  %5s %5s %7s  %-9s %s\n", "step", "rank",
+                        "call", "level", "name, and what it holds");
+        if (!most || bad < most)
+            add_anomaly(row, text);
+        bad++;
+    }
+    add_rest(bad, most, text);
+    if (!bad)
+        tp_text_add(text, anomalies->unknown < anomalies->tensors
+                              ? "  no call has NaN or Inf but where it is "
+                                "meant\n"
+                              : "  not known\n");
+    add_silent(anomalies, text);
+}
+
+/* --- data flow
+ * ---------------------------------------------------------------- */
+
+static void add_flow(const struct tp_dump_flow_row *row, struct tp_text *text)
+{
+    add_place(row->step, row->rank, row->consumer_order, text);
+    tp_text_add(text, "%-9s ", row->kind);
+    tp_text_printable(text, row->consumer);
+    tp_text_add(text, ", made as ");
+    tp_text_printable(text, row->producer);
+    if (row->differing >= 0)
+        tp_text_add(text,
+                    ": %" PRId64 " of %" PRId64 " elements, %" PRId64
+                    " to %" PRId64,
+                    row->differing, row->numel, row->first, row->last);
+    tp_text_add(text, "\n");
+}
+
+void tp_report_flow(const struct tp_dump_flow *flow, size_t most,
+                    struct tp_text *text)
+{
+    if (!flow->inputs)
+        return;
+    tp_text_add(text,
+                "\nData flow\n  %zu of %zu inputs hold what a call before them "
+                "gave or was given\n",
+                flow->matched, flow->inputs);
+    if (flow->count)
+        tp_text_add(text, "  %5s %5s %7s  %-9s %s\n", "step", "rank", "call",
+                    "kind", "input, and what it should be");
+    for (size_t i = 0; i < flow->count && (!most || i < most); i++)
+        add_flow(&flow->rows[i], text);
+    add_rest(flow->count, most, text);
+}
+
+/* --- copies
+ * ------------------------------------------------------------------- */
+
+static void add_share(double share, struct tp_text *text)
+{
+    if (isnan(share))
+        tp_text_add(text, " %9s", "-");
+    else
+        tp_text_add(text, " %9.3g", 100 * share);
+}
+
+static void add_copy(const struct tp_dump_copy_row *row, struct tp_text *text)
+{
+    tp_text_add(text, " ");
+    add_number(row->step, 5, text);
+    add_number(row->rank, 5, text);
+    add_number(row->reference, 7, text);
+    add_share(row->share, text);
+    add_share(row->norm, text);
+    tp_text_add(text, "  %-10s ", row->kind);
+    tp_text_printable(text, row->name);
+    tp_text_add(text, "\n");
+}
+
+void tp_report_copies(const struct tp_dump_copies *copies, size_t most,
+                      struct tp_text *text)
+{
+    if (!copies->compared)
+        return;
+    tp_text_add(text,
+                "\nCopies on ranks\n  %zu tensors that several ranks have: "
+                "%zu equal on all, %zu not meant to be, as far as the others "
+                "of their kind tell\n",
+                copies->compared, copies->equal, copies->sharded);
+    if (copies->count)
+        tp_text_add(text, "  %5s %5s %7s %9s %9s  %-10s %s\n", "step", "rank",
+                    "against", "elements%", "norm%", "kind", "tensor");
+    for (size_t i = 0; i < copies->count && (!most || i < most); i++)
+        add_copy(&copies->rows[i], text);
+    add_rest(copies->count, most, text);
+}
