@@ -50,6 +50,7 @@ struct tp_dump_item {
     enum tp_msprobe_place place;
     const char *argument; /* "0", "0.1", "mask", "weight"; "" a variable   */
     const char *type;     /* "torch.Tensor", "int"; "": null, {}           */
+    bool empty;           /* {}: msprobe's comparison has no row for it    */
     /* of tensors */
     const char *dtype;     /* as written, "torch.float32"; "" not said     */
     enum tp_dtype element; /* TP_DTYPE_COUNT: none of ours                 */
@@ -65,7 +66,8 @@ struct tp_dump_item {
     size_t tensor;    /* which of the file's tensors                       */
     bool unfinished;  /* placeholders stand where statistics should   */
     /* of values; NULL: not said */
-    const struct tp_json *value; /* its member "value"                     */
+    const struct tp_json *value; /* its member "value"; of a ProcessGroup
+                                    "group_ranks"                          */
 };
 
 /* Where a call was made: lines, innermost first. */
