@@ -178,10 +178,9 @@ static const struct tp_sink sink_cells = {.scratch_size =
 
 /* --- the reading ---------------------------------------------------------- */
 
-static enum tp_status read_both(struct tp_readers *readers, unsigned worker,
-                                const struct tp_pair_view *view,
-                                const struct tp_sink_use *use,
-                                struct tp_error *err)
+enum tp_status tp_pair_read(struct tp_readers *readers, unsigned worker,
+                            const struct tp_pair_view *view,
+                            const struct tp_sink_use *use, struct tp_error *err)
 {
     const struct tp_dtype_info *info = tp_dtype_info(view->y.dtype);
     struct tp_beside beside = {.real = info->real, .size = info->size};
@@ -203,7 +202,7 @@ enum tp_status tp_pair_scan(struct tp_readers *readers, unsigned worker,
     const int parts = tp_dtype_info(view->x.dtype)->parts;
     struct sum_state state = {.scale = *scale};
     const struct tp_sink_use use = {&sink_sums, &state, 1};
-    enum tp_status status = read_both(readers, worker, view, &use, err);
+    enum tp_status status = tp_pair_read(readers, worker, view, &use, err);
     *sums = state.sums;
     if (status != TP_OK || view->x.numel == 0)
         return status;
@@ -222,7 +221,7 @@ enum tp_status tp_pair_scan_cells(struct tp_readers *readers, unsigned worker,
     struct cell_state state = {.axis = axis, .cells = cells};
     const struct tp_sink_use use = {&sink_cells, &state, 1};
     memset(cells, 0, CELLS * sizeof *cells);
-    enum tp_status status = read_both(readers, worker, view, &use, err);
+    enum tp_status status = tp_pair_read(readers, worker, view, &use, err);
     for (int i = 0; i < CELLS; i++)
         cells[i] *= view->repeat;
     return status;

@@ -37,6 +37,13 @@ enum tp_status tp_pair_view_make(const struct tp_tensor *x,
  * view. */
 int64_t tp_pair_view_element(const struct tp_pair_view *view, int64_t at);
 
+/* Reads both once, in step, for one sink of pieces that have codes beside them;
+ * nothing is read of views without elements. Called and failing as below. */
+enum tp_status tp_pair_read(struct tp_readers *readers, unsigned worker,
+                            const struct tp_pair_view *view,
+                            const struct tp_sink_use *use,
+                            struct tp_error *err);
+
 /*
  * Reads both once and sums them up; elements of complex tensors count as two,
  * and *_at are elements, not parts. Called from a task of the pool as `worker`,
