@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compare/compare_row.h"
 #include "data/encode.h"
 #include "report/plot.h"
 #include "scan/dim_rank.h"
@@ -111,6 +112,9 @@ struct tp_options {
     uint64_t device_memory; /* bytes; 0: half of what is free     */
     const char *steps, *ranks; /* lists of numbers; NULL: all             */
     bool recover;
+    enum tp_compare_mode compare_mode;
+    bool fuzzy_match;
+    const char *map; /* a file; NULL: names are the same                   */
     bool quiet, verbose, no_plots, help, version, dump_options;
 };
 

@@ -106,8 +106,8 @@ static enum tp_status match(struct tp_compare_pair *pair,
             ? tp_compare_match(&pair->a, &pair->b, how, partners, err)
             : tp_fail_memory(err);
     for (size_t i = 0; i < count && status == TP_OK; i++) {
-        struct tp_compare_row *row = &pair->rows[pair->row_count++];
-        *row = (struct tp_compare_row){.a = i,
+        struct tp_compare_line *row = &pair->rows[pair->row_count++];
+        *row = (struct tp_compare_line){.a = i,
                                        .b = partners[i].b,
                                        .dtypes = partners[i].dtypes,
                                        .elements = tp_compare_elements_none,
@@ -124,7 +124,7 @@ static enum tp_status shift_rows(struct tp_compare_pair *pair,
 {
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < pair->row_count; i++) {
-        struct tp_compare_row *row = &pair->rows[i];
+        struct tp_compare_line *row = &pair->rows[i];
         const struct tp_compare_entry *a = tp_compare_row_a(pair, row);
         const struct tp_compare_entry *b = tp_compare_row_b(pair, row);
         for (int k = 0; k < TP_DUMP_STATS && status == TP_OK; k++)
@@ -213,7 +213,7 @@ static enum tp_status pair_places(struct tp_comparison *comparison,
 
 static void count_row(struct tp_comparison *comparison,
                       const struct tp_compare_pair *pair,
-                      const struct tp_compare_row *row)
+                      const struct tp_compare_line *row)
 {
     struct tp_compare_counts *counts = &comparison->counts;
     counts->rows++;

@@ -38,13 +38,13 @@ const char *const tp_compare_messages[TP_COMPARE_MESSAGES] = {
 /* The rows of one call. */
 struct call {
     struct tp_compare_pair *pair;
-    struct tp_compare_row *rows;
+    struct tp_compare_line *rows;
     size_t count;
     bool judged;    /* any row                                             */
     bool arguments; /* arguments, too                                      */
 };
 
-static void say(struct tp_compare_row *row, enum tp_compare_message message)
+static void say(struct tp_compare_line *row, enum tp_compare_message message)
 {
     const enum tp_compare_result result =
         tp_compare_messages[message][0] == 'w' ? TP_COMPARE_WARNING
@@ -54,12 +54,12 @@ static void say(struct tp_compare_row *row, enum tp_compare_message message)
         row->result = result;
 }
 
-static bool is_output(const struct call *call, const struct tp_compare_row *row)
+static bool is_output(const struct call *call, const struct tp_compare_line *row)
 {
     return tp_compare_is_output(tp_compare_row_a(call->pair, row));
 }
 
-static struct tp_compare_row *first_output(const struct call *call)
+static struct tp_compare_line *first_output(const struct call *call)
 {
     for (size_t i = 0; i < call->count; i++)
         if (is_output(call, &call->rows[i]))
@@ -91,7 +91,7 @@ static bool same_value(const struct tp_compare_value *a,
     return a->number == b->number || !strcmp(a->text, b->text);
 }
 
-static void judge_words(const struct call *call, struct tp_compare_row *row)
+static void judge_words(const struct call *call, struct tp_compare_line *row)
 {
     const struct tp_compare_entry *a = tp_compare_row_a(call->pair, row);
     const struct tp_compare_entry *b = tp_compare_row_b(call->pair, row);
@@ -112,7 +112,7 @@ static void judge_words(const struct call *call, struct tp_compare_row *row)
         say(row, TP_SAYS_SHAPE);
 }
 
-static void judge_md5(const struct call *call, struct tp_compare_row *row)
+static void judge_md5(const struct call *call, struct tp_compare_line *row)
 {
     const struct tp_compare_entry *b = tp_compare_row_b(call->pair, row);
     const char *of_a = tp_compare_row_a(call->pair, row)->md5;
@@ -140,7 +140,7 @@ static double worst_norm(const struct call *call, bool outputs)
 static void judge_norms(const struct call *call)
 {
     const double in = worst_norm(call, false), out = worst_norm(call, true);
-    struct tp_compare_row *first = first_output(call);
+    struct tp_compare_line *first = first_output(call);
     for (size_t i = 0; i < call->count && in < 0.1; i++)
         if (is_output(call, &call->rows[i]) &&
             call->rows[i].shifts[TP_DUMP_NORM].error > 0.5)
@@ -166,7 +166,7 @@ static double least(const struct call *call, bool outputs,
 
 static void judge_elements(const struct call *call)
 {
-    struct tp_compare_row *first = first_output(call);
+    struct tp_compare_line *first = first_output(call);
     if (!first)
         return;
     if (least(call, false, TP_COMPARE_THOUSANDTH) > 0.9 &&
@@ -213,7 +213,7 @@ static void judge_call(struct call *call, enum tp_compare_mode mode)
 {
     choose(call);
     for (size_t i = 0; i < call->count; i++) {
-        struct tp_compare_row *row = &call->rows[i];
+        struct tp_compare_line *row = &call->rows[i];
         if (!call->judged || (!call->arguments && !is_output(call, row)))
             continue;
         if (mode == TP_COMPARE_MD5)
@@ -242,7 +242,7 @@ void tp_compare_judge(struct tp_compare_pair *pair, enum tp_compare_mode mode)
     }
 }
 
-void tp_compare_messages_text(const struct tp_compare_row *row,
+void tp_compare_messages_text(const struct tp_compare_line *row,
                               struct tp_text *text)
 {
     const char *comma = "";

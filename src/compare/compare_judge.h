@@ -34,7 +34,7 @@ extern const char *const tp_compare_messages[TP_COMPARE_MESSAGES];
 void tp_compare_judge(struct tp_compare_pair *pair, enum tp_compare_mode mode);
 
 /* Adds a row's messages as the JSON list that stands in Err_message. */
-void tp_compare_messages_text(const struct tp_compare_row *row,
+void tp_compare_messages_text(const struct tp_compare_line *row,
                               struct tp_text *text);
 
 #endif

@@ -16,14 +16,14 @@ const struct tp_compare_elements tp_compare_elements_none = {
 
 const struct tp_compare_entry *
 tp_compare_row_a(const struct tp_compare_pair *pair,
-                 const struct tp_compare_row *row)
+                 const struct tp_compare_line *row)
 {
     return &pair->a.rows[row->a];
 }
 
 const struct tp_compare_entry *
 tp_compare_row_b(const struct tp_compare_pair *pair,
-                 const struct tp_compare_row *row)
+                 const struct tp_compare_line *row)
 {
     return row->b == TP_COMPARE_NONE ? NULL : &pair->b.rows[row->b];
 }
@@ -39,7 +39,7 @@ static bool same_words(const struct tp_compare_entry *a,
 }
 
 bool tp_compare_is_equal(const struct tp_compare_pair *pair,
-                         const struct tp_compare_row *row,
+                         const struct tp_compare_line *row,
                          enum tp_compare_mode mode)
 {
     const struct tp_compare_entry *a = tp_compare_row_a(pair, row);
@@ -54,7 +54,7 @@ bool tp_compare_is_equal(const struct tp_compare_pair *pair,
 }
 
 double tp_compare_error(const struct tp_compare_pair *pair,
-                        const struct tp_compare_row *row,
+                        const struct tp_compare_line *row,
                         enum tp_compare_mode mode)
 {
     double worst = NAN;

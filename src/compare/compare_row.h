@@ -77,7 +77,7 @@ struct tp_compare_elements {
 extern const struct tp_compare_elements tp_compare_elements_none;
 
 /* One row. */
-struct tp_compare_row {
+struct tp_compare_line {
     size_t a;             /* of the entries of A                           */
     size_t b;             /* of B; TP_COMPARE_NONE                         */
     bool dtypes;          /* of tp_compare_partner                         */
@@ -93,7 +93,7 @@ struct tp_compare_row {
 /* A step of a rank of both. */
 struct tp_compare_pair {
     struct tp_compare_entries a, b;
-    struct tp_compare_row *rows; /* [row_count] in the order of A          */
+    struct tp_compare_line *rows; /* [row_count] in the order of A          */
     size_t row_count;
     bool *matched_b;        /* [b.count] rows that are a partner           */
     struct tp_arena arena;  /* owns texts of the rows                      */
@@ -102,22 +102,22 @@ struct tp_compare_pair {
 /* The row of A, and that of B; NULL: there is none. */
 const struct tp_compare_entry *
 tp_compare_row_a(const struct tp_compare_pair *pair,
-                 const struct tp_compare_row *row);
+                 const struct tp_compare_line *row);
 const struct tp_compare_entry *
 tp_compare_row_b(const struct tp_compare_pair *pair,
-                 const struct tp_compare_row *row);
+                 const struct tp_compare_line *row);
 
 /* Whether a row of A and its partner are bit-equal as far as the mode can
  * tell; rows without a partner are not. */
 bool tp_compare_is_equal(const struct tp_compare_pair *pair,
-                         const struct tp_compare_row *row,
+                         const struct tp_compare_line *row,
                          enum tp_compare_mode mode);
 
 /* How far A is from B, relative to B, as one number: of tensors the L2 norm,
  * of statistics that of the norm or, without one, the largest; 0: equal; NaN:
  * not known. */
 double tp_compare_error(const struct tp_compare_pair *pair,
-                        const struct tp_compare_row *row,
+                        const struct tp_compare_line *row,
                         enum tp_compare_mode mode);
 
 /* Releases everything; empty afterwards. */

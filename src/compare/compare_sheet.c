@@ -19,7 +19,7 @@
 /* A row while it is worded. */
 struct wording {
     const struct tp_compare_pair *pair;
-    const struct tp_compare_row *row;
+    const struct tp_compare_line *row;
     const struct tp_compare_entry *a, *b; /* b: NULL, none                  */
     size_t number;                        /* of the row                     */
     struct tp_text *text; /* empty; what is added is the cell, unless a text
@@ -244,7 +244,7 @@ enum tp_status tp_compare_sheet_make(const struct tp_compare_pair *pair,
     sheet->cells = calloc(pair->row_count * count + 1, sizeof *sheet->cells);
     bool whole = sheet->cells != NULL;
     for (size_t i = 0; i < pair->row_count && whole; i++) {
-        const struct tp_compare_row *row = &pair->rows[i];
+        const struct tp_compare_line *row = &pair->rows[i];
         const struct wording w = {pair, row, tp_compare_row_a(pair, row),
                                   tp_compare_row_b(pair, row), i, &text};
         for (size_t k = 0; k < count && whole; k++) {

@@ -54,7 +54,7 @@ static struct tp_compare_number number_of(double value)
         isnan(value) ? TP_COMPARE_NO_NUMBER : TP_COMPARE_IS_NUMBER, value};
 }
 
-static void set_all(struct tp_compare_row *row, enum tp_compare_reason reason)
+static void set_all(struct tp_compare_line *row, enum tp_compare_reason reason)
 {
     for (int i = 0; i < TP_COMPARE_METRICS; i++)
         row->metrics[i] = (struct tp_compare_number){reason, NAN};
@@ -91,7 +91,7 @@ static double share_of(const struct tp_difference_numbers *n, double share)
 /* Of 0-d tensors msprobe computes the errors as they are, NaN and Inf too. */
 static void set_single(const struct tp_difference_plan *plan,
                        const struct tp_difference_numbers *n,
-                       struct tp_compare_row *row)
+                       struct tp_compare_line *row)
 {
     double absolute = n->finite ? n->max_abs : NAN;
     double relative = n->finite ? n->max_relative : NAN;
@@ -107,7 +107,7 @@ static void set_single(const struct tp_difference_plan *plan,
 }
 
 static void set_metrics(const struct tp_difference_numbers *n,
-                        struct tp_compare_row *row)
+                        struct tp_compare_line *row)
 {
     struct tp_compare_number *metrics = row->metrics;
     const bool some = n->finite > 0;
@@ -129,7 +129,7 @@ static void set_metrics(const struct tp_difference_numbers *n,
 }
 
 static void set_elements(const struct tp_difference_numbers *n,
-                         struct tp_compare_row *row)
+                         struct tp_compare_line *row)
 {
     struct tp_compare_elements *elements = &row->elements;
     *elements = (struct tp_compare_elements){
@@ -152,7 +152,7 @@ static void set_elements(const struct tp_difference_numbers *n,
 
 /* --- one row -------------------------------------------------------------- */
 
-static struct tp_compare_row *row_of(const struct measurer *m,
+static struct tp_compare_line *row_of(const struct measurer *m,
                                      const struct job *job)
 {
     return &m->pairs[job->pair].rows[job->row];
@@ -163,7 +163,7 @@ static void keep_problem(struct measurer *m, const struct job *job,
                          enum tp_status status, const char *message)
 {
     struct tp_compare_pair *pair = &m->pairs[job->pair];
-    struct tp_compare_row *row = row_of(m, job);
+    struct tp_compare_line *row = row_of(m, job);
     pthread_mutex_lock(&m->lock);
     row->problem = tp_arena_text(&pair->arena, message, strlen(message));
     pthread_mutex_unlock(&m->lock);
@@ -191,7 +191,7 @@ static bool same_shape(const struct tp_tensor *a, const struct tp_tensor *b)
     return same;
 }
 
-static enum tp_status measure(struct measurer *m, struct tp_compare_row *row,
+static enum tp_status measure(struct measurer *m, struct tp_compare_line *row,
                               const struct tp_tensor *const tensors[2],
                               unsigned worker, struct tp_error *err)
 {
@@ -218,7 +218,7 @@ static void measure_job(struct measurer *m, const struct job *job,
                         const struct tp_tensor_file files[2], unsigned worker)
 {
     const struct tp_compare_pair *pair = &m->pairs[job->pair];
-    struct tp_compare_row *row = row_of(m, job);
+    struct tp_compare_line *row = row_of(m, job);
     struct tp_error err = {.code = TP_OK};
     const struct tp_tensor *const tensors[2] = {
         tensor_of(tp_compare_row_a(pair, row), &files[0]),
@@ -310,7 +310,7 @@ static int compare_jobs(const void *left, const void *right)
 /* A row to be read, unless it cannot be. */
 static void plan_row(struct measurer *m, size_t pair, size_t row)
 {
-    struct tp_compare_row *its = &m->pairs[pair].rows[row];
+    struct tp_compare_line *its = &m->pairs[pair].rows[row];
     const struct tp_compare_entry *a = tp_compare_row_a(&m->pairs[pair], its);
     const struct tp_compare_entry *b = tp_compare_row_b(&m->pairs[pair], its);
     set_all(its, TP_COMPARE_UNSUPPORTED);
