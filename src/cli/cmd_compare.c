@@ -4,17 +4,25 @@
  * compare_result_*.csv with msprobe's columns, compare_report.txt,
  * compare_findings.json, compare.h5.
  */
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/pool.h"
+#include "base/text_wrap.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "compare/compare.h"
 #include "compare/compare_sheet.h"
 #include "config.h"
+#include "figures/compare_figures.h"
 #include "report/csv.h"
+#include "report/hdf5.h"
+#include "report/report_runs.h"
+
+/* Items of each list on stdout; compare_report.txt holds them all. */
+enum { MOST_ON_STDOUT = 10 };
 
 struct session {
     const struct tp_options *options;
@@ -22,6 +30,12 @@ struct session {
     struct tp_pool *pool;
     struct tp_compare_options how;
     struct tp_comparison comparison;
+    struct tp_compare_calls calls;
+    struct tp_compare_records records;
+    struct tp_compare_findings findings;
+    struct tp_figure_set figures;
+    struct tp_report_figure *figure_lines;
+    size_t figure_count;
 };
 
 /* What to compare, from the options. */
@@ -75,9 +89,9 @@ static void name_sheet(const struct session *s,
         &comparison->pairs[comparison->pair_count - 1];
     tp_text_add(name, "compare_result");
     if (comparison->pairs[0].a.place->step != last->a.place->step)
-        tp_text_add(name, "_step%lld", (long long)place->step);
+        tp_text_add(name, "_step%" PRId64, place->step);
     if (place->rank >= 0)
-        tp_text_add(name, "_rank%lld", (long long)place->rank);
+        tp_text_add(name, "_rank%" PRId64, place->rank);
     tp_text_add(name, "_%s.csv", time);
 }
 
@@ -100,17 +114,136 @@ static enum tp_status write_sheet(struct session *s,
     return status;
 }
 
-static enum tp_status write_results(struct session *s, struct tp_error *err)
+static enum tp_status write_sheets(struct session *s, struct tp_error *err)
 {
     char stamp[32] = "";
     time_t now = time(NULL);
     struct tm local;
+    enum tp_status status = TP_OK;
     if (localtime_r(&now, &local))
         strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &local);
-    enum tp_status status = TP_OK;
     for (size_t i = 0; i < s->comparison.pair_count && status == TP_OK; i++)
         status = write_sheet(s, &s->comparison.pairs[i], stamp, err);
     return status;
+}
+
+static enum tp_status write_calls(struct session *s, struct tp_error *err)
+{
+    struct tp_text text = {0};
+    struct tp_table table;
+    tp_compare_apis_table(&s->calls, &table);
+    tp_csv_table(&table, &text);
+    enum tp_status status =
+        tp_output_write(s->options, "compare_by_call.csv", &text, err);
+    tp_text_clear(&text);
+    return status;
+}
+
+static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
+{
+    struct tp_table tables[4];
+    uint64_t files = 0;
+    for (size_t i = 0; i < s->comparison.pair_count; i++)
+        files += s->comparison.pairs[i].a.place->file_count +
+                 s->comparison.pairs[i].b.place->file_count;
+    const struct tp_hdf5_header header = {
+        PACKAGE_VERSION, tp_text_get(&s->command_line), files, 0};
+    tp_compare_records_table(&s->records, &tables[0]);
+    tp_compare_calls_table(&s->calls, &tables[1]);
+    tp_compare_apis_table(&s->calls, &tables[2]);
+    tp_compare_findings_table(&s->findings, &tables[3]);
+    char *path = tp_file_join(s->options->output_dir, "compare.h5");
+    if (!path)
+        return tp_fail_memory(err);
+    enum tp_status status = tp_hdf5_write(path, &header, tables, 4, err);
+    free(path);
+    return status;
+}
+
+static enum tp_status draw(struct session *s, struct tp_error *err)
+{
+    const struct tp_compare_figure_input input = {&s->comparison, &s->calls};
+    struct tp_drawn drawn;
+    if (s->options->no_plots)
+        return TP_OK;
+    enum tp_status status = tp_compare_figures_build(&input, &s->figures, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_output_draw(s->options, &s->figures, &s->comparison.arena,
+                            &drawn, err);
+    if (drawn.warning[0])
+        tp_notes_add(&s->comparison.notes,
+                     tp_arena_format(&s->comparison.arena, "%s",
+                                     drawn.warning));
+    s->figure_lines = drawn.lines;
+    s->figure_count = drawn.count;
+    return status;
+}
+
+static struct tp_runs_report report_of(const struct session *s)
+{
+    return (struct tp_runs_report){.comparison = &s->comparison,
+                                   .calls = &s->calls,
+                                   .records = &s->records,
+                                   .findings = &s->findings,
+                                   .figures = s->figure_lines,
+                                   .figure_count = s->figure_count,
+                                   .tool_version = PACKAGE_VERSION,
+                                   .output_dir = s->options->output_dir,
+                                   .a = s->how.a,
+                                   .b = s->how.b};
+}
+
+static enum tp_status write_reports(struct session *s, struct tp_error *err)
+{
+    const struct tp_runs_report report = report_of(s);
+    struct tp_text text = {.columns = TP_TEXT_COLUMNS}, json = {0};
+    tp_report_runs_json(&report, &json);
+    tp_report_runs_text(&report, 0, false, &text);
+    enum tp_status status =
+        tp_output_write(s->options, "compare_findings.json", &json, err);
+    if (status == TP_OK) /* last: it says that the others are there */
+        status = tp_output_write(s->options, "compare_report.txt", &text, err);
+    tp_text_clear(&json);
+    tp_text_clear(&text);
+    return status;
+}
+
+/* Results of an earlier run go first, but for its tables, whose names have the
+ * time. */
+static void remove_old_results(const struct session *s)
+{
+    static const char *const names[] = {"compare.h5", "compare_report.txt",
+                                        "compare_findings.json",
+                                        "compare_by_call.csv"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        tp_output_remove(s->options, names[i]);
+    for (const struct tp_compare_figure_info *row = tp_compare_figure_table;
+         row->id; row++)
+        tp_output_remove_figure(s->options, TP_COMPARE_FIGURE_CATEGORY,
+                                row->id);
+}
+
+/* The comparison is there: everything that follows from it. */
+static enum tp_status write_results(struct session *s, struct tp_error *err)
+{
+    remove_old_results(s);
+    enum tp_status status =
+        tp_compare_calls_make(&s->comparison, &s->calls, err);
+    if (status == TP_OK)
+        status = tp_compare_records_make(&s->comparison, &s->records, err);
+    if (status == TP_OK)
+        status = tp_compare_findings_make(&s->comparison, &s->calls,
+                                          &s->findings, err);
+    if (status == TP_OK)
+        status = write_sheets(s, err);
+    if (status == TP_OK)
+        status = write_calls(s, err);
+    if (status == TP_OK)
+        status = write_hdf5(s, err);
+    if (status == TP_OK)
+        status = draw(s, err);
+    return status == TP_OK ? write_reports(s, err) : status;
 }
 
 static enum tp_status analyse(struct session *s, struct tp_error *err)
@@ -127,11 +260,41 @@ static enum tp_status analyse(struct session *s, struct tp_error *err)
     return status == TP_OK ? write_results(s, err) : status;
 }
 
+static bool print_result(const struct session *s)
+{
+    const struct tp_runs_report report = report_of(s);
+    struct tp_text text = {.columns = tp_stdout_columns()};
+    if (s->options->format == TP_FORM_JSON)
+        tp_report_runs_json(&report, &text);
+    else if (!s->options->quiet)
+        tp_report_runs_text(&report, s->options->verbose ? 0 : MOST_ON_STDOUT,
+                            tp_wants_color(), &text);
+    return tp_print(&text);
+}
+
+static int exit_status(const struct session *s)
+{
+    const struct tp_comparison *comparison = &s->comparison;
+    if (comparison->a.damaged + comparison->b.damaged +
+            comparison->counts.damaged >
+        0)
+        return TP_EXIT_DAMAGED;
+    return tp_reaches_fail_on(s->options,
+                              tp_compare_findings_worst(&s->findings))
+               ? TP_EXIT_FINDINGS
+               : TP_EXIT_OK;
+}
+
 static void session_clear(struct session *s)
 {
     tp_text_clear(&s->command_line);
     tp_number_set_clear(&s->how.read.wish.steps);
     tp_number_set_clear(&s->how.read.wish.ranks);
+    tp_figure_set_clear(&s->figures);
+    free(s->figure_lines);
+    tp_compare_findings_clear(&s->findings);
+    tp_compare_records_clear(&s->records);
+    tp_compare_calls_clear(&s->calls);
     tp_comparison_clear(&s->comparison);
     tp_pool_free(s->pool);
 }
@@ -140,12 +303,14 @@ int tp_cmd_compare(const struct tp_options *options, int argc, char **argv)
 {
     struct session s = {.options = options};
     struct tp_error err = {0};
-    int result = TP_EXIT_OK;
+    int result;
     tp_note_command_line(argc, argv, &s.command_line);
     enum tp_status status = analyse(&s, &err);
     if (status != TP_OK) {
         tp_print_error(&err);
         result = tp_exit_of(status);
+    } else {
+        result = print_result(&s) ? exit_status(&s) : TP_EXIT_FAILED;
     }
     session_clear(&s);
     return result;

@@ -7,6 +7,7 @@
 #include "cuda/device.h"
 #include "data/dtype.h"
 #include "data/number.h"
+#include "figures/compare_figures.h"
 #include "figures/figures.h"
 #include "figures/trace_figures.h"
 #include "formats/reader.h"
@@ -79,6 +80,12 @@ static void list_figures(struct tp_text *text)
     for (const struct tp_trace_figure_info *row = tp_trace_figure_table;
          row->id; row++) {
         snprintf(path, sizeof path, "%s/%s", TP_TRACE_FIGURE_CATEGORY, row->id);
+        tp_text_add(text, "  %-46s %s\n", path, row->caption);
+    }
+    for (const struct tp_compare_figure_info *row = tp_compare_figure_table;
+         row->id; row++) {
+        snprintf(path, sizeof path, "%s/%s", TP_COMPARE_FIGURE_CATEGORY,
+                 row->id);
         tp_text_add(text, "  %-46s %s\n", path, row->caption);
     }
 }

@@ -43,6 +43,14 @@ static bool has_mode(const struct means *means, enum tp_compare_mode mode)
                                            : means->md5;
 }
 
+/* Whether two sides can be compared so. */
+static bool can_do(const struct means *a, const struct means *b,
+                   enum tp_compare_mode mode)
+{
+    return has_mode(a, mode) && has_mode(b, mode) &&
+           (mode != TP_COMPARE_MD5 || a->xor == b->xor);
+}
+
 static const char *means_words(const struct means *means)
 {
     return means->files && means->md5    ? "tensors and checksums"
@@ -69,26 +77,24 @@ static enum tp_status fail_means(const struct means *a, const struct means *b,
                    mode == TP_COMPARE_AUTO ? "" : tp_compare_mode_words[mode]);
 }
 
-/* The best that both have, or what was asked for. Statistics come before
- * checksums, which only tell whether something differs. */
+/* What was asked for, or the first of these that both have. A dump has checksums
+ * where its owner wanted them rather than statistics. */
 static enum tp_status choose_mode(const struct tp_compare_options *options,
                                   struct tp_comparison *comparison,
                                   struct tp_error *err)
 {
     const struct means a = means_of(&comparison->a.dump);
     const struct means b = means_of(&comparison->b.dump);
-    int mode = options->mode;
-    if (mode == TP_COMPARE_AUTO)
-        do
-            mode++;
-        while (mode <= TP_COMPARE_MD5 &&
-               !(has_mode(&a, mode) && has_mode(&b, mode)));
+    static const enum tp_compare_mode order[] = {
+        TP_COMPARE_TENSOR, TP_COMPARE_MD5, TP_COMPARE_STATISTICS};
+    enum tp_compare_mode mode = options->mode;
+    for (int i = 0; i < 3 && mode == TP_COMPARE_AUTO; i++)
+        if (can_do(&a, &b, order[i]))
+            mode = order[i];
     comparison->mode = mode;
-    if (mode > TP_COMPARE_MD5 || !has_mode(&a, mode) || !has_mode(&b, mode) ||
-        (mode == TP_COMPARE_MD5 && a.xor != b.xor))
-        return fail_means(&a, &b,
-                          mode > TP_COMPARE_MD5 ? TP_COMPARE_AUTO : mode, err);
-    return TP_OK;
+    return mode != TP_COMPARE_AUTO && can_do(&a, &b, mode)
+               ? TP_OK
+               : fail_means(&a, &b, mode, err);
 }
 
 /* --- matching ------------------------------------------------------------- */

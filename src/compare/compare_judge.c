@@ -190,14 +190,19 @@ static bool is_api(const char *name, const char *const *words)
     return false;
 }
 
-/* What is judged of a call; its first argument has its name. */
-static void choose(struct call *call)
+bool tp_compare_is_judged(const char *name)
 {
     static const char *const never[] = {
         "empty",     "empty_like",        "numpy",
         "to",        "__setitem__",       "empty_with_format",
         "new_empty", "new_empty_strided", "empty_strided",
         NULL};
+    return !is_api(name, never);
+}
+
+/* What is judged of a call; its first argument has its name. */
+static void choose(struct call *call)
+{
     static const char *const results[] = {
         "_reduce_scatter_base", "_all_gather_base", "all_to_all_single",
         "batch_isend_irecv", NULL};
@@ -205,7 +210,7 @@ static void choose(struct call *call)
     for (size_t i = 0; i < call->count && !*name; i++)
         if (!is_output(call, &call->rows[i]))
             name = tp_compare_row_a(call->pair, &call->rows[i])->name;
-    call->judged = !is_api(name, never);
+    call->judged = tp_compare_is_judged(name);
     call->arguments = call->judged && !is_api(name, results);
 }
 

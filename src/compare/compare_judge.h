@@ -33,6 +33,10 @@ extern const char *const tp_compare_messages[TP_COMPARE_MESSAGES];
 /* Sets result and messages of all rows of a pair. */
 void tp_compare_judge(struct tp_compare_pair *pair, enum tp_compare_mode mode);
 
+/* Whether the rules look at calls of this name at all: not at those that make
+ * no values, or are counted differently in each precision. */
+bool tp_compare_is_judged(const char *name);
+
 /* Adds a row's messages as the JSON list that stands in Err_message. */
 void tp_compare_messages_text(const struct tp_compare_line *row,
                               struct tp_text *text);
