@@ -56,9 +56,11 @@ static enum tp_status make_wish(struct session *s, struct tp_error *err)
     how->read.stop = &tp_interrupted;
     enum tp_status status = TP_OK;
     if (options->steps)
-        status = tp_number_set_parse(&how->read.wish.steps, options->steps, err);
+        status =
+            tp_number_set_parse(&how->read.wish.steps, options->steps, err);
     if (status == TP_OK && options->ranks)
-        status = tp_number_set_parse(&how->read.wish.ranks, options->ranks, err);
+        status =
+            tp_number_set_parse(&how->read.wish.ranks, options->ranks, err);
     return status;
 }
 
@@ -172,9 +174,9 @@ static enum tp_status draw(struct session *s, struct tp_error *err)
     status = tp_output_draw(s->options, &s->figures, &s->comparison.arena,
                             &drawn, err);
     if (drawn.warning[0])
-        tp_notes_add(&s->comparison.notes,
-                     tp_arena_format(&s->comparison.arena, "%s",
-                                     drawn.warning));
+        tp_notes_add(
+            &s->comparison.notes,
+            tp_arena_format(&s->comparison.arena, "%s", drawn.warning));
     s->figure_lines = drawn.lines;
     s->figure_count = drawn.count;
     return status;

@@ -53,12 +53,12 @@ static bool can_do(const struct means *a, const struct means *b,
 
 static const char *means_words(const struct means *means)
 {
-    return means->files && means->md5    ? "tensors and checksums"
-           : means->files                ? "tensors"
+    return means->files && means->md5   ? "tensors and checksums"
+           : means->files               ? "tensors"
            : means->stats && means->md5 ? "statistics and checksums"
-           : means->stats                ? "statistics"
-           : means->md5                  ? "checksums"
-                                         : "no values";
+           : means->stats               ? "statistics"
+           : means->md5                 ? "checksums"
+                                        : "no values";
 }
 
 static enum tp_status fail_means(const struct means *a, const struct means *b,
@@ -69,16 +69,16 @@ static enum tp_status fail_means(const struct means *a, const struct means *b,
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "the checksums of A and B are of two kinds, CRC32 and "
                        "xor, and cannot be compared");
-    return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                   "A has %s, B has %s: %s%s", means_words(a), means_words(b),
+    return tp_fail(err, TP_E_UNSUPPORTED, -1, "A has %s, B has %s: %s%s",
+                   means_words(a), means_words(b),
                    mode == TP_COMPARE_AUTO ? "nothing that both have can be "
                                              "compared"
                                            : "they cannot be compared by ",
                    mode == TP_COMPARE_AUTO ? "" : tp_compare_mode_words[mode]);
 }
 
-/* What was asked for, or the first of these that both have. A dump has checksums
- * where its owner wanted them rather than statistics. */
+/* What was asked for, or the first of these that both have. A dump has
+ * checksums where its owner wanted them rather than statistics. */
 static enum tp_status choose_mode(const struct tp_compare_options *options,
                                   struct tp_comparison *comparison,
                                   struct tp_error *err)
@@ -114,10 +114,10 @@ static enum tp_status match(struct tp_compare_pair *pair,
     for (size_t i = 0; i < count && status == TP_OK; i++) {
         struct tp_compare_line *row = &pair->rows[pair->row_count++];
         *row = (struct tp_compare_line){.a = i,
-                                       .b = partners[i].b,
-                                       .dtypes = partners[i].dtypes,
-                                       .elements = tp_compare_elements_none,
-                                       .problem = ""};
+                                        .b = partners[i].b,
+                                        .dtypes = partners[i].dtypes,
+                                        .elements = tp_compare_elements_none,
+                                        .problem = ""};
         if (row->b != TP_COMPARE_NONE)
             pair->matched_b[row->b] = true;
     }
@@ -134,7 +134,8 @@ static enum tp_status shift_rows(struct tp_compare_pair *pair,
         const struct tp_compare_entry *a = tp_compare_row_a(pair, row);
         const struct tp_compare_entry *b = tp_compare_row_b(pair, row);
         for (int k = 0; k < TP_DUMP_STATS && status == TP_OK; k++)
-            status = tp_compare_shift(&a->stats[k], b ? &b->stats[k] : NULL,
+            status =
+                tp_compare_shift_make(&a->stats[k], b ? &b->stats[k] : NULL,
                                       &pair->arena, &row->shifts[k], err);
     }
     return status;
@@ -196,9 +197,9 @@ static enum tp_status pair_places(struct tp_comparison *comparison,
                                   struct tp_error *err)
 {
     struct tp_compare_places places = {0};
-    enum tp_status status = tp_compare_places(
-        &comparison->a.dump, &comparison->b.dump, &comparison->arena,
-        &comparison->notes, &places, err);
+    enum tp_status status =
+        tp_compare_places(&comparison->a.dump, &comparison->b.dump,
+                          &comparison->arena, &comparison->notes, &places, err);
     if (status == TP_OK) {
         comparison->pairs = calloc(places.count, sizeof *comparison->pairs);
         if (!comparison->pairs)
@@ -291,11 +292,7 @@ static enum tp_status open_side(const struct tp_compare_options *options,
     struct tp_dump_read_options how = options->read;
     how.wish.roots = &path;
     how.wish.root_count = 1;
-    enum tp_status status = tp_compare_side_open(&how, side, err);
-    for (size_t i = 0; i < side->dump.place_count; i++)
-        for (int k = 0; k < TP_DUMP_STACK; k++)
-            side->damaged += side->dump.places[i].sources[k].status != TP_OK;
-    return status;
+    return tp_compare_side_open(&how, side, err);
 }
 
 static enum tp_status compare_pairs(const struct tp_compare_options *options,

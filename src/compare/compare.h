@@ -9,8 +9,8 @@
 /* Two runs, row by row. */
 
 struct tp_compare_options {
-    const char *a, *b;                 /* paths                            */
-    struct tp_dump_read_options read;  /* of both; its roots are not used  */
+    const char *a, *b;                /* paths                            */
+    struct tp_dump_read_options read; /* of both; its roots are not used  */
     enum tp_compare_mode mode;
     bool fuzzy;
     const char *map; /* a file; NULL: names are the same                   */
@@ -22,9 +22,9 @@ struct tp_compare_options {
 /* How many rows, of all pairs. */
 struct tp_compare_counts {
     size_t rows, results[TP_COMPARE_RESULTS];
-    size_t matched, equal;  /* bit-equal as far as the mode can tell       */
+    size_t matched, equal; /* bit-equal as far as the mode can tell       */
     size_t only_a, only_b;
-    size_t dtypes;          /* of only_a: in B with a dtype of another kind */
+    size_t dtypes;            /* of only_a: in B with a dtype of another kind */
     size_t problems, damaged; /* matched, but not compared                 */
 };
 

@@ -35,6 +35,7 @@ static void add_row(const struct tp_comparison *comparison,
     call->rows++;
     call->matched += matched;
     call->equal += equal;
+    call->arguments += matched && !output;
     call->results_unequal += matched && !equal && output;
     call->arguments_unequal += matched && !equal && !output;
     keep_largest(output ? &call->error_out : &call->error_in, error);
@@ -52,12 +53,12 @@ static const char *module_of(struct tp_comparison *comparison,
     const struct tp_dump_node *node = tp_dump_node_of(place, call->key);
     struct tp_msprobe_name name = call->name;
     if (!(call->known && name.kind == TP_MSPROBE_MODULE)) {
-        if (!node || !tp_msprobe_name_parse(node->parent, strlen(node->parent),
-                                            &name))
+        if (!node ||
+            !tp_msprobe_name_parse(node->parent, strlen(node->parent), &name))
             return "";
     }
-    const char *path = tp_arena_text(&comparison->arena, name.path.at,
-                                     name.path.length);
+    const char *path =
+        tp_arena_text(&comparison->arena, name.path.at, name.path.length);
     return path ? path : "";
 }
 
@@ -150,8 +151,7 @@ static enum tp_status merge(struct tp_compare_calls *calls,
     for (size_t i = 0; i < count && status == TP_OK; i++)
         names[i] = calls->rows[i].name;
     if (status == TP_OK)
-        status =
-            tp_compare_group(names, count, groups, &calls->api_count, err);
+        status = tp_compare_group(names, count, groups, &calls->api_count, err);
     if (status == TP_OK) {
         calls->apis = calloc(calls->api_count + 1, sizeof *calls->apis);
         if (!calls->apis)
@@ -160,8 +160,7 @@ static enum tp_status merge(struct tp_compare_calls *calls,
     for (size_t i = 0; i < count && status == TP_OK; i++)
         add_call(&calls->rows[i], &calls->apis[groups[i]]);
     if (status == TP_OK && calls->api_count)
-        qsort(calls->apis, calls->api_count, sizeof *calls->apis,
-              compare_apis);
+        qsort(calls->apis, calls->api_count, sizeof *calls->apis, compare_apis);
     free(names);
     free(groups);
     return status;
@@ -211,13 +210,13 @@ static const struct tp_column call_columns[] = {
 void tp_compare_calls_table(const struct tp_compare_calls *calls,
                             struct tp_table *table)
 {
-    *table = (struct tp_table){
-        .name = "calls",
-        .columns = call_columns,
-        .column_count = sizeof call_columns / sizeof *call_columns,
-        .rows = calls->rows,
-        .row_count = calls->count,
-        .row_size = sizeof *calls->rows};
+    *table = (struct tp_table){.name = "calls",
+                               .columns = call_columns,
+                               .column_count =
+                                   sizeof call_columns / sizeof *call_columns,
+                               .rows = calls->rows,
+                               .row_count = calls->count,
+                               .row_size = sizeof *calls->rows};
 }
 
 static const struct tp_column api_columns[] = {
@@ -236,11 +235,11 @@ static const struct tp_column api_columns[] = {
 void tp_compare_apis_table(const struct tp_compare_calls *calls,
                            struct tp_table *table)
 {
-    *table = (struct tp_table){
-        .name = "apis",
-        .columns = api_columns,
-        .column_count = sizeof api_columns / sizeof *api_columns,
-        .rows = calls->apis,
-        .row_count = calls->api_count,
-        .row_size = sizeof *calls->apis};
+    *table = (struct tp_table){.name = "apis",
+                               .columns = api_columns,
+                               .column_count =
+                                   sizeof api_columns / sizeof *api_columns,
+                               .rows = calls->apis,
+                               .row_count = calls->api_count,
+                               .row_size = sizeof *calls->apis};
 }

@@ -114,11 +114,13 @@ static struct tp_compare_value stat_value(struct lister *lister,
 
 static const char *class_of(const struct tp_json *value)
 {
-    static const char *const words[] = {
-        [TP_JSON_NULL] = "<class 'NoneType'>", [TP_JSON_BOOL] = "<class 'bool'>",
-        [TP_JSON_INTEGER] = "<class 'int'>",   [TP_JSON_REAL] = "<class 'float'>",
-        [TP_JSON_STRING] = "<class 'str'>",    [TP_JSON_LIST] = "<class 'list'>",
-        [TP_JSON_OBJECT] = "<class 'dict'>"};
+    static const char *const words[] = {[TP_JSON_NULL] = "<class 'NoneType'>",
+                                        [TP_JSON_BOOL] = "<class 'bool'>",
+                                        [TP_JSON_INTEGER] = "<class 'int'>",
+                                        [TP_JSON_REAL] = "<class 'float'>",
+                                        [TP_JSON_STRING] = "<class 'str'>",
+                                        [TP_JSON_LIST] = "<class 'list'>",
+                                        [TP_JSON_OBJECT] = "<class 'dict'>"};
     return words[value ? value->kind : TP_JSON_NULL];
 }
 
@@ -129,8 +131,7 @@ static const char *shape_text(struct lister *lister,
         return "None";
     tp_text_add(&lister->text, "[");
     for (int i = 0; i < item->dims; i++)
-        tp_text_add(&lister->text, "%s%" PRId64, i ? ", " : "",
-                    item->shape[i]);
+        tp_text_add(&lister->text, "%s%" PRId64, i ? ", " : "", item->shape[i]);
     tp_text_add(&lister->text, "]");
     return take(lister);
 }
@@ -237,8 +238,8 @@ static const char *md5_of(struct lister *lister,
         return "N/A";
     if (item->value)
         add_value(item->value, &lister->text);
-    uint32_t crc = libdeflate_crc32(0, tp_text_get(&lister->text),
-                                    lister->text.length);
+    uint32_t crc =
+        libdeflate_crc32(0, tp_text_get(&lister->text), lister->text.length);
     lister->text.length = 0;
     tp_text_add(&lister->text, "%08" PRIx32, crc);
     return take(lister);

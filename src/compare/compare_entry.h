@@ -30,15 +30,15 @@ struct tp_compare_value {
 /* One row of one side. Texts are the arena's, or constant, and never NULL. */
 struct tp_compare_entry {
     const struct tp_dump_item *item;
-    size_t call;             /* of the place                               */
-    const char *name;        /* "Functional.linear.0.forward.input.0"      */
-    const char *key;         /* the name, calls of the backward pass counted
-                                in their own order                         */
-    const char *dtype;       /* "torch.float32", "<class 'int'>", "None"   */
-    const char *shape;       /* "[2, 8]", "[]", "None"                     */
-    const char *grad;        /* "True", "False", "N/A": not said           */
-    const char *md5;         /* as tp_dump_item; of a value that of its text */
-    const char *data_name;   /* of the file; "-1": it has none             */
+    size_t call;           /* of the place                               */
+    const char *name;      /* "Functional.linear.0.forward.input.0"      */
+    const char *key;       /* the name, calls of the backward pass counted
+                              in their own order                         */
+    const char *dtype;     /* "torch.float32", "<class 'int'>", "None"   */
+    const char *shape;     /* "[2, 8]", "[]", "None"                     */
+    const char *grad;      /* "True", "False", "N/A": not said           */
+    const char *md5;       /* as tp_dump_item; of a value that of its text */
+    const char *data_name; /* of the file; "-1": it has none             */
     struct tp_compare_value stats[TP_DUMP_STATS];
 };
 

@@ -27,8 +27,7 @@ const struct tp_compare_rule_info tp_compare_rules[TP_COMPARE_FINDING_IDS] = {
                         GUIDE},
     [TP_FINDS_GRAD] = {"requires_grad", "requires_grad differs", GUIDE},
     [TP_FINDS_GROWTH] = {"error_grows",
-                         "results are further apart than the arguments",
-                         GUIDE},
+                         "results are further apart than the arguments", GUIDE},
     [TP_FINDS_UNMATCHED] = {"unmatched", "names that only one run has", GUIDE},
     [TP_FINDS_UNREAD] = {"unread", "files that are damaged or missing", GUIDE},
 };
@@ -47,8 +46,7 @@ static const char *text(struct finder *f, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const char *made =
-        tp_arena_vformat(&f->findings->arena, format, args);
+    const char *made = tp_arena_vformat(&f->findings->arena, format, args);
     va_end(args);
     return made;
 }
@@ -87,8 +85,8 @@ static bool differs(const struct tp_compare_call *call)
     return call->arguments_unequal || call->results_unequal;
 }
 
-const struct tp_compare_call *
-tp_compare_parting(const struct tp_compare_calls *calls, size_t pair)
+const struct tp_compare_call *tp_compare_parting(
+    const struct tp_compare_calls *calls, size_t pair)
 {
     for (size_t i = 0; i < calls->count; i++)
         if (calls->rows[i].pair == pair && differs(&calls->rows[i]))
@@ -127,11 +125,10 @@ static uint64_t equal_before(struct finder *f,
 }
 
 /* The first row of a call that differs. */
-static const struct tp_compare_line *
-first_unequal(struct finder *f, const struct tp_compare_call *call)
+static const struct tp_compare_line *first_unequal(
+    struct finder *f, const struct tp_compare_call *call)
 {
-    const struct tp_compare_pair *pair =
-        &f->comparison->pairs[call->pair];
+    const struct tp_compare_pair *pair = &f->comparison->pairs[call->pair];
     const struct tp_compare_line *row = &pair->rows[call->first];
     while (row->b == TP_COMPARE_NONE ||
            tp_compare_is_equal(pair, row, f->comparison->mode))
@@ -150,8 +147,8 @@ static enum tp_status find_parting(struct finder *f)
     const bool counts =
         results[TP_COMPARE_ERROR] || results[TP_COMPARE_WARNING];
     enum tp_status status =
-        add(f, TP_FINDS_PARTING,
-            counts ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW, call, &finding);
+        add(f, TP_FINDS_PARTING, counts ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW,
+            call, &finding);
     if (status != TP_OK)
         return status;
     const struct tp_compare_line *row = first_unequal(f, call);
@@ -164,17 +161,23 @@ static enum tp_status find_parting(struct finder *f)
     finding->count = places;
     if (call->adds) {
         finding->evidence =
-            text(f, "%s. So are all its arguments, but not its result %s.",
-                 before ? equal : "No call before it differs", name);
+            call->arguments
+                ? text(f,
+                       "%s; all its arguments are equal, its result %s is "
+                       "not.",
+                       equal, name)
+                : text(f,
+                       "%s; its result %s differs, and none of its "
+                       "arguments is recorded.",
+                       equal, name);
         finding->suggestion =
             "The operator itself computes something else: another kernel or "
             "version, a sum whose order is not fixed, a random number, or an "
             "argument that dumps do not record. Run one side twice to see "
             "whether it differs from itself.";
     } else {
-        finding->evidence =
-            text(f, "%s; the first difference is its argument %s.", equal,
-                 name);
+        finding->evidence = text(
+            f, "%s; the first difference is its argument %s.", equal, name);
         finding->suggestion =
             before ? "No recorded result has become that argument with a "
                      "difference: it comes from an operation that the dump "
@@ -271,8 +274,9 @@ static const struct kind {
     const char *what, *suggestion;
 } kinds[] = {
     {TP_FINDS_NONFINITE, TP_SAYS_NONFINITE, TP_SEVERITY_HIGH, value_text,
-     "maximum", "See what this call got: 'tprof-analyze dump' on A follows NaN "
-                "and Inf to their origin."},
+     "maximum",
+     "See what this call got: 'tprof-analyze dump' on A follows NaN "
+     "and Inf to their origin."},
     {TP_FINDS_VALUE, TP_SAYS_VALUE, TP_SEVERITY_MEDIUM, value_text, "value",
      "The runs were not asked for the same: an epsilon, a scale, a probability "
      "or a size differs in the code or its settings."},
@@ -309,20 +313,20 @@ static enum tp_status find_kind(struct finder *f, const struct kind *kind)
 static enum tp_status find_growth(struct finder *f)
 {
     struct tp_compare_finding *finding;
-    struct seen seen =
-        look(f, 1u << TP_SAYS_NORM | 1u << TP_SAYS_THOUSANDTH);
+    struct seen seen = look(f, 1u << TP_SAYS_NORM | 1u << TP_SAYS_THOUSANDTH);
     if (seen.count == 0)
         seen = look(f, 1u << TP_SAYS_NORM_GROWS | 1u << TP_SAYS_COSINE);
     if (seen.count == 0)
         return TP_OK;
-    enum tp_status status = add_seen(f, TP_FINDS_GROWTH, TP_SEVERITY_MEDIUM,
-                                     &seen, &finding);
+    enum tp_status status =
+        add_seen(f, TP_FINDS_GROWTH, TP_SEVERITY_MEDIUM, &seen, &finding);
     if (status != TP_OK)
         return status;
     const struct tp_compare_call *call = call_of(f, seen.pair, seen.row);
     finding->evidence = text(
-        f, "largest relative error %.3g among the arguments, %.3g among the "
-           "results; %" PRIu64 " rows in all are judged so by msprobe's rules.",
+        f,
+        "largest relative error %.3g among the arguments, %.3g among the "
+        "results; %" PRIu64 " rows in all are judged so by msprobe's rules.",
         call->error_in, call->error_out, seen.count);
     finding->suggestion =
         "The first of them is where a difference becomes large: compare what "
@@ -361,11 +365,11 @@ static enum tp_status find_unmatched(struct finder *f)
     finding->a = first_alone(f->comparison, false);
     finding->b = first_alone(f->comparison, true);
     finding->evidence = text(
-        f, "%zu rows of A have no partner in B (first: %s), %zu of B none in A "
-           "(first: %s); %zu of the former are in B with a dtype of another "
-           "kind.",
-        counts->only_a, finding->a, counts->only_b, finding->b,
-        counts->dtypes);
+        f,
+        "%zu rows of A have no partner in B (first: %s), %zu of B none in A "
+        "(first: %s); %zu of the former are in B with a dtype of another "
+        "kind.",
+        counts->only_a, finding->a, counts->only_b, finding->b, counts->dtypes);
     finding->suggestion =
         "Another model or code, or other numbers of calls: --fuzzy_match "
         "leaves these out, --map FILE tells what the names of A are in B.";
@@ -377,7 +381,7 @@ static enum tp_status find_unread(struct finder *f)
     const struct tp_comparison *comparison = f->comparison;
     const size_t files = comparison->a.damaged + comparison->b.damaged;
     const size_t count = files + comparison->counts.damaged;
-    const char *first = "a json file or file of tensors is damaged";
+    const char *first = "the notes name them";
     struct tp_compare_finding *finding;
     if (count == 0)
         return TP_OK;
@@ -394,11 +398,14 @@ static enum tp_status find_unread(struct finder *f)
             first = pair->rows[k].problem;
         }
     finding->count = count;
-    finding->evidence = text(f, "%zu rows were not compared, and %zu files not "
-                                "read whole: %s.",
-                             comparison->counts.damaged, files, first);
-    finding->suggestion = "'tprof-analyze dump' on each side names what is "
-                          "damaged; copy or dump it again.";
+    finding->evidence =
+        text(f,
+             "Files that were not read whole: %zu; rows that were not "
+             "compared: %zu (%s).",
+             files, comparison->counts.damaged, first);
+    finding->suggestion =
+        "Copy or dump them again; 'tprof-analyze dump' checks "
+        "all of a dump of msprobe.";
     return TP_OK;
 }
 

@@ -21,9 +21,9 @@ enum tp_compare_finding_id {
     TP_FINDS_SHAPE,
     TP_FINDS_DTYPE,
     TP_FINDS_GRAD,
-    TP_FINDS_GROWTH,    /* results are off, arguments are not              */
+    TP_FINDS_GROWTH, /* results are off, arguments are not              */
     TP_FINDS_UNMATCHED,
-    TP_FINDS_UNREAD,    /* a file is damaged or missing                    */
+    TP_FINDS_UNREAD, /* a file is damaged or missing                    */
     TP_COMPARE_FINDING_IDS
 };
 
@@ -59,16 +59,18 @@ enum tp_status tp_compare_findings_make(const struct tp_comparison *comparison,
                                         struct tp_compare_findings *findings,
                                         struct tp_error *err);
 
+/* Releases everything; empty afterwards. */
 void tp_compare_findings_clear(struct tp_compare_findings *findings);
 
 /* The worst severity; 0: there is none. */
 int tp_compare_findings_worst(const struct tp_compare_findings *findings);
 
+/* The table "findings". */
 void tp_compare_findings_table(const struct tp_compare_findings *findings,
                                struct tp_table *table);
 
 /* The first call of a pair that is not equal; NULL: all are. */
-const struct tp_compare_call *
-tp_compare_parting(const struct tp_compare_calls *calls, size_t pair);
+const struct tp_compare_call *tp_compare_parting(
+    const struct tp_compare_calls *calls, size_t pair);
 
 #endif

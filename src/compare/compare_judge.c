@@ -46,15 +46,16 @@ struct call {
 
 static void say(struct tp_compare_line *row, enum tp_compare_message message)
 {
-    const enum tp_compare_result result =
-        tp_compare_messages[message][0] == 'w' ? TP_COMPARE_WARNING
-                                               : TP_COMPARE_ERROR;
+    const enum tp_compare_result result = tp_compare_messages[message][0] == 'w'
+                                              ? TP_COMPARE_WARNING
+                                              : TP_COMPARE_ERROR;
     row->messages |= 1u << message;
     if (result > row->result)
         row->result = result;
 }
 
-static bool is_output(const struct call *call, const struct tp_compare_line *row)
+static bool is_output(const struct call *call,
+                      const struct tp_compare_line *row)
 {
     return tp_compare_is_output(tp_compare_row_a(call->pair, row));
 }
@@ -155,8 +156,7 @@ static double least(const struct call *call, bool outputs,
 {
     double found = 1;
     for (size_t i = 0; i < call->count; i++) {
-        const struct tp_compare_number *number =
-            &call->rows[i].metrics[metric];
+        const struct tp_compare_number *number = &call->rows[i].metrics[metric];
         if (is_output(call, &call->rows[i]) == outputs &&
             number->reason == TP_COMPARE_IS_NUMBER)
             found = fmin(found, number->value);
@@ -192,11 +192,11 @@ static bool is_api(const char *name, const char *const *words)
 
 bool tp_compare_is_judged(const char *name)
 {
-    static const char *const never[] = {
-        "empty",     "empty_like",        "numpy",
-        "to",        "__setitem__",       "empty_with_format",
-        "new_empty", "new_empty_strided", "empty_strided",
-        NULL};
+    static const char *const never[] = {"empty",         "empty_like",
+                                        "numpy",         "to",
+                                        "__setitem__",   "empty_with_format",
+                                        "new_empty",     "new_empty_strided",
+                                        "empty_strided", NULL};
     return !is_api(name, never);
 }
 

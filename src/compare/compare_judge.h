@@ -12,18 +12,18 @@
 
 /* What a rule says; a row may have several, in this order. */
 enum tp_compare_message {
-    TP_SAYS_NONFINITE,     /* NaN or Inf in A's Max or Min, not in B's     */
-    TP_SAYS_NORM,          /* a result's norm is > 50 % off, arguments' not */
-    TP_SAYS_THOUSANDTH,    /* values off by > 1/1000: > 90 % of a result's,
-                              < 10 % of arguments'                         */
-    TP_SAYS_GRAD,          /* requires_grad differs                        */
-    TP_SAYS_VALUE,         /* an argument that is no tensor differs        */
+    TP_SAYS_NONFINITE,  /* NaN or Inf in A's Max or Min, not in B's     */
+    TP_SAYS_NORM,       /* a result's norm is > 50 % off, arguments' not */
+    TP_SAYS_THOUSANDTH, /* values off by > 1/1000: > 90 % of a result's,
+                           < 10 % of arguments'                         */
+    TP_SAYS_GRAD,       /* requires_grad differs                        */
+    TP_SAYS_VALUE,      /* an argument that is no tensor differs        */
     TP_SAYS_DTYPE,
     TP_SAYS_SHAPE,
-    TP_SAYS_NORM_GROWS,    /* results are 10 times as far off as arguments */
-    TP_SAYS_COSINE,        /* cosine falls by > 0.1                        */
-    TP_SAYS_MD5,           /* checksums differ                             */
-    TP_SAYS_MD5_ABSENT,    /* one has none                                 */
+    TP_SAYS_NORM_GROWS, /* results are 10 times as far off as arguments */
+    TP_SAYS_COSINE,     /* cosine falls by > 0.1                        */
+    TP_SAYS_MD5,        /* checksums differ                             */
+    TP_SAYS_MD5_ABSENT, /* one has none                                 */
     TP_COMPARE_MESSAGES
 };
 

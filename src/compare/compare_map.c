@@ -70,8 +70,8 @@ static enum tp_status add_rule(struct tp_compare_map *map, struct part left,
                                struct part right, size_t line,
                                struct tp_error *err)
 {
-    enum tp_status status = tp_grow(&map->rules, &map->capacity,
-                                    map->count + 1, sizeof *map->rules, err);
+    enum tp_status status = tp_grow(&map->rules, &map->capacity, map->count + 1,
+                                    sizeof *map->rules, err);
     if (status != TP_OK)
         return status;
     struct tp_compare_rule rule = {
@@ -147,8 +147,7 @@ enum tp_status tp_compare_map_parse(const char *text, size_t length,
     while (at < length && status == TP_OK) {
         const char *end = memchr(text + at, '\n', length - at);
         size_t size = end ? (size_t)(end - text) - at : length - at;
-        status =
-            read_line(map, (struct part){text + at, size}, ++number, err);
+        status = read_line(map, (struct part){text + at, size}, ++number, err);
         at += size + 1;
     }
     if (status == TP_OK && map->count)
@@ -156,8 +155,7 @@ enum tp_status tp_compare_map_parse(const char *text, size_t length,
     return status == TP_OK ? check_rules(map, err) : status;
 }
 
-enum tp_status tp_compare_map_read(const char *path,
-                                   struct tp_compare_map *map,
+enum tp_status tp_compare_map_read(const char *path, struct tp_compare_map *map,
                                    struct tp_error *err)
 {
     struct tp_bytes bytes = {0};

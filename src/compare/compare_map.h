@@ -38,8 +38,7 @@ enum tp_status tp_compare_map_parse(const char *text, size_t length,
                                     struct tp_error *err);
 
 /* The same of a file: TP_E_IO, and TP_E_LIMIT beyond TP_LIMIT_MAP_BYTES. */
-enum tp_status tp_compare_map_read(const char *path,
-                                   struct tp_compare_map *map,
+enum tp_status tp_compare_map_read(const char *path, struct tp_compare_map *map,
                                    struct tp_error *err);
 
 /*

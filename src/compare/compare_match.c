@@ -48,8 +48,8 @@ static const char *fuzzy_name(struct tp_arena *arena, const char *name)
                 parsed.type.at, (int)parsed.path.length, parsed.path.at,
                 (int)parsed.class_name.length, parsed.class_name.at,
                 parsed.direction, name + parsed.call.length);
-    char *kept = text.failed ? NULL
-                             : tp_arena_text(arena, text.data, text.length);
+    char *kept =
+        text.failed ? NULL : tp_arena_text(arena, text.data, text.length);
     tp_text_clear(&text);
     return kept;
 }
@@ -72,10 +72,10 @@ static enum tp_status make_names(struct matcher *m, struct tp_error *err)
     bool complete = m->names && m->groups && m->whole;
     for (size_t i = 0; i < all && complete; i++) {
         const size_t row = i - m->a->count;
-        m->names[i] = i < m->a->count    ? name_in_b(m, i)
-                      : m->options->fuzzy ? fuzzy_name(&m->arena,
-                                                       m->b->rows[row].key)
-                                          : m->b->rows[row].key;
+        m->names[i] = i < m->a->count ? name_in_b(m, i)
+                      : m->options->fuzzy
+                          ? fuzzy_name(&m->arena, m->b->rows[row].key)
+                          : m->b->rows[row].key;
         complete = m->names[i] != NULL;
     }
     return complete ? tp_compare_group(m->names, all, m->groups,
@@ -165,8 +165,7 @@ static void match_last(struct matcher *m, struct waiting *a, struct waiting *b)
         pair_up(m, a, b, in_a, last_b);
 }
 
-static void match_fuzzy(struct matcher *m, struct waiting *a,
-                        struct waiting *b)
+static void match_fuzzy(struct matcher *m, struct waiting *a, struct waiting *b)
 {
     for (size_t i = 0; i < m->a->count || i < m->b->count; i++) {
         if (i < m->a->count)
@@ -204,8 +203,8 @@ enum tp_status tp_compare_match(const struct tp_compare_entries *a,
                                 struct tp_compare_partner *partners,
                                 struct tp_error *err)
 {
-    struct matcher m = {.a = a, .b = b, .options = options,
-                        .partners = partners};
+    struct matcher m = {
+        .a = a, .b = b, .options = options, .partners = partners};
     struct waiting of_a = {0}, of_b = {0};
     for (size_t i = 0; i < a->count; i++)
         partners[i] = (struct tp_compare_partner){TP_COMPARE_NONE, false};

@@ -96,8 +96,7 @@ static enum tp_status pair_up(const struct tp_dump *a, const struct tp_dump *b,
 {
     const bool any_step = is_one_step(a) && is_one_step(b);
     enum tp_status status = TP_OK;
-    places->steps_differ =
-        any_step && a->places[0].step != b->places[0].step;
+    places->steps_differ = any_step && a->places[0].step != b->places[0].step;
     for (size_t i = 0; i < a->place_count && status == TP_OK; i++) {
         const size_t k = partner_of(a, i, b, any_step, taken[1]);
         if (k == TP_NO_PLACE)

@@ -9,7 +9,7 @@
 struct tp_compare_places {
     struct {
         size_t a, b; /* places of the dumps                                */
-    } *pairs;
+    } * pairs;
     size_t count, capacity;
     bool steps_differ; /* the only step of A and that of B have two numbers */
 };

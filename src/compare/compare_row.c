@@ -10,20 +10,24 @@ const char *const tp_compare_mode_words[] = {"auto", "tensor", "statistics",
 const char *const tp_compare_result_words[TP_COMPARE_RESULTS] = {
     "pass", "warning", "error"};
 
-const struct tp_compare_elements tp_compare_elements_none = {
-    .values = NAN, .unequal = NAN, .first = -1, .relative_l2 = NAN,
-    .sqnr = NAN,   .ulp50 = NAN,   .ulp99 = NAN, .ulp_max = NAN, .ks = NAN};
+const struct tp_compare_elements tp_compare_elements_none = {.values = NAN,
+                                                             .unequal = NAN,
+                                                             .first = -1,
+                                                             .relative_l2 = NAN,
+                                                             .sqnr = NAN,
+                                                             .ulp50 = NAN,
+                                                             .ulp99 = NAN,
+                                                             .ulp_max = NAN,
+                                                             .ks = NAN};
 
-const struct tp_compare_entry *
-tp_compare_row_a(const struct tp_compare_pair *pair,
-                 const struct tp_compare_line *row)
+const struct tp_compare_entry *tp_compare_row_a(
+    const struct tp_compare_pair *pair, const struct tp_compare_line *row)
 {
     return &pair->a.rows[row->a];
 }
 
-const struct tp_compare_entry *
-tp_compare_row_b(const struct tp_compare_pair *pair,
-                 const struct tp_compare_line *row)
+const struct tp_compare_entry *tp_compare_row_b(
+    const struct tp_compare_pair *pair, const struct tp_compare_line *row)
 {
     return row->b == TP_COMPARE_NONE ? NULL : &pair->b.rows[row->b];
 }

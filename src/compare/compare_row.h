@@ -78,14 +78,14 @@ extern const struct tp_compare_elements tp_compare_elements_none;
 
 /* One row. */
 struct tp_compare_line {
-    size_t a;             /* of the entries of A                           */
-    size_t b;             /* of B; TP_COMPARE_NONE                         */
-    bool dtypes;          /* of tp_compare_partner                         */
+    size_t a;    /* of the entries of A                           */
+    size_t b;    /* of B; TP_COMPARE_NONE                         */
+    bool dtypes; /* of tp_compare_partner                         */
     struct tp_compare_shift shifts[TP_DUMP_STATS];
     struct tp_compare_number metrics[TP_COMPARE_METRICS];
     struct tp_compare_elements elements;
-    const char *problem;  /* why tensors were not compared; "": nothing    */
-    bool damaged;         /* since a file is damaged, or not there         */
+    const char *problem; /* why tensors were not compared; "": nothing    */
+    bool damaged;        /* since a file is damaged, or not there         */
     enum tp_compare_result result;
     unsigned messages; /* bits of tp_compare_messages, compare_judge.h     */
 };
@@ -95,17 +95,15 @@ struct tp_compare_pair {
     struct tp_compare_entries a, b;
     struct tp_compare_line *rows; /* [row_count] in the order of A          */
     size_t row_count;
-    bool *matched_b;        /* [b.count] rows that are a partner           */
-    struct tp_arena arena;  /* owns texts of the rows                      */
+    bool *matched_b;       /* [b.count] rows that are a partner           */
+    struct tp_arena arena; /* owns texts of the rows                      */
 };
 
 /* The row of A, and that of B; NULL: there is none. */
-const struct tp_compare_entry *
-tp_compare_row_a(const struct tp_compare_pair *pair,
-                 const struct tp_compare_line *row);
-const struct tp_compare_entry *
-tp_compare_row_b(const struct tp_compare_pair *pair,
-                 const struct tp_compare_line *row);
+const struct tp_compare_entry *tp_compare_row_a(
+    const struct tp_compare_pair *pair, const struct tp_compare_line *row);
+const struct tp_compare_entry *tp_compare_row_b(
+    const struct tp_compare_pair *pair, const struct tp_compare_line *row);
 
 /* Whether a row of A and its partner are bit-equal as far as the mode can
  * tell; rows without a partner are not. */

@@ -64,12 +64,10 @@ static const char *consistent_cell(const struct wording *w, int which)
 /* Statistics: 0 to 3 of A, 4 to 7 of B. */
 static const char *stat_cell(const struct wording *w, int which)
 {
-    const struct tp_compare_entry *entry =
-        which < TP_DUMP_STATS ? w->a : w->b;
+    const struct tp_compare_entry *entry = which < TP_DUMP_STATS ? w->a : w->b;
     if (!entry)
         return "N/A";
-    const struct tp_compare_value *value =
-        &entry->stats[which % TP_DUMP_STATS];
+    const struct tp_compare_value *value = &entry->stats[which % TP_DUMP_STATS];
     return value->kind == TP_COMPARE_INF            ? " inf"
            : value->kind == TP_COMPARE_NEGATIVE_INF ? " -inf"
                                                     : value->text;
@@ -87,11 +85,11 @@ static const char *relative_cell(const struct wording *w, int which)
 
 static const char *metric_cell(const struct wording *w, int which)
 {
-    static const char *const words[] = {
-        [TP_COMPARE_UNSUPPORTED] = "unsupported",
-        [TP_COMPARE_SHAPES] = "shape unmatched",
-        [TP_COMPARE_NONFINITE] = "N/A",
-        [TP_COMPARE_NO_NUMBER] = "Nan"};
+    static const char *const words[] = {[TP_COMPARE_UNSUPPORTED] =
+                                            "unsupported",
+                                        [TP_COMPARE_SHAPES] = "shape unmatched",
+                                        [TP_COMPARE_NONFINITE] = "N/A",
+                                        [TP_COMPARE_NO_NUMBER] = "Nan"};
     const struct tp_compare_number *number = &w->row->metrics[which];
     if (number->reason != TP_COMPARE_IS_NUMBER)
         return words[number->reason];
@@ -172,8 +170,7 @@ static const struct column {
     {"EucDist", metric_cell, TP_COMPARE_DISTANCE, IN_TENSOR},
     {"MaxAbsErr", metric_cell, TP_COMPARE_MAX_ABS, IN_TENSOR},
     {"MaxRelativeErr", metric_cell, TP_COMPARE_MAX_RELATIVE, IN_TENSOR},
-    {"One Thousandth Err Ratio", metric_cell, TP_COMPARE_THOUSANDTH,
-     IN_TENSOR},
+    {"One Thousandth Err Ratio", metric_cell, TP_COMPARE_THOUSANDTH, IN_TENSOR},
     {"Five Thousandths Err Ratio", metric_cell, TP_COMPARE_FIVE_THOUSANDTHS,
      IN_TENSOR},
     {"Max diff", difference_cell, TP_DUMP_MAX, IN_STATISTICS},
@@ -219,17 +216,16 @@ static size_t choose(const struct tp_compare_pair *pair,
 
 /* --- the sheet ------------------------------------------------------------ */
 
-static const char *cell_of(const struct wording *w,
-                           const struct column *column,
+static const char *cell_of(const struct wording *w, const struct column *column,
                            struct tp_arena *arena)
 {
     w->text->length = 0;
     const char *word = column->word(w, column->which);
     if (word)
         return word;
-    return w->text->failed ? NULL
-                           : tp_arena_text(arena, tp_text_get(w->text),
-                                           w->text->length);
+    return w->text->failed
+               ? NULL
+               : tp_arena_text(arena, tp_text_get(w->text), w->text->length);
 }
 
 enum tp_status tp_compare_sheet_make(const struct tp_compare_pair *pair,
@@ -245,8 +241,12 @@ enum tp_status tp_compare_sheet_make(const struct tp_compare_pair *pair,
     bool whole = sheet->cells != NULL;
     for (size_t i = 0; i < pair->row_count && whole; i++) {
         const struct tp_compare_line *row = &pair->rows[i];
-        const struct wording w = {pair, row, tp_compare_row_a(pair, row),
-                                  tp_compare_row_b(pair, row), i, &text};
+        const struct wording w = {pair,
+                                  row,
+                                  tp_compare_row_a(pair, row),
+                                  tp_compare_row_b(pair, row),
+                                  i,
+                                  &text};
         for (size_t k = 0; k < count && whole; k++) {
             const char *cell = cell_of(&w, chosen[k], &sheet->arena);
             sheet->cells[i * count + k] = cell;
@@ -255,9 +255,9 @@ enum tp_status tp_compare_sheet_make(const struct tp_compare_pair *pair,
     }
     tp_text_clear(&text);
     for (size_t k = 0; k < count; k++)
-        sheet->columns[k] = (struct tp_column){
-            chosen[k]->name, "", TP_COLUMN_TEXT, k * sizeof *sheet->cells,
-            NULL};
+        sheet->columns[k] =
+            (struct tp_column){chosen[k]->name, "", TP_COLUMN_TEXT,
+                               k * sizeof *sheet->cells, NULL};
     sheet->table = (struct tp_table){.name = "compare_result",
                                      .columns = sheet->columns,
                                      .column_count = count,

@@ -27,6 +27,7 @@ enum tp_status tp_compare_sheet_make(const struct tp_compare_pair *pair,
                                      struct tp_compare_sheet *sheet,
                                      struct tp_error *err);
 
+/* Releases everything; empty afterwards. */
 void tp_compare_sheet_clear(struct tp_compare_sheet *sheet);
 
 #endif

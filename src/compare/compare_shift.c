@@ -17,8 +17,8 @@ static const char *word_of(enum tp_compare_kind a, enum tp_compare_kind b)
         return "Diff";
     if (a == TP_COMPARE_NAN || b == TP_COMPARE_NAN)
         return "Nan";
-    if (a == TP_COMPARE_INF || (b == TP_COMPARE_NEGATIVE_INF &&
-                                a == TP_COMPARE_NUMBER))
+    if (a == TP_COMPARE_INF ||
+        (b == TP_COMPARE_NEGATIVE_INF && a == TP_COMPARE_NUMBER))
         return "inf";
     return "-inf";
 }
@@ -35,11 +35,11 @@ static const char *float_text(double value, const char *unit,
     return kept;
 }
 
-enum tp_status tp_compare_shift(const struct tp_compare_value *a,
-                                const struct tp_compare_value *b,
-                                struct tp_arena *arena,
-                                struct tp_compare_shift *shift,
-                                struct tp_error *err)
+enum tp_status tp_compare_shift_make(const struct tp_compare_value *a,
+                                     const struct tp_compare_value *b,
+                                     struct tp_arena *arena,
+                                     struct tp_compare_shift *shift,
+                                     struct tp_error *err)
 {
     *shift = (struct tp_compare_shift){"N/A", "N/A", NAN};
     if (!b)
@@ -56,8 +56,7 @@ enum tp_status tp_compare_shift(const struct tp_compare_value *a,
     const double difference = a->number - b->number;
     const double percent = fabs(difference / b->number * 100);
     shift->difference = float_text(difference, "", arena);
-    shift->relative =
-        b->number == 0 ? "inf" : float_text(percent, "%", arena);
+    shift->relative = b->number == 0 ? "inf" : float_text(percent, "%", arena);
     shift->error = b->number == 0 ? INFINITY : percent / 100;
     return shift->difference && shift->relative ? TP_OK : tp_fail_memory(err);
 }

@@ -10,10 +10,10 @@
  * |B| in percent, "inf" where B is 0; else a word for what they are. Texts are
  * the arena's. TP_E_MEMORY.
  */
-enum tp_status tp_compare_shift(const struct tp_compare_value *a,
-                                const struct tp_compare_value *b,
-                                struct tp_arena *arena,
-                                struct tp_compare_shift *shift,
-                                struct tp_error *err);
+enum tp_status tp_compare_shift_make(const struct tp_compare_value *a,
+                                     const struct tp_compare_value *b,
+                                     struct tp_arena *arena,
+                                     struct tp_compare_shift *shift,
+                                     struct tp_error *err);
 
 #endif

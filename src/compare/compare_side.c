@@ -27,6 +27,7 @@ struct maker {
     struct tp_dump *dump;
     struct tp_dump_place *place; /* the last one                            */
     struct tp_intern words;      /* of that place                           */
+    bool samples, groups;        /* it has several                          */
     struct tp_text text;
 };
 
@@ -63,8 +64,8 @@ static const char *take(struct maker *m)
 
 static struct tp_dump_number real(double value)
 {
-    return (struct tp_dump_number){
-        isnan(value) ? TP_JSON_NULL : TP_JSON_REAL, 0, value};
+    return (struct tp_dump_number){isnan(value) ? TP_JSON_NULL : TP_JSON_REAL,
+                                   0, value};
 }
 
 /* As msprobe has them: of all elements, not of the finite ones. */
@@ -93,14 +94,14 @@ static bool set_shape(struct maker *m, const char *text,
                       struct tp_dump_item *item)
 {
     int64_t shape[TP_LIMIT_DIMS];
-    for (const char *at = text + 1; *at && *at != ']' &&
-                                    item->dims < TP_LIMIT_DIMS;) {
+    for (const char *at = text + 1;
+         *at && *at != ']' && item->dims < TP_LIMIT_DIMS;) {
         char *end;
         shape[item->dims++] = strtoll(at, &end, 10);
         at = *end == ',' ? end + 1 : end;
     }
-    int64_t *kept = tp_arena_alloc(&m->place->arena,
-                                   (size_t)item->dims * sizeof *kept);
+    int64_t *kept =
+        tp_arena_alloc(&m->place->arena, (size_t)item->dims * sizeof *kept);
     if (kept && item->dims)
         memcpy(kept, shape, (size_t)item->dims * sizeof *kept);
     item->shape = kept;
@@ -157,18 +158,20 @@ static bool has_labels(const struct tp_label *label)
     return *label->layer_type || *label->operation;
 }
 
-static void add_call_name(const struct tp_row *row, struct tp_text *text)
+/* Samples and groups are named where a place has several: which one a step is
+ * of may differ between runs. */
+static void add_call_name(const struct maker *m, const struct tp_row *row,
+                          struct tp_text *text)
 {
     const struct tp_label *label = &row->label;
-    tp_text_add(text, "%s",
-                *label->layer_type ? label->layer_type : "tensor");
+    tp_text_add(text, "%s", *label->layer_type ? label->layer_type : "tensor");
     if (label->layer_idx >= 0)
         tp_text_add(text, ".L%" PRId64, label->layer_idx);
     if (*label->component)
         tp_text_add(text, ".%s", label->component);
-    if (label->sample_idx >= 0)
+    if (label->sample_idx >= 0 && m->samples)
         tp_text_add(text, ".sample%" PRId64, label->sample_idx);
-    if (label->group_idx >= 0)
+    if (label->group_idx >= 0 && m->groups)
         tp_text_add(text, ".group%" PRId64, label->group_idx);
     tp_text_add(text, ".%" PRId64 "%s%s", row->ordinal,
                 *label->operation ? "." : "", label->operation);
@@ -183,7 +186,7 @@ static const char *call_name(struct maker *m, const struct tp_row *row,
     *argument = "";
     if (!many && has_labels(label)) {
         *argument = label->tensor_name;
-        add_call_name(row, &m->text);
+        add_call_name(m, row, &m->text);
     } else if (many || !*label->tensor_name) {
         tp_text_add(&m->text, "%s", *row->path ? row->path : "tensor");
     } else {
@@ -212,6 +215,26 @@ static enum tp_status add_row(struct maker *m, const struct tp_row *row,
 }
 
 /* --- places --------------------------------------------------------------- */
+
+/* Notes what the rows of a place tell, which begin here, before `end`. */
+static void look_ahead(struct maker *m, const struct tp_row *const *at,
+                       const struct tp_row *const *end)
+{
+    const struct tp_label *first = &(*at)->label;
+    int64_t sample = -1, group = -1;
+    m->samples = m->groups = false;
+    for (; at < end && (*at)->label.iteration == first->iteration &&
+           (*at)->label.rank == first->rank;
+         at++) {
+        const struct tp_label *label = &(*at)->label;
+        m->samples |= sample >= 0 && label->sample_idx >= 0 &&
+                      label->sample_idx != sample;
+        m->groups |=
+            group >= 0 && label->group_idx >= 0 && label->group_idx != group;
+        sample = label->sample_idx >= 0 ? label->sample_idx : sample;
+        group = label->group_idx >= 0 ? label->group_idx : group;
+    }
+}
 
 static enum tp_status add_place(struct maker *m, const struct tp_row *row,
                                 const char *directory, struct tp_error *err)
@@ -243,8 +266,8 @@ static enum tp_status make_places(struct maker *m,
 {
     const struct tp_run *run = m->run;
     const struct tp_row **sorted = calloc(run->row_count + 1, sizeof *sorted);
-    const char *root = tp_arena_text(&m->dump->arena, wish->roots[0],
-                                     strlen(wish->roots[0]));
+    const char *root =
+        tp_arena_text(&m->dump->arena, wish->roots[0], strlen(wish->roots[0]));
     enum tp_status status = sorted && root ? TP_OK : tp_fail_memory(err);
     for (size_t i = 0; i < run->row_count && status == TP_OK; i++)
         sorted[i] = &run->rows[i];
@@ -256,8 +279,10 @@ static enum tp_status make_places(struct maker *m,
             !tp_number_set_has(&wish->ranks, label->rank))
             continue;
         if (!m->place || m->place->step != label->iteration ||
-            m->place->rank != label->rank)
+            m->place->rank != label->rank) {
             status = add_place(m, sorted[i], root, err);
+            look_ahead(m, sorted + i, sorted + run->row_count);
+        }
         if (status == TP_OK)
             status = add_row(m, sorted[i], err);
     }
@@ -267,18 +292,18 @@ static enum tp_status make_places(struct maker *m,
 
 /* --- directories of tensors ----------------------------------------------- */
 
-static enum tp_status note_skipped(const struct tp_run *run,
-                                   struct tp_compare_side *side)
+static void note_skipped(const struct tp_run *run, struct tp_compare_side *side)
 {
     struct tp_dump *dump = &side->dump;
     for (size_t i = 0; i < run->skipped_count; i++) {
         const struct tp_skipped *skipped = &run->skipped[i];
-        side->damaged += skipped->damage;
+        if (!skipped->damage)
+            continue;
+        side->damaged++;
         tp_notes_add(&dump->notes,
                      tp_arena_format(&dump->arena, "not read: %s: %s",
                                      skipped->file, skipped->reason));
     }
-    return TP_OK;
 }
 
 static enum tp_status read_tensors(const struct tp_dump_read_options *options,
@@ -296,7 +321,7 @@ static enum tp_status read_tensors(const struct tp_dump_read_options *options,
     if (status == TP_OK)
         status = make_places(&maker, &options->wish, err);
     if (status == TP_OK)
-        status = note_skipped(&run, side);
+        note_skipped(&run, side);
     for (size_t i = 0; i < side->dump.place_count && status == TP_OK; i++)
         status = tp_dump_calls_sort(&side->dump.places[i], err);
     tp_intern_clear(&maker.words);
@@ -318,6 +343,24 @@ static bool is_tensor_file(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) && !is_json(path);
+}
+
+/* Notes the json files that could not be read whole. */
+static void note_sources(struct tp_compare_side *side)
+{
+    struct tp_dump *dump = &side->dump;
+    for (size_t i = 0; i < dump->place_count; i++)
+        for (int k = 0; k < TP_DUMP_STACK; k++) {
+            const struct tp_dump_source *source = &dump->places[i].sources[k];
+            if (source->status == TP_OK)
+                continue;
+            side->damaged++;
+            tp_notes_add(
+                &dump->notes,
+                tp_arena_format(&dump->arena, "%s/%s was not read whole: %s",
+                                dump->places[i].directory,
+                                tp_dump_json_names[k], source->problem));
+        }
 }
 
 static enum tp_status check_kind(const struct tp_dump *dump,
@@ -345,17 +388,19 @@ static enum tp_status check_kind(const struct tp_dump *dump,
     return TP_OK;
 }
 
-enum tp_status
-tp_compare_side_open(const struct tp_dump_read_options *options,
-                     struct tp_compare_side *side, struct tp_error *err)
+enum tp_status tp_compare_side_open(const struct tp_dump_read_options *options,
+                                    struct tp_compare_side *side,
+                                    struct tp_error *err)
 {
     struct tp_error first = {0};
     enum tp_status status = TP_E_NOT_FOUND;
     if (!is_tensor_file(options->wish.roots[0]))
         status = tp_dump_read(options, &side->dump, &first);
     side->msprobe = status == TP_OK;
-    if (side->msprobe)
+    if (side->msprobe) {
+        note_sources(side);
         return check_kind(&side->dump, err);
+    }
     if (status == TP_E_NOT_FOUND) {
         tp_dump_clear(&side->dump);
         status = read_tensors(options, side, err);

@@ -23,9 +23,9 @@ struct tp_compare_side {
  * TP_E_UNSUPPORTED where a dump is of another framework than torch or of level
  * L2. Tensors of other directories are read once, for their statistics.
  */
-enum tp_status
-tp_compare_side_open(const struct tp_dump_read_options *options,
-                     struct tp_compare_side *side, struct tp_error *err);
+enum tp_status tp_compare_side_open(const struct tp_dump_read_options *options,
+                                    struct tp_compare_side *side,
+                                    struct tp_error *err);
 
 /* Releases everything; empty afterwards. */
 void tp_compare_side_clear(struct tp_compare_side *side);

@@ -10,17 +10,36 @@
 static struct tp_compare_record empty_record(const struct tp_dump_place *place,
                                              size_t call)
 {
-    return (struct tp_compare_record){
-        .step = place->step, .rank = place->rank, .order = (int64_t)call,
-        .name_a = "", .name_b = "", .dtype_a = "", .dtype_b = "",
-        .shape_a = "", .shape_b = "", .result = "", .problem = "",
-        .equal = -1, .cosine = NAN, .euc_dist = NAN, .max_abs_err = NAN,
-        .max_relative_err = NAN, .one_thousandth_err_ratio = NAN,
-        .five_thousandths_err_ratio = NAN, .max_error = NAN,
-        .min_error = NAN, .mean_error = NAN, .norm_error = NAN,
-        .error = NAN, .differing_share = NAN, .sqnr_db = NAN,
-        .ulp_p50 = NAN, .ulp_p99 = NAN, .ulp_max = NAN, .ks = NAN,
-        .first_difference = -1};
+    return (struct tp_compare_record){.step = place->step,
+                                      .rank = place->rank,
+                                      .order = (int64_t)call,
+                                      .name_a = "",
+                                      .name_b = "",
+                                      .dtype_a = "",
+                                      .dtype_b = "",
+                                      .shape_a = "",
+                                      .shape_b = "",
+                                      .result = "",
+                                      .problem = "",
+                                      .equal = -1,
+                                      .cosine = NAN,
+                                      .euc_dist = NAN,
+                                      .max_abs_err = NAN,
+                                      .max_relative_err = NAN,
+                                      .one_thousandth_err_ratio = NAN,
+                                      .five_thousandths_err_ratio = NAN,
+                                      .max_error = NAN,
+                                      .min_error = NAN,
+                                      .mean_error = NAN,
+                                      .norm_error = NAN,
+                                      .error = NAN,
+                                      .differing_share = NAN,
+                                      .sqnr_db = NAN,
+                                      .ulp_p50 = NAN,
+                                      .ulp_p99 = NAN,
+                                      .ulp_max = NAN,
+                                      .ks = NAN,
+                                      .first_difference = -1};
 }
 
 static void set_elements(const struct tp_compare_line *row,
@@ -28,8 +47,10 @@ static void set_elements(const struct tp_compare_line *row,
 {
     const struct tp_compare_elements *elements = &row->elements;
     double *const metrics[TP_COMPARE_METRICS] = {
-        &record->cosine,           &record->euc_dist,
-        &record->max_abs_err,      &record->max_relative_err,
+        &record->cosine,
+        &record->euc_dist,
+        &record->max_abs_err,
+        &record->max_relative_err,
         &record->one_thousandth_err_ratio,
         &record->five_thousandths_err_ratio};
     for (int i = 0; i < TP_COMPARE_METRICS; i++)
@@ -43,9 +64,9 @@ static void set_elements(const struct tp_compare_line *row,
     record->ks = elements->ks;
 }
 
-static struct tp_compare_record record_of(const struct tp_comparison *comparison,
-                                          const struct tp_compare_pair *pair,
-                                          const struct tp_compare_line *row)
+static struct tp_compare_record record_of(
+    const struct tp_comparison *comparison, const struct tp_compare_pair *pair,
+    const struct tp_compare_line *row)
 {
     const struct tp_compare_entry *a = tp_compare_row_a(pair, row);
     const struct tp_compare_entry *b = tp_compare_row_b(pair, row);
@@ -74,12 +95,11 @@ static struct tp_compare_record record_of(const struct tp_comparison *comparison
     return record;
 }
 
-static struct tp_compare_record
-record_of_b(const struct tp_compare_entries *entries, size_t row)
+static struct tp_compare_record record_of_b(
+    const struct tp_compare_entries *entries, size_t row)
 {
     const struct tp_compare_entry *entry = &entries->rows[row];
-    struct tp_compare_record record =
-        empty_record(entries->place, entry->call);
+    struct tp_compare_record record = empty_record(entries->place, entry->call);
     record.name_b = entry->name;
     record.dtype_b = entry->dtype;
     record.shape_b = entry->shape;
@@ -115,9 +135,8 @@ static enum tp_status order_worst(struct tp_compare_records *records,
     for (size_t i = 0; i < records->count; i++)
         if (records->rows[i].error > 0 &&
             tp_compare_is_judged(records->rows[i].name_a))
-            rated[records->worst_count++] =
-                (struct rated){records->rows[i].level,
-                               records->rows[i].error, i};
+            rated[records->worst_count++] = (struct rated){
+                records->rows[i].level, records->rows[i].error, i};
     if (records->worst_count)
         qsort(rated, records->worst_count, sizeof *rated, compare_rated);
     for (size_t i = 0; i < records->worst_count; i++)
@@ -126,13 +145,11 @@ static enum tp_status order_worst(struct tp_compare_records *records,
     return TP_OK;
 }
 
-enum tp_status
-tp_compare_records_make(const struct tp_comparison *comparison,
-                        struct tp_compare_records *records,
-                        struct tp_error *err)
+enum tp_status tp_compare_records_make(const struct tp_comparison *comparison,
+                                       struct tp_compare_records *records,
+                                       struct tp_error *err)
 {
-    const size_t most =
-        comparison->counts.rows + comparison->counts.only_b + 1;
+    const size_t most = comparison->counts.rows + comparison->counts.only_b + 1;
     records->rows = calloc(most, sizeof *records->rows);
     if (!records->rows)
         return tp_fail_memory(err);

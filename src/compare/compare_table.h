@@ -33,13 +33,14 @@ struct tp_compare_records {
 
 /* Borrows the texts of the comparison. Release with tp_compare_records_clear,
  * also after a failure: TP_E_MEMORY. `records` is zeroed by the caller. */
-enum tp_status
-tp_compare_records_make(const struct tp_comparison *comparison,
-                        struct tp_compare_records *records,
-                        struct tp_error *err);
+enum tp_status tp_compare_records_make(const struct tp_comparison *comparison,
+                                       struct tp_compare_records *records,
+                                       struct tp_error *err);
 
+/* Releases everything; empty afterwards. */
 void tp_compare_records_clear(struct tp_compare_records *records);
 
+/* The table "pairs". */
 void tp_compare_records_table(const struct tp_compare_records *records,
                               struct tp_table *table);
 

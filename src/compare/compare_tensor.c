@@ -137,10 +137,10 @@ static void set_elements(const struct tp_difference_numbers *n,
         .values = (double)n->values,
         .unequal = (double)n->differ,
         .first = n->first_at,
-        .relative_l2 = n->differ == 0     ? 0
-                       : n->norm_y > 0    ? n->l2 / n->norm_y
-                       : n->l2 > 0        ? INFINITY
-                                          : NAN,
+        .relative_l2 = n->differ == 0  ? 0
+                       : n->norm_y > 0 ? n->l2 / n->norm_y
+                       : n->l2 > 0     ? INFINITY
+                                       : NAN,
         .sqnr = n->sqnr_db,
         .ulp50 = n->ulp_p50,
         .ulp99 = n->ulp_p99,
@@ -153,7 +153,7 @@ static void set_elements(const struct tp_difference_numbers *n,
 /* --- one row -------------------------------------------------------------- */
 
 static struct tp_compare_line *row_of(const struct measurer *m,
-                                     const struct job *job)
+                                      const struct job *job)
 {
     return &m->pairs[job->pair].rows[job->row];
 }
@@ -287,8 +287,8 @@ static void measure_task(void *context, size_t index, unsigned worker)
             measure_job(m, &jobs[i], files, worker);
         else
             keep_problem(m, &jobs[i], status, err.message);
-        tell_progress(m, i == 0 ? files[0].bytes.size + files[1].bytes.size
-                                : 0);
+        tell_progress(m,
+                      i == 0 ? files[0].bytes.size + files[1].bytes.size : 0);
     }
     for (int i = 0; i < 2; i++) {
         tp_tensor_file_close(&files[i]);
@@ -363,10 +363,9 @@ static enum tp_status run_tasks(struct measurer *m, size_t count,
     return m->no_memory ? tp_fail_memory(err) : TP_OK;
 }
 
-enum tp_status
-tp_compare_measure(struct tp_compare_pair *pairs, size_t count,
-                   const struct tp_compare_tensor_options *options,
-                   struct tp_error *err)
+enum tp_status tp_compare_measure(
+    struct tp_compare_pair *pairs, size_t count,
+    const struct tp_compare_tensor_options *options, struct tp_error *err)
 {
     struct measurer m = {.options = options, .pairs = pairs};
     enum tp_status status = tp_readers_init(&m.readers, options->pool, err);

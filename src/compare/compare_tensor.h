@@ -24,9 +24,8 @@ struct tp_compare_tensor_options {
  * of a row are read once. The result does not depend on the pool. TP_E_MEMORY,
  * TP_E_INTERRUPTED.
  */
-enum tp_status
-tp_compare_measure(struct tp_compare_pair *pairs, size_t count,
-                   const struct tp_compare_tensor_options *options,
-                   struct tp_error *err);
+enum tp_status tp_compare_measure(
+    struct tp_compare_pair *pairs, size_t count,
+    const struct tp_compare_tensor_options *options, struct tp_error *err);
 
 #endif

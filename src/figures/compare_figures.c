@@ -15,11 +15,11 @@
 #include "figures/fig.h"
 
 enum {
-    DEPTHS = 240,  /* columns of a figure over depth, each with a gap before
-                      it, in four series                                   */
-    MODULES = 24,  /* bars that can be read                                */
-    CELLS = 40,    /* of a side of a cloud                                 */
-    PLACES = 4     /* steps and ranks that have a panel                    */
+    DEPTHS = 240, /* columns of a figure over depth, each with a gap before
+                     it, in four series                                   */
+    MODULES = 24, /* bars that can be read                                */
+    CELLS = 40,   /* of a side of a cloud                                 */
+    PLACES = 4    /* steps and ranks that have a panel                    */
 };
 
 /* --- over depth ----------------------------------------------------------- */
@@ -85,8 +85,7 @@ static void add_depth_panel(struct tp_fig *fig,
                             size_t pair)
 {
     enum { SERIES = sizeof depth_series / sizeof *depth_series };
-    const struct tp_dump_place *place =
-        input->comparison->pairs[pair].a.place;
+    const struct tp_dump_place *place = input->comparison->pairs[pair].a.place;
     struct tp_panel_series *series = tp_fig_alloc(fig, SERIES, sizeof *series);
     size_t count = 0;
     for (int i = 0; series && i < SERIES; i++) {
@@ -106,8 +105,7 @@ static void add_depth_panel(struct tp_fig *fig,
     const struct tp_panel panel = {
         .kind = TP_PANEL_LINES,
         .title = tp_fig_text(fig, "A against B%s%s", step, rank),
-        .x = {.label = "call of A in its order [1]",
-              .scale = TP_SCALE_INTEGER},
+        .x = {.label = "call of A in its order [1]", .scale = TP_SCALE_INTEGER},
         .y = {.label = "relative error [1, log10]", .scale = TP_SCALE_LOG10},
         .series = series,
         .series_count = count};
@@ -229,8 +227,7 @@ enum { LOWEST = -10, HIGHEST = 10 };
 
 static int cell_of(double error)
 {
-    const double place =
-        (log10(error) - LOWEST) * CELLS / (HIGHEST - LOWEST);
+    const double place = (log10(error) - LOWEST) * CELLS / (HIGHEST - LOWEST);
     return place < 0 ? 0 : place >= CELLS ? CELLS - 1 : (int)place;
 }
 
@@ -239,16 +236,15 @@ static double middle_of(int cell)
     return LOWEST + (cell + 0.5) * (HIGHEST - LOWEST) / CELLS;
 }
 
-static size_t count_cells(const struct tp_compare_calls *calls,
-                          double *table)
+static size_t count_cells(const struct tp_compare_calls *calls, double *table)
 {
     double counts[CELLS * CELLS] = {0};
     size_t rows = 0;
     for (size_t i = 0; i < calls->count; i++) {
         const struct tp_compare_call *call = &calls->rows[i];
         if (tp_compare_is_judged(call->name) && call->error_in > 0 &&
-            call->error_out > 0 &&
-            isfinite(call->error_in) && isfinite(call->error_out))
+            call->error_out > 0 && isfinite(call->error_in) &&
+            isfinite(call->error_out))
             counts[cell_of(call->error_out) * CELLS +
                    cell_of(call->error_in)]++;
     }
@@ -306,14 +302,13 @@ static size_t table_rows(void)
     return sizeof tp_compare_figure_table / sizeof *tp_compare_figure_table - 1;
 }
 
-enum tp_status
-tp_compare_figures_build(const struct tp_compare_figure_input *input,
-                         struct tp_figure_set *set, struct tp_error *err)
+enum tp_status tp_compare_figures_build(
+    const struct tp_compare_figure_input *input, struct tp_figure_set *set,
+    struct tp_error *err)
 {
     enum tp_status status = tp_figure_set_init(set, table_rows(), err);
     for (size_t i = 0; status == TP_OK && i < table_rows(); i++) {
-        const struct tp_compare_figure_info *info =
-            &tp_compare_figure_table[i];
+        const struct tp_compare_figure_info *info = &tp_compare_figure_table[i];
         struct tp_fig fig = {.arena = &set->arenas[i]};
         info->build(&fig, input);
         struct tp_figure *figure = &set->figures[i];

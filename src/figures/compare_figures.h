@@ -2,8 +2,8 @@
 #ifndef TP_FIGURES_COMPARE_FIGURES_H
 #define TP_FIGURES_COMPARE_FIGURES_H
 
-#include "compare/compare_table.h"
 #include "compare/compare_calls.h"
+#include "compare/compare_table.h"
 #include "figures/figures.h"
 
 /* The figures of comparisons of two runs, all in the folder comparisons. */
@@ -35,8 +35,8 @@ extern const struct tp_compare_figure_info tp_compare_figure_table[];
  * outlive it. Clear it with tp_figure_set_clear, also after a failure
  * (TP_E_MEMORY only).
  */
-enum tp_status
-tp_compare_figures_build(const struct tp_compare_figure_input *input,
-                         struct tp_figure_set *set, struct tp_error *err);
+enum tp_status tp_compare_figures_build(
+    const struct tp_compare_figure_input *input, struct tp_figure_set *set,
+    struct tp_error *err);
 
 #endif

@@ -94,10 +94,9 @@ static void add_finding(const struct tp_compare_finding *finding, bool color,
     const struct tp_compare_rule_info *rule = &tp_compare_rules[finding->id];
     struct tp_text prose = {0};
     tp_text_add(&prose, "%9s", "");
-    tp_text_add(text, "  %s%-6s%s  %s: ",
-                color ? tp_report_color(finding->level) : "",
-                tp_severity_name(finding->level), color ? "\033[0m" : "",
-                rule->id);
+    tp_text_add(
+        text, "  %s%-6s%s  %s: ", color ? tp_report_color(finding->level) : "",
+        tp_severity_name(finding->level), color ? "\033[0m" : "", rule->id);
     tp_text_printable(text, finding->name);
     if (finding->step >= 0)
         tp_text_add(text, " step %" PRId64, finding->step);
@@ -113,8 +112,8 @@ static void add_finding(const struct tp_compare_finding *finding, bool color,
     tp_text_clear(&prose);
 }
 
-static void add_findings(const struct tp_compare_findings *findings,
-                         bool color, struct tp_text *text)
+static void add_findings(const struct tp_compare_findings *findings, bool color,
+                         struct tp_text *text)
 {
     size_t counts[TP_SEVERITY_HIGH + 1] = {0};
     struct tp_report_told told = {0};
@@ -164,8 +163,7 @@ static void add_worst(const struct tp_compare_records *records, size_t most,
                 "\nFurthest apart (%zu rows differ)\n  %9s %9s %-8s name\n",
                 records->worst_count, "relative", "MaxAbsErr", "result");
     for (size_t i = 0; i < records->worst_count && (!most || i < most); i++) {
-        const struct tp_compare_record *row =
-            &records->rows[records->worst[i]];
+        const struct tp_compare_record *row = &records->rows[records->worst[i]];
         tp_text_add(text, "  ");
         add_error(row->error, text);
         tp_text_add(text, " ");
@@ -290,18 +288,17 @@ void tp_report_runs_json(const struct tp_runs_report *report,
     const struct tp_compare_counts *counts = &report->comparison->counts;
     struct tp_table table;
     tp_compare_findings_table(report->findings, &table);
-    tp_text_add(text,
-                "{\"schema_version\": %d, \"mode\": \"%s\", \"equal\": %s,\n"
-                "\"rows\": %zu, \"matched\": %zu, \"equal_rows\": %zu, "
-                "\"only_a\": %zu, \"only_b\": %zu,\n"
-                "\"pass\": %zu, \"warning\": %zu, \"error\": %zu,\n",
-                TP_SCHEMA_VERSION,
-                tp_compare_mode_words[report->comparison->mode],
-                are_equal(report->comparison) ? "true" : "false", counts->rows,
-                counts->matched, counts->equal, counts->only_a, counts->only_b,
-                counts->results[TP_COMPARE_PASS],
-                counts->results[TP_COMPARE_WARNING],
-                counts->results[TP_COMPARE_ERROR]);
+    tp_text_add(
+        text,
+        "{\"schema_version\": %d, \"mode\": \"%s\", \"equal\": %s,\n"
+        "\"rows\": %zu, \"matched\": %zu, \"equal_rows\": %zu, "
+        "\"only_a\": %zu, \"only_b\": %zu,\n"
+        "\"pass\": %zu, \"warning\": %zu, \"error\": %zu,\n",
+        TP_SCHEMA_VERSION, tp_compare_mode_words[report->comparison->mode],
+        are_equal(report->comparison) ? "true" : "false", counts->rows,
+        counts->matched, counts->equal, counts->only_a, counts->only_b,
+        counts->results[TP_COMPARE_PASS], counts->results[TP_COMPARE_WARNING],
+        counts->results[TP_COMPARE_ERROR]);
     tp_report_table_json(&table, "findings", 0, report->findings->count, text);
     tp_text_add(text, "}\n");
 }
