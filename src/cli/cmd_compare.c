@@ -94,6 +94,8 @@ static void name_sheet(const struct session *s,
         tp_text_add(name, "_step%" PRId64, place->step);
     if (place->rank >= 0)
         tp_text_add(name, "_rank%" PRId64, place->rank);
+    else if (place->process >= 0)
+        tp_text_add(name, "_proc%" PRId64, place->process);
     tp_text_add(name, "_%s.csv", time);
 }
 

@@ -69,12 +69,11 @@ static enum tp_status fail_means(const struct means *a, const struct means *b,
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "the checksums of A and B are of two kinds, CRC32 and "
                        "xor, and cannot be compared");
-    return tp_fail(err, TP_E_UNSUPPORTED, -1, "A has %s, B has %s: %s%s",
-                   means_words(a), means_words(b),
-                   mode == TP_COMPARE_AUTO ? "nothing that both have can be "
-                                             "compared"
-                                           : "they cannot be compared by ",
-                   mode == TP_COMPARE_AUTO ? "" : tp_compare_mode_words[mode]);
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "they cannot be compared%s%s: A has %s, B has %s",
+                   mode == TP_COMPARE_AUTO ? "" : " by ",
+                   mode == TP_COMPARE_AUTO ? "" : tp_compare_mode_words[mode],
+                   means_words(a), means_words(b));
 }
 
 /* What was asked for, or the first of these that both have. A dump has
