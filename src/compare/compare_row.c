@@ -48,7 +48,7 @@ bool tp_compare_is_equal(const struct tp_compare_pair *pair,
 {
     const struct tp_compare_entry *a = tp_compare_row_a(pair, row);
     const struct tp_compare_entry *b = tp_compare_row_b(pair, row);
-    if (!b)
+    if (!b || *row->problem)
         return false;
     if (mode == TP_COMPARE_MD5)
         return !strcmp(a->md5, b->md5);
