@@ -1,22 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/json/json_python.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS_MAX = 17 }; /* these always give a binary64 back */
+/* Removes zeros at the end of the digits of "d.ddde+xx". */
+static void strip_zeros(char *digits)
+{
+    char *e = strchr(digits, 'e'), *end = e;
+    while (end[-1] == '0')
+        end--;
+    if (end[-1] == '.')
+        end--;
+    memmove(end, e, strlen(e) + 1);
+}
 
-/* The fewest digits that read back as the value, as "d.ddde+xx". */
+/* Adds one to the last digit; false when all are nines. */
+static bool next_up(char *digits)
+{
+    char *at = strchr(digits, 'e') - 1;
+    for (; at >= digits && (*at == '9' || *at == '.'); at--)
+        if (*at == '9')
+            *at = '0';
+    if (at < digits || *at == '-')
+        return false;
+    ++*at;
+    return true;
+}
+
+/*
+ * The fewest digits that read back as the value, as "d.ddde+xx". 15 are exact
+ * for each number that has no more, so fewer are these without their zeros; 17
+ * always give a binary64 back. Above a power of two doubles are twice as far
+ * apart as below, so that the 16 digits above it may read back where those that
+ * are nearest do not. Subnormals have fewer digits than 15.
+ */
 static void shortest(double value, char *digits, size_t size)
 {
-    for (int n = 0; n < DIGITS_MAX; n++) {
+    const bool subnormal = fabs(value) < DBL_MIN;
+    for (int n = subnormal ? 0 : 14; n < 15; n++) {
         snprintf(digits, size, "%.*e", n, value);
         if (strtod(digits, NULL) == value)
-            return;
+            break;
     }
+    if (strtod(digits, NULL) == value) {
+        strip_zeros(digits);
+        return;
+    }
+    snprintf(digits, size, "%.15e", value);
+    if (strtod(digits, NULL) == value ||
+        (next_up(digits) && strtod(digits, NULL) == value))
+        return;
+    snprintf(digits, size, "%.16e", value);
 }
 
 /* Python writes exponents below -4 and from 16 on, all else in full. */

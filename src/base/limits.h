@@ -80,6 +80,10 @@
 /* Nesting of lists and objects; dumps stop at 400. */
 #define TP_LIMIT_JSON_DEPTH 1024
 
+/* Bytes of a file that maps names of one run to those of another: 100 bytes a
+ * line, for 10^5 tensors. */
+#define TP_LIMIT_MAP_BYTES (16 << 20)
+
 /* Iterations that an option may name: beyond any run, and sums of two of
  * them fit 64 bits. */
 #define TP_LIMIT_ITERATIONS 1000000000

@@ -7,6 +7,8 @@
 #include "cuda/device.h"
 #include "data/dtype.h"
 #include "data/number.h"
+#include "compare/compare_findings.h"
+#include "figures/compare_figures.h"
 #include "figures/figures.h"
 #include "figures/trace_figures.h"
 #include "formats/reader.h"
@@ -81,6 +83,12 @@ static void list_figures(struct tp_text *text)
         snprintf(path, sizeof path, "%s/%s", TP_TRACE_FIGURE_CATEGORY, row->id);
         tp_text_add(text, "  %-46s %s\n", path, row->caption);
     }
+    for (const struct tp_compare_figure_info *row = tp_compare_figure_table;
+         row->id; row++) {
+        snprintf(path, sizeof path, "%s/%s", TP_COMPARE_FIGURE_CATEGORY,
+                 row->id);
+        tp_text_add(text, "  %-46s %s\n", path, row->caption);
+    }
 }
 
 /* A rule, and its section of the guide. */
@@ -94,6 +102,10 @@ static void list_rules(struct tp_text *text)
 {
     for (const struct tp_rule *rule = tp_rules; rule->id; rule++)
         add_rule(rule->id, rule->help, rule->guide, text);
+    tp_text_add(text, "\nrules about two runs that are compared\n");
+    for (int i = 0; i < TP_COMPARE_FINDING_IDS; i++)
+        add_rule(tp_compare_rules[i].id, tp_compare_rules[i].help,
+                 tp_compare_rules[i].guide, text);
     tp_text_add(text, "\nrules about traces\n");
     for (const struct tp_trace_rule *r = tp_trace_rules; r->id; r++)
         add_rule(r->id, r->help, r->guide, text);

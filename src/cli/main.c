@@ -17,6 +17,8 @@ const struct tp_command tp_commands[] = {
     {"dump", "PATH ...",
      "check dumps of msprobe, and say where they go wrong", TP_FOR_DUMP,
      tp_cmd_dump},
+    {"compare", "A B", "say where two dumps, checkpoints or runs part",
+     TP_FOR_COMPARE, tp_cmd_compare},
     {"inspect", "FILE ...", "report on each tensor of some files",
      TP_FOR_INSPECT, tp_cmd_inspect},
     {"list", "[TABLE ...]",

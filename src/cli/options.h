@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compare/compare_row.h"
 #include "data/encode.h"
 #include "dump/dump_check.h"
 #include "report/plot.h"
@@ -114,6 +115,9 @@ struct tp_options {
     bool recover;
     const char *crc_from; /* a dump of msprobe; NULL: none                */
     enum tp_dump_verify verify;
+    enum tp_compare_mode compare_mode;
+    bool fuzzy_match;
+    const char *map; /* a file; NULL: names are the same                   */
     bool quiet, verbose, no_plots, help, version, dump_options;
 };
 

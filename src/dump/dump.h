@@ -50,6 +50,7 @@ struct tp_dump_item {
     enum tp_msprobe_place place;
     const char *argument; /* "0", "0.1", "mask", "weight"; "" a variable   */
     const char *type;     /* "torch.Tensor", "int"; "": null, {}           */
+    bool empty;           /* {}: msprobe's comparison has no row for it    */
     /* of tensors */
     const char *dtype;     /* as written, "torch.float32"; "" not said     */
     enum tp_dtype element; /* TP_DTYPE_COUNT: none of ours                 */

@@ -161,6 +161,8 @@ static enum tp_status add_item(struct reader *reader,
         return tp_fail_memory(err);
     if (is_tensor(from))
         return set_tensor(reader, from->value, item, err);
+    item->empty =
+        from->value->kind == TP_JSON_OBJECT && from->value->count == 0;
     const struct tp_json *value = tp_json_member(from->value, "value");
     if (!value) /* of a torch.ProcessGroup */
         value = tp_json_member(from->value, "group_ranks");

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each kind is looked for in all rows, in the order of calls, and told once:
+ * where one call goes wrong hundreds behind it do, and a list of these hides
+ * it. Which call is first is the earliest of all ranks, since ranks that take
+ * part in a collective catch what another one started.
+ */
+#include "compare/compare_findings.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUIDE "WHERE TWO RUNS PART"
+
+const struct tp_compare_rule_info tp_compare_rules[TP_COMPARE_FINDING_IDS] = {
+    [TP_FINDS_PARTING] = {"parting", "the first call that differs", GUIDE},
+    [TP_FINDS_NONFINITE] = {"nonfinite_in_a",
+                            "NaN or Inf in A where B has none", GUIDE},
+    [TP_FINDS_VALUE] = {"argument_value",
+                        "an argument that is no tensor has another value",
+                        GUIDE},
+    [TP_FINDS_SHAPE] = {"shape_differs", "tensors of one name differ in shape",
+                        GUIDE},
+    [TP_FINDS_DTYPE] = {"dtype_differs", "tensors of one name differ in dtype",
+                        GUIDE},
+    [TP_FINDS_GRAD] = {"requires_grad", "requires_grad differs", GUIDE},
+    [TP_FINDS_GROWTH] = {"error_grows",
+                         "results are further apart than the arguments", GUIDE},
+    [TP_FINDS_UNMATCHED] = {"unmatched", "names that only one run has", GUIDE},
+    [TP_FINDS_UNREAD] = {"unread", "files that are damaged or missing", GUIDE},
+};
+
+/* Who makes them. */
+struct finder {
+    const struct tp_comparison *comparison;
+    const struct tp_compare_calls *calls;
+    struct tp_compare_findings *findings;
+    struct tp_error *err;
+};
+
+static const char *text(struct finder *f, const char *format, ...)
+    TP_PRINTF(2, 3);
+static const char *text(struct finder *f, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *made = tp_arena_vformat(&f->findings->arena, format, args);
+    va_end(args);
+    return made;
+}
+
+/* A finding about a call (NULL: about none). */
+static enum tp_status add(struct finder *f, enum tp_compare_finding_id id,
+                          enum tp_severity level,
+                          const struct tp_compare_call *call,
+                          struct tp_compare_finding **finding)
+{
+    struct tp_compare_findings *findings = f->findings;
+    enum tp_status status =
+        tp_grow(&findings->rows, &findings->capacity, findings->count + 1,
+                sizeof *findings->rows, f->err);
+    if (status != TP_OK)
+        return status;
+    *finding = &findings->rows[findings->count++];
+    **finding = (struct tp_compare_finding){.level = level,
+                                            .id = id,
+                                            .step = call ? call->step : -1,
+                                            .rank = call ? call->rank : -1,
+                                            .order = call ? call->order : -1,
+                                            .name = call ? call->name : "",
+                                            .a = "",
+                                            .b = "",
+                                            .count = 1,
+                                            .evidence = "",
+                                            .suggestion = ""};
+    return TP_OK;
+}
+
+/* --- where they part ------------------------------------------------------ */
+
+static bool differs(const struct tp_compare_call *call)
+{
+    return call->arguments_unequal || call->results_unequal;
+}
+
+const struct tp_compare_call *tp_compare_parting(
+    const struct tp_compare_calls *calls, size_t pair)
+{
+    for (size_t i = 0; i < calls->count; i++)
+        if (calls->rows[i].pair == pair && differs(&calls->rows[i]))
+            return &calls->rows[i];
+    return NULL;
+}
+
+/* The earliest of all pairs; how many pairs part at all. */
+static const struct tp_compare_call *first_parting(struct finder *f,
+                                                   uint64_t *places)
+{
+    const struct tp_compare_call *first = NULL;
+    size_t last = SIZE_MAX;
+    *places = 0;
+    for (size_t i = 0; i < f->calls->count; i++) {
+        const struct tp_compare_call *call = &f->calls->rows[i];
+        if (call->pair == last || !differs(call))
+            continue;
+        last = call->pair;
+        ++*places;
+        if (!first || call->order < first->order)
+            first = call;
+    }
+    return first;
+}
+
+/* Calls of the same place before this one that had rows to match, all equal. */
+static uint64_t equal_before(struct finder *f,
+                             const struct tp_compare_call *call)
+{
+    uint64_t count = 0;
+    for (const struct tp_compare_call *at = call;
+         at-- > f->calls->rows && at->pair == call->pair;)
+        count += at->matched > 0;
+    return count;
+}
+
+/* The first row of a call that differs. */
+static const struct tp_compare_line *first_unequal(
+    struct finder *f, const struct tp_compare_call *call)
+{
+    const struct tp_compare_pair *pair = &f->comparison->pairs[call->pair];
+    const struct tp_compare_line *row = &pair->rows[call->first];
+    while (row->b == TP_COMPARE_NONE ||
+           tp_compare_is_equal(pair, row, f->comparison->mode))
+        row++;
+    return row;
+}
+
+static enum tp_status find_parting(struct finder *f)
+{
+    struct tp_compare_finding *finding;
+    uint64_t places;
+    const struct tp_compare_call *call = first_parting(f, &places);
+    if (!call)
+        return TP_OK;
+    const size_t *results = f->comparison->counts.results;
+    const bool counts =
+        results[TP_COMPARE_ERROR] || results[TP_COMPARE_WARNING];
+    enum tp_status status =
+        add(f, TP_FINDS_PARTING, counts ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW,
+            call, &finding);
+    if (status != TP_OK)
+        return status;
+    const struct tp_compare_line *row = first_unequal(f, call);
+    const char *name =
+        tp_compare_row_a(&f->comparison->pairs[call->pair], row)->name;
+    const uint64_t before = equal_before(f, call);
+    const char *equal =
+        before ? text(f, "All %" PRIu64 " calls before it are equal", before)
+               : "It is the first call";
+    finding->count = places;
+    if (call->adds) {
+        finding->evidence =
+            call->arguments
+                ? text(f,
+                       "%s; all its arguments are equal, its result %s is "
+                       "not.",
+                       equal, name)
+                : text(f,
+                       "%s; its result %s differs, and none of its "
+                       "arguments is recorded.",
+                       equal, name);
+        finding->suggestion =
+            "The operator itself computes something else: another kernel or "
+            "version, a sum whose order is not fixed, a random number, or an "
+            "argument that dumps do not record. Run one side twice to see "
+            "whether it differs from itself.";
+    } else {
+        finding->evidence = text(
+            f, "%s; the first difference is its argument %s.", equal, name);
+        finding->suggestion =
+            before ? "No recorded result has become that argument with a "
+                     "difference: it comes from an operation that the dump "
+                     "does not have, from the data, or was overwritten."
+                   : "The runs start from different weights, data or seeds, or "
+                     "one of them computes in another precision.";
+    }
+    return TP_OK;
+}
+
+/* --- kinds of rows -------------------------------------------------------- */
+
+/* The call that a row of a pair is of. */
+static const struct tp_compare_call *call_of(struct finder *f, size_t pair,
+                                             size_t row)
+{
+    const struct tp_compare_call *rows = f->calls->rows, *found = NULL;
+    for (size_t i = 0; i < f->calls->count; i++)
+        if (rows[i].pair == pair && rows[i].first <= row)
+            found = &rows[i];
+    return found;
+}
+
+/* Rows with one of some messages: how many, and the first in order of calls,
+ * by the earliest rank. */
+struct seen {
+    uint64_t count;
+    size_t pair, row;
+    size_t order;
+};
+
+static struct seen look(struct finder *f, unsigned messages)
+{
+    struct seen seen = {0};
+    for (size_t i = 0; i < f->comparison->pair_count; i++) {
+        const struct tp_compare_pair *pair = &f->comparison->pairs[i];
+        for (size_t k = 0; k < pair->row_count; k++) {
+            const struct tp_compare_line *row = &pair->rows[k];
+            if (!(row->messages & messages))
+                continue;
+            const size_t order = tp_compare_row_a(pair, row)->call;
+            if (seen.count++ == 0 || order < seen.order) {
+                seen.pair = i;
+                seen.row = k;
+                seen.order = order;
+            }
+        }
+    }
+    return seen;
+}
+
+/* A finding about the first row of a kind. */
+static enum tp_status add_seen(struct finder *f, enum tp_compare_finding_id id,
+                               enum tp_severity level, const struct seen *seen,
+                               struct tp_compare_finding **finding)
+{
+    const struct tp_compare_pair *pair = &f->comparison->pairs[seen->pair];
+    enum tp_status status =
+        add(f, id, level, call_of(f, seen->pair, seen->row), finding);
+    if (status != TP_OK)
+        return status;
+    (*finding)->name = tp_compare_row_a(pair, &pair->rows[seen->row])->name;
+    (*finding)->count = seen->count;
+    return TP_OK;
+}
+
+/* Which text of an entry a kind is about. */
+static const char *dtype_text(const struct tp_compare_entry *entry)
+{
+    return entry->dtype;
+}
+
+static const char *shape_text(const struct tp_compare_entry *entry)
+{
+    return entry->shape;
+}
+
+static const char *grad_text(const struct tp_compare_entry *entry)
+{
+    return entry->grad;
+}
+
+static const char *value_text(const struct tp_compare_entry *entry)
+{
+    return entry->stats[TP_DUMP_MAX].text;
+}
+
+/* Kinds that are one message of a row, of A and B each a text. */
+static const struct kind {
+    enum tp_compare_finding_id id;
+    enum tp_compare_message message;
+    enum tp_severity level;
+    const char *(*text)(const struct tp_compare_entry *entry);
+    const char *what, *suggestion;
+} kinds[] = {
+    {TP_FINDS_NONFINITE, TP_SAYS_NONFINITE, TP_SEVERITY_HIGH, value_text,
+     "maximum",
+     "See what this call got: 'tprof-analyze dump' on A follows NaN "
+     "and Inf to their origin."},
+    {TP_FINDS_VALUE, TP_SAYS_VALUE, TP_SEVERITY_MEDIUM, value_text, "value",
+     "The runs were not asked for the same: an epsilon, a scale, a probability "
+     "or a size differs in the code or its settings."},
+    {TP_FINDS_SHAPE, TP_SAYS_SHAPE, TP_SEVERITY_MEDIUM, shape_text, "shape",
+     "Another batch, sequence or split over ranks, or names that are not the "
+     "same tensors: --map FILE tells which belong together."},
+    {TP_FINDS_DTYPE, TP_SAYS_DTYPE, TP_SEVERITY_LOW, dtype_text, "dtype",
+     "Meant where precisions are compared; rows are compared all the same."},
+    {TP_FINDS_GRAD, TP_SAYS_GRAD, TP_SEVERITY_LOW, grad_text, "requires_grad",
+     "A parameter is frozen, or a result detached, in one of the runs."},
+};
+
+static enum tp_status find_kind(struct finder *f, const struct kind *kind)
+{
+    struct tp_compare_finding *finding;
+    const struct seen seen = look(f, 1u << kind->message);
+    if (seen.count == 0)
+        return TP_OK;
+    enum tp_status status = add_seen(f, kind->id, kind->level, &seen, &finding);
+    if (status != TP_OK)
+        return status;
+    const struct tp_compare_pair *pair = &f->comparison->pairs[seen.pair];
+    const struct tp_compare_line *row = &pair->rows[seen.row];
+    const struct tp_compare_entry *b = tp_compare_row_b(pair, row);
+    finding->a = kind->text(tp_compare_row_a(pair, row));
+    finding->b = b ? kind->text(b) : "N/A";
+    finding->evidence =
+        text(f, "%s %s in A, %s in B; rows in all: %" PRIu64 ".", kind->what,
+             finding->a, finding->b, seen.count);
+    finding->suggestion = kind->suggestion;
+    return TP_OK;
+}
+
+static enum tp_status find_growth(struct finder *f)
+{
+    struct tp_compare_finding *finding;
+    struct seen seen = look(f, 1u << TP_SAYS_NORM | 1u << TP_SAYS_THOUSANDTH);
+    if (seen.count == 0)
+        seen = look(f, 1u << TP_SAYS_NORM_GROWS | 1u << TP_SAYS_COSINE);
+    if (seen.count == 0)
+        return TP_OK;
+    enum tp_status status =
+        add_seen(f, TP_FINDS_GROWTH, TP_SEVERITY_MEDIUM, &seen, &finding);
+    if (status != TP_OK)
+        return status;
+    const struct tp_compare_call *call = call_of(f, seen.pair, seen.row);
+    finding->evidence = text(
+        f,
+        "largest relative error %.3g among the arguments, %.3g among the "
+        "results; %" PRIu64 " rows in all are judged so by msprobe's rules.",
+        call->error_in, call->error_out, seen.count);
+    finding->suggestion =
+        "The first of them is where a difference becomes large: compare what "
+        "the operator does on both sides before looking further down.";
+    return TP_OK;
+}
+
+/* --- names and files ------------------------------------------------------ */
+
+/* The first name of a side without a partner. */
+static const char *first_alone(const struct tp_comparison *comparison, bool b)
+{
+    for (size_t i = 0; i < comparison->pair_count; i++) {
+        const struct tp_compare_pair *pair = &comparison->pairs[i];
+        for (size_t k = 0; !b && k < pair->row_count; k++)
+            if (pair->rows[k].b == TP_COMPARE_NONE)
+                return tp_compare_row_a(pair, &pair->rows[k])->name;
+        for (size_t k = 0; b && k < pair->b.count; k++)
+            if (!pair->matched_b[k])
+                return pair->b.rows[k].name;
+    }
+    return "none";
+}
+
+static enum tp_status find_unmatched(struct finder *f)
+{
+    const struct tp_compare_counts *counts = &f->comparison->counts;
+    struct tp_compare_finding *finding;
+    if (counts->only_a + counts->only_b == 0)
+        return TP_OK;
+    enum tp_status status =
+        add(f, TP_FINDS_UNMATCHED, TP_SEVERITY_LOW, NULL, &finding);
+    if (status != TP_OK)
+        return status;
+    finding->count = counts->only_a + counts->only_b;
+    finding->a = first_alone(f->comparison, false);
+    finding->b = first_alone(f->comparison, true);
+    finding->evidence = text(
+        f,
+        "%zu rows of A have no partner in B (first: %s), %zu of B none in A "
+        "(first: %s); %zu of the former are in B with a dtype of another "
+        "kind.",
+        counts->only_a, finding->a, counts->only_b, finding->b, counts->dtypes);
+    finding->suggestion =
+        "Another model or code, or other numbers of calls: --fuzzy_match "
+        "leaves these out, --map FILE tells what the names of A are in B.";
+    return TP_OK;
+}
+
+static enum tp_status find_unread(struct finder *f)
+{
+    const struct tp_comparison *comparison = f->comparison;
+    const size_t files = comparison->a.damaged + comparison->b.damaged;
+    const size_t count = files + comparison->counts.damaged;
+    const char *first = "the notes name them";
+    struct tp_compare_finding *finding;
+    if (count == 0)
+        return TP_OK;
+    enum tp_status status =
+        add(f, TP_FINDS_UNREAD, TP_SEVERITY_MEDIUM, NULL, &finding);
+    if (status != TP_OK)
+        return status;
+    for (size_t i = comparison->pair_count; i-- > 0;)
+        for (size_t k = comparison->pairs[i].row_count; k-- > 0;) {
+            const struct tp_compare_pair *pair = &comparison->pairs[i];
+            if (!pair->rows[k].damaged)
+                continue;
+            finding->name = tp_compare_row_a(pair, &pair->rows[k])->name;
+            first = pair->rows[k].problem;
+        }
+    finding->count = count;
+    finding->evidence =
+        text(f,
+             "Files that were not read whole: %zu; rows that were not "
+             "compared: %zu (%s).",
+             files, comparison->counts.damaged, first);
+    finding->suggestion =
+        "Copy or dump them again; 'tprof-analyze dump' checks "
+        "all of a dump of msprobe.";
+    return TP_OK;
+}
+
+/* --- all ------------------------------------------------------------------ */
+
+static int compare_findings(const void *left, const void *right)
+{
+    const struct tp_compare_finding *a = left, *b = right;
+    if (a->level != b->level)
+        return a->level > b->level ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+enum tp_status tp_compare_findings_make(const struct tp_comparison *comparison,
+                                        const struct tp_compare_calls *calls,
+                                        struct tp_compare_findings *findings,
+                                        struct tp_error *err)
+{
+    struct finder f = {comparison, calls, findings, err};
+    enum tp_status status = find_parting(&f);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && status == TP_OK; i++)
+        status = find_kind(&f, &kinds[i]);
+    if (status == TP_OK)
+        status = find_growth(&f);
+    if (status == TP_OK)
+        status = find_unmatched(&f);
+    if (status == TP_OK)
+        status = find_unread(&f);
+    if (status == TP_OK && findings->count)
+        qsort(findings->rows, findings->count, sizeof *findings->rows,
+              compare_findings);
+    return status;
+}
+
+void tp_compare_findings_clear(struct tp_compare_findings *findings)
+{
+    free(findings->rows);
+    tp_arena_clear(&findings->arena);
+    memset(findings, 0, sizeof *findings);
+}
+
+int tp_compare_findings_worst(const struct tp_compare_findings *findings)
+{
+    return findings->count ? (int)findings->rows[0].level : 0;
+}
+
+static const char *level_word(const void *row)
+{
+    return tp_severity_words[((const struct tp_compare_finding *)row)->level];
+}
+
+static const char *rule_word(const void *row)
+{
+    return tp_compare_rules[((const struct tp_compare_finding *)row)->id].id;
+}
+
+static const struct tp_column columns[] = {
+    TP_COLUMN_WORD("severity", level_word),
+    TP_COLUMN_WORD("rule", rule_word),
+    TP_COLUMN(struct tp_compare_finding, step, "1"),
+    TP_COLUMN(struct tp_compare_finding, rank, "1"),
+    TP_COLUMN(struct tp_compare_finding, order, "1"),
+    TP_COLUMN(struct tp_compare_finding, name, ""),
+    TP_COLUMN(struct tp_compare_finding, a, ""),
+    TP_COLUMN(struct tp_compare_finding, b, ""),
+    TP_COLUMN(struct tp_compare_finding, count, "1"),
+    TP_COLUMN(struct tp_compare_finding, evidence, ""),
+    TP_COLUMN(struct tp_compare_finding, suggestion, ""),
+};
+
+void tp_compare_findings_table(const struct tp_compare_findings *findings,
+                               struct tp_table *table)
+{
+    *table = (struct tp_table){.name = "findings",
+                               .columns = columns,
+                               .column_count = sizeof columns / sizeof *columns,
+                               .rows = findings->rows,
+                               .row_count = findings->count,
+                               .row_size = sizeof *findings->rows};
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows whose tensors are in the same two files are one task of the pool, so
+ * that a checkpoint is opened once and not for each of its tensors; a large
+ * tensor is split over the pool inside of it (scan/difference_scan.h). Two
+ * tensors are held at a time by each worker, in pieces. From the sums of one
+ * reading come msprobe's six metrics, by its rules: NaN and Inf in the same
+ * places on both sides count as equal, in other places there is no metric; one
+ * element has no cosine; a tensor without axes has errors only. Cost: one
+ * reading of both.
+ */
+#include "compare/compare_tensor.h"
+
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/order.h"
+#include "formats/reader.h"
+#include "scan/difference_scan.h"
+
+/* A row to be read. */
+struct job {
+    size_t pair, row;
+    const char *file_a, *file_b;
+};
+
+struct task {
+    size_t first, count; /* jobs of the same files                          */
+};
+
+struct measurer {
+    const struct tp_compare_tensor_options *options;
+    struct tp_compare_pair *pairs;
+    struct job *jobs;
+    struct task *tasks;
+    size_t job_count, task_count;
+    struct tp_readers readers;
+    struct tp_difference_scan *scans; /* [workers]                          */
+    atomic_bool no_memory;
+    pthread_mutex_t lock; /* guards arenas of pairs, and what follows       */
+    uint64_t done, bytes_done;
+};
+
+/* --- from sums to metrics ------------------------------------------------- */
+
+static struct tp_compare_number number_of(double value)
+{
+    return (struct tp_compare_number){
+        isnan(value) ? TP_COMPARE_NO_NUMBER : TP_COMPARE_IS_NUMBER, value};
+}
+
+static void set_all(struct tp_compare_line *row, enum tp_compare_reason reason)
+{
+    for (int i = 0; i < TP_COMPARE_METRICS; i++)
+        row->metrics[i] = (struct tp_compare_number){reason, NAN};
+}
+
+/* msprobe prints twelve decimals. */
+static double twelve(double value)
+{
+    char text[400]; /* 309 digits before the point */
+    snprintf(text, sizeof text, "%.12f", value);
+    return isfinite(value) ? strtod(text, NULL) : value;
+}
+
+/* Two tensors that are nearly zero are alike; one of them has no direction. */
+static double cosine_of(const struct tp_difference_numbers *n)
+{
+    const bool no_x = !(n->norm_x > DBL_EPSILON);
+    const bool no_y = !(n->norm_y > DBL_EPSILON);
+    if (no_x || no_y)
+        return no_x && no_y ? 1 : NAN;
+    const double cosine = twelve(n->cosine);
+    return cosine > 0.9999 ? rint(cosine * 1e6) / 1e6 : cosine;
+}
+
+/* Share of all elements, of which those that are equally no numbers have no
+ * error. */
+static double share_of(const struct tp_difference_numbers *n, double share)
+{
+    const double finite = (double)n->finite, all = (double)n->values;
+    const double below = n->finite ? rint(share * finite) : 0;
+    return twelve((below + (all - finite)) / all);
+}
+
+/* Of 0-d tensors msprobe computes the errors as they are, NaN and Inf too. */
+static void set_single(const struct tp_difference_plan *plan,
+                       const struct tp_difference_numbers *n,
+                       struct tp_compare_line *row)
+{
+    double absolute = n->finite ? n->max_abs : NAN;
+    double relative = n->finite ? n->max_relative : NAN;
+    set_all(row, TP_COMPARE_UNSUPPORTED);
+    if (!n->finite && !n->nan_x && !n->nan_y && n->inf_x != n->inf_y) {
+        absolute = INFINITY;
+        relative = n->inf_y ? NAN : INFINITY;
+    }
+    if (plan->single) /* the difference of two binary32 is one */
+        absolute = (double)(float)absolute;
+    row->metrics[TP_COMPARE_MAX_ABS] = number_of(twelve(absolute));
+    row->metrics[TP_COMPARE_MAX_RELATIVE] = number_of(twelve(relative));
+}
+
+static void set_metrics(const struct tp_difference_numbers *n,
+                        struct tp_compare_line *row)
+{
+    struct tp_compare_number *metrics = row->metrics;
+    const bool some = n->finite > 0;
+    if (n->nonfinite_apart > 0) {
+        set_all(row, TP_COMPARE_NONFINITE);
+        return;
+    }
+    metrics[TP_COMPARE_COSINE] = number_of(some ? cosine_of(n) : 1);
+    if (n->values == 1)
+        metrics[TP_COMPARE_COSINE] =
+            (struct tp_compare_number){TP_COMPARE_UNSUPPORTED, NAN};
+    metrics[TP_COMPARE_DISTANCE] = number_of(some ? n->l2 : 0);
+    metrics[TP_COMPARE_MAX_ABS] = number_of(some ? twelve(n->max_abs) : 0);
+    metrics[TP_COMPARE_MAX_RELATIVE] =
+        number_of(some ? twelve(n->max_relative) : 0);
+    metrics[TP_COMPARE_THOUSANDTH] = number_of(share_of(n, n->below_1e_3));
+    metrics[TP_COMPARE_FIVE_THOUSANDTHS] =
+        number_of(share_of(n, n->below_5e_3));
+}
+
+static void set_elements(const struct tp_difference_numbers *n,
+                         struct tp_compare_line *row)
+{
+    struct tp_compare_elements *elements = &row->elements;
+    *elements = (struct tp_compare_elements){
+        .compared = true,
+        .values = (double)n->values,
+        .unequal = (double)n->differ,
+        .first = n->first_at,
+        .relative_l2 = n->differ == 0  ? 0
+                       : n->norm_y > 0 ? n->l2 / n->norm_y
+                       : n->l2 > 0     ? INFINITY
+                                       : NAN,
+        .sqnr = n->sqnr_db,
+        .ulp50 = n->ulp_p50,
+        .ulp99 = n->ulp_p99,
+        .ulp_max = n->ulp_max,
+        .ks = n->ks};
+    if (n->nonfinite_apart > 0) /* no finite number says how bad that is */
+        elements->relative_l2 = INFINITY;
+}
+
+/* --- one row -------------------------------------------------------------- */
+
+static struct tp_compare_line *row_of(const struct measurer *m,
+                                      const struct job *job)
+{
+    return &m->pairs[job->pair].rows[job->row];
+}
+
+/* Notes why a row was not compared. */
+static void keep_problem(struct measurer *m, const struct job *job,
+                         enum tp_status status, const char *message)
+{
+    struct tp_compare_pair *pair = &m->pairs[job->pair];
+    struct tp_compare_line *row = row_of(m, job);
+    pthread_mutex_lock(&m->lock);
+    row->problem = tp_arena_text(&pair->arena, message, strlen(message));
+    pthread_mutex_unlock(&m->lock);
+    row->damaged = status != TP_E_UNSUPPORTED && status != TP_E_LIMIT;
+    if (!row->problem) {
+        row->problem = "";
+        m->no_memory = true;
+    }
+    m->no_memory = m->no_memory || status == TP_E_MEMORY;
+}
+
+static const struct tp_tensor *tensor_of(const struct tp_compare_entry *entry,
+                                         const struct tp_tensor_file *file)
+{
+    return entry->item->tensor < file->tensor_count
+               ? &file->tensors[entry->item->tensor]
+               : NULL;
+}
+
+static bool same_shape(const struct tp_tensor *a, const struct tp_tensor *b)
+{
+    bool same = a->ndim == b->ndim;
+    for (int i = 0; same && i < a->ndim; i++)
+        same = a->shape[i] == b->shape[i];
+    return same;
+}
+
+static enum tp_status measure(struct measurer *m, struct tp_compare_line *row,
+                              const struct tp_tensor *const tensors[2],
+                              unsigned worker, struct tp_error *err)
+{
+    struct tp_pair_view view;
+    struct tp_difference_numbers numbers;
+    struct tp_difference_scan *scan = &m->scans[worker];
+    enum tp_status status =
+        tp_pair_view_make(tensors[0], tensors[1], &view, err);
+    if (status == TP_OK)
+        status = tp_difference_scan(&m->readers, worker, &view, scan, err);
+    if (status != TP_OK)
+        return status;
+    tp_difference_numbers(&scan->plan, &scan->difference, scan->totals,
+                          &numbers);
+    if (tensors[0]->ndim == 0)
+        set_single(&scan->plan, &numbers, row);
+    else
+        set_metrics(&numbers, row);
+    set_elements(&numbers, row);
+    return TP_OK;
+}
+
+static void measure_job(struct measurer *m, const struct job *job,
+                        const struct tp_tensor_file files[2], unsigned worker)
+{
+    const struct tp_compare_pair *pair = &m->pairs[job->pair];
+    struct tp_compare_line *row = row_of(m, job);
+    struct tp_error err = {.code = TP_OK};
+    const struct tp_tensor *const tensors[2] = {
+        tensor_of(tp_compare_row_a(pair, row), &files[0]),
+        tensor_of(tp_compare_row_b(pair, row), &files[1])};
+    if (!tensors[0] || !tensors[1]) {
+        keep_problem(m, job, TP_E_DAMAGED, "the file has no such tensor");
+        return;
+    }
+    if (tensors[0]->numel == 0)
+        return;
+    if (!same_shape(tensors[0], tensors[1])) {
+        set_all(row, TP_COMPARE_SHAPES);
+        return;
+    }
+    enum tp_status status = measure(m, row, tensors, worker, &err);
+    if (status != TP_OK)
+        keep_problem(m, job, status, err.message);
+}
+
+/* --- tasks ---------------------------------------------------------------- */
+
+static bool is_stopped(const struct measurer *m)
+{
+    return (m->options->stop && *m->options->stop) || m->no_memory;
+}
+
+static void tell_progress(struct measurer *m, uint64_t bytes)
+{
+    const struct tp_compare_tensor_options *options = m->options;
+    pthread_mutex_lock(&m->lock);
+    m->done++;
+    m->bytes_done += bytes;
+    if (options->progress)
+        options->progress(options->progress_context, m->done, m->job_count,
+                          m->bytes_done, 0);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static enum tp_status open_files(const struct job *job,
+                                 struct tp_tensor_file files[2],
+                                 struct tp_error *err)
+{
+    const char *const paths[2] = {job->file_a, job->file_b};
+    enum tp_status status = TP_OK;
+    for (int i = 0; i < 2 && status == TP_OK; i++) {
+        status = tp_tensor_file_open(paths[i], &files[i], err);
+        if (status != TP_OK)
+            tp_while(err, "reading %s", paths[i]);
+    }
+    return status;
+}
+
+static void measure_task(void *context, size_t index, unsigned worker)
+{
+    struct measurer *m = context;
+    const struct task *task = &m->tasks[index];
+    const struct job *jobs = m->jobs + task->first;
+    struct tp_tensor_file files[2];
+    struct tp_error err = {.code = TP_OK};
+    if (is_stopped(m))
+        return;
+    memset(files, 0, sizeof files);
+    enum tp_status status = open_files(jobs, files, &err);
+    for (size_t i = 0; i < task->count && !is_stopped(m); i++) {
+        if (status == TP_OK)
+            measure_job(m, &jobs[i], files, worker);
+        else
+            keep_problem(m, &jobs[i], status, err.message);
+        tell_progress(m,
+                      i == 0 ? files[0].bytes.size + files[1].bytes.size : 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        tp_tensor_file_close(&files[i]);
+        tp_arena_clear(&files[i].arena);
+    }
+}
+
+static int compare_jobs(const void *left, const void *right)
+{
+    const struct job *a = left, *b = right;
+    int result = strcmp(a->file_a, b->file_a);
+    if (result == 0)
+        result = strcmp(a->file_b, b->file_b);
+    if (result == 0)
+        result = tp_order_size(a->pair, b->pair);
+    return result ? result : tp_order_size(a->row, b->row);
+}
+
+/* A row to be read, unless it cannot be. */
+static void plan_row(struct measurer *m, size_t pair, size_t row)
+{
+    struct tp_compare_line *its = &m->pairs[pair].rows[row];
+    const struct tp_compare_entry *a = tp_compare_row_a(&m->pairs[pair], its);
+    const struct tp_compare_entry *b = tp_compare_row_b(&m->pairs[pair], its);
+    set_all(its, TP_COMPARE_UNSUPPORTED);
+    if (!b)
+        return;
+    const struct job job = {pair, row, a->item->file, b->item->file};
+    if (job.file_a && job.file_b)
+        m->jobs[m->job_count++] = job;
+    else if (*a->item->data_name && *b->item->data_name)
+        keep_problem(m, &job, TP_E_DAMAGED,
+                     "the file that the dump names is not there");
+}
+
+static enum tp_status plan(struct measurer *m, size_t count,
+                           struct tp_error *err)
+{
+    size_t all = 1;
+    for (size_t i = 0; i < count; i++)
+        all += m->pairs[i].row_count;
+    m->jobs = calloc(all, sizeof *m->jobs);
+    m->tasks = calloc(all, sizeof *m->tasks);
+    if (!m->jobs || !m->tasks)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < m->pairs[i].row_count; k++)
+            plan_row(m, i, k);
+    qsort(m->jobs, m->job_count, sizeof *m->jobs, compare_jobs);
+    for (size_t i = 0; i < m->job_count; i++) {
+        const struct job *job = &m->jobs[i];
+        if (i == 0 || strcmp(job[-1].file_a, job->file_a) ||
+            strcmp(job[-1].file_b, job->file_b))
+            m->tasks[m->task_count++].first = i;
+        m->tasks[m->task_count - 1].count++;
+    }
+    return TP_OK;
+}
+
+static enum tp_status run_tasks(struct measurer *m, size_t count,
+                                struct tp_error *err)
+{
+    enum tp_status status = plan(m, count, err);
+    if (status != TP_OK)
+        return status;
+    m->scans = calloc(m->readers.count, sizeof *m->scans);
+    if (!m->scans)
+        return tp_fail_memory(err);
+    tp_pool_for(m->options->pool, m->task_count, measure_task, m);
+    if (m->options->stop && *m->options->stop)
+        return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    return m->no_memory ? tp_fail_memory(err) : TP_OK;
+}
+
+enum tp_status tp_compare_measure(
+    struct tp_compare_pair *pairs, size_t count,
+    const struct tp_compare_tensor_options *options, struct tp_error *err)
+{
+    struct measurer m = {.options = options, .pairs = pairs};
+    enum tp_status status = tp_readers_init(&m.readers, options->pool, err);
+    if (status != TP_OK)
+        return status;
+    m.readers.stop = options->stop;
+    pthread_mutex_init(&m.lock, NULL);
+    status = run_tasks(&m, count, err);
+    pthread_mutex_destroy(&m.lock);
+    tp_readers_clear(&m.readers);
+    free(m.scans);
+    free(m.jobs);
+    free(m.tasks);
+    return status;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report_runs.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/hdf5.h"
+#include "report/report_table.h"
+
+/* Names are cut there: a line is to stay a line. */
+enum { NAME_BYTES = 60 };
+
+static void add_name(const char *name, struct tp_text *text)
+{
+    tp_text_printable_cut(text, name, NAME_BYTES);
+}
+
+static void add_place(int64_t step, int64_t rank, struct tp_text *text)
+{
+    if (step >= 0)
+        tp_text_add(text, "step %" PRId64, step);
+    if (rank >= 0)
+        tp_text_add(text, "%srank %" PRId64, step >= 0 ? ", " : "", rank);
+    if (step < 0 && rank < 0)
+        tp_text_add(text, "both");
+}
+
+/* "1.2e-03"; "-": not known. */
+static void add_error(double error, struct tp_text *text)
+{
+    if (isnan(error))
+        tp_text_add(text, "%9s", "-");
+    else
+        tp_text_add(text, "%9.2e", error);
+}
+
+static void add_more(size_t count, size_t most, struct tp_text *text)
+{
+    if (most && count > most)
+        tp_text_add(text, "  ... and %zu more\n", count - most);
+}
+
+/* --- the head ------------------------------------------------------------- */
+
+static bool are_equal(const struct tp_comparison *comparison)
+{
+    const struct tp_compare_counts *counts = &comparison->counts;
+    return counts->equal == counts->rows && counts->only_b == 0 &&
+           comparison->a.damaged + comparison->b.damaged == 0;
+}
+
+static const char *means(enum tp_compare_mode mode)
+{
+    return mode == TP_COMPARE_TENSOR       ? "element by element"
+           : mode == TP_COMPARE_STATISTICS ? "by the statistics of the json"
+                                           : "by the checksums of the json";
+}
+
+static void add_verdict(const struct tp_runs_report *report,
+                        struct tp_text *text)
+{
+    const struct tp_comparison *comparison = report->comparison;
+    const struct tp_compare_counts *counts = &comparison->counts;
+    if (are_equal(comparison))
+        tp_text_add(text, "The runs are equal %s.\n", means(comparison->mode));
+    tp_text_add(text,
+                "Rows of A: %zu; in B, too: %zu; of these equal: %zu; only in "
+                "A: %zu; only in B: %zu\n",
+                counts->rows, counts->matched, counts->equal, counts->only_a,
+                counts->only_b);
+    tp_text_add(text, "By msprobe's rules: %zu pass, %zu warning, %zu error\n",
+                counts->results[TP_COMPARE_PASS],
+                counts->results[TP_COMPARE_WARNING],
+                counts->results[TP_COMPARE_ERROR]);
+}
+
+static void add_head(const struct tp_runs_report *report, struct tp_text *text)
+{
+    tp_text_add(text, "tprof-analyze %s: comparison %s\n  A (NPU)    ",
+                report->tool_version, means(report->comparison->mode));
+    tp_text_printable(text, report->a);
+    tp_text_add(text, "\n  B (Bench)  ");
+    tp_text_printable(text, report->b);
+    tp_text_add(text, "\n\n");
+    add_verdict(report, text);
+}
+
+/* --- findings ------------------------------------------------------------- */
+
+static void add_finding(const struct tp_compare_finding *finding, bool color,
+                        struct tp_report_told *told, struct tp_text *text)
+{
+    const struct tp_compare_rule_info *rule = &tp_compare_rules[finding->id];
+    struct tp_text prose = {0};
+    tp_text_add(&prose, "%9s", "");
+    tp_text_add(
+        text, "  %s%-6s%s  %s: ", color ? tp_report_color(finding->level) : "",
+        tp_severity_name(finding->level), color ? "\033[0m" : "", rule->id);
+    tp_text_printable(text, finding->name);
+    if (finding->step >= 0)
+        tp_text_add(text, " step %" PRId64, finding->step);
+    if (finding->rank >= 0)
+        tp_text_add(text, " rank %" PRId64, finding->rank);
+    tp_text_add(text, "\n");
+    tp_text_printable(&prose, finding->evidence);
+    tp_text_add(&prose, "\n%9s", "");
+    tp_text_printable(&prose, finding->suggestion);
+    tp_text_add(&prose, "\n");
+    tp_report_prose(tp_text_get(&prose), 9, text);
+    tp_report_guide(told, rule->guide, text);
+    tp_text_clear(&prose);
+}
+
+static void add_findings(const struct tp_compare_findings *findings, bool color,
+                         struct tp_text *text)
+{
+    size_t counts[TP_SEVERITY_HIGH + 1] = {0};
+    struct tp_report_told told = {0};
+    for (size_t i = 0; i < findings->count; i++)
+        counts[findings->rows[i].level]++;
+    tp_report_finding_counts(counts, text);
+    for (size_t i = 0; i < findings->count; i++)
+        add_finding(&findings->rows[i], color, &told, text);
+}
+
+/* --- lists ---------------------------------------------------------------- */
+
+/* Where each step and rank parts. */
+static void add_partings(const struct tp_runs_report *report, size_t most,
+                         struct tp_text *text)
+{
+    const struct tp_comparison *comparison = report->comparison;
+    const size_t count = comparison->pair_count;
+    tp_text_add(text, "\nFirst difference of each step and rank (%zu)\n",
+                count);
+    for (size_t i = 0; i < count && (!most || i < most); i++) {
+        const struct tp_dump_place *place = comparison->pairs[i].a.place;
+        const struct tp_compare_call *call =
+            tp_compare_parting(report->calls, i);
+        tp_text_add(text, "  ");
+        add_place(place->step, place->rank, text);
+        tp_text_add(text, ": ");
+        if (call) {
+            add_name(call->name, text);
+            tp_text_add(text, ", call %" PRId64 " of %zu, %s", call->order + 1,
+                        place->call_count,
+                        call->adds ? "its results" : "an argument");
+        } else {
+            tp_text_add(text, "none in %zu calls", place->call_count);
+        }
+        tp_text_add(text, "\n");
+    }
+    add_more(count, most, text);
+}
+
+static void add_worst(const struct tp_compare_records *records, size_t most,
+                      struct tp_text *text)
+{
+    if (records->worst_count == 0)
+        return;
+    tp_text_add(text,
+                "\nFurthest apart (%zu rows differ)\n  %9s %9s %-8s name\n",
+                records->worst_count, "relative", "MaxAbsErr", "result");
+    for (size_t i = 0; i < records->worst_count && (!most || i < most); i++) {
+        const struct tp_compare_record *row = &records->rows[records->worst[i]];
+        tp_text_add(text, "  ");
+        add_error(row->error, text);
+        tp_text_add(text, " ");
+        add_error(row->max_abs_err, text);
+        tp_text_add(text, " %-8s ", row->result);
+        tp_text_printable(text, row->name_a);
+        if (row->rank > 0)
+            tp_text_add(text, " (rank %" PRId64 ")", row->rank);
+        tp_text_add(text, "\n");
+    }
+    add_more(records->worst_count, most, text);
+}
+
+/* Calls over ranks, those that msprobe's rules do not pass. */
+static void add_apis(const struct tp_compare_calls *calls, size_t most,
+                     struct tp_text *text)
+{
+    size_t count = 0;
+    while (count < calls->api_count &&
+           calls->apis[count].level != TP_COMPARE_PASS)
+        count++;
+    if (count == 0)
+        return;
+    tp_text_add(text,
+                "\nCalls that do not pass (%zu), over all steps and ranks\n"
+                "  %9s %9s %-8s %6s of %-6s name\n",
+                count, "arguments", "results", "result", "error", "places");
+    for (size_t i = 0; i < count && (!most || i < most); i++) {
+        const struct tp_compare_api *api = &calls->apis[i];
+        tp_text_add(text, "  ");
+        add_error(api->error_in, text);
+        tp_text_add(text, " ");
+        add_error(api->error_out, text);
+        tp_text_add(text, " %-8s %6" PRIu64 " of %-6" PRIu64 " ", api->result,
+                    api->errors, api->places);
+        tp_text_printable(text, api->name);
+        tp_text_add(text, "\n");
+    }
+    add_more(count, most, text);
+}
+
+/* Names without a partner: 'of A' where name_b is "", and the other way. */
+static void add_alone(const struct tp_compare_records *records, bool of_b,
+                      size_t most, struct tp_text *text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < records->count; i++) {
+        const struct tp_compare_record *row = &records->rows[i];
+        const char *name = of_b ? row->name_b : row->name_a;
+        if (*(of_b ? row->name_a : row->name_b))
+            continue;
+        if (count++ == 0)
+            tp_text_add(text, "\nOnly in %s\n", of_b ? "B" : "A");
+        if (most && count > most)
+            continue;
+        tp_text_add(text, "  ");
+        tp_text_printable(text, name);
+        tp_text_add(text, "  %s %s\n", of_b ? row->dtype_b : row->dtype_a,
+                    of_b ? row->shape_b : row->shape_a);
+    }
+    add_more(count, most, text);
+}
+
+static void add_notes(const struct tp_notes *notes, const char *side,
+                      struct tp_text *text)
+{
+    for (size_t i = 0; i < notes->count; i++) {
+        struct tp_text note = {0};
+        tp_text_add(&note, "%s%s", side, notes->texts[i]);
+        tp_report_note(tp_text_get(&note), NULL, text);
+        tp_text_clear(&note);
+    }
+}
+
+static void add_all_notes(const struct tp_comparison *comparison,
+                          struct tp_text *text)
+{
+    const struct tp_dump *a = &comparison->a.dump, *b = &comparison->b.dump;
+    if (comparison->notes.count + a->notes.count + b->notes.count +
+            comparison->steps_differ ==
+        0)
+        return;
+    tp_text_add(text, "\nNotes\n");
+    if (comparison->steps_differ) {
+        struct tp_text note = {0};
+        tp_text_add(&note,
+                    "step %" PRId64 " of A is compared with step %" PRId64
+                    " of B, the only one of each",
+                    a->places[0].step, b->places[0].step);
+        tp_report_note(tp_text_get(&note), NULL, text);
+        tp_text_clear(&note);
+    }
+    add_notes(&comparison->notes, "", text);
+    add_notes(&a->notes, "A: ", text);
+    add_notes(&b->notes, "B: ", text);
+}
+
+/* --- the whole ------------------------------------------------------------ */
+
+void tp_report_runs_text(const struct tp_runs_report *report, size_t most,
+                         bool color, struct tp_text *text)
+{
+    add_head(report, text);
+    add_findings(report->findings, color, text);
+    add_partings(report, most, text);
+    add_worst(report->records, most, text);
+    add_apis(report->calls, most, text);
+    add_alone(report->records, false, most, text);
+    add_alone(report->records, true, most, text);
+    add_all_notes(report->comparison, text);
+    if (report->figure_count)
+        tp_report_figures(report->figures, report->figure_count, text);
+    tp_report_written(report->output_dir,
+                      "compare_report.txt, compare_result_*.csv, "
+                      "compare_by_call.csv, compare_findings.json, compare.h5",
+                      text);
+}
+
+void tp_report_runs_json(const struct tp_runs_report *report,
+                         struct tp_text *text)
+{
+    const struct tp_compare_counts *counts = &report->comparison->counts;
+    struct tp_table table;
+    tp_compare_findings_table(report->findings, &table);
+    tp_text_add(
+        text,
+        "{\"schema_version\": %d, \"mode\": \"%s\", \"equal\": %s,\n"
+        "\"rows\": %zu, \"matched\": %zu, \"equal_rows\": %zu, "
+        "\"only_a\": %zu, \"only_b\": %zu,\n"
+        "\"pass\": %zu, \"warning\": %zu, \"error\": %zu,\n",
+        TP_SCHEMA_VERSION, tp_compare_mode_words[report->comparison->mode],
+        are_equal(report->comparison) ? "true" : "false", counts->rows,
+        counts->matched, counts->equal, counts->only_a, counts->only_b,
+        counts->results[TP_COMPARE_PASS], counts->results[TP_COMPARE_WARNING],
+        counts->results[TP_COMPARE_ERROR]);
+    tp_report_table_json(&table, "findings", 0, report->findings->count, text);
+    tp_text_add(text, "}\n");
+}

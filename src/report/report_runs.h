@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_REPORT_RUNS_H
+#define TP_REPORT_REPORT_RUNS_H
+
+#include "compare/compare_findings.h"
+#include "compare/compare_table.h"
+#include "report/report_parts.h"
+
+/* A comparison of two dumps or runs of tensors in words. Nothing is printed
+ * here. */
+
+/* Everything is borrowed. */
+struct tp_runs_report {
+    const struct tp_comparison *comparison;
+    const struct tp_compare_calls *calls;
+    const struct tp_compare_records *records;
+    const struct tp_compare_findings *findings;
+    const struct tp_report_figure *figures;
+    size_t figure_count;
+    const char *tool_version, *output_dir;
+    const char *a, *b; /* as the user named them                           */
+};
+
+/* The report as text; `most` limits each list, 0: no limit. `color` marks
+ * severities with ANSI colours. */
+void tp_report_runs_text(const struct tp_runs_report *report, size_t most,
+                         bool color, struct tp_text *text);
+
+/* The contents of compare_findings.json: {schema_version, mode, rows, ...,
+ * findings: [...]}. */
+void tp_report_runs_json(const struct tp_runs_report *report,
+                         struct tp_text *text);
+
+#endif
