@@ -85,7 +85,13 @@ void tp_damage_tell_where(const struct tp_damage_plan *plan,
                           const struct tp_damage_shape *shape,
                           struct tp_text *text);
 
-/* The same and how many they are and what they hold: "columns 4 and 5 of 64
+/* Appends what is not as the pattern says: "; 3 of them lie elsewhere"; nothing
+ * where all is. */
+void tp_damage_tell_exceptions(const struct tp_damage_plan *plan,
+                               const struct tp_damage_shape *shape,
+                               struct tp_text *text);
+
+/* All of it, with how many they are and what they hold: "columns 4 and 5 of 64
  * along axis 1: 512 elements, all of them NaN". */
 void tp_damage_tell(const struct tp_damage_plan *plan,
                     const struct tp_damage *damage,

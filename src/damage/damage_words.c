@@ -47,12 +47,12 @@ const struct tp_damage_info tp_damage_shapes[] = {
          "are written wrongly"},
     [TP_DAMAGE_ROWS] =
         {"rows", "some indices of an axis but the last, or whole lines",
-         "likely what rows have of their own: a row of a mask, a token, a "
-         "scale for each row"},
+         "likely something that each row has of its own: a token, a row of a "
+         "mask, or a scale"},
     [TP_DAMAGE_COLUMNS] =
         {"columns", "some indices of the last axis",
-         "likely rows of the weight that makes these columns, or a scale for "
-         "each column"},
+         "likely something that each column has of its own: a feature, the "
+         "weights it is made with, or a scale"},
     [TP_DAMAGE_CHECKERBOARD] =
         {"checkerboard", "every second element of the last two axes",
          "likely elements packed in pairs, or lanes, that are written wrongly"},
@@ -413,20 +413,24 @@ static void add_what(const struct tp_damage_plan *plan,
     }
 }
 
-/* What is not as the pattern says. */
-static void add_exceptions(const struct tp_damage_plan *plan,
-                           const struct tp_damage_shape *shape,
-                           struct tp_text *text)
+void tp_damage_tell_exceptions(const struct tp_damage_plan *plan,
+                               const struct tp_damage_shape *shape,
+                               struct tp_text *text)
 {
     const char *at_most = shape->where == TP_DAMAGE_BLOCK ? "at most " : "";
     if (shape->where == TP_DAMAGE_SCATTERED)
         return;
-    if (shape->inside < shape->damaged)
-        tp_text_add(text, "; %s%" PRIu64 " of them lie elsewhere", at_most,
-                    (shape->damaged - shape->inside) * plan->repeat);
-    if (shape->inside < shape->elements)
-        tp_text_add(text, "; %s%" PRIu64 " in between are intact", at_most,
-                    (shape->elements - shape->inside) * plan->repeat);
+    const uint64_t outside = (shape->damaged - shape->inside) * plan->repeat;
+    const uint64_t intact =
+        shape->elements > shape->inside
+            ? (shape->elements - shape->inside) * plan->repeat
+            : 0;
+    if (outside)
+        tp_text_add(text, "; %s%" PRIu64 " of them %s elsewhere", at_most,
+                    outside, outside == 1 ? "lies" : "lie");
+    if (intact)
+        tp_text_add(text, "; %s%" PRIu64 " in between %s intact", at_most,
+                    intact, intact == 1 ? "is" : "are");
 }
 
 void tp_damage_tell(const struct tp_damage_plan *plan,
@@ -443,5 +447,5 @@ void tp_damage_tell(const struct tp_damage_plan *plan,
         tp_text_add(text, " of %" PRIu64, shape->numel * plan->repeat);
     tp_text_add(text, " element%s, ", count == 1 ? "" : "s");
     add_what(plan, damage, shape, text);
-    add_exceptions(plan, shape, text);
+    tp_damage_tell_exceptions(plan, shape, text);
 }
