@@ -6,8 +6,9 @@
  * An index is in the set if it has at least half as many damaged elements as
  * most elements' indices have (the median, each index weighted with its
  * elements); so a few stray elements add none. The range is the one with the
- * largest sum of +1 for each index in the set and -9 for each that is not
- * (Kadane): where more than one in ten is missing, the sum falls.
+ * largest sum of +1 for each index in the set and -2 for each that is not
+ * (Kadane): it goes on over a hole that is followed by twice as many. Whether
+ * enough of it is damaged is asked afterwards.
  *
  * Believing: that 99 % of the damage is inside and 90 % of the inside damaged
  * is not enough, since two elements are always a pattern of something. A
@@ -27,7 +28,7 @@
 /* --- sets ----------------------------------------------------------------- */
 
 static const double SAVED_BITS = 14;
-enum { MISSING = -9, TIMES = 3 };
+enum { MISSING = -2, TIMES = 3 };
 
 /* At least half of all damaged elements are at indices with so many. */
 static int64_t level_of(const int64_t *cells, size_t count, uint64_t damaged)

@@ -27,8 +27,8 @@ struct tp_damage_set {
 
 /*
  * The indices of an axis of the plan that hold most of the `damaged` elements.
- * `cells` are settled. Of a range nine in ten indices are damaged, and 99 % of
- * the damage is inside.
+ * `cells` are settled. In a range there may be holes; 99 % of the damage is
+ * inside.
  */
 void tp_damage_set_find(const struct tp_damage_axis *axis, const int64_t *cells,
                         uint64_t damaged, struct tp_damage_set *set);

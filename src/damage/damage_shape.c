@@ -142,8 +142,12 @@ static void try_checkerboard(const struct look *look, double *saved)
         look->shape->where = TP_DAMAGE_CHECKERBOARD;
 }
 
+/* Damaged elements of a stretch: fewer are told in as many bits one by one, as
+ * a place costs no more than half of what a stretch does. */
+enum { SHORTEST_STRETCH = 4 };
+
 /* The best stretches, the first and last ones included, by their place: the
- * fewest that hold 99 %. */
+ * fewest that hold 99 %, as far as there are. */
 static void take_stretches(const struct tp_damage *damage,
                            struct tp_damage_shape *shape)
 {
@@ -162,6 +166,8 @@ static void take_stretches(const struct tp_damage *damage,
         int best = 0;
         for (int i = 1; i < count; i++)
             best = all[i].damaged > all[best].damaged ? i : best;
+        if (all[best].damaged < SHORTEST_STRETCH)
+            return;
         int at = shape->stretches++;
         for (; at > 0 && shape->stretch[at - 1].begin > all[best].begin; at--)
             shape->stretch[at] = shape->stretch[at - 1];
@@ -222,8 +228,19 @@ static int64_t usual(const uint64_t *counts)
     return best;
 }
 
-/* Runs of the usual length with holes of the usual length. What is not like
- * that, a run or a hole, costs its place, and loses two runs. */
+/* Runs that are not of this length, and holes that are not of that. */
+static uint64_t count_odd(const struct tp_damage *damage, int64_t width,
+                          int64_t hole)
+{
+    const struct tp_damage_run *first = &damage->first, *last = &damage->last;
+    const uint64_t runs = damage->runs - 2 - damage->length[width] +
+                          (first->end - first->begin != width) +
+                          (last->end - last->begin != width);
+    return runs + damage->runs - 1 - damage->hole[hole];
+}
+
+/* Runs of the usual length with holes of the usual length. Each that is not
+ * like that loses two runs, and costs its place and length. */
 static void try_stride(const struct look *look, double *saved)
 {
     const struct tp_damage *damage = look->damage;
@@ -232,15 +249,13 @@ static void try_stride(const struct look *look, double *saved)
         return;
     const int64_t width = usual(damage->length);
     const int64_t hole = usual(damage->hole);
-    const uint64_t between = damage->runs - 2;
-    const uint64_t odd =
-        between - damage->length[width] + between + 1 - damage->hole[hole];
-    const uint64_t lost = 2 * odd * (uint64_t)width;
+    const uint64_t odd = count_odd(damage, width, hole);
+    const uint64_t runs = damage->runs > 2 * odd ? damage->runs - 2 * odd : 0;
     const int64_t end = damage->last.end, first = damage->first.begin;
     const double place = log2((double)look->plan->numel) + 1;
     const struct tp_damage_claim claim = {
         (uint64_t)((end - first + hole) / (width + hole) * width),
-        lost < damage->damaged ? damage->damaged - lost : 0,
+        runs * (uint64_t)width,
         FAMILY_BITS + 12 + 2 * place + 2 * (double)odd * place};
     if (!takes(look, &claim, saved))
         return;

@@ -384,6 +384,8 @@ static void add_kinds(const struct tp_damage *damage, struct tp_text *text)
                     kinds[i].count, kinds[i].word);
         more = true;
     }
+    if (rest)
+        tp_text_add(text, ", the rest other values");
 }
 
 static void add_what(const struct tp_damage_plan *plan,
@@ -418,7 +420,8 @@ void tp_damage_tell_exceptions(const struct tp_damage_plan *plan,
                                struct tp_text *text)
 {
     const char *at_most = shape->where == TP_DAMAGE_BLOCK ? "at most " : "";
-    if (shape->where == TP_DAMAGE_SCATTERED)
+    if (shape->where == TP_DAMAGE_SCATTERED ||
+        shape->where == TP_DAMAGE_EVERYTHING)
         return;
     const uint64_t outside = (shape->damaged - shape->inside) * plan->repeat;
     const uint64_t intact =

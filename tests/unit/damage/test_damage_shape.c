@@ -429,3 +429,255 @@ Test(damage_shape, plants)
         }
     }
 }
+
+/* --- up to the limits, and beyond ----------------------------------------- */
+
+/* Plants, then makes so many of what is inside intact and damages so many
+ * elsewhere, in thousandths of what was planted. */
+static enum tp_damage_name find_worn(const struct plant *plant, int intact,
+                                     int stray, struct tp_text *text)
+{
+    struct damaged d = damaged_new(TP_BFLOAT16, plant->shape);
+    struct damaged_found found;
+    int64_t count = 0, seen[2] = {0, 0};
+    for (int64_t i = 0; i < d.numel; i++)
+        count += is_planted(plant, &d, i);
+    const int64_t strays = count * stray / 1000;
+    const int64_t rest = d.numel - count;
+    for (int64_t i = 0; i < d.numel; i++) {
+        const bool inside = is_planted(plant, &d, i);
+        const int64_t k = seen[inside]++;
+        const bool steps = k * 7919 % (inside ? count : rest) <
+                           (inside ? count * intact / 1000 : strays);
+        if (inside != steps)
+            spoil(&d, i);
+    }
+    damaged_find(&d, 0, plant->label, &found);
+    tp_damage_tell(&found.plan, &found.damage, &found.shape, text);
+    damaged_free(&d);
+    return found.shape.where;
+}
+
+Test(damage_shape, exceptions)
+{
+    static const int limits[][3] = {/* intact, stray, named */
+                                    {0, 9, 1},
+                                    {90, 0, 1},
+                                    {80, 8, 1},
+                                    {0, 15, 0},
+                                    {150, 0, 0}};
+    int named[2] = {0, 0};
+    for (int i = 0; i < PLANTS; i++) {
+        int64_t numel = 1, planted = 0;
+        struct damaged d = damaged_new(TP_INT8, plants[i].shape);
+        for (int64_t k = 0; k < d.numel; k++)
+            planted += is_planted(&plants[i], &d, k);
+        numel = d.numel;
+        damaged_free(&d);
+        /* strays in a block may count twice; what repeats in memory is counted
+         * by its runs, which a hole breaks; few elements tell no thousandths,
+         * nor do strays where nothing else is */
+        if (plants[i].name == TP_DAMAGE_BLOCK || planted < 1000 ||
+            numel > 1 << 20 || plants[i].memory.step || planted == numel)
+            continue;
+        for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+            struct tp_text text = {0};
+            const enum tp_damage_name name =
+                find_worn(&plants[i], limits[k][0], limits[k][1], &text);
+            cr_expect_eq(name,
+                         limits[k][2] ? plants[i].name : TP_DAMAGE_SCATTERED,
+                         "\"%s\", %d intact, %d stray: \"%s\"", plants[i].words,
+                         limits[k][0], limits[k][1], tp_text_get(&text));
+            named[limits[k][2]]++;
+            tp_text_clear(&text);
+        }
+    }
+    cr_expect_geq(named[0], 20);
+    cr_expect_geq(named[1], 30);
+}
+
+Test(damage_shape, exceptions_are_told)
+{
+    static const struct plant columns = {{128, 64}, .axes = {{0}, IN(4, 14)}};
+    struct tp_text text = {0};
+    find_worn(&columns, 50, 8, &text);
+    cr_expect_str_eq(tp_text_get(&text),
+                     "columns 4 to 13 of 64 along axis 1: 1226 elements, other "
+                     "values; 10 of them lie elsewhere; 64 in between are "
+                     "intact");
+    tp_text_clear(&text);
+}
+
+/* --- bits ----------------------------------------------------------------- */
+
+enum bits { ONE_BIT, ANY_BIT, ULP, ZERO, ANY };
+
+/* What is told of elements that are changed so: `count`, from 5 on. */
+static enum tp_damage_name find_bits(enum tp_dtype dtype, enum bits what,
+                                     int bit, int64_t count,
+                                     struct tp_text *text)
+{
+    struct damaged d = damaged_new(dtype, (int64_t[4]){64, 32});
+    const enum tp_code_order order = tp_code_order_of(dtype);
+    const int bits = 8 * (int)d.size;
+    struct damaged_found found;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t i = 5 + k * 811 % (d.numel - 5); /* each once */
+        const uint64_t code = damaged_get(&d, i);
+        if (what == ONE_BIT || what == ANY_BIT) {
+            const int its = what == ONE_BIT ? bit : bit + (int)(k % 3);
+            damaged_set(&d, i, code ^ (UINT64_C(1) << its));
+        } else if (what == ULP) {
+            const uint64_t key = tp_code_key(order, bits, code);
+            const uint64_t by = 1 + (uint64_t)k % (uint64_t)bit;
+            damaged_set(&d, i, tp_code_of_key(order, bits, key - by));
+        } else if (what == ZERO) {
+            damaged_set(&d, i, 0);
+        } else {
+            spoil(&d, i);
+        }
+    }
+    damaged_find(&d, 0, NULL, &found);
+    tp_damage_tell(&found.plan, &found.damage, &found.shape, text);
+    damaged_free(&d);
+    return found.shape.name;
+}
+
+Test(damage_shape, bits)
+{
+    static const struct {
+        enum tp_dtype dtype;
+        enum bits what;
+        int bit; /* or ULP at most */
+        int64_t count;
+        enum tp_damage_name name;
+        const char *words; /* how it ends */
+    } known[] = {
+        {TP_FLOAT32, ONE_BIT, 31, 1, TP_DAMAGE_BIT,
+         "element [0,5]: 1 element, bit 31, the sign, flipped"},
+        {TP_FLOAT32, ONE_BIT, 29, 1, TP_DAMAGE_BIT,
+         "1 element, bit 29, of the exponent, flipped"},
+        {TP_FLOAT32, ONE_BIT, 22, 3, TP_DAMAGE_BIT,
+         "3 of 2048 elements, bit 22, of the mantissa, flipped"},
+        {TP_FLOAT32, ONE_BIT, 23, 500, TP_DAMAGE_BIT,
+         "500 of 2048 elements, bit 23, of the exponent, flipped"},
+        {TP_BFLOAT16, ONE_BIT, 15, 1, TP_DAMAGE_BIT, "the sign, flipped"},
+        {TP_BFLOAT16, ONE_BIT, 7, 20, TP_DAMAGE_BIT,
+         "bit 7, of the exponent, flipped"},
+        {TP_BFLOAT16, ONE_BIT, 6, 20, TP_DAMAGE_BIT,
+         "bit 6, of the mantissa, flipped"},
+        {TP_FLOAT16, ONE_BIT, 10, 2, TP_DAMAGE_BIT,
+         "bit 10, of the exponent, flipped"},
+        {TP_FLOAT16, ONE_BIT, 9, 2, TP_DAMAGE_BIT,
+         "bit 9, of the mantissa, flipped"},
+        {TP_FLOAT8_E4M3FN, ONE_BIT, 7, 9, TP_DAMAGE_BIT, "the sign, flipped"},
+        {TP_INT8, ONE_BIT, 7, 1, TP_DAMAGE_BIT, "bit 7, the sign, flipped"},
+        {TP_INT8, ONE_BIT, 5, 50, TP_DAMAGE_BIT, "bit 5 flipped"},
+        /* the lowest bit of one element is rounding, of all it is not */
+        {TP_FLOAT32, ONE_BIT, 0, 1, TP_DAMAGE_ROUNDING, "1 ULP apart"},
+        {TP_FLOAT32, ONE_BIT, 0, 100, TP_DAMAGE_BIT,
+         "bit 0, of the mantissa, flipped"},
+        {TP_INT8, ULP, 1, 1000, TP_DAMAGE_ROUNDING, "off by one"},
+        {TP_FLOAT32, ULP, 60, 1000, TP_DAMAGE_ROUNDING, "63 ULP apart"},
+        {TP_FLOAT32, ULP, 1, 300, TP_DAMAGE_ROUNDING,
+         "300 of 2048 elements, at most 1 ULP apart"},
+        {TP_BFLOAT16, ULP, 3, 1000, TP_DAMAGE_ROUNDING, "3 ULP apart"},
+        {TP_FLOAT16, ULP, 2, 2000, TP_DAMAGE_ROUNDING, "3 ULP apart"},
+        {TP_FLOAT8_E4M3FN, ULP, 1, 100, TP_DAMAGE_ROUNDING, "1 ULP apart"},
+        /* beyond what another order of sums gives */
+        {TP_BFLOAT16, ULP, 60, 1000, TP_DAMAGE_SCATTERED, "other values"},
+        {TP_FLOAT32, ULP, 9000, 1000, TP_DAMAGE_SCATTERED, "other values"},
+        {TP_FLOAT32, ANY_BIT, 26, 30, TP_DAMAGE_BITS,
+         "one bit flipped in each"},
+        {TP_BFLOAT16, ANY_BIT, 10, 30, TP_DAMAGE_BITS,
+         "one bit flipped in each"},
+        {TP_FLOAT32, ZERO, 0, 40, TP_DAMAGE_SCATTERED, "all of them zero"},
+        {TP_FLOAT32, ANY, 0, 40, TP_DAMAGE_SCATTERED, "other values"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct tp_text text = {0};
+        const enum tp_damage_name name = find_bits(
+            known[i].dtype, known[i].what, known[i].bit, known[i].count, &text);
+        const char *words = tp_text_get(&text);
+        const size_t length = strlen(known[i].words);
+        cr_expect_eq(name, known[i].name, "%zu: \"%s\"", i, words);
+        cr_expect(strlen(words) >= length &&
+                      !strcmp(words + strlen(words) - length, known[i].words),
+                  "%zu: \"%s\"", i, words);
+        tp_text_clear(&text);
+    }
+}
+
+/* Flips of one bit keep their place. */
+Test(damage_shape, bit_in_a_column)
+{
+    struct damaged d = damaged_new(TP_BFLOAT16, (int64_t[4]){64, 32});
+    struct damaged_found found;
+    struct tp_text text = {0};
+    for (int64_t i = 0; i < 64; i++)
+        damaged_set(&d, 32 * i + 9, damaged_get(&d, 32 * i + 9) ^ 0x8000);
+    damaged_find(&d, 0, NULL, &found);
+    tp_damage_tell(&found.plan, &found.damage, &found.shape, &text);
+    cr_expect_eq(found.shape.name, TP_DAMAGE_BIT);
+    cr_expect_eq(found.shape.where, TP_DAMAGE_COLUMNS);
+    cr_expect_str_eq(tp_text_get(&text),
+                     "column 9 of 32 along axis 1: 64 elements, bit 15, the "
+                     "sign, flipped");
+    tp_text_clear(&text);
+    damaged_free(&d);
+}
+
+/* --- words ---------------------------------------------------------------- */
+
+Test(damage_shape, pages)
+{
+    static const struct plant band = {{64, 1024}, .memory = IN(4096, 6144)};
+    static const char *const words[] = {
+        "rows 4 and 5 of 64 along axis 0: 2048 elements, other values", NULL};
+    struct tp_text text = {0};
+    find_worn(&band, 0, 0, &text);
+    cr_expect_str_eq(tp_text_get(&text), words[0]); /* whole rows: told so */
+    tp_text_clear(&text);
+    static const struct plant page = {{65536}, .memory = IN(6144, 8192)};
+    find_worn(&page, 0, 0, &text);
+    cr_expect_str_eq(tp_text_get(&text),
+                     "elements 6144 to 8191 of 65536 in memory, 4096 bytes or "
+                     "1 page of 4096 from a multiple of 4096 on: 2048 "
+                     "elements, other values");
+    tp_text_clear(&text);
+    static const struct plant shifted = {{65536}, .memory = IN(100, 8292)};
+    find_worn(&shifted, 0, 0, &text);
+    cr_expect_str_eq(tp_text_get(&text),
+                     "elements 100 to 8291 of 65536 in memory, 16384 bytes or "
+                     "4 pages of 4096: 8192 elements, other values");
+    tp_text_clear(&text);
+}
+
+Test(damage_shape, table)
+{
+    for (int i = 0; i < TP_DAMAGE_NAMES; i++) {
+        cr_expect_not_null(tp_damage_shapes[i].id);
+        cr_expect(*tp_damage_shapes[i].help);
+        cr_expect(!*tp_damage_shapes[i].cause ||
+                      strstr(tp_damage_shapes[i].cause, "likely"),
+                  "%s: a cause is likely, never certain",
+                  tp_damage_shapes[i].id);
+    }
+    cr_expect_null(tp_damage_shapes[TP_DAMAGE_NAMES].id);
+}
+
+Test(damage_shape, kinds)
+{
+    struct damaged d = damaged_new(TP_FLOAT32, (int64_t[4]){128, 64});
+    struct damaged_found found;
+    struct tp_text text = {0};
+    for (int64_t i = 0; i < 64; i++)
+        damaged_set(&d, 640 + i, i % 4 ? 0x7fc00000 : 0xff800000);
+    damaged_find(&d, TP_DAMAGE_NAN | TP_DAMAGE_INF, NULL, &found);
+    tp_damage_tell(&found.plan, &found.damage, &found.shape, &text);
+    cr_expect_str_eq(tp_text_get(&text),
+                     "row 10 of 128 along axis 0: 64 elements, 48 of them NaN, "
+                     "16 of them Inf");
+    tp_text_clear(&text);
+    damaged_free(&d);
+}
