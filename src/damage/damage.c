@@ -272,52 +272,95 @@ static void end_walk(struct walk *walk)
 
 /* --- what elements hold --------------------------------------------------- */
 
-static void count_kind(struct tp_damage *damage, unsigned kind)
+/* Codes of one byte. */
+static void count_small_kinds(const struct tp_damage_codes *codes,
+                              const uint64_t *code, int count,
+                              struct tp_damage *damage)
 {
-    damage->nan += kind == TP_DAMAGE_NAN;
-    damage->inf += kind == TP_DAMAGE_INF;
-    damage->zero += kind == TP_DAMAGE_ZERO;
-    damage->huge += kind == TP_DAMAGE_HUGE;
+    uint32_t kinds[2 * TP_DAMAGE_HUGE] = {0};
+    for (int i = 0; i < count; i++)
+        kinds[codes->of_byte[code[i]]]++;
+    damage->nan += kinds[TP_DAMAGE_NAN];
+    damage->inf += kinds[TP_DAMAGE_INF];
+    damage->zero += kinds[TP_DAMAGE_ZERO];
 }
 
+/* As tp_damage_kind_of, without branches. */
 static void count_kinds(const struct tp_damage_codes *codes,
-                        const struct tp_span *span, size_t at, uint64_t word,
+                        const uint64_t *code, int count,
                         struct tp_damage *damage)
 {
-    for (; word; word &= word - 1) {
-        const size_t i = at + (size_t)__builtin_ctzll(word);
-        const uint64_t code = tp_damage_code_at(span, codes->size, i);
-        count_kind(damage, tp_damage_kind_of(codes, code));
+    const bool has_inf = codes->inf != UINT64_MAX;
+    unsigned nan = 0, inf = 0, zero = 0, huge = 0;
+    if (codes->size == 1) {
+        count_small_kinds(codes, code, count, damage);
+        return;
     }
+    for (int i = 0; i < count; i++) {
+        const uint64_t magnitude = code[i] & codes->mask;
+        nan += magnitude > codes->inf;
+        inf += magnitude == codes->inf;
+        zero += magnitude == 0;
+        huge += magnitude >= codes->huge && magnitude < codes->inf;
+    }
+    damage->nan += nan;
+    damage->inf += has_inf ? inf : 0;
+    damage->zero += zero;
+    damage->huge += huge;
 }
 
 /* How the bits of two codes of one dtype differ. */
-static void count_bits(const struct tp_damage_codes *codes, uint64_t x,
-                       uint64_t y, struct tp_damage *damage)
+static void count_bits(const struct tp_damage_codes *codes, const uint64_t *x,
+                       const uint64_t *y, int count, struct tp_damage *damage)
 {
     const enum tp_code_order order = tp_code_order_of(codes->dtype);
     const int bits = 8 * (int)codes->size;
-    const uint64_t differ = x ^ y;
-    const uint64_t key_x = tp_code_key(order, bits, x);
-    const uint64_t key_y = tp_code_key(order, bits, y);
-    const uint64_t apart = key_x > key_y ? key_x - key_y : key_y - key_x;
-    damage->ulp[apart ? 64 - __builtin_clzll(apart) : 0]++;
-    if ((differ & (differ - 1)) == 0)
-        damage->one_bit[__builtin_ctzll(differ)]++;
+    for (int i = 0; i < count; i++) {
+        const uint64_t differ = x[i] ^ y[i];
+        const uint64_t key_x = tp_code_key(order, bits, x[i]);
+        const uint64_t key_y = tp_code_key(order, bits, y[i]);
+        const uint64_t apart = key_x > key_y ? key_x - key_y : key_y - key_x;
+        damage->ulp[64 - __builtin_clzll(apart)]++;
+        if ((differ & (differ - 1)) == 0)
+            damage->one_bit[__builtin_ctzll(differ)]++;
+    }
 }
 
-static void count_pairs(const struct tp_damage_codes *codes,
-                        const struct tp_span *x, const struct tp_span *y,
-                        size_t at, uint64_t word, struct tp_damage *damage)
+/* The marks without elements that are NaN in both; x and y without them. */
+static uint64_t drop_nan(const struct tp_damage_codes *codes, uint64_t word,
+                         uint64_t *x, uint64_t *y)
 {
-    count_kinds(codes, y, at, word, damage);
-    if (x->dtype != y->dtype)
-        return;
-    for (; word; word &= word - 1) {
-        const size_t i = at + (size_t)__builtin_ctzll(word);
-        count_bits(codes, tp_damage_code_at(x, codes->size, i),
-                   tp_damage_code_at(y, codes->size, i), damage);
+    int from = 0, to = 0;
+    for (uint64_t left = word; left; left &= left - 1, from++) {
+        if (tp_damage_kind_of(codes, y[from]) == TP_DAMAGE_NAN &&
+            tp_damage_kind_of(codes, x[from]) == TP_DAMAGE_NAN) {
+            word &= ~(left & (0 - left));
+        } else {
+            x[to] = x[from];
+            y[to++] = y[from];
+        }
     }
+    return word;
+}
+
+/* Looks at the marked elements of a pair; the marks of those that count. */
+static uint64_t count_pairs(const struct tp_damage_codes *codes,
+                            const struct tp_span *x, const struct tp_span *y,
+                            size_t at, uint64_t word, struct tp_damage *damage)
+{
+    uint64_t a[TP_DAMAGE_WORD], b[TP_DAMAGE_WORD];
+    const uint64_t nan = damage->nan;
+    const int count = tp_damage_codes_take(y, at, word, b);
+    count_kinds(codes, b, count, damage);
+    if (x->dtype != y->dtype)
+        return word;
+    tp_damage_codes_take(x, at, word, a);
+    if (damage->nan > nan)
+        word = drop_nan(codes, word, a, b);
+    const int left = __builtin_popcountll(word);
+    damage->nan -= (uint64_t)(count - left);
+    count_bits(codes, a, b, left, damage);
+    return word;
 }
 
 /* --- spans ---------------------------------------------------------------- */
@@ -338,7 +381,9 @@ void tp_damage_add(const struct tp_damage_plan *plan,
             tp_damage_marks(&plan->codes, span, at, word_at(span, at));
         if (word == 0)
             continue;
-        count_kinds(&plan->codes, span, at, word, damage);
+        uint64_t codes[TP_DAMAGE_WORD];
+        const int count = tp_damage_codes_take(span, at, word, codes);
+        count_kinds(&plan->codes, codes, count, damage);
         take_word(&walk, word, first + (int64_t)at);
     }
     end_walk(&walk);
@@ -368,11 +413,10 @@ void tp_damage_add_pair(const struct tp_damage_plan *plan,
             at += count_equal(x, y, size, at);
         const size_t end = at + step < x->n ? at + step : x->n;
         for (; at < end; at += word_at(x, at)) {
-            const uint64_t word =
+            uint64_t word =
                 tp_damage_marks_pair(x, y, &plan->codes, at, word_at(x, at));
-            if (word == 0)
-                continue;
-            count_pairs(&plan->codes, x, y, at, word, damage);
+            if (word)
+                word = count_pairs(&plan->codes, x, y, at, word, damage);
             take_word(&walk, word, first + (int64_t)at);
         }
     }

@@ -65,6 +65,8 @@ void tp_damage_codes_make(enum tp_dtype dtype, unsigned kinds,
         double value;
         tp_dtype_decode(dtype, &code, 1, &value);
         codes->of_byte[i] = (uint8_t)kind_of_value(value);
+        if (codes->of_byte[i] & kinds)
+            codes->bad[codes->bad_count++] = code;
     }
 }
 
@@ -112,9 +114,11 @@ static uint64_t gather(const unsigned char flags[TP_DAMAGE_WORD])
 {
     uint64_t word = 0;
     for (int i = 0; i < TP_DAMAGE_WORD / 8; i++) {
-        uint64_t eight = 0;
-        for (int j = 0; j < 8; j++) /* one load, whatever the byte order */
-            eight |= (uint64_t)flags[8 * i + j] << (8 * j);
+        uint64_t eight;
+        memcpy(&eight, flags + 8 * i, sizeof eight);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        eight = __builtin_bswap64(eight);
+#endif
         word |= (eight * UINT64_C(0x0102040810204080)) >> 56 << (8 * i);
     }
     return word;
@@ -149,12 +153,19 @@ FLAG_KINDS(uint16_t, flag_kinds16)
 FLAG_KINDS(uint32_t, flag_kinds32)
 FLAG_KINDS(uint64_t, flag_kinds64)
 
+/* The few codes of a byte that are damage, one after the other. */
 static void flag_kinds8(const struct tp_damage_codes *codes,
                         const unsigned char *at,
                         unsigned char flags[TP_DAMAGE_WORD])
 {
-    for (int i = 0; i < TP_DAMAGE_WORD; i++)
-        flags[i] = (codes->of_byte[at[i]] & codes->kinds) != 0;
+    unsigned char code[TP_DAMAGE_WORD], found[TP_DAMAGE_WORD] = {0};
+    memcpy(code, at, sizeof code);
+    for (int k = 0; k < codes->bad_count; k++) {
+        const unsigned char bad = codes->bad[k];
+        for (int i = 0; i < TP_DAMAGE_WORD; i++)
+            found[i] |= code[i] == bad;
+    }
+    memcpy(flags, found, sizeof found);
 }
 
 static bool is_wide_integer(const struct tp_damage_codes *codes)
@@ -254,22 +265,6 @@ static uint64_t mark_unequal_values(const struct tp_span *x,
     return word;
 }
 
-/* Without those that are NaN in both. */
-static uint64_t drop_nan(const struct tp_span *x, const struct tp_span *y,
-                         const struct tp_damage_codes *codes, size_t at,
-                         uint64_t word)
-{
-    for (uint64_t left = word; left; left &= left - 1) {
-        const size_t i = at + (size_t)__builtin_ctzll(left);
-        const uint64_t a = tp_damage_code_at(x, codes->size, i);
-        const uint64_t b = tp_damage_code_at(y, codes->size, i);
-        if (tp_damage_kind_of(codes, b) == TP_DAMAGE_NAN &&
-            tp_damage_kind_of(codes, a) == TP_DAMAGE_NAN)
-            word &= ~(left & (0 - left));
-    }
-    return word;
-}
-
 uint64_t tp_damage_marks_pair(const struct tp_span *x, const struct tp_span *y,
                               const struct tp_damage_codes *codes, size_t at,
                               size_t n)
@@ -278,13 +273,49 @@ uint64_t tp_damage_marks_pair(const struct tp_span *x, const struct tp_span *y,
         return mark_unequal_values(x, y, at, n);
     const unsigned char *a = (const unsigned char *)x->codes + at * codes->size;
     const unsigned char *b = (const unsigned char *)y->codes + at * codes->size;
-    uint64_t word = 0;
     if (n == TP_DAMAGE_WORD)
-        word = mark_unequal(a, b, codes->size);
-    else
-        for (size_t i = 0; i < n; i++)
-            word |= (uint64_t)(memcmp(a + i * codes->size, b + i * codes->size,
-                                      codes->size) != 0)
-                    << i;
-    return drop_nan(x, y, codes, at, word);
+        return mark_unequal(a, b, codes->size);
+    uint64_t word = 0;
+    for (size_t i = 0; i < n; i++)
+        word |= (uint64_t)(memcmp(a + i * codes->size, b + i * codes->size,
+                                  codes->size) != 0)
+                << i;
+    return word;
+}
+
+/* --- codes ---------------------------------------------------------------- */
+
+#define TAKE_CODES(type, name)                                               \
+    static int name(const unsigned char *at, uint64_t word, uint64_t *codes) \
+    {                                                                        \
+        int count = 0;                                                       \
+        for (; word; word &= word - 1) {                                     \
+            type code;                                                       \
+            memcpy(&code, at + (size_t)__builtin_ctzll(word) * sizeof code,  \
+                   sizeof code);                                             \
+            codes[count++] = code;                                           \
+        }                                                                    \
+        return count;                                                        \
+    }
+
+TAKE_CODES(uint8_t, take_codes8)
+TAKE_CODES(uint16_t, take_codes16)
+TAKE_CODES(uint32_t, take_codes32)
+TAKE_CODES(uint64_t, take_codes64)
+
+int tp_damage_codes_take(const struct tp_span *span, size_t at, uint64_t word,
+                         uint64_t codes[TP_DAMAGE_WORD])
+{
+    const size_t size = tp_dtype_info(span->dtype)->code_size;
+    const unsigned char *first = (const unsigned char *)span->codes + at * size;
+    switch (size) {
+    case 1:
+        return take_codes8(first, word, codes);
+    case 2:
+        return take_codes16(first, word, codes);
+    case 4:
+        return take_codes32(first, word, codes);
+    default:
+        return take_codes64(first, word, codes);
+    }
 }

@@ -30,6 +30,9 @@ struct tp_damage_codes {
     uint64_t mask;        /* of the magnitude of a wider code               */
     uint64_t huge, inf;   /* magnitudes; above inf: NaN                     */
     uint8_t of_byte[256]; /* kinds of each code of one byte                */
+    /* those of them that are damage; e5m2 has most, 10 in all */
+    uint8_t bad[16];
+    int bad_count;
 };
 
 /* Describes the codes of a dtype, not complex. */
@@ -54,10 +57,15 @@ uint64_t tp_damage_marks(const struct tp_damage_codes *codes,
 
 /*
  * The same where x and y differ, y being what may be damaged: in a bit, or in
- * their values if they have different dtypes. A NaN equals any other.
+ * their values if they have different dtypes; of values, a NaN equals any
+ * other.
  */
 uint64_t tp_damage_marks_pair(const struct tp_span *x, const struct tp_span *y,
                               const struct tp_damage_codes *codes, size_t at,
                               size_t n);
+
+/* The codes of the marked ones of elements [at, at + 64); how many. */
+int tp_damage_codes_take(const struct tp_span *span, size_t at, uint64_t word,
+                         uint64_t codes[TP_DAMAGE_WORD]);
 
 #endif

@@ -102,7 +102,7 @@ Test(damage, pairs)
     struct tp_damage_codes how;
     float x[64] = {0}, y[64] = {0};
     const struct tp_span a = {TP_FLOAT32, x, 64}, b = {TP_FLOAT32, y, 64};
-    x[0] = NAN; /* one NaN is as good as another */
+    x[0] = NAN; /* another bit, too; see nan_in_both */
     y[0] = -NAN;
     x[1] = 1;
     y[2] = -0.f; /* another bit */
@@ -110,12 +110,37 @@ Test(damage, pairs)
     y[63] = 1e-45f;
     tp_damage_codes_make(TP_FLOAT32, 0, &how);
     cr_expect_eq(tp_damage_marks_pair(&a, &b, &how, 0, 64),
-                 UINT64_C(0x800000000000000e));
-    cr_expect_eq(tp_damage_marks_pair(&a, &b, &how, 0, 63), 0xe);
+                 UINT64_C(0x800000000000000f));
+    cr_expect_eq(tp_damage_marks_pair(&a, &b, &how, 0, 63), 0xf);
     const int8_t small[64] = {0, 1, 0, 0, 5};
     const struct tp_span c = {TP_INT8, small, 64};
     tp_damage_codes_make(TP_INT8, 0, &how); /* values, of other dtypes */
     cr_expect_eq(tp_damage_marks_pair(&a, &c, &how, 0, 64), 0x11);
+}
+
+/* One NaN is as good as another. */
+Test(damage, nan_in_both)
+{
+    struct damaged d = damaged_new(TP_BFLOAT16, (int64_t[4]){16, 16});
+    struct damaged_found found;
+    for (int64_t i = 0; i < 100; i++)
+        damaged_set(&d, i, 0x7fc0 + (uint64_t)i % 3);
+    memcpy(d.x, d.y, (size_t)d.numel * d.size);
+    for (int64_t i = 0; i < 90; i++)
+        damaged_set(&d, i, 0xffc1);
+    damaged_find(&d, 0, NULL, &found);
+    cr_expect_eq(found.damage.damaged, 0);
+    cr_expect_eq(found.damage.nan, 0);
+    damaged_set(&d, 50, 0x3f80);
+    damaged_set(&d, 110, 0x7fc0);
+    damaged_find(&d, 0, NULL, &found);
+    cr_expect_eq(found.damage.damaged, 2);
+    cr_expect_eq(found.damage.nan, 1);
+    uint64_t ulp = 0;
+    for (int i = 0; i < 65; i++)
+        ulp += found.damage.ulp[i];
+    cr_expect_eq(ulp, 2);
+    damaged_free(&d);
 }
 
 /* --- the accumulator ------------------------------------------------------ */
