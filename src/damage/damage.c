@@ -345,9 +345,10 @@ static uint64_t drop_nan(const struct tp_damage_codes *codes, uint64_t word,
 
 /* Looks at the marked elements of a pair; the marks of those that count. */
 static uint64_t count_pairs(const struct tp_damage_codes *codes,
-                            const struct tp_span *x, const struct tp_span *y,
-                            size_t at, uint64_t word, struct tp_damage *damage)
+                            const struct tp_span pair[2], size_t at,
+                            uint64_t word, struct tp_damage *damage)
 {
+    const struct tp_span *x = &pair[0], *y = &pair[1];
     uint64_t a[TP_DAMAGE_WORD], b[TP_DAMAGE_WORD];
     const uint64_t nan = damage->nan;
     const int count = tp_damage_codes_take(y, at, word, b);
@@ -402,9 +403,10 @@ static size_t count_equal(const struct tp_span *x, const struct tp_span *y,
 }
 
 void tp_damage_add_pair(const struct tp_damage_plan *plan,
-                        const struct tp_span *x, const struct tp_span *y,
-                        int64_t first, struct tp_damage *damage, int64_t *cells)
+                        const struct tp_span pair[2], int64_t first,
+                        struct tp_damage *damage, int64_t *cells)
 {
+    const struct tp_span *x = &pair[0], *y = &pair[1];
     struct walk walk = {.plan = plan, .damage = damage, .cells = cells};
     const size_t size = plan->codes.size;
     const size_t step = SKIP / size;
@@ -416,7 +418,7 @@ void tp_damage_add_pair(const struct tp_damage_plan *plan,
             uint64_t word =
                 tp_damage_marks_pair(x, y, &plan->codes, at, word_at(x, at));
             if (word)
-                word = count_pairs(&plan->codes, x, y, at, word, damage);
+                word = count_pairs(&plan->codes, pair, at, word, damage);
             take_word(&walk, word, first + (int64_t)at);
         }
     }

@@ -107,11 +107,11 @@ void tp_damage_add(const struct tp_damage_plan *plan,
                    const struct tp_span *span, int64_t first,
                    struct tp_damage *damage, int64_t *cells);
 
-/* The same of a pair: what of y differs from x. */
+/* The same of a pair, as many elements each: what of the second differs from
+ * the first. */
 void tp_damage_add_pair(const struct tp_damage_plan *plan,
-                        const struct tp_span *x, const struct tp_span *y,
-                        int64_t first, struct tp_damage *damage,
-                        int64_t *cells);
+                        const struct tp_span pair[2], int64_t first,
+                        struct tp_damage *damage, int64_t *cells);
 
 /* Adds `from` to `into`; merge pieces in the order of the tensor. */
 void tp_damage_merge(struct tp_damage *into, const struct tp_damage *from);

@@ -2,7 +2,8 @@
 #ifndef TP_DAMAGE_DAMAGE_AXES_H
 #define TP_DAMAGE_DAMAGE_AXES_H
 
-#include "damage/damage_shape.h"
+#include "damage/damage.h"
+#include "data/label.h"
 
 /* What the axes of a tensor mean; an axis of the tensor, or -1. */
 struct tp_damage_axes {

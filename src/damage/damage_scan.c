@@ -24,8 +24,8 @@ static void take_piece(const struct tp_pass *pass, const struct tp_piece *piece,
     const struct tp_span x = tp_piece_span(pass, piece);
     const int64_t first = piece->fresh * (int64_t)pass->parts;
     if (pass->beside) {
-        const struct tp_span y = tp_piece_span_beside(pass, piece);
-        tp_damage_add_pair(its->plan, &x, &y, first, part, scratch);
+        const struct tp_span pair[2] = {x, tp_piece_span_beside(pass, piece)};
+        tp_damage_add_pair(its->plan, pair, first, part, scratch);
     } else {
         tp_damage_add(its->plan, &x, first, part, scratch);
     }

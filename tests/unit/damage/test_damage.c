@@ -248,9 +248,9 @@ static void expect_map(struct damaged *d, const struct map *map)
     int64_t *cells = calloc(plan.cells, sizeof *cells);
     int64_t *summed = calloc(plan.cells, sizeof *cells);
     memset(&all, 0, sizeof all);
-    const struct tp_span x = {d->dtype, d->x, (size_t)d->numel};
-    const struct tp_span y = {d->dtype, d->y, (size_t)d->numel};
-    tp_damage_add_pair(&plan, &x, &y, 0, &all, cells);
+    const struct tp_span pair[2] = {{d->dtype, d->x, (size_t)d->numel},
+                                    {d->dtype, d->y, (size_t)d->numel}};
+    tp_damage_add_pair(&plan, pair, 0, &all, cells);
     struct damaged_found found;
     damaged_find(d, 0, NULL, &found); /* merged pieces */
     merged = found.damage;

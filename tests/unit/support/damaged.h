@@ -125,12 +125,12 @@ static inline void damaged_find(struct damaged *d, unsigned kinds,
         n = 1 + (int64_t)(damaged_noise(&d->noise) % (uint64_t)d->numel);
         n = n < d->numel - at ? n : d->numel - at;
         const size_t skip = (size_t)at * d->size;
-        const struct tp_span x = {d->dtype, d->x + skip, (size_t)n};
-        const struct tp_span y = {d->dtype, d->y + skip, (size_t)n};
+        const struct tp_span pair[2] = {{d->dtype, d->x + skip, (size_t)n},
+                                        {d->dtype, d->y + skip, (size_t)n}};
         if (kinds)
-            tp_damage_add(&found->plan, &y, at, &part, cells);
+            tp_damage_add(&found->plan, &pair[1], at, &part, cells);
         else
-            tp_damage_add_pair(&found->plan, &x, &y, at, &part, cells);
+            tp_damage_add_pair(&found->plan, pair, at, &part, cells);
         tp_damage_merge(&found->damage, &part);
     }
     tp_damage_settle(&found->plan, cells);
