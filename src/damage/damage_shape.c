@@ -82,11 +82,12 @@ static enum tp_damage_name name_axis(const struct look *look, int at)
     const struct tp_damage_set *set = &look->shape->sets[at];
     const struct tp_damage_axes *axes = &look->axes;
     const bool range = set->extent == TP_DAMAGE_RANGE;
+    const bool exact = range && !set->rough; /* its ends are no cells' */
     const bool last = axis->axis == look->plan->tensor_ndim - 1;
     look->shape->head_dim = 0;
-    if (range && is_partial_tile(set->first, set->end, axis->length))
+    if (exact && is_partial_tile(set->first, set->end, axis->length))
         return TP_DAMAGE_TAIL;
-    if (range && last && axes->heads_in_last)
+    if (exact && last && axes->heads_in_last)
         look->shape->head_dim =
             tp_damage_head_dim(set->first, set->end, axis->length);
     if (axis->axis == axes->heads || look->shape->head_dim)
@@ -97,7 +98,7 @@ static enum tp_damage_name name_axis(const struct look *look, int at)
         return TP_DAMAGE_TOKENS;
     if (axis->axis == axes->features && set->count == 1)
         return TP_DAMAGE_CHANNEL;
-    if (range && is_end(set->first, set->end, axis->length))
+    if (exact && is_end(set->first, set->end, axis->length))
         return TP_DAMAGE_TAIL;
     if (set->extent == TP_DAMAGE_STEPS)
         return TP_DAMAGE_STRIDE;

@@ -415,6 +415,24 @@ static void expect(const struct plant *plant, enum tp_dtype dtype,
     damaged_free(&d);
 }
 
+/* Of an axis with more indices than cells, which are four indices each, ends
+ * are told to the cell, and are no tile's. */
+Test(damage_shape, long_axis)
+{
+    static const struct plant tail = {
+        {3, 1 << 20},
+        .axes = {{0}, IN(1000000, 1 << 20)},
+        .name = TP_DAMAGE_COLUMNS,
+        .words = "about columns 1000000 to 1048575 of 1048576 along axis 1"};
+    static const struct plant rows = {
+        {1 << 20, 3},
+        .axes = {IN(1001, 1101)},
+        .name = TP_DAMAGE_ROWS,
+        .words = "100 lines along axis 1 from [1001,0] on"};
+    expect(&tail, TP_INT8, 0);
+    expect(&rows, TP_INT8, 0);
+}
+
 static const enum tp_dtype dtypes[] = {TP_FLOAT32, TP_BFLOAT16, TP_FLOAT16,
                                        TP_FLOAT8_E4M3FN, TP_INT8};
 
