@@ -17,8 +17,9 @@ const struct tp_damage_info tp_damage_shapes[] = {
          "written"},
     [TP_DAMAGE_ELEMENT] =
         {"element", "one element",
-         "likely a value of its own: a division by zero, an overflow, or a bit "
-         "that flipped"},
+         "likely what this element is made from: a zero to divide by, a value "
+         "the operation is not defined for, an overflow, or a bit that "
+         "flipped"},
     [TP_DAMAGE_TAIL] =
         {"tail",
          "the end of an axis from a multiple of 8, 16, ... or 256 on, as tiles "
