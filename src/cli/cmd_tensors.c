@@ -20,6 +20,7 @@
 #include "report/hdf5.h"
 #include "report/report.h"
 #include "report/tables.h"
+#include "rules/nonfinite_place.h"
 #include "rules/rules.h"
 #include "tensors/collect.h"
 #include "tensors/coverage.h"
@@ -230,7 +231,11 @@ static enum tp_status find_faults(struct session *s, struct tp_error *err)
                                         .monitor = &s->monitor,
                                         .incidents = &s->incidents,
                                         .findings = &s->findings};
-    return tp_findings_make(&input, err);
+    enum tp_status status = tp_findings_make(&input, err);
+    if (status == TP_OK)
+        status = tp_nonfinite_place(&s->run, s->pool, &tp_interrupted,
+                                    &s->findings, err);
+    return status;
 }
 
 /* The run is there: everything that follows from it. */

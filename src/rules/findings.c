@@ -54,7 +54,9 @@ enum tp_status tp_finding_add(struct tp_findings *findings,
                                     .evidence = "",
                                     .suggestion = "",
                                     .file = row->file,
-                                    .path = row->path};
+                                    .path = row->path,
+                                    .source = row->source,
+                                    .place = row->place};
     return TP_OK;
 }
 

@@ -43,6 +43,7 @@ struct tp_finding {
     const char *evidence, *suggestion;
     int64_t consequences; /* tensors that only follow from this one   */
     const char *file, *path; /* path: inside the file                    */
+    size_t source, place; /* as those of its row; unless file is ""      */
 };
 
 /* All-zero bytes are none. */

@@ -12,7 +12,8 @@ const struct tp_rule tp_rules[] = {
      "ONSET", tp_rule_onset},
     {"nonfinite",
      "NaN, or Inf in a series that had none: high; the first place in a rank "
-     "is the origin, later ones are its consequences",
+     "is the origin, later ones are its consequences; with the pattern they "
+     "form in the tensor",
      "NAN AND INF", tp_rule_nonfinite},
     {"alerts",
      "what a live monitor (--baseline online, rolling) alerts at and the whole "

@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "formats/reader.h"
 #include "scan/pair_scan.h"
-#include "tensors/row.h"
+#include "tensors/row_file.h"
 
 /* --- two open files ------------------------------------------------------- */
 
@@ -32,26 +32,16 @@ struct files {
     bool same; /* both tensors are in x */
 };
 
-static enum tp_status open_one(const struct tp_run *run, size_t row,
-                               struct tp_tensor_file *file,
-                               struct tp_error *err)
-{
-    const char *path = run->files.files[run->rows[row].source].path;
-    enum tp_status status = tp_tensor_file_open(path, file, err);
-    if (status != TP_OK)
-        tp_error_in_file(err, path);
-    return status;
-}
-
 static enum tp_status open_files(const struct tp_run *run,
                                  const struct tp_pair *pair,
                                  struct files *files, struct tp_error *err)
 {
     *files = (struct files){.same = run->rows[pair->x].source ==
                                     run->rows[pair->y].source};
-    enum tp_status status = open_one(run, pair->x, &files->x, err);
+    enum tp_status status =
+        tp_row_file_open(run, &run->rows[pair->x], &files->x, err);
     if (status == TP_OK && !files->same)
-        status = open_one(run, pair->y, &files->y, err);
+        status = tp_row_file_open(run, &run->rows[pair->y], &files->y, err);
     return status;
 }
 
@@ -63,21 +53,6 @@ static void close_files(struct files *files)
     tp_arena_clear(&files->y.arena);
 }
 
-/* The tensor of a row in its file, unless that is another file by now. */
-static enum tp_status find_tensor(const struct tp_row *row,
-                                  const struct tp_tensor_file *file,
-                                  const struct tp_tensor **tensor,
-                                  struct tp_error *err)
-{
-    if (row->place < file->tensor_count)
-        *tensor = &file->tensors[row->place];
-    if (*tensor && tp_row_is_of(row, *tensor))
-        return TP_OK;
-    return tp_fail(err, TP_E_DAMAGED, -1,
-                   "%s: the file has changed since it was first read",
-                   row->file);
-}
-
 /* How both tensors of a pair of the open files are walked. */
 static enum tp_status view_pair(const struct tp_run *run,
                                 const struct tp_pair *pair,
@@ -86,10 +61,10 @@ static enum tp_status view_pair(const struct tp_run *run,
 {
     const struct tp_tensor *x = NULL, *y = NULL;
     enum tp_status status =
-        find_tensor(&run->rows[pair->x], &files->x, &x, err);
+        tp_row_file_tensor(&run->rows[pair->x], &files->x, &x, err);
     if (status == TP_OK)
-        status = find_tensor(&run->rows[pair->y],
-                             files->same ? &files->x : &files->y, &y, err);
+        status = tp_row_file_tensor(
+            &run->rows[pair->y], files->same ? &files->x : &files->y, &y, err);
     if (status == TP_OK)
         status = tp_pair_view_make(x, y, view, err);
     return status;

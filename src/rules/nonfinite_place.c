@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first reading of a run counts NaN and Inf and forgets where they are:
+ * only the tensors that findings are about, one for each incident or rank, are
+ * read again for that (src/damage). So healthy tensors cost nothing, and a run
+ * without a finding reads nothing.
+ *
+ * Of a tensor with both, NaN is looked for: Inf may be a mask, and NaN is never
+ * what was meant.
+ */
+#include "rules/nonfinite_place.h"
+
+#include <string.h>
+
+#include "damage/damage_scan.h"
+#include "damage/damage_shape.h"
+#include "formats/reader.h"
+#include "rules/rules.h"
+#include "tensors/row_file.h"
+
+static const struct tp_row *row_of(const struct tp_run *run,
+                                   const struct tp_finding *finding)
+{
+    for (size_t i = 0; i < run->row_count && *finding->file; i++) {
+        const struct tp_row *row = &run->rows[i];
+        if (row->source == finding->source && row->place == finding->place)
+            return row;
+    }
+    return NULL;
+}
+
+static enum tp_status read_row(struct tp_readers *readers,
+                               const struct tp_run *run,
+                               const struct tp_row *row, unsigned kind,
+                               struct tp_damage_found *found,
+                               struct tp_error *err)
+{
+    struct tp_tensor_file file = {0};
+    const struct tp_tensor *tensor;
+    enum tp_status status = tp_row_file_open(run, row, &file, err);
+    if (status == TP_OK)
+        status = tp_row_file_tensor(row, &file, &tensor, err);
+    if (status == TP_OK) {
+        status = tp_damage_scan(readers, 0, tensor, kind, found, err);
+        if (status != TP_OK)
+            tp_error_in_file(err, row->file);
+    }
+    tp_tensor_file_close(&file);
+    tp_arena_clear(&file.arena);
+    return status;
+}
+
+/* "; its NaN are in columns 4 to 7 of 64 along axis 1; likely ..." That all
+ * elements are is said already. */
+static void add_place(const struct tp_damage_found *found,
+                      const struct tp_damage_shape *shape, const char *word,
+                      struct tp_text *text)
+{
+    const bool is_everywhere = shape->where == TP_DAMAGE_EVERYTHING ||
+                               shape->where == TP_DAMAGE_SCATTERED;
+    const char *cause = tp_damage_shapes[shape->where].cause;
+    if (shape->damaged == 0 || shape->damaged == shape->numel)
+        return;
+    tp_text_add(text, "; its %s %s ", word,
+                is_everywhere                       ? "are"
+                : shape->where == TP_DAMAGE_ELEMENT ? "is"
+                                                    : "are in");
+    tp_damage_tell_where(&found->plan, shape, text);
+    tp_damage_tell_exceptions(&found->plan, shape, text);
+    if (*cause)
+        tp_text_add(text, "; %s", cause);
+}
+
+static enum tp_status set_evidence(struct tp_findings *findings,
+                                   struct tp_finding *finding,
+                                   const struct tp_text *text,
+                                   struct tp_error *err)
+{
+    const char *evidence =
+        text->failed
+            ? NULL
+            : tp_arena_text(&findings->arena, tp_text_get(text), text->length);
+    if (!evidence)
+        return tp_fail_memory(err);
+    finding->evidence = evidence;
+    return TP_OK;
+}
+
+static enum tp_status place(struct tp_readers *readers, struct tp_run *run,
+                            struct tp_findings *findings,
+                            struct tp_finding *finding, struct tp_error *err)
+{
+    const struct tp_row *row = row_of(run, finding);
+    struct tp_damage_found found;
+    struct tp_damage_shape shape;
+    struct tp_text text = {0};
+    if (!row || row->counts.numel == 0)
+        return TP_OK;
+    const bool nan = row->counts.nan > 0;
+    memset(&found, 0, sizeof found);
+    struct tp_error failure = {.code = TP_OK};
+    enum tp_status status =
+        read_row(readers, run, row, nan ? TP_DAMAGE_NAN : TP_DAMAGE_INF, &found,
+                 &failure);
+    if (status == TP_OK) {
+        tp_damage_shape_find(&found.plan, &found.damage, found.cells,
+                             &row->label, &shape);
+        tp_text_add(&text, "%s", finding->evidence);
+        add_place(&found, &shape, nan ? "NaN" : "Inf", &text);
+        status = set_evidence(findings, finding, &text, err);
+    } else if (status == TP_E_INTERRUPTED || status == TP_E_MEMORY) {
+        *err = failure;
+    } else {
+        tp_run_note(run, "%s: where its %s are is not known: %s", row->file,
+                    nan ? "NaN" : "Inf", failure.message);
+        status = TP_OK;
+    }
+    tp_text_clear(&text);
+    tp_damage_found_clear(&found);
+    return status;
+}
+
+enum tp_status tp_nonfinite_place(struct tp_run *run, struct tp_pool *pool,
+                                  const volatile sig_atomic_t *stop,
+                                  struct tp_findings *findings,
+                                  struct tp_error *err)
+{
+    struct tp_readers readers;
+    enum tp_status status = tp_readers_init(&readers, pool, err);
+    if (status != TP_OK)
+        return status;
+    readers.stop = stop;
+    for (size_t i = 0; i < findings->count && status == TP_OK; i++) {
+        if (findings->rows[i].rule->apply == tp_rule_nonfinite)
+            status = place(&readers, run, findings, &findings->rows[i], err);
+    }
+    tp_readers_clear(&readers);
+    return status;
+}

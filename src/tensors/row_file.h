@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TENSORS_ROW_FILE_H
+#define TP_TENSORS_ROW_FILE_H
+
+#include "data/tensor_file.h"
+#include "tensors/run.h"
+
+/* The tensor of a row once more, for stages that need its values. */
+
+/*
+ * Opens the file a row is of. `file` is zeroed or was closed; close it with
+ * tp_tensor_file_close, also after a failure, which names the file: as of
+ * tp_tensor_file_open.
+ */
+enum tp_status tp_row_file_open(const struct tp_run *run,
+                                const struct tp_row *row,
+                                struct tp_tensor_file *file,
+                                struct tp_error *err);
+
+/* The row's tensor in its open file, which has it. TP_E_DAMAGED: it is another
+ * file by now. */
+enum tp_status tp_row_file_tensor(const struct tp_row *row,
+                                  const struct tp_tensor_file *file,
+                                  const struct tp_tensor **tensor,
+                                  struct tp_error *err);
+
+#endif
