@@ -87,6 +87,15 @@ static bool is_unfinished(const struct tp_json *value)
            tp_json_member(value, "is_nan_index");
 }
 
+/* The dtype of "torch.float32", or of numpy's "float32". */
+static enum tp_dtype element_of(const char *name)
+{
+    static const char prefix[] = "torch.";
+    const size_t length = sizeof prefix - 1;
+    return tp_dtype_by_name(strncmp(name, prefix, length) ? name
+                                                          : name + length);
+}
+
 /* Fills in what is said of a tensor. */
 static enum tp_status set_tensor(struct reader *reader,
                                  const struct tp_json *value,
@@ -105,7 +114,7 @@ static enum tp_status set_tensor(struct reader *reader,
         *file ? tp_arena_text(&place->arena, file, strlen(file)) : "";
     if (!item->dtype || !item->md5 || !item->data_name)
         return tp_fail_memory(err);
-    item->element = tp_dtype_by_name(item->dtype);
+    item->element = element_of(item->dtype);
     if (grad && grad->kind == TP_JSON_BOOL)
         item->requires_grad = grad->integer != 0;
     for (int i = 0; i < TP_DUMP_STATS; i++)
