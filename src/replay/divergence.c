@@ -51,7 +51,6 @@ struct state {
     bool sharded, unknown;
     bool argument, data; /* other numbers; other data from outside          */
     double in_error, in_size, out_error, out_size;
-    double terms; /* elements of arguments to one of the results, at most    */
 };
 
 /* --- items ---------------------------------------------------------------- */
@@ -219,21 +218,55 @@ static enum tp_status judge_one(struct search *search,
     return TP_OK;
 }
 
-/* What two replays say of a pair. */
-static enum tp_divergence_verdict verdict_of_replays(
-    const struct state *state, const struct tp_replay_verdict *a,
-    const struct tp_replay_verdict *b)
+/* The rounding of the coarsest floating tensor of a call. */
+static double own_rounding(const struct tp_dump_place *place,
+                           const struct tp_dump_call *call)
+{
+    double own = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct tp_dump_item *item = item_of(place, call, i);
+        if (item->kind == TP_DUMP_TENSOR && item->element < TP_DTYPE_COUNT)
+            own = fmax(own, tp_dtype_rounding(item->element));
+    }
+    return own;
+}
+
+/*
+ * Which run to accuse of a result that is off by so many bounds; 0: none. What
+ * fp32 does not explain and the tensors' dtype does, is a matter of the data,
+ * too, as sums cancel: then one run must be off by several times what the other
+ * one is, on arguments that are equal within a rounding.
+ */
+static int accused(const struct search *search, const struct state *state,
+                   const struct tp_replay_verdict *a,
+                   const struct tp_replay_verdict *b)
 {
     const enum tp_replay_level x = tp_replay_level_of(a);
     const enum tp_replay_level y = tp_replay_level_of(b);
-    if (!state->out_differs)
-        return state->in_differs ? TP_DIVERGENCE_INHERITED
-                                 : TP_DIVERGENCE_EQUAL;
+    const bool x_more = a->excess > TP_REPLAY_STEPS * fmax(1, b->excess);
+    const bool y_more = b->excess > TP_REPLAY_STEPS * fmax(1, a->excess);
+    const bool alike = state->row->e_in <= own_rounding(search->a, state->a);
     if (x == TP_REPLAY_UNEXPLAINED && y == TP_REPLAY_UNEXPLAINED)
-        return TP_DIVERGENCE_ADDED_BOTH;
-    if (x != y)
-        return x > y ? TP_DIVERGENCE_ADDED_A : TP_DIVERGENCE_ADDED_B;
-    return state->in_differs ? TP_DIVERGENCE_INHERITED : TP_DIVERGENCE_ROUNDING;
+        return x_more ? 1 : y_more ? 2 : !state->in_differs ? 3 : 0;
+    if (x == TP_REPLAY_UNEXPLAINED || (alike && x > y && x_more))
+        return 1;
+    return y == TP_REPLAY_UNEXPLAINED || (alike && y > x && y_more) ? 2 : 0;
+}
+
+/* What two replays say of a pair. */
+static enum tp_divergence_verdict verdict_of_replays(
+    const struct search *search, const struct state *state,
+    const struct tp_replay_verdict *a, const struct tp_replay_verdict *b)
+{
+    static const enum tp_divergence_verdict added[] = {
+        TP_DIVERGENCE_ROUNDING, TP_DIVERGENCE_ADDED_A, TP_DIVERGENCE_ADDED_B,
+        TP_DIVERGENCE_ADDED_BOTH};
+    const int who = state->out_differs ? accused(search, state, a, b) : 0;
+    if (who > 0)
+        return added[who];
+    return state->in_differs    ? TP_DIVERGENCE_INHERITED
+           : state->out_differs ? TP_DIVERGENCE_ROUNDING
+                                : TP_DIVERGENCE_EQUAL;
 }
 
 /* The bound where no replay is: of the dtype and of sums as long as there are
@@ -241,13 +274,13 @@ static enum tp_divergence_verdict verdict_of_replays(
 static double plain_bound(const struct search *search,
                           const struct state *state)
 {
-    double own = 0, in = 0, out = 0;
+    const double own = own_rounding(search->a, state->a);
+    double in = 0, out = 0;
     for (size_t i = 0; i < state->a->count; i++) {
         const struct tp_dump_item *item = item_of(search->a, state->a, i);
         double count = 1;
         if (item->kind != TP_DUMP_TENSOR || item->element == TP_DTYPE_COUNT)
             continue;
-        own = fmax(own, tp_dtype_rounding(item->element));
         for (int k = 0; k < item->dims; k++)
             count *= (double)item->shape[k];
         if (item->place == TP_MSPROBE_OUTPUT)
@@ -298,7 +331,7 @@ static enum tp_status judge_replays(struct search *search,
         return TP_OK;
     }
     row->bound = fmax(a.bound, b.bound);
-    *verdict = verdict_of_replays(state, &a, &b);
+    *verdict = verdict_of_replays(search, state, &a, &b);
     if (*verdict >= TP_DIVERGENCE_ADDED_A)
         tp_divergence_say_added(row, *verdict, &a, &b, &search->found->arena);
     return TP_OK;

@@ -214,7 +214,7 @@ static void add_excess(struct tp_text *text, const char *run,
                 "give %.9g +- %.3g",
                 run, verdict->result, verdict->at, verdict->dumped,
                 verdict->computed, verdict->limit);
-    if (isfinite(verdict->excess))
+    if (verdict->excess < 1e6) /* of a limit that is not next to nothing */
         tp_text_add(text, " (%.3g times the bound)", verdict->excess);
     if (tp_replay_level_of(verdict) == TP_REPLAY_LOW_PRECISION)
         tp_text_add(text, ", as if every step were rounded to the dtype");
@@ -271,11 +271,13 @@ static void add_row(struct tp_text *text, const struct tp_divergence_row *row)
     tp_text_add(text, ".");
 }
 
-/* The last row before an end that says the runs are equal so far. */
+/* How many rows before an end say that the runs are equal so far; those that
+ * say nothing count. */
 static size_t equal_rows(const struct tp_divergence *divergence, size_t end)
 {
     size_t i = 0;
-    while (i < end && divergence->rows[i].verdict == TP_DIVERGENCE_EQUAL)
+    while (i < end && (divergence->rows[i].verdict == TP_DIVERGENCE_EQUAL ||
+                       divergence->rows[i].verdict == TP_DIVERGENCE_UNKNOWN))
         i++;
     return i;
 }
@@ -287,10 +289,10 @@ static void add_equal(struct tp_text *text,
     const size_t equal = equal_rows(divergence, divergence->count);
     if (divergence->count == 0) {
         tp_text_add(text, "The runs have no call in common.");
-    } else if (equal == divergence->count) {
-        tp_text_add(text, "The runs are equal to the last bit.");
     } else if (n[TP_DIVERGENCE_UNKNOWN] == divergence->count) {
         tp_text_add(text, "No tensors of the runs can be compared.");
+    } else if (equal == divergence->count) {
+        tp_text_add(text, "The runs are equal to the last bit.");
     } else {
         tp_text_add(text, "The runs are equal within rounding: no call adds "
                           "more than its dtype explains");
@@ -325,6 +327,18 @@ static void add_unknown(struct tp_text *text,
                     unknown);
 }
 
+/* How equal the runs are before the first divergence. */
+static void add_before(struct tp_text *text,
+                       const struct tp_divergence *divergence, size_t first)
+{
+    const bool exact = equal_rows(divergence, first) == first;
+    if (first > 0)
+        tp_text_add(text, " %s before it %s equal %s.",
+                    first == 1 ? "The call" : "All calls",
+                    first == 1 ? "is" : "are",
+                    exact ? "to the last bit" : "within rounding");
+}
+
 const char *tp_divergence_sentence(struct tp_divergence *divergence)
 {
     struct tp_text text = {0};
@@ -334,11 +348,7 @@ const char *tp_divergence_sentence(struct tp_divergence *divergence)
     } else {
         tp_text_add(&text, "First divergence: ");
         add_row(&text, &divergence->rows[first]);
-        if (first > 0)
-            tp_text_add(&text, " The %zu calls before it are equal%s.", first,
-                        equal_rows(divergence, first) < first
-                            ? " within rounding"
-                            : " to the last bit");
+        add_before(&text, divergence, first);
     }
     add_sharded(&text, divergence,
                 first == SIZE_MAX ? divergence->count : first);

@@ -194,9 +194,11 @@ static enum tp_status load_and_judge(struct tp_replay_call *replay,
 
 enum tp_replay_level tp_replay_level_of(const struct tp_replay_verdict *verdict)
 {
-    return !(verdict->excess > 1)       ? TP_REPLAY_EXPLAINED
-           : !(verdict->excess_own > 1) ? TP_REPLAY_LOW_PRECISION
-                                        : TP_REPLAY_UNEXPLAINED;
+    const bool own = !(verdict->excess_own > 1);
+    return !(verdict->excess > (own ? TP_REPLAY_STEPS : 1))
+               ? TP_REPLAY_EXPLAINED
+           : own ? TP_REPLAY_LOW_PRECISION
+                 : TP_REPLAY_UNEXPLAINED;
 }
 
 enum tp_status tp_replay_judge(const struct tp_dump_place *place,

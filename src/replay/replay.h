@@ -61,10 +61,17 @@ enum tp_status tp_replay_run(struct tp_replay_call *replay,
 
 /* How far a result is explained. */
 enum tp_replay_level {
-    TP_REPLAY_EXPLAINED,     /* by accumulation in fp32                     */
+    TP_REPLAY_EXPLAINED,     /* by accumulation in fp32, and a few steps in
+                                the tensors' dtype                          */
     TP_REPLAY_LOW_PRECISION, /* only by every step in the tensors' dtype    */
     TP_REPLAY_UNEXPLAINED    /* by neither                                  */
 };
+
+/* Kernels of a few steps keep what is between them in the tensors' dtype, as
+ * 1 / sqrt(x) and a sum times a factor are: three roundings beside the last. */
+enum { TP_REPLAY_STEPS = 4 };
+
+/* The level; excess up to TP_REPLAY_STEPS is explained if excess_own is. */
 enum tp_replay_level tp_replay_level_of(
     const struct tp_replay_verdict *verdict);
 
