@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two lists of calls are walked side by side. Where they part, the nearest
- * place is taken from which RUN calls are the same again; the calls before it
- * are in one run only. The longest common subsequence would be the best, at
- * the cost of n d for d differences all over the list; runs that are worth
- * comparing part in few places. Cost: n, and WINDOW^2 RUN for each parting.
+ * The shortest script of calls that one run makes alone, by the greedy
+ * algorithm of Myers (An O(ND) Difference Algorithm, Algorithmica 1, 1986): of
+ * paths with d lone calls, the furthest on each diagonal is kept, for all d, to
+ * walk back. Time n + d^2 comparisons of names, memory 8 d^2 bytes. Runs that
+ * are worth comparing part in few places; behind MOST lone calls the furthest
+ * path is taken as found, and the search begins anew from its end.
  */
 #include "replay/call_match.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    WINDOW = 256, /* calls of a layer, and some                             */
-    RUN = 3       /* equal calls that are no chance                         */
-};
+enum { MOST = 1024 }; /* 8 MiB of paths                                     */
 
 void tp_call_pairs_clear(struct tp_call_pairs *pairs)
 {
@@ -39,48 +37,71 @@ static bool same_call(const struct tp_dump_call *a,
            same_part(a->name.path, b->name.path);
 }
 
+/* What is left of two lists. */
 struct lists {
     const struct tp_dump_place *a, *b;
-    struct tp_call_pairs *pairs;
+    size_t first_a, first_b;
+    int64_t length_a, length_b;
+    /* [d^2 + d + k]: how far in A the furthest path is that has d lone calls
+     * and ends on diagonal k, A - B */
+    int64_t *paths;
 };
 
-/* Whether calls are the same from here on: RUN of them, or to the end. */
-static bool agree(const struct lists *lists, size_t i, size_t k)
+static int64_t *path_of(const struct lists *lists, int64_t d, int64_t k)
 {
-    const size_t left_a = lists->a->call_count - i;
-    const size_t left_b = lists->b->call_count - k;
-    size_t n = left_a < left_b ? left_a : left_b;
-    if (n > RUN)
-        n = RUN;
-    for (size_t at = 0; at < n; at++)
-        if (!same_call(&lists->a->calls[i + at], &lists->b->calls[k + at]))
-            return false;
-    return n > 0 || left_a == left_b;
+    return &lists->paths[d * d + d + k];
 }
 
-/* How many to skip in each list so that they agree; both ones if nowhere
- * near. */
-static void find_meeting(const struct lists *lists, size_t i, size_t k,
-                         size_t *skip_a, size_t *skip_b)
+static bool agree(const struct lists *lists, int64_t x, int64_t y)
 {
-    const size_t left_a = lists->a->call_count - i;
-    const size_t left_b = lists->b->call_count - k;
-    *skip_a = left_a > 0;
-    *skip_b = left_b > 0;
-    for (size_t sum = 1; sum <= WINDOW && left_a && left_b; sum++)
-        for (size_t x = 0; x <= sum; x++)
-            if (x <= left_a && sum - x <= left_b &&
-                agree(lists, i + x, k + sum - x)) {
-                *skip_a = x;
-                *skip_b = sum - x;
-                return;
-            }
+    return x < lists->length_a && y < lists->length_b &&
+           same_call(&lists->a->calls[lists->first_a + (size_t)x],
+                     &lists->b->calls[lists->first_b + (size_t)y]);
 }
 
-static enum tp_status add_pair(struct lists *lists, size_t a, size_t b,
+/* Whether the path to (d, k) comes by a lone call of B, from diagonal k + 1;
+ * else by one of A. */
+static bool comes_by_b(const struct lists *lists, int64_t d, int64_t k)
+{
+    return k == -d || (k != d && *path_of(lists, d - 1, k - 1) <
+                                     *path_of(lists, d - 1, k + 1));
+}
+
+/* Where in A the path to (d, k) is after its last lone call. */
+static int64_t begin_of(const struct lists *lists, int64_t d, int64_t k)
+{
+    if (d == 0)
+        return 0;
+    return comes_by_b(lists, d, k) ? *path_of(lists, d - 1, k + 1)
+                                   : *path_of(lists, d - 1, k - 1) + 1;
+}
+
+/* The end of a path: d lone calls, on diagonal k. */
+struct end {
+    int64_t d, k;
+};
+
+/* Whether a path ends where both lists do. */
+static bool extend(const struct lists *lists, int64_t d, struct end *end)
+{
+    int64_t furthest = -1;
+    for (int64_t k = -d; k <= d; k += 2) {
+        int64_t x = begin_of(lists, d, k);
+        while (agree(lists, x, x - k))
+            x++;
+        *path_of(lists, d, k) = x;
+        if (x <= lists->length_a && x - k <= lists->length_b &&
+            2 * x - k > furthest) {
+            furthest = 2 * x - k;
+            *end = (struct end){d, k};
+        }
+    }
+    return furthest == lists->length_a + lists->length_b;
+}
+
+static enum tp_status add_pair(struct tp_call_pairs *pairs, size_t a, size_t b,
                                struct tp_error *err)
 {
-    struct tp_call_pairs *pairs = lists->pairs;
     enum tp_status status =
         tp_grow(&pairs->pairs, &pairs->capacity, pairs->count + 1,
                 sizeof *pairs->pairs, err);
@@ -89,15 +110,67 @@ static enum tp_status add_pair(struct lists *lists, size_t a, size_t b,
     return status;
 }
 
-/* Adds calls that were skipped, each alone. */
-static enum tp_status add_skipped(struct lists *lists, size_t i, size_t skip_a,
-                                  size_t k, size_t skip_b, struct tp_error *err)
+static void turn_round(struct tp_call_pair *pairs, size_t count)
 {
+    for (size_t i = 0; i < count / 2; i++) {
+        const struct tp_call_pair pair = pairs[i];
+        pairs[i] = pairs[count - 1 - i];
+        pairs[count - 1 - i] = pair;
+    }
+}
+
+/* Walks a path back from its end, and adds its pairs in order. */
+static enum tp_status add_path(const struct lists *lists, struct end end,
+                               struct tp_call_pairs *pairs,
+                               struct tp_error *err)
+{
+    const size_t before = pairs->count;
     enum tp_status status = TP_OK;
-    for (size_t at = 0; at < skip_a && status == TP_OK; at++)
-        status = add_pair(lists, i + at, SIZE_MAX, err);
-    for (size_t at = 0; at < skip_b && status == TP_OK; at++)
-        status = add_pair(lists, SIZE_MAX, k + at, err);
+    int64_t k = end.k, x = *path_of(lists, end.d, k);
+    for (int64_t d = end.d; d >= 0 && status == TP_OK; d--) {
+        const int64_t begin = begin_of(lists, d, k);
+        for (; x > begin && status == TP_OK; x--)
+            status = add_pair(pairs, lists->first_a + (size_t)(x - 1),
+                              lists->first_b + (size_t)(x - 1 - k), err);
+        if (d == 0 || status != TP_OK)
+            break;
+        if (comes_by_b(lists, d, k)) {
+            status = add_pair(pairs, SIZE_MAX,
+                              lists->first_b + (size_t)(x - k - 1), err);
+            k++;
+        } else {
+            status =
+                add_pair(pairs, lists->first_a + (size_t)(--x), SIZE_MAX, err);
+            k--;
+        }
+    }
+    turn_round(pairs->pairs + before, pairs->count - before);
+    return status;
+}
+
+/* Matches from the begin of the lists, up to MOST lone calls; what is left
+ * begins behind that. */
+static enum tp_status match_part(struct lists *lists,
+                                 struct tp_call_pairs *pairs,
+                                 struct tp_error *err)
+{
+    struct end end = {0, 0};
+    size_t capacity = 0;
+    for (int64_t d = 0; d < MOST; d++) {
+        enum tp_status status =
+            tp_grow(&lists->paths, &capacity, (size_t)((d + 1) * (d + 1)),
+                    sizeof *lists->paths, err);
+        if (status != TP_OK)
+            return status;
+        if (extend(lists, d, &end))
+            break;
+    }
+    enum tp_status status = add_path(lists, end, pairs, err);
+    const int64_t x = *path_of(lists, end.d, end.k);
+    lists->first_a += (size_t)x;
+    lists->first_b += (size_t)(x - end.k);
+    lists->length_a -= x;
+    lists->length_b -= x - end.k;
     return status;
 }
 
@@ -105,20 +178,15 @@ enum tp_status tp_call_match(const struct tp_dump_place *a,
                              const struct tp_dump_place *b,
                              struct tp_call_pairs *pairs, struct tp_error *err)
 {
-    struct lists lists = {a, b, pairs};
+    struct lists lists = {.a = a,
+                          .b = b,
+                          .length_a = (int64_t)a->call_count,
+                          .length_b = (int64_t)b->call_count};
     enum tp_status status = TP_OK;
-    size_t i = 0, k = 0;
-    while ((i < a->call_count || k < b->call_count) && status == TP_OK) {
-        size_t skip_a, skip_b;
-        if (i < a->call_count && k < b->call_count &&
-            same_call(&a->calls[i], &b->calls[k])) {
-            status = add_pair(&lists, i++, k++, err);
-            continue;
-        }
-        find_meeting(&lists, i, k, &skip_a, &skip_b);
-        status = add_skipped(&lists, i, skip_a, k, skip_b, err);
-        i += skip_a;
-        k += skip_b;
+    while (lists.length_a + lists.length_b > 0 && status == TP_OK) {
+        lists.paths = NULL;
+        status = match_part(&lists, pairs, err);
+        free(lists.paths);
     }
     return status;
 }
