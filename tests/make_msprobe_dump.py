@@ -82,4 +82,5 @@ def main():
     forget_places(folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -84,6 +84,11 @@
  * line, for 10^5 tensors. */
 #define TP_LIMIT_MAP_BYTES (16 << 20)
 
+/* Elements of a tensor that is held in memory to be computed with: 8 GiB of
+ * doubles. The largest of models, a layer of logits of 128 000 words for 8 192
+ * tokens, has this many; views may claim any number. */
+#define TP_LIMIT_REPLAY_VALUES ((int64_t)1 << 30)
+
 /* Iterations that an option may name: beyond any run, and sums of two of
  * them fit 64 bits. */
 #define TP_LIMIT_ITERATIONS 1000000000

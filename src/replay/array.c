@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "replay/array.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "formats/reader.h"
+
+void tp_array_clear(struct tp_array *array)
+{
+    free(array->value);
+    free(array->bound);
+    memset(array, 0, sizeof *array);
+}
+
+/* The product of a shape; -1: more than may be held. */
+static int64_t count_of(int dims, const int64_t *shape)
+{
+    int64_t count = 1;
+    for (int i = 0; i < dims; i++)
+        if (shape[i] <= 0)
+            return shape[i] < 0 ? -1 : 0;
+    for (int i = 0; i < dims; i++) {
+        if (shape[i] > TP_LIMIT_REPLAY_VALUES / count)
+            return -1;
+        count *= shape[i];
+    }
+    return count;
+}
+
+enum tp_status tp_array_make(struct tp_array *array, int dims,
+                             const int64_t *shape, struct tp_error *err)
+{
+    const int64_t count = count_of(dims, shape);
+    if (count < 0)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "a tensor of more than %lld elements is not replayed",
+                       (long long)TP_LIMIT_REPLAY_VALUES);
+    array->dims = dims;
+    for (int i = 0; i < dims; i++)
+        array->shape[i] = shape[i];
+    array->count = count;
+    array->value = calloc((size_t)count + 1, sizeof *array->value);
+    return array->value ? TP_OK : tp_fail_memory(err);
+}
+
+enum tp_status tp_array_bounds(struct tp_array *array, struct tp_error *err)
+{
+    if (!array->bound)
+        array->bound = calloc((size_t)array->count + 1, sizeof *array->bound);
+    return array->bound ? TP_OK : tp_fail_memory(err);
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+/* FNV-1a over bytes: enough to tell two tensors apart that nobody made equal
+ * on purpose. */
+static uint64_t digest_bytes(uint64_t digest, const unsigned char *bytes,
+                             size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        digest = (digest ^ bytes[i]) * 0x100000001b3ULL;
+    return digest;
+}
+
+static enum tp_status read_values(const struct tp_tensor *tensor,
+                                  struct tp_array *array, struct tp_error *err)
+{
+    const struct tp_dtype_info *info = tp_dtype_info(tensor->dtype);
+    unsigned char *codes = malloc(2 * TP_CHUNK_BYTES);
+    enum tp_status status = codes ? TP_OK : tp_fail_memory(err);
+    struct tp_walk walk;
+    const int64_t most = (int64_t)(TP_CHUNK_BYTES / info->size);
+    tp_walk_ordered(tensor, &walk);
+    array->digest = 0xcbf29ce484222325ULL + (uint64_t)tensor->dtype;
+    for (int64_t at = 0; at < array->count && status == TP_OK;) {
+        const int64_t left = array->count - at;
+        const size_t n = (size_t)(left < most ? left : most);
+        status = tp_walk_read(&walk, at, n, codes, codes + TP_CHUNK_BYTES, err);
+        if (status != TP_OK)
+            break;
+        array->digest = digest_bytes(array->digest, codes, n * info->size);
+        tp_dtype_decode(tensor->dtype, codes, n, array->value + at);
+        at += (int64_t)n;
+    }
+    free(codes);
+    return status;
+}
+
+static enum tp_status read_tensor(const struct tp_tensor *tensor,
+                                  struct tp_array *array, struct tp_error *err)
+{
+    if (tp_dtype_info(tensor->dtype)->kind == TP_CLASS_COMPLEX)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "complex tensors are not replayed");
+    array->dtype = tensor->dtype;
+    enum tp_status status =
+        tp_array_make(array, tensor->ndim, tensor->shape, err);
+    return status == TP_OK ? read_values(tensor, array, err) : status;
+}
+
+/* msprobe writes no file of a tensor without elements. */
+static bool is_empty(const struct tp_dump_item *item)
+{
+    return item->has_shape && item->element < TP_DTYPE_COUNT &&
+           count_of(item->dims, item->shape) == 0;
+}
+
+enum tp_status tp_array_read(const struct tp_dump_item *item,
+                             struct tp_array *array, struct tp_error *err)
+{
+    struct tp_tensor_file file = {0};
+    if (!item->file && is_empty(item)) {
+        array->dtype = item->element;
+        return tp_array_make(array, item->dims, item->shape, err);
+    }
+    if (!item->file)
+        return tp_fail(err, TP_E_NOT_FOUND, -1, "no file has a tensor of it");
+    enum tp_status status = tp_tensor_file_open(item->file, &file, err);
+    if (status == TP_OK && item->tensor >= file.tensor_count)
+        status = tp_fail(err, TP_E_DAMAGED, -1, "%s has no such tensor",
+                         tp_file_base_name(item->file));
+    if (status == TP_OK)
+        status = read_tensor(&file.tensors[item->tensor], array, err);
+    tp_tensor_file_close(&file);
+    tp_arena_clear(&file.arena);
+    if (status != TP_OK)
+        tp_array_clear(array);
+    return status;
+}
+
+/* --- shapes --------------------------------------------------------------- */
+
+void tp_array_strides(const struct tp_array *array, int64_t *strides)
+{
+    int64_t step = 1;
+    for (int i = array->dims; i-- > 0; step *= array->shape[i])
+        strides[i] = step;
+}
+
+bool tp_array_broadcast(const struct tp_array *array, int dims,
+                        const int64_t *shape, int64_t *strides)
+{
+    int64_t own[TP_LIMIT_DIMS];
+    const int ahead = dims - array->dims;
+    if (ahead < 0)
+        return false;
+    tp_array_strides(array, own);
+    for (int i = 0; i < dims; i++) {
+        const int k = i - ahead;
+        const bool single = k < 0 || array->shape[k] == 1;
+        if (!single && array->shape[k] != shape[i])
+            return false;
+        strides[i] = single ? 0 : own[k];
+    }
+    return true;
+}
+
+void tp_array_walk_next(struct tp_array_walk *walk)
+{
+    for (int i = walk->dims; i-- > 0;) {
+        const bool more = ++walk->index[i] < walk->shape[i];
+        for (int k = 0; k < TP_ARRAY_STEPS; k++)
+            walk->at[k] += more ? walk->strides[k][i]
+                                : -walk->strides[k][i] * (walk->shape[i] - 1);
+        if (more)
+            return;
+        walk->index[i] = 0;
+    }
+}
+
+/* --- dtypes --------------------------------------------------------------- */
+
+double tp_dtype_rounding(enum tp_dtype dtype)
+{
+    const int bits = tp_dtype_info(dtype)->significand;
+    return bits ? ldexp(1, -bits) : 0;
+}
+
+double tp_dtype_underflow(enum tp_dtype dtype)
+{
+    switch (dtype) {
+    case TP_FLOAT64:
+        return DBL_MIN;
+    case TP_FLOAT32:
+    case TP_BFLOAT16:
+        return FLT_MIN;
+    case TP_FLOAT16:
+        return ldexp(1, -25);
+    case TP_FLOAT8_E5M2:
+        return ldexp(1, -17);
+    case TP_FLOAT8_E5M2FNUZ:
+        return ldexp(1, -18);
+    case TP_FLOAT8_E4M3FN:
+        return ldexp(1, -10);
+    case TP_FLOAT8_E4M3FNUZ:
+        return ldexp(1, -11);
+    default:
+        return 0;
+    }
+}
+
+double tp_dtype_largest(enum tp_dtype dtype)
+{
+    switch (dtype) {
+    case TP_FLOAT32:
+        return FLT_MAX;
+    case TP_BFLOAT16:
+        return ldexp(2 - ldexp(1, -7), 127);
+    case TP_FLOAT16:
+        return 65504;
+    case TP_FLOAT8_E5M2:
+    case TP_FLOAT8_E5M2FNUZ:
+        return 57344;
+    case TP_FLOAT8_E4M3FN:
+        return 448;
+    case TP_FLOAT8_E4M3FNUZ:
+        return 240;
+    default:
+        return DBL_MAX;
+    }
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * softmax(Q K^T scale + mask) V, one row of Q at a time: memory is one row of
+ * scores. The bound of a score is that of a product of k terms, those of
+ * probabilities as in softmax_math.h; fused kernels round probabilities to the
+ * tensors' dtype before they meet V: own sum(p |v|); the sum over keys adds
+ * gamma sum(p |v|). A row that masks every key is NaN in one implementation
+ * and 0 in another, so its call is not replayed.
+ */
+#include "replay/op_attention.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "replay/softmax_math.h"
+
+struct attention {
+    const struct tp_replay_call *replay;
+    const struct tp_array *q, *k, *v, *mask; /* mask: NULL, none             */
+    struct tp_array *output;
+    int64_t rows, keys, width, depth; /* L, S, E of Q and K, E of V          */
+    double scale;
+    bool causal;
+    double *score, *bound; /* [keys]                                        */
+};
+
+/* Where the matrices of a stack begin; in elements. */
+struct place {
+    int64_t q, k, v, mask, output;
+    int64_t mask_row, mask_key; /* steps                                    */
+};
+
+static double score_of(const struct attention *a, const struct place *place,
+                       int64_t row, int64_t key, double *bound)
+{
+    const double *q = a->q->value + place->q + row * a->width;
+    const double *k = a->k->value + place->k + key * a->width;
+    double sum = 0, magnitude = 0;
+    for (int64_t i = 0; i < a->width; i++) {
+        sum += q[i] * k[i];
+        magnitude += fabs(q[i] * k[i]);
+    }
+    const double gamma = tp_replay_gamma(a->replay, (double)a->width + 3);
+    *bound = gamma * magnitude * fabs(a->scale);
+    double score = sum * a->scale;
+    if (a->causal && key > row)
+        score = -INFINITY;
+    if (!a->mask)
+        return score;
+    const double m = a->mask->value[place->mask + row * place->mask_row +
+                                    key * place->mask_key];
+    if (a->mask->dtype == TP_BOOL)
+        return m != 0 ? score : -INFINITY;
+    *bound += a->replay->unit * (fabs(m) < INFINITY ? fabs(m) : 0);
+    return score + m;
+}
+
+/* One row of the result; false: every key is masked. */
+static bool run_row(const struct attention *a, const struct place *place,
+                    int64_t row)
+{
+    bool any = false;
+    for (int64_t key = 0; key < a->keys; key++) {
+        a->score[key] = score_of(a, place, row, key, &a->bound[key]);
+        any |= a->score[key] != -INFINITY;
+    }
+    const struct tp_softmax_line line = {a->score, a->bound, a->keys, 1,
+                                         a->replay->unit};
+    double *out = a->output->value + place->output + row * a->depth;
+    double *off = a->output->bound + place->output + row * a->depth;
+    if (!any)
+        return false;
+    /* The bounds of scores are read while those of probabilities are made. */
+    tp_softmax_line(&line, a->score + a->keys, a->bound + a->keys);
+    const double share =
+        a->replay->own + tp_replay_gamma(a->replay, (double)a->keys + 2);
+    for (int64_t key = 0; key < a->keys; key++) {
+        const double p = a->score[a->keys + key];
+        const double *v = a->v->value + place->v + key * a->depth;
+        if (p == 0)
+            continue;
+        for (int64_t i = 0; i < a->depth; i++) {
+            out[i] += p * v[i];
+            off[i] += (a->bound[a->keys + key] + share * p) * fabs(v[i]);
+        }
+    }
+    return true;
+}
+
+/* --- shapes --------------------------------------------------------------- */
+
+static enum tp_status fail_shapes(struct tp_error *err)
+{
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "the shapes of its arguments do not fit");
+}
+
+static bool fit(struct attention *a)
+{
+    const int dims = a->q->dims;
+    if (dims < 2 || a->k->dims != dims || a->v->dims != dims)
+        return false;
+    for (int i = 0; i < dims - 2; i++)
+        if (a->k->shape[i] != a->v->shape[i] || a->k->shape[i] < 1 ||
+            (a->k->shape[i] != a->q->shape[i] &&
+             (i != dims - 3 || a->q->shape[i] % a->k->shape[i])))
+            return false;
+    a->rows = a->q->shape[dims - 2];
+    a->keys = a->k->shape[dims - 2];
+    a->width = a->q->shape[dims - 1];
+    a->depth = a->v->shape[dims - 1];
+    return a->k->shape[dims - 1] == a->width &&
+           a->v->shape[dims - 2] == a->keys && a->keys > 0;
+}
+
+/* Each head of K serves as many of Q as there are more of these. */
+static int64_t shared_stack(const struct attention *a, int64_t stack)
+{
+    const int axis = a->q->dims - 3;
+    if (axis < 0)
+        return stack;
+    const int64_t heads = a->q->shape[axis], own = a->k->shape[axis];
+    return stack / heads * own + stack % heads / (heads / own);
+}
+
+/* Strides of the mask for the scores' shape. */
+static bool fit_mask(const struct attention *a, int64_t *strides)
+{
+    int64_t shape[TP_LIMIT_DIMS];
+    for (int i = 0; i < a->q->dims; i++)
+        shape[i] = a->q->shape[i];
+    shape[a->q->dims - 1] = a->keys;
+    return !a->mask || tp_array_broadcast(a->mask, a->q->dims, shape, strides);
+}
+
+static enum tp_status run_stacks(struct attention *a, struct tp_error *err)
+{
+    int64_t strides[TP_LIMIT_DIMS] = {0};
+    const int dims = a->q->dims;
+    struct tp_array_walk walk = {.dims = dims - 2, .shape = a->q->shape};
+    if (!fit_mask(a, strides))
+        return fail_shapes(err);
+    for (int i = 0; i < dims - 2; i++)
+        walk.strides[0][i] = strides[i];
+    const int64_t size = a->rows * a->depth;
+    const int64_t count = size ? a->output->count / size : 0;
+    for (int64_t stack = 0; stack < count; stack++) {
+        const int64_t shared = shared_stack(a, stack);
+        const struct place place = {stack * a->rows * a->width,
+                                    shared * a->keys * a->width,
+                                    shared * a->keys * a->depth,
+                                    walk.at[0],
+                                    stack * size,
+                                    strides[dims - 2],
+                                    strides[dims - 1]};
+        for (int64_t row = 0; row < a->rows; row++)
+            if (!run_row(a, &place, row))
+                return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                               "a row of its mask hides every key");
+        tp_array_walk_next(&walk);
+    }
+    return TP_OK;
+}
+
+static enum tp_status bind(struct tp_replay_call *replay, struct attention *a,
+                           struct tp_error *err)
+{
+    int64_t shape[TP_LIMIT_DIMS];
+    enum tp_status status = tp_arg_tensor(replay, "query", &a->q, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(replay, "key", &a->k, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(replay, "value", &a->v, err);
+    if (status == TP_OK && !fit(a))
+        status = fail_shapes(err);
+    if (status == TP_OK && tp_arg_real(replay, "dropout_p", 0) != 0)
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1, "it drops at random");
+    if (status != TP_OK)
+        return status;
+    a->mask = tp_arg_array(replay, "attn_mask");
+    a->causal = tp_arg_integer(replay, "is_causal", 0);
+    a->scale = tp_arg_real(replay, "scale", 1 / sqrt((double)a->width));
+    for (int i = 0; i < a->q->dims; i++)
+        shape[i] = a->q->shape[i];
+    shape[a->q->dims - 1] = a->depth;
+    return tp_replay_make_bounded(replay, a->q->dims, shape, &a->output, err);
+}
+
+enum tp_status tp_run_attention(struct tp_replay_call *replay,
+                                const struct tp_operator *operator,
+                                struct tp_error * err)
+{
+    struct attention a = {.replay = replay};
+    (void)operator;
+    enum tp_status status = bind(replay, &a, err);
+    if (status != TP_OK)
+        return status;
+    const size_t room = 2 * (size_t)a.keys;
+    a.score = calloc(room, sizeof *a.score);
+    a.bound = calloc(room, sizeof *a.bound);
+    status = a.score && a.bound ? run_stacks(&a, err) : tp_fail_memory(err);
+    free(a.score);
+    free(a.bound);
+    return status;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Windows that slide over the last one to three axes. Fewer axes than three
+ * are taken as three with leading ones of length 1, so that there is one loop.
+ * A convolution is a product of k = channels of a group x size of the kernel
+ * terms, bounded as in op_product.c; transforms (Winograd, FFT) may exceed
+ * that, and are then named as what adds error. Cost: outputs x k.
+ */
+#include "replay/op_conv.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { AXES = 3 };
+
+/* One window on three axes. */
+struct window {
+    int axes; /* of the operator: 1 to 3                                    */
+    int64_t batch, channels;
+    int64_t in[AXES], kernel[AXES], stride[AXES], pad[AXES], dilation[AXES];
+    int64_t out[AXES];
+};
+
+static enum tp_status fail_shapes(struct tp_error *err)
+{
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "the shapes of its arguments do not fit");
+}
+
+/* One number for all axes, or one for each; false: another list. */
+static bool set_numbers(const struct tp_replay_call *replay, const char *name,
+                        int axes, int64_t absent, int64_t least,
+                        int64_t numbers[AXES], int64_t idle)
+{
+    int64_t list[TP_LIMIT_DIMS];
+    const int count = tp_arg_integers(replay, name, list);
+    if (count != 0 && count != 1 && count != axes)
+        return false;
+    for (int i = 0; i < AXES; i++) {
+        const int own = i - (AXES - axes);
+        numbers[i] = own < 0      ? idle
+                     : count == 0 ? absent
+                                  : list[count == 1 ? 0 : own];
+        if (numbers[i] < least || numbers[i] > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+/* Batch, channels and lengths of an input that may lack the batch. */
+static bool set_input(const struct tp_array *input, int axes, struct window *w)
+{
+    const int lead = input->dims - axes;
+    if (axes < 1 || axes > AXES || lead < 1 || lead > 2)
+        return false;
+    w->axes = axes;
+    w->batch = lead == 2 ? input->shape[0] : 1;
+    w->channels = input->shape[lead - 1];
+    for (int i = 0; i < AXES; i++) {
+        const int own = i - (AXES - axes);
+        w->in[i] = own < 0 ? 1 : input->shape[lead + own];
+        w->kernel[i] = w->stride[i] = w->dilation[i] = w->out[i] = 1;
+        w->pad[i] = 0;
+    }
+    return true;
+}
+
+/* The result, with the lengths of its last axes. */
+static enum tp_status make_output(struct tp_replay_call *replay,
+                                  const struct tp_array *input,
+                                  struct window *w, int64_t channels,
+                                  struct tp_array **output,
+                                  struct tp_error *err)
+{
+    enum tp_status status = tp_replay_make_like_dumped(replay, output, err);
+    if (status == TP_OK)
+        status = tp_array_bounds(*output, err);
+    if (status != TP_OK)
+        return status;
+    const int lead = input->dims - w->axes;
+    if ((*output)->dims != input->dims ||
+        (*output)->shape[lead - 1] != channels ||
+        (lead == 2 && (*output)->shape[0] != w->batch))
+        return fail_shapes(err);
+    for (int i = 0; i < w->axes; i++)
+        w->out[AXES - w->axes + i] = (*output)->shape[lead + i];
+    return TP_OK;
+}
+
+/* The input's place under element `k` of a window; -1: in the padding. */
+static int64_t place_of(const struct window *w, const int64_t *at,
+                        const int64_t *k)
+{
+    int64_t place = 0;
+    for (int i = 0; i < AXES; i++) {
+        const int64_t x =
+            at[i] * w->stride[i] - w->pad[i] + k[i] * w->dilation[i];
+        if (x < 0 || x >= w->in[i])
+            return -1;
+        place = place * w->in[i] + x;
+    }
+    return place;
+}
+
+/* The next index of three; false: that was the last one. */
+static bool step(int64_t *at, const int64_t *lengths)
+{
+    for (int i = AXES; i-- > 0;) {
+        if (++at[i] < lengths[i])
+            return true;
+        at[i] = 0;
+    }
+    return false;
+}
+
+static int64_t volume(const int64_t *lengths)
+{
+    return lengths[0] * lengths[1] * lengths[2];
+}
+
+/* --- convolution ---------------------------------------------------------- */
+
+struct conv {
+    struct window window;
+    const struct tp_array *input, *weight, *bias;
+    struct tp_array *output;
+    int64_t groups, each; /* channels of the input in a group               */
+    double gamma, own;
+};
+
+/* One element of the result: channel `to` of a batch at `at`. */
+static void convolve(const struct conv *c, int64_t batch, int64_t to,
+                     const int64_t *at, int64_t element)
+{
+    const struct window *w = &c->window;
+    const int64_t size = volume(w->in), kernel = volume(w->kernel);
+    const int64_t group = to / (c->weight->shape[0] / c->groups);
+    const double *x =
+        c->input->value + (batch * w->channels + group * c->each) * size;
+    const double *weight = c->weight->value + to * c->each * kernel;
+    int64_t k[AXES] = {0}, number = 0;
+    double sum = 0, magnitude = 0;
+    do {
+        const int64_t place = place_of(w, at, k);
+        for (int64_t i = 0; place >= 0 && i < c->each; i++) {
+            const double product =
+                x[i * size + place] * weight[i * kernel + number];
+            sum += product;
+            magnitude += fabs(product);
+        }
+        number++;
+    } while (step(k, w->kernel));
+    const double b = c->bias ? c->bias->value[to] : 0;
+    c->output->value[element] = sum + b;
+    c->output->bound[element] =
+        c->gamma * (magnitude + fabs(b)) + (c->bias ? c->own * fabs(sum) : 0);
+}
+
+static void convolve_all(const struct conv *c)
+{
+    int64_t element = 0;
+    for (int64_t batch = 0; batch < c->window.batch; batch++)
+        for (int64_t to = 0; to < c->weight->shape[0]; to++) {
+            int64_t at[AXES] = {0};
+            do
+                convolve(c, batch, to, at, element++);
+            while (step(at, c->window.out));
+        }
+}
+
+/* "same" pads to the length of the input; a longer end is not seen from the
+ * begin. */
+static bool set_padding(const struct tp_replay_call *replay, struct window *w)
+{
+    const char *word = tp_arg_text(replay, "padding", "");
+    if (!*word)
+        return set_numbers(replay, "padding", w->axes, 0, 0, w->pad, 0);
+    for (int i = 0; i < AXES && !strcmp(word, "same"); i++)
+        w->pad[i] = w->dilation[i] * (w->kernel[i] - 1) / 2;
+    return true;
+}
+
+static bool fit_conv(const struct tp_replay_call *replay, struct conv *c)
+{
+    struct window *w = &c->window;
+    if (!set_input(c->input, c->weight->dims - 2, w))
+        return false;
+    for (int i = 0; i < w->axes; i++)
+        w->kernel[AXES - w->axes + i] = c->weight->shape[2 + i];
+    c->groups = tp_arg_integer(replay, "groups", 1);
+    c->each = c->weight->shape[1];
+    return c->groups > 0 && c->each * c->groups == w->channels &&
+           c->weight->shape[0] % c->groups == 0 && c->weight->count > 0 &&
+           (!c->bias || c->bias->count == c->weight->shape[0]) &&
+           set_numbers(replay, "stride", w->axes, 1, 1, w->stride, 1) &&
+           set_numbers(replay, "dilation", w->axes, 1, 1, w->dilation, 1) &&
+           set_padding(replay, w);
+}
+
+enum tp_status tp_run_conv(struct tp_replay_call *replay,
+                           const struct tp_operator *operator,
+                           struct tp_error * err)
+{
+    struct conv c = {.own = replay->own};
+    (void)operator;
+    enum tp_status status = tp_arg_tensor(replay, "input", &c.input, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(replay, "weight", &c.weight, err);
+    c.bias = tp_arg_array(replay, "bias");
+    if (status == TP_OK && (c.weight->dims < 3 || !fit_conv(replay, &c)))
+        status = fail_shapes(err);
+    if (status == TP_OK)
+        status = make_output(replay, c.input, &c.window, c.weight->shape[0],
+                             &c.output, err);
+    if (status != TP_OK || c.output->count == 0)
+        return status;
+    c.gamma =
+        tp_replay_gamma(replay, (double)(c.each * volume(c.window.kernel)) + 2);
+    convolve_all(&c);
+    return TP_OK;
+}
+
+/* --- pooling -------------------------------------------------------------- */
+
+static int axes_of(const struct tp_operator *operator)
+{
+    const char *digit = strpbrk(operator->names, "123");
+    return digit ? *digit - '0' : 0;
+}
+
+static double largest_in(const struct window *w, const double *x,
+                         const int64_t *at)
+{
+    int64_t k[AXES] = {0};
+    double most = -INFINITY;
+    do {
+        const int64_t place = place_of(w, at, k);
+        if (place >= 0 && !(x[place] <= most) && !isnan(most))
+            most = x[place];
+    } while (step(k, w->kernel));
+    return most;
+}
+
+static bool fit_pool(const struct tp_replay_call *replay, struct window *w)
+{
+    const int axes = w->axes;
+    if (!set_numbers(replay, "kernel_size", axes, 0, 1, w->kernel, 1) ||
+        !set_numbers(replay, "padding", axes, 0, 0, w->pad, 0) ||
+        !set_numbers(replay, "dilation", axes, 1, 1, w->dilation, 1))
+        return false;
+    memcpy(w->stride, w->kernel, sizeof w->stride);
+    return !tp_arg(replay, "stride") ||
+           set_numbers(replay, "stride", axes, 1, 1, w->stride, 1);
+}
+
+enum tp_status tp_run_max_pool(struct tp_replay_call *replay,
+                               const struct tp_operator *operator,
+                               struct tp_error * err)
+{
+    struct window w;
+    const struct tp_array *input;
+    struct tp_array *output;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK &&
+        (!set_input(input, axes_of(operator), &w) || !fit_pool(replay, &w)))
+        status = fail_shapes(err);
+    if (status == TP_OK)
+        status = make_output(replay, input, &w, w.channels, &output, err);
+    if (status != TP_OK || output->count == 0)
+        return status;
+    const int64_t size = volume(w.in), planes = w.batch * w.channels;
+    int64_t element = 0;
+    for (int64_t plane = 0; plane < planes; plane++) {
+        int64_t at[AXES] = {0};
+        do
+            output->value[element++] =
+                largest_in(&w, input->value + plane * size, at);
+        while (step(at, w.out));
+    }
+    return TP_OK;
+}
+
+/* The mean of the part [i in / out, ceil((i + 1) in / out)) of each axis. */
+static void average_part(const struct tp_replay_call *replay,
+                         const struct window *w, const double *x,
+                         const int64_t *at, double *value, double *bound)
+{
+    int64_t first[AXES], length[AXES], k[AXES] = {0};
+    double sum = 0, magnitude = 0;
+    for (int i = 0; i < AXES; i++) {
+        first[i] = at[i] * w->in[i] / w->out[i];
+        length[i] =
+            ((at[i] + 1) * w->in[i] + w->out[i] - 1) / w->out[i] - first[i];
+    }
+    do {
+        int64_t place = 0;
+        for (int i = 0; i < AXES; i++)
+            place = place * w->in[i] + first[i] + k[i];
+        sum += x[place];
+        magnitude += fabs(x[place]);
+    } while (step(k, length));
+    const double count = (double)volume(length);
+    *value = sum / count;
+    *bound = tp_replay_gamma(replay, count + 1) * magnitude / count +
+             replay->own * fabs(*value);
+}
+
+enum tp_status tp_run_adaptive_average(struct tp_replay_call *replay,
+                                       const struct tp_operator *operator,
+                                       struct tp_error * err)
+{
+    struct window w;
+    const struct tp_array *input;
+    struct tp_array *output;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK && !set_input(input, axes_of(operator), &w))
+        status = fail_shapes(err);
+    if (status == TP_OK)
+        status = make_output(replay, input, &w, w.channels, &output, err);
+    if (status != TP_OK || output->count == 0)
+        return status;
+    const int64_t size = volume(w.in), planes = w.batch * w.channels;
+    int64_t element = 0;
+    if (size == 0)
+        return fail_shapes(err);
+    for (int64_t plane = 0; plane < planes; plane++) {
+        int64_t at[AXES] = {0};
+        do {
+            average_part(replay, &w, input->value + plane * size, at,
+                         &output->value[element], &output->bound[element]);
+            element++;
+        } while (step(at, w.out));
+    }
+    return TP_OK;
+}

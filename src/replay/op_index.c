@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values by index: exact. An index outside of its axis cannot have given what
+ * was dumped, so such a call is not replayed. Sorting is by value; the indices
+ * of equal values may differ and are not judged.
+ */
+#include "replay/op_index.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/order.h"
+
+static enum tp_status fail_index(struct tp_error *err)
+{
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "an index is outside of its axis");
+}
+
+/* The index that an element is, from the end if negative; -1: outside. */
+static int64_t index_of(double value, int64_t length)
+{
+    if (!(value >= (double)-length && value < (double)length))
+        return -1;
+    const int64_t index = (int64_t)value;
+    return index < 0 ? index + length : index;
+}
+
+enum tp_status tp_run_embedding(struct tp_replay_call *replay,
+                                const struct tp_operator *operator,
+                                struct tp_error * err)
+{
+    const struct tp_array *input, *weight;
+    struct tp_array *output;
+    int64_t shape[TP_LIMIT_DIMS];
+    (void)operator;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(replay, "weight", &weight, err);
+    if (status == TP_OK &&
+        (weight->dims != 2 || input->dims + 1 > TP_LIMIT_DIMS ||
+         tp_arg(replay, "max_norm")))
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "embeddings of this form are not replayed");
+    if (status != TP_OK)
+        return status;
+    const int64_t width = weight->shape[1];
+    memcpy(shape, input->shape, (size_t)input->dims * sizeof *shape);
+    shape[input->dims] = width;
+    status = tp_replay_make(replay, input->dims + 1, shape, &output, err);
+    for (int64_t i = 0; i < input->count && status == TP_OK; i++) {
+        const int64_t row = index_of(input->value[i], weight->shape[0]);
+        if (row < 0)
+            return fail_index(err);
+        memcpy(output->value + i * width, weight->value + row * width,
+               (size_t)width * sizeof *output->value);
+    }
+    return status;
+}
+
+enum tp_status tp_run_gather(struct tp_replay_call *replay,
+                             const struct tp_operator *operator,
+                             struct tp_error * err)
+{
+    const struct tp_array *input, *index;
+    struct tp_array *output;
+    int axis;
+    int64_t own[TP_LIMIT_DIMS];
+    (void)operator;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(replay, "index", &index, err);
+    if (status == TP_OK)
+        status =
+            tp_arg_axis(replay, "dim", INT64_MIN / 2, input->dims, &axis, err);
+    if (status == TP_OK && (input->dims != index->dims || input->dims == 0))
+        status = fail_index(err);
+    for (int i = 0; status == TP_OK && i < input->dims; i++)
+        if (i != axis && index->shape[i] > input->shape[i])
+            status = fail_index(err);
+    if (status == TP_OK)
+        status =
+            tp_replay_make(replay, index->dims, index->shape, &output, err);
+    if (status != TP_OK)
+        return status;
+    tp_array_strides(input, own);
+    struct tp_array_walk walk = {.dims = index->dims, .shape = index->shape};
+    for (int i = 0; i < input->dims; i++)
+        walk.strides[0][i] = i == axis ? 0 : own[i];
+    for (int64_t at = 0; at < index->count; at++) {
+        const int64_t place = index_of(index->value[at], input->shape[axis]);
+        if (place < 0)
+            return fail_index(err);
+        output->value[at] = input->value[walk.at[0] + place * own[axis]];
+        tp_array_walk_next(&walk);
+    }
+    return TP_OK;
+}
+
+/* Copies index `from` of an axis of the input to index `to` of the result. */
+static void copy_index(const struct tp_array *input, int axis, int64_t from,
+                       struct tp_array *output, int64_t to, int64_t length)
+{
+    int64_t own[TP_LIMIT_DIMS];
+    tp_array_strides(input, own);
+    const int64_t inner = own[axis], lines = input->shape[axis];
+    const int64_t outer = input->count / (inner * lines);
+    for (int64_t i = 0; i < outer; i++)
+        memcpy(output->value + (i * length + to) * inner,
+               input->value + (i * lines + from) * inner,
+               (size_t)inner * sizeof *input->value);
+}
+
+enum tp_status tp_run_index_select(struct tp_replay_call *replay,
+                                   const struct tp_operator *operator,
+                                   struct tp_error * err)
+{
+    const struct tp_array *input, *index;
+    struct tp_array *output;
+    int axis;
+    int64_t shape[TP_LIMIT_DIMS];
+    (void)operator;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(replay, "index", &index, err);
+    if (status == TP_OK)
+        status =
+            tp_arg_axis(replay, "dim", INT64_MIN / 2, input->dims, &axis, err);
+    if (status == TP_OK && input->dims == 0)
+        status = fail_index(err);
+    if (status != TP_OK)
+        return status;
+    memcpy(shape, input->shape, sizeof shape);
+    shape[axis] = index->count;
+    status = tp_replay_make(replay, input->dims, shape, &output, err);
+    for (int64_t i = 0; status == TP_OK && output->count && i < index->count;
+         i++) {
+        const int64_t from = index_of(index->value[i], input->shape[axis]);
+        if (from < 0)
+            return fail_index(err);
+        copy_index(input, axis, from, output, i, index->count);
+    }
+    return status;
+}
+
+/* narrow(dim, start, length), and select(dim, index), which drops the axis. */
+enum tp_status tp_run_narrow(struct tp_replay_call *replay,
+                             const struct tp_operator *operator,
+                             struct tp_error * err)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    int axis;
+    const bool one = strstr(operator->signature, "index") != NULL;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status =
+            tp_arg_axis(replay, "dim", INT64_MIN / 2, input->dims, &axis, err);
+    if (status == TP_OK)
+        status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status != TP_OK)
+        return status;
+    const int64_t length = one ? 1 : tp_arg_integer(replay, "length", 0);
+    const int64_t lines = input->dims ? input->shape[axis] : 0;
+    const int64_t first = index_of(
+        (double)tp_arg_integer(replay, one ? "index" : "start", INT64_MIN),
+        lines);
+    if (first < 0 || length < 1 || length > lines - first ||
+        output->count != input->count / lines * length)
+        return fail_index(err);
+    for (int64_t i = 0; i < length && output->count; i++)
+        copy_index(input, axis, first + i, output, i, length);
+    return TP_OK;
+}
+
+/* tril keeps column - row <= diagonal, triu >=. */
+enum tp_status tp_run_triangle(struct tp_replay_call *replay,
+                               const struct tp_operator *operator,
+                               struct tp_error * err)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    const int64_t diagonal = tp_arg_integer(replay, "diagonal", 0);
+    const bool lower = !strncmp(operator->names, "tril", 4);
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK && input->dims < 2)
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1, "its input is no matrix");
+    if (status == TP_OK)
+        status =
+            tp_replay_make(replay, input->dims, input->shape, &output, err);
+    if (status != TP_OK || input->count == 0)
+        return status;
+    const int64_t columns = input->shape[input->dims - 1];
+    const int64_t rows = input->shape[input->dims - 2];
+    for (int64_t i = 0; i < input->count; i++) {
+        const int64_t beyond = i % columns - i / columns % rows - diagonal;
+        const bool kept = lower ? beyond <= 0 : beyond >= 0;
+        output->value[i] = kept ? input->value[i] : 0;
+    }
+    return TP_OK;
+}
+
+/* --- order ---------------------------------------------------------------- */
+
+/* The first `k` of a line in falling (rising) order. */
+static void sort_line(const double *from, int64_t step, int64_t length,
+                      bool largest, double *room, double *to, int64_t k)
+{
+    for (int64_t i = 0; i < length; i++)
+        room[i] = from[i * step];
+    tp_sort_double(room, (size_t)length);
+    for (int64_t i = 0; i < k; i++)
+        to[i * step] = room[largest ? length - 1 - i : i];
+}
+
+static bool has_nan(const struct tp_array *array)
+{
+    for (int64_t i = 0; i < array->count; i++)
+        if (isnan(array->value[i]))
+            return true;
+    return false;
+}
+
+/* topk(k, dim, largest), and sort(dim, descending) of as many as there are. */
+enum tp_status tp_run_topk(struct tp_replay_call *replay,
+                           const struct tp_operator *operator,
+                           struct tp_error * err)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    int axis;
+    int64_t own[TP_LIMIT_DIMS];
+    const bool sorts = !strncmp(operator->names, "sort", 4);
+    const bool largest =
+        tp_arg_integer(replay, sorts ? "descending" : "largest", sorts ? 0 : 1);
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_arg_axis(replay, "dim", -1, input->dims, &axis, err);
+    if (status == TP_OK && (input->dims == 0 || has_nan(input)))
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "the order of its input is not replayed");
+    if (status == TP_OK)
+        status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status != TP_OK)
+        return status;
+    const int64_t length = input->shape[axis];
+    if (output->dims != input->dims || output->shape[axis] > length ||
+        length == 0 ||
+        output->count != input->count / length * output->shape[axis])
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "its result has another form");
+    const int64_t k = output->shape[axis];
+    double *room = malloc((size_t)length * sizeof *room);
+    if (!room)
+        return tp_fail_memory(err);
+    tp_array_strides(input, own);
+    const int64_t inner = own[axis];
+    for (int64_t line = 0; line < input->count / length; line++) {
+        const int64_t outer = line / inner, at = line % inner;
+        sort_line(input->value + outer * length * inner + at, inner, length,
+                  largest, room, output->value + outer * k * inner + at, k);
+    }
+    free(room);
+    if (tp_replay_result(replay, replay->output_count)) {
+        status = tp_replay_make_like_dumped(replay, &output, err);
+        if (status == TP_OK)
+            output->loose = true;
+    }
+    return status;
+}

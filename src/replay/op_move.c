@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Movement: every element of a result is one of the input, exactly; a walk
+ * with the input's strides in the result's order. Where the arguments only say
+ * the shape, it is the one that was dumped. A change of the dtype is the only
+ * rounding there is, and who judges adds it.
+ */
+#include "replay/op_move.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum tp_status fail_shapes(struct tp_error *err)
+{
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "the shapes of its arguments do not fit");
+}
+
+/* A value as an element of a dtype: integers lose what is behind the point. */
+static double fitted(double value, enum tp_dtype dtype)
+{
+    if (dtype == TP_BOOL)
+        return value != 0;
+    return tp_dtype_info(dtype)->kind == TP_CLASS_INTEGER ? trunc(value)
+                                                          : value;
+}
+
+/* Copies the elements that strides lead to, from `first` on. */
+static void copy(const double *from, const int64_t *strides,
+                 struct tp_array *output)
+{
+    struct tp_array_walk walk = {.dims = output->dims, .shape = output->shape};
+    for (int i = 0; i < output->dims; i++)
+        walk.strides[0][i] = strides[i];
+    for (int64_t at = 0; at < output->count; at++) {
+        output->value[at] = fitted(from[walk.at[0]], output->dtype);
+        tp_array_walk_next(&walk);
+    }
+}
+
+enum tp_status tp_run_same(struct tp_replay_call *replay,
+                           const struct tp_operator *operator,
+                           struct tp_error * err)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    (void)operator;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status == TP_OK && output->count != input->count)
+        return fail_shapes(err);
+    for (int64_t i = 0; status == TP_OK && i < output->count; i++)
+        output->value[i] = fitted(input->value[i], output->dtype);
+    return status;
+}
+
+/* The result whose axis i is axis order[i] of the input. */
+static enum tp_status run_order(struct tp_replay_call *replay,
+                                const struct tp_array *input, const int *order,
+                                struct tp_error *err)
+{
+    struct tp_array *output;
+    int64_t own[TP_LIMIT_DIMS], shape[TP_LIMIT_DIMS], strides[TP_LIMIT_DIMS];
+    tp_array_strides(input, own);
+    for (int i = 0; i < input->dims; i++) {
+        shape[i] = input->shape[order[i]];
+        strides[i] = own[order[i]];
+    }
+    enum tp_status status =
+        tp_replay_make(replay, input->dims, shape, &output, err);
+    if (status == TP_OK)
+        copy(input->value, strides, output);
+    return status;
+}
+
+enum tp_status tp_run_transpose(struct tp_replay_call *replay,
+                                const struct tp_operator *operator,
+                                struct tp_error * err)
+{
+    const struct tp_array *input;
+    int order[TP_LIMIT_DIMS], a = 0, b = 0;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    const bool short_form = !strcmp(operator->names, "t");
+    if (status == TP_OK && short_form)
+        b = input->dims - 1;
+    else if (status == TP_OK) {
+        status =
+            tp_arg_axis(replay, "dim0", INT64_MIN / 2, input->dims, &a, err);
+        if (status == TP_OK)
+            status = tp_arg_axis(replay, "dim1", INT64_MIN / 2, input->dims, &b,
+                                 err);
+    }
+    if (status != TP_OK)
+        return status;
+    for (int i = 0; i < input->dims; i++)
+        order[i] = i;
+    if (input->dims > 1) {
+        order[a] = b;
+        order[b] = a;
+    }
+    return run_order(replay, input, order, err);
+}
+
+enum tp_status tp_run_permute(struct tp_replay_call *replay,
+                              const struct tp_operator *operator,
+                              struct tp_error * err)
+{
+    const struct tp_array *input;
+    int64_t list[TP_LIMIT_DIMS];
+    int order[TP_LIMIT_DIMS];
+    (void)operator;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status != TP_OK)
+        return status;
+    if (tp_arg_integers(replay, "dims", list) != input->dims)
+        return fail_shapes(err);
+    for (int i = 0; i < input->dims; i++) {
+        const int64_t axis = list[i] < 0 ? list[i] + input->dims : list[i];
+        if (axis < 0 || axis >= input->dims)
+            return fail_shapes(err);
+        order[i] = (int)axis;
+    }
+    return run_order(replay, input, order, err);
+}
+
+enum tp_status tp_run_expand(struct tp_replay_call *replay,
+                             const struct tp_operator *operator,
+                             struct tp_error * err)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    int64_t strides[TP_LIMIT_DIMS];
+    (void)operator;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status != TP_OK)
+        return status;
+    if (!tp_array_broadcast(input, output->dims, output->shape, strides))
+        return fail_shapes(err);
+    copy(input->value, strides, output);
+    return TP_OK;
+}
+
+enum tp_status tp_run_repeat(struct tp_replay_call *replay,
+                             const struct tp_operator *operator,
+                             struct tp_error * err)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    int64_t own[TP_LIMIT_DIMS];
+    (void)operator;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status != TP_OK)
+        return status;
+    const int ahead = output->dims - input->dims;
+    for (int i = 0; i < output->dims; i++)
+        if (ahead < 0 ||
+            (i >= ahead && (input->shape[i - ahead] == 0 ||
+                            output->shape[i] % input->shape[i - ahead])))
+            return fail_shapes(err);
+    tp_array_strides(input, own);
+    struct tp_array_walk walk = {.dims = output->dims, .shape = output->shape};
+    for (int64_t at = 0; at < output->count; at++) {
+        int64_t from = 0;
+        for (int i = ahead; i < output->dims; i++)
+            from += walk.index[i] % input->shape[i - ahead] * own[i - ahead];
+        output->value[at] = input->value[from];
+        tp_array_walk_next(&walk);
+    }
+    return TP_OK;
+}
+
+/* --- joining -------------------------------------------------------------- */
+
+/* Puts a tensor into the result, where its axis begins at `first`. */
+static void put(const struct tp_array *part, int axis, int64_t first,
+                struct tp_array *output)
+{
+    int64_t strides[TP_LIMIT_DIMS];
+    struct tp_array_walk walk = {.dims = part->dims, .shape = part->shape};
+    tp_array_strides(output, strides);
+    for (int i = 0; i < part->dims; i++)
+        walk.strides[0][i] = strides[i];
+    const int64_t begin = first * strides[axis];
+    for (int64_t at = 0; at < part->count; at++) {
+        output->value[begin + walk.at[0]] =
+            fitted(part->value[at], output->dtype);
+        tp_array_walk_next(&walk);
+    }
+}
+
+/* An old rule: an empty vector goes with everything. */
+static bool is_nothing(const struct tp_array *array)
+{
+    return array->dims == 1 && array->count == 0;
+}
+
+static bool fits_along(const struct tp_array *part, int axis,
+                       const struct tp_array *output)
+{
+    if (part->dims != output->dims)
+        return false;
+    for (int i = 0; i < part->dims; i++)
+        if (i != axis && part->shape[i] != output->shape[i])
+            return false;
+    return true;
+}
+
+/* Parts one after the other along an axis of the result. */
+static enum tp_status join(const struct tp_array **parts, size_t count,
+                           int axis, struct tp_array *output,
+                           struct tp_error *err)
+{
+    int64_t first = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_nothing(parts[i]))
+            continue;
+        if (!fits_along(parts[i], axis, output) ||
+            first + parts[i]->shape[axis] > output->shape[axis])
+            return fail_shapes(err);
+        put(parts[i], axis, first, output);
+        first += parts[i]->shape[axis];
+    }
+    return first == output->shape[axis] ? TP_OK : fail_shapes(err);
+}
+
+enum tp_status tp_run_cat(struct tp_replay_call *replay,
+                          const struct tp_operator *operator,
+                          struct tp_error * err)
+{
+    struct tp_array *output;
+    int axis;
+    (void)operator;
+    const struct tp_array **parts =
+        calloc(replay->call->count + 1, sizeof *parts);
+    if (!parts)
+        return tp_fail_memory(err);
+    const size_t count = tp_arg_arrays(replay, "tensors", parts);
+    enum tp_status status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status == TP_OK)
+        status = tp_arg_axis(replay, "dim", 0, output->dims, &axis, err);
+    if (status == TP_OK && output->dims == 0)
+        status = fail_shapes(err);
+    if (status == TP_OK)
+        status = join(parts, count, axis, output, err);
+    free(parts);
+    return status;
+}
+
+/* As many results' elements lie between neighbours of one part. */
+static enum tp_status stack(const struct tp_array **parts, size_t count,
+                            int axis, struct tp_array *output,
+                            struct tp_error *err)
+{
+    int64_t strides[TP_LIMIT_DIMS];
+    if (output->shape[axis] != (int64_t)count)
+        return fail_shapes(err);
+    tp_array_strides(output, strides);
+    const int64_t inner = strides[axis];
+    for (size_t k = 0; k < count; k++) {
+        if (parts[k]->count * (int64_t)count != output->count)
+            return fail_shapes(err);
+        for (int64_t i = 0; i < parts[k]->count; i++)
+            output->value[(i / inner * (int64_t)count + (int64_t)k) * inner +
+                          i % inner] =
+                fitted(parts[k]->value[i], output->dtype);
+    }
+    return TP_OK;
+}
+
+enum tp_status tp_run_stack(struct tp_replay_call *replay,
+                            const struct tp_operator *operator,
+                            struct tp_error * err)
+{
+    struct tp_array *output;
+    int axis;
+    (void)operator;
+    const struct tp_array **parts =
+        calloc(replay->call->count + 1, sizeof *parts);
+    if (!parts)
+        return tp_fail_memory(err);
+    const size_t count = tp_arg_arrays(replay, "tensors", parts);
+    enum tp_status status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status == TP_OK)
+        status = tp_arg_axis(replay, "dim", 0, output->dims, &axis, err);
+    if (status == TP_OK && output->dims == 0)
+        status = fail_shapes(err);
+    if (status == TP_OK)
+        status = stack(parts, count, axis, output, err);
+    free(parts);
+    return status;
+}
+
+/* --- parting -------------------------------------------------------------- */
+
+/* One result: `length` of the axis from `first` on. */
+static enum tp_status take(const struct tp_array *input, int axis,
+                           int64_t first, int64_t length,
+                           struct tp_array *output, struct tp_error *err)
+{
+    int64_t own[TP_LIMIT_DIMS], strides[TP_LIMIT_DIMS];
+    const bool drops = output->dims == input->dims - 1;
+    tp_array_strides(input, own);
+    if (first + length > input->shape[axis])
+        return fail_shapes(err);
+    for (int i = 0, k = 0; i < input->dims; i++) {
+        if (drops && i == axis)
+            continue;
+        if (output->shape[k] != (i == axis ? length : input->shape[i]))
+            return fail_shapes(err);
+        strides[k++] = own[i];
+    }
+    copy(input->value + first * own[axis], strides, output);
+    return TP_OK;
+}
+
+enum tp_status tp_run_split(struct tp_replay_call *replay,
+                            const struct tp_operator *operator,
+                            struct tp_error * err)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    int axis;
+    int64_t first = 0;
+    (void)operator;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_arg_axis(replay, "dim", 0, input->dims, &axis, err);
+    if (status == TP_OK && input->dims == 0)
+        status = fail_shapes(err);
+    while (status == TP_OK && tp_replay_result(replay, replay->output_count)) {
+        status = tp_replay_make_like_dumped(replay, &output, err);
+        if (status != TP_OK)
+            break;
+        const bool drops = output->dims == input->dims - 1;
+        if (!drops && output->dims != input->dims)
+            return fail_shapes(err);
+        const int64_t length = drops ? 1 : output->shape[axis];
+        status = take(input, axis, first, length, output, err);
+        first += length;
+    }
+    return status == TP_OK && first != input->shape[axis] ? fail_shapes(err)
+                                                          : status;
+}
+
+/* --- constants ------------------------------------------------------------ */
+
+enum tp_status tp_run_constant(struct tp_replay_call *replay,
+                               const struct tp_operator *operator,
+                               struct tp_error * err)
+{
+    struct tp_array *output;
+    const bool full = !strncmp(operator->names, "full", 4);
+    const double value = full ? tp_arg_real(replay, "fill_value", NAN)
+                              : !strncmp(operator->names, "ones", 4);
+    if (full && !tp_arg(replay, "fill_value"))
+        return tp_fail(err, TP_E_UNSUPPORTED, -1, "its number is not said");
+    enum tp_status status = tp_replay_make_like_dumped(replay, &output, err);
+    for (int64_t i = 0; status == TP_OK && i < output->count; i++)
+        output->value[i] = fitted(value, output->dtype);
+    return status;
+}
+
+/* arange(end), arange(start, end), arange(start, end, step); computed as
+ * start + i step, whose product and sum are rounded. */
+enum tp_status tp_run_arange(struct tp_replay_call *replay,
+                             const struct tp_operator *operator,
+                             struct tp_error * err)
+{
+    struct tp_array *output;
+    (void)operator;
+    const bool two = tp_arg(replay, "end") != NULL;
+    const double start = two ? tp_arg_real(replay, "start", 0) : 0;
+    const double step = tp_arg_real(replay, "step", 1);
+    enum tp_status status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status == TP_OK)
+        status = tp_array_bounds(output, err);
+    for (int64_t i = 0; status == TP_OK && i < output->count; i++) {
+        output->value[i] = fitted(start + (double)i * step, output->dtype);
+        if (tp_dtype_rounding(output->dtype) > 0)
+            output->bound[i] =
+                replay->unit * (fabs(start) + 2 * fabs((double)i * step));
+    }
+    return status;
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reductions over axes: each element of the input is added to its cell of the
+ * result, in row-major order, in fp64. A sum of k terms in any order is off by
+ * at most gamma_(k-1) sum|x| (Higham, 4.2). A mean may be rounded to its dtype
+ * before it is divided; a norm takes the root of a sum of squares, which
+ * halves its relative error; a variance is bounded as in op_norm.c. Two passes
+ * for variances, else one.
+ */
+#include "replay/op_reduce.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/point_math.h"
+
+/* The axes of a reduction, and where results are. */
+struct axes {
+    const struct tp_array *input;
+    bool reduced[TP_LIMIT_DIMS];
+    int dims; /* of the result                                              */
+    int64_t shape[TP_LIMIT_DIMS];
+    double count; /* elements of a cell                                     */
+    struct tp_array_walk walk; /* at[0] in the input, at[1] in the result   */
+};
+
+/* A cell of the result. */
+struct cell {
+    double sum, magnitude, off;
+    int64_t seen;
+};
+
+static enum tp_status mark_axes(const struct tp_replay_call *replay,
+                                struct axes *axes, struct tp_error *err)
+{
+    int64_t list[TP_LIMIT_DIMS];
+    const int count = tp_arg_integers(replay, "dim", list);
+    const int dims = axes->input->dims;
+    for (int i = 0; i < dims; i++)
+        axes->reduced[i] = count == 0;
+    for (int i = 0; i < count; i++) {
+        const int64_t axis = list[i] < 0 ? list[i] + dims : list[i];
+        if ((axis < 0 || axis >= dims) && dims > 0)
+            return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                           "it reduces an axis that is not there");
+        if (dims > 0)
+            axes->reduced[axis] = true;
+    }
+    return TP_OK;
+}
+
+static enum tp_status find_axes(const struct tp_replay_call *replay,
+                                struct axes *axes, struct tp_error *err)
+{
+    *axes = (struct axes){.count = 1};
+    enum tp_status status = tp_arg_tensor(replay, "input", &axes->input, err);
+    if (status == TP_OK)
+        status = mark_axes(replay, axes, err);
+    if (status != TP_OK)
+        return status;
+    const struct tp_array *input = axes->input;
+    const bool keep = tp_arg_integer(replay, "keepdim", 0);
+    int64_t step = 1;
+    for (int i = 0; i < input->dims; i++) {
+        if (!axes->reduced[i] || keep)
+            axes->shape[axes->dims++] = axes->reduced[i] ? 1 : input->shape[i];
+        if (axes->reduced[i])
+            axes->count *= (double)input->shape[i];
+    }
+    axes->walk.dims = input->dims;
+    axes->walk.shape = input->shape;
+    tp_array_strides(input, axes->walk.strides[0]);
+    for (int i = input->dims; i-- > 0;)
+        if (!axes->reduced[i]) {
+            axes->walk.strides[1][i] = step;
+            step *= input->shape[i];
+        }
+    return TP_OK;
+}
+
+/* The result and a cell for each of its elements; cells are freed by who
+ * asked. */
+static enum tp_status make_cells(struct tp_replay_call *replay,
+                                 struct axes *axes, struct tp_array **output,
+                                 struct cell **cells, struct tp_error *err)
+{
+    *cells = NULL;
+    enum tp_status status = find_axes(replay, axes, err);
+    if (status == TP_OK)
+        status = tp_replay_make_bounded(replay, axes->dims, axes->shape, output,
+                                        err);
+    if (status != TP_OK)
+        return status;
+    *cells = calloc((size_t)(*output)->count + 1, sizeof **cells);
+    return *cells ? TP_OK : tp_fail_memory(err);
+}
+
+static void add_sums(struct axes *axes, struct cell *cells)
+{
+    for (int64_t i = 0; i < axes->input->count; i++) {
+        struct cell *cell = &cells[axes->walk.at[1]];
+        cell->sum += axes->input->value[i];
+        cell->magnitude += fabs(axes->input->value[i]);
+        tp_array_walk_next(&axes->walk);
+    }
+}
+
+/* --- sums ----------------------------------------------------------------- */
+
+static enum tp_status run_sum(struct tp_replay_call *replay, bool mean,
+                              struct tp_error *err)
+{
+    struct axes axes;
+    struct tp_array *output;
+    struct cell *cells;
+    enum tp_status status = make_cells(replay, &axes, &output, &cells, err);
+    if (status == TP_OK) {
+        const double divisor = mean ? axes.count : 1;
+        const double gamma = tp_replay_gamma(replay, axes.count + mean);
+        const bool whole = output->dtype >= TP_UINT8;
+        add_sums(&axes, cells);
+        for (int64_t i = 0; i < output->count; i++) {
+            const double value = cells[i].sum / divisor;
+            output->value[i] = value;
+            output->bound[i] = gamma * cells[i].magnitude / divisor +
+                               (mean ? replay->own * fabs(value) : 0);
+            if (whole)
+                output->bound[i] = 0;
+        }
+    }
+    free(cells);
+    return status;
+}
+
+enum tp_status tp_run_sum(struct tp_replay_call *replay,
+                          const struct tp_operator *operator,
+                          struct tp_error * err)
+{
+    (void)operator;
+    return run_sum(replay, false, err);
+}
+
+enum tp_status tp_run_mean(struct tp_replay_call *replay,
+                           const struct tp_operator *operator,
+                           struct tp_error * err)
+{
+    (void)operator;
+    return run_sum(replay, true, err);
+}
+
+enum tp_status tp_run_cumsum(struct tp_replay_call *replay,
+                             const struct tp_operator *operator,
+                             struct tp_error * err)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    int axis;
+    (void)operator;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_arg_axis(replay, "dim", 0, input->dims, &axis, err);
+    if (status == TP_OK)
+        status = tp_replay_make_bounded(replay, input->dims, input->shape,
+                                        &output, err);
+    if (status != TP_OK || input->dims == 0 || input->count == 0) {
+        if (status == TP_OK && input->count)
+            output->value[0] = input->value[0];
+        return status;
+    }
+    int64_t strides[TP_LIMIT_DIMS];
+    tp_array_strides(input, strides);
+    const int64_t step = strides[axis], length = input->shape[axis];
+    for (int64_t i = 0; i < input->count; i++) {
+        const int64_t place = i / step % length;
+        const double x = input->value[i];
+        const double before = place ? output->value[i - step] : 0;
+        const double magnitude = place ? output->bound[i - step] : 0;
+        output->value[i] = before + x;
+        output->bound[i] = magnitude + fabs(x);
+    }
+    for (int64_t i = 0; i < input->count; i++)
+        output->bound[i] *=
+            output->dtype >= TP_UINT8
+                ? 0
+                : tp_replay_gamma(replay, (double)(i / step % length));
+    return TP_OK;
+}
+
+/* --- norms ---------------------------------------------------------------- */
+
+/* The order of a norm: 2 unless it is said. */
+static enum tp_status order_of(const struct tp_replay_call *replay,
+                               double *order, struct tp_error *err)
+{
+    const char *word = tp_arg_text(replay, "p", "");
+    *order = tp_arg_real(replay, "p", 2);
+    if (!strcmp(word, "inf"))
+        *order = INFINITY;
+    if (!strcmp(word, "nuc") || *order == 0 || *order == -INFINITY)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "norms of this order are not replayed");
+    return TP_OK;
+}
+
+/* torch.linalg.norm(matrix, 2) is another thing than torch.norm(matrix, 2),
+ * and both are called Torch.norm. */
+static bool is_of_linalg(const struct tp_replay_call *replay)
+{
+    const struct tp_dump_stack *stack = replay->call->stack;
+    for (size_t i = 0; stack && i < stack->count; i++)
+        if (strstr(stack->lines[i], "linalg"))
+            return true;
+    return false;
+}
+
+static void add_powers(struct axes *axes, double order, struct cell *cells)
+{
+    for (int64_t i = 0; i < axes->input->count; i++) {
+        const double x = fabs(axes->input->value[i]);
+        struct cell *cell = &cells[axes->walk.at[1]];
+        if (isinf(order))
+            cell->sum = cell->sum > x || isnan(cell->sum) ? cell->sum : x;
+        else
+            cell->sum += order == 2 ? x * x : order == 1 ? x : pow(x, order);
+        tp_array_walk_next(&axes->walk);
+    }
+}
+
+enum tp_status tp_run_norm(struct tp_replay_call *replay,
+                           const struct tp_operator *operator,
+                           struct tp_error * err)
+{
+    struct axes axes;
+    struct tp_array *output;
+    struct cell *cells = NULL;
+    double order;
+    (void)operator;
+    enum tp_status status = order_of(replay, &order, err);
+    if (status == TP_OK && is_of_linalg(replay) && tp_arg(replay, "p"))
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "norms of torch.linalg are not replayed");
+    if (status == TP_OK)
+        status = make_cells(replay, &axes, &output, &cells, err);
+    if (status == TP_OK) {
+        const bool simple = order == 1 || order == 2 || isinf(order);
+        const double k = isinf(order) ? 0 : axes.count + 2;
+        add_powers(&axes, order, cells);
+        for (int64_t i = 0; i < output->count; i++) {
+            const double value = order == 2 ? sqrt(cells[i].sum)
+                                 : simple   ? cells[i].sum
+                                            : pow(cells[i].sum, 1 / order);
+            output->value[i] = value;
+            output->bound[i] =
+                fabs(value) *
+                (simple
+                     ? tp_replay_gamma(replay, k)
+                     : tp_replay_gamma(replay, k + 4 * TP_FUNCTION_ROUNDINGS));
+        }
+    }
+    free(cells);
+    return status;
+}
+
+/* --- variances ------------------------------------------------------------ */
+
+/* How many are taken off the count: a number, or unbiased as a bool, which may
+ * stand where the axes are not said. */
+static double correction_of(const struct tp_replay_call *replay)
+{
+    const struct tp_dump_item *dim = tp_arg(replay, "dim");
+    double number = tp_arg_real(replay, "correction", 1);
+    if (dim && dim->value && dim->value->kind == TP_JSON_BOOL)
+        number = (double)dim->value->integer;
+    return tp_arg_real(replay, "unbiased", number);
+}
+
+static enum tp_status run_variance(struct tp_replay_call *replay, bool root,
+                                   struct tp_error *err)
+{
+    struct axes axes;
+    struct tp_array *output;
+    struct cell *cells;
+    enum tp_status status = make_cells(replay, &axes, &output, &cells, err);
+    if (status == TP_OK) {
+        const double n = axes.count, u = replay->unit;
+        const double divisor = fmax(0, n - correction_of(replay));
+        add_sums(&axes, cells);
+        for (int64_t i = 0; i < axes.input->count; i++) {
+            const int64_t at = axes.walk.at[1];
+            const double mean = cells[at].sum / n, x = axes.input->value[i];
+            const double d = x - mean;
+            output->value[at] += d * d / divisor;
+            cells[at].off += 2 * fabs(d) *
+                             (u * (cells[at].magnitude + fabs(x) + fabs(mean)));
+            tp_array_walk_next(&axes.walk);
+        }
+        for (int64_t i = 0; i < output->count; i++) {
+            const double v = output->value[i];
+            const double off = cells[i].off / divisor + (n + 2) * u * v;
+            output->value[i] = root ? sqrt(v) : v;
+            output->bound[i] = !root ? off
+                                     : sqrt(v + off) - sqrt(fmax(0, v - off)) +
+                                           2 * u * sqrt(v);
+        }
+    }
+    free(cells);
+    return status;
+}
+
+enum tp_status tp_run_var(struct tp_replay_call *replay,
+                          const struct tp_operator *operator,
+                          struct tp_error * err)
+{
+    (void)operator;
+    return run_variance(replay, false, err);
+}
+
+enum tp_status tp_run_std(struct tp_replay_call *replay,
+                          const struct tp_operator *operator,
+                          struct tp_error * err)
+{
+    (void)operator;
+    return run_variance(replay, true, err);
+}
+
+/* --- extremes ------------------------------------------------------------- */
+
+/* The index of the first that is the extreme, along the only reduced axis or
+ * in the whole; several may be right, so it is not judged. */
+static enum tp_status make_indices(struct tp_replay_call *replay,
+                                   const struct axes *axes,
+                                   struct tp_error *err)
+{
+    struct tp_array *indices;
+    if (!tp_replay_result(replay, replay->output_count))
+        return TP_OK;
+    enum tp_status status =
+        tp_replay_make(replay, axes->dims, axes->shape, &indices, err);
+    if (status == TP_OK)
+        indices->loose = true;
+    return status;
+}
+
+/* torch.max(a, b) is torch.maximum(a, b). */
+static enum tp_status run_two(struct tp_replay_call *replay,
+                              const struct tp_operator *operator,
+                              struct tp_error * err)
+{
+    struct tp_array *output;
+    const struct tp_array *a, *b;
+    enum tp_status status = tp_arg_tensor(replay, "input", &a, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(replay, "dim", &b, err);
+    if (status == TP_OK && a->count != b->count)
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "the shapes of its arguments differ");
+    if (status == TP_OK)
+        status = tp_replay_make(replay, a->dims, a->shape, &output, err);
+    for (int64_t i = 0; status == TP_OK && i < a->count; i++) {
+        const double x[2] = {a->value[i], b->value[i]};
+        double terms;
+        output->value[i] = operator->point(x, &terms);
+    }
+    return status;
+}
+
+enum tp_status tp_run_extreme(struct tp_replay_call *replay,
+                              const struct tp_operator *operator,
+                              struct tp_error * err)
+{
+    struct axes axes;
+    struct tp_array *output;
+    struct cell *cells;
+    if (tp_arg_array(replay, "dim"))
+        return run_two(replay, operator, err);
+    enum tp_status status = make_cells(replay, &axes, &output, &cells, err);
+    for (int64_t i = 0; status == TP_OK && i < axes.input->count; i++) {
+        const int64_t at = axes.walk.at[1];
+        const double x[2] = {output->value[at], axes.input->value[i]};
+        double terms;
+        output->value[at] =
+            cells[at].seen++ ? operator->point(x, &terms) : x[1];
+        tp_array_walk_next(&axes.walk);
+    }
+    free(cells);
+    return status == TP_OK ? make_indices(replay, &axes, err) : status;
+}
+
+/* log(sum(exp(x))) = max + log(sum(exp(x - max))). */
+enum tp_status tp_run_logsumexp(struct tp_replay_call *replay,
+                                const struct tp_operator *operator,
+                                struct tp_error * err)
+{
+    struct axes axes;
+    struct tp_array *output;
+    struct cell *cells;
+    (void)operator;
+    enum tp_status status = make_cells(replay, &axes, &output, &cells, err);
+    if (status == TP_OK) {
+        const double u = replay->unit;
+        for (int64_t i = 0; i < axes.input->count; i++) {
+            struct cell *cell = &cells[axes.walk.at[1]];
+            const double x = axes.input->value[i];
+            cell->magnitude =
+                !cell->seen++ || x > cell->magnitude ? x : cell->magnitude;
+            tp_array_walk_next(&axes.walk);
+        }
+        for (int64_t i = 0; i < axes.input->count; i++) {
+            struct cell *cell = &cells[axes.walk.at[1]];
+            const double d = axes.input->value[i] - cell->magnitude;
+            cell->sum += exp(d);
+            cell->off += exp(d) * (2 * fabs(d) + TP_FUNCTION_ROUNDINGS) * u;
+            tp_array_walk_next(&axes.walk);
+        }
+        for (int64_t i = 0; i < output->count; i++) {
+            const double l = log(cells[i].sum);
+            output->value[i] = cells[i].magnitude + l;
+            output->bound[i] = cells[i].off / cells[i].sum + axes.count * u +
+                               (TP_FUNCTION_ROUNDINGS + 1) * u * fabs(l);
+        }
+    }
+    free(cells);
+    return status;
+}

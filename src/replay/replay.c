@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The limit of an element: with v the replay's value, b its bound (operators.h)
+ * and u the rounding of the result's dtype,
+ *
+ *     |dumped - v| <= b + u (|v| + b) + underflow
+ *
+ * as the device rounds what is within b of v. fp64 results are no truth of
+ * themselves: device and replay may each be off, so all counts twice. Infinity
+ * is right where v and the limit reach beyond the largest number. One pass over
+ * results; the tensors of one call are in memory at a time.
+ */
+#include "replay/replay.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const tp_replay_state_words[TP_REPLAY_STATES] = {
+    "judged", "random", "unsupported", "unreadable", "other"};
+
+static bool is_type(const struct tp_dump_call *call, const char *word)
+{
+    const struct tp_msprobe_part *type = &call->name.type;
+    return type->length == strlen(word) &&
+           !memcmp(type->at, word, type->length);
+}
+
+static bool calls_operator(const struct tp_dump_call *call)
+{
+    return call->known && call->name.kind == TP_MSPROBE_API &&
+           call->name.direction == TP_FORWARD && !is_type(call, "Distributed");
+}
+
+const struct tp_operator *tp_replay_operator(const struct tp_dump_call *call,
+                                             enum tp_replay_state *state)
+{
+    *state = TP_REPLAY_OTHER;
+    if (!calls_operator(call))
+        return NULL;
+    const bool ours = is_type(call, "Functional") || is_type(call, "Tensor") ||
+                      is_type(call, "Torch") || is_type(call, "VF");
+    const struct tp_operator *row =
+        ours ? tp_operator_of(call->name.path) : NULL;
+    *state = !row       ? TP_REPLAY_UNSUPPORTED
+             : row->run ? TP_REPLAY_JUDGED
+                        : TP_REPLAY_RANDOM;
+    return row;
+}
+
+enum tp_status tp_replay_run(struct tp_replay_call *replay,
+                             const struct tp_operator *operator,
+                             struct tp_error * err)
+{
+    return operator->run(replay, operator, err);
+}
+
+/* --- judging -------------------------------------------------------------- */
+
+/* Sums of squares of a call's results. */
+struct sums {
+    double error, limit, size;
+};
+
+static double limit_of(const struct tp_array *computed, int64_t i)
+{
+    const enum tp_dtype dtype = computed->dtype;
+    const double u = tp_dtype_rounding(dtype);
+    const double v = fabs(computed->value[i]);
+    const double b = computed->bound ? computed->bound[i] : 0;
+    const double off = b + u * (v + b);
+    return u == 0 ? b
+                  : (dtype == TP_FLOAT64 ? 2 * off : off) +
+                        tp_dtype_underflow(dtype);
+}
+
+/* |dumped - computed| over the limit; values that are no numbers must agree. */
+static double excess_of(enum tp_dtype dtype, double dumped, double computed,
+                        double limit)
+{
+    if (isnan(computed))
+        return isnan(dumped) || !isfinite(limit) ? 0 : INFINITY;
+    if (!isfinite(limit))
+        return isfinite(computed) || dumped == computed ? 0 : INFINITY;
+    if (isnan(dumped))
+        return INFINITY;
+    if (isinf(dumped) || isinf(computed)) {
+        const bool beyond = fabs(computed) + limit >= tp_dtype_largest(dtype);
+        const bool full = fabs(dumped) >= tp_dtype_largest(dtype);
+        return dumped == computed ||
+                       (beyond && full && (dumped < 0) == (computed < 0))
+                   ? 0
+                   : INFINITY;
+    }
+    const double error = fabs(dumped - computed);
+    return error == 0 ? 0 : limit == 0 ? INFINITY : error / limit;
+}
+
+static void add(struct sums *sums, double dumped, double computed, double limit)
+{
+    const double error = dumped - computed;
+    if (!isfinite(error) || !isfinite(limit))
+        return;
+    sums->error += error * error;
+    sums->limit += limit * limit;
+    sums->size += computed * computed;
+}
+
+static void compare(const struct tp_array *computed,
+                    const struct tp_array *dumped, size_t result,
+                    struct sums *sums, struct tp_replay_verdict *verdict)
+{
+    for (int64_t i = 0; i < computed->count; i++) {
+        const double v = computed->value[i], d = dumped->value[i];
+        const double limit = limit_of(computed, i);
+        const double excess = excess_of(computed->dtype, d, v, limit);
+        add(sums, d, v, limit);
+        if (verdict->at >= 0 && !(excess > verdict->excess))
+            continue;
+        verdict->excess = excess;
+        verdict->result = result;
+        verdict->at = i;
+        verdict->dumped = d;
+        verdict->computed = v;
+        verdict->limit = limit;
+    }
+}
+
+/* Compares a result that was made with what the dump has. */
+static enum tp_status judge_result(struct tp_replay_call *replay, size_t result,
+                                   struct sums *sums,
+                                   struct tp_replay_verdict *verdict,
+                                   struct tp_error *err)
+{
+    struct tp_array dumped = {.dims = 0};
+    const struct tp_array *computed = &replay->outputs[result];
+    const struct tp_dump_item *item = tp_replay_result(replay, result);
+    if (computed->loose)
+        return TP_OK;
+    enum tp_status status = tp_array_read(item, &dumped, err);
+    if (status == TP_OK && dumped.count != computed->count)
+        status = tp_fail(err, TP_E_DAMAGED, -1,
+                         "the file of a result has another shape");
+    if (status == TP_OK)
+        compare(computed, &dumped, result, sums, verdict);
+    tp_array_clear(&dumped);
+    return status;
+}
+
+static enum tp_status judge_results(struct tp_replay_call *replay,
+                                    struct tp_replay_verdict *verdict,
+                                    struct tp_error *err)
+{
+    struct sums sums = {0};
+    enum tp_status status = TP_OK;
+    if (replay->output_count == 0)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1, "it gives no tensor");
+    for (size_t i = 0; i < replay->output_count && status == TP_OK; i++)
+        status = judge_result(replay, i, &sums, verdict, err);
+    verdict->relative = sqrt(sums.error / sums.size);
+    verdict->bound = sqrt(sums.limit / sums.size);
+    return status;
+}
+
+/* The same with every step rounded to the coarsest dtype. */
+static enum tp_status judge_own(struct tp_replay_call *replay,
+                                struct tp_replay_verdict *verdict,
+                                struct tp_error *err)
+{
+    struct tp_replay_verdict own = {.at = -1};
+    tp_replay_outputs_clear(replay);
+    replay->unit = replay->own;
+    enum tp_status status = tp_replay_run(replay, verdict->operator, err);
+    if (status == TP_OK)
+        status = judge_results(replay, &own, err);
+    verdict->excess_own = own.excess;
+    return status;
+}
+
+static enum tp_status load_and_judge(struct tp_replay_call *replay,
+                                     struct tp_replay_verdict *verdict,
+                                     struct tp_error *err)
+{
+    enum tp_status status = tp_replay_call_load(replay, err);
+    if (status == TP_OK)
+        status = tp_replay_run(replay, verdict->operator, err);
+    if (status == TP_OK)
+        status = judge_results(replay, verdict, err);
+    verdict->excess_own = verdict->excess;
+    return status == TP_OK && verdict->excess > 1 && replay->own > replay->unit
+               ? judge_own(replay, verdict, err)
+               : status;
+}
+
+enum tp_replay_level tp_replay_level_of(const struct tp_replay_verdict *verdict)
+{
+    const bool own = !(verdict->excess_own > 1);
+    return !(verdict->excess > (own ? TP_REPLAY_STEPS : 1))
+               ? TP_REPLAY_EXPLAINED
+           : own ? TP_REPLAY_LOW_PRECISION
+                 : TP_REPLAY_UNEXPLAINED;
+}
+
+enum tp_status tp_replay_judge(const struct tp_dump_place *place,
+                               const struct tp_dump_call *call,
+                               struct tp_replay_verdict *verdict,
+                               struct tp_error *err)
+{
+    struct tp_error own = {0};
+    *verdict =
+        (struct tp_replay_verdict){.at = -1, .relative = NAN, .bound = NAN};
+    verdict->operator= tp_replay_operator(call, &verdict->state);
+    if (verdict->state != TP_REPLAY_JUDGED) {
+        snprintf(verdict->reason, sizeof verdict->reason, "%s",
+                 verdict->state == TP_REPLAY_RANDOM ? "its result is random"
+                 : verdict->state == TP_REPLAY_OTHER
+                     ? "it is no call of an operator"
+                     : "no operator of this name is replayed");
+        return TP_OK;
+    }
+    struct tp_replay_call replay = {.place = place,
+                                    .call = call,
+                                    .signature = verdict->operator->signature };
+    enum tp_status status = load_and_judge(&replay, verdict, &own);
+    tp_replay_call_clear(&replay);
+    if (status == TP_E_MEMORY)
+        return tp_fail_memory(err);
+    if (status == TP_OK)
+        return TP_OK;
+    verdict->state = status == TP_E_UNSUPPORTED ? TP_REPLAY_UNSUPPORTED
+                                                : TP_REPLAY_UNREADABLE;
+    snprintf(verdict->reason, sizeof verdict->reason, "%.150s", own.message);
+    return TP_OK;
+}

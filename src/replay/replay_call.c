@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include "replay/replay_call.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+/* --- loading -------------------------------------------------------------- */
+
+static const struct tp_dump_item *item_of(const struct tp_replay_call *replay,
+                                          size_t i)
+{
+    return &replay->place->items[replay->call->first + i];
+}
+
+static bool is_result(const struct tp_dump_item *item)
+{
+    return item->place == TP_MSPROBE_OUTPUT;
+}
+
+/* Takes a dtype into account that a tensor of the call has. */
+static void see_dtype(struct tp_replay_call *replay, enum tp_dtype dtype,
+                      bool *wide, bool *narrow)
+{
+    const double rounding = tp_dtype_rounding(dtype);
+    *wide |= dtype == TP_FLOAT64;
+    *narrow |= rounding > 0 && dtype != TP_FLOAT64;
+    if (rounding > replay->own)
+        replay->own = rounding;
+}
+
+/* fp32, unless all that floats is fp64. */
+static void set_units(struct tp_replay_call *replay)
+{
+    bool wide = false, narrow = false;
+    for (size_t i = 0; i < replay->call->count; i++) {
+        const struct tp_dump_item *item = item_of(replay, i);
+        if (item->kind == TP_DUMP_TENSOR && item->element < TP_DTYPE_COUNT)
+            see_dtype(replay, item->element, &wide, &narrow);
+    }
+    replay->unit = tp_dtype_rounding(wide && !narrow ? TP_FLOAT64 : TP_FLOAT32);
+}
+
+enum tp_status tp_replay_call_load(struct tp_replay_call *replay,
+                                   struct tp_error *err)
+{
+    const size_t count = replay->call->count;
+    enum tp_status status = TP_OK;
+    replay->arrays = calloc(count + 1, sizeof *replay->arrays);
+    if (!replay->arrays)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < count && status == TP_OK; i++)
+        if (!is_result(item_of(replay, i)) &&
+            item_of(replay, i)->kind == TP_DUMP_TENSOR)
+            status = tp_array_read(item_of(replay, i), &replay->arrays[i], err);
+    set_units(replay);
+    if (status != TP_OK)
+        tp_replay_call_clear(replay);
+    return status;
+}
+
+void tp_replay_outputs_clear(struct tp_replay_call *replay)
+{
+    for (size_t i = 0; i < replay->output_count; i++)
+        tp_array_clear(&replay->outputs[i]);
+    free(replay->outputs);
+    replay->outputs = NULL;
+    replay->output_count = replay->output_capacity = 0;
+}
+
+void tp_replay_call_clear(struct tp_replay_call *replay)
+{
+    for (size_t i = 0; replay->arrays && i < replay->call->count; i++)
+        tp_array_clear(&replay->arrays[i]);
+    tp_replay_outputs_clear(replay);
+    free(replay->arrays);
+    replay->arrays = NULL;
+}
+
+/* --- arguments ------------------------------------------------------------ */
+
+/* The place of a name in the signature; -1: it has only keywords. `rest`: it
+ * takes all that follow. */
+static int position_of(const char *signature, const char *name, bool *rest)
+{
+    const size_t length = strlen(name);
+    int position = 0;
+    for (const char *at = signature; *at; position++) {
+        const size_t size = strcspn(at, ",");
+        *rest = size == length + 1 && at[length] == '*';
+        if ((size == length || *rest) && !strncmp(at, name, length))
+            return position;
+        at += size + (at[size] == ',');
+    }
+    return -1;
+}
+
+/* The leading number of "1" or "1.0.2"; -1: another name. `deep`: it goes on.
+ */
+static int leading_number(const char *argument, bool *deep)
+{
+    const size_t length = strspn(argument, "0123456789");
+    *deep = argument[length] == '.';
+    if (length == 0 || length > 6 || (argument[length] && !*deep))
+        return -1;
+    return (int)tp_digits_value(argument, length);
+}
+
+/* An argument that is looked for. */
+struct wanted {
+    const char *name;
+    int position; /* -1: none                                              */
+    bool rest;
+};
+
+static struct wanted want(const struct tp_replay_call *replay, const char *name)
+{
+    struct wanted wanted = {name, -1, false};
+    wanted.position = position_of(replay->signature, name, &wanted.rest);
+    return wanted;
+}
+
+/* Whether an item is an argument, or one in its list. */
+static bool is_wanted(const struct tp_dump_item *item,
+                      const struct wanted *wanted)
+{
+    bool deep;
+    const size_t length = strlen(wanted->name);
+    if (item->place == TP_MSPROBE_KWARGS)
+        return !strncmp(item->argument, wanted->name, length) &&
+               (!item->argument[length] || item->argument[length] == '.');
+    if (item->place != TP_MSPROBE_INPUT || wanted->position < 0)
+        return false;
+    const int number = leading_number(item->argument, &deep);
+    return wanted->rest ? number >= wanted->position
+                        : number == wanted->position;
+}
+
+/* The item from `from` on that an argument has, or call->count. */
+static size_t find_item(const struct tp_replay_call *replay,
+                        const struct wanted *wanted, size_t from)
+{
+    while (from < replay->call->count &&
+           !is_wanted(item_of(replay, from), wanted))
+        from++;
+    return from;
+}
+
+static size_t first_item(const struct tp_replay_call *replay, const char *name)
+{
+    const struct wanted wanted = want(replay, name);
+    return find_item(replay, &wanted, 0);
+}
+
+const struct tp_dump_item *tp_arg(const struct tp_replay_call *replay,
+                                  const char *name)
+{
+    const size_t i = first_item(replay, name);
+    if (i == replay->call->count || item_of(replay, i)->kind == TP_DUMP_NOTHING)
+        return NULL;
+    return item_of(replay, i);
+}
+
+bool tp_arg_is_hidden(const struct tp_replay_call *replay, const char *name)
+{
+    const size_t i = first_item(replay, name);
+    return i < replay->call->count &&
+           item_of(replay, i)->kind == TP_DUMP_NOTHING;
+}
+
+struct tp_array *tp_arg_array(const struct tp_replay_call *replay,
+                              const char *name)
+{
+    const size_t i = first_item(replay, name);
+    return i < replay->call->count && replay->arrays[i].value
+               ? &replay->arrays[i]
+               : NULL;
+}
+
+enum tp_status tp_arg_tensor(const struct tp_replay_call *replay,
+                             const char *name, const struct tp_array **array,
+                             struct tp_error *err)
+{
+    *array = tp_arg_array(replay, name);
+    return *array ? TP_OK
+                  : tp_fail(err, TP_E_UNSUPPORTED, -1,
+                            "its argument %s is no tensor", name);
+}
+
+static const struct tp_json *value_of(const struct tp_replay_call *replay,
+                                      const char *name)
+{
+    const struct tp_dump_item *item = tp_arg(replay, name);
+    return item && item->kind == TP_DUMP_VALUE ? item->value : NULL;
+}
+
+static bool is_numeric(const struct tp_json *value)
+{
+    return tp_json_is_number(value) || (value && value->kind == TP_JSON_BOOL);
+}
+
+double tp_arg_real(const struct tp_replay_call *replay, const char *name,
+                   double absent)
+{
+    const struct tp_json *value = value_of(replay, name);
+    if (!is_numeric(value))
+        return absent;
+    return value->kind == TP_JSON_BOOL ? (double)value->integer : value->real;
+}
+
+int64_t tp_arg_integer(const struct tp_replay_call *replay, const char *name,
+                       int64_t absent)
+{
+    const struct tp_json *value = value_of(replay, name);
+    return value && (value->kind == TP_JSON_INTEGER ||
+                     value->kind == TP_JSON_BOOL)
+               ? value->integer
+               : absent;
+}
+
+const char *tp_arg_text(const struct tp_replay_call *replay, const char *name,
+                        const char *absent)
+{
+    const struct tp_json *value = value_of(replay, name);
+    return value && value->kind == TP_JSON_STRING ? value->text : absent;
+}
+
+/* Adds the integers of a value, which may be a list. */
+static int add_integers(const struct tp_json *value, int64_t *list, int count)
+{
+    if (value && value->kind == TP_JSON_INTEGER && count < TP_LIMIT_DIMS)
+        list[count++] = value->integer;
+    if (!value || value->kind != TP_JSON_LIST)
+        return count;
+    for (const struct tp_json *at = value->first; at; at = at->next)
+        if (at->kind == TP_JSON_INTEGER && count < TP_LIMIT_DIMS)
+            list[count++] = at->integer;
+    return count;
+}
+
+int tp_arg_integers(const struct tp_replay_call *replay, const char *name,
+                    int64_t *list)
+{
+    const struct wanted wanted = want(replay, name);
+    int count = 0;
+    for (size_t i = find_item(replay, &wanted, 0); i < replay->call->count;
+         i = find_item(replay, &wanted, i + 1))
+        count = add_integers(item_of(replay, i)->value, list, count);
+    return count;
+}
+
+size_t tp_arg_arrays(const struct tp_replay_call *replay, const char *name,
+                     const struct tp_array **list)
+{
+    const struct wanted wanted = want(replay, name);
+    size_t count = 0;
+    for (size_t i = find_item(replay, &wanted, 0); i < replay->call->count;
+         i = find_item(replay, &wanted, i + 1))
+        if (replay->arrays[i].value)
+            list[count++] = &replay->arrays[i];
+    return count;
+}
+
+enum tp_status tp_arg_axis(const struct tp_replay_call *replay,
+                           const char *name, int64_t absent, int dims,
+                           int *axis, struct tp_error *err)
+{
+    int64_t number = tp_arg_integer(replay, name, absent);
+    const int64_t most = dims > 0 ? dims : 1;
+    if (number < 0)
+        number += most;
+    if (number < 0 || number >= most || tp_arg_is_hidden(replay, name))
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "its argument %s names no axis", name);
+    *axis = (int)number;
+    return TP_OK;
+}
+
+/* --- results -------------------------------------------------------------- */
+
+const struct tp_dump_item *tp_replay_result(const struct tp_replay_call *replay,
+                                            size_t number)
+{
+    for (size_t i = 0; i < replay->call->count; i++) {
+        const struct tp_dump_item *item = item_of(replay, i);
+        if (is_result(item) && item->kind == TP_DUMP_TENSOR && number-- == 0)
+            return item;
+    }
+    return NULL;
+}
+
+static bool has_shape(const struct tp_dump_item *item, int dims,
+                      const int64_t *shape)
+{
+    if (!item->has_shape || item->dims != dims)
+        return false;
+    for (int i = 0; i < dims; i++)
+        if (item->shape[i] != shape[i])
+            return false;
+    return true;
+}
+
+enum tp_status tp_replay_make(struct tp_replay_call *replay, int dims,
+                              const int64_t *shape, struct tp_array **output,
+                              struct tp_error *err)
+{
+    const struct tp_dump_item *item =
+        tp_replay_result(replay, replay->output_count);
+    if (!item || !has_shape(item, dims, shape) ||
+        item->element == TP_DTYPE_COUNT)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "its arguments do not give the result that was dumped");
+    enum tp_status status =
+        tp_grow(&replay->outputs, &replay->output_capacity,
+                replay->output_count + 1, sizeof *replay->outputs, err);
+    if (status != TP_OK)
+        return status;
+    *output = &replay->outputs[replay->output_count++];
+    (*output)->dtype = item->element;
+    return tp_array_make(*output, dims, shape, err);
+}
+
+enum tp_status tp_replay_make_bounded(struct tp_replay_call *replay, int dims,
+                                      const int64_t *shape,
+                                      struct tp_array **output,
+                                      struct tp_error *err)
+{
+    enum tp_status status = tp_replay_make(replay, dims, shape, output, err);
+    return status == TP_OK ? tp_array_bounds(*output, err) : status;
+}
+
+enum tp_status tp_replay_make_like_dumped(struct tp_replay_call *replay,
+                                          struct tp_array **output,
+                                          struct tp_error *err)
+{
+    const struct tp_dump_item *item =
+        tp_replay_result(replay, replay->output_count);
+    if (!item || !item->has_shape)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "the dump does not say what it gave");
+    return tp_replay_make(replay, item->dims, item->shape, output, err);
+}
+
+double tp_replay_gamma(const struct tp_replay_call *replay, double n)
+{
+    const double share = n * replay->unit;
+    return share < 0.5 ? share / (1 - share) : INFINITY;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPLAY_REPLAY_CALL_H
+#define TP_REPLAY_REPLAY_CALL_H
+
+#include "replay/array.h"
+
+/*
+ * A call that is executed again: its arguments by name, and the results that
+ * are made. Kernels (op_x.c) take their arguments from here, and fail with
+ * TP_E_UNSUPPORTED and a reason where they cannot know what the call did.
+ */
+struct tp_replay_call {
+    const struct tp_dump_place *place;
+    const struct tp_dump_call *call;
+    const char *signature;    /* names of positional arguments, joined by ','.
+                                 A last one with '*' takes all that are left */
+    struct tp_array *arrays;  /* [call->count]: of the items that are tensors
+                                 and no results; else empty                  */
+    struct tp_array *outputs; /* made by the kernel, in order               */
+    size_t output_count, output_capacity;
+    double unit; /* relative error of one rounding while it accumulates: that
+                    of fp32, or of fp64 where an element is that wide      */
+    double own;  /* the same of the coarsest floating tensor               */
+};
+
+/* Reads the tensors that go into a call, which is zeroed but for place, call
+ * and signature. Fails as tp_array_read; cleared also then. */
+enum tp_status tp_replay_call_load(struct tp_replay_call *replay,
+                                   struct tp_error *err);
+
+/* Releases tensors and results; or only results, to run again. */
+void tp_replay_call_clear(struct tp_replay_call *replay);
+void tp_replay_outputs_clear(struct tp_replay_call *replay);
+
+/* --- arguments, by the names of the signature ----------------------------- */
+
+/* The item; of a list its first one. NULL: not given, or not recorded. */
+const struct tp_dump_item *tp_arg(const struct tp_replay_call *replay,
+                                  const char *name);
+
+/* Whether there was something in its place that msprobe does not record. */
+bool tp_arg_is_hidden(const struct tp_replay_call *replay, const char *name);
+
+/* The tensor; NULL: none was given. */
+struct tp_array *tp_arg_array(const struct tp_replay_call *replay,
+                              const char *name);
+
+/* The tensor; TP_E_UNSUPPORTED without one. */
+enum tp_status tp_arg_tensor(const struct tp_replay_call *replay,
+                             const char *name, const struct tp_array **array,
+                             struct tp_error *err);
+
+/* A number; `absent` where there is none. */
+double tp_arg_real(const struct tp_replay_call *replay, const char *name,
+                   double absent);
+int64_t tp_arg_integer(const struct tp_replay_call *replay, const char *name,
+                       int64_t absent);
+
+/* A text; `absent` where there is none. */
+const char *tp_arg_text(const struct tp_replay_call *replay, const char *name,
+                        const char *absent);
+
+/* Numbers of a list, a size, a single number or all positions that are left;
+ * at most TP_LIMIT_DIMS. Returns how many. */
+int tp_arg_integers(const struct tp_replay_call *replay, const char *name,
+                    int64_t *list);
+
+/* The tensors of a list, into `list` with room for call->count. */
+size_t tp_arg_arrays(const struct tp_replay_call *replay, const char *name,
+                     const struct tp_array **list);
+
+/* An axis as an argument names it, from the end if negative, of `dims` axes.
+ * TP_E_UNSUPPORTED when there is no such axis. */
+enum tp_status tp_arg_axis(const struct tp_replay_call *replay,
+                           const char *name, int64_t absent, int dims,
+                           int *axis, struct tp_error *err);
+
+/* --- results -------------------------------------------------------------- */
+
+/* The item of a result, -1 its number from the end of those made; NULL: the
+ * dump has no such tensor. */
+const struct tp_dump_item *tp_replay_result(const struct tp_replay_call *replay,
+                                            size_t number);
+
+/*
+ * The next result, zero, with the dtype that was dumped. TP_E_UNSUPPORTED when
+ * the dump has another shape there or none: then the arguments do not mean what
+ * we believe.
+ */
+enum tp_status tp_replay_make(struct tp_replay_call *replay, int dims,
+                              const int64_t *shape, struct tp_array **output,
+                              struct tp_error *err);
+
+/* The same with bounds. */
+enum tp_status tp_replay_make_bounded(struct tp_replay_call *replay, int dims,
+                                      const int64_t *shape,
+                                      struct tp_array **output,
+                                      struct tp_error *err);
+
+/* The same of the shape that was dumped. */
+enum tp_status tp_replay_make_like_dumped(struct tp_replay_call *replay,
+                                          struct tp_array **output,
+                                          struct tp_error *err);
+
+/* gamma_n = n u / (1 - n u) of the accumulation: what n roundings add up to at
+ * most, relative to the sum of all magnitudes. */
+double tp_replay_gamma(const struct tp_replay_call *replay, double n);
+
+#endif

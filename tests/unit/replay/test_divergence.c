@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "base/limits.h"
+#include "replay/divergence.h"
+#include "tests/unit/support/dump_data.h"
+
+/* testdata/divergence: step 0 is the run that the others are compared with. */
+struct runs {
+    struct tp_dump dump;
+    struct tp_call_pairs pairs;
+    struct tp_divergence found;
+};
+
+static void compare_places(struct runs *runs, struct tp_dump_place *a,
+                           struct tp_dump_place *b)
+{
+    const struct tp_divergence_options options = {.all = false};
+    struct tp_error err = {0};
+    cr_assert_eq(tp_call_match(a, b, &runs->pairs, &err), TP_OK);
+    cr_assert_eq(tp_divergence_find(a, b, &runs->pairs, &options, &runs->found,
+                                    &err),
+                 TP_OK);
+}
+
+static void read_runs(struct runs *runs)
+{
+    char path[4096];
+    memset(runs, 0, sizeof *runs);
+    testdata_path("divergence", path, sizeof path);
+    cr_assert(dump_data_read(path, &runs->dump));
+    cr_assert_eq(runs->dump.place_count, 4);
+}
+
+static void compare_steps(struct runs *runs, size_t a, size_t b)
+{
+    read_runs(runs);
+    compare_places(runs, &runs->dump.places[a], &runs->dump.places[b]);
+}
+
+static void clear_runs(struct runs *runs)
+{
+    tp_divergence_clear(&runs->found);
+    tp_call_pairs_clear(&runs->pairs);
+    tp_dump_clear(&runs->dump);
+}
+
+static const struct tp_divergence_row *first_of(const struct runs *runs)
+{
+    cr_assert_neq(runs->found.first, SIZE_MAX);
+    return &runs->found.rows[runs->found.first];
+}
+
+Test(divergence, of_equal_runs_is_none)
+{
+    struct runs runs;
+    compare_steps(&runs, 0, 0);
+    cr_assert_eq(runs.found.first, SIZE_MAX);
+    cr_assert_eq(runs.found.added, SIZE_MAX);
+    cr_assert_eq(runs.found.verdicts[TP_DIVERGENCE_EQUAL], runs.found.count);
+    cr_assert_str_eq(runs.found.sentence,
+                     "The runs are equal to the last bit.");
+    clear_runs(&runs);
+}
+
+/* Softmax in fp16: this call is named, of the run that has it. */
+Test(divergence, names_the_operator_that_adds_error)
+{
+    struct runs runs;
+    compare_steps(&runs, 0, 1);
+    const struct tp_divergence_row *row = first_of(&runs);
+    cr_assert_str_eq(row->api_name, "Functional.softmax.0.forward");
+    cr_assert_eq(row->verdict, TP_DIVERGENCE_ADDED_B);
+    cr_assert_eq(runs.found.added, runs.found.first);
+    cr_assert_eq(row->e_in, 0);
+    cr_assert_gt(row->e_out, 3 * row->bound);
+    cr_assert_gt(row->excess_b, 3);
+    cr_assert_leq(row->excess_a, 1);
+    cr_assert(strstr(runs.found.sentence, "Functional.softmax.0.forward of run "
+                                          "B adds error of its own"),
+              "%s", runs.found.sentence);
+    for (size_t i = 0; i < runs.found.count; i++)
+        cr_expect_eq(runs.found.rows[i].verdict,
+                     i < runs.found.first   ? TP_DIVERGENCE_EQUAL
+                     : i > runs.found.first ? TP_DIVERGENCE_INHERITED
+                                            : TP_DIVERGENCE_ADDED_B,
+                     "%s", runs.found.rows[i].api_name);
+    clear_runs(&runs);
+}
+
+/* The same with runs exchanged. */
+Test(divergence, names_the_run)
+{
+    struct runs runs;
+    compare_steps(&runs, 1, 0);
+    cr_assert_eq(first_of(&runs)->verdict, TP_DIVERGENCE_ADDED_A);
+    clear_runs(&runs);
+}
+
+/* Softmax in fp64: results differ, by rounding. */
+Test(divergence, lets_rounding_be)
+{
+    struct runs runs;
+    compare_steps(&runs, 0, 2);
+    cr_assert_eq(runs.found.first, SIZE_MAX);
+    cr_assert_eq(runs.found.verdicts[TP_DIVERGENCE_ROUNDING], 1);
+    cr_assert(strstr(runs.found.sentence, "equal within rounding"));
+    cr_assert(strstr(runs.found.sentence, "Functional.softmax.0.forward"));
+    clear_runs(&runs);
+}
+
+/* A mask from outside that is another one. */
+Test(divergence, names_data_that_no_call_made)
+{
+    struct runs runs;
+    compare_steps(&runs, 0, 3);
+    const struct tp_divergence_row *row = first_of(&runs);
+    cr_assert_str_eq(row->api_name, "Tensor.masked_fill.0.forward");
+    cr_assert_eq(row->verdict, TP_DIVERGENCE_DATA);
+    cr_assert(strstr(row->evidence, "argument 1 differs"));
+    cr_assert_eq(runs.found.added, SIZE_MAX);
+    clear_runs(&runs);
+}
+
+static struct tp_dump_call *call_of(struct tp_dump_place *place,
+                                    const char *key)
+{
+    struct tp_dump_call *call = tp_dump_call_of(place, key);
+    cr_assert_not_null(call);
+    return call;
+}
+
+/* The scale of attention scores is another number. */
+Test(divergence, names_a_number_that_is_another_one)
+{
+    struct runs runs;
+    struct tp_json one = {.kind = TP_JSON_REAL, .real = 1};
+    read_runs(&runs);
+    struct tp_dump_place *a = &runs.dump.places[0], b = *a;
+    b.items = malloc(b.item_count * sizeof *b.items);
+    memcpy(b.items, a->items, b.item_count * sizeof *b.items);
+    for (size_t i = 0; i < a->call_count; i++) {
+        struct tp_dump_item *item = &b.items[a->calls[i].first + 1];
+        if (!strcmp(a->calls[i].key, "Tensor.__mul__.0.forward") ||
+            (a->calls[i].count > 1 && item->kind == TP_DUMP_VALUE &&
+             !strncmp(a->calls[i].key, "Tensor.__mul__", 14))) {
+            item->value = &one;
+            break;
+        }
+    }
+    compare_places(&runs, a, &b);
+    cr_assert_eq(first_of(&runs)->verdict, TP_DIVERGENCE_ARGUMENTS);
+    cr_assert(strstr(first_of(&runs)->evidence, "argument 1 is "));
+    cr_assert(strstr(first_of(&runs)->evidence, " in A, 1.0 in B"));
+    free(b.items);
+    clear_runs(&runs);
+}
+
+/* A call that one run does not make. */
+Test(divergence, names_a_call_of_one_run)
+{
+    struct runs runs;
+    read_runs(&runs);
+    struct tp_dump_place *a = &runs.dump.places[0], b = *a;
+    struct tp_dump_call *gone = call_of(a, "Functional.softmax.0.forward");
+    const size_t at = (size_t)(gone - a->calls);
+    b.calls = malloc(b.call_count * sizeof *b.calls);
+    memcpy(b.calls, a->calls, at * sizeof *b.calls);
+    memcpy(b.calls + at, a->calls + at + 1,
+           (a->call_count - at - 1) * sizeof *b.calls);
+    b.call_count--;
+    compare_places(&runs, a, &b);
+    cr_assert_str_eq(first_of(&runs)->api_name,
+                     "Functional.softmax.0.forward");
+    cr_assert_eq(first_of(&runs)->verdict, TP_DIVERGENCE_ONLY_A);
+    free(b.calls);
+    clear_runs(&runs);
+}
+
+/* Tensors that are not there are no difference, and are counted. */
+Test(divergence, says_what_it_cannot_compare)
+{
+    struct runs runs;
+    read_runs(&runs);
+    struct tp_dump_place *a = &runs.dump.places[0];
+    struct tp_dump_call *call = call_of(a, "Functional.softmax.0.forward");
+    a->items[call->first].file = NULL;
+    compare_places(&runs, a, a);
+    cr_assert_eq(runs.found.first, SIZE_MAX);
+    cr_assert_eq(runs.found.verdicts[TP_DIVERGENCE_UNKNOWN], 1);
+    cr_assert(strstr(runs.found.sentence, "Tensors of 1 calls cannot be read"),
+              "%s", runs.found.sentence);
+    clear_runs(&runs);
+}
+
+/* One run has half of the columns: sharded, and nobody is accused. */
+Test(divergence, knows_parts_of_tensors)
+{
+    struct runs runs;
+    read_runs(&runs);
+    struct tp_dump_place *a = &runs.dump.places[0], b = *a;
+    struct tp_dump_call *call = call_of(a, "Torch.matmul.0.forward");
+    int64_t shape[TP_LIMIT_DIMS];
+    b.items = malloc(b.item_count * sizeof *b.items);
+    memcpy(b.items, a->items, b.item_count * sizeof *b.items);
+    struct tp_dump_item *item = &b.items[call->first];
+    memcpy(shape, item->shape, (size_t)item->dims * sizeof *shape);
+    shape[1] /= 2;
+    item->shape = shape;
+    compare_places(&runs, a, &b);
+    cr_assert(runs.found.sharded);
+    cr_assert_eq(runs.found.first, SIZE_MAX);
+    cr_assert_eq(runs.found.verdicts[TP_DIVERGENCE_SHARDED], 1);
+    cr_assert(strstr(runs.found.sentence, "(sharded)"));
+    free(b.items);
+    clear_runs(&runs);
+}
+
+Test(divergence, is_a_table)
+{
+    struct runs runs;
+    struct tp_table table;
+    compare_steps(&runs, 0, 1);
+    tp_divergence_table(&runs.found, &table);
+    const struct tp_column *verdict = tp_table_column(&table, "verdict");
+    cr_assert_not_null(verdict);
+    cr_assert_str_eq(tp_cell_text(&table, runs.found.first, verdict),
+                     "added by B");
+    cr_assert_eq(table.row_count, runs.found.count);
+    clear_runs(&runs);
+}

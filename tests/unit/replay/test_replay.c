@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "replay/replay.h"
+#include "tests/unit/support/dump_data.h"
+
+static void read_calls(struct tp_dump *dump)
+{
+    char path[4096];
+    testdata_path("replay", path, sizeof path);
+    cr_assert(dump_data_read(path, dump));
+    cr_assert_eq(dump->place_count, 4);
+}
+
+/* What torch computed is what the replay explains: for every operator, without
+ * one that is not replayed. */
+Test(replay, explains_what_torch_computes)
+{
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    size_t calls = 0;
+    read_calls(&dump);
+    for (size_t p = 0; p < dump.place_count; p++)
+        for (size_t i = 0; i < dump.places[p].call_count; i++) {
+            const struct tp_dump_call *call = &dump.places[p].calls[i];
+            struct tp_replay_verdict verdict;
+            cr_assert_eq(
+                tp_replay_judge(&dump.places[p], call, &verdict, &err), TP_OK);
+            cr_assert_eq(verdict.state, TP_REPLAY_JUDGED, "%s: %s", call->key,
+                         verdict.reason);
+            cr_expect_neq(tp_replay_level_of(&verdict), TP_REPLAY_UNEXPLAINED,
+                          "%s: %g times, %g is %g", call->key, verdict.excess,
+                          verdict.computed, verdict.dumped);
+            calls++;
+        }
+    cr_assert_geq(calls, 180);
+    tp_dump_clear(&dump);
+}
+
+static struct tp_dump_item *result_of(struct tp_dump_place *place, size_t call)
+{
+    for (size_t i = 0; i < place->calls[call].count; i++) {
+        struct tp_dump_item *item = &place->items[place->calls[call].first + i];
+        if (item->place == TP_MSPROBE_OUTPUT && item->kind == TP_DUMP_TENSOR)
+            return item;
+    }
+    return NULL;
+}
+
+static bool alike(const struct tp_dump_item *a, const struct tp_dump_item *b)
+{
+    bool same = a && b && a->element == b->element && a->dims == b->dims &&
+                a->dims > 0;
+    for (int i = 0; same && i < a->dims; i++)
+        same = a->shape[i] == b->shape[i];
+    return same;
+}
+
+/* Whether two results have a number that differs by more than 4 roundings. */
+static bool are_far(const struct tp_dump_item *a, const struct tp_dump_item *b)
+{
+    struct tp_array x = {.dims = 0}, y = {.dims = 0};
+    struct tp_error err = {0};
+    bool far = false;
+    cr_assert_eq(tp_array_read(a, &x, &err), TP_OK);
+    cr_assert_eq(tp_array_read(b, &y, &err), TP_OK);
+    for (int64_t i = 0; i < x.count; i++)
+        far |= fabs(x.value[i] - y.value[i]) > 0.5;
+    tp_array_clear(&x);
+    tp_array_clear(&y);
+    return far;
+}
+
+/* A call that has the result of another one is found. */
+Test(replay, finds_results_that_are_another_calls)
+{
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    size_t found = 0;
+    read_calls(&dump);
+    for (size_t p = 0; p < dump.place_count; p++) {
+        struct tp_dump_place *place = &dump.places[p];
+        for (size_t i = 1; i < place->call_count; i++) {
+            struct tp_dump_item *item = result_of(place, i);
+            const struct tp_dump_item *other = result_of(place, i - 1);
+            struct tp_replay_verdict verdict;
+            if (!alike(item, other) || !are_far(item, other))
+                continue;
+            const char *own = item->file;
+            item->file = other->file;
+            cr_assert_eq(tp_replay_judge(place, &place->calls[i], &verdict,
+                                         &err),
+                         TP_OK);
+            item->file = own;
+            cr_expect_eq(tp_replay_level_of(&verdict), TP_REPLAY_UNEXPLAINED,
+                         "%s", place->calls[i].key);
+            cr_expect_gt(verdict.relative, 0);
+            found++;
+        }
+    }
+    cr_assert_geq(found, 30);
+    tp_dump_clear(&dump);
+}
+
+Test(replay, says_why_a_call_is_not_judged)
+{
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    struct tp_replay_verdict verdict;
+    read_calls(&dump);
+    struct tp_dump_place *place = &dump.places[0];
+    struct tp_dump_call call = place->calls[0];
+    struct tp_dump_item *item = &place->items[call.first];
+    item->file = NULL;
+    cr_assert_eq(tp_replay_judge(place, &call, &verdict, &err), TP_OK);
+    cr_assert_eq(verdict.state, TP_REPLAY_UNREADABLE);
+    cr_assert_str_eq(verdict.reason, "no file has a tensor of it");
+    call.name.path = (struct tp_msprobe_part){"dropout", 7};
+    cr_assert_eq(tp_replay_judge(place, &call, &verdict, &err), TP_OK);
+    cr_assert_eq(verdict.state, TP_REPLAY_RANDOM);
+    call.name.path = (struct tp_msprobe_part){"fused_mystery", 13};
+    cr_assert_eq(tp_replay_judge(place, &call, &verdict, &err), TP_OK);
+    cr_assert_eq(verdict.state, TP_REPLAY_UNSUPPORTED);
+    call.name.direction = TP_BACKWARD;
+    cr_assert_eq(tp_replay_judge(place, &call, &verdict, &err), TP_OK);
+    cr_assert_eq(verdict.state, TP_REPLAY_OTHER);
+    tp_dump_clear(&dump);
+}
+
+/* The dumps of others: every call that is replayed is explained. */
+static void check_dump(const char *name)
+{
+    char path[4096];
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    testdata_path(name, path, sizeof path);
+    cr_assert(dump_data_read(path, &dump));
+    for (size_t p = 0; p < dump.place_count; p++)
+        for (size_t i = 0; i < dump.places[p].call_count; i++) {
+            const struct tp_dump_call *call = &dump.places[p].calls[i];
+            struct tp_replay_verdict verdict;
+            cr_assert_eq(
+                tp_replay_judge(&dump.places[p], call, &verdict, &err), TP_OK);
+            cr_expect_neq(tp_replay_level_of(&verdict), TP_REPLAY_UNEXPLAINED,
+                          "%s", call->key);
+        }
+    tp_dump_clear(&dump);
+}
+
+/* With a logarithm of negative numbers: NaN is the right result of it. */
+Test(replay, has_nan_where_the_arguments_give_it)
+{
+    check_dump("msprobe");
+}
