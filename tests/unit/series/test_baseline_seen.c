@@ -5,6 +5,8 @@
  * 2.1 +- 0.5 and an underflow of 0.05 against 0.001 +- 0.0005, by simulation;
  * what is weaker than that; and nothing where nothing was planted.
  */
+#include <stdio.h>
+
 #include "tests/unit/support/noise.h"
 #include "tests/unit/support/stages.h"
 
@@ -17,6 +19,8 @@ struct plan {
     int64_t first, end; /* of these layers                                */
     double more;        /* binades by which they are greater then         */
     uint64_t underflow; /* elements of layer 3's input then; 0: as ever   */
+    int64_t split;      /* gradients of so many layers share one norm, and
+                           no inputs are saved; 0: all have their own      */
 };
 
 /* Adds `times` values to a summary that is being made. */
@@ -84,16 +88,17 @@ static void save_input(struct tp_run *run, struct dice *dice,
     save(run, &label, &sum);
 }
 
-/* A gradient of that norm: max(0.3, 2.1 +- 0.5). */
-static void save_gradient(struct tp_run *run, struct dice *dice,
-                          const struct plan *plan, struct tp_label label)
+static double draw_norm(struct dice *dice)
+{
+    return fmax(0.3, 2.1 + 0.5 * dice_normal(dice));
+}
+
+/* A gradient of that norm. */
+static void save_gradient(struct tp_run *run, struct dice *dice, double norm,
+                          struct tp_label label)
 {
     static struct tp_summary sum;
     double values[GRADIENTS], squares = 0;
-    double norm = fmax(0.3, 2.1 + 0.5 * dice_normal(dice));
-    if (label.iteration == plan->at && plan->first <= label.layer_idx &&
-        label.layer_idx < plan->end)
-        norm = plan->norm > 0 ? plan->norm : norm * exp2(plan->more);
     for (size_t i = 0; i < GRADIENTS; i++) {
         values[i] = dice_normal(dice);
         squares += values[i] * values[i];
@@ -103,6 +108,32 @@ static void save_gradient(struct tp_run *run, struct dice *dice,
         add_value(&sum, values[i] * norm / sqrt(squares), 1);
     label.operation = "backward";
     save(run, &label, &sum);
+}
+
+/* An iteration of a run whose layers share one gradient's norm. */
+static void save_split(struct tp_run *run, struct dice *dice,
+                       const struct plan *plan, struct tp_label label)
+{
+    double norm = draw_norm(dice);
+    if (label.iteration == plan->at && plan->norm > 0)
+        norm = plan->norm;
+    for (label.layer_idx = plan->split; label.layer_idx-- > 0;)
+        save_gradient(run, dice, norm / sqrt((double)plan->split), label);
+}
+
+/* One whose layers have norms of their own. */
+static void save_apart(struct tp_run *run, struct dice *dice,
+                       const struct plan *plan, struct tp_label label)
+{
+    for (label.layer_idx = 0; label.layer_idx < LAYERS; label.layer_idx++)
+        save_input(run, dice, plan, label);
+    for (label.layer_idx = LAYERS; label.layer_idx-- > 0;) {
+        double norm = draw_norm(dice);
+        if (label.iteration == plan->at && plan->first <= label.layer_idx &&
+            label.layer_idx < plan->end)
+            norm = plan->norm > 0 ? plan->norm : norm * exp2(plan->more);
+        save_gradient(run, dice, norm, label);
+    }
 }
 
 /* Simulates the run and finds what there is to say. */
@@ -116,12 +147,8 @@ static void judge(const struct plan *plan, uint64_t seed, struct stages *made,
     *made = (struct stages){.run = {.rows = NULL}};
     *findings = (struct tp_findings){0};
     for (label.iteration = 0; label.iteration < plan->iterations;
-         label.iteration++) {
-        for (label.layer_idx = 0; label.layer_idx < LAYERS; label.layer_idx++)
-            save_input(&made->run, &dice, plan, label);
-        for (label.layer_idx = LAYERS; label.layer_idx-- > 0;)
-            save_gradient(&made->run, &dice, plan, label);
-    }
+         label.iteration++)
+        (plan->split ? save_split : save_apart)(&made->run, &dice, plan, label);
     cr_assert_eq(tp_run_number(&made->run, NULL), TP_OK);
     stages_watch(made, &options);
     stages_judge(made, findings);
@@ -212,6 +239,33 @@ Test(seen, gradients_alone, .timeout = 120)
         cr_expect_eq(findings.rows[0].iteration, plan.at, "%zu", i);
         cr_expect_str_eq(findings.rows[0].operation, "backward", "%zu", i);
         clear(&made, &findings);
+    }
+}
+
+/* Of one norm, split over layers that so share its noise, or of one layer. */
+Test(seen, gradients_that_share_their_noise, .timeout = 300)
+{
+    enum { ROUNDS = 20 };
+    for (size_t i = 0; i < 6; i++) {
+        struct plan plan = {.iterations = lengths[i % 3].iterations,
+                            .at = lengths[i % 3].at,
+                            .split = i < 3 ? 1 : LAYERS};
+        size_t found = 0, healthy = 0;
+        for (size_t k = 0; k < 2 * ROUNDS; k++) {
+            struct stages made;
+            struct tp_findings findings;
+            plan.norm = k < ROUNDS ? 15.6 : 0;
+            judge(&plan, 100 * i + k % ROUNDS, &made, &findings);
+            size_t high = count(&findings, TP_SEVERITY_HIGH);
+            found += plan.norm > 0 && high == 1 &&
+                     findings.rows[0].iteration == plan.at;
+            if (k >= ROUNDS || !(high == 1 && findings.rows[0].iteration == plan.at)) for (size_t q = 0; q < findings.count && q < 3; q++)
+                printf("%zu k %zu: level %d it %ld %s: %s\n", i, k, findings.rows[q].level, (long)findings.rows[q].iteration, findings.rows[q].metric, findings.rows[q].evidence);
+            if (k < ROUNDS && findings.count == 0) printf("%zu k %zu: nothing\n", i, k);
+            healthy += plan.norm > 0 || count(&findings, TP_SEVERITY_LOW) == 0;
+            clear(&made, &findings);
+        }
+        printf("%zu found %zu healthy %zu\n", i, found, healthy);
     }
 }
 
