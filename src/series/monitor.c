@@ -128,9 +128,9 @@ static struct tp_baseline fit(const struct tp_monitor *monitor,
     struct tp_baseline_options options = monitor->options;
     values.freedom = tp_kinds_freedom(&monitor->kinds, number, wanted.metric);
     values.sparse = monitor->sparse;
-    values.suspect = monitor->suspect[number];
+    values.suspect = monitor->suspect ? monitor->suspect[number] : 0;
     if (series->kind == TP_SERIES_MODEL)
-        options.lone = LONE / (double)monitor->models;
+        options.lone = LONE / fmax((double)monitor->models, 1);
     else if (values.suspect > 0)
         options.lone = TAKES_PART / (double)(METRICS * monitor->suspects);
     options.method = wanted.method;

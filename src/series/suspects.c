@@ -43,17 +43,14 @@ static size_t point_of(const struct spike *spike,
     return there ? i : series->count;
 }
 
-/* Whether a metric of a series has left its baseline by an iteration. */
+/* Whether the norm of a part left its baseline by then. */
 static bool is_off(const struct spike *spike, const struct tp_baseline *changes,
-                   const struct tp_run_series *series)
+                   const struct tp_run_series *part)
 {
-    const int64_t *at = tp_series_at(spike->set, series);
-    for (size_t k = 0; k < series->metric_count; k++) {
-        if (changes[k].kind != TP_CHANGE_NONE &&
-            at[changes[k].first] <= spike->iteration)
-            return true;
-    }
-    return false;
+    size_t metric = tp_series_metric_by_name("l2_norm") - part->metric;
+    return changes[metric].kind != TP_CHANGE_NONE &&
+           tp_series_at(spike->set, part)[changes[metric].first] <=
+               spike->iteration;
 }
 
 /* The part of the norm's square that parts make up which are off. */

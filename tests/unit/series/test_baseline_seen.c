@@ -5,8 +5,6 @@
  * 2.1 +- 0.5 and an underflow of 0.05 against 0.001 +- 0.0005, by simulation;
  * what is weaker than that; and nothing where nothing was planted.
  */
-#include <stdio.h>
-
 #include "tests/unit/support/noise.h"
 #include "tests/unit/support/stages.h"
 
@@ -217,8 +215,10 @@ Test(seen, both_alerts_of_the_requirements, .timeout = 120)
         cr_expect_eq(first->iteration, plan.at, "%zu", i);
         cr_expect_eq(first->layer_idx, 3, "%zu", i);
         cr_expect_str_eq(first->metric, "underflow_ratio", "%zu", i);
+        /* together or, where the norm of all tells it, each by itself */
         cr_expect(strstr(first->evidence, "what 12 backward pre input tensors "
-                                          "share moved, too"),
+                                          "share moved, too") ||
+                      strstr(first->evidence, "12 other tensors follow"),
                   "%s", first->evidence);
         clear(&made, &findings);
     }
@@ -242,30 +242,39 @@ Test(seen, gradients_alone, .timeout = 120)
     }
 }
 
-/* Of one norm, split over layers that so share its noise, or of one layer. */
+/* How many runs of a plan have that one finding of high severity, and how many
+ * of their twins without the fault have none at all. */
+static void count_found(struct plan plan, uint64_t seed, size_t rounds,
+                        size_t found[2])
+{
+    for (size_t k = 0; k < 2 * rounds; k++) {
+        struct stages made;
+        struct tp_findings findings;
+        plan.norm = k < rounds ? 15.6 : 0;
+        judge(&plan, seed + k % rounds, &made, &findings);
+        size_t high = count(&findings, TP_SEVERITY_HIGH);
+        found[k / rounds] +=
+            k < rounds ? high == 1 && findings.rows[0].iteration == plan.at &&
+                             count(&findings, TP_SEVERITY_MEDIUM) == 1
+                       : count(&findings, TP_SEVERITY_LOW) == 0;
+        clear(&made, &findings);
+    }
+}
+
+/* One norm, of a single layer or split over layers that so share its noise:
+ * in log2 it is 8 spreads off. Of 120 iterations 39 of 40 such runs are found,
+ * of 310 and 1000 all. */
 Test(seen, gradients_that_share_their_noise, .timeout = 300)
 {
-    enum { ROUNDS = 20 };
+    static const size_t rounds[] = {8, 6, 3}, least[] = {7, 6, 3};
     for (size_t i = 0; i < 6; i++) {
-        struct plan plan = {.iterations = lengths[i % 3].iterations,
-                            .at = lengths[i % 3].at,
-                            .split = i < 3 ? 1 : LAYERS};
-        size_t found = 0, healthy = 0;
-        for (size_t k = 0; k < 2 * ROUNDS; k++) {
-            struct stages made;
-            struct tp_findings findings;
-            plan.norm = k < ROUNDS ? 15.6 : 0;
-            judge(&plan, 100 * i + k % ROUNDS, &made, &findings);
-            size_t high = count(&findings, TP_SEVERITY_HIGH);
-            found += plan.norm > 0 && high == 1 &&
-                     findings.rows[0].iteration == plan.at;
-            if (k >= ROUNDS || !(high == 1 && findings.rows[0].iteration == plan.at)) for (size_t q = 0; q < findings.count && q < 3; q++)
-                printf("%zu k %zu: level %d it %ld %s: %s\n", i, k, findings.rows[q].level, (long)findings.rows[q].iteration, findings.rows[q].metric, findings.rows[q].evidence);
-            if (k < ROUNDS && findings.count == 0) printf("%zu k %zu: nothing\n", i, k);
-            healthy += plan.norm > 0 || count(&findings, TP_SEVERITY_LOW) == 0;
-            clear(&made, &findings);
-        }
-        printf("%zu found %zu healthy %zu\n", i, found, healthy);
+        const struct plan plan = {.iterations = lengths[i % 3].iterations,
+                                  .at = lengths[i % 3].at,
+                                  .split = i < 3 ? 1 : LAYERS};
+        size_t found[2] = {0, 0};
+        count_found(plan, 100 * i, rounds[i % 3], found);
+        cr_expect_geq(found[0], least[i % 3], "%zu: %zu", i, found[0]);
+        cr_expect_eq(found[1], rounds[i % 3], "%zu: %zu", i, found[1]);
     }
 }
 
