@@ -25,6 +25,7 @@
 
 enum {
     AROUND = TP_MARK_AHEAD, /* points that are part of what is asked          */
+    ENOUGH = 64,            /* errors: fewer tell nothing of their kind       */
     SCALES = 2,             /* log2, values                                   */
     FREEDOMS = 6
 };
@@ -213,6 +214,8 @@ static bool judge(struct tp_points *p, size_t point, double spread,
 bool tp_lone_mark(struct tp_points *p, const struct tp_lone_rules *rules)
 {
     bool flat = p->flat, found = false;
+    if (p->count < TP_LINE_WINDOW + ENOUGH)
+        return false;
     double spread = choose_lines(p);
     size_t point = rules->point == p->count ? find_farthest(p) : rules->point;
     if (point >= TP_LINE_WINDOW && point < p->count && p->bad[point] == 0)

@@ -15,7 +15,8 @@ struct tp_lone_rules {
 
 /* Marks such a point in p->bad, and those next to it that are off, where noise
  * is unlikely to put it: log2 of magnitudes, with the lines as tp_mark_settle
- * left them. Uses p->room. Returns whether it did. */
+ * left them. Uses p->room. Returns whether it did; of fewer than 80 points
+ * nothing is known. */
 bool tp_lone_mark(struct tp_points *p, const struct tp_lone_rules *rules);
 
 #endif
