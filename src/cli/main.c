@@ -37,6 +37,20 @@ static const struct tp_command *find_command(const char *name)
     return NULL;
 }
 
+/* What exit statuses mean; the second only where something can fail so. */
+static void add_status(unsigned command, struct tp_text *text)
+{
+    bool fails = false;
+    for (const struct tp_option *row = tp_option_table; row->name; row++)
+        fails |= !strcmp(row->name, "fail_on") && (row->commands & command);
+    tp_text_add(text,
+                "\n'-' and '_' in option names are the same. Exit status: 0 "
+                "done, %s2 usage, 3%ssome input was damaged or unsupported, 4 "
+                "could not finish.\n",
+                fails ? "1 a finding reached\n--fail_on, " : "",
+                fails ? " " : "\n");
+}
+
 static int print_help(const struct tp_command *command, bool was_named)
 {
     struct tp_text text = {0};
@@ -55,11 +69,7 @@ static int print_help(const struct tp_command *command, bool was_named)
     }
     tp_text_add(&text, "\nOptions:\n");
     tp_options_help(command->bit, &text);
-    tp_text_add(&text,
-                "\n'-' and '_' in option names are the same. Exit "
-                "status: 0 done, 1 a finding reached\n--fail_on, 2 usage, 3 "
-                "some input was damaged or unsupported, 4 could not "
-                "finish.\n");
+    add_status(command->bit, &text);
     return tp_print(&text) ? TP_EXIT_OK : TP_EXIT_FAILED;
 }
 

@@ -515,15 +515,18 @@ static void origin_panel(struct tp_fig *fig, const struct tp_alarm *alarm)
         shown[n++] = binades_of(
             fig, series, alarm->point - 1,
             "last healthy iteration");
-    shown[n++] = binades_of(fig, series, alarm->point, "first bad iteration");
+    /* what is bad in the last iteration may last */
+    bool once = alarm->last == at[alarm->point] && last > alarm->point;
+    shown[n++] = binades_of(fig, series, alarm->point,
+                            once ? "bad iteration" : "first bad iteration");
     if (last > alarm->point)
         shown[n++] = binades_of(fig, series, last, "last iteration");
     for (size_t i = 0; i < n; i++)
         shown[i].colour = i == 0 && alarm->point > 0 ? 1 : (unsigned)i + 1;
     const struct tp_panel panel = {
         .kind = TP_PANEL_STEPS,
-        .title = tp_fig_text(fig, "%s, bad from iteration %lld",
-                             series_name(fig, series),
+        .title = tp_fig_text(fig, "%s, bad %s iteration %lld",
+                             series_name(fig, series), once ? "in" : "from",
                              (long long)at[alarm->point]),
         .x = {.label = "magnitude |x| [value]", .scale = TP_SCALE_LOG2},
         .y = {.label = "share of elements per binade [1]"},

@@ -591,6 +591,19 @@ static bool is_change(const struct tp_incidents *all, const struct line *line)
     return line->metric == alarm->metric && line->iteration >= alarm->iteration;
 }
 
+/* What comes first where there is little room: what the whole run bears out,
+ * then the gradient's norm of the whole model, then the rest. */
+enum { BORNE_OUT, NORM, REST, RANKS };
+
+static int rank_of(const struct lines *l, const struct line *line)
+{
+    const struct tp_run_series *series =
+        &l->monitor->series.series[line->series];
+    if (is_change(l->incidents, line))
+        return BORNE_OUT;
+    return series->kind == TP_SERIES_MODEL ? NORM : REST;
+}
+
 void tp_report_alerts(const struct tp_monitor *monitor,
                       const struct tp_incidents *incidents, size_t most,
                       struct tp_text *text)
@@ -601,18 +614,21 @@ void tp_report_alerts(const struct tp_monitor *monitor,
         return;
     add_lines(&l, false);
     sort_lines(&l);
-    for (size_t i = 0; i < l.count; i++) {
-        if (l.lines[i].kind != ALERT || !is_change(incidents, &l.lines[i]))
-            continue;
-        if (shown == most) {
-            more++;
-            continue;
+    for (int rank = BORNE_OUT; rank < RANKS; rank++) {
+        for (size_t i = 0; i < l.count; i++) {
+            if (l.lines[i].kind != ALERT || rank_of(&l, &l.lines[i]) != rank)
+                continue;
+            if (shown == most) {
+                more++;
+                continue;
+            }
+            tp_text_add(text, shown++ ? "" : "\n");
+            write_alert(&l, &l.lines[i]);
         }
-        tp_text_add(text, shown++ ? "" : "\n");
-        write_alert(&l, &l.lines[i]);
     }
+    more += l.left_out;
     if (more)
-        tp_text_add(text, "... and %zu more alerts; --verbose has them\n",
-                    more + l.left_out);
+        tp_text_add(text, "... and %zu more alert%s; --verbose has them\n",
+                    more, more == 1 ? "" : "s");
     free(l.lines);
 }

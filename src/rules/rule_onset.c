@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "rules/onset_words.h"
+#include "series/flow.h"
 
 /* The row a finding is about: of the point, the first with NaN or Inf. What
  * has no rows of its own gets one with its labels. */
@@ -95,13 +96,36 @@ static bool may_be_chance(const struct tp_onset *s)
     return is_isolated(s) && (small || expected_of(s) > BELIEVED);
 }
 
+/*
+ * Whether the gradient grew, all of it that is saved on a rank: the weights
+ * follow it, and no other tensor is there to tell.
+ */
+static bool is_whole_gradient(const struct tp_onset *s)
+{
+    const struct tp_series_set *set = &s->input->monitor->series;
+    if (s->series->kind != TP_SERIES_TENSOR ||
+        !tp_series_is_gradient(&s->series->label) ||
+        !(s->alarm->value > s->alarm->center) || tp_onset_drifts(s))
+        return false;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct tp_run_series *other = &set->series[i];
+        if (other != s->series && other->kind == TP_SERIES_TENSOR &&
+            other->label.rank == s->series->label.rank &&
+            tp_series_is_gradient(&other->label) &&
+            tp_series_compare_runs(other, s->series) == 0)
+            return false;
+    }
+    return true;
+}
+
 static enum tp_severity level_of(const struct tp_onset *s)
 {
     bool firm = s->incident->firm && !may_be_chance(s);
     bool followed = tp_incident_followed(s->incident);
     if (tp_onset_is_shared(s))
         return firm ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
-    if (s->alarm->nonfinite || (followed && firm && !tp_onset_drifts(s)))
+    if (s->alarm->nonfinite || (followed && firm && !tp_onset_drifts(s)) ||
+        (firm && is_whole_gradient(s)))
         return TP_SEVERITY_HIGH;
     return firm || (followed && !tp_onset_drifts(s)) ? TP_SEVERITY_MEDIUM
                                                      : TP_SEVERITY_LOW;

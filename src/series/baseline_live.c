@@ -8,7 +8,8 @@
  * that were no alarm, so that the monitor follows what changes slowly.
  *
  * Where that says nonsense, the sensible thing is done: values that are not
- * there or infinite are not learnt from; twice and half are asked of values
+ * there or infinite are not learnt from, nor is a number of NaN where another
+ * point has none; twice and half are asked of values
  * that were never negative only, because of negative numbers the double is
  * less; and where all values are the same, the smallest deviation that means
  * anything is taken for theirs.
@@ -224,13 +225,30 @@ static double chance_of(const struct tp_baseline_series *series,
 
 /* --- the monitor ----------------------------------------------- */
 
+/* Whether values above 0 are errors: some point has none. */
+static bool has_errors(const struct tp_baseline_series *series)
+{
+    bool any = false;
+    for (size_t i = 0; i < series->count && series->errors; i++)
+        any |= series->value[i] == 0;
+    return any;
+}
+
+/* Whether a point is learnt from. */
+static bool is_learnt(const struct tp_baseline_series *series, bool errors,
+                      size_t i)
+{
+    return isfinite(series->value[i]) && !(errors && series->value[i] > 0);
+}
+
 /* Values that the warm-up has: as many as wanted, at most half. */
 static size_t count_steps(const struct tp_baseline_series *series,
                           const struct tp_baseline_options *options)
 {
     size_t n = 0;
+    bool errors = has_errors(series);
     for (size_t i = 0; i < series->count; i++)
-        n += isfinite(series->value[i]);
+        n += is_learnt(series, errors, i);
     return options->warmup_steps < n / 2 ? options->warmup_steps : n / 2;
 }
 
@@ -248,8 +266,9 @@ static struct window warm_up(const struct tp_baseline_series *series,
         window.capacity = options->alert_window < series->count
                               ? options->alert_window
                               : series->count;
+    bool errors = has_errors(series);
     for (size_t i = 0, n = 0; n < steps; i++) {
-        if (!isfinite(series->value[i]))
+        if (!is_learnt(series, errors, i))
             continue;
         push(&window, series, i);
         n++;

@@ -114,7 +114,7 @@ static bool is_flat(struct tp_points *p)
 
 /* Signs of neighbouring errors: of a normal AR(1) process a share of
  * 1/2 + asin(rho) / pi is equal. Half a deviation of chance is taken off. */
-static double neighbours(const struct tp_points *p, double spread)
+double tp_mark_hang(const struct tp_points *p, double spread)
 {
     size_t pairs = 0, same = 0;
     int before = 0;
@@ -177,7 +177,7 @@ static struct tp_spreads measure(const struct tp_points *p,
         double s = low_spread(p, n);
         spreads.ahead[h] = h ? fmax(s, spreads.ahead[h - 1]) : s;
     }
-    spreads.hang = neighbours(p, spreads.ahead[0]);
+    spreads.hang = tp_mark_hang(p, spreads.ahead[0]);
     spreads.freedom = find_freedom(p, rules, &spreads);
     return spreads;
 }

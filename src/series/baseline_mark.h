@@ -46,6 +46,9 @@ double tp_mark_tails(struct tp_points *p, struct tp_tails *tails);
 /* The error of such a prediction; NaN: the point had none. */
 double tp_mark_error(const struct tp_points *p, size_t point);
 
+/* How far the errors of neighbours, of such a spread, hang together: 0 to 1. */
+double tp_mark_hang(const struct tp_points *p, double spread);
+
 /* The spread of a point around its line, the next one after it. */
 double tp_mark_spread(const struct tp_points *p,
                       const struct tp_spreads *spreads,

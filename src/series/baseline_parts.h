@@ -27,6 +27,9 @@ struct tp_baseline_options {
                              the limit rises so that the expected number of
                              false alarms of a healthy run stays as stated
                              in baseline_retro.c                           */
+    double lone;          /* retro: the probability by which noise makes a
+                             point that is told because it lies apart from
+                             all others; 0: none is                        */
 };
 
 enum tp_change {

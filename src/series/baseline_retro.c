@@ -42,6 +42,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "series/baseline_lone.h"
 #include "series/baseline_mark.h"
 #include "series/baseline_rise.h"
 #include "series/baseline_zeros.h"
@@ -506,6 +507,22 @@ static void look_back(struct tp_points *p, const struct tp_mark_rules *rules,
         p->bad[i] = back.bad[n - 1 - i];
 }
 
+/* Looks for a point apart, or at the one that is asked. */
+static bool look_apart(const struct tp_baseline_series *series,
+                       const struct tp_baseline_options *options,
+                       struct tp_points *p)
+{
+    struct tp_lone_rules rules = {.limit = log(options->lone),
+                                  .outside = tp_baseline_band(options)};
+    if (!(options->lone > 0) || series->scale != TP_BASELINE_LOG)
+        return false;
+    while (rules.point < p->count &&
+           (size_t)p->index[rules.point] + 1 != series->suspect)
+        rules.point++;
+    return (series->suspect == 0 || rules.point < p->count) &&
+           tp_lone_mark(p, &rules);
+}
+
 double tp_baseline_band(const struct tp_baseline_options *options)
 {
     return fmax(OUTSIDE, options->sigma);
@@ -569,7 +586,9 @@ void tp_baseline_retro(const struct tp_baseline_series *series,
     } else {
         size_t kept = mark_start(&p, rules, room);
         spreads = tp_mark_settle(&p, &rules, kept);
-        fold = first_bad(&p) < p.count ? 1 : look_coarser(&p, rules, room);
+        bool apart = look_apart(series, options, &p);
+        if (!apart && first_bad(&p) == p.count)
+            fold = look_coarser(&p, rules, room);
         look_back(&p, &rules, room);
         conclude(series, &p, &spreads, fold, b);
     }

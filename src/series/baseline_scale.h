@@ -30,8 +30,12 @@ struct tp_baseline_series {
     const double *zeros;  /* retro: the share of the tensor's elements that
                              are zero; NULL: not known                     */
     enum tp_baseline_scale scale;
+    bool errors; /* live: what is above 0 is not normal if any is 0        */
     bool sparse; /* retro: tensors of its run are zero here and there     */
     bool steady; /* retro: it has no trend while it is healthy            */
+    size_t suspect; /* retro: one more than the number of a point that is
+                       asked by itself for what it is a part of, by
+                       options.lone; 0: none                               */
     struct tp_freedom freedom; /* retro: what tp_tails_freedom says of
                                   series of its kind                      */
 };

@@ -153,19 +153,36 @@ struct looker {
  * The part of the errors that each of n series has for itself, from the sums of
  * all by point, which are used up. The variance of the mean error is 1 / n of
  * one's where all are independent, and as great as one's where they are equal.
+ * So few points know it within some ten percent only: two deviations of that
+ * are not held against them.
  */
 static double own_part(double *sums, size_t points, size_t members)
 {
-    /* turns the 30 % quantile of absolute errors into a standard deviation */
-    const double quantile = 0.3, to_sigma = 2.5955;
-    size_t rank = (size_t)(quantile * (double)points);
+    /* A standard deviation of normal errors is the 68 % quantile of their
+     * magnitudes. Its square varies by sqrt(3.6 / points) of itself. */
+    const double quantile = 0.6827, varies = 3.6;
     double n = (double)members;
-    if (members < 2)
+    if (members < 2 || points <= TP_LINE_FIRM)
         return 1;
+    sums += TP_LINE_FIRM; /* no line leads to the first ones */
+    points -= TP_LINE_FIRM;
+    size_t rank = (size_t)(quantile * (double)points);
     for (size_t i = 0; i < points; i++)
         sums[i] = fabs(sums[i]) / n;
-    double spread = to_sigma * tp_select_rank(sums, points, rank);
-    return fmin(1 / (n * spread * spread), 1);
+    double spread = tp_select_rank(sums, points, rank);
+    double chance = 1 + 2 * sqrt(varies / (double)points);
+    return fmin(chance / (n * spread * spread), 1);
+}
+
+/* Adds errors by point; false: there are none, the series stands still. */
+static bool add_errors(const double *error, size_t points, double *sums)
+{
+    bool any = false;
+    for (size_t i = 0; i < points; i++) {
+        sums[i] += error[i];
+        any |= error[i] != 0;
+    }
+    return any;
 }
 
 static void look(void *context, size_t index, unsigned worker)
@@ -187,11 +204,8 @@ static void look(void *context, size_t index, unsigned worker)
         struct tp_baseline_series values = tp_series_of_metric(
             set, &set->series[all.series[i]], metric, s->floor);
         tp_baseline_look(&values, s->fit, &tails, s->error);
-        if (!tp_shared_same_steps(set, model, all.series[i]))
-            continue;
-        in_step++;
-        for (size_t k = 0; k < points; k++)
-            s->sums[k] += s->error[k];
+        if (tp_shared_same_steps(set, model, all.series[i]))
+            in_step += add_errors(s->error, points, s->sums);
     }
     double own = own_part(s->sums, points, in_step);
     l->kinds->freedom[index] = tp_tails_freedom(&tails, own);

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "series/shared.h"
+#include "series/suspects.h"
 #include "stats/summary.h"
 #include "tensors/run.h"
 
@@ -83,6 +84,15 @@ static double divergence(const double *p, const double *q)
 /* The part of the false alarms that is left to what tensors share. */
 static const double SHARED_PART = 0.25;
 
+/* The gradient's norm of the whole model is one number of thousands, and the
+ * one that everybody watches: so often is chance told as a spike of it in a
+ * healthy run. */
+static const double LONE = 1e-3;
+
+/* So often one of its parts is, where it is off. */
+static const double TAKES_PART = 0.01;
+enum { METRICS = 3 }; /* magnitudes of a tensor: norm, std, abs_max */
+
 /* A loop over the series. */
 struct fitter {
     struct tp_monitor *monitor;
@@ -118,6 +128,11 @@ static struct tp_baseline fit(const struct tp_monitor *monitor,
     struct tp_baseline_options options = monitor->options;
     values.freedom = tp_kinds_freedom(&monitor->kinds, number, wanted.metric);
     values.sparse = monitor->sparse;
+    values.suspect = monitor->suspect ? monitor->suspect[number] : 0;
+    if (series->kind == TP_SERIES_MODEL)
+        options.lone = LONE / fmax((double)monitor->models, 1);
+    else if (values.suspect > 0)
+        options.lone = TAKES_PART / (double)(METRICS * monitor->suspects);
     options.method = wanted.method;
     if (series->kind == TP_SERIES_SHARED)
         options.tests = monitor->shared_tests;
@@ -210,15 +225,24 @@ static void fit_one(void *context, size_t index, unsigned worker)
     }
 }
 
+static void fit_suspect(void *context, size_t index, unsigned worker)
+{
+    struct fitter *f = context;
+    if (f->monitor->suspect[f->first + index])
+        fit_one(context, index, worker);
+}
+
+typedef void fit_index(void *context, size_t index, unsigned worker);
+
 /* Fits series [first, end). */
 static void fit_some(struct fitter *f, size_t first, size_t end,
-                     struct tp_pool *pool)
+                     struct tp_pool *pool, fit_index *fit_it)
 {
     f->first = first;
     if (pool)
-        tp_pool_for(pool, end - first, fit_one, f);
+        tp_pool_for(pool, end - first, fit_it, f);
     for (size_t i = 0; !pool && i < end - first; i++)
-        fit_one(f, i, 0);
+        fit_it(f, i, 0);
 }
 
 static bool has_value(const double *values, size_t count)
@@ -240,6 +264,7 @@ static void count_tests(struct tp_monitor *monitor)
     for (size_t i = 0; i < set->count; i++) {
         const struct tp_run_series *series = &set->series[i];
         bool shared = series->kind == TP_SERIES_SHARED;
+        monitor->models += series->kind == TP_SERIES_MODEL;
         for (size_t k = 0; k < series->metric_count; k++) {
             size_t metric = series->metric + k;
             tests[shared] +=
@@ -367,7 +392,8 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
     if (status != TP_OK)
         return status;
     monitor->first = calloc(set->count + 1, sizeof *monitor->first);
-    if (!monitor->first)
+    monitor->suspect = calloc(set->count + 1, sizeof *monitor->suspect);
+    if (!monitor->first || !monitor->suspect)
         return tp_fail_memory(err);
     for (size_t i = 0; i < set->count; i++)
         monitor->first[i + 1] = monitor->first[i] + set->series[i].metric_count;
@@ -387,10 +413,13 @@ enum tp_status tp_monitor_fit(struct tp_monitor *monitor, struct tp_pool *pool,
     size_t shared = set->count;
     while (shared > 0 && set->series[shared - 1].kind == TP_SERIES_SHARED)
         shared--;
-    if (ok)
-        fit_some(&f, 0, shared, pool);
-    if (ok)
-        fit_some(&f, shared, set->count, pool);
+    if (ok) {
+        fit_some(&f, 0, shared, pool, fit_one);
+        monitor->suspects = tp_suspects_find(set, monitor->changes,
+                                             monitor->first, monitor->suspect);
+        fit_some(&f, 0, monitor->suspects ? shared : 0, pool, fit_suspect);
+        fit_some(&f, shared, set->count, pool, fit_one);
+    }
     scratch_clear(f.scratch, workers);
     free(f.left);
     if (!ok)
@@ -474,6 +503,7 @@ void tp_monitor_clear(struct tp_monitor *monitor)
         free(monitor->changes);
     free(monitor->baselines);
     free(monitor->first);
+    free(monitor->suspect);
     free(monitor->with_values);
     free(monitor->value_row);
     memset(monitor, 0, sizeof *monitor);

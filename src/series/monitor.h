@@ -22,6 +22,9 @@ struct tp_monitor {
     struct tp_baseline *changes;   /* the same by the whole run; of
                                       TP_BASELINE_RETRO these are those    */
     size_t *first;                 /* [series]: its first baseline         */
+    size_t models;                 /* series of the model                  */
+    size_t *suspect;               /* [series]: see suspects.h             */
+    size_t suspects;               /* how many are                         */
     size_t baseline_count;
     size_t *with_values; /* numbers of baselines with any value  */
     size_t with_value_count;

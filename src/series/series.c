@@ -191,6 +191,7 @@ tp_series_of_metric(const struct tp_series_set *set,
         .value = tp_series_values(set, series, metric),
         .floor = floor,
         .zeros = zeros_of(set, series),
+        .errors = its->floor == of_count,
         .scale = its->scale};
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What a live monitor would have said, in its own words: with --verbose and in
-# report.txt; the short summary has the first five alerts only.
+# report.txt; the short summary has five alerts only, first those that the whole
+# run bears out, then the gradient's norm.
 must tprof-analyze "$logs/mxfp8" --baseline online --warmup-steps=4 \
     --no_plots --output_dir out > short
 must tprof-analyze "$logs/mxfp8" --baseline online --warmup_steps 4 \

@@ -17,6 +17,7 @@ enum { MOST = 1000 };
 struct watched {
     size_t count;
     enum tp_baseline_scale scale;
+    bool errors;
     struct tp_baseline_options options;
     int64_t at[MOST];
     double value[MOST], floor[MOST];
@@ -46,6 +47,7 @@ static void watch(struct watched *w)
                                               .at = w->at,
                                               .value = w->value,
                                               .floor = w->floor,
+                                              .errors = w->errors,
                                               .scale = w->scale};
     const struct tp_baseline_trace trace = {.expected = w->expected,
                                             .spread = w->spread,
@@ -185,6 +187,27 @@ Test(baseline_live, what_is_missing_or_infinite_is_not_learnt)
         cr_expect_eq(w->baseline.max, 3);
         cr_expect_eq(w->baseline.first, 31);
         cr_expect_eq(w->baseline.beyond, 1);
+        free(w);
+    }
+}
+
+/* NaN during the warm-up are no reason to expect more of them; an Inf that is
+ * there all the time, as in a mask, is. */
+Test(baseline_live, errors_of_the_warmup_are_not_learnt)
+{
+    for (int k = 0; k < 4; k++) {
+        bool always = k % 2;
+        struct watched *w =
+            watch_new(k / 2 ? TP_BASELINE_ROLLING : TP_BASELINE_ONLINE, 40);
+        w->errors = true;
+        for (size_t i = 0; i < 40; i++)
+            w->value[i] = always ? 7 : 0;
+        if (!always)
+            w->value[0] = w->value[4] = w->value[30] = 7;
+        watch(w);
+        cr_expect_eq(w->expected[25], always ? 7 : 0, "%d", k);
+        cr_expect_eq(w->baseline.beyond, always ? 0 : 1, "%d", k);
+        cr_expect(always || w->baseline.first == 30, "%d", k);
         free(w);
     }
 }
