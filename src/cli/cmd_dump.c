@@ -84,9 +84,10 @@ static enum tp_status check_integrity(struct session *s, struct tp_error *err)
         .pool = s->pool,
         .stop = &tp_interrupted};
     enum tp_status status = read_crc_dump(s, err);
-    return status == TP_OK ? tp_dump_check(&s->dump, &how, &s->findings,
-                                           &s->integrity, err)
-                           : status;
+    return status == TP_OK
+               ? tp_dump_integrity_check(&s->dump, &how, &s->findings,
+                                         &s->integrity, err)
+               : status;
 }
 
 /* What the stages find, in the order of the report. */
