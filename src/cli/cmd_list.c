@@ -7,6 +7,7 @@
 #include "cuda/device.h"
 #include "data/dtype.h"
 #include "data/number.h"
+#include "dump/dump_findings.h"
 #include "figures/figures.h"
 #include "figures/trace_figures.h"
 #include "formats/reader.h"
@@ -97,6 +98,10 @@ static void list_rules(struct tp_text *text)
     tp_text_add(text, "\nrules about traces\n");
     for (const struct tp_trace_rule *r = tp_trace_rules; r->id; r++)
         add_rule(r->id, r->help, r->guide, text);
+    tp_text_add(text, "\nchecks of dumps of msprobe\n");
+    for (int i = 0; i < TP_DUMP_CHECKS; i++)
+        add_rule(tp_dump_checks[i].id, tp_dump_checks[i].help,
+                 tp_dump_checks[i].guide, text);
     tp_text_add(text, "\nverdicts about traces, the first that holds\n");
     for (const struct tp_trace_verdict_info *v = tp_trace_verdict_table; v->id;
          v++)

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/encode.h"
-#include "dump/dump_check.h"
+#include "dump/dump_integrity.h"
 #include "report/plot.h"
 #include "scan/dim_rank.h"
 #include "series/baseline_parts.h"
