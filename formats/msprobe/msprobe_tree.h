@@ -22,7 +22,7 @@ struct tp_msprobe_tree_sink {
  * of another form are passed over. */
 enum tp_status tp_msprobe_read_tree(const char *path,
                                     const struct tp_msprobe_tree_sink *sink,
-                                     struct tp_error *err);
+                                    struct tp_error *err);
 
 /* The same of memory, read `chunk` bytes at a time, which changes nothing. */
 enum tp_status tp_msprobe_read_tree_memory(

@@ -92,7 +92,8 @@ static enum tp_status check_integrity(struct session *s, struct tp_error *err)
         .stop = &tp_interrupted};
     enum tp_status status = read_crc_dump(s, err);
     return status == TP_OK
-               ? tp_dump_check(&s->dump, &how, &s->findings, &s->integrity, err)
+               ? tp_dump_integrity_check(&s->dump, &how, &s->findings,
+                                         &s->integrity, err)
                : status;
 }
 

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "compare/compare_findings.h"
 #include "cuda/device.h"
 #include "data/dtype.h"
 #include "data/number.h"
-#include "compare/compare_findings.h"
+#include "dump/dump_findings.h"
 #include "figures/compare_figures.h"
 #include "figures/figures.h"
 #include "figures/trace_figures.h"
@@ -109,6 +110,10 @@ static void list_rules(struct tp_text *text)
     tp_text_add(text, "\nrules about traces\n");
     for (const struct tp_trace_rule *r = tp_trace_rules; r->id; r++)
         add_rule(r->id, r->help, r->guide, text);
+    tp_text_add(text, "\nchecks of dumps of msprobe\n");
+    for (int i = 0; i < TP_DUMP_CHECKS; i++)
+        add_rule(tp_dump_checks[i].id, tp_dump_checks[i].help,
+                 tp_dump_checks[i].guide, text);
     tp_text_add(text, "\nverdicts about traces, the first that holds\n");
     for (const struct tp_trace_verdict_info *v = tp_trace_verdict_table; v->id;
          v++)

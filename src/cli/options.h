@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "compare/compare_row.h"
 #include "data/encode.h"
-#include "dump/dump_check.h"
+#include "dump/dump_integrity.h"
 #include "report/plot.h"
 #include "scan/dim_rank.h"
 #include "series/baseline_parts.h"

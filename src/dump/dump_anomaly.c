@@ -13,7 +13,6 @@
  */
 #include "dump/dump_anomaly.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

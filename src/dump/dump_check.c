@@ -19,9 +19,6 @@
 #include "dump/dump_checks.h"
 #include "formats/reader.h"
 
-const char *const tp_dump_verify_words[] = {"all", "stats", "crc", "none",
-                                            NULL};
-
 /* --- reading -------------------------------------------------------------- */
 
 /* An item with a file. */
@@ -42,8 +39,8 @@ struct work {
 static const char *keep(struct work *work, const char *text)
 {
     pthread_mutex_lock(&work->lock);
-    const char *own = tp_arena_text(&work->checker->integrity->arena, text,
-                                    strlen(text));
+    const char *own =
+        tp_arena_text(&work->checker->integrity->arena, text, strlen(text));
     pthread_mutex_unlock(&work->lock);
     if (!own)
         work->no_memory = true;
@@ -86,8 +83,8 @@ static void compare_name(struct work *work, const struct tp_dump_item *item,
 {
     const size_t length = strlen(file->saved_as);
     const char *name = tp_file_base_name(item->file);
-    if (length && (strncmp(name, file->saved_as, length) != 0 ||
-                   name[length] != '.'))
+    if (length &&
+        (strncmp(name, file->saved_as, length) != 0 || name[length] != '.'))
         checked->saved_as = keep(work, file->saved_as);
 }
 
@@ -170,8 +167,7 @@ static enum tp_status list_tasks(struct work *work, size_t place,
                                  struct tp_error *err)
 {
     const struct tp_dump_place *at = &work->checker->dump->places[place];
-    struct tp_dump_checked **items =
-        &work->checker->integrity->items[place];
+    struct tp_dump_checked **items = &work->checker->integrity->items[place];
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < at->item_count && status == TP_OK; i++) {
         if (!at->items[i].file)
@@ -227,26 +223,6 @@ static enum tp_status read_files(const struct tp_dump_checker *checker,
 
 /* --- checks --------------------------------------------------------------- */
 
-enum tp_status tp_dump_check_add(const struct tp_dump_checker *checker,
-                                 const struct tp_dump_at *at,
-                                 enum tp_dump_check_id check,
-                                 enum tp_severity level,
-                                 struct tp_dump_finding **finding,
-                                 struct tp_error *err)
-{
-    enum tp_status status = tp_dump_finding_add(
-        checker->findings, check, level, at->place, finding, err);
-    if (status != TP_OK)
-        return status;
-    struct tp_text name = {0};
-    tp_dump_item_name(at->call, at->item, "kwargs", &name);
-    (*finding)->order = at->call - at->place->calls;
-    (*finding)->name =
-        tp_dump_finding_text(checker->findings, "%s", tp_text_get(&name));
-    tp_text_clear(&name);
-    return TP_OK;
-}
-
 static enum tp_status check_unfinished(const struct tp_dump_checker *checker,
                                        const struct tp_dump_at *at,
                                        struct tp_error *err)
@@ -300,9 +276,9 @@ static enum tp_status check_name(const struct tp_dump_checker *checker,
         tp_dump_finding_text(findings, "%s", at->item->data_name);
     finding->found = tp_dump_finding_text(findings, "the archive of %s",
                                           at->checked->saved_as);
-    finding->evidence = tp_dump_finding_text(
-        findings, "torch.save wrote %s under the name %s.",
-        at->item->data_name, at->checked->saved_as);
+    finding->evidence =
+        tp_dump_finding_text(findings, "torch.save wrote %s under the name %s.",
+                             at->item->data_name, at->checked->saved_as);
     finding->suggestion = "The file was renamed or took the place of another "
                           "one: do not trust what it is called.";
     return TP_OK;
@@ -353,11 +329,10 @@ static enum tp_status check_place(const struct tp_dump_checker *checker,
     return status == TP_OK ? tp_dump_check_crc(checker, index, err) : status;
 }
 
-enum tp_status tp_dump_check(const struct tp_dump *dump,
-                             const struct tp_dump_check_options *options,
-                             struct tp_dump_findings *findings,
-                             struct tp_dump_integrity *integrity,
-                             struct tp_error *err)
+enum tp_status tp_dump_integrity_check(
+    const struct tp_dump *dump, const struct tp_dump_check_options *options,
+    struct tp_dump_findings *findings, struct tp_dump_integrity *integrity,
+    struct tp_error *err)
 {
     const struct tp_dump_checker checker = {dump, options, findings, integrity};
     enum tp_status status = TP_OK;
@@ -370,13 +345,4 @@ enum tp_status tp_dump_check(const struct tp_dump *dump,
     for (size_t i = 0; i < dump->place_count && status == TP_OK; i++)
         status = check_place(&checker, i, err);
     return status == TP_OK ? tp_dump_check_sets(&checker, err) : status;
-}
-
-void tp_dump_integrity_clear(struct tp_dump_integrity *integrity)
-{
-    for (size_t i = 0; integrity->items && i < integrity->place_count; i++)
-        free(integrity->items[i]);
-    free(integrity->items);
-    tp_arena_clear(&integrity->arena);
-    memset(integrity, 0, sizeof *integrity);
 }

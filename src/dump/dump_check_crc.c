@@ -63,8 +63,7 @@ static uint64_t bytes_of(const struct tp_dump_checked *checked)
 
 /* The first item after `item` that has this CRC and as many bytes; SIZE_MAX:
  * none has. */
-static size_t find_later(const struct search *search, uint32_t crc,
-                         size_t item)
+static size_t find_later(const struct search *search, uint32_t crc, size_t item)
 {
     const struct known wanted = {crc, item};
     size_t i;
@@ -285,8 +284,8 @@ static enum tp_status check_item(struct search *search,
                                  struct tp_error *err)
 {
     const struct tp_dump_check_options *options = search->checker->options;
-    const bool own = options->verify == TP_VERIFY_ALL ||
-                     options->verify == TP_VERIFY_CRC;
+    const bool own =
+        options->verify == TP_VERIFY_ALL || options->verify == TP_VERIFY_CRC;
     enum tp_status status = TP_OK;
     if (at->checked->reading != TP_READING_DONE)
         return TP_OK;

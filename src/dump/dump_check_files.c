@@ -58,13 +58,12 @@ static enum tp_status check_whole(const struct tp_dump_checker *checker,
     if (status != TP_OK)
         return status;
     finding->expected = "a whole file";
-    finding->found =
-        source->size == 0 ? "an empty file"
-        : source->offset < 0
-            ? source->problem
-            : tp_dump_finding_text(findings, "%s at byte %" PRId64 " of %" PRIu64,
-                                   source->problem, source->offset,
-                                   source->size);
+    finding->found = source->size == 0 ? "an empty file"
+                     : source->offset < 0
+                         ? source->problem
+                         : tp_dump_finding_text(
+                               findings, "%s at byte %" PRId64 " of %" PRIu64,
+                               source->problem, source->offset, source->size);
     finding->evidence = tp_dump_finding_text(
         findings, "%s/%s: %s%s", place->directory, tp_dump_json_names[json],
         finding->found,
@@ -111,8 +110,9 @@ static enum tp_status check_absent(const struct tp_dump_checker *checker,
     finding->expected = "dump.json or debug.json";
     finding->found = "neither";
     finding->evidence = tp_dump_finding_text(
-        findings, "%s has %zu files in dump_tensor_data and nothing that says "
-                  "what they are.",
+        findings,
+        "%s has %zu files in dump_tensor_data and nothing that says "
+        "what they are.",
         place->directory, files);
     finding->suggestion =
         files ? advice_for_lost(place)
@@ -137,18 +137,18 @@ static enum tp_status check_empty(const struct tp_dump_checker *checker,
     if (!has_calls_file(place) || !is_read(place) || !empty ||
         (files == 0 && (may_be_empty || place->node_count == 0)))
         return TP_OK;
-    enum tp_status status =
-        add_json(checker, place,
-                 place->sources[TP_DUMP_JSON].there ? TP_DUMP_JSON
-                                                    : TP_DUMP_DEBUG,
-                 TP_SEVERITY_HIGH, &finding, err);
+    enum tp_status status = add_json(
+        checker, place,
+        place->sources[TP_DUMP_JSON].there ? TP_DUMP_JSON : TP_DUMP_DEBUG,
+        TP_SEVERITY_HIGH, &finding, err);
     if (status != TP_OK)
         return status;
     finding->expected = "calls";
     finding->found = "\"data\": {}";
     finding->evidence = tp_dump_finding_text(
-        findings, "%s has %zu files in dump_tensor_data and %zu calls in "
-                  "construct.json, but its \"data\" is empty.",
+        findings,
+        "%s has %zu files in dump_tensor_data and %zu calls in "
+        "construct.json, but its \"data\" is empty.",
         place->directory, files, place->node_count);
     finding->suggestion = advice_for_lost(place);
     return TP_OK;
@@ -161,13 +161,12 @@ static enum tp_status add_missing(const struct tp_dump_checker *checker,
                                   struct tp_error *err)
 {
     struct tp_dump_finding *finding;
-    enum tp_status status =
-        tp_dump_check_add(checker, at, TP_CHECK_MISSING_FILE,
-                          TP_SEVERITY_MEDIUM, &finding, err);
+    enum tp_status status = tp_dump_check_add(
+        checker, at, TP_CHECK_MISSING_FILE, TP_SEVERITY_MEDIUM, &finding, err);
     if (status != TP_OK)
         return status;
-    finding->expected = tp_dump_finding_text(checker->findings, "%s",
-                                             at->item->data_name);
+    finding->expected =
+        tp_dump_finding_text(checker->findings, "%s", at->item->data_name);
     finding->found = "no such file";
     finding->evidence = tp_dump_finding_text(
         checker->findings, "%s/dump_tensor_data has no %s.",
@@ -215,8 +214,8 @@ static enum tp_status check_missing(const struct tp_dump_checker *checker,
     for (size_t i = 0; i < place->call_count; i++) {
         const struct tp_dump_call *call = &place->calls[i];
         for (size_t k = 0; k < call->count && status == TP_OK; k++) {
-            const struct tp_dump_at at = {
-                place, call, &place->items[call->first + k], NULL};
+            const struct tp_dump_at at = {place, call,
+                                          &place->items[call->first + k], NULL};
             if (*at.item->data_name && !at.item->file)
                 status = add_missing(checker, &at, err);
         }
@@ -239,9 +238,9 @@ static enum tp_status add_orphan(const struct tp_dump_checker *checker,
     finding->expected = "a call that names it";
     finding->found = "none";
     finding->evidence = tp_dump_finding_text(
-        checker->findings, "No entry names dump_tensor_data/%s of %" PRIu64
-                           " bytes.",
-        file->name, file->size);
+        checker->findings,
+        "No entry names dump_tensor_data/%s of %" PRIu64 " bytes.", file->name,
+        file->size);
     finding->suggestion =
         "dump.json is older than the file, or the file is that of another "
         "dump. --recover lists it by its name.";

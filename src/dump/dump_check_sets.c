@@ -17,8 +17,8 @@
 
 /* How the calls of two places differ. */
 struct difference {
-    size_t more, less;        /* names that only one of them has           */
-    const char *first;        /* of these                                  */
+    size_t more, less; /* names that only one of them has           */
+    const char *first; /* of these                                  */
 };
 
 /* The next name behind `at`, which is not equal to that at it. */
@@ -36,10 +36,8 @@ static struct difference compare_sets(const struct tp_dump_place *a,
 {
     struct difference difference = {0, 0, NULL};
     for (size_t i = 0, k = 0; i < a->sorted_count || k < b->sorted_count;) {
-        const char *x =
-            i < a->sorted_count ? a->calls[a->by_key[i]].key : NULL;
-        const char *y =
-            k < b->sorted_count ? b->calls[b->by_key[k]].key : NULL;
+        const char *x = i < a->sorted_count ? a->calls[a->by_key[i]].key : NULL;
+        const char *y = k < b->sorted_count ? b->calls[b->by_key[k]].key : NULL;
         const int order = !x ? 1 : !y ? -1 : strcmp(x, y);
         difference.less += order < 0;
         difference.more += order > 0;
@@ -95,9 +93,8 @@ static void compare_places(struct others *others,
 }
 
 static enum tp_status add_others(const struct tp_dump_checker *checker,
-                                 const struct others *others,
-                                 const char *kind, const char *suggestion,
-                                 struct tp_error *err)
+                                 const struct others *others, const char *kind,
+                                 const char *suggestion, struct tp_error *err)
 {
     struct tp_dump_findings *findings = checker->findings;
     struct tp_dump_finding *finding;
@@ -113,11 +110,11 @@ static enum tp_status add_others(const struct tp_dump_checker *checker,
     tp_dump_place_words(others->first, &first);
     finding->name =
         tp_dump_finding_text(findings, "%s", others->difference.first);
-    finding->expected = tp_dump_finding_text(findings, "the calls of %s",
-                                             tp_text_get(&base));
-    finding->found = tp_dump_finding_text(
-        findings, "%zu more, %zu less", others->difference.more,
-        others->difference.less);
+    finding->expected =
+        tp_dump_finding_text(findings, "the calls of %s", tp_text_get(&base));
+    finding->found =
+        tp_dump_finding_text(findings, "%zu more, %zu less",
+                             others->difference.more, others->difference.less);
     finding->evidence = tp_dump_finding_text(
         findings,
         "%zu of %zu %s differ. The first: %s has %zu calls that %s has not, "
@@ -183,8 +180,7 @@ static enum tp_status add_absent(const struct tp_dump_checker *checker,
     if (status != TP_OK)
         return status;
     finding->rank = known->rank;
-    finding->name =
-        tp_dump_finding_text(findings, "rank%" PRId64, known->rank);
+    finding->name = tp_dump_finding_text(findings, "rank%" PRId64, known->rank);
     finding->expected = "a directory of this rank";
     finding->found = "none";
     finding->evidence = tp_dump_finding_text(

@@ -38,8 +38,9 @@ static enum tp_status add_no_parent(const struct tp_dump_checker *checker,
                                     struct tp_error *err)
 {
     struct tp_dump_finding *finding;
-    enum tp_status status = tp_dump_finding_add(
-        checker->findings, TP_CHECK_TREE, TP_SEVERITY_LOW, place, &finding, err);
+    enum tp_status status =
+        tp_dump_finding_add(checker->findings, TP_CHECK_TREE, TP_SEVERITY_LOW,
+                            place, &finding, err);
     if (status != TP_OK)
         return status;
     finding->name = tp_dump_finding_text(checker->findings, "%s", node->name);

@@ -161,8 +161,8 @@ static void compare_statistics(const struct tp_dump_checker *checker,
         const enum tp_dump_stat stat = (enum tp_dump_stat)i;
         if (!is_judged(at, stat))
             continue;
-        const struct wanted wanted = is_scalar(at) ? want_scalar(at->checked)
-                                                   : want(at->checked, stat);
+        const struct wanted wanted =
+            is_scalar(at) ? want_scalar(at->checked) : want(at->checked, stat);
         const double value = at->item->stats[stat].real;
         checker->integrity->statistics++;
         if (agrees(value, &wanted, at->checked->element))
@@ -228,8 +228,8 @@ static enum tp_status add_difference(const struct tp_dump_checker *checker,
 {
     struct tp_dump_findings *findings = checker->findings;
     struct tp_dump_finding *finding;
-    enum tp_status status = tp_dump_check_add(checker, at, check,
-                                              TP_SEVERITY_HIGH, &finding, err);
+    enum tp_status status =
+        tp_dump_check_add(checker, at, check, TP_SEVERITY_HIGH, &finding, err);
     if (status != TP_OK)
         return status;
     finding->expected = tp_dump_finding_text(findings, "%s", expected);
@@ -248,9 +248,8 @@ static enum tp_status check_dtype(const struct tp_dump_checker *checker,
 {
     struct tp_text found = {0};
     tp_text_add(&found, "torch.%s", tp_dtype_info(at->checked->element)->name);
-    enum tp_status status =
-        add_difference(checker, at, TP_CHECK_DTYPE, at->item->dtype,
-                       tp_text_get(&found), err);
+    enum tp_status status = add_difference(
+        checker, at, TP_CHECK_DTYPE, at->item->dtype, tp_text_get(&found), err);
     tp_text_clear(&found);
     return status;
 }

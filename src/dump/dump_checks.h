@@ -2,10 +2,11 @@
 #ifndef TP_DUMP_DUMP_CHECKS_H
 #define TP_DUMP_DUMP_CHECKS_H
 
-#include "dump/dump_check.h"
+#include "dump/dump_findings.h"
+#include "dump/dump_integrity.h"
 
-/* The checks behind tp_dump_check, one of which each file dump_check_X.c has.
- * All append findings; TP_E_MEMORY only. */
+/* The checks behind tp_dump_integrity_check, one of which each file
+ * dump_check_X.c has. All append findings; TP_E_MEMORY only. */
 
 struct tp_dump_checker {
     const struct tp_dump *dump;

@@ -208,9 +208,9 @@ static enum tp_status judge_near(struct audit *audit, struct spot from,
     row->last = pair.last;
     row->first_byte = pair.first * (int64_t)pair.size;
     row->last_byte = (pair.last + 1) * (int64_t)pair.size - 1;
-    return add_finding(
-        audit, TP_CHECK_FLOW, smaller ? TP_SEVERITY_LOW : TP_SEVERITY_MEDIUM,
-        to, "changed", words_of(audit, from, to, &pair, smaller), err);
+    return add_finding(audit, smaller ? TP_SEVERITY_LOW : TP_SEVERITY_MEDIUM,
+                       to, "changed", words_of(audit, from, to, &pair, smaller),
+                       err);
 }
 
 static enum tp_status look_for_change(struct audit *audit, struct spot to,

@@ -184,9 +184,8 @@ static const unsigned char *fresh_bytes(const struct tp_pass *pass,
     return piece->codes + (size_t)(piece->fresh - piece->begin) * pass->size;
 }
 
-static void take_words(const struct tp_pass *pass,
-                       const struct tp_piece *piece, const void *state,
-                       void *part, void *scratch)
+static void take_words(const struct tp_pass *pass, const struct tp_piece *piece,
+                       const void *state, void *part, void *scratch)
 {
     size_t n;
     const unsigned char *bytes = fresh_bytes(pass, piece, &n);
@@ -209,9 +208,8 @@ static void merge_words(void *state, const void *part)
     *(uint64_t *)state ^= *(const uint64_t *)part;
 }
 
-static const struct tp_sink sink_words = {.part_size = sizeof(uint64_t),
-                                          .piece = take_words,
-                                          .merge = merge_words};
+static const struct tp_sink sink_words = {
+    .part_size = sizeof(uint64_t), .piece = take_words, .merge = merge_words};
 
 /* The CRC-32 of some bytes, that can be joined to what comes before. */
 struct crc_part {
@@ -319,9 +317,8 @@ static enum tp_status measure_contiguous(struct measurer *m,
     add_checksums(m, wanted);
     tp_walk_ordered(tensor, &m->pass.walk);
     enum tp_status status = tp_pass_run(&m->pass, m->uses, m->count);
-    return status == TP_OK
-               ? check_storage(m, is_whole(tensor, m->pass.size))
-               : status;
+    return status == TP_OK ? check_storage(m, is_whole(tensor, m->pass.size))
+                           : status;
 }
 
 static bool repeats_too_often(const struct tp_tensor *tensor, size_t size)
@@ -368,15 +365,13 @@ enum tp_status tp_dump_measure(struct tp_readers *readers, unsigned worker,
     tp_pass_init(&m.pass, readers, worker, tensor, err);
     const uint64_t repeat = m.pass.walk.repeat;
     const bool contiguous = is_contiguous(tensor);
-    enum tp_status status = contiguous
-                                ? measure_contiguous(&m, tensor, wanted)
-                                : measure_view(&m, tensor, wanted);
+    enum tp_status status = contiguous ? measure_contiguous(&m, tensor, wanted)
+                                       : measure_view(&m, tensor, wanted);
     if (status != TP_OK)
         return status;
     if (wanted->statistics)
         set_statistics(&m.sums, contiguous ? 1 : repeat, measure);
-    measure->has_crc =
-        contiguous || !repeats_too_often(tensor, m.pass.size);
+    measure->has_crc = contiguous || !repeats_too_often(tensor, m.pass.size);
     measure->crc = m.crc.crc;
     measure->wide_crc = m.wide_crc;
     measure->xor_words = m.xor_words;

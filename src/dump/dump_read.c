@@ -26,8 +26,8 @@ struct reader {
     struct tp_dump_place *place;
     const struct tp_dump_read_options *options;
     struct tp_intern words;
-    bool variables; /* debug.json is read                                  */
-    const char *dtype;     /* the last one, of the words; or NULL          */
+    bool variables;    /* debug.json is read                                  */
+    const char *dtype; /* the last one, of the words; or NULL          */
     enum tp_dtype element; /* what it is                                   */
     const struct tp_dump_stack *stack; /* the last one that was told       */
 };

@@ -112,31 +112,30 @@ static void set_entry(const struct tp_dump_place *place, size_t number,
 {
     const struct tp_dump_item *item = &place->items[number];
     const size_t call = call_of(place, number);
-    *entry = (struct entry){
-        .step = place->step,
-        .rank = place->rank,
-        .order = (int64_t)call,
-        .call = place->calls[call].key,
-        .place = place_words[item->place],
-        .argument = item->argument,
-        .type = item->type,
-        .dtype = item->dtype,
-        .requires_grad = item->requires_grad,
-        .md5 = item->md5,
-        .data_name = item->data_name,
-        .json_max = item->stats[TP_DUMP_MAX].real,
-        .json_min = item->stats[TP_DUMP_MIN].real,
-        .json_mean = item->stats[TP_DUMP_MEAN].real,
-        .json_norm = item->stats[TP_DUMP_NORM].real,
-        .max = NAN,
-        .min = NAN,
-        .mean = NAN,
-        .norm = NAN,
-        .nan = -1,
-        .pos_inf = -1,
-        .neg_inf = -1,
-        .crc32 = "",
-        .problem = ""};
+    *entry = (struct entry){.step = place->step,
+                            .rank = place->rank,
+                            .order = (int64_t)call,
+                            .call = place->calls[call].key,
+                            .place = place_words[item->place],
+                            .argument = item->argument,
+                            .type = item->type,
+                            .dtype = item->dtype,
+                            .requires_grad = item->requires_grad,
+                            .md5 = item->md5,
+                            .data_name = item->data_name,
+                            .json_max = item->stats[TP_DUMP_MAX].real,
+                            .json_min = item->stats[TP_DUMP_MIN].real,
+                            .json_mean = item->stats[TP_DUMP_MEAN].real,
+                            .json_norm = item->stats[TP_DUMP_NORM].real,
+                            .max = NAN,
+                            .min = NAN,
+                            .mean = NAN,
+                            .norm = NAN,
+                            .nan = -1,
+                            .pos_inf = -1,
+                            .neg_inf = -1,
+                            .crc32 = "",
+                            .problem = ""};
     entry->shape = shape_words(item, entry->shape_room);
     if (checked)
         set_found(checked, entry);
@@ -231,8 +230,7 @@ static void set_call(const struct tp_dump_place *place, size_t number,
         .items = call->count};
 }
 
-static void make_calls(const void *rows, size_t first, size_t count,
-                       void *made)
+static void make_calls(const void *rows, size_t first, size_t count, void *made)
 {
     const struct tp_dump_tables *tables = rows;
     const struct tp_dump_place *place = NULL;
@@ -329,8 +327,8 @@ static void add_findings(const struct tp_dump_place *place,
         const struct tp_dump_finding *finding = &findings->rows[i];
         if (finding->step == place->step && finding->rank == place->rank &&
             finding->order >= 0 && (size_t)finding->order < place->call_count)
-            add_upwards(place, place->calls[finding->order].key,
-                        finding->level, rows);
+            add_upwards(place, place->calls[finding->order].key, finding->level,
+                        rows);
     }
 }
 
@@ -351,9 +349,13 @@ enum tp_status tp_dump_tree_make(const struct tp_dump *dump,
     for (size_t i = 0; i < dump->place_count; i++) {
         const struct tp_dump_place *place = &dump->places[i];
         for (size_t k = 0; k < place->node_count; k++)
-            tree->rows[tree->count + k] = (struct tp_dump_tree_row){
-                place->step, place->rank, place->nodes[k].name,
-                place->nodes[k].parent, 0, -1};
+            tree->rows[tree->count + k] =
+                (struct tp_dump_tree_row){place->step,
+                                          place->rank,
+                                          place->nodes[k].name,
+                                          place->nodes[k].parent,
+                                          0,
+                                          -1};
         add_findings(place, findings, tree->rows + tree->count);
         tree->count += place->node_count;
     }
@@ -377,7 +379,8 @@ static const struct tp_column tree_columns[] = {
 
 /* --- all ------------------------------------------------------------------ */
 
-#define COLUMNS(list) .columns = list, .column_count = sizeof list / sizeof *list
+#define COLUMNS(list) \
+    .columns = list, .column_count = sizeof list / sizeof *list
 
 void tp_dump_tables_make(struct tp_dump_tables *tables)
 {

@@ -3,7 +3,8 @@
 #define TP_DUMP_DUMP_TABLES_H
 
 #include "data/table.h"
-#include "dump/dump_check.h"
+#include "dump/dump_findings.h"
+#include "dump/dump_integrity.h"
 
 /* A dump and its checks as tables. */
 

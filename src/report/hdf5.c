@@ -5,9 +5,9 @@
  * variable-length texts would save it, but HDF5 stores them outside the chunks,
  * where they are not compressed. Rows are packed and
  * written in chunks of 1 024, shuffled and deflated; a table that makes its
- * rows makes them twice, so that memory is that of a chunk. Time stamps are left
- * out: equal tables give equal files. The file is written aside
- * and renamed.
+ * rows makes them twice, so that memory is that of a chunk. Time stamps are
+ * left out: equal tables give equal files. The file is written aside and
+ * renamed.
  */
 #include "report/hdf5.h"
 
@@ -73,9 +73,8 @@ static void widen(struct writer *w, const struct tp_table *chunk)
 static void measure_columns(struct writer *w)
 {
     for (size_t i = 0; i < w->table->column_count; i++) /* 0 is no width */
-        w->widths[i] = w->table->columns[i].type == TP_COLUMN_TEXT
-                           ? 1
-                           : sizeof(double);
+        w->widths[i] =
+            w->table->columns[i].type == TP_COLUMN_TEXT ? 1 : sizeof(double);
     for (size_t row = 0; row < w->table->row_count; row += CHUNK_ROWS) {
         const struct tp_table chunk = chunk_of(w, row);
         widen(w, &chunk);
@@ -291,8 +290,7 @@ static enum tp_status write_table(hid_t file, const struct tp_table *table,
     enum tp_status status = lay_out(&w, err);
     if (status == TP_OK) {
         bool done = make_type(&w) && make_dataset(&w, file) && add_units(&w);
-        for (size_t row = 0; done && row < table->row_count;
-             row += CHUNK_ROWS)
+        for (size_t row = 0; done && row < table->row_count; row += CHUNK_ROWS)
             done = write_rows(&w, row);
         if (!done)
             status = fail(err, "cannot write table /%s", table->name);

@@ -310,8 +310,8 @@ void tp_report_dump_json(const struct tp_dump_report *report,
                          struct tp_text *text)
 {
     const struct tp_dump_integrity *integrity = report->integrity;
-    struct tp_dump_tables tables = {report->dump, integrity, report->findings,
-                                    report->tree, {{0}}};
+    struct tp_dump_tables tables = {
+        report->dump, integrity, report->findings, report->tree, {{0}}};
     const struct tp_table *findings = &tables.tables[TP_DUMP_TABLE_FINDINGS];
     const struct tp_table *places = &tables.tables[TP_DUMP_TABLE_PLACES];
     tp_dump_tables_make(&tables);

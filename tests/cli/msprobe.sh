@@ -11,8 +11,8 @@ chmod -R u+w dump
 mv dump/step1/proc4711/dump.json json
 head -c 3000 json > dump/step1/proc4711/dump.json
 cp -r dump/step0/proc4711 dump/step0/proc815
-must tprof-analyze dump --no_plots --output_dir b > b.txt
+must tprof-analyze ./dump --no_plots --output_dir b > b.txt
 grep -o 'dump.json: the file ends too early' b.txt
-grep -o 'tensors in dump/step1/.* are not named in dump.json' b.txt
+grep -o 'tensors in ./dump/step1/.* are not named in dump.json' b.txt
 grep -c 'procPID' b.txt
 grep '^  ranks' b.txt # 815 is before 4711

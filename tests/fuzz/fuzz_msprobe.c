@@ -44,8 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct seen whole = {.size = size}, pieces = {.size = size};
     struct tp_error err = {0}, other = {0};
     struct fuzz_guard guard = fuzz_guard_copy(data + 1, size - 1);
-    const struct tp_msprobe_sink one = {&whole, see_call},
-                                 two = {&pieces, see_call};
+    const struct tp_msprobe_sink one = {&whole, see_call, NULL},
+                                 two = {&pieces, see_call, NULL};
     enum tp_status status =
         tp_msprobe_read_memory(guard.data, size - 1, size, &one, &err);
     enum tp_status in_pieces = tp_msprobe_read_memory(

@@ -25,15 +25,15 @@ static void list_findings(struct result *result)
     for (size_t i = 0; i < result->findings.count; i++) {
         const struct tp_dump_finding *f = &result->findings.rows[i];
         cr_expect(*f->evidence, "%s", f->name);
-        length += (size_t)snprintf(
-            result->text + length, sizeof result->text - length, "%s%s %s %s",
-            i ? "; " : "", tp_severity_name(f->level),
-            tp_dump_checks[f->check].id, f->name);
+        length += (size_t)snprintf(result->text + length,
+                                   sizeof result->text - length, "%s%s %s %s",
+                                   i ? "; " : "", tp_severity_name(f->level),
+                                   tp_dump_checks[f->check].id, f->name);
     }
 }
 
-static void check(const struct maker *maker, const char *crc_from,
-                  bool recover, struct result *result)
+static void check(const struct maker *maker, const char *crc_from, bool recover,
+                  struct result *result)
 {
     struct tp_dump_check_options options = {.verify = TP_VERIFY_ALL};
     struct tp_error err = {0};
@@ -44,8 +44,9 @@ static void check(const struct maker *maker, const char *crc_from,
         options.crc_from = &result->other;
     }
     cr_assert_eq(tp_pool_new(2, &options.pool, &err), TP_OK);
-    cr_assert_eq(tp_dump_check(&result->dump, &options, &result->findings,
-                               &result->integrity, &err),
+    cr_assert_eq(tp_dump_integrity_check(&result->dump, &options,
+                                         &result->findings, &result->integrity,
+                                         &err),
                  TP_OK, "%s", err.message);
     tp_pool_free(options.pool);
     list_findings(result);
@@ -124,8 +125,9 @@ Test(dump_check, no_json_of_calls)
 
 /* --- files ---------------------------------------------------------------- */
 
-#define ITEM(members) DATA("\"A\": {\"output\": [{\"type\": " \
-                           "\"torch.Tensor\"" members "}]}")
+#define ITEM(members)                       \
+    DATA("\"A\": {\"output\": [{\"type\": " \
+         "\"torch.Tensor\"" members "}]}")
 
 Test(dump_check, files_that_are_missing_or_nobodys)
 {
@@ -219,7 +221,7 @@ Test(dump_check, a_rank_that_is_not_there)
 
 /* --- a file of torch ------------------------------------------------------ */
 
-#define LAYER_NORM_ENTRY \
+#define LAYER_NORM_ENTRY                                                     \
     "\"dtype\": \"torch.bfloat16\", \"shape\": [4, 4], \"Max\": 1.4765625, " \
     "\"Min\": -2.53125, \"Mean\": -0.271484375, \"Norm\": 4.15625"
 
@@ -363,13 +365,16 @@ Test(dump_check, checksums_of_another_dump)
 Test(dump_check, a_file_under_another_name)
 {
     static char text[256];
-    struct maker maker =
-        with_tensor("input.0.pt\"}]}}}", "input.9.pt\"}]}}}");
+    struct maker maker = with_tensor("input.0.pt\"}]}}}", "input.9.pt\"}]}}}");
     char from[512], to[512];
-    maker_path(&maker, "d/dump_tensor_data/Functional.layer_norm.0.forward."
-                       "input.0.pt", from, sizeof from);
-    maker_path(&maker, "d/dump_tensor_data/Functional.layer_norm.0.forward."
-                       "input.9.pt", to, sizeof to);
+    maker_path(&maker,
+               "d/dump_tensor_data/Functional.layer_norm.0.forward."
+               "input.0.pt",
+               from, sizeof from);
+    maker_path(&maker,
+               "d/dump_tensor_data/Functional.layer_norm.0.forward."
+               "input.9.pt",
+               to, sizeof to);
     cr_assert_eq(rename(from, to), 0);
     snprintf(text, sizeof text, "medium renamed_file %s", item);
     expect(&maker, text);

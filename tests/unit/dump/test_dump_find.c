@@ -4,8 +4,7 @@
 #include "dump/dump_find.h"
 
 /* Places as one line: "STEP/RANK(FILES) ...". */
-static const char *found(const char *root, const char *steps,
-                         const char *ranks)
+static const char *found(const char *root, const char *steps, const char *ranks)
 {
     static char line[512];
     struct tp_dump_wish wish = {.roots = &root, .root_count = 1};
@@ -20,12 +19,12 @@ static const char *found(const char *root, const char *steps,
     enum tp_status status = tp_dump_find(&wish, &dump, &err);
     for (size_t i = 0; status == TP_OK && i < dump.place_count; i++)
         length += (size_t)snprintf(
-            line + length, sizeof line - length, "%s%d/%d(%zu)",
-            i ? " " : "", (int)dump.places[i].step, (int)dump.places[i].rank,
+            line + length, sizeof line - length, "%s%d/%d(%zu)", i ? " " : "",
+            (int)dump.places[i].step, (int)dump.places[i].rank,
             dump.places[i].file_count);
     if (status != TP_OK)
-        snprintf(line, sizeof line, "%s", status == TP_E_NOT_FOUND ? "none"
-                                                                   : "failed");
+        snprintf(line, sizeof line, "%s",
+                 status == TP_E_NOT_FOUND ? "none" : "failed");
     cr_expect_eq(status == TP_OK, err.code == TP_OK);
     tp_dump_clear(&dump);
     tp_number_set_clear(&wish.steps);

@@ -116,16 +116,16 @@ Test(dump_read, what_is_absent_or_odd)
 Test(dump_read, the_first_generation_swaps_gradients)
 {
     struct tp_dump dump;
-    const struct tp_dump_place *place = read_json(
-        "{\"task\": \"tensor\", \"data_path\": \"x\", \"data\": {"
-        "\"Functional.linear.0.backward\": {\"grad_input\": [{" TENSOR
-        ", \"shape\": [1]}], \"grad_output\": [{" TENSOR
-        ", \"shape\": [2]}]}}}",
-        &dump);
-    cr_expect_eq(item_of(place, "Functional.linear.0.backward.input.0")
-                     ->shape[0], 2);
-    cr_expect_eq(item_of(place, "Functional.linear.0.backward.output.0")
-                     ->shape[0], 1);
+    const struct tp_dump_place *place =
+        read_json("{\"task\": \"tensor\", \"data_path\": \"x\", \"data\": {"
+                  "\"Functional.linear.0.backward\": {\"grad_input\": [{" TENSOR
+                  ", \"shape\": [1]}], \"grad_output\": [{" TENSOR
+                  ", \"shape\": [2]}]}}}",
+                  &dump);
+    cr_expect_eq(
+        item_of(place, "Functional.linear.0.backward.input.0")->shape[0], 2);
+    cr_expect_eq(
+        item_of(place, "Functional.linear.0.backward.output.0")->shape[0], 1);
     cr_expect_str_eq(place->heads[TP_MSPROBE_DATA_DIR], "x");
     tp_dump_clear(&dump);
 }
@@ -180,8 +180,8 @@ Test(dump_read, variables_that_were_saved)
 Test(dump_read, calls_by_name)
 {
     struct tp_dump dump;
-    const struct tp_dump_place *place = read_json(
-        ENTRY("\"b\": {}, \"a\": null, \"c\": {}, \"a\": {}"), &dump);
+    const struct tp_dump_place *place =
+        read_json(ENTRY("\"b\": {}, \"a\": null, \"c\": {}, \"a\": {}"), &dump);
     cr_expect_eq(tp_dump_call_of(place, "a"), &place->calls[3]);
     cr_expect_eq(tp_dump_call_of(place, "b"), &place->calls[0]);
     cr_expect_null(tp_dump_call_of(place, "0"));
@@ -282,8 +282,7 @@ Test(dump_read, a_dump_of_msprobe)
             const struct tp_dump_item *item = &place->items[k];
             files += item->file != NULL;
             if (item->kind == TP_DUMP_TENSOR)
-                cr_expect_neq(item->element, TP_DTYPE_COUNT, "%s",
-                              item->dtype);
+                cr_expect_neq(item->element, TP_DTYPE_COUNT, "%s", item->dtype);
         }
         for (size_t k = 0; k < place->call_count; k++)
             stacks += place->calls[k].stack != NULL;

@@ -52,8 +52,9 @@ Test(dump_recover, only_what_the_json_does_not_have)
 {
     struct maker maker =
         make("{\"task\": \"tensor\", \"data\": {\"Torch.add.0.forward\": "
-             "{\"output\": [" TENSOR("Torch.add.0.forward.output.0.pt") "]}, "
-             "\"Torch.ca");
+             "{\"output\": [" TENSOR(
+                 "Torch.add.0.forward.output.0.pt") "]}, "
+                                                    "\"Torch.ca");
     struct tp_dump dump;
     cr_assert_eq(maker_read(&maker, "", true, &dump), TP_OK);
     const struct tp_dump_place *place = &dump.places[0];

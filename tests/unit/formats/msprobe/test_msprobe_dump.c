@@ -41,7 +41,7 @@ static enum tp_status see_call(void *context,
 static enum tp_status see(const char *text, size_t length, size_t chunk,
                           struct seen *seen, struct tp_error *err)
 {
-    const struct tp_msprobe_sink sink = {seen, see_call};
+    const struct tp_msprobe_sink sink = {seen, see_call, NULL};
     memset(seen, 0, sizeof *seen);
     *err = (struct tp_error){0};
     return tp_msprobe_read_memory(text, length, chunk, &sink, err);

@@ -88,9 +88,10 @@ Test(msprobe_stack, cut_anywhere)
     for (size_t i = 0; i < strlen(json); i++) {
         struct seen seen;
         cr_expect_eq(see(json, i, &seen), TP_E_DAMAGED, "%zu bytes", i);
-        cr_expect_str_eq(seen.text, i < first              ? ""
-                                    : i + 1 < strlen(json) ? "[x;]A,"
-                                                           : "[x;]A,[y;]B,",
+        cr_expect_str_eq(seen.text,
+                         i < first              ? ""
+                         : i + 1 < strlen(json) ? "[x;]A,"
+                                                : "[x;]A,[y;]B,",
                          "%zu bytes", i);
     }
 }
