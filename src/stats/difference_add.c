@@ -4,8 +4,8 @@
  * cache: blocks of equal codes take one comparison of memory and a sum of
  * squares; others are decoded to binary32 (or binary64, for what does not fit),
  * and short loops over the block sum, count and rank its elements. Bits that
- * flipped are summed by position, 32 bytes at a time; distances, numbers of
- * flipped bits and cells are counted by increments.
+ * flipped are summed by position, 32 bytes at a time, or in a table of all that
+ * 16 bits can differ in; distances and cells are counted by increments.
  *
  * The distributions are kept as one histogram of differences, of 16-bit keys:
  * elements that are alike cancel, and their distance needs no more than that.

@@ -300,7 +300,8 @@ end_to_end()
 parts='large dims casts differences small memory series traces device'
 for part in ${BENCH_PARTS:-$parts}; do
     case $part in
-    large | dims | casts | differences | small | memory | series | traces | device)
+    large | dims | casts | differences | small | memory | series | traces | \
+        device)
         echo "== $part"
         $part
         ;;
