@@ -66,7 +66,7 @@ void tp_difference_plan_make(enum tp_dtype x, enum tp_dtype y, enum tp_isa isa,
     plan->same = x == y;
     plan->single = a->kind == TP_CLASS_FLOAT && a->size <= 4 &&
                    b->kind == TP_CLASS_FLOAT && b->size <= 4;
-    plan->raw_cells = plan->same && a->size == 2 && x != TP_BFLOAT16;
+    plan->raw_cells = plan->same && a->size == 2;
     set_unit(plan);
     set_values(x, plan->value_x);
     set_values(y, plan->value_y);

@@ -42,7 +42,7 @@ struct tp_difference_plan {
     enum tp_dtype x, y; /* of real numbers                                 */
     bool same;          /* they are the same: bits can be compared         */
     bool single;        /* computed in binary32                            */
-    bool raw_cells; /* cells are codes: 16-bit dtypes other than bfloat16  */
+    bool raw_cells; /* cells are codes: the same dtype of 16 bits           */
     int fraction;   /* significant bits of the coarser, less the first; -1:
                        integers                                            */
     int least;      /* exponent of its smallest normal number              */

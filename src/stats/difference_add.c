@@ -4,8 +4,8 @@
  * cache: blocks of equal codes take one comparison of memory and a sum of
  * squares; others are decoded to binary32 (or binary64, for what does not fit),
  * and short loops over the block sum, count and rank its elements. Bits that
- * flipped are summed by position, 32 bytes at a time; distances, numbers of
- * flipped bits and cells are counted by increments.
+ * flipped are summed by position, 32 bytes at a time, or in a table of all that
+ * 16 bits can differ in; distances and cells are counted by increments.
  *
  * The distributions are kept as one histogram of differences, of 16-bit keys:
  * elements that are alike cancel, and their distance needs no more than that.
@@ -80,6 +80,11 @@ struct counts {
     uint64_t padding; /* codes of no element, none of whose bits differ */
     uint64_t ulp_max;
 };
+
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 /* Counts a pair of which one is not finite; returns whether they differ. */
 static bool count_infinite(double x, double y, struct tp_difference *sums)
@@ -324,25 +329,34 @@ INLINE void count_bits(const ulongs *flipped, size_t size,
         counts->bits[i % TABLES][count[i * size] & 0x7f]++;
 }
 
+/* Counts the bits of 32 bytes in which two differ. */
+INLINE void count_vector(const unsigned char *x, const unsigned char *y,
+                         size_t size, bytes *bit, struct counts *counts)
+{
+    bytes a, b;
+    memcpy(&a, x, sizeof a);
+    memcpy(&b, y, sizeof b);
+    a ^= b;
+    for (int k = 0; k < 8; k++)
+        bit[k] -= (bytes)((a & (uint8_t)(1 << k)) != 0);
+    const ulongs flipped = (ulongs)a;
+    count_bits(&flipped, size, counts);
+}
+
 INLINE void count_flips(const struct block *block, size_t size,
                         struct counts *counts)
 {
-    const size_t all = block->n * size;
-    bytes bit[8] = {{0}}, x, y;
-    for (size_t at = 0; at < all; at += VECTOR) {
-        const size_t left = all - at;
-        if (left < VECTOR)
-            x = y = (bytes){0};
-        memcpy(&x, block->codes_x + at, left < VECTOR ? left : VECTOR);
-        memcpy(&y, block->codes_y + at, left < VECTOR ? left : VECTOR);
-        x ^= y;
-        for (int k = 0; k < 8; k++)
-            bit[k] -= (bytes)((x & (uint8_t)(1 << k)) ==
-                              ((bytes){0} + (uint8_t)(1 << k)));
-        const ulongs flipped = (ulongs)x;
-        count_bits(&flipped, size, counts);
-        if (left < VECTOR)
-            counts->padding += (VECTOR - left) / size;
+    const size_t all = block->n * size, whole = all / VECTOR * VECTOR;
+    bytes bit[8] = {{0}}; /* at most 128 of a block */
+    for (size_t at = 0; at < whole; at += VECTOR)
+        count_vector(block->codes_x + at, block->codes_y + at, size, bit,
+                     counts);
+    if (whole < all) {
+        unsigned char x[VECTOR] = {0}, y[VECTOR] = {0};
+        memcpy(x, block->codes_x + whole, all - whole);
+        memcpy(y, block->codes_y + whole, all - whole);
+        count_vector(x, y, size, bit, counts);
+        counts->padding += (VECTOR - (all - whole)) / size;
     }
     for (int k = 0; k < 8; k++) {
         for (int i = 0; i < VECTOR; i++)

@@ -5,7 +5,8 @@
 # absolute times belong to one machine and one hour. Never part of check.
 #
 #   BENCH_PARTS     which parts
-#                   [large dims casts small memory series traces device]
+#                   [large dims casts differences small memory series
+#                   traces device]
 #   BENCH_MEBIBYTES size of the large tensor [1024]
 #   BENCH_RUNS      runs of which the best counts [3]
 #   BENCH_PYTHON    a python with torch [/usr/bin/python3]
@@ -126,6 +127,14 @@ casts()
         echo "TPROF_ISA=$isa; wanted of mxfp8_e4m3: 1 GB/s (avx512), 0.6 (avx2)"
         TPROF_ISA=$isa "$tools/casts" "${BENCH_CASTS:-256}"
     done
+}
+
+# Two tensors element by element, in memory, on one core.
+differences()
+{
+    echo "wanted of bfloat16, float32: 1 GB/s, 0.25 of plain statistics"
+    "$tools/differences" "${BENCH_CASTS:-256}"
+    "$tools/differences" "${BENCH_CASTS:-256}" equal
 }
 
 # small_run NAME SECONDS_WANTED OPTION...: one row for the folder of logs.
@@ -288,10 +297,11 @@ end_to_end()
     rm "$file" "$work/little.pt"
 }
 
-parts='large dims casts small memory series traces device'
+parts='large dims casts differences small memory series traces device'
 for part in ${BENCH_PARTS:-$parts}; do
     case $part in
-    large | dims | casts | small | memory | series | traces | device)
+    large | dims | casts | differences | small | memory | series | traces | \
+        device)
         echo "== $part"
         $part
         ;;
