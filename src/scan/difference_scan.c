@@ -16,14 +16,15 @@ static void piece(const struct tp_pass *pass, const struct tp_piece *piece,
     const struct state *its = state;
     const struct tp_span x = tp_piece_span(pass, piece);
     const struct tp_span y = tp_piece_span_beside(pass, piece);
-    tp_difference_add(its->plan, &x, &y, piece->fresh * (int64_t)pass->parts,
-                      part, scratch);
+    const struct tp_difference_spans spans = {
+        x.codes, y.codes, x.n, piece->fresh * (int64_t)pass->parts};
+    tp_difference_add(its->plan, &spans, part, scratch);
 }
 
 static void flush(void *state, void *scratch)
 {
     struct state *its = state;
-    tp_difference_flush(scratch, its->totals);
+    tp_difference_flush(scratch, its->difference, its->totals);
 }
 
 static void merge(void *state, const void *part)

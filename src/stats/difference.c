@@ -143,24 +143,67 @@ void tp_difference_repeat(struct tp_difference *difference, uint64_t repeat)
     multiply(d->bits, TP_DIFFERENCE_BITS + 1, repeat);
 }
 
-void tp_difference_flush(struct tp_difference_cells *cells, int64_t *totals)
+enum { LINE = 16 }; /* cells looked at together, as most are empty */
+
+/* Adds a table to the totals, times 1 or -1. */
+static void flush_cells(uint32_t *count, int64_t sign, int64_t *totals)
 {
-    enum { LINE = 16 }; /* looked at together, as most are empty */
     for (size_t at = 0; at < TP_DIFFERENCE_CELLS; at += LINE) {
-        int32_t *a = &cells->count[0][at], *b = &cells->count[1][at];
-        int32_t any = 0;
+        uint32_t *line = &count[at], any = 0;
         for (int i = 0; i < LINE; i++)
-            any |= a[i] | b[i];
+            any |= line[i];
         if (any == 0)
             continue;
         for (int i = 0; i < LINE; i++)
-            totals[at + (size_t)i] += (int64_t)a[i] + b[i];
-        memset(a, 0, LINE * sizeof *a);
-        memset(b, 0, LINE * sizeof *b);
+            totals[at + (size_t)i] += sign * (int64_t)line[i];
+        memset(line, 0, LINE * sizeof *line);
     }
 }
 
+static void add_flipped(uint32_t flipped, uint64_t times,
+                        struct tp_difference *difference)
+{
+    difference->bits[__builtin_popcount(flipped)] += times;
+    for (; flipped; flipped &= flipped - 1)
+        difference->bit[__builtin_ctz(flipped)] += times;
+}
+
+static void flush_flipped(uint32_t *flipped, struct tp_difference *difference)
+{
+    for (uint32_t at = 0; at < TP_DIFFERENCE_CELLS; at += LINE) {
+        uint32_t *line = &flipped[at], any = 0;
+        for (int i = 0; i < LINE; i++)
+            any |= line[i];
+        for (uint32_t i = 0; any && i < LINE; i++)
+            if (line[i])
+                add_flipped(at + i, line[i], difference);
+        if (any)
+            memset(line, 0, LINE * sizeof *line);
+    }
+}
+
+void tp_difference_flush(struct tp_difference_cells *cells,
+                         struct tp_difference *difference, int64_t *totals)
+{
+    for (int t = 0; t < 2; t++) {
+        flush_cells(cells->x[t], 1, totals);
+        flush_cells(cells->y[t], -1, totals);
+    }
+    for (int t = 0; t < 4; t++)
+        flush_flipped(cells->flipped[t], difference);
+}
+
 /* --- numbers -------------------------------------------------------------- */
+
+static bool is_empty(const int64_t *line)
+{
+    int64_t any = 0;
+    for (int i = 0; i < LINE; i++)
+        any |= line[i];
+    return any == 0;
+}
+
+enum { ZERO_KEY = 0x8000 }; /* of 0; that of -0 is the one before */
 
 /* The largest distance of the distributions, in elements. Between -0 and 0,
  * which are one value, nothing is compared. */
@@ -172,8 +215,11 @@ static uint64_t ks_elements(const struct tp_difference_plan *plan,
     int64_t sum = 0, most = 0;
     for (uint64_t key = 0; key < TP_DIFFERENCE_CELLS; key++) {
         const uint64_t code = tp_code_of_key(order, 16, key);
-        sum += totals[code];
-        if (order == TP_ORDER_FLOAT && code == 0x8000)
+        if (key % LINE == 0 && is_empty(totals + code / LINE * LINE))
+            key += LINE - 1; /* lines of keys are lines of codes */
+        else
+            sum += totals[code];
+        if (key == ZERO_KEY - 1 && order == TP_ORDER_FLOAT)
             continue;
         const int64_t distance = sum < 0 ? -sum : sum;
         most = distance > most ? distance : most;

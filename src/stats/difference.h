@@ -76,21 +76,31 @@ struct tp_difference {
     uint64_t bits[TP_DIFFERENCE_BITS + 1];
 };
 
-/* Elements of x less elements of y in each cell. All-zero bytes are empty. Two
- * tables in turn, so that equal neighbours do not wait for each other. Not more
- * than 2^30 elements between two flushes. */
+/* What is counted in large tables, several in turn, so that equal neighbours do
+ * not wait for each other's store. All-zero bytes are empty. Not more than 2^30
+ * elements between two flushes. */
 struct tp_difference_cells {
-    int32_t count[2][TP_DIFFERENCE_CELLS];
+    uint32_t x[2][TP_DIFFERENCE_CELLS]; /* elements that differ, by cell  */
+    uint32_t y[2][TP_DIFFERENCE_CELLS];
+    uint32_t flipped[4][TP_DIFFERENCE_CELLS]; /* of codes of up to 16 bits: by
+                                                 the bits that differ      */
+};
+
+/* Elements to add: n codes of each dtype of the plan, native byte order, any
+ * alignment; borrowed. */
+struct tp_difference_spans {
+    const void *x, *y;
+    size_t n;
+    int64_t first; /* element with which they begin                        */
 };
 
 /*
- * Adds the elements of two spans of as many values, of the dtypes of the plan;
- * the first is element `first`. Cannot fail. The same values in the same calls
- * give the same bytes, whatever the instruction set.
+ * Adds elements. Cannot fail. The same values in the same calls give the same
+ * bytes, whatever the instruction set.
  */
 void tp_difference_add(const struct tp_difference_plan *plan,
-                       const struct tp_span *x, const struct tp_span *y,
-                       int64_t first, struct tp_difference *difference,
+                       const struct tp_difference_spans *spans,
+                       struct tp_difference *difference,
                        struct tp_difference_cells *cells);
 
 /* Adds `from` to `into`; merge pieces in the order of the tensors. */
@@ -100,8 +110,10 @@ void tp_difference_merge(struct tp_difference *into,
 /* As if every element occurred `repeat` times (stride-0 axes). */
 void tp_difference_repeat(struct tp_difference *difference, uint64_t repeat);
 
-/* Adds the cells to totals[TP_DIFFERENCE_CELLS], and empties them. */
-void tp_difference_flush(struct tp_difference_cells *cells, int64_t *totals);
+/* Adds the tables to *difference and to totals[TP_DIFFERENCE_CELLS], and
+ * empties them. Integers: in any order. */
+void tp_difference_flush(struct tp_difference_cells *cells,
+                         struct tp_difference *difference, int64_t *totals);
 
 /* What the sums give; NaN where a number does not exist, and everywhere but in
  * counts without an element that is finite in both. */

@@ -241,17 +241,18 @@ static void keys_d(const double *values, size_t n, uint16_t *keys)
 static void count_cells(const struct block *block,
                         struct tp_difference_cells *cells)
 {
-    int32_t *even = cells->count[0], *odd = cells->count[1];
+    uint32_t *x_even = cells->x[0], *x_odd = cells->x[1];
+    uint32_t *y_even = cells->y[0], *y_odd = cells->y[1];
     size_t i = 0;
     for (; i + 2 <= block->n; i += 2) {
-        even[block->key_x[i]]++;
-        odd[block->key_x[i + 1]]++;
-        even[block->key_y[i]]--;
-        odd[block->key_y[i + 1]]--;
+        x_even[block->key_x[i]]++;
+        y_even[block->key_y[i]]++;
+        x_odd[block->key_x[i + 1]]++;
+        y_odd[block->key_y[i + 1]]++;
     }
     if (i < block->n) {
-        even[block->key_x[i]]++;
-        even[block->key_y[i]]--;
+        x_even[block->key_x[i]]++;
+        y_even[block->key_y[i]]++;
     }
 }
 
@@ -277,9 +278,9 @@ INLINE void count_ulp_f(const uint32_t *distance, const struct block *block,
         most = largest[i] > most ? largest[i] : most;
     if (most > counts->ulp_max)
         counts->ulp_max = most;
-    for (size_t i = 0; i < block->padded; i += 2) {
-        counts->ulp[0][bin[i]]++;
-        counts->ulp[1][bin[i + 1]]++;
+    for (size_t i = 0; i < block->padded; i += TABLES) {
+        for (size_t k = 0; k < TABLES; k++)
+            counts->ulp[k][bin[i + k]]++;
     }
 }
 
@@ -305,26 +306,22 @@ static void distances_of_integers(const struct block_d *block,
 
 /* --- bits that flipped ---------------------------------------------------- */
 
-/* Numbers of bits of each code of `size` bytes. */
+/* Numbers of bits of each code of `size` bytes, 4 or 8. */
 INLINE void count_bits(const ulongs *flipped, size_t size,
                        struct counts *counts)
 {
     ulongs x = *flipped;
-    uint64_t word;
+    uint8_t count[VECTOR]; /* in the first byte of each */
     x -= x >> 1 & 0x5555555555555555u;
     x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
     x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    if (size > 1)
-        x += x >> 8;
-    if (size > 2)
-        x += x >> 16;
+    x += x >> 8;
+    x += x >> 16;
     if (size > 4)
         x += x >> 32;
-    for (size_t i = 0; i < VECTOR / 8; i++) {
-        word = x[i];
-        for (size_t k = 0; k < 8 / size; k++)
-            counts->bits[k % TABLES][word >> 8 * size * k & 0x7f]++;
-    }
+    memcpy(count, &x, sizeof count);
+    for (size_t i = 0; i < VECTOR / size; i++)
+        counts->bits[i % TABLES][count[i * size] & 0x7f]++;
 }
 
 INLINE void count_flips(const struct block *block, size_t size,
@@ -340,7 +337,8 @@ INLINE void count_flips(const struct block *block, size_t size,
         memcpy(&y, block->codes_y + at, left < VECTOR ? left : VECTOR);
         x ^= y;
         for (int k = 0; k < 8; k++)
-            bit[k] -= (bytes)((x & (uint8_t)(1 << k)) != 0);
+            bit[k] -= (bytes)((x & (uint8_t)(1 << k)) ==
+                              ((bytes){0} + (uint8_t)(1 << k)));
         const ulongs flipped = (ulongs)x;
         count_bits(&flipped, size, counts);
         if (left < VECTOR)
@@ -350,6 +348,34 @@ INLINE void count_flips(const struct block *block, size_t size,
         for (int i = 0; i < VECTOR; i++)
             counts->bit[k][i] += bit[k][i];
     }
+}
+
+static void count_flips_8(const struct block *block,
+                          uint32_t (*flipped)[TP_DIFFERENCE_CELLS])
+{
+    for (size_t i = 0; i < block->n; i++)
+        flipped[i % TABLES][block->codes_x[i] ^ block->codes_y[i]]++;
+}
+
+static void count_flips_16(const struct block *block,
+                           uint32_t (*flipped)[TP_DIFFERENCE_CELLS])
+{
+    uint64_t x, y;
+    size_t i = 0;
+    for (; i + 4 <= block->n; i += 4) {
+        memcpy(&x, block->codes_x + 2 * i, sizeof x);
+        memcpy(&y, block->codes_y + 2 * i, sizeof y);
+        x ^= y;
+        flipped[0][x & 0xffff]++;
+        flipped[1][x >> 16 & 0xffff]++;
+        flipped[2][x >> 32 & 0xffff]++;
+        flipped[3][x >> 48]++;
+    }
+    x = y = 0;
+    memcpy(&x, block->codes_x + 2 * i, 2 * (block->n - i));
+    memcpy(&y, block->codes_y + 2 * i, 2 * (block->n - i));
+    for (x ^= y; i < block->n; i++, x >>= 16)
+        flipped[0][x & 0xffff]++;
 }
 
 /* --- a block -------------------------------------------------------------- */
@@ -391,19 +417,14 @@ INLINE void count_all_flips(const struct block *block, struct call *call)
 {
     if (!call->plan->same)
         return;
-    switch (call->size_x) {
-    case 1:
-        count_flips(block, 1, &call->counts);
-        break;
-    case 2:
-        count_flips(block, 2, &call->counts);
-        break;
-    case 4:
+    if (call->size_x == 1)
+        count_flips_8(block, call->cells->flipped);
+    else if (call->size_x == 2)
+        count_flips_16(block, call->cells->flipped);
+    else if (call->size_x == 4)
         count_flips(block, 4, &call->counts);
-        break;
-    default:
+    else
         count_flips(block, 8, &call->counts);
-    }
 }
 
 static bool is_equal(const struct block *block, const struct call *call)
@@ -501,15 +522,9 @@ INLINE void begin_block(struct block *its, const struct call *call,
     }
 }
 
-/* The spans of a call. */
-struct spans {
-    const unsigned char *x, *y;
-    size_t n;
-    int64_t first;
-};
-
-INLINE void add_any(const struct spans *spans, struct call *call)
+INLINE void add_any(const struct tp_difference_spans *spans, struct call *call)
 {
+    const unsigned char *x = spans->x, *y = spans->y;
     union {
         struct block_f f;
         struct block_d d;
@@ -519,8 +534,8 @@ INLINE void add_any(const struct spans *spans, struct call *call)
     for (size_t done = 0; done < spans->n; done += BLOCK) {
         its->n = spans->n - done < BLOCK ? spans->n - done : BLOCK;
         its->first = spans->first + (int64_t)done;
-        begin_block(its, call, spans->x + done * call->size_x,
-                    spans->y + done * call->size_y);
+        begin_block(its, call, x + done * call->size_x,
+                    y + done * call->size_y);
         if (single)
             add_block_f(&block.f, call);
         else
@@ -528,21 +543,22 @@ INLINE void add_any(const struct spans *spans, struct call *call)
     }
 }
 
-typedef void add_fn(const struct spans *spans, struct call *call);
+typedef void add_fn(const struct tp_difference_spans *spans, struct call *call);
 
-static void add_portable(const struct spans *spans, struct call *call)
+static void add_portable(const struct tp_difference_spans *spans,
+                         struct call *call)
 {
     add_any(spans, call);
 }
 
 #if defined(__x86_64__)
-TP_TARGET_AVX2 static void add_avx2(const struct spans *spans,
+TP_TARGET_AVX2 static void add_avx2(const struct tp_difference_spans *spans,
                                     struct call *call)
 {
     add_any(spans, call);
 }
 
-TP_TARGET_AVX512 static void add_avx512(const struct spans *spans,
+TP_TARGET_AVX512 static void add_avx512(const struct tp_difference_spans *spans,
                                         struct call *call)
 {
     add_any(spans, call);
@@ -579,19 +595,18 @@ static void add_counts(const struct call *call)
 }
 
 void tp_difference_add(const struct tp_difference_plan *plan,
-                       const struct tp_span *x, const struct tp_span *y,
-                       int64_t first, struct tp_difference *difference,
+                       const struct tp_difference_spans *spans,
+                       struct tp_difference *difference,
                        struct tp_difference_cells *cells)
 {
-    const struct spans spans = {x->codes, y->codes, x->n, first};
     struct call call = {.plan = plan,
                         .size_x = tp_dtype_info(plan->x)->size,
                         .size_y = tp_dtype_info(plan->y)->size,
                         .sums = difference,
                         .cells = cells};
-    add_by[plan->isa](&spans, &call);
+    add_by[plan->isa](spans, &call);
     const double same = fold(call.lanes.same);
-    difference->values += x->n;
+    difference->values += spans->n;
     difference->xx += fold(call.lanes.xx) + same;
     difference->yy += fold(call.lanes.yy) + same;
     difference->xy += fold(call.lanes.xy) + same;
