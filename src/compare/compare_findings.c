@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #define GUIDE "WHERE TWO RUNS PART"
 
 const struct tp_compare_rule_info tp_compare_rules[TP_COMPARE_FINDING_IDS] = {
@@ -88,8 +90,10 @@ static bool differs(const struct tp_compare_call *call)
 const struct tp_compare_call *tp_compare_parting(
     const struct tp_compare_calls *calls, size_t pair)
 {
-    for (size_t i = 0; i < calls->count; i++)
-        if (calls->rows[i].pair == pair && differs(&calls->rows[i]))
+    size_t i; /* calls are in the order of pairs */
+    TP_PARTITION_POINT(i, calls->count, calls->rows[i].pair < pair);
+    for (; i < calls->count && calls->rows[i].pair == pair; i++)
+        if (differs(&calls->rows[i]))
             return &calls->rows[i];
     return NULL;
 }
@@ -194,11 +198,12 @@ static enum tp_status find_parting(struct finder *f)
 static const struct tp_compare_call *call_of(struct finder *f, size_t pair,
                                              size_t row)
 {
-    const struct tp_compare_call *rows = f->calls->rows, *found = NULL;
-    for (size_t i = 0; i < f->calls->count; i++)
-        if (rows[i].pair == pair && rows[i].first <= row)
-            found = &rows[i];
-    return found;
+    const struct tp_compare_call *rows = f->calls->rows;
+    size_t i; /* the first call behind it */
+    TP_PARTITION_POINT(i, f->calls->count,
+                       rows[i].pair < pair ||
+                           (rows[i].pair == pair && rows[i].first <= row));
+    return &rows[i - 1];
 }
 
 /* Rows with one of some messages: how many, and the first in order of calls,

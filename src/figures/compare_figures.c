@@ -42,40 +42,44 @@ static bool is_backward(const struct tp_compare_figure_input *input,
     return its->known && its->name.direction == TP_BACKWARD;
 }
 
+/* Whether a line ends between two calls: what lies between is equal, or of the
+ * other pass. Single equal calls are everywhere. */
+static bool is_apart(int64_t before, int64_t after, size_t calls)
+{
+    const int64_t most = calls > 400 ? (int64_t)calls / 50 : 8;
+    return after - before > most;
+}
+
 /* Fills in the rows of a series: the worst error of each column. */
 static size_t add_depths(const struct tp_compare_figure_input *input,
                          size_t pair, int which, double *rows)
 {
     const size_t calls = input->comparison->pairs[pair].a.place->call_count;
     size_t count = 0, last = SIZE_MAX;
-    bool gap = false; /* equal calls: the line ends */
+    int64_t before = 0;
     for (size_t i = 0; i < input->calls->count; i++) {
         const struct tp_compare_call *call = &input->calls->rows[i];
-        if (call->pair != pair ||
+        if (call->pair != pair || !tp_compare_is_judged(call->name) ||
             is_backward(input, call) != depth_series[which].backward)
             continue;
         const double error =
             depth_series[which].results ? call->error_out : call->error_in;
-        if (!tp_compare_is_judged(call->name) || isnan(error))
+        if (!(error > 0) || isinf(error))
             continue;
-        if (error == 0 || isinf(error)) {
-            gap = true;
-            continue;
-        }
         const size_t column = calls > DEPTHS
                                   ? (size_t)call->order * DEPTHS / calls
                                   : (size_t)call->order;
-        if (column != last && gap && count)
+        if (column != last && count && is_apart(before, call->order, calls))
             rows[2 * count++ + 1] = NAN;
         if (column != last)
             rows[2 * count++ + 1] = 0;
-        gap = false;
         double *row = rows + 2 * (count - 1);
-        if (column != last || error > row[1]) {
+        if (error > row[1]) {
             row[0] = (double)call->order + 1;
             row[1] = error;
         }
         last = column;
+        before = call->order;
     }
     return count;
 }
