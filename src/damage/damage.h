@@ -108,7 +108,7 @@ void tp_damage_add(const struct tp_damage_plan *plan,
                    struct tp_damage *damage, int64_t *cells);
 
 /* The same of a pair, as many elements each: what of the second differs from
- * the first. */
+ * the first, in a bit or, between dtypes, in its value. Two NaN are equal. */
 void tp_damage_add_pair(const struct tp_damage_plan *plan,
                         const struct tp_span pair[2], int64_t first,
                         struct tp_damage *damage, int64_t *cells);

@@ -57,8 +57,8 @@ uint64_t tp_damage_marks(const struct tp_damage_codes *codes,
 
 /*
  * The same where x and y differ, y being what may be damaged: in a bit, or in
- * their values if they have different dtypes; of values, a NaN equals any
- * other.
+ * their values if they have different dtypes. NaN whose bits differ are marked
+ * in the first case only.
  */
 uint64_t tp_damage_marks_pair(const struct tp_span *x, const struct tp_span *y,
                               const struct tp_damage_codes *codes, size_t at,
