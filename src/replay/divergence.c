@@ -201,21 +201,17 @@ static void fill_row(const struct state *state)
     row->gain = row->e_in > 0 ? row->e_out / row->e_in : NAN;
 }
 
-/* Replays one run's call. */
+/* Replays one run's call, and counts it. */
 static enum tp_status judge_one(struct search *search,
                                 const struct tp_dump_place *place,
                                 const struct tp_dump_call *call,
                                 struct tp_replay_verdict *verdict,
-                                double *local, double *excess,
                                 struct tp_error *err)
 {
     enum tp_status status = tp_replay_judge(place, call, verdict, err);
-    if (status != TP_OK || verdict->state != TP_REPLAY_JUDGED)
-        return status;
-    *local = verdict->relative;
-    *excess = verdict->excess;
-    search->found->judged++;
-    return TP_OK;
+    search->found->judged +=
+        status == TP_OK && verdict->state == TP_REPLAY_JUDGED;
+    return status;
 }
 
 /* The rounding of the coarsest floating tensor of a call. */
@@ -314,13 +310,19 @@ static enum tp_status judge_replays(struct search *search,
 {
     struct tp_replay_verdict a, b;
     struct tp_divergence_row *row = state->row;
-    enum tp_status status = judge_one(search, search->a, state->a, &a,
-                                      &row->e_local_a, &row->excess_a, err);
+    enum tp_status status = judge_one(search, search->a, state->a, &a, err);
     if (status == TP_OK)
-        status = judge_one(search, search->b, state->b, &b, &row->e_local_b,
-                           &row->excess_b, err);
+        status = judge_one(search, search->b, state->b, &b, err);
     if (status != TP_OK)
         return status;
+    if (a.state == TP_REPLAY_JUDGED) {
+        row->e_local_a = a.relative;
+        row->excess_a = a.excess;
+    }
+    if (b.state == TP_REPLAY_JUDGED) {
+        row->e_local_b = b.relative;
+        row->excess_b = b.excess;
+    }
     if (a.state != TP_REPLAY_JUDGED || b.state != TP_REPLAY_JUDGED) {
         search->found->unsupported++;
         *verdict = verdict_without_replay(search, state);

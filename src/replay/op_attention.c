@@ -7,7 +7,7 @@
  * gamma sum(p |v|). A row that masks every key is NaN in one implementation
  * and 0 in another, so its call is not replayed.
  */
-#include "replay/op_attention.h"
+#include "replay/operators.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -186,12 +186,10 @@ static enum tp_status bind(struct tp_replay_call *replay, struct attention *a,
     return tp_replay_make_bounded(replay, a->q->dims, shape, &a->output, err);
 }
 
-enum tp_status tp_run_attention(struct tp_replay_call *replay,
-                                const struct tp_operator *operator,
-                                struct tp_error * err)
+TP_KERNEL(tp_run_attention)
 {
     struct attention a = {.replay = replay};
-    (void)operator;
+    (void)row;
     enum tp_status status = bind(replay, &a, err);
     if (status != TP_OK)
         return status;

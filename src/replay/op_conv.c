@@ -6,7 +6,7 @@
  * terms, bounded as in op_product.c; transforms (Winograd, FFT) may exceed
  * that, and are then named as what adds error. Cost: outputs x k.
  */
-#include "replay/op_conv.h"
+#include "replay/operators.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,21 +27,34 @@ static enum tp_status fail_shapes(struct tp_error *err)
                    "the shapes of its arguments do not fit");
 }
 
+/* What an argument of one number for each axis may be. */
+struct numbers {
+    const char *name;
+    int64_t absent; /* where it is not given                                */
+    int64_t least;
+    int64_t idle; /* for axes that the operator does not have               */
+};
+
+static const struct numbers strides_of = {"stride", 1, 1, 1},
+                            paddings_of = {"padding", 0, 0, 0},
+                            dilations_of = {"dilation", 1, 1, 1},
+                            kernels_of = {"kernel_size", 0, 1, 1};
+
 /* One number for all axes, or one for each; false: another list. */
-static bool set_numbers(const struct tp_replay_call *replay, const char *name,
-                        int axes, int64_t absent, int64_t least,
-                        int64_t numbers[AXES], int64_t idle)
+static bool set_numbers(const struct tp_replay_call *replay,
+                        const struct numbers *what, int axes,
+                        int64_t numbers[AXES])
 {
     int64_t list[TP_LIMIT_DIMS];
-    const int count = tp_arg_integers(replay, name, list);
+    const int count = tp_arg_integers(replay, what->name, list);
     if (count != 0 && count != 1 && count != axes)
         return false;
     for (int i = 0; i < AXES; i++) {
         const int own = i - (AXES - axes);
-        numbers[i] = own < 0      ? idle
-                     : count == 0 ? absent
+        numbers[i] = own < 0      ? what->idle
+                     : count == 0 ? what->absent
                                   : list[count == 1 ? 0 : own];
-        if (numbers[i] < least || numbers[i] > INT32_MAX)
+        if (numbers[i] < what->least || numbers[i] > INT32_MAX)
             return false;
     }
     return true;
@@ -174,7 +187,7 @@ static bool set_padding(const struct tp_replay_call *replay, struct window *w)
 {
     const char *word = tp_arg_text(replay, "padding", "");
     if (!*word)
-        return set_numbers(replay, "padding", w->axes, 0, 0, w->pad, 0);
+        return set_numbers(replay, &paddings_of, w->axes, w->pad);
     for (int i = 0; i < AXES && !strcmp(word, "same"); i++)
         w->pad[i] = w->dilation[i] * (w->kernel[i] - 1) / 2;
     return true;
@@ -192,17 +205,15 @@ static bool fit_conv(const struct tp_replay_call *replay, struct conv *c)
     return c->groups > 0 && c->each * c->groups == w->channels &&
            c->weight->shape[0] % c->groups == 0 && c->weight->count > 0 &&
            (!c->bias || c->bias->count == c->weight->shape[0]) &&
-           set_numbers(replay, "stride", w->axes, 1, 1, w->stride, 1) &&
-           set_numbers(replay, "dilation", w->axes, 1, 1, w->dilation, 1) &&
+           set_numbers(replay, &strides_of, w->axes, w->stride) &&
+           set_numbers(replay, &dilations_of, w->axes, w->dilation) &&
            set_padding(replay, w);
 }
 
-enum tp_status tp_run_conv(struct tp_replay_call *replay,
-                           const struct tp_operator *operator,
-                           struct tp_error * err)
+TP_KERNEL(tp_run_conv)
 {
     struct conv c = {.own = replay->own};
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &c.input, err);
     if (status == TP_OK)
         status = tp_arg_tensor(replay, "weight", &c.weight, err);
@@ -222,9 +233,9 @@ enum tp_status tp_run_conv(struct tp_replay_call *replay,
 
 /* --- pooling -------------------------------------------------------------- */
 
-static int axes_of(const struct tp_operator *operator)
+static int axes_of(const struct tp_operator *row)
 {
-    const char *digit = strpbrk(operator->names, "123");
+    const char *digit = strpbrk(row->names, "123");
     return digit ? *digit - '0' : 0;
 }
 
@@ -244,25 +255,23 @@ static double largest_in(const struct window *w, const double *x,
 static bool fit_pool(const struct tp_replay_call *replay, struct window *w)
 {
     const int axes = w->axes;
-    if (!set_numbers(replay, "kernel_size", axes, 0, 1, w->kernel, 1) ||
-        !set_numbers(replay, "padding", axes, 0, 0, w->pad, 0) ||
-        !set_numbers(replay, "dilation", axes, 1, 1, w->dilation, 1))
+    if (!set_numbers(replay, &kernels_of, axes, w->kernel) ||
+        !set_numbers(replay, &paddings_of, axes, w->pad) ||
+        !set_numbers(replay, &dilations_of, axes, w->dilation))
         return false;
     memcpy(w->stride, w->kernel, sizeof w->stride);
     return !tp_arg(replay, "stride") ||
-           set_numbers(replay, "stride", axes, 1, 1, w->stride, 1);
+           set_numbers(replay, &strides_of, axes, w->stride);
 }
 
-enum tp_status tp_run_max_pool(struct tp_replay_call *replay,
-                               const struct tp_operator *operator,
-                               struct tp_error * err)
+TP_KERNEL(tp_run_max_pool)
 {
     struct window w;
     const struct tp_array *input;
     struct tp_array *output;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK &&
-        (!set_input(input, axes_of(operator), &w) || !fit_pool(replay, &w)))
+        (!set_input(input, axes_of(row), &w) || !fit_pool(replay, &w)))
         status = fail_shapes(err);
     if (status == TP_OK)
         status = make_output(replay, input, &w, w.channels, &output, err);
@@ -280,10 +289,14 @@ enum tp_status tp_run_max_pool(struct tp_replay_call *replay,
     return TP_OK;
 }
 
+struct element {
+    double value, bound;
+};
+
 /* The mean of the part [i in / out, ceil((i + 1) in / out)) of each axis. */
 static void average_part(const struct tp_replay_call *replay,
                          const struct window *w, const double *x,
-                         const int64_t *at, double *value, double *bound)
+                         const int64_t *at, struct element *to)
 {
     int64_t first[AXES], length[AXES], k[AXES] = {0};
     double sum = 0, magnitude = 0;
@@ -300,20 +313,18 @@ static void average_part(const struct tp_replay_call *replay,
         magnitude += fabs(x[place]);
     } while (step(k, length));
     const double count = (double)volume(length);
-    *value = sum / count;
-    *bound = tp_replay_gamma(replay, count + 1) * magnitude / count +
-             replay->own * fabs(*value);
+    to->value = sum / count;
+    to->bound = tp_replay_gamma(replay, count + 1) * magnitude / count +
+                replay->own * fabs(to->value);
 }
 
-enum tp_status tp_run_adaptive_average(struct tp_replay_call *replay,
-                                       const struct tp_operator *operator,
-                                       struct tp_error * err)
+TP_KERNEL(tp_run_adaptive_average)
 {
     struct window w;
     const struct tp_array *input;
     struct tp_array *output;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
-    if (status == TP_OK && !set_input(input, axes_of(operator), &w))
+    if (status == TP_OK && !set_input(input, axes_of(row), &w))
         status = fail_shapes(err);
     if (status == TP_OK)
         status = make_output(replay, input, &w, w.channels, &output, err);
@@ -326,9 +337,10 @@ enum tp_status tp_run_adaptive_average(struct tp_replay_call *replay,
     for (int64_t plane = 0; plane < planes; plane++) {
         int64_t at[AXES] = {0};
         do {
-            average_part(replay, &w, input->value + plane * size, at,
-                         &output->value[element], &output->bound[element]);
-            element++;
+            struct element to;
+            average_part(replay, &w, input->value + plane * size, at, &to);
+            output->value[element] = to.value;
+            output->bound[element++] = to.bound;
         } while (step(at, w.out));
     }
     return TP_OK;

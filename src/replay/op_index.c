@@ -4,7 +4,7 @@
  * was dumped, so such a call is not replayed. Sorting is by value; the indices
  * of equal values may differ and are not judged.
  */
-#include "replay/op_index.h"
+#include "replay/operators.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,14 +27,12 @@ static int64_t index_of(double value, int64_t length)
     return index < 0 ? index + length : index;
 }
 
-enum tp_status tp_run_embedding(struct tp_replay_call *replay,
-                                const struct tp_operator *operator,
-                                struct tp_error * err)
+TP_KERNEL(tp_run_embedding)
 {
     const struct tp_array *input, *weight;
     struct tp_array *output;
     int64_t shape[TP_LIMIT_DIMS];
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_arg_tensor(replay, "weight", &weight, err);
@@ -50,24 +48,22 @@ enum tp_status tp_run_embedding(struct tp_replay_call *replay,
     shape[input->dims] = width;
     status = tp_replay_make(replay, input->dims + 1, shape, &output, err);
     for (int64_t i = 0; i < input->count && status == TP_OK; i++) {
-        const int64_t row = index_of(input->value[i], weight->shape[0]);
-        if (row < 0)
+        const int64_t line = index_of(input->value[i], weight->shape[0]);
+        if (line < 0)
             return fail_index(err);
-        memcpy(output->value + i * width, weight->value + row * width,
+        memcpy(output->value + i * width, weight->value + line * width,
                (size_t)width * sizeof *output->value);
     }
     return status;
 }
 
-enum tp_status tp_run_gather(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+TP_KERNEL(tp_run_gather)
 {
     const struct tp_array *input, *index;
     struct tp_array *output;
     int axis;
     int64_t own[TP_LIMIT_DIMS];
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_arg_tensor(replay, "index", &index, err);
@@ -98,29 +94,42 @@ enum tp_status tp_run_gather(struct tp_replay_call *replay,
     return TP_OK;
 }
 
-/* Copies index `from` of an axis of the input to index `to` of the result. */
-static void copy_index(const struct tp_array *input, int axis, int64_t from,
-                       struct tp_array *output, int64_t to, int64_t length)
+/* Lines of an axis, of which some become those of a result. */
+struct lines {
+    const double *from;
+    double *to;
+    int64_t outer, inner; /* elements before and behind the axis         */
+    int64_t length, new_length; /* of the axis                               */
+};
+
+static struct lines lines_of(const struct tp_array *input, int axis,
+                             const struct tp_array *output, int64_t new_length)
 {
-    int64_t own[TP_LIMIT_DIMS];
-    tp_array_strides(input, own);
-    const int64_t inner = own[axis], lines = input->shape[axis];
-    const int64_t outer = input->count / (inner * lines);
-    for (int64_t i = 0; i < outer; i++)
-        memcpy(output->value + (i * length + to) * inner,
-               input->value + (i * lines + from) * inner,
-               (size_t)inner * sizeof *input->value);
+    struct lines lines = {input->value,       output->value, 1, 1,
+                          input->shape[axis], new_length};
+    for (int i = 0; i < input->dims; i++)
+        if (i != axis)
+            *(i < axis ? &lines.outer : &lines.inner) *= input->shape[i];
+    return lines;
 }
 
-enum tp_status tp_run_index_select(struct tp_replay_call *replay,
-                                   const struct tp_operator *operator,
-                                   struct tp_error * err)
+/* Copies index `from` of the axis to index `to` of the result. */
+static void copy_index(const struct lines *lines, int64_t from, int64_t to)
+{
+    const int64_t inner = lines->inner;
+    for (int64_t i = 0; i < lines->outer; i++)
+        memcpy(lines->to + (i * lines->new_length + to) * inner,
+               lines->from + (i * lines->length + from) * inner,
+               (size_t)inner * sizeof *lines->to);
+}
+
+TP_KERNEL(tp_run_index_select)
 {
     const struct tp_array *input, *index;
     struct tp_array *output;
     int axis;
     int64_t shape[TP_LIMIT_DIMS];
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_arg_tensor(replay, "index", &index, err);
@@ -134,25 +143,25 @@ enum tp_status tp_run_index_select(struct tp_replay_call *replay,
     memcpy(shape, input->shape, sizeof shape);
     shape[axis] = index->count;
     status = tp_replay_make(replay, input->dims, shape, &output, err);
-    for (int64_t i = 0; status == TP_OK && output->count && i < index->count;
-         i++) {
+    if (status != TP_OK)
+        return status;
+    const struct lines lines = lines_of(input, axis, output, index->count);
+    for (int64_t i = 0; output->count && i < index->count; i++) {
         const int64_t from = index_of(index->value[i], input->shape[axis]);
         if (from < 0)
             return fail_index(err);
-        copy_index(input, axis, from, output, i, index->count);
+        copy_index(&lines, from, i);
     }
-    return status;
+    return TP_OK;
 }
 
 /* narrow(dim, start, length), and select(dim, index), which drops the axis. */
-enum tp_status tp_run_narrow(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+TP_KERNEL(tp_run_narrow)
 {
     const struct tp_array *input;
     struct tp_array *output;
     int axis;
-    const bool one = strstr(operator->signature, "index") != NULL;
+    const bool one = strstr(row->signature, "index") != NULL;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status =
@@ -169,20 +178,19 @@ enum tp_status tp_run_narrow(struct tp_replay_call *replay,
     if (first < 0 || length < 1 || length > lines - first ||
         output->count != input->count / lines * length)
         return fail_index(err);
+    const struct lines moved = lines_of(input, axis, output, length);
     for (int64_t i = 0; i < length && output->count; i++)
-        copy_index(input, axis, first + i, output, i, length);
+        copy_index(&moved, first + i, i);
     return TP_OK;
 }
 
 /* tril keeps column - row <= diagonal, triu >=. */
-enum tp_status tp_run_triangle(struct tp_replay_call *replay,
-                               const struct tp_operator *operator,
-                               struct tp_error * err)
+TP_KERNEL(tp_run_triangle)
 {
     const struct tp_array *input;
     struct tp_array *output;
     const int64_t diagonal = tp_arg_integer(replay, "diagonal", 0);
-    const bool lower = !strncmp(operator->names, "tril", 4);
+    const bool lower = !strncmp(row->names, "tril", 4);
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK && input->dims < 2)
         status = tp_fail(err, TP_E_UNSUPPORTED, -1, "its input is no matrix");
@@ -203,15 +211,19 @@ enum tp_status tp_run_triangle(struct tp_replay_call *replay,
 
 /* --- order ---------------------------------------------------------------- */
 
-/* The first `k` of a line in falling (rising) order. */
-static void sort_line(const double *from, int64_t step, int64_t length,
-                      bool largest, double *room, double *to, int64_t k)
+/* The first new_length of a line in falling (rising) order. */
+static void sort_line(const struct lines *lines, int64_t line, bool largest,
+                      double *room)
 {
-    for (int64_t i = 0; i < length; i++)
+    const int64_t step = lines->inner, n = lines->length;
+    const int64_t outer = line / step, at = line % step;
+    const double *from = lines->from + outer * n * step + at;
+    double *to = lines->to + outer * lines->new_length * step + at;
+    for (int64_t i = 0; i < n; i++)
         room[i] = from[i * step];
-    tp_sort_double(room, (size_t)length);
-    for (int64_t i = 0; i < k; i++)
-        to[i * step] = room[largest ? length - 1 - i : i];
+    tp_sort_double(room, (size_t)n);
+    for (int64_t i = 0; i < lines->new_length; i++)
+        to[i * step] = room[largest ? n - 1 - i : i];
 }
 
 static bool has_nan(const struct tp_array *array)
@@ -223,15 +235,12 @@ static bool has_nan(const struct tp_array *array)
 }
 
 /* topk(k, dim, largest), and sort(dim, descending) of as many as there are. */
-enum tp_status tp_run_topk(struct tp_replay_call *replay,
-                           const struct tp_operator *operator,
-                           struct tp_error * err)
+TP_KERNEL(tp_run_topk)
 {
     const struct tp_array *input;
     struct tp_array *output;
     int axis;
-    int64_t own[TP_LIMIT_DIMS];
-    const bool sorts = !strncmp(operator->names, "sort", 4);
+    const bool sorts = !strncmp(row->names, "sort", 4);
     const bool largest =
         tp_arg_integer(replay, sorts ? "descending" : "largest", sorts ? 0 : 1);
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
@@ -254,13 +263,9 @@ enum tp_status tp_run_topk(struct tp_replay_call *replay,
     double *room = malloc((size_t)length * sizeof *room);
     if (!room)
         return tp_fail_memory(err);
-    tp_array_strides(input, own);
-    const int64_t inner = own[axis];
-    for (int64_t line = 0; line < input->count / length; line++) {
-        const int64_t outer = line / inner, at = line % inner;
-        sort_line(input->value + outer * length * inner + at, inner, length,
-                  largest, room, output->value + outer * k * inner + at, k);
-    }
+    const struct lines lines = lines_of(input, axis, output, k);
+    for (int64_t line = 0; line < input->count / length; line++)
+        sort_line(&lines, line, largest, room);
     free(room);
     if (tp_replay_result(replay, replay->output_count)) {
         status = tp_replay_make_like_dumped(replay, &output, err);

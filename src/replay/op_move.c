@@ -5,7 +5,7 @@
  * the shape, it is the one that was dumped. A change of the dtype is the only
  * rounding there is, and who judges adds it.
  */
-#include "replay/op_move.h"
+#include "replay/operators.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,13 +39,11 @@ static void copy(const double *from, const int64_t *strides,
     }
 }
 
-enum tp_status tp_run_same(struct tp_replay_call *replay,
-                           const struct tp_operator *operator,
-                           struct tp_error * err)
+TP_KERNEL(tp_run_same)
 {
     const struct tp_array *input;
     struct tp_array *output;
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_replay_make_like_dumped(replay, &output, err);
@@ -75,14 +73,12 @@ static enum tp_status run_order(struct tp_replay_call *replay,
     return status;
 }
 
-enum tp_status tp_run_transpose(struct tp_replay_call *replay,
-                                const struct tp_operator *operator,
-                                struct tp_error * err)
+TP_KERNEL(tp_run_transpose)
 {
     const struct tp_array *input;
     int order[TP_LIMIT_DIMS], a = 0, b = 0;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
-    const bool short_form = !strcmp(operator->names, "t");
+    const bool short_form = !strcmp(row->names, "t");
     if (status == TP_OK && short_form)
         b = input->dims - 1;
     else if (status == TP_OK) {
@@ -103,14 +99,12 @@ enum tp_status tp_run_transpose(struct tp_replay_call *replay,
     return run_order(replay, input, order, err);
 }
 
-enum tp_status tp_run_permute(struct tp_replay_call *replay,
-                              const struct tp_operator *operator,
-                              struct tp_error * err)
+TP_KERNEL(tp_run_permute)
 {
     const struct tp_array *input;
     int64_t list[TP_LIMIT_DIMS];
     int order[TP_LIMIT_DIMS];
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status != TP_OK)
         return status;
@@ -125,14 +119,12 @@ enum tp_status tp_run_permute(struct tp_replay_call *replay,
     return run_order(replay, input, order, err);
 }
 
-enum tp_status tp_run_expand(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+TP_KERNEL(tp_run_expand)
 {
     const struct tp_array *input;
     struct tp_array *output;
     int64_t strides[TP_LIMIT_DIMS];
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_replay_make_like_dumped(replay, &output, err);
@@ -144,14 +136,12 @@ enum tp_status tp_run_expand(struct tp_replay_call *replay,
     return TP_OK;
 }
 
-enum tp_status tp_run_repeat(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+TP_KERNEL(tp_run_repeat)
 {
     const struct tp_array *input;
     struct tp_array *output;
     int64_t own[TP_LIMIT_DIMS];
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_replay_make_like_dumped(replay, &output, err);
@@ -229,13 +219,11 @@ static enum tp_status join(const struct tp_array **parts, size_t count,
     return first == output->shape[axis] ? TP_OK : fail_shapes(err);
 }
 
-enum tp_status tp_run_cat(struct tp_replay_call *replay,
-                          const struct tp_operator *operator,
-                          struct tp_error * err)
+TP_KERNEL(tp_run_cat)
 {
     struct tp_array *output;
     int axis;
-    (void)operator;
+    (void)row;
     const struct tp_array **parts =
         calloc(replay->call->count + 1, sizeof *parts);
     if (!parts)
@@ -273,13 +261,11 @@ static enum tp_status stack(const struct tp_array **parts, size_t count,
     return TP_OK;
 }
 
-enum tp_status tp_run_stack(struct tp_replay_call *replay,
-                            const struct tp_operator *operator,
-                            struct tp_error * err)
+TP_KERNEL(tp_run_stack)
 {
     struct tp_array *output;
     int axis;
-    (void)operator;
+    (void)row;
     const struct tp_array **parts =
         calloc(replay->call->count + 1, sizeof *parts);
     if (!parts)
@@ -319,15 +305,13 @@ static enum tp_status take(const struct tp_array *input, int axis,
     return TP_OK;
 }
 
-enum tp_status tp_run_split(struct tp_replay_call *replay,
-                            const struct tp_operator *operator,
-                            struct tp_error * err)
+TP_KERNEL(tp_run_split)
 {
     const struct tp_array *input;
     struct tp_array *output;
     int axis;
     int64_t first = 0;
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_arg_axis(replay, "dim", 0, input->dims, &axis, err);
@@ -350,14 +334,12 @@ enum tp_status tp_run_split(struct tp_replay_call *replay,
 
 /* --- constants ------------------------------------------------------------ */
 
-enum tp_status tp_run_constant(struct tp_replay_call *replay,
-                               const struct tp_operator *operator,
-                               struct tp_error * err)
+TP_KERNEL(tp_run_constant)
 {
     struct tp_array *output;
-    const bool full = !strncmp(operator->names, "full", 4);
+    const bool full = !strncmp(row->names, "full", 4);
     const double value = full ? tp_arg_real(replay, "fill_value", NAN)
-                              : !strncmp(operator->names, "ones", 4);
+                              : !strncmp(row->names, "ones", 4);
     if (full && !tp_arg(replay, "fill_value"))
         return tp_fail(err, TP_E_UNSUPPORTED, -1, "its number is not said");
     enum tp_status status = tp_replay_make_like_dumped(replay, &output, err);
@@ -368,12 +350,10 @@ enum tp_status tp_run_constant(struct tp_replay_call *replay,
 
 /* arange(end), arange(start, end), arange(start, end, step); computed as
  * start + i step, whose product and sum are rounded. */
-enum tp_status tp_run_arange(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+TP_KERNEL(tp_run_arange)
 {
     struct tp_array *output;
-    (void)operator;
+    (void)row;
     const bool two = tp_arg(replay, "end") != NULL;
     const double start = two ? tp_arg_real(replay, "start", 0) : 0;
     const double step = tp_arg_real(replay, "step", 1);

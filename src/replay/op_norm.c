@@ -15,7 +15,7 @@
  * large, and says truly that nothing is known of the result. Two passes over
  * each set, no memory but the result.
  */
-#include "replay/op_norm.h"
+#include "replay/operators.h"
 
 #include <math.h>
 
@@ -88,9 +88,10 @@ static void measure(const struct norm *norm, const struct set *set,
               scale);
 }
 
-static void normalize(const struct norm *norm, double x, double w, double b,
+static void normalize(const struct norm *norm, double w, double b,
                       const struct scale *scale, int64_t at)
 {
+    const double x = norm->input->value[at];
     const double size = fabs(x) + fabs(scale->mean), d = x - scale->mean;
     const double ed =
         norm->centered ? scale->mean_bound + norm->unit * size : 0;
@@ -167,30 +168,25 @@ static enum tp_status run_rows(struct tp_replay_call *replay, struct norm *norm,
         struct scale scale;
         measure(norm, &set, &scale);
         for (int64_t i = 0; i < length; i++)
-            normalize(norm, norm->input->value[at + i],
-                      element(norm->weight, i, 1), element(norm->bias, i, 0),
-                      &scale, at + i);
+            normalize(norm, element(norm->weight, i, 1),
+                      element(norm->bias, i, 0), &scale, at + i);
     }
     return TP_OK;
 }
 
-enum tp_status tp_run_layer_norm(struct tp_replay_call *replay,
-                                 const struct tp_operator *operator,
-                                 struct tp_error * err)
+TP_KERNEL(tp_run_layer_norm)
 {
     struct norm norm = {.centered = true};
-    (void)operator;
+    (void)row;
     enum tp_status status = bind(replay, &norm, 1e-5, err);
     return status == TP_OK ? run_rows(replay, &norm, err) : status;
 }
 
 /* torch takes the eps of the dtype where none is given. */
-enum tp_status tp_run_rms_norm(struct tp_replay_call *replay,
-                               const struct tp_operator *operator,
-                               struct tp_error * err)
+TP_KERNEL(tp_run_rms_norm)
 {
     struct norm norm = {.centered = false, .rounding = replay->own};
-    (void)operator;
+    (void)row;
     enum tp_status status = bind(replay, &norm, 2 * replay->own, err);
     return status == TP_OK ? run_rows(replay, &norm, err) : status;
 }
@@ -218,15 +214,13 @@ static void normalize_channel(const struct norm *norm, const struct set *set,
     const double w = element(norm->weight, channel, 1);
     const double b = element(norm->bias, channel, 0);
     FOR_SET(set, at)
-    normalize(norm, norm->input->value[at], w, b, scale, at);
+    normalize(norm, w, b, scale, at);
 }
 
-enum tp_status tp_run_group_norm(struct tp_replay_call *replay,
-                                 const struct tp_operator *operator,
-                                 struct tp_error * err)
+TP_KERNEL(tp_run_group_norm)
 {
     struct norm norm = {.centered = true};
-    (void)operator;
+    (void)row;
     enum tp_status status = bind(replay, &norm, 1e-5, err);
     if (status != TP_OK)
         return status;
@@ -274,12 +268,10 @@ static enum tp_status run_kept(struct tp_replay_call *replay,
     return status;
 }
 
-enum tp_status tp_run_batch_norm(struct tp_replay_call *replay,
-                                 const struct tp_operator *operator,
-                                 struct tp_error * err)
+TP_KERNEL(tp_run_batch_norm)
 {
     struct norm norm = {.centered = true};
-    (void)operator;
+    (void)row;
     enum tp_status status = bind(replay, &norm, 1e-5, err);
     if (status != TP_OK)
         return status;

@@ -7,7 +7,7 @@
  * works differ), so where that changes it, the bound is also as large as what
  * it changes in the result. One pass; no memory but the result.
  */
-#include "replay/op_point.h"
+#include "replay/operators.h"
 
 #include <math.h>
 #include <string.h>
@@ -172,20 +172,16 @@ static enum tp_status compute(struct tp_replay_call *replay,
     return status;
 }
 
-enum tp_status tp_run_point(struct tp_replay_call *replay,
-                            const struct tp_operator *operator,
-                            struct tp_error * err)
+TP_KERNEL(tp_run_point)
 {
-    struct point point = {operator->point, operator->operands, .dims = 0};
+    struct point point = {row->point, row->operands, .dims = 0};
     enum tp_status status = bind_all(replay, &point, point.count, err);
     return status == TP_OK ? compute(replay, &point, err) : status;
 }
 
-enum tp_status tp_run_add(struct tp_replay_call *replay,
-                          const struct tp_operator *operator,
-                          struct tp_error * err)
+TP_KERNEL(tp_run_add)
 {
-    struct point point = {operator->point, 2, .dims = 0};
+    struct point point = {row->point, 2, .dims = 0};
     const double alpha = tp_arg_real(replay, "alpha", 1);
     enum tp_status status = bind_all(replay, &point, 2, err);
     if (status != TP_OK)
@@ -193,23 +189,20 @@ enum tp_status tp_run_add(struct tp_replay_call *replay,
     if (alpha != 1) {
         point.count = 3;
         set_number(replay, &point, 2, alpha);
-        point.function = operator->point == tp_point_add ? tp_point_add_scaled :
-                         operator->point == tp_point_subtract
+        point.function = row->point == tp_point_add ? tp_point_add_scaled
+                         : row->point == tp_point_subtract
                              ? tp_point_subtract_scaled
                              : tp_point_reversed_subtract_scaled;
     }
     return compute(replay, &point, err);
 }
 
-enum tp_status tp_run_divide(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+TP_KERNEL(tp_run_divide)
 {
     const char *mode = tp_arg_text(replay, "rounding_mode", "");
     struct point point = {!strcmp(mode, "floor")   ? tp_point_divide_down
                           : !strcmp(mode, "trunc") ? tp_point_divide_short
-                                                   :
-                                                   operator->point,
+                                                   : row->point,
                           2, .dims = 0};
     enum tp_status status = bind_all(replay, &point, 2, err);
     return status == TP_OK ? compute(replay, &point, err) : status;
@@ -226,11 +219,9 @@ static enum tp_status bind_limit(const struct tp_replay_call *replay,
     return TP_OK;
 }
 
-enum tp_status tp_run_clamp(struct tp_replay_call *replay,
-                            const struct tp_operator *operator,
-                            struct tp_error * err)
+TP_KERNEL(tp_run_clamp)
 {
-    struct point point = {operator->point, 3, .dims = 0};
+    struct point point = {row->point, 3, .dims = 0};
     enum tp_status status = bind(replay, &point, 0, err);
     if (status == TP_OK)
         status = bind_limit(replay, &point, 1, "min", err);
@@ -239,23 +230,18 @@ enum tp_status tp_run_clamp(struct tp_replay_call *replay,
     return status == TP_OK ? compute(replay, &point, err) : status;
 }
 
-enum tp_status tp_run_addc(struct tp_replay_call *replay,
-                           const struct tp_operator *operator,
-                           struct tp_error * err)
+TP_KERNEL(tp_run_addc)
 {
-    struct point point = {operator->point, 4, .dims = 0};
+    struct point point = {row->point, 4, .dims = 0};
     enum tp_status status = bind_all(replay, &point, 3, err);
     set_number(replay, &point, 3, tp_arg_real(replay, "value", 1));
     return status == TP_OK ? compute(replay, &point, err) : status;
 }
 
-enum tp_status tp_run_gelu(struct tp_replay_call *replay,
-                           const struct tp_operator *operator,
-                           struct tp_error * err)
+TP_KERNEL(tp_run_gelu)
 {
     const bool tanh = !strcmp(tp_arg_text(replay, "approximate", ""), "tanh");
-    struct point point = {tanh ? tp_point_gelu_tanh : operator->point, 1,
-                          .dims = 0};
+    struct point point = {tanh ? tp_point_gelu_tanh : row->point, 1, .dims = 0};
     enum tp_status status = bind_all(replay, &point, 1, err);
     return status == TP_OK ? compute(replay, &point, err) : status;
 }

@@ -9,7 +9,7 @@
  * said. The right matrix is turned once, so that both run along k; cost 2 m n k
  * multiplications, memory one stack's matrix.
  */
-#include "replay/op_product.h"
+#include "replay/operators.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,12 +115,10 @@ static enum tp_status run_linear(struct tp_replay_call *replay,
     return TP_OK;
 }
 
-enum tp_status tp_run_linear(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+TP_KERNEL(tp_run_linear)
 {
     const struct tp_array *input, *weight;
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_arg_tensor(replay, "weight", &weight, err);
@@ -245,12 +243,10 @@ static enum tp_status run_product(struct tp_replay_call *replay,
     return status == TP_OK ? multiply_stacks(replay, &s, *output, err) : status;
 }
 
-enum tp_status tp_run_matmul(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+TP_KERNEL(tp_run_matmul)
 {
     struct tp_array *output;
-    (void)operator;
+    (void)row;
     return run_product(replay, "input", "other", &output, err);
 }
 
@@ -281,13 +277,11 @@ static enum tp_status add_matrix(const struct tp_replay_call *replay,
     return TP_OK;
 }
 
-enum tp_status tp_run_addmm(struct tp_replay_call *replay,
-                            const struct tp_operator *operator,
-                            struct tp_error * err)
+TP_KERNEL(tp_run_addmm)
 {
     const struct tp_array *added;
     struct tp_array *output;
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &added, err);
     if (status == TP_OK)
         status = run_product(replay, "mat1", "mat2", &output, err);

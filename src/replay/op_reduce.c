@@ -7,7 +7,7 @@
  * halves its relative error; a variance is bounded as in op_norm.c. Two passes
  * for variances, else one.
  */
-#include "replay/op_reduce.h"
+#include "replay/operators.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -133,30 +133,24 @@ static enum tp_status run_sum(struct tp_replay_call *replay, bool mean,
     return status;
 }
 
-enum tp_status tp_run_sum(struct tp_replay_call *replay,
-                          const struct tp_operator *operator,
-                          struct tp_error * err)
+TP_KERNEL(tp_run_sum)
 {
-    (void)operator;
+    (void)row;
     return run_sum(replay, false, err);
 }
 
-enum tp_status tp_run_mean(struct tp_replay_call *replay,
-                           const struct tp_operator *operator,
-                           struct tp_error * err)
+TP_KERNEL(tp_run_mean)
 {
-    (void)operator;
+    (void)row;
     return run_sum(replay, true, err);
 }
 
-enum tp_status tp_run_cumsum(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+TP_KERNEL(tp_run_cumsum)
 {
     const struct tp_array *input;
     struct tp_array *output;
     int axis;
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_arg_axis(replay, "dim", 0, input->dims, &axis, err);
@@ -227,15 +221,13 @@ static void add_powers(struct axes *axes, double order, struct cell *cells)
     }
 }
 
-enum tp_status tp_run_norm(struct tp_replay_call *replay,
-                           const struct tp_operator *operator,
-                           struct tp_error * err)
+TP_KERNEL(tp_run_norm)
 {
     struct axes axes;
     struct tp_array *output;
     struct cell *cells = NULL;
     double order;
-    (void)operator;
+    (void)row;
     enum tp_status status = order_of(replay, &order, err);
     if (status == TP_OK && is_of_linalg(replay) && tp_arg(replay, "p"))
         status = tp_fail(err, TP_E_UNSUPPORTED, -1,
@@ -308,19 +300,15 @@ static enum tp_status run_variance(struct tp_replay_call *replay, bool root,
     return status;
 }
 
-enum tp_status tp_run_var(struct tp_replay_call *replay,
-                          const struct tp_operator *operator,
-                          struct tp_error * err)
+TP_KERNEL(tp_run_var)
 {
-    (void)operator;
+    (void)row;
     return run_variance(replay, false, err);
 }
 
-enum tp_status tp_run_std(struct tp_replay_call *replay,
-                          const struct tp_operator *operator,
-                          struct tp_error * err)
+TP_KERNEL(tp_run_std)
 {
-    (void)operator;
+    (void)row;
     return run_variance(replay, true, err);
 }
 
@@ -344,8 +332,8 @@ static enum tp_status make_indices(struct tp_replay_call *replay,
 
 /* torch.max(a, b) is torch.maximum(a, b). */
 static enum tp_status run_two(struct tp_replay_call *replay,
-                              const struct tp_operator *operator,
-                              struct tp_error * err)
+                              const struct tp_operator *row,
+                              struct tp_error *err)
 {
     struct tp_array *output;
     const struct tp_array *a, *b;
@@ -360,27 +348,24 @@ static enum tp_status run_two(struct tp_replay_call *replay,
     for (int64_t i = 0; status == TP_OK && i < a->count; i++) {
         const double x[2] = {a->value[i], b->value[i]};
         double terms;
-        output->value[i] = operator->point(x, &terms);
+        output->value[i] = row->point(x, &terms);
     }
     return status;
 }
 
-enum tp_status tp_run_extreme(struct tp_replay_call *replay,
-                              const struct tp_operator *operator,
-                              struct tp_error * err)
+TP_KERNEL(tp_run_extreme)
 {
     struct axes axes;
     struct tp_array *output;
     struct cell *cells;
     if (tp_arg_array(replay, "dim"))
-        return run_two(replay, operator, err);
+        return run_two(replay, row, err);
     enum tp_status status = make_cells(replay, &axes, &output, &cells, err);
     for (int64_t i = 0; status == TP_OK && i < axes.input->count; i++) {
         const int64_t at = axes.walk.at[1];
         const double x[2] = {output->value[at], axes.input->value[i]};
         double terms;
-        output->value[at] =
-            cells[at].seen++ ? operator->point(x, &terms) : x[1];
+        output->value[at] = cells[at].seen++ ? row->point(x, &terms) : x[1];
         tp_array_walk_next(&axes.walk);
     }
     free(cells);
@@ -388,14 +373,12 @@ enum tp_status tp_run_extreme(struct tp_replay_call *replay,
 }
 
 /* log(sum(exp(x))) = max + log(sum(exp(x - max))). */
-enum tp_status tp_run_logsumexp(struct tp_replay_call *replay,
-                                const struct tp_operator *operator,
-                                struct tp_error * err)
+TP_KERNEL(tp_run_logsumexp)
 {
     struct axes axes;
     struct tp_array *output;
     struct cell *cells;
-    (void)operator;
+    (void)row;
     enum tp_status status = make_cells(replay, &axes, &output, &cells, err);
     if (status == TP_OK) {
         const double u = replay->unit;

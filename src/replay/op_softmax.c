@@ -5,7 +5,7 @@
  * sum before it is divided: own * |each|, and own * |result|. One pass a line;
  * cross entropy keeps the logarithms, as large as its input.
  */
-#include "replay/op_softmax.h"
+#include "replay/operators.h"
 
 #include <math.h>
 #include <string.h>
@@ -57,19 +57,15 @@ static enum tp_status run_axis(struct tp_replay_call *replay, line_fn *run,
     return status;
 }
 
-enum tp_status tp_run_softmax(struct tp_replay_call *replay,
-                              const struct tp_operator *operator,
-                              struct tp_error * err)
+TP_KERNEL(tp_run_softmax)
 {
-    (void)operator;
+    (void)row;
     return run_axis(replay, tp_softmax_line, err);
 }
 
-enum tp_status tp_run_log_softmax(struct tp_replay_call *replay,
-                                  const struct tp_operator *operator,
-                                  struct tp_error * err)
+TP_KERNEL(tp_run_log_softmax)
 {
-    (void)operator;
+    (void)row;
     return run_axis(replay, tp_log_softmax_line, err);
 }
 
@@ -144,9 +140,7 @@ static enum tp_status begin_losses(struct tp_replay_call *replay,
     return status;
 }
 
-enum tp_status tp_run_pair_loss(struct tp_replay_call *replay,
-                                const struct tp_operator *operator,
-                                struct tp_error * err)
+TP_KERNEL(tp_run_pair_loss)
 {
     const struct tp_array *input, *target;
     struct losses losses;
@@ -164,7 +158,7 @@ enum tp_status tp_run_pair_loss(struct tp_replay_call *replay,
     for (int64_t i = 0; i < input->count; i++) {
         const double x[2] = {input->value[i], target->value[i]};
         double terms;
-        const double value = operator->point(x, &terms);
+        const double value = row->point(x, &terms);
         const bool rounded = losses.reduction != REDUCE_NONE;
         add_loss(&losses, value,
                  replay->unit * terms +
@@ -250,13 +244,11 @@ static enum tp_status run_classes(struct tp_replay_call *replay,
     return status;
 }
 
-enum tp_status tp_run_cross_entropy(struct tp_replay_call *replay,
-                                    const struct tp_operator *operator,
-                                    struct tp_error * err)
+TP_KERNEL(tp_run_cross_entropy)
 {
     const struct tp_array *input;
     struct tp_array logs = {.dims = 0};
-    (void)operator;
+    (void)row;
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status == TP_OK)
         status = tp_array_make(&logs, input->dims, input->shape, err);
@@ -275,13 +267,11 @@ enum tp_status tp_run_cross_entropy(struct tp_replay_call *replay,
     return status;
 }
 
-enum tp_status tp_run_nll(struct tp_replay_call *replay,
-                          const struct tp_operator *operator,
-                          struct tp_error * err)
+TP_KERNEL(tp_run_nll)
 {
     struct tp_array *input = tp_arg_array(replay, "input");
     struct classes classes = {.logs = input};
-    (void)operator;
+    (void)row;
     if (!input)
         return tp_fail(err, TP_E_UNSUPPORTED, -1, "its input is no tensor");
     enum tp_status status = tp_array_bounds(input, err);

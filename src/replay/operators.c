@@ -3,15 +3,6 @@
 
 #include <string.h>
 
-#include "replay/op_attention.h"
-#include "replay/op_conv.h"
-#include "replay/op_index.h"
-#include "replay/op_move.h"
-#include "replay/op_norm.h"
-#include "replay/op_point.h"
-#include "replay/op_product.h"
-#include "replay/op_reduce.h"
-#include "replay/op_softmax.h"
 #include "replay/point_math.h"
 
 /* Of one, two and three elements. */

@@ -16,14 +16,18 @@
  * that are rounded on the way, each as often as it is. */
 typedef double tp_point_fn(const double *x, double *terms);
 
+struct tp_operator;
+
+/* Makes the results of a call. */
+typedef enum tp_status tp_kernel_fn(struct tp_replay_call *replay,
+                                    const struct tp_operator *row,
+                                    struct tp_error *err);
+
 struct tp_operator {
     const char *names;     /* of the API, joined by ' '; "add" is also add_,
                               __add__ and __iadd__                          */
     const char *signature; /* of its positional arguments                   */
-    /* Makes the results; NULL: they are random. */
-    enum tp_status (*run)(struct tp_replay_call *replay,
-                          const struct tp_operator *operator,
-                          struct tp_error * err);
+    tp_kernel_fn *run;     /* NULL: its results are random, or not set      */
     tp_point_fn *point; /* of tp_run_point: with so many first arguments    */
     int operands;
     const char *parameters; /* arguments that no operator makes: weights    */
@@ -34,5 +38,80 @@ extern const struct tp_operator tp_operators[];
 
 /* The row of an API's name; NULL: it has none. */
 const struct tp_operator *tp_operator_of(struct tp_msprobe_part name);
+
+/* --- the kernels ---------------------------------------------------------- */
+
+#define TP_KERNEL(name)                                \
+    enum tp_status name(struct tp_replay_call *replay, \
+                        const struct tp_operator *row, struct tp_error *err)
+
+/* Elementwise, with broadcasting. Operands are the first arguments of the
+ * signature, tensors or numbers; alpha and value scale the last one. */
+TP_KERNEL(tp_run_point);
+TP_KERNEL(tp_run_add);
+TP_KERNEL(tp_run_divide);
+TP_KERNEL(tp_run_clamp);
+TP_KERNEL(tp_run_addc);
+TP_KERNEL(tp_run_gelu);
+
+/* Matrix products: x W^T + b; of vectors, matrices and stacks of these as
+ * torch.matmul; beta C + alpha A B. */
+TP_KERNEL(tp_run_linear);
+TP_KERNEL(tp_run_matmul);
+TP_KERNEL(tp_run_addmm);
+
+/* Normalisation over the last axes, the channels of a group, or all but the
+ * channel. */
+TP_KERNEL(tp_run_layer_norm);
+TP_KERNEL(tp_run_rms_norm);
+TP_KERNEL(tp_run_group_norm);
+TP_KERNEL(tp_run_batch_norm);
+
+/* Softmax, its logarithm, and losses; pair_loss is the mean, the sum or all of
+ * row->point of two tensors. */
+TP_KERNEL(tp_run_softmax);
+TP_KERNEL(tp_run_log_softmax);
+TP_KERNEL(tp_run_cross_entropy);
+TP_KERNEL(tp_run_nll);
+TP_KERNEL(tp_run_pair_loss);
+
+/* Reductions over axes; extreme is the one that row->point leaves. */
+TP_KERNEL(tp_run_sum);
+TP_KERNEL(tp_run_mean);
+TP_KERNEL(tp_run_norm);
+TP_KERNEL(tp_run_var);
+TP_KERNEL(tp_run_std);
+TP_KERNEL(tp_run_cumsum);
+TP_KERNEL(tp_run_logsumexp);
+TP_KERNEL(tp_run_extreme);
+
+/* Movement: same is the input in its order with another shape or dtype; split
+ * gives one result after the other along an axis. */
+TP_KERNEL(tp_run_same);
+TP_KERNEL(tp_run_transpose);
+TP_KERNEL(tp_run_permute);
+TP_KERNEL(tp_run_expand);
+TP_KERNEL(tp_run_repeat);
+TP_KERNEL(tp_run_cat);
+TP_KERNEL(tp_run_stack);
+TP_KERNEL(tp_run_split);
+TP_KERNEL(tp_run_constant);
+TP_KERNEL(tp_run_arange);
+
+/* Values by index, or some of them. */
+TP_KERNEL(tp_run_embedding);
+TP_KERNEL(tp_run_gather);
+TP_KERNEL(tp_run_index_select);
+TP_KERNEL(tp_run_narrow);
+TP_KERNEL(tp_run_triangle);
+TP_KERNEL(tp_run_topk);
+
+/* scaled_dot_product_attention. */
+TP_KERNEL(tp_run_attention);
+
+/* Windows over the last one to three axes. */
+TP_KERNEL(tp_run_conv);
+TP_KERNEL(tp_run_max_pool);
+TP_KERNEL(tp_run_adaptive_average);
 
 #endif
