@@ -6,6 +6,9 @@
  * quarter of them is left to the few series that tensors share: what they say
  * would be lost among thousands of others.
  *
+ * A spike of the gradient's norm of the whole model is looked for by itself
+ * (baseline_lone.c), then in the gradients it is made of (suspects.c).
+ *
  * A live monitor is fitted beside that, where it is asked for.
  *
  * Drift is a metric of its own: the Jensen-Shannon divergence of a point's
