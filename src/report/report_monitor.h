@@ -14,7 +14,8 @@ void tp_report_monitor(const struct tp_monitor *monitor,
                        const struct tp_incidents *incidents,
                        struct tp_text *text);
 
-/* The first lines on alarms that the whole run bears out, at most so many. */
+/* Lines on alarms, at most so many: first what the whole run bears out, then on
+ * the gradient's norm of the whole model, then the others. */
 void tp_report_alerts(const struct tp_monitor *monitor,
                       const struct tp_incidents *incidents, size_t most,
                       struct tp_text *text);

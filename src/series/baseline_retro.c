@@ -32,6 +32,9 @@
  * series that falls by orders of magnitude within 40 points hides nearly
  * everything. tests/unit/series/test_baseline.c measures rate and power.
  *
+ * Where that is asked for, a point that lies apart from all others is a change,
+ * too (baseline_lone.c).
+ *
  * Points that alarmed are left out, and everything is done again until
  * nothing moves. The same is done on medians of 4 and of 16 points, where
  * small shifts and slow drifts show that single points do not. The first

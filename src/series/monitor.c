@@ -6,6 +6,9 @@
  * quarter of them is left to the few series that tensors share: what they say
  * would be lost among thousands of others.
  *
+ * A spike of the gradient's norm of the whole model is looked for by itself
+ * (baseline_lone.c), then in the gradients it is made of (suspects.c).
+ *
  * A live monitor is fitted beside that, where it is asked for.
  *
  * Drift is a metric of its own: the Jensen-Shannon divergence of a point's
@@ -196,10 +199,9 @@ static void fit_metric(const struct tp_monitor *monitor,
     struct wanted wanted = {series, metric, TP_BASELINE_RETRO};
     monitor->changes[number] = fit(monitor, wanted, scratch, NULL);
     wanted.method = tp_monitor_method(monitor, series);
-    monitor->baselines[number] =
-        wanted.method == TP_BASELINE_RETRO
-            ? monitor->changes[number]
-            : fit(monitor, wanted, scratch, NULL);
+    monitor->baselines[number] = wanted.method == TP_BASELINE_RETRO
+                                     ? monitor->changes[number]
+                                     : fit(monitor, wanted, scratch, NULL);
 }
 
 static void fit_one(void *context, size_t index, unsigned worker)
@@ -215,8 +217,7 @@ static void fit_one(void *context, size_t index, unsigned worker)
                       scratch->fit);
     for (size_t k = 0; k < series->metric_count; k++) {
         size_t metric = series->metric + k;
-        if (metric == drift && series->row &&
-            series->kind == TP_SERIES_TENSOR)
+        if (metric == drift && series->row && series->kind == TP_SERIES_TENSOR)
             measure_drift(monitor, series, metric, scratch);
         fit_metric(monitor, series, metric, scratch);
         const struct tp_baseline *change =
@@ -487,8 +488,8 @@ enum tp_status tp_monitor_trace_change(const struct tp_monitor *monitor,
 
 enum tp_status tp_monitor_make(const struct tp_run *run,
                                const struct tp_baseline_options *options,
-                               struct tp_pool *pool,
-                               struct tp_monitor *monitor, struct tp_error *err)
+                               struct tp_pool *pool, struct tp_monitor *monitor,
+                               struct tp_error *err)
 {
     monitor->options = *options;
     enum tp_status status = tp_series_make(run, &monitor->series, err);
