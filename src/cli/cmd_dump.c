@@ -105,7 +105,7 @@ static enum tp_status audit(struct session *s, struct tp_error *err)
     if (status == TP_OK)
         status =
             tp_dump_origins_find(&s->dump, &s->anomalies, &s->findings, err);
-    if (status == TP_OK)
+    if (status == TP_OK && s->options->verify != TP_VERIFY_NONE)
         status = tp_dump_flow_find(&s->dump, s->pool, &tp_interrupted, &s->flow,
                                    &s->findings, err);
     if (status == TP_OK)

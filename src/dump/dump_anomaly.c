@@ -434,13 +434,13 @@ static enum tp_status add_nonfinite(struct tracer *tracer, size_t at,
         .value = item_words(tracer, result->any ? result->item : given->item)};
     if (!given->any) {
         row.level = "critical";
-        row.scene = "finite inputs, NaN or Inf in outputs";
+        row.scene = "NaN or Inf in outputs only";
     } else if (result->any) {
         row.level = "high";
         row.scene = "NaN or Inf in inputs and outputs";
     } else {
         row.level = "medium";
-        row.scene = "NaN or Inf in inputs, finite outputs";
+        row.scene = "NaN or Inf in inputs only";
     }
     if (bad)
         row.origin = given->bad ? given->origin : result->origin;

@@ -269,7 +269,10 @@ static enum tp_status add_finding(const struct tp_dump *dump,
     tp_text_add(&text, "Called in ");
     size_t head = text.length;
     tp_dump_call_line(source->place, source->call, &text);
-    size_t end = text.length > head ? text.length : line;
+    size_t end = text.length;
+    if (end == head) /* not known: nothing but what was said before */
+        for (end = line; end > 0 && tp_text_get(&text)[end - 1] == ' ';)
+            end--;
     finding->order = (int64_t)origin->call;
     finding->name = tp_dump_finding_text(findings, "%s", source->call->key);
     finding->expected = "finite";
