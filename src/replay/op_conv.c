@@ -202,7 +202,8 @@ static bool fit_conv(const struct tp_replay_call *replay, struct conv *c)
         w->kernel[AXES - w->axes + i] = c->weight->shape[2 + i];
     c->groups = tp_arg_integer(replay, "groups", 1);
     c->each = c->weight->shape[1];
-    return c->groups > 0 && c->each * c->groups == w->channels &&
+    return c->groups > 0 && c->groups <= w->channels &&
+           c->each * c->groups == w->channels &&
            c->weight->shape[0] % c->groups == 0 && c->weight->count > 0 &&
            (!c->bias || c->bias->count == c->weight->shape[0]) &&
            set_numbers(replay, &strides_of, w->axes, w->stride) &&

@@ -202,8 +202,8 @@ TP_KERNEL(tp_run_triangle)
     const int64_t columns = input->shape[input->dims - 1];
     const int64_t rows = input->shape[input->dims - 2];
     for (int64_t i = 0; i < input->count; i++) {
-        const int64_t beyond = i % columns - i / columns % rows - diagonal;
-        const bool kept = lower ? beyond <= 0 : beyond >= 0;
+        const int64_t beyond = i % columns - i / columns % rows;
+        const bool kept = lower ? beyond <= diagonal : beyond >= diagonal;
         output->value[i] = kept ? input->value[i] : 0;
     }
     return TP_OK;

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "replay/softmax_math.h"
 
 typedef void line_fn(const struct tp_softmax_line *line, double *value,
@@ -190,9 +191,11 @@ static double weight_of(const struct classes *classes, int64_t k)
 static enum tp_status add_class(const struct classes *c, int64_t at,
                                 struct losses *losses, struct tp_error *err)
 {
-    const int64_t target = (int64_t)c->target->value[at];
+    const double class = c->target->value[at];
+    const int64_t target =
+        fabs(class) < TP_LIMIT_REPLAY_VALUES ? (int64_t) class : -1;
     const int64_t first = at / c->inner * c->inner * c->count + at % c->inner;
-    if (target == c->ignored) {
+    if (class == (double)c->ignored) {
         add_loss(losses, 0, 0, 0);
         return TP_OK;
     }

@@ -65,10 +65,8 @@ Test(call_match, pairs_equal_lists)
 
 Test(call_match, finds_the_call_that_one_run_lacks)
 {
-    check("mm mul fill exp mm add", "mm fill exp mm add",
-          "00 1- 21 32 43 54");
-    check("mm fill exp mm", "mm half fill exp float mm",
-          "00 -1 12 23 -4 35");
+    check("mm mul fill exp mm add", "mm fill exp mm add", "00 1- 21 32 43 54");
+    check("mm fill exp mm", "mm half fill exp float mm", "00 -1 12 23 -4 35");
     check("mm add exp", "mm add", "00 11 2-");
 }
 

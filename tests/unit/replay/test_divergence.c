@@ -19,9 +19,9 @@ static void compare_places(struct runs *runs, struct tp_dump_place *a,
     const struct tp_divergence_options options = {.all = false};
     struct tp_error err = {0};
     cr_assert_eq(tp_call_match(a, b, &runs->pairs, &err), TP_OK);
-    cr_assert_eq(tp_divergence_find(a, b, &runs->pairs, &options, &runs->found,
-                                    &err),
-                 TP_OK);
+    cr_assert_eq(
+        tp_divergence_find(a, b, &runs->pairs, &options, &runs->found, &err),
+        TP_OK);
 }
 
 static void read_runs(struct runs *runs)
@@ -171,8 +171,7 @@ Test(divergence, names_a_call_of_one_run)
            (a->call_count - at - 1) * sizeof *b.calls);
     b.call_count--;
     compare_places(&runs, a, &b);
-    cr_assert_str_eq(first_of(&runs)->api_name,
-                     "Functional.softmax.0.forward");
+    cr_assert_str_eq(first_of(&runs)->api_name, "Functional.softmax.0.forward");
     cr_assert_eq(first_of(&runs)->verdict, TP_DIVERGENCE_ONLY_A);
     free(b.calls);
     clear_runs(&runs);

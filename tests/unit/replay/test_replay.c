@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "base/limits.h"
 #include "replay/replay.h"
 #include "tests/unit/support/dump_data.h"
 
@@ -25,8 +26,8 @@ Test(replay, explains_what_torch_computes)
         for (size_t i = 0; i < dump.places[p].call_count; i++) {
             const struct tp_dump_call *call = &dump.places[p].calls[i];
             struct tp_replay_verdict verdict;
-            cr_assert_eq(
-                tp_replay_judge(&dump.places[p], call, &verdict, &err), TP_OK);
+            cr_assert_eq(tp_replay_judge(&dump.places[p], call, &verdict, &err),
+                         TP_OK);
             cr_assert_eq(verdict.state, TP_REPLAY_JUDGED, "%s: %s", call->key,
                          verdict.reason);
             cr_expect_neq(tp_replay_level_of(&verdict), TP_REPLAY_UNEXPLAINED,
@@ -50,8 +51,8 @@ static struct tp_dump_item *result_of(struct tp_dump_place *place, size_t call)
 
 static bool alike(const struct tp_dump_item *a, const struct tp_dump_item *b)
 {
-    bool same = a && b && a->element == b->element && a->dims == b->dims &&
-                a->dims > 0;
+    bool same =
+        a && b && a->element == b->element && a->dims == b->dims && a->dims > 0;
     for (int i = 0; same && i < a->dims; i++)
         same = a->shape[i] == b->shape[i];
     return same;
@@ -89,9 +90,9 @@ Test(replay, finds_results_that_are_another_calls)
                 continue;
             const char *own = item->file;
             item->file = other->file;
-            cr_assert_eq(tp_replay_judge(place, &place->calls[i], &verdict,
-                                         &err),
-                         TP_OK);
+            cr_assert_eq(
+                tp_replay_judge(place, &place->calls[i], &verdict, &err),
+                TP_OK);
             item->file = own;
             cr_expect_eq(tp_replay_level_of(&verdict), TP_REPLAY_UNEXPLAINED,
                          "%s", place->calls[i].key);
@@ -128,6 +129,90 @@ Test(replay, says_why_a_call_is_not_judged)
     tp_dump_clear(&dump);
 }
 
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return *state >> 33;
+}
+
+/* One thing about an item that a damaged dump could say. */
+static void mutate(struct tp_dump_item *item, const struct tp_dump_item *other,
+                   struct tp_json *number, int64_t *shape, uint64_t random)
+{
+    static const int64_t numbers[] = {0,    -1,         1,         2,        7,
+                                      -100, 1000000007, INT64_MAX, INT64_MIN};
+    static const char *const places[] = {"0",   "1",   "2.0",       "1.1",
+                                         "dim", "eps", "999999999", ""};
+    *number = (struct tp_json){.kind = TP_JSON_INTEGER,
+                               .integer = numbers[random / 8 % 9],
+                               .real = (double)numbers[random / 8 % 9]};
+    switch (random % 8) {
+    case 0:
+        item->file = other->file;
+        break;
+    case 1:
+        item->argument = places[random / 8 % 8];
+        break;
+    case 2:
+        item->kind = TP_DUMP_NOTHING;
+        break;
+    case 3:
+        item->kind = TP_DUMP_VALUE;
+        item->type = "int";
+        item->value = number;
+        break;
+    case 4:
+        item->element = (enum tp_dtype)(random / 8 % TP_DTYPE_COUNT);
+        break;
+    case 5:
+        if (item->dims == 0)
+            break;
+        memcpy(shape, item->shape, (size_t)item->dims * sizeof *shape);
+        shape[random / 8 % (uint64_t)item->dims] = (int64_t)(random / 64 % 8);
+        item->shape = shape;
+        break;
+    case 6:
+        item->dims = item->dims ? item->dims - 1 : 0;
+        break;
+    default:
+        item->value = number;
+        break;
+    }
+}
+
+/* Whatever the arguments are said to be, there is a verdict. */
+Test(replay, survives_arguments_that_do_not_fit)
+{
+    struct tp_dump dump;
+    struct tp_error err = {0};
+    uint64_t state = 1;
+    size_t states[TP_REPLAY_STATES] = {0};
+    read_calls(&dump);
+    for (int round = 0; round < 4; round++)
+        for (size_t p = 0; p < dump.place_count; p++)
+            for (size_t i = 0; i < dump.places[p].call_count; i++) {
+                struct tp_dump_place *place = &dump.places[p];
+                const struct tp_dump_call *call = &place->calls[i];
+                struct tp_replay_verdict verdict;
+                struct tp_json number;
+                int64_t shape[TP_LIMIT_DIMS];
+                struct tp_dump_item *item =
+                    &place->items[call->first +
+                                  next_random(&state) % call->count];
+                const struct tp_dump_item own = *item;
+                mutate(item,
+                       &place->items[next_random(&state) % place->item_count],
+                       &number, shape, next_random(&state));
+                cr_assert_eq(tp_replay_judge(place, call, &verdict, &err),
+                             TP_OK);
+                states[verdict.state]++;
+                *item = own;
+            }
+    cr_assert_geq(states[TP_REPLAY_JUDGED], 100);
+    cr_assert_geq(states[TP_REPLAY_UNSUPPORTED], 100);
+    tp_dump_clear(&dump);
+}
+
 /* The dumps of others: every call that is replayed is explained. */
 static void check_dump(const char *name)
 {
@@ -140,8 +225,8 @@ static void check_dump(const char *name)
         for (size_t i = 0; i < dump.places[p].call_count; i++) {
             const struct tp_dump_call *call = &dump.places[p].calls[i];
             struct tp_replay_verdict verdict;
-            cr_assert_eq(
-                tp_replay_judge(&dump.places[p], call, &verdict, &err), TP_OK);
+            cr_assert_eq(tp_replay_judge(&dump.places[p], call, &verdict, &err),
+                         TP_OK);
             cr_expect_neq(tp_replay_level_of(&verdict), TP_REPLAY_UNEXPLAINED,
                           "%s", call->key);
         }
