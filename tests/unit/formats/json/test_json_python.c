@@ -65,8 +65,7 @@ Test(json_python, values)
     struct tp_text text = {0};
     const struct tp_json *value;
     cr_assert_eq(
-        tp_json_parse(parser, json, strlen(json), &arena, &value, NULL),
-        TP_OK);
+        tp_json_parse(parser, json, strlen(json), &arena, &value, NULL), TP_OK);
     tp_json_python(value, &text);
     cr_expect_str_eq(
         tp_text_get(&text),
