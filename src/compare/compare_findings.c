@@ -140,6 +140,41 @@ static const struct tp_compare_line *first_unequal(
     return row;
 }
 
+/* The last call of the same place before this one that B does not have. */
+static const struct tp_compare_call *alone_before(
+    struct finder *f, const struct tp_compare_call *call)
+{
+    for (const struct tp_compare_call *at = call;
+         at-- > f->calls->rows && at->pair == call->pair;)
+        if (at->matched == 0 && at->rows > 0)
+            return at;
+    return NULL;
+}
+
+/* What may have made an argument differ, no result before it being another. */
+static const char *why_argument(struct finder *f,
+                                const struct tp_compare_call *call,
+                                const struct tp_compare_line *row,
+                                uint64_t before)
+{
+    const struct tp_compare_pair *pair = &f->comparison->pairs[call->pair];
+    const struct tp_compare_call *alone = alone_before(f, call);
+    if (tp_compare_row_a(pair, row)->item->kind != TP_DUMP_TENSOR)
+        return "It is no tensor: an epsilon, a scale, a probability or a size "
+               "differs in the code or its settings.";
+    if (alone)
+        return text(f,
+                    "Before it A has calls that B does not have, the last one "
+                    "%s: what they compute may be the difference.",
+                    alone->name);
+    if (before == 0)
+        return "The runs start from different weights, data or seeds, or one "
+               "of them computes in another precision.";
+    return "No recorded result has become that argument with a difference: a "
+           "weight or the data differs, or it comes from an operation that the "
+           "dump does not have, or was overwritten.";
+}
+
 static enum tp_status find_parting(struct finder *f)
 {
     struct tp_compare_finding *finding;
@@ -182,12 +217,7 @@ static enum tp_status find_parting(struct finder *f)
     } else {
         finding->evidence = text(
             f, "%s; the first difference is its argument %s.", equal, name);
-        finding->suggestion =
-            before ? "No recorded result has become that argument with a "
-                     "difference: it comes from an operation that the dump "
-                     "does not have, from the data, or was overwritten."
-                   : "The runs start from different weights, data or seeds, or "
-                     "one of them computes in another precision.";
+        finding->suggestion = why_argument(f, call, row, before);
     }
     return TP_OK;
 }
@@ -221,7 +251,7 @@ static struct seen look(struct finder *f, unsigned messages)
         const struct tp_compare_pair *pair = &f->comparison->pairs[i];
         for (size_t k = 0; k < pair->row_count; k++) {
             const struct tp_compare_line *row = &pair->rows[k];
-            if (!(row->messages & messages))
+            if (!(row->messages & messages) || row->b == TP_COMPARE_NONE)
                 continue;
             const size_t order = tp_compare_row_a(pair, row)->call;
             if (seen.count++ == 0 || order < seen.order) {

@@ -55,8 +55,8 @@ static void clear(struct made *made)
     tp_pool_free(made->pool);
 }
 
-static const struct tp_compare_finding *
-finding_of(const struct made *made, enum tp_compare_finding_id id)
+static const struct tp_compare_finding *finding_of(
+    const struct made *made, enum tp_compare_finding_id id)
 {
     for (size_t i = 0; i < made->findings.count; i++)
         if (made->findings.rows[i].id == id)
@@ -107,8 +107,7 @@ Test(compare, a_run_with_itself)
         make(&made, path, path, (enum tp_compare_mode)mode);
         cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
         cr_expect_eq(made.comparison.pair_count, 2);
-        cr_expect_eq(made.comparison.counts.equal,
-                     made.comparison.counts.rows);
+        cr_expect_eq(made.comparison.counts.equal, made.comparison.counts.rows);
         cr_expect_eq(made.findings.count, 0);
         cr_expect_eq(made.records.worst_count, 0);
         cr_expect_null(tp_compare_parting(&made.calls, 0));
@@ -147,7 +146,7 @@ static void write_dump(const char *folder, const char *head, const char *data)
     "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float32\", \"shape\": " \
     "[2], \"Max\": " max ", \"Min\": 0.0, \"Mean\": 0.5, \"Norm\": " max     \
     ", \"requires_grad\": false, \"md5\": \"" md5 "\"}"
-#define CALL(name, in, out) \
+#define CALL(name, in, out)                                           \
     "\"" name "\": {\"input_args\": [" in "], \"input_kwargs\": {}, " \
     "\"output\": [" out "]}"
 #define HEAD "\"task\": \"statistics\", \"level\": \"L1\""
@@ -178,14 +177,14 @@ Test(compare, an_operator_that_adds_a_difference)
     struct made made;
     write_dump(folders.a, HEAD,
                CALL("Torch.exp.0.forward", TENSOR("1.0", "1"),
-                    TENSOR("2.0", "2")) ","
-               CALL("Torch.log.0.forward", TENSOR("2.0", "2"),
-                    TENSOR("3.0", "3")));
+                    TENSOR("2.0", "2")) "," CALL("Torch.log.0.forward",
+                                                 TENSOR("2.0", "2"),
+                                                 TENSOR("3.0", "3")));
     write_dump(folders.b, HEAD,
                CALL("Torch.exp.0.forward", TENSOR("1.0", "1"),
-                    TENSOR("2.0", "2")) ","
-               CALL("Torch.log.0.forward", TENSOR("2.0", "2"),
-                    TENSOR("3.5", "4")));
+                    TENSOR("2.0", "2")) "," CALL("Torch.log.0.forward",
+                                                 TENSOR("2.0", "2"),
+                                                 TENSOR("3.5", "4")));
     for (int mode = TP_COMPARE_STATISTICS; mode <= TP_COMPARE_MD5; mode++) {
         make(&made, folders.a, folders.b, (enum tp_compare_mode)mode);
         cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
@@ -251,14 +250,14 @@ Test(compare, backward_calls_are_counted_anew)
     struct made made;
     write_dump(folders.a, HEAD,
                CALL("Torch.mul.7.backward", TENSOR("1.0", "1"),
-                    TENSOR("2.0", "2")) ","
-               CALL("Torch.mul.3.backward", TENSOR("5.0", "5"),
-                    TENSOR("6.0", "6")));
+                    TENSOR("2.0", "2")) "," CALL("Torch.mul.3.backward",
+                                                 TENSOR("5.0", "5"),
+                                                 TENSOR("6.0", "6")));
     write_dump(folders.b, HEAD,
                CALL("Torch.mul.1.backward", TENSOR("1.0", "1"),
-                    TENSOR("2.0", "2")) ","
-               CALL("Torch.mul.0.backward", TENSOR("5.0", "5"),
-                    TENSOR("6.0", "6")));
+                    TENSOR("2.0", "2")) "," CALL("Torch.mul.0.backward",
+                                                 TENSOR("5.0", "5"),
+                                                 TENSOR("6.0", "6")));
     make(&made, folders.a, folders.b, TP_COMPARE_STATISTICS);
     cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
     cr_expect_eq(made.comparison.counts.matched, 4);
@@ -303,4 +302,46 @@ Test(compare, ranks_are_brought_together)
     cr_expect_eq(parting->count, 1);
     clear(&made);
     folders_remove(&folders);
+}
+
+#define INTEGER(value) "{\"type\": \"int\", \"value\": " value "}"
+
+/* What the first difference, an argument, is said to come from. */
+static void expect_cause(const char *a, const char *b, const char *cause)
+{
+    struct folders folders = folders_make();
+    struct made made;
+    write_dump(folders.a, HEAD, a);
+    write_dump(folders.b, HEAD, b);
+    make(&made, folders.a, folders.b, TP_COMPARE_STATISTICS);
+    cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
+    const struct tp_compare_finding *parting =
+        finding_of(&made, TP_FINDS_PARTING);
+    cr_assert_not_null(parting);
+    cr_expect_not_null(strstr(parting->suggestion, cause), "%s",
+                       parting->suggestion);
+    /* -inf in a row that B does not have is no finding of its own */
+    cr_expect_null(finding_of(&made, TP_FINDS_NONFINITE));
+    clear(&made);
+    folders_remove(&folders);
+}
+
+Test(compare, what_an_argument_differs_by)
+{
+#define FIRST \
+    CALL("Torch.exp.0.forward", TENSOR("1.0", "1"), TENSOR("2.0", "2"))
+#define SECOND(in) CALL("Torch.log.0.forward", in, TENSOR("3.0", "3"))
+    expect_cause(FIRST "," SECOND(INTEGER("1")), FIRST "," SECOND(INTEGER("2")),
+                 "It is no tensor");
+    expect_cause(FIRST "," SECOND(TENSOR("2.5", "4")),
+                 FIRST "," SECOND(TENSOR("2.0", "2")),
+                 "a weight or the data differs");
+    expect_cause(SECOND(TENSOR("2.5", "4")), SECOND(TENSOR("2.0", "2")),
+                 "different weights, data or seeds");
+    expect_cause(FIRST
+                 "," CALL("Tensor.half.0.forward", TENSOR("-Infinity", "2"),
+                          "null") "," SECOND(TENSOR("2.5", "4")),
+                 FIRST "," SECOND(TENSOR("2.0", "2")),
+                 "calls that B does not have, the last one "
+                 "Tensor.half.0.forward");
 }

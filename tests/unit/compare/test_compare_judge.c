@@ -35,9 +35,11 @@ static void make_of(struct call *call, const char *in, const char *out)
     memset(call, 0, sizeof *call);
     for (size_t i = 0; i < 2; i++) {
         call->a[i] = call->b[i] = entry(names[i]);
-        call->rows[i] = (struct tp_compare_line){
-            .a = i, .b = i, .elements = tp_compare_elements_none,
-            .problem = ""};
+        call->rows[i] =
+            (struct tp_compare_line){.a = i,
+                                     .b = i,
+                                     .elements = tp_compare_elements_none,
+                                     .problem = ""};
         for (int k = 0; k < TP_COMPARE_METRICS; k++)
             call->rows[i].metrics[k] =
                 (struct tp_compare_number){TP_COMPARE_IS_NUMBER, 1};

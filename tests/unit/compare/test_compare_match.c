@@ -40,12 +40,12 @@ static const char *match(struct side *a, struct side *b, const char *map_text,
     struct tp_error err = {0};
     a->entries.rows = a->rows; /* they may have been copied */
     b->entries.rows = b->rows;
-    cr_assert_eq(
-        tp_compare_map_parse(map_text, strlen(map_text), &map, &err), TP_OK);
-    const struct tp_compare_match_options how = {&map, fuzzy};
-    cr_assert_eq(tp_compare_match(&a->entries, &b->entries, &how, partners,
-                                  &err),
+    cr_assert_eq(tp_compare_map_parse(map_text, strlen(map_text), &map, &err),
                  TP_OK);
+    const struct tp_compare_match_options how = {&map, fuzzy};
+    cr_assert_eq(
+        tp_compare_match(&a->entries, &b->entries, &how, partners, &err),
+        TP_OK);
     for (size_t i = 0; i < a->entries.count; i++)
         letters[i] = partners[i].b == TP_COMPARE_NONE
                          ? (partners[i].dtypes ? '!' : '-')
@@ -80,27 +80,23 @@ Test(compare_match, dtypes)
 
 Test(compare_match, fuzzy_passes_over_what_is_more)
 {
-    struct side a = side_of((const char *[]){"Torch.add.0.forward.input.0",
-                                             "Torch.mul.0.forward.input.0",
-                                             "Torch.add.1.forward.input.0",
-                                             NULL});
-    struct side b = side_of((const char *[]){"Torch.exp.0.forward.input.0",
-                                             "Torch.add.5.forward.input.0",
-                                             "Torch.mul.3.forward.input.0",
-                                             "Torch.add.6.forward.input.0",
-                                             NULL});
+    struct side a = side_of((const char *[]){
+        "Torch.add.0.forward.input.0", "Torch.mul.0.forward.input.0",
+        "Torch.add.1.forward.input.0", NULL});
+    struct side b = side_of((const char *[]){
+        "Torch.exp.0.forward.input.0", "Torch.add.5.forward.input.0",
+        "Torch.mul.3.forward.input.0", "Torch.add.6.forward.input.0", NULL});
     cr_expect_str_eq(match(&a, &b, "", false), "---");
     cr_expect_str_eq(match(&a, &b, "", true), "bcd");
     /* direction and argument still tell names apart */
-    struct side c = side_of((const char *[]){"Torch.add.5.backward.input.0",
-                                             "Torch.add.5.forward.input.1",
-                                             "Torch.add.5.forward.output.0",
-                                             NULL});
+    struct side c = side_of((const char *[]){
+        "Torch.add.5.backward.input.0", "Torch.add.5.forward.input.1",
+        "Torch.add.5.forward.output.0", NULL});
     cr_expect_str_eq(match(&a, &c, "", true), "---");
-    struct side m = side_of((const char *[]){
-        "Module.layers.0.fc.Linear.forward.0.output.0", NULL});
-    struct side n = side_of((const char *[]){
-        "Module.layers.0.fc.Linear.forward.7.output.0", NULL});
+    struct side m = side_of(
+        (const char *[]){"Module.layers.0.fc.Linear.forward.0.output.0", NULL});
+    struct side n = side_of(
+        (const char *[]){"Module.layers.0.fc.Linear.forward.7.output.0", NULL});
     cr_expect_str_eq(match(&m, &n, "", true), "a");
 }
 
@@ -131,9 +127,8 @@ static void slow_match(const struct side *a, const struct side *b,
         if (!in_a.count || !in_b.count)
             continue;
         size_t of_a = in_a.count - 1, of_b = 0;
-        while (of_b < in_b.count &&
-               strcmp(a->rows[in_a.items[of_a]].key,
-                      b->rows[in_b.items[of_b]].key) != 0)
+        while (of_b < in_b.count && strcmp(a->rows[in_a.items[of_a]].key,
+                                           b->rows[in_b.items[of_b]].key) != 0)
             of_b++;
         if (of_b == in_b.count) {
             of_b = in_b.count - 1;

@@ -30,8 +30,8 @@ static enum tp_status pair_up(struct side *a, struct side *b, char *text)
     char *at = text;
     a->dump.places = a->places;
     b->dump.places = b->places;
-    enum tp_status status = tp_compare_places(&a->dump, &b->dump, &arena,
-                                              &notes, &places, &err);
+    enum tp_status status =
+        tp_compare_places(&a->dump, &b->dump, &arena, &notes, &places, &err);
     for (size_t i = 0; i < places.count; i++)
         at += sprintf(at, "%zu%zu ", places.pairs[i].a, places.pairs[i].b);
     for (size_t i = 0; i < notes.count && status == TP_OK; i++)

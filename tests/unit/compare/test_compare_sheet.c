@@ -101,9 +101,8 @@ static void check(const struct expectation *expectation)
     struct tp_compare_sheet sheet;
     struct tp_error err = {0};
     cr_assert_eq(tp_pool_new(2, &pool, &err), TP_OK);
-    const struct tp_compare_options options = {.a = expectation->a,
-                                               .b = expectation->b,
-                                               .read = {.pool = pool}};
+    const struct tp_compare_options options = {
+        .a = expectation->a, .b = expectation->b, .read = {.pool = pool}};
     cr_assert_eq(tp_compare(&options, &comparison, &err), TP_OK, "%s: %s",
                  err.file, err.message);
     cr_expect_eq(comparison.mode, expectation->mode);

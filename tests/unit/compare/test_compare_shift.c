@@ -57,8 +57,8 @@ Test(compare_shift, without_a_partner)
     struct tp_arena arena = {0};
     struct tp_compare_shift shift;
     struct tp_error err = {0};
-    cr_assert_eq(
-        tp_compare_shift_make(&values[0], NULL, &arena, &shift, &err), TP_OK);
+    cr_assert_eq(tp_compare_shift_make(&values[0], NULL, &arena, &shift, &err),
+                 TP_OK);
     cr_expect_str_eq(shift.difference, "N/A");
     cr_expect_str_eq(shift.relative, "N/A");
     tp_arena_clear(&arena);
