@@ -14,6 +14,7 @@
 #include "base/text_wrap.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "compare/compare_autodiff.h"
 #include "compare/compare_sheet.h"
 #include "config.h"
 #include "figures/compare_figures.h"
@@ -33,6 +34,7 @@ struct session {
     struct tp_compare_calls calls;
     struct tp_compare_records records;
     struct tp_compare_findings findings;
+    struct tp_compare_autodiff autodiff;
     struct tp_figure_set figures;
     struct tp_report_figure *figure_lines;
     size_t figure_count;
@@ -143,9 +145,28 @@ static enum tp_status write_calls(struct session *s, struct tp_error *err)
     return status;
 }
 
+/* Which operator parts the runs, if that was asked for. */
+static enum tp_status find_operator(struct session *s, struct tp_error *err)
+{
+    const struct tp_divergence_options how = {.stop = &tp_interrupted};
+    struct tp_text text = {0};
+    struct tp_table table;
+    if (!s->options->autodiff)
+        return TP_OK;
+    enum tp_status status = tp_compare_autodiff_make(
+        &s->comparison, &how, &s->autodiff, &s->findings, err);
+    if (status != TP_OK)
+        return status;
+    tp_compare_autodiff_table(&s->autodiff, &table);
+    tp_csv_table(&table, &text);
+    status = tp_output_write(s->options, "autodiff.csv", &text, err);
+    tp_text_clear(&text);
+    return status;
+}
+
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
 {
-    struct tp_table tables[4];
+    struct tp_table tables[5];
     uint64_t files = 0;
     for (size_t i = 0; i < s->comparison.pair_count; i++)
         files += s->comparison.pairs[i].a.place->file_count +
@@ -156,10 +177,11 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     tp_compare_calls_table(&s->calls, &tables[1]);
     tp_compare_apis_table(&s->calls, &tables[2]);
     tp_compare_findings_table(&s->findings, &tables[3]);
+    tp_compare_autodiff_table(&s->autodiff, &tables[4]);
     char *path = tp_file_join(s->options->output_dir, "compare.h5");
     if (!path)
         return tp_fail_memory(err);
-    enum tp_status status = tp_hdf5_write(path, &header, tables, 4, err);
+    enum tp_status status = tp_hdf5_write(path, &header, tables, 5, err);
     free(path);
     return status;
 }
@@ -190,6 +212,7 @@ static struct tp_runs_report report_of(const struct session *s)
                                    .calls = &s->calls,
                                    .records = &s->records,
                                    .findings = &s->findings,
+                                   .autodiff = &s->autodiff,
                                    .figures = s->figure_lines,
                                    .figure_count = s->figure_count,
                                    .tool_version = PACKAGE_VERSION,
@@ -219,7 +242,8 @@ static void remove_old_results(const struct session *s)
 {
     static const char *const names[] = {"compare.h5", "compare_report.txt",
                                         "compare_findings.json",
-                                        "compare_by_call.csv"};
+                                        "compare_by_call.csv",
+                                        "autodiff.csv"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         tp_output_remove(s->options, names[i]);
     for (const struct tp_compare_figure_info *row = tp_compare_figure_table;
@@ -239,6 +263,8 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
     if (status == TP_OK)
         status = tp_compare_findings_make(&s->comparison, &s->calls,
                                           &s->findings, err);
+    if (status == TP_OK)
+        status = find_operator(s, err);
     if (status == TP_OK)
         status = write_sheets(s, err);
     if (status == TP_OK)
@@ -296,6 +322,7 @@ static void session_clear(struct session *s)
     tp_number_set_clear(&s->how.read.wish.ranks);
     tp_figure_set_clear(&s->figures);
     free(s->figure_lines);
+    tp_compare_autodiff_clear(&s->autodiff);
     tp_compare_findings_clear(&s->findings);
     tp_compare_records_clear(&s->records);
     tp_compare_calls_clear(&s->calls);

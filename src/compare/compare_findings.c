@@ -17,6 +17,10 @@
 #define GUIDE "WHERE TWO RUNS PART"
 
 const struct tp_compare_rule_info tp_compare_rules[TP_COMPARE_FINDING_IDS] = {
+    [TP_FINDS_DIVERGENCE] = {"divergence",
+                             "--autodiff: the first operator that adds more "
+                             "than rounding, or is given something else",
+                             GUIDE},
     [TP_FINDS_PARTING] = {"parting", "the first call that differs", GUIDE},
     [TP_FINDS_NONFINITE] = {"nonfinite_in_a",
                             "NaN or Inf in A where B has none", GUIDE},
@@ -53,30 +57,46 @@ static const char *text(struct finder *f, const char *format, ...)
     return made;
 }
 
+enum tp_status tp_compare_finding_add(struct tp_compare_findings *findings,
+                                      enum tp_compare_finding_id id,
+                                      enum tp_severity level,
+                                      struct tp_compare_finding **finding,
+                                      struct tp_error *err)
+{
+    enum tp_status status =
+        tp_grow(&findings->rows, &findings->capacity, findings->count + 1,
+                sizeof *findings->rows, err);
+    if (status != TP_OK)
+        return status;
+    *finding = &findings->rows[findings->count++];
+    **finding = (struct tp_compare_finding){.level = level,
+                                            .id = id,
+                                            .step = -1,
+                                            .rank = -1,
+                                            .order = -1,
+                                            .name = "",
+                                            .a = "",
+                                            .b = "",
+                                            .count = 1,
+                                            .evidence = "",
+                                            .suggestion = ""};
+    return TP_OK;
+}
+
 /* A finding about a call (NULL: about none). */
 static enum tp_status add(struct finder *f, enum tp_compare_finding_id id,
                           enum tp_severity level,
                           const struct tp_compare_call *call,
                           struct tp_compare_finding **finding)
 {
-    struct tp_compare_findings *findings = f->findings;
     enum tp_status status =
-        tp_grow(&findings->rows, &findings->capacity, findings->count + 1,
-                sizeof *findings->rows, f->err);
-    if (status != TP_OK)
+        tp_compare_finding_add(f->findings, id, level, finding, f->err);
+    if (status != TP_OK || !call)
         return status;
-    *finding = &findings->rows[findings->count++];
-    **finding = (struct tp_compare_finding){.level = level,
-                                            .id = id,
-                                            .step = call ? call->step : -1,
-                                            .rank = call ? call->rank : -1,
-                                            .order = call ? call->order : -1,
-                                            .name = call ? call->name : "",
-                                            .a = "",
-                                            .b = "",
-                                            .count = 1,
-                                            .evidence = "",
-                                            .suggestion = ""};
+    (*finding)->step = call->step;
+    (*finding)->rank = call->rank;
+    (*finding)->order = call->order;
+    (*finding)->name = call->name;
     return TP_OK;
 }
 
@@ -469,10 +489,15 @@ enum tp_status tp_compare_findings_make(const struct tp_comparison *comparison,
         status = find_unmatched(&f);
     if (status == TP_OK)
         status = find_unread(&f);
-    if (status == TP_OK && findings->count)
+    tp_compare_findings_sort(findings);
+    return status;
+}
+
+void tp_compare_findings_sort(struct tp_compare_findings *findings)
+{
+    if (findings->count)
         qsort(findings->rows, findings->count, sizeof *findings->rows,
               compare_findings);
-    return status;
 }
 
 void tp_compare_findings_clear(struct tp_compare_findings *findings)

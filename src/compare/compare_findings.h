@@ -15,9 +15,10 @@
 
 /* The kinds: rows of the table in compare_findings.c. */
 enum tp_compare_finding_id {
-    TP_FINDS_PARTING,   /* the first call that differs                     */
-    TP_FINDS_NONFINITE, /* NaN or Inf in A, not in B                       */
-    TP_FINDS_VALUE,     /* an argument that is no tensor differs           */
+    TP_FINDS_DIVERGENCE, /* the operator that adds error, by --autodiff    */
+    TP_FINDS_PARTING,    /* the first call that differs                    */
+    TP_FINDS_NONFINITE,  /* NaN or Inf in A, not in B                       */
+    TP_FINDS_VALUE,      /* an argument that is no tensor differs           */
     TP_FINDS_SHAPE,
     TP_FINDS_DTYPE,
     TP_FINDS_GRAD,
@@ -58,6 +59,16 @@ enum tp_status tp_compare_findings_make(const struct tp_comparison *comparison,
                                         const struct tp_compare_calls *calls,
                                         struct tp_compare_findings *findings,
                                         struct tp_error *err);
+
+/* Adds a finding about no call, texts still "". TP_E_MEMORY. */
+enum tp_status tp_compare_finding_add(struct tp_compare_findings *findings,
+                                      enum tp_compare_finding_id id,
+                                      enum tp_severity level,
+                                      struct tp_compare_finding **finding,
+                                      struct tp_error *err);
+
+/* Puts them in order: worst first, then by kind. */
+void tp_compare_findings_sort(struct tp_compare_findings *findings);
 
 /* Releases everything; empty afterwards. */
 void tp_compare_findings_clear(struct tp_compare_findings *findings);

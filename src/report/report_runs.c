@@ -8,6 +8,11 @@
 #include "report/hdf5.h"
 #include "report/report_table.h"
 
+/* The files that there always are. */
+#define WRITTEN                                  \
+    "compare_report.txt, compare_result_*.csv, " \
+    "compare_by_call.csv, compare_findings.json, compare.h5"
+
 /* Names are cut there: a line is to stay a line. */
 enum { NAME_BYTES = 60 };
 
@@ -154,6 +159,33 @@ static void add_partings(const struct tp_runs_report *report, size_t most,
     add_more(count, most, text);
 }
 
+/* What --autodiff says of each step and rank. */
+static void add_autodiff(const struct tp_runs_report *report, size_t most,
+                         struct tp_text *text)
+{
+    const struct tp_compare_autodiff *autodiff = report->autodiff;
+    if (autodiff->count == 0)
+        return;
+    tp_text_add(text, "\nOperators computed again (--autodiff)\n");
+    for (size_t i = 0; i < autodiff->count && (!most || i < most); i++) {
+        const struct tp_dump_place *place =
+            report->comparison->pairs[i].a.place;
+        const struct tp_divergence *found = &autodiff->searches[i];
+        struct tp_text prose = {0};
+        tp_text_add(&prose, "  ");
+        add_place(place->step, place->rank, &prose);
+        tp_text_add(&prose, ": ");
+        tp_text_printable(&prose, found->sentence);
+        tp_text_add(&prose,
+                    " Judged: %" PRIu64 " calls; no operator of ours: %" PRIu64
+                    ".\n",
+                    found->judged, found->unsupported);
+        tp_report_prose(tp_text_get(&prose), 4, text);
+        tp_text_clear(&prose);
+    }
+    add_more(autodiff->count, most, text);
+}
+
 static void add_worst(const struct tp_compare_records *records, size_t most,
                       struct tp_text *text)
 {
@@ -269,6 +301,7 @@ void tp_report_runs_text(const struct tp_runs_report *report, size_t most,
     add_head(report, text);
     add_findings(report->findings, color, text);
     add_partings(report, most, text);
+    add_autodiff(report, most, text);
     add_worst(report->records, most, text);
     add_apis(report->calls, most, text);
     add_alone(report->records, false, most, text);
@@ -276,10 +309,9 @@ void tp_report_runs_text(const struct tp_runs_report *report, size_t most,
     add_all_notes(report->comparison, text);
     if (report->figure_count)
         tp_report_figures(report->figures, report->figure_count, text);
-    tp_report_written(report->output_dir,
-                      "compare_report.txt, compare_result_*.csv, "
-                      "compare_by_call.csv, compare_findings.json, compare.h5",
-                      text);
+    tp_report_written(
+        report->output_dir,
+        report->autodiff->count ? WRITTEN ", autodiff.csv" : WRITTEN, text);
 }
 
 void tp_report_runs_json(const struct tp_runs_report *report,

@@ -2,6 +2,7 @@
 #ifndef TP_REPORT_REPORT_RUNS_H
 #define TP_REPORT_REPORT_RUNS_H
 
+#include "compare/compare_autodiff.h"
 #include "compare/compare_findings.h"
 #include "compare/compare_table.h"
 #include "report/report_parts.h"
@@ -15,6 +16,7 @@ struct tp_runs_report {
     const struct tp_compare_calls *calls;
     const struct tp_compare_records *records;
     const struct tp_compare_findings *findings;
+    const struct tp_compare_autodiff *autodiff; /* of no searches: not asked */
     const struct tp_report_figure *figures;
     size_t figure_count;
     const char *tool_version, *output_dir;
