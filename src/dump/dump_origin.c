@@ -2,6 +2,7 @@
 #include "dump/dump_origin.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,8 @@ void tp_dump_item_range(const struct tp_dump_item *item, struct tp_text *text)
     if (item->has_shape)
         tp_text_add(text, "]");
     if (item->stats[TP_DUMP_MIN].kind != TP_JSON_NULL &&
-        item->stats[TP_DUMP_MAX].kind != TP_JSON_NULL)
+        item->stats[TP_DUMP_MAX].kind != TP_JSON_NULL &&
+        !isnan(item->stats[TP_DUMP_MAX].real))
         tp_text_add(text, " from %.6g to %.6g", item->stats[TP_DUMP_MIN].real,
                     item->stats[TP_DUMP_MAX].real);
 }
