@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Removes zeros at the end of the digits of "d.ddde+xx". */
+/* Removes zeros at the end of the digits of "d.ddde+xx", and a point that
+ * nothing is behind. */
 static void strip_zeros(char *digits)
 {
     char *e = strchr(digits, 'e'), *end = e;
+    if (!strchr(digits, '.'))
+        return;
     while (end[-1] == '0')
         end--;
     if (end[-1] == '.')
