@@ -28,7 +28,7 @@ struct tp_operator {
                               __add__ and __iadd__                          */
     const char *signature; /* of its positional arguments                   */
     tp_kernel_fn *run;     /* NULL: its results are random or, without a
-                                  signature, memory that nobody has set        */
+                              signature, memory that nobody has set         */
     tp_point_fn *point; /* of tp_run_point: with so many first arguments    */
     int operands;
     const char *parameters; /* arguments that no operator makes: weights    */
