@@ -119,6 +119,8 @@ static enum tp_status see_output(struct search *search, struct state *state,
     state->out_error += diff->error;
     state->out_size += diff->size;
     state->out_differs |= diff->relation != TP_ITEM_EQUAL;
+    if (state->kind == TP_REPLAY_UNSET)
+        return TP_OK; /* nobody made it */
     enum tp_status status =
         tp_digest_set_add(&search->made_a, diff->digest_a, err);
     return status == TP_OK
@@ -288,6 +290,13 @@ static double plain_bound(const struct search *search,
     return 2 * (own + terms * tp_dtype_rounding(TP_FLOAT32));
 }
 
+static bool is_communication(const struct tp_dump_call *call)
+{
+    static const char word[] = "Distributed";
+    return call->known && call->name.type.length == sizeof word - 1 &&
+           !memcmp(call->name.type.at, word, sizeof word - 1);
+}
+
 static enum tp_divergence_verdict verdict_without_replay(
     const struct search *search, const struct state *state)
 {
@@ -295,6 +304,8 @@ static enum tp_divergence_verdict verdict_without_replay(
     state->row->bound = plain_bound(search, state);
     if (!state->out_differs && !state->in_differs)
         return TP_DIVERGENCE_EQUAL;
+    if (!state->in_differs && is_communication(state->a))
+        return TP_DIVERGENCE_RECEIVED;
     if (state->in_differs || (hidden && search->differed))
         return TP_DIVERGENCE_INHERITED;
     if (state->kind == TP_REPLAY_RANDOM)
@@ -344,6 +355,8 @@ static enum tp_status judge_pair(struct search *search, struct state *state,
 {
     enum tp_divergence_verdict verdict = TP_DIVERGENCE_EQUAL;
     enum tp_status status = TP_OK;
+    if (state->kind == TP_REPLAY_UNSET)
+        return TP_OK;
     const bool differs = state->in_differs || state->out_differs ||
                          state->argument || state->sharded;
     if (state->unknown)
@@ -397,13 +410,6 @@ static enum tp_status add_row(struct search *search,
         ""};
     found->count++;
     return (*row)->api_name && (*row)->dtype ? TP_OK : tp_fail_memory(err);
-}
-
-static bool is_communication(const struct tp_dump_call *call)
-{
-    static const char word[] = "Distributed";
-    return call->known && call->name.type.length == sizeof word - 1 &&
-           !memcmp(call->name.type.at, word, sizeof word - 1);
 }
 
 /* A call that only one run makes. Modules are no step of a computation: what

@@ -17,8 +17,9 @@ enum tp_divergence_verdict {
     TP_DIVERGENCE_SHARDED,   /* one run has only a part of a tensor          */
     TP_DIVERGENCE_UNKNOWN,   /* tensors cannot be read                       */
     /* From here on, an origin. */
-    TP_DIVERGENCE_RANDOM, /* random results differ                        */
-    TP_DIVERGENCE_ONLY_A, /* the other run makes no such call             */
+    TP_DIVERGENCE_RANDOM,   /* random results differ                        */
+    TP_DIVERGENCE_RECEIVED, /* equal arguments, and other ranks sent others */
+    TP_DIVERGENCE_ONLY_A,   /* the other run makes no such call             */
     TP_DIVERGENCE_ONLY_B,
     TP_DIVERGENCE_ARGUMENTS, /* a number, text or dtype is another one       */
     TP_DIVERGENCE_DATA,      /* a tensor differs that no call made: a weight,

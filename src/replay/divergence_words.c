@@ -16,6 +16,7 @@ const char *const tp_divergence_words[TP_DIVERGENCE_VERDICTS] = {
     [TP_DIVERGENCE_SHARDED] = "sharded",
     [TP_DIVERGENCE_UNKNOWN] = "unknown",
     [TP_DIVERGENCE_RANDOM] = "random",
+    [TP_DIVERGENCE_RECEIVED] = "received",
     [TP_DIVERGENCE_ONLY_A] = "only in A",
     [TP_DIVERGENCE_ONLY_B] = "only in B",
     [TP_DIVERGENCE_ARGUMENTS] = "other arguments",
@@ -253,6 +254,8 @@ static void add_row(struct tp_text *text, const struct tp_divergence_row *row)
 {
     static const char *const words[TP_DIVERGENCE_VERDICTS] = {
         [TP_DIVERGENCE_RANDOM] = "gave other random numbers",
+        [TP_DIVERGENCE_RECEIVED] =
+            "gave other results from equal arguments: another rank sent others",
         [TP_DIVERGENCE_ONLY_A] = "is called by run A only",
         [TP_DIVERGENCE_ONLY_B] = "is called by run B only",
         [TP_DIVERGENCE_ARGUMENTS] = "was given other arguments",

@@ -240,16 +240,37 @@ static int axes_of(const struct tp_operator *row)
     return digit ? *digit - '0' : 0;
 }
 
+/* Which elements of a window lie on the input: `count` from `first` on, of
+ * each axis. A kernel may be said to be of any size. */
+static bool clip(const struct window *w, const int64_t *at, int64_t *first,
+                 int64_t *count)
+{
+    for (int i = 0; i < AXES; i++) {
+        const int64_t begin = at[i] * w->stride[i] - w->pad[i];
+        const int64_t step = w->dilation[i], last = w->in[i] - 1 - begin;
+        first[i] = begin < 0 ? (-begin + step - 1) / step : 0;
+        const int64_t most = last < 0 ? 0 : last / step + 1;
+        count[i] = (most < w->kernel[i] ? most : w->kernel[i]) - first[i];
+        if (count[i] <= 0)
+            return false;
+    }
+    return true;
+}
+
 static double largest_in(const struct window *w, const double *x,
                          const int64_t *at)
 {
-    int64_t k[AXES] = {0};
+    int64_t first[AXES], count[AXES], k[AXES] = {0};
     double most = -INFINITY;
+    if (!clip(w, at, first, count))
+        return most;
     do {
-        const int64_t place = place_of(w, at, k);
-        if (place >= 0 && !(x[place] <= most) && !isnan(most))
-            most = x[place];
-    } while (step(k, w->kernel));
+        const int64_t in[AXES] = {first[0] + k[0], first[1] + k[1],
+                                  first[2] + k[2]};
+        const double value = x[place_of(w, at, in)];
+        if (!(value <= most) && !isnan(most))
+            most = value;
+    } while (step(k, count));
     return most;
 }
 

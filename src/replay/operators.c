@@ -178,13 +178,15 @@ const struct tp_operator tp_operators[] = {
     PLAIN("adaptive_avg_pool1d", "input,output_size", tp_run_adaptive_average),
     PLAIN("adaptive_avg_pool2d", "input,output_size", tp_run_adaptive_average),
 
-    /* random */
+    /* random, and not set */
     PLAIN("dropout dropout1d dropout2d dropout3d alpha_dropout "
           "feature_alpha_dropout bernoulli multinomial normal uniform random "
           "rand randn randint randperm rand_like randn_like randint_like "
-          "exponential rrelu gumbel_softmax empty empty_like new_empty "
-          "empty_strided",
+          "exponential rrelu gumbel_softmax",
           "input", NULL),
+    PLAIN("empty empty_like new_empty empty_strided new_empty_strided "
+          "empty_with_format",
+          "", NULL),
     {.names = NULL}};
 
 /* --- finding -------------------------------------------------------------- */

@@ -27,7 +27,8 @@ struct tp_operator {
     const char *names;     /* of the API, joined by ' '; "add" is also add_,
                               __add__ and __iadd__                          */
     const char *signature; /* of its positional arguments                   */
-    tp_kernel_fn *run;     /* NULL: its results are random, or not set      */
+    tp_kernel_fn *run;     /* NULL: its results are random or, without a
+                              signature, memory that nobody has set         */
     tp_point_fn *point; /* of tp_run_point: with so many first arguments    */
     int operands;
     const char *parameters; /* arguments that no operator makes: weights    */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 const char *const tp_replay_state_words[TP_REPLAY_STATES] = {
-    "judged", "random", "unsupported", "unreadable", "other"};
+    "judged", "random", "unset", "unsupported", "unreadable", "other"};
 
 static bool is_type(const struct tp_dump_call *call, const char *word)
 {
@@ -42,9 +42,10 @@ const struct tp_operator *tp_replay_operator(const struct tp_dump_call *call,
                       is_type(call, "Torch") || is_type(call, "VF");
     const struct tp_operator *row =
         ours ? tp_operator_of(call->name.path) : NULL;
-    *state = !row       ? TP_REPLAY_UNSUPPORTED
-             : row->run ? TP_REPLAY_JUDGED
-                        : TP_REPLAY_RANDOM;
+    *state = !row              ? TP_REPLAY_UNSUPPORTED
+             : row->run        ? TP_REPLAY_JUDGED
+             : *row->signature ? TP_REPLAY_RANDOM
+                               : TP_REPLAY_UNSET;
     return row;
 }
 
@@ -206,16 +207,18 @@ enum tp_status tp_replay_judge(const struct tp_dump_place *place,
                                struct tp_replay_verdict *verdict,
                                struct tp_error *err)
 {
+    static const char *const reasons[TP_REPLAY_STATES] = {
+        [TP_REPLAY_RANDOM] = "its result is random",
+        [TP_REPLAY_UNSET] = "its result is memory that nobody has set",
+        [TP_REPLAY_UNSUPPORTED] = "no operator of this name is replayed",
+        [TP_REPLAY_OTHER] = "it is no call of an operator"};
     struct tp_error own = {0};
     *verdict =
         (struct tp_replay_verdict){.at = -1, .relative = NAN, .bound = NAN};
     verdict->operator= tp_replay_operator(call, &verdict->state);
     if (verdict->state != TP_REPLAY_JUDGED) {
         snprintf(verdict->reason, sizeof verdict->reason, "%s",
-                 verdict->state == TP_REPLAY_RANDOM ? "its result is random"
-                 : verdict->state == TP_REPLAY_OTHER
-                     ? "it is no call of an operator"
-                     : "no operator of this name is replayed");
+                 reasons[verdict->state]);
         return TP_OK;
     }
     struct tp_replay_call replay = {.place = place,

@@ -11,7 +11,8 @@
 
 enum tp_replay_state {
     TP_REPLAY_JUDGED,      /* computed, and compared                        */
-    TP_REPLAY_RANDOM,      /* its result is random, or not set at all       */
+    TP_REPLAY_RANDOM,      /* its result is random                          */
+    TP_REPLAY_UNSET,       /* its result is memory that nobody has set      */
     TP_REPLAY_UNSUPPORTED, /* no operator of that name, or not in that form */
     TP_REPLAY_UNREADABLE,  /* tensors are not there, or damaged             */
     TP_REPLAY_OTHER        /* no call of an operator: a module, backward,
@@ -20,7 +21,7 @@ enum tp_replay_state {
 
 enum { TP_REPLAY_STATES = TP_REPLAY_OTHER + 1 };
 
-/* "judged", "random", "unsupported", "unreadable", "other". */
+/* "judged", "random", "unset", "unsupported", "unreadable", "other". */
 extern const char *const tp_replay_state_words[TP_REPLAY_STATES];
 
 /*

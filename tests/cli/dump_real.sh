@@ -23,7 +23,7 @@ key=Functional.linear.0.forward.output.0
 json=$(echo md5_L1_v26/step0/*/dump.json)
 crc=$(h5dump -d /dump_entries draw/dump.h5 |
     grep -A 30 '"Functional.linear.0.f' |
-    grep -A 22 '"output"' | grep -o '"[0-9a-f]\{8\}"' | head -n 1)
+    grep -A 22 '"output"' | grep -o '"[0-9a-f]\{8\}"' | sed -n 1p)
 [ -n "$crc" ] || echo "no CRC-32 of $key"
 must sed -i "0,/$crc/s/$crc/\"deadbeef\"/" "$json"
 tprof-analyze dump tensor_L1_v26 --step 0 --crc_from md5_L1_v26 > printed

@@ -177,6 +177,61 @@ Test(divergence, names_a_call_of_one_run)
     clear_runs(&runs);
 }
 
+/* A run whose softmax is called so, and gave the result of step 1 to the
+ * arguments of step 0. */
+static void rename_softmax(struct runs *runs, const char *type, const char *api)
+{
+    static const char key[] = "Functional.softmax.0.forward";
+    read_runs(runs);
+    struct tp_dump_place *a = &runs->dump.places[0], *b = &runs->dump.places[1];
+    struct tp_dump_call *calls[] = {call_of(a, key), call_of(b, key)};
+    for (int i = 0; i < 2; i++) {
+        calls[i]->name.type = (struct tp_msprobe_part){type, strlen(type)};
+        calls[i]->name.path = (struct tp_msprobe_part){api, strlen(api)};
+    }
+    compare_places(runs, a, b);
+}
+
+Test(divergence, tells_chance_from_error)
+{
+    struct runs runs;
+    rename_softmax(&runs, "Functional", "dropout");
+    cr_assert_eq(first_of(&runs)->verdict, TP_DIVERGENCE_RANDOM);
+    cr_assert_eq(runs.found.added, SIZE_MAX);
+    clear_runs(&runs);
+}
+
+Test(divergence, tells_what_another_rank_sent)
+{
+    struct runs runs;
+    rename_softmax(&runs, "Distributed", "all_reduce");
+    cr_assert_eq(first_of(&runs)->verdict, TP_DIVERGENCE_RECEIVED);
+    cr_assert_eq(runs.found.added, SIZE_MAX);
+    clear_runs(&runs);
+}
+
+/* Memory that nobody has set is no result. What is made of it is. */
+Test(divergence, passes_over_memory_that_is_not_set)
+{
+    struct runs runs;
+    rename_softmax(&runs, "Torch", "empty");
+    cr_assert_str_neq(first_of(&runs)->api_name,
+                      "Functional.softmax.0.forward");
+    clear_runs(&runs);
+}
+
+/* What is not replayed is judged by its dtype and the sizes alone: fp16 is
+ * more than fp32 explains, and fp64 is not. */
+Test(divergence, bounds_what_is_not_replayed)
+{
+    struct runs runs;
+    rename_softmax(&runs, "NPU", "npu_scaled_masked_softmax");
+    cr_assert_eq(first_of(&runs)->verdict, TP_DIVERGENCE_UNBOUNDED);
+    cr_assert_eq(runs.found.added, runs.found.first);
+    cr_assert_gt(first_of(&runs)->e_out, first_of(&runs)->bound);
+    clear_runs(&runs);
+}
+
 /* Tensors that are not there are no difference, and are counted. */
 Test(divergence, says_what_it_cannot_compare)
 {
