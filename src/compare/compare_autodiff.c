@@ -87,6 +87,9 @@ static const char *advice_of(enum tp_divergence_verdict verdict)
     case TP_DIVERGENCE_DATA:
         return "The runs are not given the same: compare the checkpoint that "
                "is loaded, the order of the data and the seeds.";
+    case TP_DIVERGENCE_RECEIVED:
+        return "Another rank sent something else: compare that rank's dump "
+               "first.";
     case TP_DIVERGENCE_RANDOM:
         return "Set the same seeds, or turn dropout off, to see what is "
                "behind it.";
