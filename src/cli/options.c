@@ -108,7 +108,7 @@ const struct tp_option tp_option_table[] = {
      .shown = "one per processor", .help = "threads to use",
      .commands = FOR_FILES | TP_FOR_INSPECT},
     {.name = "map", TEXT(map, "FILE"),
-     .help = "lines 'LEFT: RIGHT': names of A and what they are in B",
+     .help = "what names of A are in B, as LEFT: RIGHT",
      .commands = TP_FOR_COMPARE},
     /* percent */
     {.name = "max_underflow", NUMBER(REAL, "PERCENT", max_underflow, 0, 100),

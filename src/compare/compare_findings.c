@@ -381,7 +381,7 @@ static enum tp_status find_growth(struct finder *f)
     finding->evidence = text(
         f,
         "largest relative error %.3g among the arguments, %.3g among the "
-        "results; %" PRIu64 " rows in all are judged so by msprobe's rules.",
+        "results; rows that msprobe's rules judge so: %" PRIu64 ".",
         call->error_in, call->error_out, seen.count);
     finding->suggestion =
         "The first of them is where a difference becomes large: compare what "

@@ -262,8 +262,9 @@ static void keep_wanted(const struct tp_dump_wish *wish, struct tp_dump *dump)
     size_t kept = 0;
     for (size_t i = 0; i < dump->place_count; i++) {
         struct tp_dump_place *place = &dump->places[i];
+        const int64_t rank = place->rank < 0 ? 0 : place->rank; /* alone */
         if (tp_number_set_has(&wish->steps, place->step) &&
-            tp_number_set_has(&wish->ranks, place->rank))
+            tp_number_set_has(&wish->ranks, rank))
             dump->places[kept++] = *place;
         else
             free(place->files);

@@ -23,8 +23,9 @@ struct tp_dump_wish {
 /*
  * Adds the places, with their files, sorted; no json is read. Processes that
  * are known by their number only are numbered as ranks where a step has
- * several. TP_E_NOT_FOUND: a root is not there, or none has a dump, or no step
- * or rank that was asked for. Release `dump` also after a failure.
+ * several; one alone is rank 0 to who asks for that. TP_E_NOT_FOUND: a root is
+ * not there, or none has a dump, or no step or rank that was asked for. Release
+ * `dump` also after a failure.
  */
 enum tp_status tp_dump_find(const struct tp_dump_wish *wish,
                             struct tp_dump *dump, struct tp_error *err);

@@ -329,7 +329,7 @@ static void add_unknown(struct tp_text *text,
 {
     const uint64_t unknown = divergence->verdicts[TP_DIVERGENCE_UNKNOWN];
     if (unknown > 0 && unknown < divergence->count)
-        tp_text_add(text, " Tensors of %" PRIu64 " calls cannot be read.",
+        tp_text_add(text, " Calls whose tensors cannot be read: %" PRIu64 ".",
                     unknown);
 }
 

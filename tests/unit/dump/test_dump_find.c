@@ -112,6 +112,10 @@ Test(dump_find, names_of_ranks)
     maker_put(&maker, "f/stepx/rankly/dump.json", "{}");
     cr_expect_str_eq(below(&maker, "a"), "-1/0(0)");
     cr_expect_str_eq(below(&maker, "b"), "3/-1(0)"); /* a single process */
+    char single[512]; /* to who asks for it, it is rank 0 */
+    maker_path(&maker, "b", single, sizeof single);
+    cr_expect_str_eq(found(single, NULL, "0"), "3/-1(0)");
+    cr_expect_str_eq(found(single, NULL, "1"), "none");
     cr_expect_str_eq(below(&maker, "c"), "0/0(0) 0/1(0) 1/0(0)");
     cr_expect_str_eq(below(&maker, "e"), "0/5(0)");
     cr_expect_str_eq(below(&maker, "f"), "-1/-1(0)");

@@ -243,8 +243,9 @@ Test(divergence, says_what_it_cannot_compare)
     compare_places(&runs, a, a);
     cr_assert_eq(runs.found.first, SIZE_MAX);
     cr_assert_eq(runs.found.verdicts[TP_DIVERGENCE_UNKNOWN], 1);
-    cr_assert(strstr(runs.found.sentence, "Tensors of 1 calls cannot be read"),
-              "%s", runs.found.sentence);
+    cr_assert(
+        strstr(runs.found.sentence, "Calls whose tensors cannot be read: 1"),
+        "%s", runs.found.sentence);
     clear_runs(&runs);
 }
 
