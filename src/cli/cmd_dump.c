@@ -103,8 +103,8 @@ static enum tp_status audit(struct session *s, struct tp_error *err)
     enum tp_status status =
         tp_dump_anomalies_find(&s->dump, &s->anomalies, err);
     if (status == TP_OK)
-        status =
-            tp_dump_origins_find(&s->dump, &s->anomalies, &s->findings, err);
+        status = tp_dump_origins_find(&s->dump, &s->anomalies, s->pool,
+                                      &tp_interrupted, &s->findings, err);
     if (status == TP_OK)
         status = tp_dump_flow_find(&s->dump, s->pool, &tp_interrupted, &s->flow,
                                    &s->findings, err);

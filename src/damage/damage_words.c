@@ -453,3 +453,21 @@ void tp_damage_tell(const struct tp_damage_plan *plan,
     add_what(plan, damage, shape, text);
     tp_damage_tell_exceptions(plan, shape, text);
 }
+
+void tp_damage_tell_kind(const struct tp_damage_plan *plan,
+                         const struct tp_damage_shape *shape, const char *word,
+                         struct tp_text *text)
+{
+    const bool is_everywhere = shape->where == TP_DAMAGE_EVERYTHING ||
+                               shape->where == TP_DAMAGE_SCATTERED;
+    if (shape->damaged == shape->numel) {
+        tp_text_add(text, "all of its elements are %s", word);
+        return;
+    }
+    tp_text_add(text, "its %s %s ", word,
+                is_everywhere                       ? "are"
+                : shape->where == TP_DAMAGE_ELEMENT ? "is"
+                                                    : "are in");
+    tp_damage_tell_where(plan, shape, text);
+    tp_damage_tell_exceptions(plan, shape, text);
+}
