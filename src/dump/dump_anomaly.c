@@ -40,6 +40,7 @@ struct tracer {
     size_t *origin_of_call; /* [call_count] of what is bad in a call       */
     size_t first_origin;    /* the origins that were found here            */
     size_t last;            /* the newest origin that was met here         */
+    size_t last_backward;   /* the same, in the backward pass              */
     unsigned masks;         /* infinities that masks were filled with      */
 };
 
@@ -286,7 +287,9 @@ static size_t known_origin(struct tracer *tracer, size_t at)
     }
     if (forward)
         return tracer->origin_of_call[forward - place->calls];
-    if (call->variable_file || (call->known && call->name.gradient))
+    if (call->known && call->name.gradient)
+        return tracer->last_backward;
+    if (call->variable_file)
         return tracer->last;
     return TP_NO_ORIGIN;
 }
@@ -434,17 +437,19 @@ static enum tp_status add_nonfinite(struct tracer *tracer, size_t at,
         .value = item_words(tracer, result->any ? result->item : given->item)};
     if (!given->any) {
         row.level = "critical";
-        row.scene = "finite inputs, NaN or Inf in outputs";
+        row.scene = "NaN or Inf in outputs only";
     } else if (result->any) {
         row.level = "high";
         row.scene = "NaN or Inf in inputs and outputs";
     } else {
         row.level = "medium";
-        row.scene = "NaN or Inf in inputs, finite outputs";
+        row.scene = "NaN or Inf in inputs only";
     }
     if (bad)
         row.origin = given->bad ? given->origin : result->origin;
     tracer->origin_of_call[at] = row.origin;
+    if (bad && tracer->place->calls[at].name.direction == TP_BACKWARD)
+        tracer->last_backward = row.origin;
     tracer->out->masks += !bad;
     return add_row(tracer, at, row, err);
 }
@@ -522,7 +527,7 @@ static enum tp_status trace_place(struct tracer *tracer, size_t place,
     tracer->at = place;
     tracer->place = &tracer->dump->places[place];
     tracer->first_origin = tracer->out->origin_count;
-    tracer->last = TP_NO_ORIGIN;
+    tracer->last = tracer->last_backward = TP_NO_ORIGIN;
     tracer->masks = 0;
     const size_t calls = tracer->place->call_count;
     enum tp_status status =

@@ -67,7 +67,8 @@ static bool near_numbers(const struct tp_dump_number *a,
                near_enough * fmax(fabs(a->real), fabs(b->real));
 }
 
-/* Whether two copies that differ were one; `share`: of elements that differ. */
+/* Whether two copies that differ were one; `share`: of elements that differ, 0
+ * where only what the json says of them does. */
 static enum tp_status is_near(const struct judge *judge,
                               const struct tp_copy *a, const struct tp_copy *b,
                               bool *near, double *share, struct tp_error *err)
@@ -192,7 +193,7 @@ static enum tp_status judge_members(struct judge *judge,
             is_elsewhere(judge, members[i]))
             continue;
         status = is_near(judge, reference, members[i], &near, &share, err);
-        if (status == TP_OK && (near || !need_near))
+        if (status == TP_OK && (near || !need_near) && share != 0)
             status = add_row(judge, members[i], &verdict, share, err);
     }
     return status;
@@ -415,6 +416,20 @@ static bool one_finding(const struct tp_dump_copy_row *a,
            (a->agree > 0) == (b->agree > 0);
 }
 
+/* Whether a rank has a finding about parameters already: weights that functions
+ * are given are the same, seen once more. Rows are as compare_findings has
+ * them. */
+static bool is_told(const struct tp_dump_copies *copies,
+                    const struct tp_dump_copy_row *row)
+{
+    bool told = false;
+    for (size_t i = 0; i < copies->count && !told; i++)
+        told =
+            !strcmp(copies->rows[i].kind, category_words[TP_COPY_PARAMETER]) &&
+            copies->rows[i].rank == row->rank;
+    return told && !strcmp(row->kind, category_words[TP_COPY_WEIGHT]);
+}
+
 /* What `count` rows from `row` on say. */
 static void add_evidence(const struct tp_dump_copy_row *row, size_t count,
                          struct tp_text *text)
@@ -431,11 +446,11 @@ static void add_evidence(const struct tp_dump_copy_row *row, size_t count,
                     row->name, row->reference, row->rank);
     if (!isnan(row->share))
         tp_text_add(text, ", in %.3g %% of the elements", 100 * row->share);
-    if (!isnan(row->norm))
+    if (row->norm > 0)
         tp_text_add(text, "; the norms by %.3g %%", 100 * row->norm);
-    tp_text_add(text, ". ");
+    tp_text_add(text, ".");
     if (count > 1)
-        tp_text_add(text, "So do %zu more of this rank; see the table copies.",
+        tp_text_add(text, " So do %zu more of this rank; see the table copies.",
                     count - 1);
 }
 
@@ -483,7 +498,8 @@ static enum tp_status add_findings(struct tp_dump_copies *copies,
         for (end = i + 1;
              end < copies->count && one_finding(&rows[i], &rows[end]);)
             end++;
-        status = add_finding(&rows[i], end - i, findings, err);
+        if (!is_told(copies, &rows[i]))
+            status = add_finding(&rows[i], end - i, findings, err);
     }
     if (copies->count)
         qsort(rows, copies->count, sizeof *rows, compare_worst);

@@ -2,6 +2,7 @@
 #include "dump/dump_origin.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,8 @@ void tp_dump_item_range(const struct tp_dump_item *item, struct tp_text *text)
     if (item->has_shape)
         tp_text_add(text, "]");
     if (item->stats[TP_DUMP_MIN].kind != TP_JSON_NULL &&
-        item->stats[TP_DUMP_MAX].kind != TP_JSON_NULL)
+        item->stats[TP_DUMP_MAX].kind != TP_JSON_NULL &&
+        !isnan(item->stats[TP_DUMP_MAX].real))
         tp_text_add(text, " from %.6g to %.6g", item->stats[TP_DUMP_MIN].real,
                     item->stats[TP_DUMP_MAX].real);
 }
@@ -289,7 +291,10 @@ static enum tp_status add_finding(const struct tp_dump *dump,
     tp_text_add(&text, "Called in ");
     size_t head = text.length;
     tp_dump_call_line(source->place, source->call, &text);
-    size_t end = text.length > head ? text.length : line;
+    size_t end = text.length;
+    if (end == head) /* not known: nothing but what was said before */
+        for (end = line; end > 0 && tp_text_get(&text)[end - 1] == ' ';)
+            end--;
     finding->order = (int64_t)origin->call;
     finding->name = tp_dump_finding_text(findings, "%s", source->call->key);
     finding->expected = "finite";
@@ -327,18 +332,20 @@ enum tp_status tp_dump_origins_find(const struct tp_dump *dump,
                                     struct tp_dump_findings *findings,
                                     struct tp_error *err)
 {
-    struct tp_readers readers = {.stop = stop};
+    struct tp_readers readers = {.count = 0};
     struct source *sources =
         calloc(anomalies->origin_count + 1, sizeof *sources);
-    enum tp_status status =
-        sources ? tp_readers_init(&readers, pool, err) : tp_fail_memory(err);
+    enum tp_status status = sources ? TP_OK : tp_fail_memory(err);
+    if (status == TP_OK && pool)
+        status = tp_readers_init(&readers, pool, err);
     readers.stop = stop;
     const size_t count = sources ? sort_sources(dump, anomalies, sources) : 0;
     for (size_t i = 0, end; i < count && status == TP_OK; i = end) {
         for (end = i + 1;
              end < count && !compare_kinds(&sources[i], &sources[end]);)
             end++;
-        status = find_where(&readers, &sources[i], err);
+        if (pool)
+            status = find_where(&readers, &sources[i], err);
         if (status == TP_OK)
             status = add_finding(dump, &sources[i],
                                  has_earlier(sources, count, &sources[i]),

@@ -13,8 +13,8 @@
  * module, are one finding, that of the first step, rank and call. High: where
  * it began; medium: where it was there already, or came from a rank that is
  * not in the dump, when an earlier step or that rank may have it. Of each the
- * tensor is read, where a file has it, for which elements they are. Nonzero
- * `*stop` gives up. TP_E_MEMORY, TP_E_INTERRUPTED.
+ * tensor is read, where a file has it, for which elements they are; without a
+ * pool none is. Nonzero `*stop` gives up. TP_E_MEMORY, TP_E_INTERRUPTED.
  */
 enum tp_status tp_dump_origins_find(const struct tp_dump *dump,
                                     const struct tp_dump_anomalies *anomalies,

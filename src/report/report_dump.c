@@ -258,7 +258,8 @@ void tp_report_dump_text(const struct tp_dump_report *report, size_t most,
     for (size_t i = 0; i < report->dump->notes.count; i++)
         tp_report_note(report->dump->notes.texts[i], NULL, text);
     tp_report_written(report->output_dir,
-                      "dump_report.txt dump_integrity.csv dump_findings.json "
+                      "dump_report.txt dump_integrity.csv overflow.csv "
+                      "dump_flow.csv dump_copies.csv dump_findings.json "
                       "dump.h5",
                       text);
 }
