@@ -129,8 +129,8 @@ static enum tp_status judge(struct look *look, struct tp_error *err)
     else if (plain && is_rounding(look))
         tell(look, TP_DAMAGE_ROUNDING,
              tp_damage_shapes[TP_DAMAGE_ROUNDING].cause);
-    else /* that all differ is of many causes, and the finding tells some */
-        tell(look, shape->name, plain ? "" : look->damage.cause);
+    else
+        tell(look, shape->name, look->damage.cause);
     return TP_OK;
 }
 

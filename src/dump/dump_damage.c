@@ -85,7 +85,10 @@ static void find_shape(const struct tp_damage_found *found,
     tp_damage_shape_find(&found->plan, &found->damage, found->cells, label,
                          &damage->shape);
     damage->read = true;
-    damage->cause = tp_damage_shapes[damage->shape.name].cause;
+    /* why all is wrong is for the audit to say */
+    damage->cause = damage->shape.name == TP_DAMAGE_EVERYTHING
+                        ? ""
+                        : tp_damage_shapes[damage->shape.name].cause;
 }
 
 /* --- pairs ---------------------------------------------------------------- */
