@@ -326,3 +326,115 @@ Test(compare_damage, plants)
     clear(&made);
     planted_end(&dump);
 }
+
+/* --- runs that differ everywhere ------------------------------------------ */
+
+enum { ROWS = 100, COLUMNS = 1024 };
+
+static uint32_t bits_of(double value)
+{
+    const float single = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    return bits;
+}
+
+/* B: numbers of -1 to 1, zero included; A: these times `scale`, each off by at
+ * most `error`, as float32 or rounded to bfloat16, with NaN in a column. */
+struct run {
+    double scale, error;
+    const struct pt_dtype *dtype;
+    int64_t nan; /* -1: none */
+};
+
+static void put_run(struct planted_dump *dump, const char *folder,
+                    const struct run *run)
+{
+    static const int64_t shape[4] = {ROWS, COLUMNS};
+    uint64_t values = 1, errors = 2;
+    struct planted_tensor *tensor =
+        planted_add(dump, "Functional.linear.0.forward", "output.0", run->dtype,
+                    shape, NULL);
+    for (int64_t i = 0; i < tensor->numel; i++) {
+        const double value = (double)(int64_t)planted_noise(&values) * 0x1p-63;
+        const double off = (double)(int64_t)planted_noise(&errors) * 0x1p-63;
+        const uint32_t code = bits_of(value * run->scale + off * run->error);
+        const uint32_t up = 0x7fff + (code >> 16 & 1); /* to even */
+        planted_set(tensor, i,
+                    run->dtype->size == 2 ? (code + up) >> 16 : code);
+        if (i % COLUMNS == run->nan)
+            planted_set(tensor, i, run->dtype->size == 2 ? 0x7fc0 : 0x7fc00000);
+    }
+    tensor->nonfinite = run->nan >= 0;
+    planted_put_all(dump, folder);
+    free(tensor->codes);
+    memset(tensor, 0, sizeof *tensor);
+    dump->count = 0;
+}
+
+static const struct {
+    struct run a, b;
+    const char *id, *words;
+} runs[] = {
+    /* another order of summation: elements near zero are far off in ULP */
+    {{1, 1e-6, &pt_float32, -1},
+     {1, 0, &pt_float32, -1},
+     "rounding",
+     "other values; rounding in the last place"},
+    {{1, 1e-3, &pt_float32, -1},
+     {1, 0, &pt_float32, -1},
+     "everything",
+     "other values."},
+    {{1.001, 0, &pt_float32, -1},
+     {1, 0, &pt_float32, -1},
+     "everything",
+     "other values."},
+    /* two dtypes */
+    {{1, 0, &pt_bfloat16, -1},
+     {1, 0, &pt_float32, -1},
+     "rounding",
+     "Rounding between bfloat16 and float32."},
+    {{1, 0, &pt_float32, -1},
+     {1, 0, &pt_bfloat16, -1},
+     "rounding",
+     "Rounding between float32 and bfloat16."},
+    {{1.5, 0, &pt_bfloat16, -1},
+     {1, 0, &pt_float32, -1},
+     "",
+     "Values of bfloat16 and float32 that differ by more than rounding"},
+    {{1, 0, &pt_bfloat16, 7},
+     {1, 0, &pt_float32, -1},
+     "channel",
+     "Of A its NaN are in channel 7 of 1024 along axis 1"},
+    /* NaN in one of two runs that differ by rounding */
+    {{1, 1e-6, &pt_float32, 7},
+     {1, 0, &pt_float32, -1},
+     "channel",
+     "Of A its NaN are in channel 7 of 1024 along axis 1"},
+    {{1, 1e-6, &pt_float32, 7},
+     {1, 0, &pt_float32, 7},
+     "rounding",
+     "rounding in the last place"},
+};
+
+Test(compare_damage, runs_that_differ_everywhere)
+{
+    static struct planted_dump dump;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct made made;
+        memset(&dump, 0, sizeof dump);
+        dump.maker = maker_begin();
+        put_run(&dump, "a", &runs[i].a);
+        put_run(&dump, "b", &runs[i].b);
+        make(&dump, &made);
+        const struct tp_compare_finding *parting =
+            finding_of(&made, TP_FINDS_PARTING);
+        cr_assert_not_null(parting);
+        cr_expect(strstr(parting->evidence, runs[i].words), "%zu: %s", i,
+                  parting->evidence);
+        cr_expect_str_eq(record_of(&made, LINEAR(0))->damage, runs[i].id,
+                         "%zu: %s", i, parting->evidence);
+        clear(&made);
+        planted_end(&dump);
+    }
+}
