@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "compare/compare_autodiff.h"
+#include "compare/compare_damage.h"
 #include "compare/compare_sheet.h"
 #include "config.h"
 #include "figures/compare_figures.h"
@@ -265,6 +266,10 @@ static enum tp_status write_results(struct session *s, struct tp_error *err)
                                           &s->findings, err);
     if (status == TP_OK)
         status = find_operator(s, err);
+    if (status == TP_OK)
+        status =
+            tp_compare_damage_find(&s->comparison, &s->records, &s->findings,
+                                   s->pool, &tp_interrupted, err);
     if (status == TP_OK)
         status = write_sheets(s, err);
     if (status == TP_OK)

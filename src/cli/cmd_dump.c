@@ -100,12 +100,14 @@ static enum tp_status check_integrity(struct session *s, struct tp_error *err)
 /* What is wrong with what the dump says. */
 static enum tp_status audit(struct session *s, struct tp_error *err)
 {
+    const bool reads = s->options->verify != TP_VERIFY_NONE;
     enum tp_status status =
         tp_dump_anomalies_find(&s->dump, &s->anomalies, err);
     if (status == TP_OK)
-        status =
-            tp_dump_origins_find(&s->dump, &s->anomalies, &s->findings, err);
-    if (status == TP_OK && s->options->verify != TP_VERIFY_NONE)
+        status = tp_dump_origins_find(&s->dump, &s->anomalies,
+                                      reads ? s->pool : NULL, &tp_interrupted,
+                                      &s->findings, err);
+    if (status == TP_OK && reads)
         status = tp_dump_flow_find(&s->dump, s->pool, &tp_interrupted, &s->flow,
                                    &s->findings, err);
     if (status == TP_OK)

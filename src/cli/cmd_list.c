@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "compare/compare_findings.h"
 #include "cuda/device.h"
+#include "damage/damage_shape.h"
 #include "data/dtype.h"
 #include "data/number.h"
 #include "dump/dump_findings.h"
@@ -126,6 +127,17 @@ static void list_rules(struct tp_text *text)
     }
 }
 
+/* The patterns that damaged elements form, and what each is likely of. */
+static void list_damage(struct tp_text *text)
+{
+    for (const struct tp_damage_info *row = tp_damage_shapes; row->id; row++) {
+        tp_text_add(text, "  %-13s %s", row->id, row->help);
+        if (*row->cause)
+            tp_text_add(text, "\n  %13s %s", "", row->cause);
+        tp_text_add(text, "\n");
+    }
+}
+
 static void list_commands(struct tp_text *text)
 {
     for (const struct tp_command *c = tp_commands; c->name; c++)
@@ -160,10 +172,10 @@ static const struct {
     const char *name;
     void (*list)(struct tp_text *text);
 } tables[] = {
-    {"formats", list_formats}, {"stats", list_stats},
-    {"dtypes", list_dtypes},   {"figures", list_figures},
-    {"rules", list_rules},     {"commands", list_commands},
-    {"devices", list_devices},
+    {"formats", list_formats},   {"stats", list_stats},
+    {"dtypes", list_dtypes},     {"figures", list_figures},
+    {"rules", list_rules},       {"damage", list_damage},
+    {"commands", list_commands}, {"devices", list_devices},
 };
 
 enum { TABLES = sizeof tables / sizeof *tables };
@@ -198,7 +210,7 @@ int tp_cmd_list(const struct tp_options *options, int argc, char **argv)
         struct tp_error err = {0};
         tp_fail(&err, TP_E_USAGE, -1,
                 "no table \"%s\"; there are: formats "
-                "stats dtypes figures rules commands devices",
+                "stats dtypes figures rules damage commands devices",
                 options->inputs[i]);
         tp_print_error(&err);
         return TP_EXIT_USAGE;

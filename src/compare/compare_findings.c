@@ -78,6 +78,8 @@ enum tp_status tp_compare_finding_add(struct tp_compare_findings *findings,
                                             .a = "",
                                             .b = "",
                                             .count = 1,
+                                            .pair = TP_COMPARE_NONE,
+                                            .row = TP_COMPARE_NONE,
                                             .evidence = "",
                                             .suggestion = ""};
     return TP_OK;
@@ -218,6 +220,8 @@ static enum tp_status find_parting(struct finder *f)
         before ? text(f, "All %" PRIu64 " calls before it are equal", before)
                : "It is the first call";
     finding->count = places;
+    finding->pair = call->pair;
+    finding->row = (size_t)(row - f->comparison->pairs[call->pair].rows);
     if (call->adds) {
         finding->evidence =
             call->arguments
@@ -296,6 +300,8 @@ static enum tp_status add_seen(struct finder *f, enum tp_compare_finding_id id,
         return status;
     (*finding)->name = tp_compare_row_a(pair, &pair->rows[seen->row])->name;
     (*finding)->count = seen->count;
+    (*finding)->pair = seen->pair;
+    (*finding)->row = seen->row;
     return TP_OK;
 }
 

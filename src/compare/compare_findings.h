@@ -44,6 +44,7 @@ struct tp_compare_finding {
     const char *name;          /* of a call or a row of A                  */
     const char *a, *b;         /* what differs; ""                         */
     uint64_t count;            /* rows or calls in all                     */
+    size_t pair, row; /* the row it is about; TP_COMPARE_NONE: none        */
     const char *evidence, *suggestion; /* sentences                        */
 };
 

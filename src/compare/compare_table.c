@@ -39,7 +39,11 @@ static struct tp_compare_record empty_record(const struct tp_dump_place *place,
                                       .ulp_p99 = NAN,
                                       .ulp_max = NAN,
                                       .ks = NAN,
-                                      .first_difference = -1};
+                                      .first_difference = -1,
+                                      .damage = "",
+                                      .damage_words = "",
+                                      .pair = TP_COMPARE_NONE,
+                                      .row = TP_COMPARE_NONE};
 }
 
 static void set_elements(const struct tp_compare_line *row,
@@ -75,6 +79,8 @@ static struct tp_compare_record record_of(
     record.dtype_a = a->dtype;
     record.shape_a = a->shape;
     record.level = row->result;
+    record.pair = (size_t)(pair - comparison->pairs);
+    record.row = (size_t)(row - pair->rows);
     record.result = tp_compare_result_words[row->result];
     record.problem = row->problem;
     if (!b)
@@ -204,6 +210,7 @@ static const struct tp_column columns[] = {
     COLUMN(ulp_p99, "ULP"),
     COLUMN(ulp_max, "ULP"),
     COLUMN(ks, "1"),
+    COLUMN(damage, ""),
     COLUMN(problem, ""),
 };
 

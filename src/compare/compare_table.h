@@ -20,7 +20,10 @@ struct tp_compare_record {
     double error; /* tp_compare_error                                      */
     double differing_share, sqnr_db, ulp_p50, ulp_p99, ulp_max, ks;
     int64_t first_difference;
+    /* of compare_damage.h; "" of rows that were not looked at */
+    const char *damage, *damage_words;
     enum tp_compare_result level;
+    size_t pair, row; /* of the comparison; TP_COMPARE_NONE: of B alone    */
 };
 
 struct tp_compare_records {

@@ -334,7 +334,7 @@ static void find_where(const struct look *look)
  * Distances that another order of summation gives: three quarters of the
  * significand's bits agree. One ULP, or one step of an integer, always is.
  */
-static int rounding_bits(enum tp_dtype dtype)
+int tp_damage_rounding_bits(enum tp_dtype dtype)
 {
     return tp_dtype_info(dtype)->significand / 4 + 1;
 }
@@ -350,7 +350,7 @@ static void find_bits(const struct look *look)
     const struct tp_damage *damage = look->damage;
     struct tp_damage_shape *shape = look->shape;
     const double most = 0.99 * (double)damage->damaged;
-    const int limit = rounding_bits(look->plan->codes.dtype);
+    const int limit = tp_damage_rounding_bits(look->plan->codes.dtype);
     uint64_t near = 0, ones = 0;
     int bit = 0, k = 0;
     for (; k < 64 && (double)near < most; k++)

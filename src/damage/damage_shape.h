@@ -97,4 +97,17 @@ void tp_damage_tell(const struct tp_damage_plan *plan,
                     const struct tp_damage *damage,
                     const struct tp_damage_shape *shape, struct tp_text *text);
 
+/*
+ * Appends where the damaged elements of one kind ("NaN") are: "its NaN are in
+ * columns 4 to 7 of 64 along axis 1; 3 of them lie elsewhere"; or "all of its
+ * elements are NaN".
+ */
+void tp_damage_tell_kind(const struct tp_damage_plan *plan,
+                         const struct tp_damage_shape *shape, const char *word,
+                         struct tp_text *text);
+
+/* Bits of a distance in units in the last place that another order of summation
+ * may give: elements less than 2^that apart are told to differ by rounding. */
+int tp_damage_rounding_bits(enum tp_dtype dtype);
+
 #endif

@@ -198,11 +198,20 @@ static void add_axis(const struct tp_damage_plan *plan,
                     shape->tile);
 }
 
+enum { PAGE = 4096 };
+
+/* Whether a stretch is whole pages, if the tensor begins with one. */
+static bool is_pages(const struct tp_damage_plan *plan,
+                     const struct tp_damage_stretch *one)
+{
+    const int64_t size = plan->codes.size;
+    return one->begin * size % PAGE == 0 && one->end * size % PAGE == 0;
+}
+
 /* What the length of a stretch may be a whole number of, and its place. */
 static void add_sizes(const struct tp_damage_plan *plan,
                       const struct tp_damage_stretch *one, struct tp_text *text)
 {
-    enum { PAGE = 4096 };
     const int64_t count = one->end - one->begin;
     const int64_t size = plan->codes.size, bytes = count * size;
     const bool aligned = one->begin * size % PAGE == 0;
@@ -253,6 +262,8 @@ static void add_lines(const struct tp_damage_plan *plan,
         add_place(plan, one->begin, text);
         tp_text_add(text, " on");
     }
+    if (shape->stretches == 1 && is_pages(plan, shape->stretch))
+        add_sizes(plan, shape->stretch, text);
 }
 
 static void add_block(const struct tp_damage_plan *plan,
@@ -451,5 +462,23 @@ void tp_damage_tell(const struct tp_damage_plan *plan,
         tp_text_add(text, " of %" PRIu64, shape->numel * plan->repeat);
     tp_text_add(text, " element%s, ", count == 1 ? "" : "s");
     add_what(plan, damage, shape, text);
+    tp_damage_tell_exceptions(plan, shape, text);
+}
+
+void tp_damage_tell_kind(const struct tp_damage_plan *plan,
+                         const struct tp_damage_shape *shape, const char *word,
+                         struct tp_text *text)
+{
+    const bool is_everywhere = shape->where == TP_DAMAGE_EVERYTHING ||
+                               shape->where == TP_DAMAGE_SCATTERED;
+    if (shape->damaged == shape->numel) {
+        tp_text_add(text, "all of its elements are %s", word);
+        return;
+    }
+    tp_text_add(text, "its %s %s ", word,
+                is_everywhere                       ? "are"
+                : shape->where == TP_DAMAGE_ELEMENT ? "is"
+                                                    : "are in");
+    tp_damage_tell_where(plan, shape, text);
     tp_damage_tell_exceptions(plan, shape, text);
 }

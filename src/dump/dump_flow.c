@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "dump/dump_content.h"
+#include "dump/dump_damage.h"
 #include "dump/dump_pair.h"
 
 #define NONE ((size_t)-1)
@@ -31,6 +32,7 @@ struct audit {
     struct tp_dump_findings *findings;
     const struct tp_contents *now;
     const struct tp_contents *before; /* the step before; NULL: none       */
+    struct tp_readers readers;
 };
 
 /* A tensor of a place. */
@@ -100,7 +102,8 @@ static enum tp_status add_row(struct audit *audit, const char *kind,
                                       .first = -1,
                                       .last = -1,
                                       .first_byte = -1,
-                                      .last_byte = -1};
+                                      .last_byte = -1,
+                                      .damage = ""};
     return TP_OK;
 }
 
@@ -169,6 +172,23 @@ static bool was_written(struct spot from, struct spot to, int64_t differing,
     return written;
 }
 
+/* What pattern they form, and what that is likely of. */
+static enum tp_status add_pattern(struct audit *audit, struct spot from,
+                                  struct spot to, struct tp_dump_flow_row *row,
+                                  struct tp_text *text, struct tp_error *err)
+{
+    struct tp_dump_damage damage = {.read = false};
+    enum tp_status status = tp_dump_damage_pair(&audit->readers, item_of(from),
+                                                item_of(to), &damage, err);
+    if (status == TP_OK && damage.read) {
+        row->damage = tp_damage_shapes[damage.shape.name].id;
+        tp_text_add(text, " They are %s%s%s.", tp_text_get(&damage.words),
+                    *damage.cause ? "; " : "", damage.cause);
+    }
+    tp_dump_damage_clear(&damage);
+    return status;
+}
+
 static const char *words_of(struct audit *audit, struct spot from,
                             struct spot to, const struct tp_dump_pair *pair,
                             bool smaller)
@@ -208,9 +228,15 @@ static enum tp_status judge_near(struct audit *audit, struct spot from,
     row->last = pair.last;
     row->first_byte = pair.first * (int64_t)pair.size;
     row->last_byte = (pair.last + 1) * (int64_t)pair.size - 1;
-    return add_finding(audit, smaller ? TP_SEVERITY_LOW : TP_SEVERITY_MEDIUM,
-                       to, "changed", words_of(audit, from, to, &pair, smaller),
-                       err);
+    struct tp_text text = {0};
+    tp_text_add(&text, "%s", words_of(audit, from, to, &pair, smaller));
+    status = add_pattern(audit, from, to, row, &text, err);
+    if (status == TP_OK)
+        status =
+            add_finding(audit, smaller ? TP_SEVERITY_LOW : TP_SEVERITY_MEDIUM,
+                        to, "changed", tp_text_get(&text), err);
+    tp_text_clear(&text);
+    return status;
 }
 
 static enum tp_status look_for_change(struct audit *audit, struct spot to,
@@ -486,9 +512,13 @@ enum tp_status tp_dump_flow_find(struct tp_dump *dump, struct tp_pool *pool,
     struct audit audit = {.dump = dump, .flow = flow, .findings = findings};
     bool *done = calloc(dump->place_count + 1, sizeof *done);
     enum tp_status status = done ? TP_OK : tp_fail_memory(err);
+    if (status == TP_OK)
+        status = tp_readers_init(&audit.readers, pool, err);
+    audit.readers.stop = stop;
     for (size_t i = 0; i < dump->place_count && status == TP_OK; i++)
         if (!done[i])
             status = audit_rank(&audit, i, done, pool, stop, err);
+    tp_readers_clear(&audit.readers);
     free(done);
     return status;
 }
@@ -514,6 +544,7 @@ static const struct tp_column columns[] = {
     TP_COLUMN(struct tp_dump_flow_row, last, "1"),
     TP_COLUMN(struct tp_dump_flow_row, first_byte, "1"),
     TP_COLUMN(struct tp_dump_flow_row, last_byte, "1"),
+    TP_COLUMN(struct tp_dump_flow_row, damage, ""),
 };
 
 void tp_dump_flow_table(const struct tp_dump_flow *flow, struct tp_table *table)

@@ -25,6 +25,8 @@ struct tp_dump_flow_row {
     int64_t numel;
     int64_t differing, first, last; /* elements; -1: none                 */
     int64_t first_byte, last_byte;  /* of the contents, row-major           */
+    const char
+        *damage; /* id of tp_damage_shapes: their pattern; "": not known */
 };
 
 /* All-zero bytes are none. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "dump/dump_damage.h"
 #include "dump/dump_health.h"
 
 /* Ranges of so many inputs are told. */
@@ -17,6 +18,7 @@ struct source {
     const struct tp_dump_origin *origin;
     const struct tp_dump_place *place;
     const struct tp_dump_call *call;
+    struct tp_dump_damage damage; /* set where it is told                  */
 };
 
 /* --- words ------------------------------------------------------------------
@@ -114,6 +116,15 @@ static void add_what(const struct source *source, struct tp_text *text)
                           "that took part are in the dump");
     }
     tp_text_add(text, ". ");
+}
+
+/* "Its NaN are in columns 4 to 7 of 64 along axis 1; likely ... " */
+static void add_where(const struct tp_dump_damage *damage, struct tp_text *text)
+{
+    const char *words = tp_text_get(&damage->words);
+    if (damage->read && *words)
+        tp_text_add(text, "%c%s%s%s. ", *words == 'i' ? 'I' : 'A', words + 1,
+                    *damage->cause ? "; " : "", damage->cause);
 }
 
 /* Whether there are communications before and after the call. */
@@ -242,6 +253,14 @@ static bool has_earlier(const struct source *sources, size_t count,
     return earlier;
 }
 
+static enum tp_status find_where(struct tp_readers *readers,
+                                 struct source *source, struct tp_error *err)
+{
+    const struct tp_dump_item *item =
+        &source->place->items[source->origin->item];
+    return tp_dump_damage_nonfinite(readers, item, &source->damage, err);
+}
+
 static enum tp_status add_finding(const struct tp_dump *dump,
                                   const struct source *source, bool earlier,
                                   size_t again,
@@ -260,6 +279,7 @@ static enum tp_status add_finding(const struct tp_dump *dump,
     if (status != TP_OK)
         return status;
     add_what(source, &text);
+    add_where(&source->damage, &text);
     if (again)
         tp_text_add(&text, "The same happens in %zu other call%s of it. ",
                     again, again == 1 ? "" : "s");
@@ -286,33 +306,53 @@ static enum tp_status add_finding(const struct tp_dump *dump,
     return text.failed ? tp_fail_memory(err) : TP_OK;
 }
 
-enum tp_status tp_dump_origins_find(const struct tp_dump *dump,
-                                    const struct tp_dump_anomalies *anomalies,
-                                    struct tp_dump_findings *findings,
-                                    struct tp_error *err)
+/* Those that stand for themselves, by what they are; how many. */
+static size_t sort_sources(const struct tp_dump *dump,
+                           const struct tp_dump_anomalies *anomalies,
+                           struct source *sources)
 {
     size_t count = 0;
-    struct source *sources =
-        calloc(anomalies->origin_count + 1, sizeof *sources);
-    if (!sources)
-        return tp_fail_memory(err);
     for (size_t i = 0; i < anomalies->origin_count; i++) {
         const struct tp_dump_origin *origin = &anomalies->origins[i];
         const struct tp_dump_place *place = &dump->places[origin->place];
         if (origin->same == TP_NO_ORIGIN)
             sources[count++] =
-                (struct source){origin, place, &place->calls[origin->call]};
+                (struct source){.origin = origin,
+                                .place = place,
+                                .call = &place->calls[origin->call]};
     }
     qsort(sources, count, sizeof *sources, compare_sources);
-    enum tp_status status = TP_OK;
+    return count;
+}
+
+enum tp_status tp_dump_origins_find(const struct tp_dump *dump,
+                                    const struct tp_dump_anomalies *anomalies,
+                                    struct tp_pool *pool,
+                                    const volatile sig_atomic_t *stop,
+                                    struct tp_dump_findings *findings,
+                                    struct tp_error *err)
+{
+    struct tp_readers readers = {.count = 0};
+    struct source *sources =
+        calloc(anomalies->origin_count + 1, sizeof *sources);
+    enum tp_status status = sources ? TP_OK : tp_fail_memory(err);
+    if (status == TP_OK && pool)
+        status = tp_readers_init(&readers, pool, err);
+    readers.stop = stop;
+    const size_t count = sources ? sort_sources(dump, anomalies, sources) : 0;
     for (size_t i = 0, end; i < count && status == TP_OK; i = end) {
         for (end = i + 1;
              end < count && !compare_kinds(&sources[i], &sources[end]);)
             end++;
-        status = add_finding(dump, &sources[i],
-                             has_earlier(sources, count, &sources[i]),
-                             end - i - 1, findings, err);
+        if (pool)
+            status = find_where(&readers, &sources[i], err);
+        if (status == TP_OK)
+            status = add_finding(dump, &sources[i],
+                                 has_earlier(sources, count, &sources[i]),
+                                 end - i - 1, findings, err);
+        tp_dump_damage_clear(&sources[i].damage);
     }
+    tp_readers_clear(&readers);
     free(sources);
     return status;
 }

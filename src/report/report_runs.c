@@ -186,6 +186,18 @@ static void add_autodiff(const struct tp_runs_report *report, size_t most,
     add_more(autodiff->count, most, text);
 }
 
+/* Which elements differ, below the line of a row. */
+static void add_damage(const struct tp_compare_record *row,
+                       struct tp_text *text)
+{
+    struct tp_text prose = {0};
+    if (!*row->damage_words)
+        return;
+    tp_text_add(&prose, "%33s%s\n", "", row->damage_words);
+    tp_report_prose(tp_text_get(&prose), 33, text);
+    tp_text_clear(&prose);
+}
+
 static void add_worst(const struct tp_compare_records *records, size_t most,
                       struct tp_text *text)
 {
@@ -205,6 +217,7 @@ static void add_worst(const struct tp_compare_records *records, size_t most,
         if (row->rank > 0)
             tp_text_add(text, " (rank %" PRId64 ")", row->rank);
         tp_text_add(text, "\n");
+        add_damage(row, text);
     }
     add_more(records->worst_count, most, text);
 }

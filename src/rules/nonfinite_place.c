@@ -56,17 +56,11 @@ static void add_place(const struct tp_damage_found *found,
                       const struct tp_damage_shape *shape, const char *word,
                       struct tp_text *text)
 {
-    const bool is_everywhere = shape->where == TP_DAMAGE_EVERYTHING ||
-                               shape->where == TP_DAMAGE_SCATTERED;
     const char *cause = tp_damage_shapes[shape->where].cause;
     if (shape->damaged == 0 || shape->damaged == shape->numel)
         return;
-    tp_text_add(text, "; its %s %s ", word,
-                is_everywhere                       ? "are"
-                : shape->where == TP_DAMAGE_ELEMENT ? "is"
-                                                    : "are in");
-    tp_damage_tell_where(&found->plan, shape, text);
-    tp_damage_tell_exceptions(&found->plan, shape, text);
+    tp_text_add(text, "; ");
+    tp_damage_tell_kind(&found->plan, shape, word, text);
     if (*cause)
         tp_text_add(text, "; %s", cause);
 }

@@ -36,8 +36,10 @@ enum tp_status tp_readers_init(struct tp_readers *readers, struct tp_pool *pool,
     *readers = (struct tp_readers){
         .pool = pool, .isa = tp_isa_best(), .count = tp_pool_size(pool)};
     readers->reader = calloc(readers->count, sizeof *readers->reader);
-    if (!readers->reader)
+    if (!readers->reader) {
+        readers->count = 0; /* nothing to clear */
         return tp_fail_memory(err);
+    }
     for (unsigned i = 0; i < readers->count; i++)
         readers->reader[i].number = i;
     return TP_OK;

@@ -284,6 +284,18 @@ Test(dump_anomaly, rows)
     tp_dump_clear(&dump);
 }
 
+static void find_origins(const struct tp_dump *dump,
+                         const struct tp_dump_anomalies *anomalies,
+                         struct tp_dump_findings *findings)
+{
+    struct tp_pool *pool;
+    cr_assert_eq(tp_pool_new(1, &pool, NULL), TP_OK);
+    cr_assert_eq(
+        tp_dump_origins_find(dump, anomalies, pool, NULL, findings, NULL),
+        TP_OK);
+    tp_pool_free(pool);
+}
+
 /* One finding for calls of one kind; what may come from the step before is
  * less than an origin. */
 Test(dump_anomaly, findings)
@@ -298,8 +310,7 @@ Test(dump_anomaly, findings)
     struct tp_dump_anomalies anomalies;
     struct tp_dump_findings findings = {.count = 0};
     find(&one, &dump, &anomalies);
-    cr_assert_eq(tp_dump_origins_find(&dump, &anomalies, &findings, NULL),
-                 TP_OK);
+    find_origins(&dump, &anomalies, &findings);
     cr_assert_eq(findings.count, 1);
     const struct tp_dump_finding *finding = &findings.rows[0];
     cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
@@ -324,8 +335,7 @@ Test(dump_anomaly, given_after_an_earlier_step_is_medium)
     struct tp_dump_findings findings = {.count = 0};
     const size_t last = sizeof scenarios / sizeof *scenarios - 1;
     find(&scenarios[last], &dump, &anomalies);
-    cr_assert_eq(tp_dump_origins_find(&dump, &anomalies, &findings, NULL),
-                 TP_OK);
+    find_origins(&dump, &anomalies, &findings);
     tp_dump_findings_sort(&findings);
     cr_assert_eq(findings.count, 2);
     cr_expect_eq(findings.rows[0].level, TP_SEVERITY_HIGH);

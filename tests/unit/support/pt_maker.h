@@ -4,7 +4,7 @@
 
 /*
  * Small tensors as torch.save writes them, without torch: the archive of a
- * pickle that says _rebuild_tensor_v2(storage, 0, (numel,), (1,), False, {}).
+ * pickle that says _rebuild_tensor_v2(storage, 0, shape, stride, False, {}).
  * The opcodes are those of Python's pickletools; what the files hold was
  * compared with torch.load.
  */
@@ -45,21 +45,37 @@ static inline void pt_int(char **at, uint32_t value)
     pt_add(at, bytes, sizeof bytes);
 }
 
-/* Writes the pickle; returns its bytes. */
+/* A tuple of whole numbers. */
+static inline void pt_tuple(char **at, const int64_t *numbers, int count)
+{
+    PT_ADD(at, "("); /* MARK */
+    for (int i = 0; i < count; i++)
+        pt_int(at, (uint32_t)numbers[i]);
+    PT_ADD(at, "t"); /* TUPLE */
+}
+
+/* Writes the pickle of a row-major tensor of at most 4 axes; returns its
+ * bytes. */
 static inline size_t pt_pickle(char *pickle, const struct pt_dtype *dtype,
-                               uint32_t numel)
+                               const int64_t *shape, int ndim)
 {
     char *at = pickle;
+    int64_t stride[4], numel = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        stride[i] = numel;
+        numel *= shape[i];
+    }
     PT_ADD(&at, "\x80\x02"
                 "ctorch._utils\n_rebuild_tensor_v2\n((");
     pt_text(&at, "storage");
     at += sprintf(at, "ctorch\n%s\n", dtype->storage);
     pt_text(&at, "0");
     pt_text(&at, "cpu");
-    pt_int(&at, numel);
+    pt_int(&at, (uint32_t)numel);
     PT_ADD(&at, "tQK\0");
-    pt_int(&at, numel);
-    PT_ADD(&at, "\x85K\x01\x85\x89"
+    pt_tuple(&at, shape, ndim);
+    pt_tuple(&at, stride, ndim);
+    PT_ADD(&at, "\x89"
                 "ccollections\nOrderedDict\n)RtR.");
     return (size_t)(at - pickle);
 }
@@ -75,21 +91,33 @@ static inline void pt_record(zip_t *zip, const char *name, const void *bytes,
         zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_STORE, 0), 0);
 }
 
-/* Writes `numel` elements, all of them at `data`, as a file of the maker. */
+/* Writes a row-major tensor, its elements at `data`, as a file of the maker. */
+static inline void pt_put_shaped(const struct maker *maker, const char *name,
+                                 const struct pt_dtype *dtype, const void *data,
+                                 const int64_t *shape, int ndim)
+{
+    char path[512], pickle[512];
+    size_t bytes = dtype->size;
+    for (int i = 0; i < ndim; i++)
+        bytes *= (size_t)shape[i];
+    maker_put(maker, name, ""); /* makes its folders */
+    maker_path(maker, name, path, sizeof path);
+    size_t length = pt_pickle(pickle, dtype, shape, ndim);
+    zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+    cr_assert_not_null(zip);
+    pt_record(zip, "archive/data.pkl", pickle, length);
+    pt_record(zip, "archive/data/0", data, bytes);
+    pt_record(zip, "archive/version", "3\n", 2);
+    cr_assert_eq(zip_close(zip), 0);
+}
+
+/* The same of a single axis. */
 static inline void pt_put(const struct maker *maker, const char *name,
                           const struct pt_dtype *dtype, const void *data,
                           size_t numel)
 {
-    char path[512], pickle[512];
-    maker_put(maker, name, ""); /* makes its folders */
-    maker_path(maker, name, path, sizeof path);
-    size_t length = pt_pickle(pickle, dtype, (uint32_t)numel);
-    zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
-    cr_assert_not_null(zip);
-    pt_record(zip, "archive/data.pkl", pickle, length);
-    pt_record(zip, "archive/data/0", data, numel * dtype->size);
-    pt_record(zip, "archive/version", "3\n", 2);
-    cr_assert_eq(zip_close(zip), 0);
+    const int64_t shape = (int64_t)numel;
+    pt_put_shaped(maker, name, dtype, data, &shape, 1);
 }
 
 #endif
