@@ -5,7 +5,7 @@ need jq
 dump=$srcdir/testdata/msprobe
 must tprof-analyze compare "$dump/step1" "$dump/step0" --no_plots \
     --output_dir a > a.txt
-head -n 14 a.txt | tail -n +4
+head -n 15 a.txt | tail -n +4
 must tprof-analyze compare "$dump/step1" "$dump/step0" --no_plots --jobs 1 \
     --quiet --output_dir b
 for one in a b; do # proc4711, and when it was made
