@@ -92,18 +92,20 @@ static void tell_dtypes(struct look *look, bool rounding)
                 to, from);
 }
 
-/* NaN and Inf of A where B has other ones; *found: there are some. */
-static enum tp_status tell_nonfinite(struct look *look, bool *found,
+/* NaN and Inf of a side where the other has other ones; *found: there are
+ * some. */
+static enum tp_status tell_nonfinite(struct look *look, bool of_b, bool *found,
                                      struct tp_error *err)
 {
     struct tp_dump_damage damage = {.read = false};
-    enum tp_status status =
-        tp_dump_damage_nonfinite(look->readers, look->a, &damage, err);
+    enum tp_status status = tp_dump_damage_nonfinite(
+        look->readers, of_b ? look->b : look->a, &damage, err);
     *found = status == TP_OK && damage.read;
     if (*found) {
         look->id = tp_damage_shapes[damage.shape.name].id;
-        tp_text_add(&look->words, "of A %s%s%s", tp_text_get(&damage.words),
-                    *damage.cause ? "; " : "", damage.cause);
+        tp_text_add(&look->words, "of %c %s%s%s", of_b ? 'B' : 'A',
+                    tp_text_get(&damage.words), *damage.cause ? "; " : "",
+                    damage.cause);
     }
     tp_dump_damage_clear(&damage);
     return status;
@@ -120,8 +122,11 @@ static enum tp_status judge(struct look *look, struct tp_error *err)
     enum tp_status status = TP_OK;
     if (shape->name == TP_DAMAGE_NONE)
         return TP_OK;
-    if ((two || plain) && isinf(look->line->elements.relative_l2))
-        status = tell_nonfinite(look, &found, err);
+    const bool apart = isinf(look->line->elements.relative_l2);
+    if ((two || plain) && apart)
+        status = tell_nonfinite(look, false, &found, err);
+    if ((two || plain) && apart && status == TP_OK && !found)
+        status = tell_nonfinite(look, true, &found, err);
     if (status != TP_OK || found)
         return status;
     if (two)
