@@ -26,6 +26,7 @@ struct look {
     struct tp_readers *readers;
     const struct tp_compare_line *line;
     const struct tp_dump_item *a, *b;
+    bool first; /* what differs began here, so that a cause can be told    */
     struct tp_dump_damage damage;
     const char *id;
     struct tp_text words;
@@ -72,6 +73,8 @@ static bool is_rounding(const struct look *look)
 
 static void tell(struct look *look, enum tp_damage_name name, const char *cause)
 {
+    if (!look->first) /* it came from elsewhere, by way of other operators */
+        cause = "";
     look->id = tp_damage_shapes[name].id;
     tp_text_add(&look->words, "elements that differ: %s%s%s%s",
                 tp_text_get(&look->damage.words),
@@ -103,9 +106,9 @@ static enum tp_status tell_nonfinite(struct look *look, bool of_b, bool *found,
     *found = status == TP_OK && damage.read;
     if (*found) {
         look->id = tp_damage_shapes[damage.shape.name].id;
+        const char *cause = look->first ? damage.cause : "";
         tp_text_add(&look->words, "of %c %s%s%s", of_b ? 'B' : 'A',
-                    tp_text_get(&damage.words), *damage.cause ? "; " : "",
-                    damage.cause);
+                    tp_text_get(&damage.words), *cause ? "; " : "", cause);
     }
     tp_dump_damage_clear(&damage);
     return status;
@@ -167,7 +170,7 @@ static enum tp_status look_at(struct look *look,
 static enum tp_status look_at_record(struct tp_comparison *comparison,
                                      struct tp_readers *readers,
                                      struct tp_compare_record *record,
-                                     struct tp_error *err)
+                                     bool first, struct tp_error *err)
 {
     const struct tp_compare_pair *pair = &comparison->pairs[record->pair];
     const struct tp_compare_line *line = &pair->rows[record->row];
@@ -176,6 +179,7 @@ static enum tp_status look_at_record(struct tp_comparison *comparison,
     struct look look = {.comparison = comparison,
                         .readers = readers,
                         .line = line,
+                        .first = first,
                         .a = a->item,
                         .b = b ? b->item : NULL};
     if (*record->damage_words || !line->elements.compared)
@@ -228,7 +232,8 @@ enum tp_status tp_compare_damage_find(struct tp_comparison *comparison,
                 ? record_of(records, finding->pair, finding->row)
                 : NULL;
         if (record)
-            status = look_at_record(comparison, &readers, record, err);
+            status = look_at_record(comparison, &readers, record,
+                                    finding->id != TP_FINDS_GROWTH, err);
         if (record && status == TP_OK && *record->damage_words)
             status = add_evidence(findings, finding, record->damage_words, err);
     }
@@ -236,7 +241,7 @@ enum tp_status tp_compare_damage_find(struct tp_comparison *comparison,
                        status == TP_OK;
          i++)
         status = look_at_record(comparison, &readers,
-                                &records->rows[records->worst[i]], err);
+                                &records->rows[records->worst[i]], false, err);
     tp_readers_clear(&readers);
     return status;
 }

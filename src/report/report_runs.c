@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "damage/damage_shape.h"
 #include "report/hdf5.h"
 #include "report/report_table.h"
 
@@ -186,12 +187,13 @@ static void add_autodiff(const struct tp_runs_report *report, size_t most,
     add_more(autodiff->count, most, text);
 }
 
-/* Which elements differ, below the line of a row. */
+/* Which elements differ, below the line of a row, if they form a pattern. */
 static void add_damage(const struct tp_compare_record *row,
                        struct tp_text *text)
 {
+    const char *scattered = tp_damage_shapes[TP_DAMAGE_SCATTERED].id;
     struct tp_text prose = {0};
-    if (!*row->damage_words)
+    if (!*row->damage_words || !strcmp(row->damage, scattered))
         return;
     tp_text_add(&prose, "%33s%s\n", "", row->damage_words);
     tp_report_prose(tp_text_get(&prose), 33, text);
