@@ -64,7 +64,7 @@ static void widen(enum tp_dtype dtype, const void *codes, size_t n,
     }
 }
 
-/* The code of +Inf; 0: NaN are left alone. */
+/* The code of +Inf; 0: codes are left alone. */
 static uint64_t infinity_of(enum tp_dtype dtype)
 {
     switch (dtype) {
@@ -81,16 +81,19 @@ static uint64_t infinity_of(enum tp_dtype dtype)
     }
 }
 
-/* Gives all NaN one code. */
-static void unite_nan(enum tp_dtype dtype, uint64_t *codes, size_t n)
+/* Gives all NaN one code, and both zeros. */
+static void unite(enum tp_dtype dtype, uint64_t *codes, size_t n)
 {
     const uint64_t infinity = infinity_of(dtype);
     const int bits = 8 * tp_dtype_info(dtype)->code_size;
     const uint64_t sign = (uint64_t)1 << (bits - 1);
     if (infinity == 0)
         return;
-    for (size_t i = 0; i < n; i++)
-        codes[i] = (codes[i] & (sign - 1)) > infinity ? infinity + 1 : codes[i];
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t magnitude = codes[i] & (sign - 1);
+        const uint64_t code = magnitude == 0 ? 0 : codes[i];
+        codes[i] = magnitude > infinity ? infinity + 1 : code;
+    }
 }
 
 static void narrow_to_32(uint64_t *codes, size_t n)
@@ -137,7 +140,7 @@ static void make_batch(enum tp_dtype from, enum tp_dtype to, const void *codes,
         narrow_to_bf16(canonical, n);
     if (to == TP_FLOAT16 && from != to)
         narrow_to_fp16(canonical, n);
-    unite_nan(to, canonical, n);
+    unite(to, canonical, n);
 }
 
 void tp_content_codes(enum tp_dtype from, enum tp_dtype to, const void *codes,

@@ -24,8 +24,8 @@ bool tp_content_casts(enum tp_dtype from, enum tp_dtype to);
 
 /*
  * Codes of `n` real numbers (native byte order) in `to`, which
- * tp_content_casts allows. Codes are equal where values are the same bits; all
- * NaN of 16 bits and more have one code. float64 goes to 16 bits by way of
+ * tp_content_casts allows. Codes are equal where values are; of floats with 16
+ * bits and more all NaN have one code, too, and others go by their bits. float64 goes to 16 bits by way of
  * float32, as torch does it.
  */
 void tp_content_codes(enum tp_dtype from, enum tp_dtype to, const void *codes,

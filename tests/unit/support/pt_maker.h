@@ -45,10 +45,17 @@ static inline void pt_int(char **at, uint32_t value)
     pt_add(at, bytes, sizeof bytes);
 }
 
+/* Two axes at most. */
+struct pt_shape {
+    uint32_t rows; /* 0: there is one axis                                 */
+    uint32_t columns;
+};
+
 /* Writes the pickle; returns its bytes. */
 static inline size_t pt_pickle(char *pickle, const struct pt_dtype *dtype,
-                               uint32_t numel)
+                               struct pt_shape shape)
 {
+    const uint32_t numel = (shape.rows ? shape.rows : 1) * shape.columns;
     char *at = pickle;
     PT_ADD(&at, "\x80\x02"
                 "ctorch._utils\n_rebuild_tensor_v2\n((");
@@ -57,9 +64,14 @@ static inline size_t pt_pickle(char *pickle, const struct pt_dtype *dtype,
     pt_text(&at, "0");
     pt_text(&at, "cpu");
     pt_int(&at, numel);
-    PT_ADD(&at, "tQK\0");
-    pt_int(&at, numel);
-    PT_ADD(&at, "\x85K\x01\x85\x89"
+    PT_ADD(&at, "tQK\0(");
+    if (shape.rows)
+        pt_int(&at, shape.rows);
+    pt_int(&at, shape.columns);
+    PT_ADD(&at, "t(");
+    if (shape.rows)
+        pt_int(&at, shape.columns);
+    PT_ADD(&at, "K\x01t\x89"
                 "ccollections\nOrderedDict\n)RtR.");
     return (size_t)(at - pickle);
 }
@@ -75,21 +87,31 @@ static inline void pt_record(zip_t *zip, const char *name, const void *bytes,
         zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_STORE, 0), 0);
 }
 
-/* Writes `numel` elements, all of them at `data`, as a file of the maker. */
-static inline void pt_put(const struct maker *maker, const char *name,
-                          const struct pt_dtype *dtype, const void *data,
-                          size_t numel)
+/* Writes a tensor, its elements at `data`, as a file of the maker. */
+static inline void pt_put_shaped(const struct maker *maker, const char *name,
+                                 const struct pt_dtype *dtype, const void *data,
+                                 struct pt_shape shape)
 {
+    const size_t numel = (size_t)(shape.rows ? shape.rows : 1) * shape.columns;
     char path[512], pickle[512];
     maker_put(maker, name, ""); /* makes its folders */
     maker_path(maker, name, path, sizeof path);
-    size_t length = pt_pickle(pickle, dtype, (uint32_t)numel);
+    size_t length = pt_pickle(pickle, dtype, shape);
     zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
     cr_assert_not_null(zip);
     pt_record(zip, "archive/data.pkl", pickle, length);
     pt_record(zip, "archive/data/0", data, numel * dtype->size);
     pt_record(zip, "archive/version", "3\n", 2);
     cr_assert_eq(zip_close(zip), 0);
+}
+
+/* The same with `numel` elements on one axis. */
+static inline void pt_put(const struct maker *maker, const char *name,
+                          const struct pt_dtype *dtype, const void *data,
+                          size_t numel)
+{
+    pt_put_shaped(maker, name, dtype, data,
+                  (struct pt_shape){0, (uint32_t)numel});
 }
 
 #endif
