@@ -21,6 +21,7 @@
 
 enum {
     PIECE = 16 << 10, /* elements at a time                                */
+    TILE = 128,       /* a square of them is a piece                       */
     FILES = 8,        /* open at a time                                    */
     ROWS = 1 << 18    /* of a side: 24 bytes each are kept                 */
 };
@@ -237,13 +238,57 @@ static bool permute(const struct tp_tensor *left, const struct tp_tensor *right,
     return true;
 }
 
+/* A part of a tensor along an axis. */
+static void cut(struct tp_tensor *tensor, int axis, int64_t first,
+                int64_t length)
+{
+    tensor->offset += first * tensor->stride[axis];
+    tensor->numel = tensor->numel / tensor->shape[axis] * length;
+    tensor->shape[axis] = length;
+}
+
+/* The axis that is fastest in the storage. */
+static int fastest(const struct tp_tensor *tensor)
+{
+    int axis = 0;
+    for (int i = 1; i < tensor->ndim; i++)
+        if (tensor->stride[i] < tensor->stride[axis])
+            axis = i;
+    return axis;
+}
+
+/* Compares tiles, squares of the axes that are fastest in either storage, so
+ * that both are read in runs of TILE elements at least; `axis` and those behind
+ * it are still to be cut. */
+static enum tp_status compare_tiles(struct tp_content_checker *c,
+                                    const struct tp_tensor tensors[2], int axis,
+                                    bool *same, struct tp_error *err)
+{
+    const int fast[2] = {fastest(&tensors[0]), fastest(&tensors[1])};
+    const struct strand strands[2] = {{&tensors[0], 0}, {&tensors[1], 0}};
+    enum tp_status status = TP_OK;
+    if (axis == tensors[0].ndim || tensors[0].numel <= PIECE ||
+        fast[0] == fast[1])
+        return are_same(c, strands, tensors[0].numel, same, err);
+    const int64_t step = axis == fast[0] || axis == fast[1] ? TILE : 1;
+    const int64_t all = tensors[0].shape[axis];
+    *same = true;
+    for (int64_t at = 0; at < all && *same && status == TP_OK; at += step) {
+        struct tp_tensor parts[2] = {tensors[0], tensors[1]};
+        for (int i = 0; i < 2; i++)
+            cut(&parts[i], axis, at, all - at < step ? all - at : step);
+        status = compare_tiles(c, parts, axis + 1, same, err);
+    }
+    return status;
+}
+
 static enum tp_status check_permuted(struct tp_content_checker *c,
                                      const struct tp_content_list lists[2],
                                      struct tp_content_proof *proof,
                                      struct tp_error *err)
 {
     static const int factorial[TP_CONTENT_AXES + 1] = {1, 1, 2, 6, 24};
-    struct tp_tensor left, right, turned;
+    struct tp_tensor left, right, both[2];
     enum tp_status status = fetch(c, lists[0].tensors[0], &left, err);
     if (status == TP_OK)
         status = fetch(c, lists[1].tensors[0], &right, err);
@@ -253,10 +298,10 @@ static enum tp_status check_permuted(struct tp_content_checker *c,
     for (int i = 1; i < factorial[left.ndim] && status == TP_OK; i++) {
         bool same = false;
         nth_permutation(i, left.ndim, proof->permutation);
-        if (!permute(&left, &right, proof->permutation, &turned))
+        if (!permute(&left, &right, proof->permutation, &both[0]))
             continue;
-        const struct strand strands[2] = {{&turned, 0}, {&right, 0}};
-        status = are_same(c, strands, left.numel, &same, err);
+        both[1] = right;
+        status = compare_tiles(c, both, 0, &same, err);
         if (!same)
             continue;
         proof->how = TP_CONTENT_PERMUTED;
@@ -283,15 +328,6 @@ static int64_t length_along(const struct tp_content_list *list,
         length += its->shape[axis];
     }
     return length;
-}
-
-/* A part of a tensor along an axis. */
-static void cut(struct tp_tensor *tensor, int axis, int64_t first,
-                int64_t length)
-{
-    tensor->offset += first * tensor->stride[axis];
-    tensor->numel = tensor->numel / tensor->shape[axis] * length;
-    tensor->shape[axis] = length;
 }
 
 /* A part of an axis. */
