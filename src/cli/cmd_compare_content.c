@@ -10,6 +10,7 @@
 #include "base/text_wrap.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "compare/content_match.h"
 #include "config.h"
 #include "report/hdf5.h"
 #include "report/report_content.h"

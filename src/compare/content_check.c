@@ -153,7 +153,7 @@ static enum tp_status are_same(struct tp_content_checker *c,
 
 /* --- one list behind the other -------------------------------------------- */
 
-static int64_t total(const struct tp_content_list *list)
+static int64_t total(const struct tp_content_tensors *list)
 {
     int64_t numel = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -163,7 +163,7 @@ static int64_t total(const struct tp_content_list *list)
 
 /* Compares `n` elements of two lists, from element from[i] of each. */
 static enum tp_status compare_lists(struct tp_content_checker *c,
-                                    const struct tp_content_list lists[2],
+                                    const struct tp_content_tensors lists[2],
                                     const int64_t from[2], int64_t n,
                                     bool *same, struct tp_error *err)
 {
@@ -283,7 +283,7 @@ static enum tp_status compare_tiles(struct tp_content_checker *c,
 }
 
 static enum tp_status check_permuted(struct tp_content_checker *c,
-                                     const struct tp_content_list lists[2],
+                                     const struct tp_content_tensors lists[2],
                                      struct tp_content_proof *proof,
                                      struct tp_error *err)
 {
@@ -314,7 +314,7 @@ static enum tp_status check_permuted(struct tp_content_checker *c,
 /* --- along an axis -------------------------------------------------------- */
 
 /* Length of a list along an axis; -1: other axes or dtypes differ. */
-static int64_t length_along(const struct tp_content_list *list,
+static int64_t length_along(const struct tp_content_tensors *list,
                             const struct tp_content_tensor *like, int axis)
 {
     int64_t length = 0;
@@ -339,7 +339,7 @@ struct range {
 /* Compares the range that both cuts make which begins at range->at, and sets
  * its length. */
 static enum tp_status check_range(struct tp_content_checker *c,
-                                  const struct tp_content_list lists[2],
+                                  const struct tp_content_tensors lists[2],
                                   struct range *range, bool *same,
                                   struct tp_error *err)
 {
@@ -367,7 +367,7 @@ static enum tp_status check_range(struct tp_content_checker *c,
 }
 
 static enum tp_status check_along(struct tp_content_checker *c,
-                                  const struct tp_content_list lists[2],
+                                  const struct tp_content_tensors lists[2],
                                   struct tp_content_proof *proof,
                                   struct tp_error *err)
 {
@@ -391,7 +391,7 @@ static enum tp_status check_along(struct tp_content_checker *c,
 
 enum tp_status tp_content_check(struct tp_content_checker *checker,
                                 enum tp_dtype dtype,
-                                const struct tp_content_list lists[2],
+                                const struct tp_content_tensors lists[2],
                                 struct tp_content_proof *proof,
                                 struct tp_error *err)
 {
@@ -430,7 +430,7 @@ static int compare_rows(const void *left, const void *right)
 }
 
 /* Elements of a row that all tensors of a list have; -1: they do not. */
-static int64_t row_length(const struct tp_content_list *list)
+static int64_t row_length(const struct tp_content_tensors *list)
 {
     int64_t length = -1;
     for (size_t i = 0; i < list->count; i++) {
@@ -467,7 +467,7 @@ static enum tp_status digest_rows(struct tp_content_checker *c,
 }
 
 static enum tp_status list_rows(struct tp_content_checker *c,
-                                const struct tp_content_list *list,
+                                const struct tp_content_tensors *list,
                                 int64_t length, struct row *rows,
                                 struct tp_error *err)
 {
@@ -522,7 +522,7 @@ static int64_t common(int64_t a, int64_t b)
 
 /* Walks the runs of rows that stay together. */
 static enum tp_status check_runs(struct tp_content_checker *c,
-                                 const struct tp_content_list lists[2],
+                                 const struct tp_content_tensors lists[2],
                                  const size_t *to, int64_t length,
                                  struct tp_content_proof *proof,
                                  struct tp_error *err)
@@ -546,7 +546,7 @@ static enum tp_status check_runs(struct tp_content_checker *c,
 
 enum tp_status tp_content_check_rows(struct tp_content_checker *checker,
                                      enum tp_dtype dtype,
-                                     const struct tp_content_list lists[2],
+                                     const struct tp_content_tensors lists[2],
                                      struct tp_content_proof *proof,
                                      struct tp_error *err)
 {

@@ -38,7 +38,7 @@ struct tp_content_checker *tp_content_checker_new(void);
 void tp_content_checker_free(struct tp_content_checker *checker);
 
 /* Tensors that stand behind each other, of one side. */
-struct tp_content_list {
+struct tp_content_tensors {
     const struct tp_content_tensor *const *tensors;
     size_t count;
 };
@@ -50,14 +50,14 @@ struct tp_content_list {
  */
 enum tp_status tp_content_check(struct tp_content_checker *checker,
                                 enum tp_dtype dtype,
-                                const struct tp_content_list lists[2],
+                                const struct tp_content_tensors lists[2],
                                 struct tp_content_proof *proof,
                                 struct tp_error *err);
 
 /* The same for rows only, which the above does not try. */
 enum tp_status tp_content_check_rows(struct tp_content_checker *checker,
                                      enum tp_dtype dtype,
-                                     const struct tp_content_list lists[2],
+                                     const struct tp_content_tensors lists[2],
                                      struct tp_content_proof *proof,
                                      struct tp_error *err);
 

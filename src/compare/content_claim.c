@@ -186,7 +186,7 @@ static enum tp_status check_lists(struct tp_content_matcher *m,
                          ? tp_content_tensor_at(m, 0, match->items[0][i])
                          : tp_content_tensor_at(
                                m, 1, match->items[1][i - match->counts[0]]);
-    const struct tp_content_list lists[2] = {
+    const struct tp_content_tensors lists[2] = {
         {tensors, match->counts[0]},
         {tensors + match->counts[0], match->counts[1]}};
     enum tp_status status =

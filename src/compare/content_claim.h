@@ -2,7 +2,7 @@
 #ifndef TP_COMPARE_CONTENT_CLAIM_H
 #define TP_COMPARE_CONTENT_CLAIM_H
 
-#include "compare/content_match.h"
+#include "compare/content.h"
 #include "compare/content_sum.h"
 #include "compare/content_unit.h"
 

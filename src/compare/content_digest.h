@@ -23,10 +23,10 @@ struct tp_content_digest {
 bool tp_content_casts(enum tp_dtype from, enum tp_dtype to);
 
 /*
- * Codes of `n` real numbers (native byte order) in `to`, which
- * tp_content_casts allows. Codes are equal where values are; of floats with 16
- * bits and more all NaN have one code, too, and others go by their bits. float64 goes to 16 bits by way of
- * float32, as torch does it.
+ * Codes of `n` real numbers (native byte order) in `to`, which tp_content_casts
+ * allows. Codes are equal where values are, as 0 and -0; of floats with 16 bits
+ * and more all NaN have one code. Others go by their bits. float64 goes to 16
+ * bits by way of float32, as torch does it.
  */
 void tp_content_codes(enum tp_dtype from, enum tp_dtype to, const void *codes,
                       size_t n, uint64_t *canonical);

@@ -21,15 +21,6 @@
  * how many elements, and up to how many there may be without one. */
 enum { NEAR_MOST = 4, NEAR_NUMEL = 1 << 26, NEAR_TENSORS = 4096 };
 
-const char *const tp_content_relation_words[TP_CONTENT_RELATIONS] = {
-    [TP_CONTENT_EQUAL] = "equal",
-    [TP_CONTENT_RESHAPED] = "reshaped",
-    [TP_CONTENT_TRANSPOSED] = "transposed",
-    [TP_CONTENT_SPLIT] = "split",
-    [TP_CONTENT_FUSED] = "fused",
-    [TP_CONTENT_RESHARDED] = "resharded",
-    [TP_CONTENT_SAME_ELEMENTS] = "same_elements"};
-
 /* --- sums ----------------------------------------------------------------- */
 
 /* Looks for the parts of a whole. */
@@ -375,16 +366,4 @@ enum tp_status tp_content_compare(const struct tp_content_options *options,
         status = find_nearest(&m, err);
     end(&m);
     return status;
-}
-
-void tp_content_clear(struct tp_content *content)
-{
-    for (size_t side = 0; side < 2; side++) {
-        tp_content_side_clear(&content->sides[side]);
-        free(content->match_of[side]);
-        free(content->near[side]);
-    }
-    free(content->matches);
-    tp_arena_clear(&content->arena);
-    memset(content, 0, sizeof *content);
 }

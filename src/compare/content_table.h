@@ -2,7 +2,7 @@
 #ifndef TP_COMPARE_CONTENT_TABLE_H
 #define TP_COMPARE_CONTENT_TABLE_H
 
-#include "compare/content_match.h"
+#include "compare/content.h"
 #include "data/table.h"
 
 /* What was found by content, as rows. */

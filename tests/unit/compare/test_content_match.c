@@ -2,6 +2,7 @@
 #include "tests/unit/support/pt_maker.h"
 
 #include "compare/content_findings.h"
+#include "compare/content_match.h"
 
 /* Two folders, a and b, and what is found in them. */
 struct world {
