@@ -337,6 +337,8 @@ static void session_clear(struct session *s)
 
 int tp_cmd_compare(const struct tp_options *options, int argc, char **argv)
 {
+    if (options->match == TP_COMPARE_BY_CONTENT)
+        return tp_compare_by_content(options, argc, argv);
     struct session s = {.options = options};
     struct tp_error err = {0};
     int result;

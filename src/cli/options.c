@@ -110,6 +110,9 @@ const struct tp_option tp_option_table[] = {
     {.name = "map", TEXT(map, "FILE"),
      .help = "what names of A are in B, as LEFT: RIGHT",
      .commands = TP_FOR_COMPARE},
+    {.name = "match", WORDS(match, tp_compare_by_words), .initial = "name",
+     .help = "how tensors of A and B find each other",
+     .commands = TP_FOR_COMPARE},
     /* percent */
     {.name = "max_underflow", NUMBER(REAL, "PERCENT", max_underflow, 0, 100),
      .initial = "1", .help = "underflow that a recommended format may have",

@@ -116,6 +116,7 @@ struct tp_options {
     const char *crc_from; /* a dump of msprobe; NULL: none                */
     enum tp_dump_verify verify;
     enum tp_compare_mode compare_mode;
+    enum tp_compare_by match;
     bool fuzzy_match, autodiff;
     const char *map; /* a file; NULL: names are the same                   */
     bool quiet, verbose, no_plots, help, version, dump_options;

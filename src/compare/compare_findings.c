@@ -15,6 +15,7 @@
 #include "base/search.h"
 
 #define GUIDE "WHERE TWO RUNS PART"
+#define CONTENT "TENSORS UNDER OTHER NAMES"
 
 const struct tp_compare_rule_info tp_compare_rules[TP_COMPARE_FINDING_IDS] = {
     [TP_FINDS_DIVERGENCE] = {"divergence",
@@ -36,6 +37,9 @@ const struct tp_compare_rule_info tp_compare_rules[TP_COMPARE_FINDING_IDS] = {
                          "results are further apart than the arguments", GUIDE},
     [TP_FINDS_UNMATCHED] = {"unmatched", "names that only one run has", GUIDE},
     [TP_FINDS_UNREAD] = {"unread", "files that are damaged or missing", GUIDE},
+    [TP_FINDS_SWAPPED] = {"swapped", "tensors that changed names", CONTENT},
+    [TP_FINDS_MOVED] = {"moved", "names that mean other tensors", CONTENT},
+    [TP_FINDS_LOST] = {"lost", "tensors of one side only, by content", CONTENT},
 };
 
 /* Who makes them. */

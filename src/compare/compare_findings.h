@@ -25,6 +25,9 @@ enum tp_compare_finding_id {
     TP_FINDS_GROWTH, /* results are off, arguments are not              */
     TP_FINDS_UNMATCHED,
     TP_FINDS_UNREAD, /* a file is damaged or missing                    */
+    TP_FINDS_SWAPPED, /* of content: names changed places              */
+    TP_FINDS_MOVED,   /* names and content are shifted                 */
+    TP_FINDS_LOST,    /* content is on one side only                   */
     TP_COMPARE_FINDING_IDS
 };
 

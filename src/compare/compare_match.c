@@ -16,6 +16,8 @@
 
 #include "compare/compare_group.h"
 
+const char *const tp_compare_by_words[] = {"name", "content", NULL};
+
 /* Rows that wait for a partner: of each name a list, in their order. */
 struct waiting {
     size_t *first, *last; /* [names] rows; TP_COMPARE_NONE: none            */

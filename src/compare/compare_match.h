@@ -7,6 +7,15 @@
 
 /* Which row of B each row of A is compared with. */
 
+/* By what tensors of two sides are matched. */
+enum tp_compare_by {
+    TP_COMPARE_BY_NAME,
+    TP_COMPARE_BY_CONTENT /* content_match.h                               */
+};
+
+/* "name", "content", then NULL. */
+extern const char *const tp_compare_by_words[];
+
 /* No row. */
 #define TP_COMPARE_NONE ((size_t)-1)
 

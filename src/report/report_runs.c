@@ -118,8 +118,8 @@ static void add_finding(const struct tp_compare_finding *finding, bool color,
     tp_text_clear(&prose);
 }
 
-static void add_findings(const struct tp_compare_findings *findings, bool color,
-                         struct tp_text *text)
+void tp_report_runs_findings(const struct tp_compare_findings *findings,
+                             bool color, struct tp_text *text)
 {
     size_t counts[TP_SEVERITY_HIGH + 1] = {0};
     struct tp_report_told told = {0};
@@ -314,7 +314,7 @@ void tp_report_runs_text(const struct tp_runs_report *report, size_t most,
                          bool color, struct tp_text *text)
 {
     add_head(report, text);
-    add_findings(report->findings, color, text);
+    tp_report_runs_findings(report->findings, color, text);
     add_partings(report, most, text);
     add_autodiff(report, most, text);
     add_worst(report->records, most, text);

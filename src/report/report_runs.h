@@ -28,6 +28,10 @@ struct tp_runs_report {
 void tp_report_runs_text(const struct tp_runs_report *report, size_t most,
                          bool color, struct tp_text *text);
 
+/* The findings: how many, then each. */
+void tp_report_runs_findings(const struct tp_compare_findings *findings,
+                             bool color, struct tp_text *text);
+
 /* The contents of compare_findings.json: {schema_version, mode, rows, ...,
  * findings: [...]}. */
 void tp_report_runs_json(const struct tp_runs_report *report,

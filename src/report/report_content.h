@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_REPORT_CONTENT_H
+#define TP_REPORT_REPORT_CONTENT_H
+
+#include "compare/content_findings.h"
+#include "report/report_parts.h"
+
+/* A comparison by content in words. Nothing is printed here. */
+
+/* Everything is borrowed. */
+struct tp_content_report {
+    const struct tp_content *content;
+    const struct tp_content_rows *rows;
+    const struct tp_compare_findings *findings;
+    const char *tool_version, *output_dir;
+    const char *a, *b; /* as the user named them                           */
+};
+
+/* The report as text; `most` limits each list, 0: no limit. `color` marks
+ * severities with ANSI colours. */
+void tp_report_content_text(const struct tp_content_report *report, size_t most,
+                            bool color, struct tp_text *text);
+
+/* The contents of compare_findings.json: {schema_version, match, tensors_a,
+ * ..., findings: [...], content_matches: [...], content_alone: [...]}. */
+void tp_report_content_json(const struct tp_content_report *report,
+                            struct tp_text *text);
+
+#endif
