@@ -310,6 +310,8 @@ static enum tp_divergence_verdict verdict_without_replay(
         return TP_DIVERGENCE_INHERITED;
     if (state->kind == TP_REPLAY_RANDOM)
         return TP_DIVERGENCE_RANDOM;
+    if (state->out_error == 0)
+        return TP_DIVERGENCE_DIFFERS;
     return state->row->e_out > state->row->bound ? TP_DIVERGENCE_UNBOUNDED
                                                  : TP_DIVERGENCE_ROUNDING;
 }
@@ -413,7 +415,7 @@ static enum tp_status add_row(struct search *search,
 }
 
 /* A call that only one run makes. Modules are no step of a computation: what
- * they call is. */
+ * they call is; and memory that nobody has set is no result. */
 static enum tp_status see_single(struct search *search,
                                  const struct tp_call_pair *pair,
                                  struct tp_error *err)
@@ -422,7 +424,10 @@ static enum tp_status see_single(struct search *search,
     const struct tp_dump_place *place = first ? search->a : search->b;
     const struct tp_dump_call *call = &place->calls[first ? pair->a : pair->b];
     struct tp_divergence_row *row;
-    if (!call->known || call->name.kind != TP_MSPROBE_API)
+    enum tp_replay_state kind;
+    tp_replay_operator(call, &kind);
+    if (!call->known || call->name.kind != TP_MSPROBE_API ||
+        kind == TP_REPLAY_UNSET)
         return TP_OK;
     enum tp_status status = add_row(search, place, call, &row, err);
     if (status != TP_OK)

@@ -24,6 +24,8 @@ enum tp_divergence_verdict {
     TP_DIVERGENCE_ARGUMENTS, /* a number, text or dtype is another one       */
     TP_DIVERGENCE_DATA,      /* a tensor differs that no call made: a weight,
                                 the input                                    */
+    TP_DIVERGENCE_DIFFERS,   /* equal arguments, results differ: of integers, or
+                                only their checksums are there              */
     TP_DIVERGENCE_UNBOUNDED, /* equal arguments, results differ; the call is
                                 not replayed, and neither its dtype nor the
                                 length of its reduction explain it          */

@@ -21,6 +21,7 @@ const char *const tp_divergence_words[TP_DIVERGENCE_VERDICTS] = {
     [TP_DIVERGENCE_ONLY_B] = "only in B",
     [TP_DIVERGENCE_ARGUMENTS] = "other arguments",
     [TP_DIVERGENCE_DATA] = "other data",
+    [TP_DIVERGENCE_DIFFERS] = "differs",
     [TP_DIVERGENCE_UNBOUNDED] = "beyond rounding",
     [TP_DIVERGENCE_ADDED_A] = "added by A",
     [TP_DIVERGENCE_ADDED_B] = "added by B",
@@ -260,6 +261,8 @@ static void add_row(struct tp_text *text, const struct tp_divergence_row *row)
         [TP_DIVERGENCE_ONLY_B] = "is called by run B only",
         [TP_DIVERGENCE_ARGUMENTS] = "was given other arguments",
         [TP_DIVERGENCE_DATA] = "was given other data",
+        [TP_DIVERGENCE_DIFFERS] =
+            "gave other results from equal arguments, by how much is not known",
         [TP_DIVERGENCE_UNBOUNDED] =
             "gave other results from equal arguments than rounding explains",
         [TP_DIVERGENCE_ADDED_A] = "of run A adds error of its own",
@@ -335,10 +338,13 @@ static void add_before(struct tp_text *text,
                        const struct tp_divergence *divergence, size_t first)
 {
     const bool exact = equal_rows(divergence, first) == first;
+    const char *what =
+        first == 1 ? "The call before it is" : "All calls before it are";
+    for (size_t i = 0; i < first; i++)
+        if (divergence->rows[i].verdict == TP_DIVERGENCE_UNKNOWN)
+            what = "What can be compared before it is";
     if (first > 0)
-        tp_text_add(text, " %s before it %s equal %s.",
-                    first == 1 ? "The call" : "All calls",
-                    first == 1 ? "is" : "are",
+        tp_text_add(text, " %s equal %s.", what,
                     exact ? "to the last bit" : "within rounding");
 }
 

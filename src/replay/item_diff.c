@@ -105,6 +105,21 @@ static enum tp_status read_one(const struct tp_dump_item *item,
     return TP_OK;
 }
 
+/* Whether there are only checksums to compare. */
+static bool has_sums_only(const struct tp_dump_item *a,
+                          const struct tp_dump_item *b)
+{
+    return (!a->file || !b->file) && *a->md5 && *b->md5;
+}
+
+static uint64_t digest_of(const char *sum)
+{
+    uint64_t digest = 1;
+    for (; *sum; sum++)
+        digest = digest * 0x100000001b3ULL + (unsigned char)*sum;
+    return digest;
+}
+
 enum tp_status tp_item_diff_tensors(const struct tp_dump_item *a,
                                     const struct tp_dump_item *b,
                                     struct tp_item_diff *diff,
@@ -112,6 +127,13 @@ enum tp_status tp_item_diff_tensors(const struct tp_dump_item *a,
 {
     struct tp_array x = {.dims = 0}, y = {.dims = 0};
     *diff = (struct tp_item_diff){.relation = tp_item_shapes(a, b)};
+    if (diff->relation == TP_ITEM_EQUAL && has_sums_only(a, b)) {
+        diff->digest_a = digest_of(a->md5);
+        diff->digest_b = digest_of(b->md5);
+        if (strcmp(a->md5, b->md5) != 0 || a->element != b->element)
+            diff->relation = TP_ITEM_DIFFERS;
+        return TP_OK;
+    }
     enum tp_status status = read_one(a, &x, &diff->digest_a, diff, err);
     if (status == TP_OK)
         status = read_one(b, &y, &diff->digest_b, diff, err);

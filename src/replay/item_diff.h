@@ -23,7 +23,8 @@ struct tp_item_diff {
     char reason[120];            /* of what is not known                    */
 };
 
-/* Compares two tensors, both read whole. TP_E_MEMORY only. */
+/* Compares two tensors, both read whole; by the checksums of the dump where
+ * there are no files. TP_E_MEMORY only. */
 enum tp_status tp_item_diff_tensors(const struct tp_dump_item *a,
                                     const struct tp_dump_item *b,
                                     struct tp_item_diff *diff,

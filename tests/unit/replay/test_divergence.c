@@ -248,6 +248,33 @@ Test(divergence, says_what_it_cannot_compare)
     clear_runs(&runs);
 }
 
+/* Of checksums it is only known whether they are equal. */
+Test(divergence, is_found_by_checksums)
+{
+    struct runs runs;
+    read_runs(&runs);
+    struct tp_dump_place *a = &runs.dump.places[0], b = *a;
+    struct tp_dump_call *call = call_of(a, "Functional.softmax.0.forward");
+    for (size_t i = 0; i < a->item_count; i++)
+        if (a->items[i].kind == TP_DUMP_TENSOR) {
+            a->items[i].file = NULL;
+            a->items[i].md5 = "0badcafe";
+        }
+    compare_places(&runs, a, a);
+    cr_assert_str_eq(runs.found.sentence,
+                     "The runs are equal to the last bit.");
+    tp_divergence_clear(&runs.found);
+    tp_call_pairs_clear(&runs.pairs);
+    b.items = malloc(b.item_count * sizeof *b.items);
+    memcpy(b.items, a->items, b.item_count * sizeof *b.items);
+    b.items[call->first + call->count - 1].md5 = "0badbeef";
+    compare_places(&runs, a, &b);
+    cr_assert_str_eq(first_of(&runs)->api_name, "Functional.softmax.0.forward");
+    cr_assert_eq(first_of(&runs)->verdict, TP_DIVERGENCE_DIFFERS);
+    free(b.items);
+    clear_runs(&runs);
+}
+
 /* One run has half of the columns: sharded, and nobody is accused. */
 Test(divergence, knows_parts_of_tensors)
 {
