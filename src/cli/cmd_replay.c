@@ -49,8 +49,9 @@ static enum tp_status make_config(struct session *s, struct tp_error *err)
                                           .steps = options->steps,
                                           .ranks = options->ranks};
     enum tp_status status =
-        options->config ? tp_replay_config_read(options->config, &s->config, err)
-                        : TP_OK;
+        options->config
+            ? tp_replay_config_read(options->config, &s->config, err)
+            : TP_OK;
     return status == TP_OK
                ? tp_replay_config_check(&s->config, s->wish.modes, err)
                : status;

@@ -25,7 +25,7 @@ const struct tp_command tp_commands[] = {
     {"inspect", "FILE ...", "report on each tensor of some files",
      TP_FOR_INSPECT, tp_cmd_inspect},
     {"list", "[TABLE ...]",
-     "what this program knows: formats stats dtypes figures rules commands "
+     "what this program knows: formats stats dtypes figures rules ops commands "
      "devices",
      TP_FOR_LIST, tp_cmd_list},
     {NULL, NULL, NULL, 0, NULL},

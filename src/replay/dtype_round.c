@@ -15,10 +15,10 @@ double tp_dtype_round(enum tp_dtype dtype, double value)
     if (dtype == TP_FLOAT32)
         return (double)(float)value;
     const struct tp_number *number = tp_number_by_dtype(dtype);
-    return number ? tp_number_decode(number, tp_number_encode(
-                                                 number, TP_ROUND_DEFAULT,
-                                                 value))
-                  : value;
+    return number
+               ? tp_number_decode(
+                     number, tp_number_encode(number, TP_ROUND_DEFAULT, value))
+               : value;
 }
 
 static double flip_double(double value)

@@ -87,8 +87,8 @@ struct tp_benchmark_ratio tp_benchmark_ratio_of(struct tp_benchmark_side a,
     if (count == 0)
         return ratio;
     /* the least of a tensor with NaN is NaN, and below nothing */
-    ratio.flipped = !range.nan_product &&
-                    range.least_product < -(tolerance * tolerance);
+    ratio.flipped =
+        !range.nan_product && range.least_product < -(tolerance * tolerance);
     ratio.ratio = fmax(range.most, 1 / range.least);
     ratio.consistent =
         !ratio.flipped && ratio.ratio <= limit && ratio.ratio >= 1 / limit;

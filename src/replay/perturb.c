@@ -16,9 +16,8 @@
 #include "replay/dtype_round.h"
 
 const char *const tp_perturb_words[TP_PERTURB_MODES + 1] = {
-    "improve_precision", "add_noise",    "bit_noise",
-    "no_change",         "change_value", "to_cpu",
-    NULL};
+    "improve_precision", "add_noise", "bit_noise", "no_change",
+    "change_value",      "to_cpu",    NULL};
 
 bool tp_perturb_improves(enum tp_perturb_mode mode)
 {
@@ -115,8 +114,7 @@ static const char *refuse_swap(const struct tp_array *array)
 static const char *refuse(const struct tp_array *array,
                           enum tp_perturb_mode mode)
 {
-    return mode == TP_PERTURB_CHANGE ? refuse_swap(array)
-                                     : refuse_noise(array);
+    return mode == TP_PERTURB_CHANGE ? refuse_swap(array) : refuse_noise(array);
 }
 
 static void add_noise(struct tp_array *array)
@@ -135,8 +133,7 @@ static void flip_bits(struct tp_array *array)
     const double least = tp_dtype_least_normal(array->dtype);
     for (int64_t i = 0; i < array->count; i++)
         if (fabs(array->value[i]) > least)
-            array->value[i] =
-                tp_dtype_flip_last(array->dtype, array->value[i]);
+            array->value[i] = tp_dtype_flip_last(array->dtype, array->value[i]);
 }
 
 /* x[0] and x[-1] of a vector; else x[0][0] and x[-1][-1], which may be more
@@ -208,9 +205,8 @@ static enum tp_status change_first(struct tp_replay_call *replay, size_t from,
 static bool has_half(const struct tp_replay_call *replay)
 {
     for (size_t i = 0; i < replay->call->count; i++)
-        if (replay->arrays[i].value &&
-            (replay->arrays[i].dtype == TP_FLOAT16 ||
-             replay->arrays[i].dtype == TP_BFLOAT16))
+        if (replay->arrays[i].value && (replay->arrays[i].dtype == TP_FLOAT16 ||
+                                        replay->arrays[i].dtype == TP_BFLOAT16))
             return true;
     return false;
 }

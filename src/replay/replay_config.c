@@ -74,13 +74,18 @@ struct member {
     size_t offset;
 };
 
-#define MEMBER(key, take, field) \
-    {key, take, offsetof(struct tp_replay_config, field)}
+#define MEMBER(key, take, field)                            \
+    {                                                       \
+        key, take, offsetof(struct tp_replay_config, field) \
+    }
 
 static const struct member outer[] = {
-    MEMBER("rank", take_list, ranks), MEMBER("step", take_list, steps),
-    {"task", NULL, 0},                {"dump_path", NULL, 0},
-    {"level", NULL, 0},               {"free_benchmark", NULL, 0},
+    MEMBER("rank", take_list, ranks),
+    MEMBER("step", take_list, steps),
+    {"task", NULL, 0},
+    {"dump_path", NULL, 0},
+    {"level", NULL, 0},
+    {"free_benchmark", NULL, 0},
     {NULL, NULL, 0},
 };
 
@@ -254,8 +259,8 @@ static enum tp_status set_modes(const char *text, bool modes[TP_PERTURB_MODES],
     struct tp_arena arena = {0};
     const char *const *names;
     size_t count;
-    enum tp_status status = tp_replay_names(
-        text ? text : "improve_precision", &arena, &names, &count, err);
+    enum tp_status status = tp_replay_names(text ? text : "improve_precision",
+                                            &arena, &names, &count, err);
     for (int i = 0; i < TP_PERTURB_MODES; i++)
         modes[i] = false;
     if (status == TP_OK && count == 0)
@@ -284,8 +289,8 @@ static enum tp_status check_words(const struct tp_replay_config *config,
 
 /* What msprobe refuses, too. */
 static enum tp_status check_contradictions(
-    const struct tp_replay_config *config,
-    const bool modes[TP_PERTURB_MODES], struct tp_error *err)
+    const struct tp_replay_config *config, const bool modes[TP_PERTURB_MODES],
+    struct tp_error *err)
 {
     const bool fix = is(config->handler_type, "fix");
     const bool backward = is(config->fuzz_stage, "backward");

@@ -133,7 +133,8 @@ static double rounding_of(const struct finder *f,
 }
 
 /* How far beyond its limit a call is by a rule; 1 or less: it is not. */
-static double badness_of(const struct finder *f, const struct tp_replay_row *row,
+static double badness_of(const struct finder *f,
+                         const struct tp_replay_row *row,
                          enum tp_replay_finding_id id)
 {
     const enum tp_replay_level level = tp_replay_level_of(&row->verdict);
@@ -230,8 +231,8 @@ enum tp_status tp_replay_findings_make(const struct tp_dump *dump,
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < results->count; i++)
         for (int id = 0; id < TP_REPLAY_FINDING_IDS && status == TP_OK; id++) {
-            const double badness = badness_of(
-                &f, &results->rows[i], (enum tp_replay_finding_id)id);
+            const double badness = badness_of(&f, &results->rows[i],
+                                              (enum tp_replay_finding_id)id);
             if (badness > 1)
                 status = note(&f, &results->rows[i],
                               (enum tp_replay_finding_id)id, badness);

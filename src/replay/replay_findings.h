@@ -25,8 +25,7 @@ struct tp_replay_rule_info {
     const char *help;  /* one line                                         */
     const char *guide; /* its section of man/tprof-guide.7                 */
 };
-extern const struct tp_replay_rule_info
-    tp_replay_rules[TP_REPLAY_FINDING_IDS];
+extern const struct tp_replay_rule_info tp_replay_rules[TP_REPLAY_FINDING_IDS];
 
 /* Texts are the findings' or the dump's, and never NULL. */
 struct tp_replay_finding {
@@ -36,7 +35,7 @@ struct tp_replay_finding {
     const char *name;          /* its key                                  */
     uint64_t count;            /* calls of the API that have it            */
     const char *evidence, *suggestion; /* sentences                        */
-    double badness;            /* by which calls of a rule are compared    */
+    double badness; /* by which calls of a rule are compared    */
 };
 
 /* All-zero bytes are none. */

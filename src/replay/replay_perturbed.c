@@ -34,7 +34,7 @@ static void results_clear(struct results *results)
 /* Runs the call; the results are the caller's also after a failure. */
 static enum tp_status run(struct tp_replay_call *replay,
                           const struct tp_operator *operator,
-                          struct results * results, struct tp_error * err)
+                          struct results * results, struct tp_error *err)
 {
     enum tp_status status = tp_replay_run(replay, operator, err);
     *results = (struct results){replay->outputs, replay->output_count};
@@ -155,7 +155,8 @@ static enum tp_status read_dumped(struct perturber *p)
     for (size_t i = 0; i < p->own.count && status == TP_OK; i++) {
         status = tp_array_read(tp_replay_result(p->replay, i),
                                &p->dumped.arrays[i], p->err);
-        if (status == TP_OK && p->dumped.arrays[i].count != p->own.arrays[i].count)
+        if (status == TP_OK &&
+            p->dumped.arrays[i].count != p->own.arrays[i].count)
             status = tp_fail(p->err, TP_E_DAMAGED, -1,
                              "the file of a result has another shape");
     }
@@ -186,7 +187,7 @@ static enum tp_status run_changed(struct perturber *p,
                                   enum tp_perturb_mode mode)
 {
     struct results results;
-    enum tp_status status = run(p->replay, p->operator, &results, p->err);
+    enum tp_status status = run(p->replay, p->operator, & results, p->err);
     if (status == TP_OK)
         status = compare_own(p, mode, &results);
     results_clear(&results);
@@ -202,8 +203,7 @@ static enum tp_status run_mode(struct perturber *p, enum tp_perturb_mode mode)
     const bool applied = change.outcome == TP_PERTURB_APPLIED;
     p->perturbed->outcomes[mode] = change.outcome;
     p->perturbed->reasons[mode] = change.reason;
-    p->perturbed->ran[mode] =
-        applied || change.outcome == TP_PERTURB_CANCELLED;
+    p->perturbed->ran[mode] = applied || change.outcome == TP_PERTURB_CANCELLED;
     if (applied && tp_perturb_improves(mode))
         status = compare_dumped(p, mode);
     else if (applied && mode != TP_PERTURB_NO_CHANGE)
@@ -263,7 +263,7 @@ static enum tp_status amplify(struct perturber *p)
     const double change = turn_bits(p->replay);
     if (!(change > 0))
         return TP_OK;
-    enum tp_status status = run(p->replay, p->operator, &results, p->err);
+    enum tp_status status = run(p->replay, p->operator, & results, p->err);
     if (status == TP_OK && results.count == p->own.count)
         p->perturbed->amplification = change_of(&p->own, &results) / change;
     results_clear(&results);
@@ -275,10 +275,8 @@ static enum tp_status amplify(struct perturber *p)
 static enum tp_status run_modes(struct perturber *p,
                                 const bool wanted[TP_PERTURB_MODES])
 {
-    enum tp_status status =
-        run(p->replay, p->operator, &p->own, p->err);
-    p->perturbed->lists =
-        p->own.count > 1 || p->operator->run == tp_run_split;
+    enum tp_status status = run(p->replay, p->operator, & p->own, p->err);
+    p->perturbed->lists = p->own.count > 1 || p->operator->run == tp_run_split;
     for (int mode = 0; mode < TP_PERTURB_MODES && status == TP_OK; mode++)
         if (wanted[mode])
             status = run_mode(p, (enum tp_perturb_mode)mode);
@@ -289,8 +287,8 @@ enum tp_status tp_perturbed_run(const struct tp_dump_place *place,
                                 const struct tp_dump_call *call,
                                 const struct tp_operator *operator,
                                 const bool wanted[TP_PERTURB_MODES],
-                                struct tp_perturbed * perturbed,
-                                struct tp_error * err)
+                                struct tp_perturbed *perturbed,
+                                struct tp_error *err)
 {
     struct tp_replay_call replay = {
         .place = place, .call = call, .signature = operator->signature };

@@ -19,7 +19,7 @@ struct tp_perturbed_flag {
 struct tp_perturbed {
     struct tp_perturbed_flag *flags; /* by mode, then result               */
     size_t flag_count, flag_capacity;
-    bool lists;         /* the call gives a list of tensors                */
+    bool lists; /* the call gives a list of tensors                */
     bool ran[TP_PERTURB_MODES];
     enum tp_perturb_outcome outcomes[TP_PERTURB_MODES];
     const char *reasons[TP_PERTURB_MODES];
@@ -38,8 +38,8 @@ enum tp_status tp_perturbed_run(const struct tp_dump_place *place,
                                 const struct tp_dump_call *call,
                                 const struct tp_operator *operator,
                                 const bool wanted[TP_PERTURB_MODES],
-                                struct tp_perturbed * perturbed,
-                                struct tp_error * err);
+                                struct tp_perturbed *perturbed,
+                                struct tp_error *err);
 
 /* Releases the flags; empty afterwards. */
 void tp_perturbed_clear(struct tp_perturbed *perturbed);

@@ -89,9 +89,9 @@ static void perturb(const struct work *work, struct slot *slot)
 {
     struct tp_error err = {0};
     const struct tp_dump_place *place = &work->dump->places[slot->place];
-    enum tp_status status = tp_perturbed_run(
-        place, call_of(work, slot), slot->verdict.operator,
-        work->options->modes, &slot->perturbed, &err);
+    enum tp_status status =
+        tp_perturbed_run(place, call_of(work, slot), slot->verdict.operator,
+                         work->options->modes, &slot->perturbed, &err);
     if (status == TP_OK)
         return;
     tp_perturbed_clear(&slot->perturbed);
@@ -115,9 +115,8 @@ static void replay_one(void *context, size_t index, unsigned worker)
         slot->status = TP_E_INTERRUPTED;
         return;
     }
-    slot->status =
-        tp_replay_judge(&work->dump->places[slot->place], call_of(work, slot),
-                        &slot->verdict, &err);
+    slot->status = tp_replay_judge(&work->dump->places[slot->place],
+                                   call_of(work, slot), &slot->verdict, &err);
     if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_JUDGED)
         perturb(work, slot);
 }
@@ -129,8 +128,7 @@ static const struct tp_dump_item *result_of(const struct work *work,
                                             size_t number)
 {
     const struct tp_replay_call replay = {
-        .place = &work->dump->places[slot->place],
-        .call = call_of(work, slot)};
+        .place = &work->dump->places[slot->place], .call = call_of(work, slot)};
     return tp_replay_result(&replay, number);
 }
 
@@ -358,25 +356,25 @@ static const struct tp_column coverage_columns[] = {
 void tp_replay_table(const struct tp_replay_results *results,
                      struct tp_table *table)
 {
-    *table = (struct tp_table){
-        .name = "replay",
-        .columns = row_columns,
-        .column_count = sizeof row_columns / sizeof *row_columns,
-        .rows = results->rows,
-        .row_count = results->count,
-        .row_size = sizeof *results->rows};
+    *table = (struct tp_table){.name = "replay",
+                               .columns = row_columns,
+                               .column_count =
+                                   sizeof row_columns / sizeof *row_columns,
+                               .rows = results->rows,
+                               .row_count = results->count,
+                               .row_size = sizeof *results->rows};
 }
 
 void tp_replay_flags_table(const struct tp_replay_results *results,
                            struct tp_table *table)
 {
-    *table = (struct tp_table){
-        .name = "free_benchmark",
-        .columns = flag_columns,
-        .column_count = sizeof flag_columns / sizeof *flag_columns,
-        .rows = results->flags,
-        .row_count = results->flag_count,
-        .row_size = sizeof *results->flags};
+    *table = (struct tp_table){.name = "free_benchmark",
+                               .columns = flag_columns,
+                               .column_count =
+                                   sizeof flag_columns / sizeof *flag_columns,
+                               .rows = results->flags,
+                               .row_count = results->flag_count,
+                               .row_size = sizeof *results->flags};
 }
 
 void tp_replay_coverage_table(const struct tp_replay_results *results,

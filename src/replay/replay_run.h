@@ -25,13 +25,13 @@ struct tp_replay_options {
 struct tp_replay_row {
     int64_t step, rank, order;
     const char *api_name;
-    const char *status; /* "replayed", or why not in a word                */
-    const char *reason; /* in a sentence; "": replayed                     */
-    const char *dtype;  /* of the first result, "torch.bfloat16"           */
-    const char *shape;  /* "torch.Size([2, 8])"                            */
-    double error;       /* of the results against fp64, by L2 norms        */
-    double bound;       /* what rounding explains at most, alike           */
-    double excess;      /* worst element over its limit                    */
+    const char *status;   /* "replayed", or why not in a word                */
+    const char *reason;   /* in a sentence; "": replayed                     */
+    const char *dtype;    /* of the first result, "torch.bfloat16"           */
+    const char *shape;    /* "torch.Size([2, 8])"                            */
+    double error;         /* of the results against fp64, by L2 norms        */
+    double bound;         /* what rounding explains at most, alike           */
+    double excess;        /* worst element over its limit                    */
     double amplification; /* relative change of the results over that of
                              the arguments, each with its last bit turned  */
     /* the worst result: ratio - 1; infinite where a sign changes */
@@ -60,8 +60,8 @@ struct tp_replay_flag {
 struct tp_replay_counts {
     uint64_t calls; /* forward calls of APIs that were chosen              */
     uint64_t states[TP_REPLAY_STATES];
-    uint64_t modules;                  /* forward calls of modules         */
-    uint64_t runs[TP_PERTURB_MODES];   /* calls that were run again        */
+    uint64_t modules;                   /* forward calls of modules         */
+    uint64_t runs[TP_PERTURB_MODES];    /* calls that were run again        */
     uint64_t flagged[TP_PERTURB_MODES]; /* calls with an inconsistent result */
 };
 

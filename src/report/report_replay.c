@@ -66,8 +66,7 @@ static uint64_t replayed(const struct tp_replay_counts *counts)
 static void add_coverage(const struct tp_replay_counts *counts,
                          struct tp_text *text)
 {
-    tp_text_add(text,
-                "\nForward calls (%" PRIu64 "): computed again %" PRIu64,
+    tp_text_add(text, "\nForward calls (%" PRIu64 "): computed again %" PRIu64,
                 counts->calls, replayed(counts));
     for (int i = TP_REPLAY_JUDGED + 1; i < TP_REPLAY_STATES; i++)
         if (counts->states[i])
@@ -158,8 +157,7 @@ static void add_amplifying(const struct tp_replay_results *results, size_t most,
     text->failed |= !order;
     for (size_t i = 0; order && i < results->count; i++)
         if (results->rows[i].amplification > 1)
-            order[count++] =
-                (struct ranked){results->rows[i].amplification, i};
+            order[count++] = (struct ranked){results->rows[i].amplification, i};
     if (count) {
         qsort(order, count, sizeof *order, compare_ranked);
         tp_text_add(text,
@@ -213,11 +211,10 @@ static void add_modes_json(const struct tp_replay_report *report,
     for (int i = 0; i < TP_PERTURB_MODES; i++) {
         if (!report->modes[i])
             continue;
-        tp_text_add(text,
-                    "%s\"%s\": {\"calls\": %" PRIu64
-                    ", \"inconsistent\": %" PRIu64 "}",
-                    comma, tp_perturb_words[i], counts->runs[i],
-                    counts->flagged[i]);
+        tp_text_add(
+            text,
+            "%s\"%s\": {\"calls\": %" PRIu64 ", \"inconsistent\": %" PRIu64 "}",
+            comma, tp_perturb_words[i], counts->runs[i], counts->flagged[i]);
         comma = ", ";
     }
     tp_text_add(text, "},\n");
