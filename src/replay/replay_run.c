@@ -65,6 +65,8 @@ static bool is_forward(const struct tp_dump_call *call,
 static enum tp_status choose(struct work *work, struct tp_error *err)
 {
     const struct tp_dump *dump = work->dump;
+    const bool asks =
+        work->options->scope_count + work->options->list_count > 0;
     for (size_t p = 0; p < dump->place_count; p++)
         for (size_t i = 0; i < dump->places[p].call_count; i++) {
             const struct tp_dump_call *call = &dump->places[p].calls[i];
@@ -80,7 +82,11 @@ static enum tp_status choose(struct work *work, struct tp_error *err)
                 return status;
             work->slots[work->count++] = (struct slot){.place = p, .call = i};
         }
-    return TP_OK;
+    return work->count == 0 && asks
+               ? tp_fail(err, TP_E_NOT_FOUND, -1,
+                         "no forward call has a name that scope and list "
+                         "choose")
+               : TP_OK;
 }
 
 /* --- one call ------------------------------------------------------------- */
@@ -283,13 +289,28 @@ static enum tp_status status_of(const struct work *work, struct tp_error *err)
     return TP_OK;
 }
 
+/* Dumps of statistics or checksums have nothing to compute with. */
+static enum tp_status check_files(const struct tp_dump *dump,
+                                  struct tp_error *err)
+{
+    size_t files = 0;
+    for (size_t i = 0; i < dump->place_count; i++)
+        files += dump->places[i].file_count;
+    return files ? TP_OK
+                 : tp_fail(err, TP_E_UNSUPPORTED, -1,
+                           "the dump has no tensors, only what its json says; "
+                           "a replay needs the task tensor");
+}
+
 enum tp_status tp_replay_dump(const struct tp_dump *dump,
                               const struct tp_replay_options *options,
                               struct tp_replay_results *results,
                               struct tp_error *err)
 {
     struct work work = {.dump = dump, .options = options, .results = results};
-    enum tp_status status = choose(&work, err);
+    enum tp_status status = check_files(dump, err);
+    if (status == TP_OK)
+        status = choose(&work, err);
     if (status == TP_OK) {
         tp_pool_for(options->pool, work.count, replay_one, &work);
         status = status_of(&work, err);

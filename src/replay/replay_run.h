@@ -78,7 +78,8 @@ struct tp_replay_results {
 /*
  * Goes through all places. Each thread holds the tensors of one call; the
  * result does not depend on their number. `results` is zeroed, and released
- * with tp_replay_results_clear also after a failure: TP_E_MEMORY,
+ * with tp_replay_results_clear also after a failure: TP_E_UNSUPPORTED, the dump
+ * has no tensors; TP_E_NOT_FOUND, no call is chosen; TP_E_MEMORY,
  * TP_E_INTERRUPTED.
  */
 enum tp_status tp_replay_dump(const struct tp_dump *dump,
