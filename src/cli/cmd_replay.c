@@ -126,26 +126,24 @@ static void remove_old_results(const struct session *s)
         tp_output_remove(s->options, names[i]);
 }
 
-static enum tp_status write_csv(const struct session *s, const char *name,
-                                const struct tp_table *table,
-                                struct tp_error *err)
-{
-    struct tp_text text = {0};
-    tp_csv_table(table, &text);
-    enum tp_status status = tp_output_write(s->options, name, &text, err);
-    tp_text_clear(&text);
-    return status;
-}
-
+/* free_benchmark.csv as msprobe writes it, replay_coverage.csv as we do. */
 static enum tp_status write_tables(const struct session *s,
                                    struct tp_error *err)
 {
-    struct tp_table table;
-    tp_replay_flags_table(&s->results, &table);
-    enum tp_status status = write_csv(s, "free_benchmark.csv", &table, err);
-    tp_replay_coverage_table(&s->results, &table);
-    return status == TP_OK ? write_csv(s, "replay_coverage.csv", &table, err)
-                           : status;
+    struct tp_table flags, coverage;
+    struct tp_text flags_csv = {0}, coverage_csv = {0};
+    tp_replay_flags_table(&s->results, &flags);
+    tp_replay_coverage_table(&s->results, &coverage);
+    tp_csv_table_crlf(&flags, &flags_csv);
+    tp_csv_table(&coverage, &coverage_csv);
+    enum tp_status status =
+        tp_output_write(s->options, "free_benchmark.csv", &flags_csv, err);
+    if (status == TP_OK)
+        status = tp_output_write(s->options, "replay_coverage.csv",
+                                 &coverage_csv, err);
+    tp_text_clear(&flags_csv);
+    tp_text_clear(&coverage_csv);
+    return status;
 }
 
 static enum tp_status write_hdf5(const struct session *s, struct tp_error *err)

@@ -37,8 +37,9 @@ diff tables1 tables3 && diff -r out1 out3 > /dev/null && echo "no difference" ||
     echo "jobs differ"
 ls out1
 sed -n '3p;/^Forward/p;/^Perturbed/,/^$/p' printed1
-head -n 1 out1/free_benchmark.csv
-grep -F 'Functional.linear.0.' out1/free_benchmark.csv | head -n 2
+head -n 1 out1/free_benchmark.csv | tr -d '\r'
+tr -d '\r' < out1/free_benchmark.csv | grep -F Functional.linear.0. |
+    head -n 2
 grep -c ',replayed,$' out1/replay_coverage.csv
 tprof-analyze replay "$dumps/divergence" --fail_on high --output_dir bad > text
 echo "exit $?"

@@ -18,6 +18,8 @@ do
 done
 must tprof-analyze replay tensor_L1_v26_bf16 --step 0 --pert_mode all \
     --output_dir out > printed
+head -n 1 out/free_benchmark.csv | cmp - <(head -n 1 \
+    "$shared/expected/free_benchmark/to_cpu_step0.csv") && echo "same header"
 
 # Calls of which msprobe's rows are an oracle.
 awk -F , '
@@ -31,7 +33,7 @@ echo "$(wc -l < calls) calls"
 # keys FILE...: "mode api index max_rel dtype shape" of these calls.
 keys()
 {
-    cat "$@" | awk -F , '
+    cat "$@" | tr -d '\r' | awk -F , '
         NR == FNR { chosen[$1] = 1; next }
         $5 in chosen {
             index_of = $NF
