@@ -147,9 +147,9 @@ static enum tp_status take(const struct tp_json *root,
     return take_members(section, inner, true, config, err);
 }
 
-static enum tp_status parse(const char *text, size_t length,
-                            struct tp_replay_config *config,
-                            struct tp_error *err)
+enum tp_status tp_replay_config_parse(const char *text, size_t length,
+                                      struct tp_replay_config *config,
+                                      struct tp_error *err)
 {
     const struct tp_json *root;
     struct tp_json_parser *parser = tp_json_parser_new();
@@ -186,7 +186,7 @@ enum tp_status tp_replay_config_read(const char *path,
     if (status == TP_OK)
         status = tp_bytes_read(&bytes, 0, text, (size_t)bytes.size, err);
     if (status == TP_OK)
-        status = parse(text, (size_t)bytes.size, config, err);
+        status = tp_replay_config_parse(text, (size_t)bytes.size, config, err);
     if (status != TP_OK)
         tp_error_in_file(err, path);
     free(text);

@@ -24,9 +24,13 @@ struct tp_replay_config {
 /*
  * Reads {"task": "free_benchmark", "rank": [], "step": [], "free_benchmark":
  * {...}}; what it says and `config` already has stays as it was. Empty lists
- * say nothing. TP_E_IO; TP_E_USAGE names the member that cannot be; TP_E_LIMIT
- * beyond TP_LIMIT_MAP_BYTES.
+ * say nothing. TP_E_USAGE names the member that cannot be; TP_E_MEMORY.
  */
+enum tp_status tp_replay_config_parse(const char *text, size_t length,
+                                      struct tp_replay_config *config,
+                                      struct tp_error *err);
+
+/* The same of a file: TP_E_IO, and TP_E_LIMIT beyond TP_LIMIT_MAP_BYTES. */
 enum tp_status tp_replay_config_read(const char *path,
                                      struct tp_replay_config *config,
                                      struct tp_error *err);

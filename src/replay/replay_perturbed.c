@@ -132,7 +132,8 @@ static enum tp_status compare_own(struct perturber *p,
                                   const struct results *results)
 {
     enum tp_status status = TP_OK;
-    for (size_t i = 0; i < results->count && status == TP_OK; i++) {
+    for (size_t i = 0;
+         i < results->count && i < p->own.count && status == TP_OK; i++) {
         const struct tp_array *a = &p->own.arrays[i], *b = &results->arrays[i];
         if (is_compared(results, i) && a->count == b->count)
             status = compare(p, mode, i,
@@ -148,7 +149,7 @@ static enum tp_status read_dumped(struct perturber *p)
     enum tp_status status = TP_OK;
     if (p->dumped.count == p->own.count)
         return TP_OK;
-    p->dumped.arrays = calloc(p->own.count, sizeof *p->dumped.arrays);
+    p->dumped.arrays = calloc(p->own.count + 1, sizeof *p->dumped.arrays);
     if (!p->dumped.arrays)
         return tp_fail_memory(p->err);
     p->dumped.count = p->own.count;
