@@ -14,6 +14,7 @@
 #include "figures/figures.h"
 #include "figures/trace_figures.h"
 #include "formats/reader.h"
+#include "replay/replay_findings.h"
 #include "rules/rules.h"
 #include "stats/stats.h"
 #include "verdict/trace_rules.h"
@@ -115,6 +116,10 @@ static void list_rules(struct tp_text *text)
     for (int i = 0; i < TP_DUMP_CHECKS; i++)
         add_rule(tp_dump_checks[i].id, tp_dump_checks[i].help,
                  tp_dump_checks[i].guide, text);
+    tp_text_add(text, "\nrules about operators that are computed again\n");
+    for (int i = 0; i < TP_REPLAY_FINDING_IDS; i++)
+        add_rule(tp_replay_rules[i].id, tp_replay_rules[i].help,
+                 tp_replay_rules[i].guide, text);
     tp_text_add(text, "\nverdicts about traces, the first that holds\n");
     for (const struct tp_trace_verdict_info *v = tp_trace_verdict_table; v->id;
          v++)
@@ -136,6 +141,19 @@ static void list_damage(struct tp_text *text)
             tp_text_add(text, "\n  %13s %s", "", row->cause);
         tp_text_add(text, "\n");
     }
+}
+
+/* Names, how positional arguments are read, and which are parameters. */
+static void list_ops(struct tp_text *text)
+{
+    for (const struct tp_operator *row = tp_operators; row->names; row++)
+        tp_text_add(text, "  %s: %s%s%s%s\n", row->names,
+                    row->run          ? row->signature
+                    : *row->signature ? "random, not judged"
+                                      : "not set, not judged",
+                    row->run && *row->parameters ? " [parameters: " : "",
+                    row->run ? row->parameters : "",
+                    row->run && *row->parameters ? "]" : "");
 }
 
 static void list_commands(struct tp_text *text)
@@ -172,10 +190,11 @@ static const struct {
     const char *name;
     void (*list)(struct tp_text *text);
 } tables[] = {
-    {"formats", list_formats},   {"stats", list_stats},
-    {"dtypes", list_dtypes},     {"figures", list_figures},
-    {"rules", list_rules},       {"damage", list_damage},
-    {"commands", list_commands}, {"devices", list_devices},
+    {"formats", list_formats}, {"stats", list_stats},
+    {"dtypes", list_dtypes},   {"figures", list_figures},
+    {"rules", list_rules},     {"damage", list_damage},
+    {"ops", list_ops},         {"commands", list_commands},
+    {"devices", list_devices},
 };
 
 enum { TABLES = sizeof tables / sizeof *tables };
@@ -210,7 +229,7 @@ int tp_cmd_list(const struct tp_options *options, int argc, char **argv)
         struct tp_error err = {0};
         tp_fail(&err, TP_E_USAGE, -1,
                 "no table \"%s\"; there are: formats "
-                "stats dtypes figures rules damage commands devices",
+                "stats dtypes figures rules damage ops commands devices",
                 options->inputs[i]);
         tp_print_error(&err);
         return TP_EXIT_USAGE;

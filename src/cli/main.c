@@ -19,11 +19,14 @@ const struct tp_command tp_commands[] = {
      tp_cmd_dump},
     {"compare", "A B", "say where two dumps, checkpoints or runs part",
      TP_FOR_COMPARE, tp_cmd_compare},
+    {"replay", "DUMP ...",
+     "compute the operators of a dump again, and perturb them", TP_FOR_REPLAY,
+     tp_cmd_replay},
     {"inspect", "FILE ...", "report on each tensor of some files",
      TP_FOR_INSPECT, tp_cmd_inspect},
     {"list", "[TABLE ...]",
      "what this program knows: formats stats dtypes figures rules damage "
-     "commands devices",
+     "ops commands devices",
      TP_FOR_LIST, tp_cmd_list},
     {NULL, NULL, NULL, 0, NULL},
 };

@@ -46,7 +46,8 @@ enum {
     TP_FOR_TRACE = 8,
     TP_FOR_DUMP = 16,
     TP_FOR_COMPARE = 32,
-    TP_FOR_END = 64, /* twice the last one                                */
+    TP_FOR_REPLAY = 64,
+    TP_FOR_END = 128, /* twice the last one                                */
     TP_FOR_ALL = TP_FOR_END - 1
 };
 
@@ -118,6 +119,10 @@ struct tp_options {
     enum tp_compare_mode compare_mode;
     enum tp_compare_by match;
     bool fuzzy_match, autodiff;
+    const char *config; /* of msprobe; NULL: none                         */
+    /* as msprobe's config.json has them; NULL: not given */
+    const char *pert_mode, *fuzz_stage, *fuzz_device, *fuzz_level,
+        *handler_type, *scope, *list;
     const char *map; /* a file; NULL: names are the same                   */
     bool quiet, verbose, no_plots, help, version, dump_options;
 };

@@ -54,32 +54,44 @@ static void add_cell(const struct tp_table *table, size_t row,
     }
 }
 
-static void add_rows(const struct tp_table *table, struct tp_text *text)
+static void add_rows(const struct tp_table *table, const char *ending,
+                     struct tp_text *text)
 {
     for (size_t row = 0; row < table->row_count; row++) {
         for (size_t i = 0; i < table->column_count; i++) {
             tp_text_add(text, i ? "," : "");
             add_cell(table, row, &table->columns[i], text);
         }
-        tp_text_add(text, "\n");
+        tp_text_add(text, "%s", ending);
     }
 }
 
-void tp_csv_table(const struct tp_table *table, struct tp_text *text)
+static void add_table(const struct tp_table *table, const char *ending,
+                      struct tp_text *text)
 {
     void *room = table->make ? malloc(ROWS_AT_ONCE * table->row_size) : NULL;
     for (size_t i = 0; i < table->column_count; i++) {
         tp_text_add(text, i ? "," : "");
         add_text(table->columns[i].name, text);
     }
-    tp_text_add(text, "\n");
+    tp_text_add(text, "%s", ending);
     text->failed |= table->make && !room;
     for (size_t at = 0; at < table->row_count && !text->failed;
          at += ROWS_AT_ONCE) {
         size_t left = table->row_count - at;
         const struct tp_table window = tp_table_window(
             table, at, left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE, room);
-        add_rows(&window, text);
+        add_rows(&window, ending, text);
     }
     free(room);
+}
+
+void tp_csv_table(const struct tp_table *table, struct tp_text *text)
+{
+    add_table(table, "\n", text);
+}
+
+void tp_csv_table_crlf(const struct tp_table *table, struct tp_text *text)
+{
+    add_table(table, "\r\n", text);
 }

@@ -13,4 +13,7 @@
  */
 void tp_csv_table(const struct tp_table *table, struct tp_text *text);
 
+/* The same with lines that end in \r\n, as Python's csv module writes them. */
+void tp_csv_table_crlf(const struct tp_table *table, struct tp_text *text);
+
 #endif

@@ -91,3 +91,15 @@ Test(csv, rows_that_are_made)
     tp_text_clear(&text);
     tp_text_clear(&wanted);
 }
+
+Test(csv, line_ends_of_python)
+{
+    static const struct row rows[] = {{"a\nb", 1, 2, 2, 0.5}};
+    const struct tp_table table = table_of(rows, 1);
+    struct tp_text text = {0};
+    tp_csv_table_crlf(&table, &text);
+    cr_expect_str_eq(tp_text_get(&text),
+                     "name,integer,exponent,count,real,\"a,b\"\r\n"
+                     "\"a\nb\",1,2,2,0.5,even\r\n");
+    tp_text_clear(&text);
+}

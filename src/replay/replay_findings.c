@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A result is wrong where the running error bound of the operator, with every
+ * step rounded to the tensors' own dtype, does not reach it; it was computed
+ * narrowly where only that bound does. An operator is ill-conditioned where its
+ * amplification of a rounding leaves less than half of the significant bits: by
+ * more than 1 / sqrt(u), u the rounding of the coarsest floating tensor. That
+ * half is a convention: below it a result says little, above it the worst that
+ * a step may add is one of the digits that the next step needs.
+ */
+#include "replay/replay_findings.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/notes.h"
+#include "dump/dump_call.h"
+
+#define GUIDE "OPERATORS COMPUTED AGAIN"
+
+const struct tp_replay_rule_info tp_replay_rules[TP_REPLAY_FINDING_IDS] = {
+    [TP_REPLAY_WRONG] = {"wrong_result",
+                         "a result that rounding does not explain", GUIDE},
+    [TP_REPLAY_NARROW] = {"narrow_steps",
+                          "a result that only steps in the tensors' own dtype "
+                          "explain",
+                          GUIDE},
+    [TP_REPLAY_CONDITION] = {"ill_conditioned",
+                             "an operator that loses half of the significant "
+                             "bits of its arguments",
+                             GUIDE},
+};
+
+struct finder {
+    const struct tp_dump *dump;
+    struct tp_replay_findings *findings;
+    struct tp_error *err;
+};
+
+static const struct tp_dump_place *place_of(const struct finder *f,
+                                            const struct tp_replay_row *row)
+{
+    return &f->dump->places[row->place];
+}
+
+static const struct tp_dump_call *call_of(const struct finder *f,
+                                          const struct tp_replay_row *row)
+{
+    return &place_of(f, row)->calls[row->call];
+}
+
+/* --- texts ---------------------------------------------------------------- */
+
+/* " It was called at LINE." as far as it is known. */
+static const char *where(const struct finder *f,
+                         const struct tp_replay_row *row)
+{
+    struct tp_text line = {0};
+    tp_dump_call_line(place_of(f, row), call_of(f, row), &line);
+    const char *text =
+        line.length ? tp_arena_format(&f->findings->arena, " Called at: %s",
+                                      tp_text_get(&line))
+                    : "";
+    tp_text_clear(&line);
+    return text;
+}
+
+static void say_wrong(const struct finder *f, const struct tp_replay_row *row,
+                      struct tp_replay_finding *finding)
+{
+    const struct tp_replay_verdict *v = &row->verdict;
+    finding->evidence = tp_arena_format(
+        &f->findings->arena,
+        "From its dumped arguments element %" PRId64
+        " of result %zu is %.6g; the dump has %.6g. Rounding explains a "
+        "difference of %.3g, this one is %.3g times that. By norms the results "
+        "are off by %.2g, of which %.2g is explained.%s",
+        v->at, v->result, v->computed, v->dumped, v->limit, v->excess,
+        row->error, row->bound, where(f, row));
+    finding->suggestion =
+        "Run this call alone on the device with the dumped arguments: if the "
+        "result is the dumped one, its kernel is wrong; if not, something "
+        "wrote over an argument or the result between the call and the dump.";
+}
+
+static void say_narrow(const struct finder *f, const struct tp_replay_row *row,
+                       struct tp_replay_finding *finding)
+{
+    finding->evidence = tp_arena_format(
+        &f->findings->arena,
+        "Its results are off by %.2g by norms, %.3g times what accumulation in "
+        "float32 explains; rounding every step to the dtype of the tensors "
+        "does.%s",
+        row->error, row->verdict.excess, where(f, row));
+    finding->suggestion =
+        "Have it accumulate in float32, or give it float32 arguments.";
+}
+
+static void say_condition(const struct finder *f,
+                          const struct tp_replay_row *row,
+                          struct tp_replay_finding *finding)
+{
+    finding->evidence = tp_arena_format(
+        &f->findings->arena,
+        "With the last bit of its arguments turned, its results change %.3g "
+        "times as much as the arguments, relative to their norms: less than "
+        "half of the significant bits of %s are left.%s",
+        row->amplification, *row->dtype ? row->dtype : "the arguments",
+        where(f, row));
+    finding->suggestion =
+        "Compute its arguments, not only the call, in higher precision; or "
+        "rewrite what cancels, as a difference of nearly equal numbers does.";
+}
+
+/* --- which calls ---------------------------------------------------------- */
+
+/* The rounding of the coarsest floating tensor that goes in. */
+static double rounding_of(const struct finder *f,
+                          const struct tp_replay_row *row)
+{
+    const struct tp_dump_place *place = place_of(f, row);
+    const struct tp_dump_call *call = call_of(f, row);
+    double most = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct tp_dump_item *item = &place->items[call->first + i];
+        if (item->kind == TP_DUMP_TENSOR && item->element < TP_DTYPE_COUNT &&
+            item->place != TP_MSPROBE_OUTPUT)
+            most = fmax(most, tp_dtype_rounding(item->element));
+    }
+    return most;
+}
+
+/* How far beyond its limit a call is by a rule; 1 or less: it is not. */
+static double badness_of(const struct finder *f,
+                         const struct tp_replay_row *row,
+                         enum tp_replay_finding_id id)
+{
+    const enum tp_replay_level level = tp_replay_level_of(&row->verdict);
+    if (row->verdict.state != TP_REPLAY_JUDGED)
+        return 0;
+    if (id == TP_REPLAY_WRONG)
+        return level == TP_REPLAY_UNEXPLAINED ? row->verdict.excess : 0;
+    if (id == TP_REPLAY_NARROW)
+        return level == TP_REPLAY_LOW_PRECISION ? row->verdict.excess : 0;
+    return row->amplification * sqrt(rounding_of(f, row));
+}
+
+static bool same_api(const struct tp_msprobe_name *a,
+                     const struct tp_msprobe_name *b)
+{
+    return a->type.length == b->type.length &&
+           a->path.length == b->path.length &&
+           !memcmp(a->type.at, b->type.at, a->type.length) &&
+           !memcmp(a->path.at, b->path.at, a->path.length);
+}
+
+/* The finding of a rule about an API; NULL: there is none yet. */
+static struct tp_replay_finding *find(const struct finder *f,
+                                      enum tp_replay_finding_id id,
+                                      const struct tp_msprobe_name *name)
+{
+    for (size_t i = 0; i < f->findings->count; i++) {
+        struct tp_replay_finding *finding = &f->findings->rows[i];
+        struct tp_msprobe_name other;
+        if (finding->id == id &&
+            tp_msprobe_name_parse(finding->name, strlen(finding->name),
+                                  &other) &&
+            same_api(name, &other))
+            return finding;
+    }
+    return NULL;
+}
+
+static enum tp_status note(const struct finder *f,
+                           const struct tp_replay_row *row,
+                           enum tp_replay_finding_id id, double badness)
+{
+    static const enum tp_severity levels[TP_REPLAY_FINDING_IDS] = {
+        TP_SEVERITY_HIGH, TP_SEVERITY_MEDIUM, TP_SEVERITY_LOW};
+    static void (*const say[TP_REPLAY_FINDING_IDS])(
+        const struct finder *f, const struct tp_replay_row *row,
+        struct tp_replay_finding *finding) = {say_wrong, say_narrow,
+                                              say_condition};
+    struct tp_replay_findings *all = f->findings;
+    struct tp_replay_finding *finding = find(f, id, &call_of(f, row)->name);
+    const uint64_t count = finding ? finding->count + 1 : 1;
+    if (finding && badness <= finding->badness) {
+        finding->count = count;
+        return TP_OK;
+    }
+    if (!finding) {
+        enum tp_status status =
+            tp_grow(&all->rows, &all->capacity, all->count + 1,
+                    sizeof *all->rows, f->err);
+        if (status != TP_OK)
+            return status;
+        finding = &all->rows[all->count++];
+    }
+    *finding = (struct tp_replay_finding){.level = levels[id],
+                                          .id = id,
+                                          .step = row->step,
+                                          .rank = row->rank,
+                                          .order = row->order,
+                                          .name = row->api_name,
+                                          .count = count,
+                                          .badness = badness};
+    say[id](f, row, finding);
+    return TP_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct tp_replay_finding *x = a, *y = b;
+    if (x->level != y->level)
+        return x->level > y->level ? -1 : 1;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    if (x->badness != y->badness)
+        return x->badness > y->badness ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+enum tp_status tp_replay_findings_make(const struct tp_dump *dump,
+                                       const struct tp_replay_results *results,
+                                       struct tp_replay_findings *findings,
+                                       struct tp_error *err)
+{
+    const struct finder f = {dump, findings, err};
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; i < results->count; i++)
+        for (int id = 0; id < TP_REPLAY_FINDING_IDS && status == TP_OK; id++) {
+            const double badness = badness_of(&f, &results->rows[i],
+                                              (enum tp_replay_finding_id)id);
+            if (badness > 1)
+                status = note(&f, &results->rows[i],
+                              (enum tp_replay_finding_id)id, badness);
+        }
+    if (findings->count)
+        qsort(findings->rows, findings->count, sizeof *findings->rows, compare);
+    return status;
+}
+
+int tp_replay_findings_worst(const struct tp_replay_findings *findings)
+{
+    return findings->count ? (int)findings->rows[0].level : 0;
+}
+
+/* --- the table ------------------------------------------------------------ */
+
+static const char *level_word(const void *row)
+{
+    return tp_severity_words[((const struct tp_replay_finding *)row)->level];
+}
+
+static const char *rule_word(const void *row)
+{
+    return tp_replay_rules[((const struct tp_replay_finding *)row)->id].id;
+}
+
+static const struct tp_column columns[] = {
+    TP_COLUMN_WORD("severity", level_word),
+    TP_COLUMN_WORD("rule", rule_word),
+    TP_COLUMN(struct tp_replay_finding, step, "1"),
+    TP_COLUMN(struct tp_replay_finding, rank, "1"),
+    TP_COLUMN(struct tp_replay_finding, order, "1"),
+    TP_COLUMN(struct tp_replay_finding, name, ""),
+    TP_COLUMN(struct tp_replay_finding, count, "1"),
+    TP_COLUMN(struct tp_replay_finding, evidence, ""),
+    TP_COLUMN(struct tp_replay_finding, suggestion, ""),
+};
+
+void tp_replay_findings_table(const struct tp_replay_findings *findings,
+                              struct tp_table *table)
+{
+    *table = (struct tp_table){.name = "findings",
+                               .columns = columns,
+                               .column_count = sizeof columns / sizeof *columns,
+                               .rows = findings->rows,
+                               .row_count = findings->count,
+                               .row_size = sizeof *findings->rows};
+}
+
+void tp_replay_findings_clear(struct tp_replay_findings *findings)
+{
+    free(findings->rows);
+    tp_arena_clear(&findings->arena);
+    memset(findings, 0, sizeof *findings);
+}

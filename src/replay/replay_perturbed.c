@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A call is computed once as it is and once for each mode that changes a value;
+ * what float32 instead of half precision gives is the same replay rounded to
+ * float32, as the values that go in are the same. The amplification is that of
+ * turning the last bit of every floating argument at once: the relative change
+ * of the results over that of the arguments, both by L2 norms, a lower bound of
+ * the condition number in the direction of a rounding. Before results are
+ * rounded, so that steps of their dtype do not hide it. Cost: a run of the
+ * kernel for each mode.
+ */
+#include "replay/replay_perturbed.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/dtype_round.h"
+
+/* The results of one run, taken out of the call. */
+struct results {
+    struct tp_array *arrays;
+    size_t count;
+};
+
+static void results_clear(struct results *results)
+{
+    for (size_t i = 0; i < results->count; i++)
+        tp_array_clear(&results->arrays[i]);
+    free(results->arrays);
+    *results = (struct results){NULL, 0};
+}
+
+/* Runs the call; the results are the caller's also after a failure. */
+static enum tp_status run(struct tp_replay_call *replay,
+                          const struct tp_operator *operator,
+                          struct results * results, struct tp_error *err)
+{
+    enum tp_status status = tp_replay_run(replay, operator, err);
+    *results = (struct results){replay->outputs, replay->output_count};
+    replay->outputs = NULL;
+    replay->output_count = replay->output_capacity = 0;
+    return status;
+}
+
+/* What all modes of a call share. */
+struct perturber {
+    struct tp_replay_call *replay;
+    const struct tp_operator *operator;
+    struct results own, dumped; /* as it is; what the dump has            */
+    struct tp_perturbed *perturbed;
+    struct tp_error *err;
+};
+
+static bool floats(enum tp_dtype dtype)
+{
+    return tp_dtype_info(dtype)->kind == TP_CLASS_FLOAT;
+}
+
+static bool is_half(enum tp_dtype dtype)
+{
+    return dtype == TP_FLOAT16 || dtype == TP_BFLOAT16;
+}
+
+/* A single result counts if it floats; a list if one of it does, and then all
+ * that is no bool. */
+static bool is_compared(const struct results *results, size_t i)
+{
+    bool any = false;
+    for (size_t k = 0; k < results->count; k++)
+        any |= floats(results->arrays[k].dtype);
+    return any && results->arrays[i].dtype != TP_BOOL;
+}
+
+/* Whether the call says itself which dtype it gives. */
+static bool chooses_dtype(const struct perturber *p)
+{
+    static const char *const names[] = {"to", "half", "bfloat16", "type"};
+    const struct tp_msprobe_part name = p->replay->call->name.path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (name.length == strlen(names[i]) &&
+            !memcmp(name.at, names[i], name.length))
+            return true;
+    return tp_arg(p->replay, "dtype") || tp_arg_is_hidden(p->replay, "dtype");
+}
+
+/* --- the modes ------------------------------------------------------------ */
+
+static enum tp_status add_flag(struct perturber *p, enum tp_perturb_mode mode,
+                               size_t result,
+                               const struct tp_benchmark_ratio *ratio)
+{
+    struct tp_perturbed *to = p->perturbed;
+    enum tp_status status =
+        tp_grow(&to->flags, &to->flag_capacity, to->flag_count + 1,
+                sizeof *to->flags, p->err);
+    if (status == TP_OK)
+        to->flags[to->flag_count++] =
+            (struct tp_perturbed_flag){mode, result, *ratio};
+    return status;
+}
+
+/* Compares one result and notes what comes out. */
+static enum tp_status compare(struct perturber *p, enum tp_perturb_mode mode,
+                              size_t result, struct tp_benchmark_side original,
+                              struct tp_benchmark_side perturbed)
+{
+    const int64_t count = p->own.arrays[result].count;
+    struct tp_benchmark_ratio ratio = {true, false, 1};
+    if (mode == TP_PERTURB_TO_CPU) {
+        /* msprobe swaps the two for lists */
+        ratio.consistent =
+            p->perturbed->lists
+                ? tp_benchmark_single(perturbed, original, count)
+                : tp_benchmark_single(original, perturbed, count);
+        ratio.ratio = NAN;
+    } else {
+        const double limit = mode == TP_PERTURB_NO_CHANGE
+                                 ? 1
+                                 : tp_benchmark_limit(original.dtype);
+        ratio = tp_benchmark_ratio_of(original, perturbed, count, limit);
+        p->perturbed->worst[mode] =
+            fmax(p->perturbed->worst[mode],
+                 ratio.flipped ? INFINITY : ratio.ratio - 1);
+    }
+    return ratio.consistent ? TP_OK : add_flag(p, mode, result, &ratio);
+}
+
+/* Against the replay without the change. */
+static enum tp_status compare_own(struct perturber *p,
+                                  enum tp_perturb_mode mode,
+                                  const struct results *results)
+{
+    enum tp_status status = TP_OK;
+    for (size_t i = 0;
+         i < results->count && i < p->own.count && status == TP_OK; i++) {
+        const struct tp_array *a = &p->own.arrays[i], *b = &results->arrays[i];
+        if (is_compared(results, i) && a->count == b->count)
+            status = compare(p, mode, i,
+                             (struct tp_benchmark_side){a->value, a->dtype},
+                             (struct tp_benchmark_side){b->value, b->dtype});
+    }
+    return status;
+}
+
+/* Reads what the dump has of the results, once. */
+static enum tp_status read_dumped(struct perturber *p)
+{
+    enum tp_status status = TP_OK;
+    if (p->dumped.count == p->own.count)
+        return TP_OK;
+    p->dumped.arrays = calloc(p->own.count + 1, sizeof *p->dumped.arrays);
+    if (!p->dumped.arrays)
+        return tp_fail_memory(p->err);
+    p->dumped.count = p->own.count;
+    for (size_t i = 0; i < p->own.count && status == TP_OK; i++) {
+        status = tp_array_read(tp_replay_result(p->replay, i),
+                               &p->dumped.arrays[i], p->err);
+        if (status == TP_OK &&
+            p->dumped.arrays[i].count != p->own.arrays[i].count)
+            status = tp_fail(p->err, TP_E_DAMAGED, -1,
+                             "the file of a result has another shape");
+    }
+    return status;
+}
+
+/* The replay in float32 against the dump. */
+static enum tp_status compare_dumped(struct perturber *p,
+                                     enum tp_perturb_mode mode)
+{
+    const bool chosen = chooses_dtype(p);
+    enum tp_status status = read_dumped(p);
+    for (size_t i = 0; i < p->own.count && status == TP_OK; i++) {
+        const struct tp_array *own = &p->own.arrays[i];
+        const struct tp_array *dumped = &p->dumped.arrays[i];
+        const enum tp_dtype dtype =
+            is_half(own->dtype) && !chosen ? TP_FLOAT32 : own->dtype;
+        if (is_compared(&p->own, i) && !own->loose)
+            status = compare(
+                p, mode, i,
+                (struct tp_benchmark_side){dumped->value, dumped->dtype},
+                (struct tp_benchmark_side){own->value, dtype});
+    }
+    return status;
+}
+
+static enum tp_status run_changed(struct perturber *p,
+                                  enum tp_perturb_mode mode)
+{
+    struct results results;
+    enum tp_status status = run(p->replay, p->operator, & results, p->err);
+    if (status == TP_OK)
+        status = compare_own(p, mode, &results);
+    results_clear(&results);
+    return status;
+}
+
+static enum tp_status run_mode(struct perturber *p, enum tp_perturb_mode mode)
+{
+    struct tp_perturbation change = {.saved = NULL};
+    enum tp_status status = tp_perturb_begin(p->replay, mode, &change, p->err);
+    if (status != TP_OK)
+        return status;
+    const bool applied = change.outcome == TP_PERTURB_APPLIED;
+    p->perturbed->outcomes[mode] = change.outcome;
+    p->perturbed->reasons[mode] = change.reason;
+    p->perturbed->ran[mode] = applied || change.outcome == TP_PERTURB_CANCELLED;
+    if (applied && tp_perturb_improves(mode))
+        status = compare_dumped(p, mode);
+    else if (applied && mode != TP_PERTURB_NO_CHANGE)
+        status = run_changed(p, mode);
+    else if (p->perturbed->ran[mode]) /* the same again */
+        status = compare_own(p, mode, &p->own);
+    tp_perturb_end(&change);
+    return status;
+}
+
+/* --- amplification -------------------------------------------------------- */
+
+/* Turns the last bit of all floating arguments, twice: as they were. Returns
+ * the largest relative change of one of them. */
+static double turn_bits(struct tp_replay_call *replay)
+{
+    double most = 0;
+    for (size_t i = 0; i < replay->call->count; i++) {
+        struct tp_array *array = &replay->arrays[i];
+        double change = 0, size = 0;
+        if (!array->value || tp_perturb_epsilon(array->dtype) == 0)
+            continue;
+        const double least = tp_dtype_least_normal(array->dtype);
+        for (int64_t k = 0; k < array->count; k++) {
+            const double x = array->value[k];
+            if (!(fabs(x) > 2 * least) || !isfinite(x))
+                continue;
+            array->value[k] = tp_dtype_flip_last(array->dtype, x);
+            change += (array->value[k] - x) * (array->value[k] - x);
+            size += x * x;
+        }
+        if (size > 0)
+            most = fmax(most, sqrt(change / size));
+    }
+    return most;
+}
+
+/* The relative change of all floating results. */
+static double change_of(const struct results *a, const struct results *b)
+{
+    double change = 0, size = 0;
+    for (size_t i = 0; i < a->count; i++)
+        for (int64_t k = 0;
+             floats(a->arrays[i].dtype) && k < a->arrays[i].count; k++) {
+            const double x = a->arrays[i].value[k], y = b->arrays[i].value[k];
+            if (!isfinite(x) || !isfinite(y))
+                continue;
+            change += (y - x) * (y - x);
+            size += x * x;
+        }
+    return size > 0 ? sqrt(change / size) : NAN;
+}
+
+static enum tp_status amplify(struct perturber *p)
+{
+    struct results results;
+    const double change = turn_bits(p->replay);
+    if (!(change > 0))
+        return TP_OK;
+    enum tp_status status = run(p->replay, p->operator, & results, p->err);
+    if (status == TP_OK && results.count == p->own.count)
+        p->perturbed->amplification = change_of(&p->own, &results) / change;
+    results_clear(&results);
+    return status;
+}
+
+/* --- the whole ------------------------------------------------------------ */
+
+static enum tp_status run_modes(struct perturber *p,
+                                const bool wanted[TP_PERTURB_MODES])
+{
+    enum tp_status status = run(p->replay, p->operator, & p->own, p->err);
+    p->perturbed->lists = p->own.count > 1 || p->operator->run == tp_run_split;
+    for (int mode = 0; mode < TP_PERTURB_MODES && status == TP_OK; mode++)
+        if (wanted[mode])
+            status = run_mode(p, (enum tp_perturb_mode)mode);
+    return status == TP_OK ? amplify(p) : status;
+}
+
+enum tp_status tp_perturbed_run(const struct tp_dump_place *place,
+                                const struct tp_dump_call *call,
+                                const struct tp_operator *operator,
+                                const bool wanted[TP_PERTURB_MODES],
+                                struct tp_perturbed *perturbed,
+                                struct tp_error *err)
+{
+    struct tp_replay_call replay = {
+        .place = place, .call = call, .signature = operator->signature };
+    struct perturber p = {.replay = &replay,
+                          .operator= operator,
+                          .perturbed = perturbed,
+                          .err = err};
+    *perturbed = (struct tp_perturbed){.amplification = NAN};
+    for (int i = 0; i < TP_PERTURB_MODES; i++)
+        perturbed->worst[i] = NAN;
+    enum tp_status status = tp_replay_call_load(&replay, err);
+    if (status == TP_OK)
+        status = run_modes(&p, wanted);
+    results_clear(&p.own);
+    results_clear(&p.dumped);
+    tp_replay_call_clear(&replay);
+    return status;
+}
+
+void tp_perturbed_clear(struct tp_perturbed *perturbed)
+{
+    free(perturbed->flags);
+    memset(perturbed, 0, sizeof *perturbed);
+}

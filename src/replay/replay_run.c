@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All calls of a dump are independent of each other, as each has its arguments
+ * in the dump: they are handed to the threads one by one, each result goes into
+ * a slot of its own, and what is told of them is put together in the order of
+ * the calls. Cost: reading the tensors of each call twice (once judged, once
+ * perturbed), which of small files the disk cache serves, and a run of the
+ * kernel for each mode.
+ */
+#include "replay/replay_run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/notes.h"
+#include "formats/json/json_python.h"
+#include "replay/replay_perturbed.h"
+
+/* What a call came to, before it is a row. */
+struct slot {
+    size_t place, call;
+    struct tp_replay_verdict verdict;
+    struct tp_perturbed perturbed;
+    enum tp_status status; /* of TP_E_MEMORY and TP_E_INTERRUPTED          */
+};
+
+struct work {
+    const struct tp_dump *dump;
+    const struct tp_replay_options *options;
+    struct slot *slots;
+    size_t count, capacity;
+    struct tp_replay_results *results;
+};
+
+static const struct tp_dump_call *call_of(const struct work *work,
+                                          const struct slot *slot)
+{
+    return &work->dump->places[slot->place].calls[slot->call];
+}
+
+/* --- which calls ---------------------------------------------------------- */
+
+/* Whether a call's name is one of `scope`, and has a part of `list`. */
+static bool is_chosen(const struct tp_replay_options *options, const char *key)
+{
+    bool in_scope = options->scope_count == 0;
+    bool in_list = options->list_count == 0;
+    for (size_t i = 0; i < options->scope_count; i++)
+        in_scope |= !strcmp(options->scope[i], key);
+    for (size_t i = 0; i < options->list_count; i++)
+        in_list |= strstr(key, options->list[i]) != NULL;
+    return in_scope && in_list;
+}
+
+static bool is_forward(const struct tp_dump_call *call,
+                       enum tp_msprobe_kind kind)
+{
+    return call->known && call->name.kind == kind &&
+           call->name.direction == TP_FORWARD;
+}
+
+static enum tp_status choose(struct work *work, struct tp_error *err)
+{
+    const struct tp_dump *dump = work->dump;
+    const bool asks =
+        work->options->scope_count + work->options->list_count > 0;
+    for (size_t p = 0; p < dump->place_count; p++)
+        for (size_t i = 0; i < dump->places[p].call_count; i++) {
+            const struct tp_dump_call *call = &dump->places[p].calls[i];
+            work->results->counts.modules +=
+                is_forward(call, TP_MSPROBE_MODULE);
+            if (!is_forward(call, TP_MSPROBE_API) ||
+                !is_chosen(work->options, call->key))
+                continue;
+            enum tp_status status =
+                tp_grow(&work->slots, &work->capacity, work->count + 1,
+                        sizeof *work->slots, err);
+            if (status != TP_OK)
+                return status;
+            work->slots[work->count++] = (struct slot){.place = p, .call = i};
+        }
+    return work->count == 0 && asks
+               ? tp_fail(err, TP_E_NOT_FOUND, -1,
+                         "no forward call has a name that scope and list "
+                         "choose")
+               : TP_OK;
+}
+
+/* --- one call ------------------------------------------------------------- */
+
+static void perturb(const struct work *work, struct slot *slot)
+{
+    struct tp_error err = {0};
+    const struct tp_dump_place *place = &work->dump->places[slot->place];
+    enum tp_status status =
+        tp_perturbed_run(place, call_of(work, slot), slot->verdict.operator,
+                         work->options->modes, &slot->perturbed, &err);
+    if (status == TP_OK)
+        return;
+    tp_perturbed_clear(&slot->perturbed);
+    if (status == TP_E_MEMORY) {
+        slot->status = status;
+        return;
+    }
+    slot->verdict.state = status == TP_E_UNSUPPORTED ? TP_REPLAY_UNSUPPORTED
+                                                     : TP_REPLAY_UNREADABLE;
+    snprintf(slot->verdict.reason, sizeof slot->verdict.reason, "%.150s",
+             err.message);
+}
+
+static void replay_one(void *context, size_t index, unsigned worker)
+{
+    struct work *work = context;
+    struct slot *slot = &work->slots[index];
+    struct tp_error err = {0};
+    (void)worker;
+    if (work->options->stop && *work->options->stop) {
+        slot->status = TP_E_INTERRUPTED;
+        return;
+    }
+    slot->status = tp_replay_judge(&work->dump->places[slot->place],
+                                   call_of(work, slot), &slot->verdict, &err);
+    if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_JUDGED)
+        perturb(work, slot);
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+static const struct tp_dump_item *result_of(const struct work *work,
+                                            const struct slot *slot,
+                                            size_t number)
+{
+    const struct tp_replay_call replay = {
+        .place = &work->dump->places[slot->place], .call = call_of(work, slot)};
+    return tp_replay_result(&replay, number);
+}
+
+/* "torch.Size([2, 8])"; "": not known. */
+static const char *shape_of(const struct tp_dump_item *item,
+                            struct tp_arena *arena)
+{
+    struct tp_text text = {0};
+    if (!item || !item->has_shape)
+        return "";
+    tp_text_add(&text, "torch.Size([");
+    for (int i = 0; i < item->dims; i++)
+        tp_text_add(&text, "%s%" PRId64, i ? ", " : "", item->shape[i]);
+    tp_text_add(&text, "])");
+    const char *shape = tp_arena_format(arena, "%s", tp_text_get(&text));
+    tp_text_clear(&text);
+    return shape;
+}
+
+static void make_row(const struct work *work, const struct slot *slot,
+                     struct tp_replay_row *row)
+{
+    struct tp_arena *arena = &work->results->arena;
+    const struct tp_dump_place *place = &work->dump->places[slot->place];
+    const struct tp_replay_verdict *verdict = &slot->verdict;
+    const struct tp_perturbed *perturbed = &slot->perturbed;
+    const struct tp_dump_item *item = result_of(work, slot, 0);
+    const bool judged = verdict->state == TP_REPLAY_JUDGED;
+    *row = (struct tp_replay_row){
+        .step = place->step,
+        .rank = place->rank,
+        .order = (int64_t)slot->call,
+        .api_name = call_of(work, slot)->key,
+        .status = judged ? "replayed" : tp_replay_state_words[verdict->state],
+        .reason = tp_arena_format(arena, "%s", verdict->reason),
+        .dtype = item ? item->dtype : "",
+        .shape = shape_of(item, arena),
+        .error = judged ? verdict->relative : NAN,
+        .bound = judged ? verdict->bound : NAN,
+        .excess = judged ? verdict->excess : NAN,
+        .amplification = judged ? perturbed->amplification : NAN,
+        .flags = perturbed->flag_count,
+        .verdict = *verdict,
+        .place = slot->place,
+        .call = slot->call};
+    double *const worst[TP_PERTURB_MODES] = {
+        [TP_PERTURB_IMPROVE] = &row->improve_precision,
+        [TP_PERTURB_ADD] = &row->add_noise,
+        [TP_PERTURB_BIT] = &row->bit_noise,
+        [TP_PERTURB_NO_CHANGE] = &row->no_change,
+        [TP_PERTURB_CHANGE] = &row->change_value};
+    for (int i = 0; i < TP_PERTURB_MODES; i++) {
+        if (worst[i])
+            *worst[i] = judged ? perturbed->worst[i] : NAN;
+        row->outcomes[i] = perturbed->outcomes[i];
+        row->reasons[i] = judged ? perturbed->reasons[i] : NULL;
+    }
+}
+
+static enum tp_status make_rows(struct work *work, struct tp_error *err)
+{
+    struct tp_replay_results *results = work->results;
+    struct tp_replay_counts *counts = &results->counts;
+    results->rows = calloc(work->count + 1, sizeof *results->rows);
+    if (!results->rows)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < work->count; i++) {
+        const struct slot *slot = &work->slots[i];
+        make_row(work, slot, &results->rows[results->count++]);
+        counts->calls++;
+        counts->states[slot->verdict.state]++;
+        for (int mode = 0; mode < TP_PERTURB_MODES; mode++)
+            counts->runs[mode] += slot->perturbed.ran[mode];
+    }
+    return TP_OK;
+}
+
+/* --- flags ---------------------------------------------------------------- */
+
+static const char *max_rel_of(const struct tp_perturbed_flag *flag,
+                              struct tp_arena *arena)
+{
+    struct tp_text text = {0};
+    if (flag->ratio.flipped)
+        return "symbol_flipping";
+    if (isnan(flag->ratio.ratio))
+        return "";
+    tp_python_float(flag->ratio.ratio - 1, &text);
+    const char *max_rel = tp_arena_format(arena, "%s", tp_text_get(&text));
+    tp_text_clear(&text);
+    return max_rel;
+}
+
+static enum tp_status add_flag(struct work *work, const struct slot *slot,
+                               const struct tp_perturbed_flag *flag,
+                               struct tp_error *err)
+{
+    struct tp_replay_results *results = work->results;
+    const struct tp_dump_place *place = &work->dump->places[slot->place];
+    const struct tp_dump_item *item = result_of(work, slot, flag->result);
+    enum tp_status status =
+        tp_grow(&results->flags, &results->flag_capacity,
+                results->flag_count + 1, sizeof *results->flags, err);
+    if (status != TP_OK)
+        return status;
+    results->flags[results->flag_count++] = (struct tp_replay_flag){
+        .rank = place->rank < 0 ? 0 : place->rank,
+        .pert_mode = tp_perturb_words[flag->mode],
+        .stage = "forward",
+        .step = place->step,
+        .api_name = call_of(work, slot)->key,
+        .max_rel = max_rel_of(flag, &results->arena),
+        .dtype = item ? item->dtype : "",
+        .shape = shape_of(item, &results->arena),
+        .output_index = slot->perturbed.lists ? (int64_t)flag->result : -1};
+    return TP_OK;
+}
+
+/* Mode by mode, as msprobe would be run. */
+static enum tp_status make_flags(struct work *work, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (int mode = 0; mode < TP_PERTURB_MODES; mode++)
+        for (size_t i = 0; i < work->count && status == TP_OK; i++) {
+            const struct slot *slot = &work->slots[i];
+            bool any = false;
+            for (size_t k = 0;
+                 k < slot->perturbed.flag_count && status == TP_OK; k++) {
+                const struct tp_perturbed_flag *flag =
+                    &slot->perturbed.flags[k];
+                if ((int)flag->mode != mode)
+                    continue;
+                any = true;
+                status = add_flag(work, slot, flag, err);
+            }
+            work->results->counts.flagged[mode] += any;
+        }
+    return status;
+}
+
+/* --- the whole ------------------------------------------------------------ */
+
+/* The first that failed; memory is worth more words than stopping. */
+static enum tp_status status_of(const struct work *work, struct tp_error *err)
+{
+    for (size_t i = 0; i < work->count; i++) {
+        if (work->slots[i].status == TP_E_INTERRUPTED)
+            return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+        if (work->slots[i].status != TP_OK)
+            return tp_fail_memory(err);
+    }
+    return TP_OK;
+}
+
+/* Dumps of statistics or checksums have nothing to compute with. */
+static enum tp_status check_files(const struct tp_dump *dump,
+                                  struct tp_error *err)
+{
+    size_t files = 0;
+    for (size_t i = 0; i < dump->place_count; i++)
+        files += dump->places[i].file_count;
+    return files ? TP_OK
+                 : tp_fail(err, TP_E_UNSUPPORTED, -1,
+                           "the dump has no tensors, only what its json says; "
+                           "a replay needs the task tensor");
+}
+
+enum tp_status tp_replay_dump(const struct tp_dump *dump,
+                              const struct tp_replay_options *options,
+                              struct tp_replay_results *results,
+                              struct tp_error *err)
+{
+    struct work work = {.dump = dump, .options = options, .results = results};
+    enum tp_status status = check_files(dump, err);
+    if (status == TP_OK)
+        status = choose(&work, err);
+    if (status == TP_OK) {
+        tp_pool_for(options->pool, work.count, replay_one, &work);
+        status = status_of(&work, err);
+    }
+    if (status == TP_OK)
+        status = make_rows(&work, err);
+    if (status == TP_OK)
+        status = make_flags(&work, err);
+    for (size_t i = 0; i < work.count; i++)
+        tp_perturbed_clear(&work.slots[i].perturbed);
+    free(work.slots);
+    return status;
+}
+
+void tp_replay_results_clear(struct tp_replay_results *results)
+{
+    free(results->rows);
+    free(results->flags);
+    tp_arena_clear(&results->arena);
+    memset(results, 0, sizeof *results);
+}
+
+/* --- tables --------------------------------------------------------------- */
+
+static const struct tp_column row_columns[] = {
+    TP_COLUMN(struct tp_replay_row, step, "1"),
+    TP_COLUMN(struct tp_replay_row, rank, "1"),
+    TP_COLUMN(struct tp_replay_row, order, "1"),
+    TP_COLUMN(struct tp_replay_row, api_name, ""),
+    TP_COLUMN(struct tp_replay_row, status, ""),
+    TP_COLUMN(struct tp_replay_row, reason, ""),
+    TP_COLUMN(struct tp_replay_row, dtype, ""),
+    TP_COLUMN(struct tp_replay_row, shape, ""),
+    TP_COLUMN(struct tp_replay_row, error, "1"),
+    TP_COLUMN(struct tp_replay_row, bound, "1"),
+    TP_COLUMN(struct tp_replay_row, excess, "1"),
+    TP_COLUMN(struct tp_replay_row, amplification, "1"),
+    TP_COLUMN(struct tp_replay_row, improve_precision, "1"),
+    TP_COLUMN(struct tp_replay_row, add_noise, "1"),
+    TP_COLUMN(struct tp_replay_row, bit_noise, "1"),
+    TP_COLUMN(struct tp_replay_row, no_change, "1"),
+    TP_COLUMN(struct tp_replay_row, change_value, "1"),
+    TP_COLUMN(struct tp_replay_row, flags, "1"),
+};
+
+static const struct tp_column flag_columns[] = {
+    TP_COLUMN(struct tp_replay_flag, rank, "1"),
+    TP_COLUMN(struct tp_replay_flag, pert_mode, ""),
+    TP_COLUMN(struct tp_replay_flag, stage, ""),
+    TP_COLUMN(struct tp_replay_flag, step, "1"),
+    TP_COLUMN(struct tp_replay_flag, api_name, ""),
+    TP_COLUMN(struct tp_replay_flag, max_rel, ""),
+    TP_COLUMN(struct tp_replay_flag, dtype, ""),
+    TP_COLUMN(struct tp_replay_flag, shape, ""),
+    TP_COLUMN(struct tp_replay_flag, output_index, "1"),
+};
+
+static const struct tp_column coverage_columns[] = {
+    TP_COLUMN(struct tp_replay_row, api_name, ""),
+    TP_COLUMN(struct tp_replay_row, status, ""),
+    TP_COLUMN(struct tp_replay_row, reason, ""),
+};
+
+void tp_replay_table(const struct tp_replay_results *results,
+                     struct tp_table *table)
+{
+    *table = (struct tp_table){.name = "replay",
+                               .columns = row_columns,
+                               .column_count =
+                                   sizeof row_columns / sizeof *row_columns,
+                               .rows = results->rows,
+                               .row_count = results->count,
+                               .row_size = sizeof *results->rows};
+}
+
+void tp_replay_flags_table(const struct tp_replay_results *results,
+                           struct tp_table *table)
+{
+    *table = (struct tp_table){.name = "free_benchmark",
+                               .columns = flag_columns,
+                               .column_count =
+                                   sizeof flag_columns / sizeof *flag_columns,
+                               .rows = results->flags,
+                               .row_count = results->flag_count,
+                               .row_size = sizeof *results->flags};
+}
+
+void tp_replay_coverage_table(const struct tp_replay_results *results,
+                              struct tp_table *table)
+{
+    tp_replay_table(results, table);
+    table->name = "replay_coverage";
+    table->columns = coverage_columns;
+    table->column_count = sizeof coverage_columns / sizeof *coverage_columns;
+}
+
+/* --- the log -------------------------------------------------------------- */
+
+static void log_call(const struct tp_replay_row *row, int mode,
+                     struct tp_text *text)
+{
+    struct tp_text name = {0};
+    tp_text_printable(&name, row->api_name);
+    const char *api = tp_text_get(&name);
+    switch (row->outcomes[mode]) {
+    case TP_PERTURB_APPLIED:
+        tp_text_add(text,
+                    "[msprobe] Free Benchmark: Perturbation is %s of %s.\n",
+                    tp_perturb_words[mode], api);
+        break;
+    case TP_PERTURB_NO_INPUT:
+        tp_text_add(text,
+                    "[msprobe] Free benchmark: "
+                    "无标杆工具不支持当前算子的输入类型 %s.\n",
+                    api);
+        break;
+    default:
+        tp_text_add(text,
+                    "[msprobe] Free Benchmark: For %s,%s. "
+                    "Cancel perturbation.\n",
+                    api, row->reasons[mode]);
+    }
+    tp_text_clear(&name);
+}
+
+void tp_replay_log(const struct tp_replay_results *results,
+                   struct tp_text *text)
+{
+    for (int mode = 0; mode < TP_PERTURB_MODES; mode++)
+        for (size_t i = 0; i < results->count; i++)
+            if (results->rows[i].reasons[mode])
+                log_call(&results->rows[i], mode, text);
+}

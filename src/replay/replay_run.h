@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPLAY_REPLAY_RUN_H
+#define TP_REPLAY_REPLAY_RUN_H
+
+#include <signal.h>
+
+#include "base/pool.h"
+#include "data/table.h"
+#include "replay/perturb.h"
+#include "replay/replay.h"
+
+/* A whole dump, call by call: computed again, perturbed and judged. */
+
+struct tp_replay_options {
+    bool modes[TP_PERTURB_MODES];
+    const char *const *scope, *const *list; /* keys of calls; parts of these.
+                                               Of none: all calls           */
+    size_t scope_count, list_count;
+    struct tp_pool *pool;
+    const volatile sig_atomic_t *stop; /* nonzero: give up; may be NULL    */
+};
+
+/* A forward call of an API. Texts are the dump's, the run's or constant.
+ * NaN: not measured. */
+struct tp_replay_row {
+    int64_t step, rank, order;
+    const char *api_name;
+    const char *status;   /* "replayed", or why not in a word                */
+    const char *reason;   /* in a sentence; "": replayed                     */
+    const char *dtype;    /* of the first result, "torch.bfloat16"           */
+    const char *shape;    /* "torch.Size([2, 8])"                            */
+    double error;         /* of the results against fp64, by L2 norms        */
+    double bound;         /* what rounding explains at most, alike           */
+    double excess;        /* worst element over its limit                    */
+    double amplification; /* relative change of the results over that of
+                             the arguments, each with its last bit turned  */
+    /* the worst result: ratio - 1; infinite where a sign changes */
+    double improve_precision, add_noise, bit_noise, no_change, change_value;
+    uint64_t flags; /* results that are inconsistent, in all modes         */
+    struct tp_replay_verdict verdict;
+    size_t place, call; /* in the dump                                     */
+    enum tp_perturb_outcome outcomes[TP_PERTURB_MODES];
+    const char *reasons[TP_PERTURB_MODES]; /* of outcomes; NULL: mode not
+                                              wanted, or call not replayed */
+};
+
+/* A result that a perturbation changes too much: a row of
+ * free_benchmark.csv. */
+struct tp_replay_flag {
+    int64_t rank;
+    const char *pert_mode, *stage;
+    int64_t step;
+    const char *api_name;
+    const char *max_rel; /* as Python writes it; "symbol_flipping"; ""     */
+    const char *dtype, *shape;
+    int64_t output_index; /* -1: the call gives one tensor                 */
+};
+
+/* How many calls came to what. */
+struct tp_replay_counts {
+    uint64_t calls; /* forward calls of APIs that were chosen              */
+    uint64_t states[TP_REPLAY_STATES];
+    uint64_t modules;                   /* forward calls of modules         */
+    uint64_t runs[TP_PERTURB_MODES];    /* calls that were run again        */
+    uint64_t flagged[TP_PERTURB_MODES]; /* calls with an inconsistent result */
+};
+
+/* All-zero bytes are none. */
+struct tp_replay_results {
+    struct tp_replay_row *rows; /* by place, then order                    */
+    size_t count;
+    struct tp_replay_flag *flags; /* by mode, place, order                 */
+    size_t flag_count, flag_capacity;
+    struct tp_replay_counts counts;
+    struct tp_arena arena;
+};
+
+/*
+ * Goes through all places. Each thread holds the tensors of one call; the
+ * result does not depend on their number. `results` is zeroed, and released
+ * with tp_replay_results_clear also after a failure: TP_E_UNSUPPORTED, the dump
+ * has no tensors; TP_E_NOT_FOUND, no call is chosen; TP_E_MEMORY,
+ * TP_E_INTERRUPTED.
+ */
+enum tp_status tp_replay_dump(const struct tp_dump *dump,
+                              const struct tp_replay_options *options,
+                              struct tp_replay_results *results,
+                              struct tp_error *err);
+
+/* Releases everything; empty afterwards. */
+void tp_replay_results_clear(struct tp_replay_results *results);
+
+/* The tables "replay", of free_benchmark.csv and of replay_coverage.csv. */
+void tp_replay_table(const struct tp_replay_results *results,
+                     struct tp_table *table);
+void tp_replay_flags_table(const struct tp_replay_results *results,
+                           struct tp_table *table);
+void tp_replay_coverage_table(const struct tp_replay_results *results,
+                              struct tp_table *table);
+
+/* Adds the lines that msprobe logs while it perturbs. */
+void tp_replay_log(const struct tp_replay_results *results,
+                   struct tp_text *text);
+
+#endif

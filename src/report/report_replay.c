@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report_replay.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/hdf5.h"
+#include "report/report_parts.h"
+#include "report/report_table.h"
+
+static void add_more(size_t count, size_t most, struct tp_text *text)
+{
+    if (most && count > most)
+        tp_text_add(text, "  ... and %zu more\n", count - most);
+}
+
+/* --- findings ------------------------------------------------------------- */
+
+static void add_finding(const struct tp_replay_finding *finding, bool color,
+                        struct tp_report_told *told, struct tp_text *text)
+{
+    const struct tp_replay_rule_info *rule = &tp_replay_rules[finding->id];
+    struct tp_text prose = {0};
+    tp_text_add(
+        text, "  %s%-6s%s  %s: ", color ? tp_report_color(finding->level) : "",
+        tp_severity_name(finding->level), color ? "\033[0m" : "", rule->id);
+    tp_text_printable(text, finding->name);
+    if (finding->step >= 0)
+        tp_text_add(text, " step %" PRId64, finding->step);
+    if (finding->rank >= 0)
+        tp_text_add(text, " rank %" PRId64, finding->rank);
+    if (finding->count > 1)
+        tp_text_add(text, ", the worst of %" PRIu64 " such calls",
+                    finding->count);
+    tp_text_add(text, "\n");
+    tp_text_add(&prose, "%9s", "");
+    tp_text_printable(&prose, finding->evidence);
+    tp_text_add(&prose, "\n%9s%s\n", "", finding->suggestion);
+    tp_report_prose(tp_text_get(&prose), 9, text);
+    tp_report_guide(told, rule->guide, text);
+    tp_text_clear(&prose);
+}
+
+static void add_findings(const struct tp_replay_findings *findings, size_t most,
+                         bool color, struct tp_text *text)
+{
+    size_t counts[TP_SEVERITY_HIGH + 1] = {0};
+    struct tp_report_told told = {0};
+    for (size_t i = 0; i < findings->count; i++)
+        counts[findings->rows[i].level]++;
+    tp_report_finding_counts(counts, text);
+    for (size_t i = 0; i < findings->count && (!most || i < most); i++)
+        add_finding(&findings->rows[i], color, &told, text);
+    add_more(findings->count, most, text);
+}
+
+/* --- coverage ------------------------------------------------------------- */
+
+static uint64_t replayed(const struct tp_replay_counts *counts)
+{
+    return counts->states[TP_REPLAY_JUDGED];
+}
+
+static void add_coverage(const struct tp_replay_counts *counts,
+                         struct tp_text *text)
+{
+    tp_text_add(text, "\nForward calls (%" PRIu64 "): computed again %" PRIu64,
+                counts->calls, replayed(counts));
+    for (int i = TP_REPLAY_JUDGED + 1; i < TP_REPLAY_STATES; i++)
+        if (counts->states[i])
+            tp_text_add(text, ", %s %" PRIu64, tp_replay_state_words[i],
+                        counts->states[i]);
+    tp_text_add(text, "\n");
+    if (counts->modules)
+        tp_text_add(text,
+                    "  Beside these %" PRIu64
+                    " calls of modules, whose operators are among them or were "
+                    "not dumped\n",
+                    counts->modules);
+}
+
+/* Names and reasons of what is not replayed, each API once. */
+static void add_absent(const struct tp_replay_results *results, size_t most,
+                       struct tp_text *text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct tp_replay_row *row = &results->rows[i];
+        if (row->verdict.state != TP_REPLAY_UNSUPPORTED &&
+            row->verdict.state != TP_REPLAY_UNREADABLE)
+            continue;
+        if (count++ == 0)
+            tp_text_add(text, "\nNot computed again\n");
+        if (most && count > most)
+            continue;
+        tp_text_add(text, "  ");
+        tp_text_printable(text, row->api_name);
+        tp_text_add(text, ": ");
+        tp_text_printable(text, row->reason);
+        tp_text_add(text, "\n");
+    }
+    add_more(count, most, text);
+}
+
+/* --- perturbations -------------------------------------------------------- */
+
+static void add_modes(const struct tp_replay_report *report,
+                      struct tp_text *text)
+{
+    const struct tp_replay_counts *counts = &report->results->counts;
+    tp_text_add(text, "\nPerturbed\n  %-18s %9s %12s\n", "mode", "calls",
+                "inconsistent");
+    for (int i = 0; i < TP_PERTURB_MODES; i++)
+        if (report->modes[i])
+            tp_text_add(text, "  %-18s %9" PRIu64 " %12" PRIu64 "\n",
+                        tp_perturb_words[i], counts->runs[i],
+                        counts->flagged[i]);
+}
+
+/* A place of a row in an order by amplification. */
+struct ranked {
+    double amplification;
+    size_t row;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->amplification != y->amplification)
+        return x->amplification > y->amplification ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void add_ranked(const struct tp_replay_results *results,
+                       const struct ranked *order, size_t count,
+                       struct tp_text *text)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_replay_row *row = &results->rows[order[i].row];
+        tp_text_add(text, "  %13.3g %9.2g %9.2g  ", row->amplification,
+                    row->error, row->bound);
+        tp_text_printable(text, row->api_name);
+        if (row->step >= 0)
+            tp_text_add(text, " step %" PRId64, row->step);
+        tp_text_add(text, "\n");
+    }
+}
+
+/* The calls that make most of a rounding. */
+static void add_amplifying(const struct tp_replay_results *results, size_t most,
+                           struct tp_text *text)
+{
+    struct ranked *order = calloc(results->count + 1, sizeof *order);
+    size_t count = 0;
+    text->failed |= !order;
+    for (size_t i = 0; order && i < results->count; i++)
+        if (results->rows[i].amplification > 1)
+            order[count++] = (struct ranked){results->rows[i].amplification, i};
+    if (count) {
+        qsort(order, count, sizeof *order, compare_ranked);
+        tp_text_add(text,
+                    "\nWhere a rounding of the arguments grows (%zu)\n"
+                    "  %13s %9s %9s  call\n",
+                    count, "amplification", "error", "bound");
+        add_ranked(results, order, most && count > most ? most : count, text);
+        add_more(count, most, text);
+    }
+    free(order);
+}
+
+/* --- the whole ------------------------------------------------------------ */
+
+static void add_notes(const struct tp_notes *notes, struct tp_text *text)
+{
+    if (notes->count)
+        tp_text_add(text, "\nNotes\n");
+    for (size_t i = 0; i < notes->count; i++)
+        tp_report_note(notes->texts[i], NULL, text);
+}
+
+void tp_report_replay_text(const struct tp_replay_report *report, size_t most,
+                           bool color, struct tp_text *text)
+{
+    tp_text_add(text, "tprof-analyze %s: operators computed again in ",
+                report->tool_version);
+    for (size_t i = 0; i < report->input_count; i++) {
+        tp_text_add(text, "%s", i ? ", " : "");
+        tp_text_printable(text, report->inputs[i]);
+    }
+    tp_text_add(text, "\n");
+    add_findings(report->findings, most, color, text);
+    add_coverage(&report->results->counts, text);
+    add_modes(report, text);
+    add_amplifying(report->results, most, text);
+    add_absent(report->results, most, text);
+    add_notes(&report->dump->notes, text);
+    tp_report_written(report->output_dir,
+                      "replay_report.txt, free_benchmark.csv, "
+                      "replay_coverage.csv, replay_findings.json, replay.h5",
+                      text);
+}
+
+static void add_modes_json(const struct tp_replay_report *report,
+                           struct tp_text *text)
+{
+    const struct tp_replay_counts *counts = &report->results->counts;
+    const char *comma = "";
+    tp_text_add(text, "\"modes\": {");
+    for (int i = 0; i < TP_PERTURB_MODES; i++) {
+        if (!report->modes[i])
+            continue;
+        tp_text_add(
+            text,
+            "%s\"%s\": {\"calls\": %" PRIu64 ", \"inconsistent\": %" PRIu64 "}",
+            comma, tp_perturb_words[i], counts->runs[i], counts->flagged[i]);
+        comma = ", ";
+    }
+    tp_text_add(text, "},\n");
+}
+
+void tp_report_replay_json(const struct tp_replay_report *report,
+                           struct tp_text *text)
+{
+    const struct tp_replay_counts *counts = &report->results->counts;
+    struct tp_table table;
+    tp_replay_findings_table(report->findings, &table);
+    tp_text_add(text,
+                "{\"schema_version\": %d, \"calls\": %" PRIu64
+                ", \"replayed\": %" PRIu64 ", \"modules\": %" PRIu64 ",\n",
+                TP_SCHEMA_VERSION, counts->calls, replayed(counts),
+                counts->modules);
+    add_modes_json(report, text);
+    tp_report_table_json(&table, "findings", 0, report->findings->count, text);
+    tp_text_add(text, "}\n");
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_REPORT_REPORT_REPLAY_H
+#define TP_REPORT_REPORT_REPLAY_H
+
+#include "base/text.h"
+#include "replay/replay_findings.h"
+
+/* The replay of a dump in words. Nothing is printed here. */
+
+/* Everything is borrowed. */
+struct tp_replay_report {
+    const struct tp_dump *dump;
+    const struct tp_replay_results *results;
+    const struct tp_replay_findings *findings;
+    const bool *modes; /* [TP_PERTURB_MODES]: which were wanted            */
+    const char *tool_version, *output_dir;
+    const char *const *inputs;
+    size_t input_count;
+};
+
+/* The report as text; `most` limits each list, 0: no limit. `color` marks
+ * severities with ANSI colours. */
+void tp_report_replay_text(const struct tp_replay_report *report, size_t most,
+                           bool color, struct tp_text *text);
+
+/* The contents of replay_findings.json: {schema_version, calls, ...,
+ * findings: [...]}. */
+void tp_report_replay_json(const struct tp_replay_report *report,
+                           struct tp_text *text);
+
+#endif

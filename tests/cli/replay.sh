@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+# A dump whose operators are right, and one with a softmax in fp16: what is
+# found, what is written, that threads change nothing; msprobe's config.json and
+# its contradictions; what is refused.
+cat > config.json << 'END'
+{
+    "task": "free_benchmark",
+    "dump_path": "./dump_path", 
+    "rank": [],  
+    "step": [],  
+    "level": "L1", 
+
+    "free_benchmark": {
+        "scope": [], 
+        "list": [],
+        "fuzz_device": "npu",
+        "pert_mode": "improve_precision",
+        "handler_type": "check",
+        "fuzz_level": "L1",
+        "fuzz_stage": "forward",
+        "if_preheat": false,
+        "preheat_step": 15,
+        "max_sample": 20
+    }
+}
+END
+dumps=$srcdir/testdata
+for jobs in 1 3; do
+    must tprof-analyze replay "$dumps/replay" --pert_mode all --jobs $jobs \
+        --fail_on low --output_dir out > printed$jobs
+    must mv out out$jobs
+    h5dump -d /replay -d /free_benchmark out$jobs/replay.h5 |
+        tail -n +2 > tables$jobs
+    rm out$jobs/replay.h5
+done
+diff tables1 tables3 && diff -r out1 out3 > /dev/null && echo "no difference" ||
+    echo "jobs differ"
+ls out1
+sed -n '3p;/^Forward/p;/^Perturbed/,/^$/p' printed1
+head -n 1 out1/free_benchmark.csv | tr -d '\r'
+tr -d '\r' < out1/free_benchmark.csv | grep -F Functional.linear.0. |
+    head -n 2
+grep -c ',replayed,$' out1/replay_coverage.csv
+tprof-analyze replay "$dumps/divergence" --fail_on high --output_dir bad > text
+echo "exit $?"
+grep 'wrong_result:' text
+must tprof-analyze replay "$dumps/divergence/step2" --fail_on high \
+    --output_dir right > text
+grep '^Findings' text
+echo "config"
+must tprof-analyze replay "$dumps/replay" --config config.json \
+    --output_dir config > text
+sed -n '/^Perturbed/,/^$/p' text
+must tprof-analyze replay "$dumps/replay" --config config.json --verbose \
+    --pert_mode bit_noise,change_value --scope Torch.square.0.forward \
+    --output_dir config | grep '^\[msprobe\]'
+must tprof-analyze replay "$dumps/replay" --pert_mode add_noise --verbose \
+    --list arange,Tensor.masked_fill,Torch.eq --output_dir config |
+    grep '^\[msprobe\]'
+echo "refused"
+refuse()
+{
+    tprof-analyze replay "$dumps/replay" --output_dir none "$@" 2>&1
+    echo "exit $?"
+}
+refuse --handler_type fix --pert_mode add_noise
+refuse --fuzz_device cpu
+refuse --fuzz_stage backward
+refuse --fuzz_stage backward --list relu
+refuse --handler_type fix
+refuse --list nothing
+sed 's/"preheat_step"/"preheat"/' config.json > wrong.json
+refuse --config wrong.json
+echo '{"task": "free_benchmark",' > wrong.json
+refuse --config wrong.json | sed 's/: byte.*//'
+mkdir statistics
+cp "$dumps"/replay/step0/*/dump.json statistics
+tprof-analyze replay statistics --output_dir none 2>&1
+echo "exit $?"
+[ ! -e none ]

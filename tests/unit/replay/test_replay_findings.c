@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/support/pt_maker.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "replay/dtype_round.h"
+#include "replay/replay_findings.h"
+#include "tests/unit/support/testdata.h"
+
+/* A dump of one call with two vectors, or one, of a dtype. */
+enum { COUNT = 64 };
+
+struct made_call {
+    const char *key, *arguments; /* what follows the tensors, in JSON       */
+    enum tp_dtype dtype;
+    double inputs[2][COUNT], output[COUNT];
+    int input_count;
+};
+
+static void put(const struct maker *maker, const struct made_call *call,
+                const char *item, const double *values, struct tp_text *json)
+{
+    char path[256];
+    uint16_t bf16[COUNT];
+    float float32[COUNT];
+    const bool half = call->dtype == TP_BFLOAT16;
+    for (int i = 0; i < COUNT; i++) {
+        uint32_t bits;
+        float32[i] = (float)values[i];
+        memcpy(&bits, &float32[i], sizeof bits);
+        bf16[i] = (uint16_t)(bits >> 16); /* values are of the dtype */
+    }
+    tp_text_add(json,
+                "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.%s\", "
+                "\"shape\": [%d], \"data_name\": \"%s.%s.pt\"}",
+                half ? "bfloat16" : "float32", COUNT, call->key, item);
+    snprintf(path, sizeof path, "step0/rank0/dump_tensor_data/%s.%s.pt",
+             call->key, item);
+    pt_put(maker, path, half ? &pt_bfloat16 : &pt_float32,
+           half ? (const void *)bf16 : float32, COUNT);
+}
+
+/* Writes and reads it, and what is found; cleared by the caller. */
+static void find(const struct made_call *call,
+                 struct tp_replay_findings *findings)
+{
+    const struct maker maker = maker_begin();
+    struct tp_text json = {0};
+    struct tp_dump dump;
+    struct tp_replay_results results = {.count = 0};
+    struct tp_replay_options options = {.modes = {false}};
+    struct tp_error err = {0};
+    tp_text_add(&json,
+                "{\"task\": \"tensor\", \"level\": \"L1\", \"data\": {\"%s\": "
+                "{\"input_args\": [",
+                call->key);
+    for (int i = 0; i < call->input_count; i++) {
+        tp_text_add(&json, "%s", i ? ", " : "");
+        put(&maker, call, i ? "input.1" : "input.0", call->inputs[i], &json);
+    }
+    tp_text_add(&json, "%s], \"input_kwargs\": {}, \"output\": [",
+                call->arguments);
+    put(&maker, call, "output.0", call->output, &json);
+    tp_text_add(&json, "]}}}");
+    maker_put(&maker, "step0/rank0/dump.json", tp_text_get(&json));
+    cr_assert_eq(maker_read(&maker, "", false, &dump), TP_OK);
+    cr_assert_eq(tp_pool_new(1, &options.pool, &err), TP_OK);
+    cr_assert_eq(tp_replay_dump(&dump, &options, &results, &err), TP_OK);
+    cr_assert_eq(results.count, 1);
+    cr_assert_str_eq(results.rows[0].status, "replayed", "%s",
+                     results.rows[0].reason);
+    memset(findings, 0, sizeof *findings);
+    cr_assert_eq(tp_replay_findings_make(&dump, &results, findings, &err),
+                 TP_OK);
+    for (size_t i = 0; i < findings->count; i++)
+        findings->rows[i].name = call->key; /* the dump goes now */
+    tp_replay_results_clear(&results);
+    tp_pool_free(options.pool);
+    tp_dump_clear(&dump);
+    tp_text_clear(&json);
+    maker_end(&maker);
+}
+
+static void expect(const struct made_call *call, enum tp_replay_finding_id id,
+                   enum tp_severity level)
+{
+    struct tp_replay_findings findings;
+    find(call, &findings);
+    cr_assert_eq(findings.count, 1);
+    cr_expect_eq(findings.rows[0].id, id);
+    cr_expect_eq(findings.rows[0].level, level);
+    cr_expect_eq(findings.rows[0].step, 0);
+    cr_expect_eq(findings.rows[0].count, 1);
+    cr_expect_neq(*findings.rows[0].evidence, '\0');
+    cr_expect_neq(*findings.rows[0].suggestion, '\0');
+    cr_expect_eq(tp_replay_findings_worst(&findings), (int)level);
+    tp_replay_findings_clear(&findings);
+}
+
+static void expect_none(const struct made_call *call)
+{
+    struct tp_replay_findings findings;
+    find(call, &findings);
+    cr_expect_eq(findings.count, 0, "%s",
+                 findings.count ? findings.rows[0].evidence : "");
+    cr_expect_eq(tp_replay_findings_worst(&findings), 0);
+    tp_replay_findings_clear(&findings);
+}
+
+/* A product, of which a block may hold what is left from another call. */
+static struct made_call product(void)
+{
+    struct made_call call = {.key = "Torch.mul.0.forward",
+                             .arguments = "",
+                             .dtype = TP_FLOAT32,
+                             .input_count = 2};
+    for (int i = 0; i < COUNT; i++) {
+        call.inputs[0][i] = (float)sin(i + 1);
+        call.inputs[1][i] = (float)cos(3 * i);
+        call.output[i] = (float)(call.inputs[0][i] * call.inputs[1][i]);
+    }
+    return call;
+}
+
+Test(replay_findings, names_a_wrong_result)
+{
+    struct made_call call = product();
+    for (int i = 40; i < 48; i++)
+        call.output[i] = 0.25;
+    expect(&call, TP_REPLAY_WRONG, TP_SEVERITY_HIGH);
+}
+
+Test(replay_findings, has_nothing_against_a_right_one)
+{
+    struct made_call call = product();
+    expect_none(&call);
+    /* nor against one that is a rounding off */
+    call.output[5] = nextafterf((float)call.output[5], 2);
+    expect_none(&call);
+}
+
+/* Sums of bf16, each kept in float32 or in bf16 itself: there 0.24 is less
+ * than half a step of 100, and lost. */
+static struct made_call sums(bool narrow)
+{
+    struct made_call call = {.key = "Torch.cumsum.0.forward",
+                             .arguments = ", {\"type\": \"int\", \"value\": 0}",
+                             .dtype = TP_BFLOAT16,
+                             .input_count = 1};
+    double sum = 0;
+    for (int i = 0; i < COUNT; i++) {
+        call.inputs[0][i] = tp_dtype_round(TP_BFLOAT16, i ? 0.24 : 100);
+        sum += call.inputs[0][i];
+        sum = narrow ? tp_dtype_round(TP_BFLOAT16, sum) : (double)(float)sum;
+        call.output[i] = tp_dtype_round(TP_BFLOAT16, sum);
+    }
+    return call;
+}
+
+Test(replay_findings, names_steps_in_the_dtype_of_the_tensors)
+{
+    const struct made_call call = sums(true);
+    expect(&call, TP_REPLAY_NARROW, TP_SEVERITY_MEDIUM);
+}
+
+Test(replay_findings, has_nothing_against_sums_in_float32)
+{
+    const struct made_call call = sums(false);
+    expect_none(&call);
+}
+
+/* A difference of numbers that are equal to so many bits. */
+static struct made_call difference(int bits)
+{
+    struct made_call call = {.key = "Tensor.__sub__.0.forward",
+                             .arguments = "",
+                             .dtype = TP_FLOAT32,
+                             .input_count = 2};
+    for (int i = 0; i < COUNT; i++) {
+        const double x = (float)(1.5 + 0.4 * sin(i));
+        call.inputs[0][i] = x;
+        call.inputs[1][i] = (float)(x + ldexp(cos(i), -bits));
+        call.output[i] = (float)(call.inputs[0][i] - call.inputs[1][i]);
+    }
+    return call;
+}
+
+/* Half of 24 bits are 12. */
+Test(replay_findings, names_what_cancels)
+{
+    const struct made_call call = difference(15);
+    expect(&call, TP_REPLAY_CONDITION, TP_SEVERITY_LOW);
+}
+
+Test(replay_findings, lets_pass_what_cancels_little)
+{
+    const struct made_call call = difference(8);
+    expect_none(&call);
+}
