@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "check/check_rules.h"
 #include "compare/compare_findings.h"
 #include "cuda/device.h"
 #include "data/dtype.h"
@@ -126,6 +127,15 @@ static void list_rules(struct tp_text *text)
     }
 }
 
+static void list_checks(struct tp_text *text)
+{
+    for (int i = 0; i < TP_CHECK_RULES; i++) {
+        const struct tp_check_rule *rule = &tp_check_rules[i];
+        tp_text_add(text, "  %-30s %-6s %s [tprof-guide: %s]\n", rule->id,
+                    tp_severity_name(rule->severity), rule->help, rule->guide);
+    }
+}
+
 static void list_commands(struct tp_text *text)
 {
     for (const struct tp_command *c = tp_commands; c->name; c++)
@@ -162,8 +172,8 @@ static const struct {
 } tables[] = {
     {"formats", list_formats}, {"stats", list_stats},
     {"dtypes", list_dtypes},   {"figures", list_figures},
-    {"rules", list_rules},     {"commands", list_commands},
-    {"devices", list_devices},
+    {"rules", list_rules},     {"checks", list_checks},
+    {"commands", list_commands}, {"devices", list_devices},
 };
 
 enum { TABLES = sizeof tables / sizeof *tables };
@@ -198,7 +208,7 @@ int tp_cmd_list(const struct tp_options *options, int argc, char **argv)
         struct tp_error err = {0};
         tp_fail(&err, TP_E_USAGE, -1,
                 "no table \"%s\"; there are: formats "
-                "stats dtypes figures rules commands devices",
+                "stats dtypes figures rules checks commands devices",
                 options->inputs[i]);
         tp_print_error(&err);
         return TP_EXIT_USAGE;

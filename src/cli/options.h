@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "check/check_rules.h"
 #include "compare/compare_row.h"
 #include "data/encode.h"
 #include "dump/dump_integrity.h"
@@ -46,7 +47,8 @@ enum {
     TP_FOR_TRACE = 8,
     TP_FOR_DUMP = 16,
     TP_FOR_COMPARE = 32,
-    TP_FOR_END = 64, /* twice the last one                                */
+    TP_FOR_CHECK = 64,
+    TP_FOR_END = 128, /* twice the last one                                */
     TP_FOR_ALL = TP_FOR_END - 1
 };
 
@@ -116,6 +118,8 @@ struct tp_options {
     const char *crc_from; /* a dump of msprobe; NULL: none                */
     enum tp_dump_verify verify;
     enum tp_compare_mode compare_mode;
+    enum tp_check_lang lang;
+    const char *select, *ignore; /* lists of rules about scripts; or NULL  */
     bool fuzzy_match, autodiff;
     const char *map; /* a file; NULL: names are the same                   */
     bool quiet, verbose, no_plots, help, version, dump_options;
