@@ -176,12 +176,14 @@ static uint32_t read_element(struct tp_py_parser *parser)
 }
 
 /* "*x" or "**x"; of a target, what follows is no comparison. */
-static uint32_t read_star(struct tp_py_parser *parser, int least)
+static uint32_t read_star(struct tp_py_parser *parser, bool target)
 {
     uint32_t node = tp_py_node_new(parser, TP_PY_STAR);
     struct tp_py_children children = {node, 0};
     parser->pos++;
-    tp_py_append(parser, &children, read_binary(parser, least));
+    tp_py_append(parser, &children,
+                 target ? read_binary(parser, PREC_BIT_OR)
+                        : tp_py_read_one(parser));
     return node;
 }
 
@@ -196,7 +198,7 @@ void tp_py_read_arguments(struct tp_py_parser *parser,
     while (!parser->wrong && !tp_py_at_op(parser, ')')) {
         const struct tp_py_token *next = &parser->at[parser->pos];
         if (at_star(parser)) {
-            tp_py_append(parser, call, read_star(parser, PREC_OR));
+            tp_py_append(parser, call, read_star(parser, false));
         } else if (next->kind == TP_PY_WORD && next[1].kind == TP_PY_OPERATOR &&
                    next[1].op == '=') {
             uint32_t node = tp_py_node_new(parser, TP_PY_NAMED);
@@ -220,7 +222,7 @@ static void read_items(struct tp_py_parser *parser,
 {
     while (!parser->wrong && !tp_py_at_op(parser, end)) {
         if (at_star(parser))
-            tp_py_append(parser, items, read_star(parser, PREC_OR));
+            tp_py_append(parser, items, read_star(parser, false));
         else if (!tp_py_at_op(parser, ':'))
             tp_py_append(parser, items, read_element(parser));
         while (!parser->wrong && tp_py_take_op(parser, ':')) {
@@ -228,7 +230,7 @@ static void read_items(struct tp_py_parser *parser,
                         tp_py_at_op(parser, ':');
             if (!ends)
                 tp_py_append(parser, items,
-                             at_star(parser) ? read_star(parser, PREC_OR)
+                             at_star(parser) ? read_star(parser, false)
                                              : tp_py_read_one(parser));
             if (at_clause(parser)) /* {key: value for ...} */
                 read_clauses(parser, items);
@@ -499,7 +501,7 @@ void tp_py_read_parameters(struct tp_py_parser *parser,
             parser->pos++;
             if (end == ')' && tp_py_take_op(parser, ':'))
                 tp_py_append(parser, &parts,
-                             at_star(parser) ? read_star(parser, PREC_OR)
+                             at_star(parser) ? read_star(parser, false)
                                              : tp_py_read_one(parser));
             if (tp_py_take_op(parser, '='))
                 tp_py_append(parser, &parts, tp_py_read_one(parser));
@@ -530,7 +532,7 @@ uint32_t tp_py_read_one(struct tp_py_parser *parser)
     if (tp_py_at_word(parser, TP_KW_LAMBDA)) {
         node = read_lambda(parser);
     } else if (at_star(parser)) {
-        node = read_star(parser, PREC_OR);
+        node = read_star(parser, false);
     } else {
         node = read_binary(parser, PREC_OR);
         bool walrus = tp_py_at_op(parser, TP_PY_OP2(':', '='));
@@ -574,8 +576,7 @@ static uint32_t read_list(struct tp_py_parser *parser, bool target)
 {
     uint32_t (*one)(struct tp_py_parser *) =
         target ? read_target : tp_py_read_one;
-    int least = target ? PREC_BIT_OR : PREC_OR;
-    uint32_t node = at_star(parser) ? read_star(parser, least) : one(parser);
+    uint32_t node = at_star(parser) ? read_star(parser, target) : one(parser);
     if (parser->wrong || !tp_py_at_op(parser, ','))
         return node;
     struct tp_py_children items = {tp_py_node_over(parser, TP_PY_TUPLE, node),
@@ -583,7 +584,7 @@ static uint32_t read_list(struct tp_py_parser *parser, bool target)
     while (!parser->wrong && tp_py_take_op(parser, ',') &&
            !ends_expression(parser) && !tp_py_at_word(parser, TP_KW_IN))
         tp_py_append(parser, &items,
-                     at_star(parser) ? read_star(parser, least) : one(parser));
+                     at_star(parser) ? read_star(parser, target) : one(parser));
     return items.parent;
 }
 

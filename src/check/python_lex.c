@@ -264,6 +264,8 @@ static int find_keyword(const char *word, size_t length)
 /* The rest of a plain string, from behind its opening quote. */
 static void pass_string(struct lexer *lex, char quote, bool triple)
 {
+    const uint32_t line = lex->line;
+    const size_t offset = (size_t)(lex->p - lex->begin);
     while (lex->p < lex->end) {
         char c = *lex->p;
         if (c == '\\' && lex->p + 1 < lex->end) {
@@ -285,7 +287,8 @@ static void pass_string(struct lexer *lex, char quote, bool triple)
             step(lex);
         }
     }
-    complain(lex, "a string that does not end");
+    tp_py_problem_add(&lex->out->problem, line, offset,
+                      "a string that does not end");
 }
 
 /* Letters that stand before a quote; *fields: one makes it an f-string. */
