@@ -89,6 +89,16 @@
  * tokens, has this many; views may claim any number. */
 #define TP_LIMIT_REPLAY_VALUES ((int64_t)1 << 30)
 
+/* Bytes of a Python script: of those people write, 1 MB is rare; tables that
+ * programs write reach some 10 MB. Tokens and tree take up to 40 times as
+ * much. */
+#define TP_LIMIT_SCRIPT_BYTES ((size_t)256 << 20)
+
+/* How deep expressions of a script nest. CPython allows 200 brackets in each
+ * other; calls of calls go deeper, and walking the tree takes some 100 bytes
+ * of the stack for each. */
+#define TP_LIMIT_SCRIPT_DEPTH 1000
+
 /* Iterations that an option may name: beyond any run, and sums of two of
  * them fit 64 bits. */
 #define TP_LIMIT_ITERATIONS 1000000000

@@ -38,6 +38,7 @@ extern const struct tp_command tp_commands[];
 int tp_cmd_tensors(const struct tp_options *options, int argc, char **argv);
 int tp_cmd_trace(const struct tp_options *options, int argc, char **argv);
 int tp_cmd_dump(const struct tp_options *options, int argc, char **argv);
+int tp_cmd_check(const struct tp_options *options, int argc, char **argv);
 int tp_cmd_compare(const struct tp_options *options, int argc, char **argv);
 int tp_compare_by_content(const struct tp_options *options, int argc,
                           char **argv); /* what compare does with --match */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "check/check_rules.h"
 #include "compare/compare_findings.h"
 #include "cuda/device.h"
 #include "damage/damage_shape.h"
@@ -156,6 +157,15 @@ static void list_ops(struct tp_text *text)
                     row->run && *row->parameters ? "]" : "");
 }
 
+static void list_checks(struct tp_text *text)
+{
+    for (int i = 0; i < TP_CHECK_RULES; i++) {
+        const struct tp_check_rule *rule = &tp_check_rules[i];
+        tp_text_add(text, "  %-30s %-6s %s [tprof-guide: %s]\n", rule->id,
+                    tp_severity_name(rule->severity), rule->help, rule->guide);
+    }
+}
+
 static void list_commands(struct tp_text *text)
 {
     for (const struct tp_command *c = tp_commands; c->name; c++)
@@ -192,9 +202,9 @@ static const struct {
 } tables[] = {
     {"formats", list_formats}, {"stats", list_stats},
     {"dtypes", list_dtypes},   {"figures", list_figures},
-    {"rules", list_rules},     {"damage", list_damage},
-    {"ops", list_ops},         {"commands", list_commands},
-    {"devices", list_devices},
+    {"rules", list_rules},     {"checks", list_checks},
+    {"damage", list_damage},   {"ops", list_ops},
+    {"commands", list_commands}, {"devices", list_devices},
 };
 
 enum { TABLES = sizeof tables / sizeof *tables };
@@ -229,7 +239,7 @@ int tp_cmd_list(const struct tp_options *options, int argc, char **argv)
         struct tp_error err = {0};
         tp_fail(&err, TP_E_USAGE, -1,
                 "no table \"%s\"; there are: formats "
-                "stats dtypes figures rules damage ops commands devices",
+                "stats dtypes figures rules checks damage ops commands devices",
                 options->inputs[i]);
         tp_print_error(&err);
         return TP_EXIT_USAGE;

@@ -14,6 +14,8 @@ const struct tp_command tp_commands[] = {
     {"trace", "[--trace_dir] PATH [PATH ...]",
      "say what limits the training run of profiler traces", TP_FOR_TRACE,
      tp_cmd_trace},
+    {"check", "PATH ...", "find risks in training scripts before they run",
+     TP_FOR_CHECK, tp_cmd_check},
     {"dump", "PATH ...",
      "check dumps of msprobe, and say where they go wrong", TP_FOR_DUMP,
      tp_cmd_dump},
@@ -25,8 +27,8 @@ const struct tp_command tp_commands[] = {
     {"inspect", "FILE ...", "report on each tensor of some files",
      TP_FOR_INSPECT, tp_cmd_inspect},
     {"list", "[TABLE ...]",
-     "what this program knows: formats stats dtypes figures rules damage "
-     "ops commands devices",
+     "what this program knows: formats stats dtypes figures rules checks "
+     "damage ops commands devices",
      TP_FOR_LIST, tp_cmd_list},
     {NULL, NULL, NULL, 0, NULL},
 };

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "check/check_rules.h"
 #include "compare/compare_row.h"
 #include "data/encode.h"
 #include "dump/dump_integrity.h"
@@ -47,7 +48,8 @@ enum {
     TP_FOR_DUMP = 16,
     TP_FOR_COMPARE = 32,
     TP_FOR_REPLAY = 64,
-    TP_FOR_END = 128, /* twice the last one                                */
+    TP_FOR_CHECK = 128,
+    TP_FOR_END = 256, /* twice the last one                                */
     TP_FOR_ALL = TP_FOR_END - 1
 };
 
@@ -118,6 +120,8 @@ struct tp_options {
     enum tp_dump_verify verify;
     enum tp_compare_mode compare_mode;
     enum tp_compare_by match;
+    enum tp_check_lang lang;
+    const char *select, *ignore; /* lists of rules about scripts; or NULL  */
     bool fuzzy_match, autodiff;
     const char *config; /* of msprobe; NULL: none                         */
     /* as msprobe's config.json has them; NULL: not given */

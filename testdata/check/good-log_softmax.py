@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+import torch
+import torch.nn.functional as F
+
+
+def entropy(logits):
+    p = F.softmax(logits, dim=-1, dtype=torch.float32)
+    p = p.clamp(min=1e-6)
+    return -(p * torch.log(p)).sum(-1), F.log_softmax(logits, dim=-1)

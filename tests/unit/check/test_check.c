@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules about scripts: each has a bad and a good example in testdata/check,
+ * named by it. A bad one has findings of that rule on the lines that end with
+ * "# HERE", and no others; a good one has none.
+ */
+#include "check/check.h"
+
+#include <criterion/criterion.h>
+
+#include "base/text.h"
+#include "tests/unit/support/testdata.h"
+
+static char *read_example(const char *kind, const char *rule, size_t *length)
+{
+    char name[128], path[4096];
+    snprintf(name, sizeof name, "check/%s-%s.py", kind, rule);
+    testdata_path(name, path, sizeof path);
+    FILE *file = fopen(path, "rb");
+    cr_assert(file != NULL, "%s is not there", path);
+    char *source = malloc(1 << 16);
+    cr_assert(source != NULL);
+    *length = fread(source, 1, (1 << 16) - 1, file);
+    source[*length] = '\0';
+    fclose(file);
+    return source;
+}
+
+static void check(const char *source, size_t length,
+                  struct tp_check_file *file)
+{
+    struct tp_error err = {0};
+    *file = (struct tp_check_file){0};
+    cr_assert_eq(tp_check_source(source, length, file, &err), TP_OK, "%s",
+                 err.message);
+}
+
+/* The lines that the example wants a finding on. */
+static size_t wanted_lines(const char *source, uint32_t lines[16])
+{
+    size_t count = 0;
+    uint32_t line = 1;
+    for (const char *p = source; *p; p++) {
+        if (!strncmp(p, "# HERE", 6) && count < 16)
+            lines[count++] = line;
+        line += *p == '\n';
+    }
+    return count;
+}
+
+Test(check, each_rule_finds_its_bad_example)
+{
+    for (int i = 0; i < TP_CHECK_RULES; i++) {
+        const char *id = tp_check_rules[i].id;
+        size_t length;
+        uint32_t lines[16];
+        struct tp_check_file file;
+        char *source = read_example("bad", id, &length);
+        size_t count = wanted_lines(source, lines);
+        check(source, length, &file);
+        cr_expect_geq(count, 1, "%s: no line is wanted", id);
+        cr_expect_eq(file.findings.count, count, "%s: %zu findings", id,
+                     file.findings.count);
+        for (size_t j = 0; j < count && j < file.findings.count; j++) {
+            cr_expect_eq(file.findings.at[j].line, lines[j], "%s: line %u", id,
+                         file.findings.at[j].line);
+            cr_expect_eq(file.findings.at[j].rule, i, "%s: finds %s", id,
+                         tp_check_rules[file.findings.at[j].rule].id);
+            cr_expect_eq(file.findings.at[j].severity,
+                         tp_check_rules[i].severity, "%s", id);
+        }
+        cr_expect_eq(file.problem.code, TP_OK, "%s", id);
+        free(file.findings.at);
+        free(source);
+    }
+}
+
+Test(check, no_rule_finds_a_good_example)
+{
+    for (int i = 0; i < TP_CHECK_RULES; i++) {
+        const char *id = tp_check_rules[i].id;
+        size_t length;
+        struct tp_check_file file;
+        char *source = read_example("good", id, &length);
+        check(source, length, &file);
+        cr_expect_eq(file.findings.count, 0, "%s: line %u", id,
+                     file.findings.count ? file.findings.at[0].line : 0);
+        cr_expect_eq(file.problem.code, TP_OK, "%s", id);
+        free(file.findings.at);
+        free(source);
+    }
+}
+
+/* The rules of the requirements, with their severities. */
+Test(check, severities)
+{
+    static const struct {
+        enum tp_check_rule_id rule;
+        enum tp_severity severity;
+    } known[] = {{TP_CHECK_HALF_CALL, TP_SEVERITY_HIGH},
+                 {TP_CHECK_BCE, TP_SEVERITY_HIGH},
+                 {TP_CHECK_LOSS_OUTSIDE_AUTOCAST, TP_SEVERITY_HIGH},
+                 {TP_CHECK_SOFTMAX_DTYPE, TP_SEVERITY_MEDIUM},
+                 {TP_CHECK_REDUCE_OUTSIDE_AUTOCAST, TP_SEVERITY_MEDIUM},
+                 {TP_CHECK_AUTOGRAD_FUNCTION, TP_SEVERITY_MEDIUM}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        cr_expect_eq(tp_check_rules[known[i].rule].severity, known[i].severity);
+}
+
+static size_t count_of(const char *source, enum tp_severity severity)
+{
+    struct tp_check_file file;
+    size_t count = 0;
+    check(source, strlen(source), &file);
+    for (size_t i = 0; i < file.findings.count; i++)
+        count += file.findings.at[i].severity == severity;
+    free(file.findings.at);
+    return count;
+}
+
+Test(check, evidence_lowers)
+{
+    static const char inside[] =
+        "import torch\ndef f(x):\n  with torch.autocast('cuda'):\n"
+        "    return torch.softmax(x, -1)\n";
+    static const char outside[] =
+        "import torch\ndef f(x):\n  return torch.softmax(x, -1)\n";
+    static const char unused[] =
+        "import torch\n@torch.no_grad()\ndef f(x):\n  return x.half()\n";
+    cr_expect_eq(count_of(inside, TP_SEVERITY_LOW), 1);
+    cr_expect_eq(count_of(outside, TP_SEVERITY_MEDIUM), 1);
+    cr_expect_eq(count_of(unused, TP_SEVERITY_LOW), 1);
+}
+
+Test(check, comments_ignore)
+{
+    cr_expect_eq(count_of("x.half()\n", TP_SEVERITY_HIGH), 1);
+    cr_expect_eq(count_of("x.half()  # tprof: ignore\n", TP_SEVERITY_HIGH), 0);
+    cr_expect_eq(count_of("x.half()  # tprof: ignore[bce, half_call]\n",
+                          TP_SEVERITY_HIGH),
+                 0);
+    cr_expect_eq(count_of("x.half()  # tprof: ignore[bce]\n",
+                          TP_SEVERITY_HIGH),
+                 1);
+    cr_expect_eq(count_of("x.half()\ny.half()  # tprof: ignore\r\nz.half()\r",
+                          TP_SEVERITY_HIGH),
+                 2);
+}
+
+/* What cannot be read is named with its line; the rest is checked. */
+Test(check, one_statement_is_lost)
+{
+    static const char source[] = "a = (1 +\ndef f(x):\n  x.half()\n"
+                                 "print \"old\"\ny.half()\n";
+    struct tp_check_file file;
+    check(source, strlen(source), &file);
+    cr_expect_eq(file.findings.count, 2);
+    cr_expect_eq(file.problem.code, TP_E_DAMAGED);
+    cr_expect_eq(file.problem_line, 1);
+    cr_expect(strstr(file.problem.message, "never closed") != NULL, "%s",
+              file.problem.message);
+    free(file.findings.at);
+}
