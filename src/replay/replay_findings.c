@@ -27,6 +27,9 @@ const struct tp_replay_rule_info tp_replay_rules[TP_REPLAY_FINDING_IDS] = {
                           "a result that only steps in the tensors' own dtype "
                           "explain",
                           GUIDE},
+    [TP_REPLAY_OVERFLOW] = {"overflows",
+                            "a result that is finite, but not in its dtype",
+                            GUIDE},
     [TP_REPLAY_CONDITION] = {"ill_conditioned",
                              "an operator that loses half of the significant "
                              "bits of its arguments",
@@ -98,6 +101,21 @@ static void say_narrow(const struct finder *f, const struct tp_replay_row *row,
         "Have it accumulate in float32, or give it float32 arguments.";
 }
 
+static void say_overflow(const struct finder *f,
+                         const struct tp_replay_row *row,
+                         struct tp_replay_finding *finding)
+{
+    finding->evidence = tp_arena_format(
+        &f->findings->arena,
+        "%" PRIu64 " elements of its results are finite, up to %.3g in "
+        "magnitude, and no longer as %s.%s",
+        row->overflows, row->largest, *row->dtype ? row->dtype : "their dtype",
+        where(f, row));
+    finding->suggestion =
+        "Scale its arguments down, or keep the result in a dtype with more "
+        "exponents: bf16 or float32 for fp16.";
+}
+
 static void say_condition(const struct finder *f,
                           const struct tp_replay_row *row,
                           struct tp_replay_finding *finding)
@@ -144,6 +162,8 @@ static double badness_of(const struct finder *f,
         return level == TP_REPLAY_UNEXPLAINED ? row->verdict.excess : 0;
     if (id == TP_REPLAY_NARROW)
         return level == TP_REPLAY_LOW_PRECISION ? row->verdict.excess : 0;
+    if (id == TP_REPLAY_OVERFLOW)
+        return row->overflows ? row->largest : 0;
     return row->amplification * sqrt(rounding_of(f, row));
 }
 
@@ -178,11 +198,12 @@ static enum tp_status note(const struct finder *f,
                            enum tp_replay_finding_id id, double badness)
 {
     static const enum tp_severity levels[TP_REPLAY_FINDING_IDS] = {
-        TP_SEVERITY_HIGH, TP_SEVERITY_MEDIUM, TP_SEVERITY_LOW};
+        TP_SEVERITY_HIGH, TP_SEVERITY_MEDIUM, TP_SEVERITY_MEDIUM,
+        TP_SEVERITY_LOW};
     static void (*const say[TP_REPLAY_FINDING_IDS])(
         const struct finder *f, const struct tp_replay_row *row,
         struct tp_replay_finding *finding) = {say_wrong, say_narrow,
-                                              say_condition};
+                                              say_overflow, say_condition};
     struct tp_replay_findings *all = f->findings;
     struct tp_replay_finding *finding = find(f, id, &call_of(f, row)->name);
     const uint64_t count = finding ? finding->count + 1 : 1;

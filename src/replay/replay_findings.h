@@ -8,14 +8,15 @@
 /*
  * What the replay of a dump finds, once for each rule and API: the call it is
  * worst in, and how many there are. Severities: high = a result that is wrong;
- * medium = one that a wider accumulator would have made better; low = a place
- * where rounding grows, which may be how the model is.
+ * medium = one that a wider accumulator or dtype would have made better; low =
+ * a place where rounding grows, which may be how the model is.
  */
 
 /* Rows of the table in replay_findings.c. */
 enum tp_replay_finding_id {
     TP_REPLAY_WRONG,     /* beyond what any accumulation explains          */
     TP_REPLAY_NARROW,    /* every step was rounded to the tensors' dtype   */
+    TP_REPLAY_OVERFLOW,  /* finite, but not in the dtype of the result     */
     TP_REPLAY_CONDITION, /* rounding of the arguments grows                */
     TP_REPLAY_FINDING_IDS
 };

@@ -271,6 +271,23 @@ static enum tp_status amplify(struct perturber *p)
     return status;
 }
 
+/* --- overflow ------------------------------------------------------------- */
+
+/* Elements that only the dtype of the result makes infinite. */
+static void count_overflows(struct perturber *p)
+{
+    for (size_t i = 0; i < p->own.count; i++) {
+        const struct tp_array *array = &p->own.arrays[i];
+        for (int64_t k = 0; floats(array->dtype) && k < array->count; k++) {
+            const double x = array->value[k];
+            if (!isfinite(x) || isfinite(tp_dtype_round(array->dtype, x)))
+                continue;
+            p->perturbed->overflows++;
+            p->perturbed->largest = fmax(p->perturbed->largest, fabs(x));
+        }
+    }
+}
+
 /* --- the whole ------------------------------------------------------------ */
 
 static enum tp_status run_modes(struct perturber *p,
@@ -278,6 +295,8 @@ static enum tp_status run_modes(struct perturber *p,
 {
     enum tp_status status = run(p->replay, p->operator, & p->own, p->err);
     p->perturbed->lists = p->own.count > 1 || p->operator->run == tp_run_split;
+    if (status == TP_OK)
+        count_overflows(p);
     for (int mode = 0; mode < TP_PERTURB_MODES && status == TP_OK; mode++)
         if (wanted[mode])
             status = run_mode(p, (enum tp_perturb_mode)mode);

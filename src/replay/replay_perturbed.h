@@ -26,6 +26,8 @@ struct tp_perturbed {
     double worst[TP_PERTURB_MODES]; /* ratio - 1, infinite where a sign
                                        changes; NaN: no ratio              */
     double amplification;           /* NaN: not known                      */
+    uint64_t overflows; /* finite elements beyond the dtype of their result */
+    double largest;     /* magnitude of these                              */
 };
 
 /*

@@ -36,6 +36,8 @@ struct tp_replay_row {
                              the arguments, each with its last bit turned  */
     /* the worst result: ratio - 1; infinite where a sign changes */
     double improve_precision, add_noise, bit_noise, no_change, change_value;
+    uint64_t overflows; /* finite elements beyond the dtype of a result  */
+    double largest;     /* magnitude of these                            */
     uint64_t flags; /* results that are inconsistent, in all modes         */
     struct tp_replay_verdict verdict;
     size_t place, call; /* in the dump                                     */

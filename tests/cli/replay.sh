@@ -2,28 +2,8 @@
 # A dump whose operators are right, and one with a softmax in fp16: what is
 # found, what is written, that threads change nothing; msprobe's config.json and
 # its contradictions; what is refused.
-cat > config.json << 'END'
-{
-    "task": "free_benchmark",
-    "dump_path": "./dump_path", 
-    "rank": [],  
-    "step": [],  
-    "level": "L1", 
-
-    "free_benchmark": {
-        "scope": [], 
-        "list": [],
-        "fuzz_device": "npu",
-        "pert_mode": "improve_precision",
-        "handler_type": "check",
-        "fuzz_level": "L1",
-        "fuzz_stage": "forward",
-        "if_preheat": false,
-        "preheat_step": 15,
-        "max_sample": 20
-    }
-}
-END
+# The example of msprobe's documentation, blanks at the ends of lines included.
+must cp "$srcdir/tests/fuzz/fuzz_replay_config.corpus/example" config.json
 dumps=$srcdir/testdata
 for jobs in 1 3; do
     must tprof-analyze replay "$dumps/replay" --pert_mode all --jobs $jobs \

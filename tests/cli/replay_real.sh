@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# What msprobe's free_benchmark wrote in six runs on a CPU, against the replay of
-# a dump of the same model: the same verdicts, and the same max_rel but where the
-# kernel sums in its own way (bf16 matmul, layer_norm, gelu). Rows of msprobe are
-# taken before its second dropout, which it ran again and so changed its run,
-# and of the CNN, which has data of its own; without dropout (random) and what
-# works in place (run again on what it had changed).
+# What msprobe's free_benchmark wrote in six runs on a CPU, against the replay
+# of a dump of the same model: the same verdicts, and the same max_rel but where
+# the kernel sums in its own way (bf16 matmul, layer_norm, gelu). Rows of
+# msprobe are taken before its second dropout, which it ran again and so changed
+# its run, and of the CNN, which has data of its own; without dropout (random)
+# and what works in place (run again on what it had changed).
 shared=${TP_SHARED:-$srcdir/../shared}/dumps/msprobe
 [ -d "$shared" ] || skip "no $shared"
 for name in tensor_L1_v26 tensor_L1_v26_bf16 tensor_mix_v8.3 overflow_check_v8.3

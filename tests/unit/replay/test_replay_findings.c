@@ -170,6 +170,35 @@ Test(replay_findings, has_nothing_against_sums_in_float32)
     expect_none(&call);
 }
 
+/* Squares of a number, as float32. */
+static struct made_call squares(double x)
+{
+    struct made_call call = {.key = "Torch.mul.0.forward",
+                             .arguments = "",
+                             .dtype = TP_FLOAT32,
+                             .input_count = 2};
+    for (int i = 0; i < COUNT; i++) {
+        call.inputs[0][i] = call.inputs[1][i] = i ? 1 : (float)x;
+        call.output[i] =
+            tp_dtype_round(TP_FLOAT32, call.inputs[0][i] * call.inputs[1][i]);
+    }
+    return call;
+}
+
+Test(replay_findings, names_what_only_the_dtype_makes_infinite)
+{
+    const struct made_call call = squares(1e20);
+    expect(&call, TP_REPLAY_OVERFLOW, TP_SEVERITY_MEDIUM);
+}
+
+/* 1e36 is a number of float32; infinity was one before. */
+Test(replay_findings, has_nothing_against_large_or_infinite_arguments)
+{
+    const struct made_call large = squares(1e18), infinite = squares(INFINITY);
+    expect_none(&large);
+    expect_none(&infinite);
+}
+
 /* A difference of numbers that are equal to so many bits. */
 static struct made_call difference(int bits)
 {
