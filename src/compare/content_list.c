@@ -466,6 +466,19 @@ static void plan_views(struct tp_content_side *side,
     }
 }
 
+static int compare_notes(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Threads add notes in any order. */
+static void sort_notes(struct tp_content_side *side)
+{
+    if (side->notes.count)
+        qsort(side->notes.texts, side->notes.count, sizeof *side->notes.texts,
+              compare_notes);
+}
+
 enum tp_status tp_content_read(struct tp_content_side sides[2],
                                const struct tp_content_reading *reading,
                                struct tp_error *err)
@@ -483,6 +496,8 @@ enum tp_status tp_content_read(struct tp_content_side sides[2],
         tp_pool_for(reading->pool, r.task_count, read_task, &r);
     if (status == TP_OK && reading->stop && *reading->stop)
         status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    sort_notes(&sides[0]);
+    sort_notes(&sides[1]);
     pthread_mutex_destroy(&r.lock);
     tp_readers_clear(&r.readers);
     free(r.tasks);
