@@ -349,6 +349,21 @@ static void keep_problem(struct reader *r, size_t side, const char *file,
     pthread_mutex_unlock(&r->lock);
 }
 
+/* An expanded tensor of a few bytes may claim to have any number of elements,
+ * and a walk in order would visit each. */
+static enum tp_status check_expanded(const struct tp_tensor *tensor,
+                                     struct tp_error *err)
+{
+    struct tp_walk walk;
+    tp_walk_any_order(tensor, &walk);
+    return tensor->numel / TP_LIMIT_OVERLAP <= walk.count
+               ? TP_OK
+               : tp_fail(err, TP_E_LIMIT, -1,
+                         "an expanded tensor of %" PRId64
+                         " elements stores only %" PRId64,
+                         tensor->numel, walk.count);
+}
+
 /* Reads a tensor in row-major order, and its checksum if it has one. */
 static enum tp_status digest_tensor(struct reader *r, unsigned worker,
                                     const struct tp_tensor *tensor,
@@ -358,11 +373,15 @@ static enum tp_status digest_tensor(struct reader *r, unsigned worker,
     struct state state = {.tensor = its};
     struct tp_sink_use uses[2] = {{&sink, &state, 1}};
     struct tp_pass pass;
+    enum tp_status status = check_expanded(tensor, err);
+    if (status != TP_OK)
+        return status;
     tp_pass_init(&pass, &r->readers, worker, tensor, err);
     struct tp_crc crc = tp_crc_of(&pass);
     tp_walk_ordered(tensor, &pass.walk);
     crc.along = crc.along && pass.walk.dense;
-    enum tp_status status = crc.apart ? tp_crc_check_apart(&pass) : TP_OK;
+    if (crc.apart)
+        status = tp_crc_check_apart(&pass);
     uses[1] = (struct tp_sink_use){&tp_sink_crc, &crc, 1};
     if (status == TP_OK)
         status = tp_pass_run(&pass, uses, crc.along ? 2 : 1);
