@@ -16,15 +16,7 @@ enum tp_content_kind {
     TP_CONTENT_BY_SUM     /* several units of a side sum up to one          */
 };
 
-/* A unit of a side in a dtype. */
-struct tp_content_entry {
-    enum tp_dtype dtype;
-    int64_t numel;
-    uint64_t digest[2];
-    size_t side, unit;
-    bool own; /* it is stored so                                           */
-};
-
+/* What is said of some tensors of either side. */
 struct tp_content_claim {
     struct tp_content_match match;
     size_t parts[TP_CONTENT_PARTS]; /* lengths of the pieces of the side that

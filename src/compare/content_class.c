@@ -17,25 +17,33 @@
  * in their order: 24 bytes each. */
 enum { NAME_PAIRS = 1 << 19 };
 
+/* A unit of a side in a dtype. */
+struct entry {
+    enum tp_dtype dtype;
+    int64_t numel;
+    uint64_t digest[2];
+    size_t side, unit;
+    bool own; /* it is stored so                                           */
+};
+
 struct maker {
     struct tp_content_matcher *m;
     enum tp_content_kind kind;
     bool casts;
-    struct tp_content_entry *entries;
+    struct entry *entries;
     size_t count, capacity;
 };
 
 /* Entries of A, then of B. */
 struct class
 {
-    const struct tp_content_entry *at;
+    const struct entry *at;
     size_t counts[2];
 };
 
 /* --- entries -------------------------------------------------------------- */
 
-static int compare_classes(const struct tp_content_entry *a,
-                           const struct tp_content_entry *b)
+static int compare_classes(const struct entry *a, const struct entry *b)
 {
     int result = tp_order_int64(a->dtype, b->dtype);
     if (result == 0)
@@ -47,7 +55,7 @@ static int compare_classes(const struct tp_content_entry *a,
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct tp_content_entry *a = left, *b = right;
+    const struct entry *a = left, *b = right;
     int result = compare_classes(a, b);
     if (result == 0)
         result = tp_order_size(a->side, b->side);
@@ -55,13 +63,12 @@ static int compare_entries(const void *left, const void *right)
 }
 
 static const struct tp_content_unit *unit_of(const struct maker *maker,
-                                             const struct tp_content_entry *its)
+                                             const struct entry *its)
 {
     return &maker->m->units[its->side].units[its->unit];
 }
 
-static bool is_free(const struct maker *maker,
-                    const struct tp_content_entry *its)
+static bool is_free(const struct maker *maker, const struct entry *its)
 {
     return tp_content_is_free(maker->m, its->side, unit_of(maker, its));
 }
@@ -80,10 +87,10 @@ static enum tp_status add_entries(struct maker *maker, size_t side,
         (unit->count > 1 && maker->kind != TP_CONTENT_BY_FAMILY))
         return TP_OK;
     for (int i = 0; i < views && status == TP_OK; i++) {
-        struct tp_content_entry entry = {.dtype = first->views[i].dtype,
-                                         .numel = unit->numel,
-                                         .side = side,
-                                         .unit = number};
+        struct entry entry = {.dtype = first->views[i].dtype,
+                              .numel = unit->numel,
+                              .side = side,
+                              .unit = number};
         struct tp_content_digest digest;
         if (!tp_content_unit_digest(&m->content->sides[side], unit, entry.dtype,
                                     &digest, &entry.own))
@@ -102,17 +109,16 @@ static enum tp_status add_entries(struct maker *maker, size_t side,
 /* --- pairs ---------------------------------------------------------------- */
 
 /* Whether two entries may be a pair of this round, free or not. */
-static bool fits(const struct maker *maker, const struct tp_content_entry *a,
-                 const struct tp_content_entry *b)
+static bool fits(const struct maker *maker, const struct entry *a,
+                 const struct entry *b)
 {
     return (a->own || b->own) &&
            (maker->kind != TP_CONTENT_BY_FAMILY ||
             unit_of(maker, a)->count + unit_of(maker, b)->count > 2);
 }
 
-static double score_of(const struct maker *maker,
-                       const struct tp_content_entry *a,
-                       const struct tp_content_entry *b)
+static double score_of(const struct maker *maker, const struct entry *a,
+                       const struct entry *b)
 {
     const struct tp_content_tensor *x =
         tp_content_tensor_at(maker->m, 0, unit_of(maker, a)->items[0]);
@@ -123,9 +129,8 @@ static double score_of(const struct maker *maker,
            (tp_content_same_shape(x, y) ? 1.0 / 64 : 0);
 }
 
-static enum tp_status claim_pair(struct maker *maker,
-                                 const struct tp_content_entry *a,
-                                 const struct tp_content_entry *b, bool copy,
+static enum tp_status claim_pair(struct maker *maker, const struct entry *a,
+                                 const struct entry *b, bool copy,
                                  struct tp_error *err)
 {
     const struct tp_content_sides sides = {
@@ -168,8 +173,8 @@ static enum tp_status pair_by_names(struct maker *maker,
     if (rated)
         qsort(rated, all, sizeof *rated, compare_rated);
     for (size_t i = 0; i < all && status == TP_OK; i++) {
-        const struct tp_content_entry *a = &class->at[rated[i].a];
-        const struct tp_content_entry *b = &class->at[rated[i].b];
+        const struct entry *a = &class->at[rated[i].a];
+        const struct entry *b = &class->at[rated[i].b];
         if (fits(maker, a, b) && is_free(maker, a) && is_free(maker, b))
             status = claim_pair(maker, a, b, false, err);
     }
@@ -184,7 +189,7 @@ static enum tp_status pair_in_order(struct maker *maker,
     const size_t first = class->counts[0], end = first + class->counts[1];
     enum tp_status status = TP_OK;
     for (size_t i = 0, next = first; i < first && next < end; i++) {
-        const struct tp_content_entry *a = &class->at[i];
+        const struct entry *a = &class->at[i];
         size_t k = next;
         while (k < end && !(fits(maker, a, &class->at[k]) &&
                             is_free(maker, &class->at[k])))
@@ -206,15 +211,15 @@ static enum tp_status add_copies(struct maker *maker, const struct class *class,
     const size_t first[2] = {0, class->counts[0]};
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < class->counts[side] && status == TP_OK; i++) {
-        const struct tp_content_entry *its = &class->at[first[side] + i];
-        const struct tp_content_entry *best = NULL;
+        const struct entry *its = &class->at[first[side] + i];
+        const struct entry *best = NULL;
         double most = -1;
         const size_t others = class->counts[!side];
         if (!is_free(maker, its))
             continue;
         for (size_t k = 0; k < others && (k == 0 || others < NAME_PAIRS >> 8);
              k++) {
-            const struct tp_content_entry *other = &class->at[first[!side] + k];
+            const struct entry *other = &class->at[first[!side] + k];
             const double score = side ? score_of(maker, other, its)
                                       : score_of(maker, its, other);
             if (score <= most || !fits(maker, its, other))

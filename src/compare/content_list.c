@@ -349,6 +349,21 @@ static void keep_problem(struct reader *r, size_t side, const char *file,
     pthread_mutex_unlock(&r->lock);
 }
 
+/* An expanded tensor of a few bytes may claim to have any number of elements,
+ * and a walk in order would visit each. */
+static enum tp_status check_expanded(const struct tp_tensor *tensor,
+                                     struct tp_error *err)
+{
+    struct tp_walk walk;
+    tp_walk_any_order(tensor, &walk);
+    return tensor->numel / TP_LIMIT_OVERLAP <= walk.count
+               ? TP_OK
+               : tp_fail(err, TP_E_LIMIT, -1,
+                         "an expanded tensor of %" PRId64
+                         " elements stores only %" PRId64,
+                         tensor->numel, walk.count);
+}
+
 /* Reads a tensor in row-major order, and its checksum if it has one. */
 static enum tp_status digest_tensor(struct reader *r, unsigned worker,
                                     const struct tp_tensor *tensor,
@@ -358,11 +373,15 @@ static enum tp_status digest_tensor(struct reader *r, unsigned worker,
     struct state state = {.tensor = its};
     struct tp_sink_use uses[2] = {{&sink, &state, 1}};
     struct tp_pass pass;
+    enum tp_status status = check_expanded(tensor, err);
+    if (status != TP_OK)
+        return status;
     tp_pass_init(&pass, &r->readers, worker, tensor, err);
     struct tp_crc crc = tp_crc_of(&pass);
     tp_walk_ordered(tensor, &pass.walk);
     crc.along = crc.along && pass.walk.dense;
-    enum tp_status status = crc.apart ? tp_crc_check_apart(&pass) : TP_OK;
+    if (crc.apart)
+        status = tp_crc_check_apart(&pass);
     uses[1] = (struct tp_sink_use){&tp_sink_crc, &crc, 1};
     if (status == TP_OK)
         status = tp_pass_run(&pass, uses, crc.along ? 2 : 1);
@@ -466,6 +485,19 @@ static void plan_views(struct tp_content_side *side,
     }
 }
 
+static int compare_notes(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Threads add notes in any order. */
+static void sort_notes(struct tp_content_side *side)
+{
+    if (side->notes.count)
+        qsort(side->notes.texts, side->notes.count, sizeof *side->notes.texts,
+              compare_notes);
+}
+
 enum tp_status tp_content_read(struct tp_content_side sides[2],
                                const struct tp_content_reading *reading,
                                struct tp_error *err)
@@ -483,6 +515,8 @@ enum tp_status tp_content_read(struct tp_content_side sides[2],
         tp_pool_for(reading->pool, r.task_count, read_task, &r);
     if (status == TP_OK && reading->stop && *reading->stop)
         status = tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
+    sort_notes(&sides[0]);
+    sort_notes(&sides[1]);
     pthread_mutex_destroy(&r.lock);
     tp_readers_clear(&r.readers);
     free(r.tasks);
