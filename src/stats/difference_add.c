@@ -240,25 +240,26 @@ static void keys_d(const double *values, size_t padded, uint16_t *keys)
 
 /* Adds to the cells of four keys, neighbours in different tables so that those
  * that are equal do not wait for each other. */
-INLINE void count_four(const uint16_t *keys, uint32_t by, uint32_t *a,
-                       uint32_t *b, uint32_t *c, uint32_t *d)
+INLINE void count_four(const uint16_t *keys, uint32_t by,
+                       uint32_t *const *tables)
 {
     uint64_t four;
     memcpy(&four, keys, sizeof four);
-    a[four & 0xffff] += by;
-    b[four >> 16 & 0xffff] += by;
-    c[four >> 32 & 0xffff] += by;
-    d[four >> 48] += by;
+    tables[0][four & 0xffff] += by;
+    tables[1][four >> 16 & 0xffff] += by;
+    tables[2][four >> 32 & 0xffff] += by;
+    tables[3][four >> 48] += by;
 }
 
 /* Those of x less those of y; up to `padded`, where both are alike. */
 static void count_cells(const struct block *block,
                         struct tp_difference_cells *cells)
 {
-    uint32_t *even = cells->x_less_y[0], *odd = cells->x_less_y[1];
+    uint32_t *const even = cells->x_less_y[0], *const odd = cells->x_less_y[1];
+    uint32_t *const tables[] = {even, odd, even, odd, even};
     for (size_t i = 0; i < block->padded; i += 4) {
-        count_four(block->key_x + i, 1, even, odd, even, odd);
-        count_four(block->key_y + i, UINT32_MAX, odd, even, odd, even);
+        count_four(block->key_x + i, 1, tables);
+        count_four(block->key_y + i, UINT32_MAX, tables + 1);
     }
 }
 
@@ -404,6 +405,8 @@ INLINE void count_flips(struct block *block, size_t size,
 /* Counts elements by distance and bits that differ, both at once. */
 static void count_apart(struct block *block, struct tp_difference_cells *cells)
 {
+    uint32_t *const tables[] = {cells->apart[0], cells->apart[1],
+                                cells->apart[2], cells->apart[3]};
     half_shorts bin, flipped;
     for (size_t i = 0; i < block->padded; i += 8) {
         memcpy(&bin, block->bin + i, sizeof bin);
@@ -412,8 +415,7 @@ static void count_apart(struct block *block, struct tp_difference_cells *cells)
         memcpy(block->bin + i, &bin, sizeof bin);
     }
     for (size_t i = 0; i < block->padded; i += 4)
-        count_four(block->bin + i, 1, cells->apart[0], cells->apart[1],
-                   cells->apart[2], cells->apart[3]);
+        count_four(block->bin + i, 1, tables);
 }
 
 /* --- a block -------------------------------------------------------------- */
