@@ -172,7 +172,13 @@ struct tp_block_cut tp_piece_blocks(const struct tp_pass *pass,
 
 /* --- one reading ---------------------------------------------------------- */
 
-/* Bytes of an element, the larger of two: what pieces and ranges fit. */
+/* Bytes of an element, both of two: what pieces fit. */
+static size_t together(const struct tp_pass *pass)
+{
+    return pass->size + (pass->beside ? pass->beside->size : 0);
+}
+
+/* The larger of two: what ranges fit. */
 static size_t widest(const struct tp_pass *pass)
 {
     const size_t beside = pass->beside ? pass->beside->size : 0;
@@ -323,7 +329,7 @@ static enum tp_status read_pieces(const struct tp_range *range,
 {
     const struct tp_pass *pass = range->pass;
     struct tp_reader *reader = range->reader;
-    const int64_t step = (int64_t)(TP_PIECE_BYTES / widest(pass));
+    const int64_t step = (int64_t)(TP_PIECE_BYTES / together(pass));
     enum tp_status status = TP_OK;
     for (int64_t at = range->first; at < range->end && status == TP_OK;
          at += step) {

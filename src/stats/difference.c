@@ -66,7 +66,7 @@ void tp_difference_plan_make(enum tp_dtype x, enum tp_dtype y, enum tp_isa isa,
     plan->same = x == y;
     plan->single = a->kind == TP_CLASS_FLOAT && a->size <= 4 &&
                    b->kind == TP_CLASS_FLOAT && b->size <= 4;
-    plan->raw_cells = plan->same && a->size == 2;
+    plan->raw_cells = plan->same && a->size == 2 && x != TP_BFLOAT16;
     set_unit(plan);
     set_values(x, plan->value_x);
     set_values(y, plan->value_y);
@@ -145,8 +145,8 @@ void tp_difference_repeat(struct tp_difference *difference, uint64_t repeat)
 
 enum { LINE = 16 }; /* cells looked at together, as most are empty */
 
-/* Adds a table to the totals, times 1 or -1. */
-static void flush_cells(uint32_t *count, int64_t sign, int64_t *totals)
+/* Adds a table to the totals. */
+static void flush_cells(uint32_t *count, int64_t *totals)
 {
     for (size_t at = 0; at < TP_DIFFERENCE_CELLS; at += LINE) {
         uint32_t *line = &count[at], any = 0;
@@ -155,42 +155,32 @@ static void flush_cells(uint32_t *count, int64_t sign, int64_t *totals)
         if (any == 0)
             continue;
         for (int i = 0; i < LINE; i++)
-            totals[at + (size_t)i] += sign * (int64_t)line[i];
+            totals[at + (size_t)i] += (int32_t)line[i];
         memset(line, 0, LINE * sizeof *line);
     }
 }
 
-static void add_flipped(uint32_t flipped, uint64_t times,
-                        struct tp_difference *difference)
+static void flush_apart(uint32_t *count, struct tp_difference *difference)
 {
-    difference->bits[__builtin_popcount(flipped)] += times;
-    for (; flipped; flipped &= flipped - 1)
-        difference->bit[__builtin_ctz(flipped)] += times;
-}
-
-static void flush_flipped(uint32_t *flipped, struct tp_difference *difference)
-{
-    for (uint32_t at = 0; at < TP_DIFFERENCE_CELLS; at += LINE) {
-        uint32_t *line = &flipped[at], any = 0;
-        for (int i = 0; i < LINE; i++)
-            any |= line[i];
-        for (uint32_t i = 0; any && i < LINE; i++)
-            if (line[i])
-                add_flipped(at + i, line[i], difference);
-        if (any)
-            memset(line, 0, LINE * sizeof *line);
+    for (int bits = 0; bits <= TP_DIFFERENCE_BITS; bits++) {
+        uint32_t *row = count + bits * TP_DIFFERENCE_ULP_BINS;
+        uint64_t sum = 0;
+        for (int i = 0; i < TP_DIFFERENCE_ULP_BINS; i++) {
+            difference->ulp[i] += row[i];
+            sum += row[i];
+        }
+        difference->bits[bits] += sum;
     }
+    memset(count, 0, TP_DIFFERENCE_APART * sizeof *count);
 }
 
 void tp_difference_flush(struct tp_difference_cells *cells,
                          struct tp_difference *difference, int64_t *totals)
 {
-    for (int t = 0; t < 2; t++) {
-        flush_cells(cells->x[t], 1, totals);
-        flush_cells(cells->y[t], -1, totals);
-    }
+    for (int t = 0; t < 2; t++)
+        flush_cells(cells->x_less_y[t], totals);
     for (int t = 0; t < 4; t++)
-        flush_flipped(cells->flipped[t], difference);
+        flush_apart(cells->apart[t], difference);
 }
 
 /* --- numbers -------------------------------------------------------------- */

@@ -33,6 +33,8 @@ enum {
     TP_DIFFERENCE_ULP_BINS = 1 + 64 * 8,
     /* Bits of the widest code. */
     TP_DIFFERENCE_BITS = 64,
+    /* Cells of distances and numbers of bits: 16 bits of key suffice. */
+    TP_DIFFERENCE_APART = (TP_DIFFERENCE_BITS + 1) * TP_DIFFERENCE_ULP_BINS,
     /* Cells of the distributions: 16 bits of key. */
     TP_DIFFERENCE_CELLS = 65536
 };
@@ -42,10 +44,11 @@ struct tp_difference_plan {
     enum tp_dtype x, y; /* of real numbers                                 */
     bool same;          /* they are the same: bits can be compared         */
     bool single;        /* computed in binary32                            */
-    bool raw_cells; /* cells are codes: the same dtype of 16 bits           */
-    int fraction;   /* significant bits of the coarser, less the first; -1:
-                       integers                                            */
-    int least;      /* exponent of its smallest normal number              */
+    bool raw_cells;     /* cells are codes: the same dtype of 16 bits, but
+                           not bfloat16, whose codes are upper bits anyway */
+    int fraction; /* significant bits of the coarser, less the first; -1:
+                     integers                                              */
+    int least;    /* exponent of its smallest normal number                */
     enum tp_isa isa;
     float value_x[256], value_y[256]; /* of 8-bit codes                    */
 };
@@ -80,10 +83,11 @@ struct tp_difference {
  * not wait for each other's store. All-zero bytes are empty. Not more than 2^30
  * elements between two flushes. */
 struct tp_difference_cells {
-    uint32_t x[2][TP_DIFFERENCE_CELLS]; /* elements that differ, by cell  */
-    uint32_t y[2][TP_DIFFERENCE_CELLS];
-    uint32_t flipped[4][TP_DIFFERENCE_CELLS]; /* of codes of up to 16 bits: by
-                                                 the bits that differ      */
+    uint32_t x_less_y[2][TP_DIFFERENCE_CELLS]; /* elements by cell, modulo
+                                                  2^32                    */
+    /* [TP_DIFFERENCE_BITS + 1][TP_DIFFERENCE_ULP_BINS]: elements by how many
+     * bits differ and by distance                                        */
+    uint32_t apart[4][TP_DIFFERENCE_APART];
 };
 
 /* Elements to add: n codes of each dtype of the plan, native byte order, any

@@ -4,8 +4,9 @@
  * cache: blocks of equal codes take one comparison of memory and a sum of
  * squares; others are decoded to binary32 (or binary64, for what does not fit),
  * and short loops over the block sum, count and rank its elements. Bits that
- * flipped are summed by position, 32 bytes at a time, or in a table of all that
- * 16 bits can differ in; distances and cells are counted by increments.
+ * flipped are summed by position, 32 bytes at a time. An element's distance and
+ * its number of flipped bits are counted by one increment of a joint table, of
+ * which both are margins; alternative: a table for each.
  *
  * The distributions are kept as one histogram of differences, of 16-bit keys:
  * elements that are alike cancel, and their distance needs no more than that.
@@ -15,8 +16,8 @@
  * Sums have 8 lanes, which are part of their definition, so that every
  * machine gives the same bits; they are added up once a call.
  *
- * Cost: each span is read once; some 30 operations on vectors of 8 and four
- * increments an element that differs; 8 KiB of the stack for a block.
+ * Cost: each span is read once; some 20 operations on vectors of 8 and three
+ * increments an element that differs; 10 KiB of the stack for a block.
  */
 #include "stats/difference.h"
 
@@ -28,8 +29,7 @@
 
 enum {
     BLOCK = 512, /* elements: a few arrays stay in the first level cache */
-    VECTOR = 32, /* bytes */
-    TABLES = 2   /* in turn, so that equal neighbours do not wait */
+    VECTOR = 32  /* bytes */
 };
 #define NONE SIZE_MAX
 #define INLINE static inline __attribute__((always_inline))
@@ -52,8 +52,10 @@ typedef VECTOR_OF(uint8_t, 8) eight_bytes;
 
 /* Sums of a call, in lanes. */
 struct lanes {
-    doubles xx[2], yy[2], xy[2], dd[2], abs_d[2];
-    doubles same[2]; /* squares of equal blocks */
+    struct half {
+        doubles xx, yy, xy, dd, abs_d;
+        doubles same; /* squares of equal blocks */
+    } low, high;
 };
 
 /* What the loops find in a block. */
@@ -70,15 +72,8 @@ struct block {
     size_t dropped;        /* elements that are not finite                  */
     size_t infinite_apart; /* the first that differs, or NONE               */
     uint16_t key_x[BLOCK], key_y[BLOCK];
-};
-
-/* Counts of a call. */
-struct counts {
-    uint32_t ulp[TABLES][TP_DIFFERENCE_ULP_BINS];
-    uint32_t bits[TABLES][TP_DIFFERENCE_BITS + 1];
-    uint32_t bit[8][VECTOR]; /* [bit of a byte][byte of a vector] */
-    uint64_t padding; /* codes of no element, none of whose bits differ */
-    uint64_t ulp_max;
+    uint16_t bin[BLOCK];     /* of the distances                              */
+    uint16_t flipped[BLOCK]; /* how many bits differ; 0 of other dtypes       */
 };
 
 static inline double larger(double a, double b)
@@ -233,9 +228,9 @@ INLINE void keys_f(const float *values, size_t padded, uint16_t *keys)
     }
 }
 
-static void keys_d(const double *values, size_t n, uint16_t *keys)
+static void keys_d(const double *values, size_t padded, uint16_t *keys)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < padded; i++) {
         const float value = (float)values[i];
         uint32_t bits;
         memcpy(&bits, &value, sizeof bits);
@@ -243,30 +238,37 @@ static void keys_d(const double *values, size_t n, uint16_t *keys)
     }
 }
 
+/* Adds to the cells of four keys, neighbours in different tables so that those
+ * that are equal do not wait for each other. */
+INLINE void count_four(const uint16_t *keys, uint32_t by,
+                       uint32_t *const *tables)
+{
+    uint64_t four;
+    memcpy(&four, keys, sizeof four);
+    tables[0][four & 0xffff] += by;
+    tables[1][four >> 16 & 0xffff] += by;
+    tables[2][four >> 32 & 0xffff] += by;
+    tables[3][four >> 48] += by;
+}
+
+/* Those of x less those of y; up to `padded`, where both are alike. */
 static void count_cells(const struct block *block,
                         struct tp_difference_cells *cells)
 {
-    uint32_t *x_even = cells->x[0], *x_odd = cells->x[1];
-    uint32_t *y_even = cells->y[0], *y_odd = cells->y[1];
-    size_t i = 0;
-    for (; i + 2 <= block->n; i += 2) {
-        x_even[block->key_x[i]]++;
-        y_even[block->key_y[i]]++;
-        x_odd[block->key_x[i + 1]]++;
-        y_odd[block->key_y[i + 1]]++;
-    }
-    if (i < block->n) {
-        x_even[block->key_x[i]]++;
-        y_even[block->key_y[i]]++;
+    uint32_t *const even = cells->x_less_y[0], *const odd = cells->x_less_y[1];
+    uint32_t *const tables[] = {even, odd, even, odd, even};
+    for (size_t i = 0; i < block->padded; i += 4) {
+        count_four(block->key_x + i, 1, tables);
+        count_four(block->key_y + i, UINT32_MAX, tables + 1);
     }
 }
 
 /* --- distances ------------------------------------------------------------ */
 
-INLINE void count_ulp_f(const uint32_t *distance, const struct block *block,
-                        struct counts *counts)
+/* Sets bins; returns the largest distance. */
+INLINE uint64_t bins_f(const uint32_t *distance, struct block *block)
 {
-    uint32_t bin[BLOCK], most = 0;
+    uint32_t most = 0;
     uints largest = {0}, d;
     for (size_t i = 0; i < block->padded; i += 8) {
         memcpy(&d, distance + i, sizeof d);
@@ -276,27 +278,24 @@ INLINE void count_ulp_f(const uint32_t *distance, const struct block *block,
         const ints near = (ints)SELECT(uints, uints, far, d >> 8, d);
         const uints bits = (uints) __builtin_convertvector(near, floats);
         const ints its = (ints)(bits >> 20) - 1015 + (ints)(far & 64);
-        const ints positive = its & (its > 0);
-        memcpy(bin + i, &positive, sizeof positive);
+        const half_shorts positive =
+            __builtin_convertvector((uints)(its & (its > 0)), half_shorts);
+        memcpy(block->bin + i, &positive, sizeof positive);
     }
     for (size_t i = 0; i < 8; i++)
         most = largest[i] > most ? largest[i] : most;
-    if (most > counts->ulp_max)
-        counts->ulp_max = most;
-    for (size_t i = 0; i < block->padded; i += TABLES) {
-        for (size_t k = 0; k < TABLES; k++)
-            counts->ulp[k][bin[i + k]]++;
-    }
+    return most;
 }
 
-INLINE void count_ulp_d(const uint64_t *distance, const struct block *block,
-                        struct counts *counts)
+INLINE uint64_t bins_d(const uint64_t *distance, struct block *block)
 {
+    uint64_t most = 0;
     for (size_t i = 0; i < block->padded; i++) {
         const uint64_t d = distance[i];
-        counts->ulp[i % TABLES][tp_ulp_bin(d)]++;
-        counts->ulp_max = d > counts->ulp_max ? d : counts->ulp_max;
+        block->bin[i] = (uint16_t)tp_ulp_bin(d);
+        most = d > most ? d : most;
     }
+    return most;
 }
 
 /* Of integers: in units of 1. */
@@ -311,92 +310,120 @@ static void distances_of_integers(const struct block_d *block,
 
 /* --- bits that flipped ---------------------------------------------------- */
 
-/* Numbers of bits of each code of `size` bytes, 4 or 8. */
-INLINE void count_bits(const ulongs *flipped, size_t size,
-                       struct counts *counts)
+/* Stores how many bits are set in each code of `size` bytes. */
+INLINE void store_counts(ulongs x, size_t size, uint16_t *counts)
 {
-    ulongs x = *flipped;
-    uint8_t count[VECTOR]; /* in the first byte of each */
+    typedef VECTOR_OF(uint16_t, VECTOR) shorts;
+    typedef VECTOR_OF(uint16_t, 2 * VECTOR) many_shorts;
+    typedef VECTOR_OF(uint16_t, VECTOR / 4) few_shorts;
     x -= x >> 1 & 0x5555555555555555u;
     x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
     x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    if (size == 1) {
+        const many_shorts wide = __builtin_convertvector((bytes)x, many_shorts);
+        memcpy(counts, &wide, sizeof wide);
+        return;
+    }
     x += x >> 8;
+    if (size == 2) {
+        const shorts its = (shorts)x & 0xff;
+        memcpy(counts, &its, sizeof its);
+        return;
+    }
     x += x >> 16;
-    if (size > 4)
-        x += x >> 32;
-    memcpy(count, &x, sizeof count);
-    for (size_t i = 0; i < VECTOR / size; i++)
-        counts->bits[i % TABLES][count[i * size] & 0x7f]++;
+    if (size == 4) {
+        const half_shorts its =
+            __builtin_convertvector((uints)x & 0xff, half_shorts);
+        memcpy(counts, &its, sizeof its);
+        return;
+    }
+    x = (x + (x >> 32)) & 0xff;
+    const few_shorts its = __builtin_convertvector(x, few_shorts);
+    memcpy(counts, &its, sizeof its);
 }
+
+/* Of each byte of a vector, how often each bit differed; of a block at most
+ * 128 times. */
+struct places {
+    ulongs bit0, bit1, bit2, bit3, bit4, bit5, bit6, bit7;
+};
 
 /* Counts the bits of 32 bytes in which two differ. */
 INLINE void count_vector(const unsigned char *x, const unsigned char *y,
-                         size_t size, bytes *bit, struct counts *counts)
+                         size_t size, struct places *places, uint16_t *counts)
 {
-    bytes a, b;
+    const uint64_t ones = 0x0101010101010101u;
+    ulongs a, b;
     memcpy(&a, x, sizeof a);
     memcpy(&b, y, sizeof b);
     a ^= b;
-    for (int k = 0; k < 8; k++)
-        bit[k] -= (bytes)((a & (uint8_t)(1 << k)) != 0);
-    const ulongs flipped = (ulongs)a;
-    count_bits(&flipped, size, counts);
+    places->bit0 += a & ones;
+    places->bit1 += a >> 1 & ones;
+    places->bit2 += a >> 2 & ones;
+    places->bit3 += a >> 3 & ones;
+    places->bit4 += a >> 4 & ones;
+    places->bit5 += a >> 5 & ones;
+    places->bit6 += a >> 6 & ones;
+    places->bit7 += a >> 7 & ones;
+    store_counts(a, size, counts);
 }
 
-INLINE void count_flips(const struct block *block, size_t size,
-                        struct counts *counts)
+/* Adds how often bit k of each byte differed to its row. */
+INLINE void add_place(const ulongs *place, uint32_t *row)
+{
+    typedef VECTOR_OF(uint32_t, 4 * VECTOR) many_uints;
+    many_uints sum;
+    memcpy(&sum, row, sizeof sum);
+    sum += __builtin_convertvector((bytes)*place, many_uints);
+    memcpy(row, &sum, sizeof sum);
+}
+
+INLINE void count_flips(struct block *block, size_t size,
+                        uint32_t (*bit)[VECTOR])
 {
     const size_t all = block->n * size, whole = all / VECTOR * VECTOR;
-    bytes bit[8] = {{0}}; /* at most 128 of a block */
+    struct places places = {.bit0 = {0}};
     for (size_t at = 0; at < whole; at += VECTOR)
-        count_vector(block->codes_x + at, block->codes_y + at, size, bit,
-                     counts);
+        count_vector(block->codes_x + at, block->codes_y + at, size, &places,
+                     block->flipped + at / size);
     if (whole < all) {
         unsigned char x[VECTOR] = {0}, y[VECTOR] = {0};
         memcpy(x, block->codes_x + whole, all - whole);
         memcpy(y, block->codes_y + whole, all - whole);
-        count_vector(x, y, size, bit, counts);
-        counts->padding += (VECTOR - (all - whole)) / size;
+        count_vector(x, y, size, &places, block->flipped + whole / size);
     }
-    for (int k = 0; k < 8; k++) {
-        for (int i = 0; i < VECTOR; i++)
-            counts->bit[k][i] += bit[k][i];
-    }
+    add_place(&places.bit0, bit[0]);
+    add_place(&places.bit1, bit[1]);
+    add_place(&places.bit2, bit[2]);
+    add_place(&places.bit3, bit[3]);
+    add_place(&places.bit4, bit[4]);
+    add_place(&places.bit5, bit[5]);
+    add_place(&places.bit6, bit[6]);
+    add_place(&places.bit7, bit[7]);
 }
 
-static void count_flips_8(const struct block *block,
-                          uint32_t (*flipped)[TP_DIFFERENCE_CELLS])
+/* Counts elements by distance and bits that differ, both at once. */
+static void count_apart(struct block *block, struct tp_difference_cells *cells)
 {
-    for (size_t i = 0; i < block->n; i++)
-        flipped[i % TABLES][block->codes_x[i] ^ block->codes_y[i]]++;
-}
-
-static void count_flips_16(const struct block *block,
-                           uint32_t (*flipped)[TP_DIFFERENCE_CELLS])
-{
-    uint64_t x, y;
-    size_t i = 0;
-    for (; i + 4 <= block->n; i += 4) {
-        memcpy(&x, block->codes_x + 2 * i, sizeof x);
-        memcpy(&y, block->codes_y + 2 * i, sizeof y);
-        x ^= y;
-        flipped[0][x & 0xffff]++;
-        flipped[1][x >> 16 & 0xffff]++;
-        flipped[2][x >> 32 & 0xffff]++;
-        flipped[3][x >> 48]++;
+    uint32_t *const tables[] = {cells->apart[0], cells->apart[1],
+                                cells->apart[2], cells->apart[3]};
+    half_shorts bin, flipped;
+    for (size_t i = 0; i < block->padded; i += 8) {
+        memcpy(&bin, block->bin + i, sizeof bin);
+        memcpy(&flipped, block->flipped + i, sizeof flipped);
+        bin += flipped * TP_DIFFERENCE_ULP_BINS;
+        memcpy(block->bin + i, &bin, sizeof bin);
     }
-    x = y = 0;
-    memcpy(&x, block->codes_x + 2 * i, 2 * (block->n - i));
-    memcpy(&y, block->codes_y + 2 * i, 2 * (block->n - i));
-    for (x ^= y; i < block->n; i++, x >>= 16)
-        flipped[0][x & 0xffff]++;
+    for (size_t i = 0; i < block->padded; i += 4)
+        count_four(block->bin + i, 1, tables);
 }
 
 /* --- a block -------------------------------------------------------------- */
 
-/* Counts what is the same for both formats; `errors` are of all `padded`. */
+/* Counts what is the same for both formats; `errors` are of all `padded`, as
+ * are the cells of distances and bits. */
 static void count_errors(const struct block *block, const struct errors *errors,
-                         struct tp_difference *sums)
+                         bool same, struct tp_difference *sums)
 {
     const size_t none = block->padded - block->n + block->dropped;
     sums->finite += block->n - block->dropped;
@@ -404,6 +431,7 @@ static void count_errors(const struct block *block, const struct errors *errors,
     sums->below_1e_3 += errors->low - none;
     sums->below_5e_3 += errors->high - none;
     sums->ulp[0] -= none;
+    sums->bits[0] -= same ? block->padded - block->n : block->padded;
 }
 
 /* Of a block of equal codes. */
@@ -422,23 +450,30 @@ struct call {
     const struct tp_difference_plan *plan;
     size_t size_x, size_y;
     struct lanes lanes;
-    struct counts counts;
+    uint32_t bit[8][VECTOR]; /* [bit of a byte][byte of a vector]           */
     struct tp_difference *sums;
     struct tp_difference_cells *cells;
 };
 
-INLINE void count_all_flips(const struct block *block, struct call *call)
+/* Counts what is the same for both formats, once bins and keys are set. */
+INLINE void count_block(struct block *block, const struct errors *errors,
+                        uint64_t ulp_max, struct call *call)
 {
-    if (!call->plan->same)
-        return;
-    if (call->size_x == 1)
-        count_flips_8(block, call->cells->flipped);
-    else if (call->size_x == 2)
-        count_flips_16(block, call->cells->flipped);
-    else if (call->size_x == 4)
-        count_flips(block, 4, &call->counts);
-    else
-        count_flips(block, 8, &call->counts);
+    struct tp_difference *sums = call->sums;
+    const bool same = call->plan->same;
+    if (ulp_max > sums->ulp_max)
+        sums->ulp_max = ulp_max;
+    if (same && call->size_x == 1)
+        count_flips(block, 1, call->bit);
+    else if (same && call->size_x == 2)
+        count_flips(block, 2, call->bit);
+    else if (same && call->size_x == 4)
+        count_flips(block, 4, call->bit);
+    else if (same)
+        count_flips(block, 8, call->bit);
+    count_errors(block, errors, same, sums);
+    count_apart(block, call->cells);
+    count_cells(block, call->cells);
 }
 
 static bool is_equal(const struct block *block, const struct call *call)
@@ -473,15 +508,12 @@ INLINE void add_block_f(struct block_f *block, struct call *call)
         add_ulp_f(plan, true, block, distance);
     else
         add_ulp_f(plan, false, block, distance);
-    count_ulp_f(distance, its, &call->counts);
     if (!plan->raw_cells) {
         keys_f(block->x, its->padded, its->key_x);
         keys_f(block->y, its->padded, its->key_y);
     }
     place_f(block, &errors, call->sums);
-    count_errors(its, &errors, call->sums);
-    count_cells(its, call->cells);
-    count_all_flips(its, call);
+    count_block(its, &errors, bins_f(distance, its), call);
 }
 
 INLINE void add_block_d(struct block_d *block, struct call *call)
@@ -508,15 +540,12 @@ INLINE void add_block_d(struct block_d *block, struct call *call)
         add_ulp_d(plan, true, block, distance);
     else
         add_ulp_d(plan, false, block, distance);
-    count_ulp_d(distance, its, &call->counts);
     if (!plan->raw_cells) {
-        keys_d(block->x, its->n, its->key_x);
-        keys_d(block->y, its->n, its->key_y);
+        keys_d(block->x, its->padded, its->key_x);
+        keys_d(block->y, its->padded, its->key_y);
     }
     place_d(block, &errors, call->sums);
-    count_errors(its, &errors, call->sums);
-    count_cells(its, call->cells);
-    count_all_flips(its, call);
+    count_block(its, &errors, bins_d(distance, its), call);
 }
 
 /* --- a call --------------------------------------------------------------- */
@@ -534,6 +563,8 @@ INLINE void begin_block(struct block *its, const struct call *call,
         memcpy(its->key_x, x, its->n * sizeof *its->key_x);
         memcpy(its->key_y, y, its->n * sizeof *its->key_y);
     }
+    for (size_t i = its->n; i < its->padded; i++)
+        its->key_x[i] = its->key_y[i] = its->flipped[i] = 0;
 }
 
 INLINE void add_any(const struct tp_difference_spans *spans, struct call *call)
@@ -545,6 +576,7 @@ INLINE void add_any(const struct tp_difference_spans *spans, struct call *call)
     } block;
     const bool single = call->plan->single;
     struct block *its = single ? &block.f.its : &block.d.its;
+    memset(its->flipped, 0, sizeof its->flipped);
     for (size_t done = 0; done < spans->n; done += BLOCK) {
         its->n = spans->n - done < BLOCK ? spans->n - done : BLOCK;
         its->first = spans->first + (int64_t)done;
@@ -582,30 +614,10 @@ TP_TARGET_AVX512 static void add_avx512(const struct tp_difference_spans *spans,
 static add_fn *const add_by[TP_ISA_COUNT] =
     TP_ISA_TABLE(add_portable, add_avx2, add_avx512);
 
-static double fold(const doubles *v)
+INLINE double fold(doubles low, doubles high)
 {
-    return ((v[0][0] + v[1][0]) + (v[0][2] + v[1][2])) +
-           ((v[0][1] + v[1][1]) + (v[0][3] + v[1][3]));
-}
-
-/* Adds what a call counted beside its sums. */
-static void add_counts(const struct call *call)
-{
-    const struct counts *counts = &call->counts;
-    struct tp_difference *sums = call->sums;
-    for (int t = 0; t < TABLES; t++) {
-        for (int i = 0; i < TP_DIFFERENCE_ULP_BINS; i++)
-            sums->ulp[i] += counts->ulp[t][i];
-        for (int i = 0; i <= TP_DIFFERENCE_BITS; i++)
-            sums->bits[i] += counts->bits[t][i];
-    }
-    for (size_t i = 0; i < VECTOR; i++) {
-        for (size_t k = 0; k < 8; k++)
-            sums->bit[i % call->size_x * 8 + k] += counts->bit[k][i];
-    }
-    sums->bits[0] -= counts->padding;
-    if (counts->ulp_max > sums->ulp_max)
-        sums->ulp_max = counts->ulp_max;
+    const doubles v = low + high;
+    return (v[0] + v[2]) + (v[1] + v[3]);
 }
 
 void tp_difference_add(const struct tp_difference_plan *plan,
@@ -619,12 +631,16 @@ void tp_difference_add(const struct tp_difference_plan *plan,
                         .sums = difference,
                         .cells = cells};
     add_by[plan->isa](spans, &call);
-    const double same = fold(call.lanes.same);
+    const struct half *low = &call.lanes.low, *high = &call.lanes.high;
+    const double same = fold(low->same, high->same);
+    for (size_t i = 0; i < VECTOR; i++) {
+        for (size_t k = 0; k < 8; k++)
+            difference->bit[i % call.size_x * 8 + k] += call.bit[k][i];
+    }
     difference->values += spans->n;
-    difference->xx += fold(call.lanes.xx) + same;
-    difference->yy += fold(call.lanes.yy) + same;
-    difference->xy += fold(call.lanes.xy) + same;
-    difference->dd += fold(call.lanes.dd);
-    difference->abs_d += fold(call.lanes.abs_d);
-    add_counts(&call);
+    difference->xx += fold(low->xx, high->xx) + same;
+    difference->yy += fold(low->yy, high->yy) + same;
+    difference->xy += fold(low->xy, high->xy) + same;
+    difference->dd += fold(low->dd, high->dd);
+    difference->abs_d += fold(low->abs_d, high->abs_d);
 }
