@@ -23,6 +23,10 @@
 const struct tp_replay_rule_info tp_replay_rules[TP_REPLAY_FINDING_IDS] = {
     [TP_REPLAY_WRONG] = {"wrong_result",
                          "a result that rounding does not explain", GUIDE},
+    [TP_REPLAY_DROPOUT] = {"dropout",
+                           "a dropout whose elements or whose share of zeros "
+                           "are not those of its p",
+                           GUIDE},
     [TP_REPLAY_NARROW] = {"narrow_steps",
                           "a result that only steps in the tensors' own dtype "
                           "explain",
@@ -35,6 +39,9 @@ const struct tp_replay_rule_info tp_replay_rules[TP_REPLAY_FINDING_IDS] = {
                              "bits of its arguments",
                              GUIDE},
 };
+
+/* The chance below which a share of zeros is none: one dropout of 10^9. */
+static const double least_chance = 1e-9;
 
 struct finder {
     const struct tp_dump *dump;
@@ -86,6 +93,29 @@ static void say_wrong(const struct finder *f, const struct tp_replay_row *row,
         "Run this call alone on the device with the dumped arguments: if the "
         "result is the dumped one, its kernel is wrong; if not, something "
         "wrote over an argument or the result between the call and the dump.";
+}
+
+static void say_dropout(const struct finder *f, const struct tp_replay_row *row,
+                        struct tp_replay_finding *finding)
+{
+    const struct tp_dropout *d = &row->dropout;
+    finding->evidence =
+        d->wrong
+            ? tp_arena_format(
+                  &f->findings->arena,
+                  "%" PRIu64 " elements are neither zero nor x / (1 - p) "
+                  "with p = %g: the first, element %" PRId64
+                  ", is %.6g and should be %.6g.%s",
+                  d->wrong, d->p, d->at, d->dumped, d->computed, where(f, row))
+            : tp_arena_format(
+                  &f->findings->arena,
+                  "%" PRIu64 " of %" PRIu64
+                  " elements are zero where p = %g, which chance gives with a "
+                  "probability of %.2g at most.%s",
+                  d->zeros, d->count, d->p, d->chance, where(f, row));
+    finding->suggestion =
+        "Compare p, the training mode and the scale of the kernel that was "
+        "called with those of the model.";
 }
 
 static void say_narrow(const struct finder *f, const struct tp_replay_row *row,
@@ -156,6 +186,11 @@ static double badness_of(const struct finder *f,
                          enum tp_replay_finding_id id)
 {
     const enum tp_replay_level level = tp_replay_level_of(&row->verdict);
+    if (id == TP_REPLAY_DROPOUT)
+        return row->dropout.wrong ? INFINITY
+               : row->dropout.judged
+                   ? log(row->dropout.chance) / log(least_chance)
+                   : 0;
     if (row->verdict.state != TP_REPLAY_JUDGED)
         return 0;
     if (id == TP_REPLAY_WRONG)
@@ -198,12 +233,12 @@ static enum tp_status note(const struct finder *f,
                            enum tp_replay_finding_id id, double badness)
 {
     static const enum tp_severity levels[TP_REPLAY_FINDING_IDS] = {
-        TP_SEVERITY_HIGH, TP_SEVERITY_MEDIUM, TP_SEVERITY_MEDIUM,
-        TP_SEVERITY_LOW};
+        TP_SEVERITY_HIGH, TP_SEVERITY_HIGH, TP_SEVERITY_MEDIUM,
+        TP_SEVERITY_MEDIUM, TP_SEVERITY_LOW};
     static void (*const say[TP_REPLAY_FINDING_IDS])(
         const struct finder *f, const struct tp_replay_row *row,
-        struct tp_replay_finding *finding) = {say_wrong, say_narrow,
-                                              say_overflow, say_condition};
+        struct tp_replay_finding *finding) = {
+        say_wrong, say_dropout, say_narrow, say_overflow, say_condition};
     struct tp_replay_findings *all = f->findings;
     struct tp_replay_finding *finding = find(f, id, &call_of(f, row)->name);
     const uint64_t count = finding ? finding->count + 1 : 1;

@@ -15,6 +15,7 @@
 /* Rows of the table in replay_findings.c. */
 enum tp_replay_finding_id {
     TP_REPLAY_WRONG,     /* beyond what any accumulation explains          */
+    TP_REPLAY_DROPOUT,   /* no mask, or one of another share               */
     TP_REPLAY_NARROW,    /* every step was rounded to the tensors' dtype   */
     TP_REPLAY_OVERFLOW,  /* finite, but not in the dtype of the result     */
     TP_REPLAY_CONDITION, /* rounding of the arguments grows                */

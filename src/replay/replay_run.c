@@ -24,6 +24,7 @@ struct slot {
     size_t place, call;
     struct tp_replay_verdict verdict;
     struct tp_perturbed perturbed;
+    struct tp_dropout dropout;
     enum tp_status status; /* of TP_E_MEMORY and TP_E_INTERRUPTED          */
 };
 
@@ -125,6 +126,10 @@ static void replay_one(void *context, size_t index, unsigned worker)
                                    call_of(work, slot), &slot->verdict, &err);
     if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_JUDGED)
         perturb(work, slot);
+    if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_RANDOM)
+        slot->status =
+            tp_dropout_judge(&work->dump->places[slot->place],
+                             call_of(work, slot), &slot->dropout, &err);
 }
 
 /* --- rows ----------------------------------------------------------------- */
@@ -180,6 +185,7 @@ static void make_row(const struct work *work, const struct slot *slot,
         .largest = perturbed->overflows ? perturbed->largest : NAN,
         .flags = perturbed->flag_count,
         .verdict = *verdict,
+        .dropout = slot->dropout,
         .place = slot->place,
         .call = slot->call};
     double *const worst[TP_PERTURB_MODES] = {

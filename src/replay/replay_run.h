@@ -6,6 +6,7 @@
 
 #include "base/pool.h"
 #include "data/table.h"
+#include "replay/dropout.h"
 #include "replay/perturb.h"
 #include "replay/replay.h"
 
@@ -40,6 +41,7 @@ struct tp_replay_row {
     double largest;     /* magnitude of these                            */
     uint64_t flags; /* results that are inconsistent, in all modes         */
     struct tp_replay_verdict verdict;
+    struct tp_dropout dropout;
     size_t place, call; /* in the dump                                     */
     enum tp_perturb_outcome outcomes[TP_PERTURB_MODES];
     const char *reasons[TP_PERTURB_MODES]; /* of outcomes; NULL: mode not

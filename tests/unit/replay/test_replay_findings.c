@@ -12,6 +12,7 @@
 enum { COUNT = 64 };
 
 struct made_call {
+    const char *status;          /* that the call is to have                */
     const char *key, *arguments; /* what follows the tensors, in JSON       */
     enum tp_dtype dtype;
     double inputs[2][COUNT], output[COUNT];
@@ -68,7 +69,7 @@ static void find(const struct made_call *call,
     cr_assert_eq(tp_pool_new(1, &options.pool, &err), TP_OK);
     cr_assert_eq(tp_replay_dump(&dump, &options, &results, &err), TP_OK);
     cr_assert_eq(results.count, 1);
-    cr_assert_str_eq(results.rows[0].status, "replayed", "%s",
+    cr_assert_str_eq(results.rows[0].status, call->status, "%s",
                      results.rows[0].reason);
     memset(findings, 0, sizeof *findings);
     cr_assert_eq(tp_replay_findings_make(&dump, &results, findings, &err),
@@ -111,7 +112,8 @@ static void expect_none(const struct made_call *call)
 /* A product, of which a block may hold what is left from another call. */
 static struct made_call product(void)
 {
-    struct made_call call = {.key = "Torch.mul.0.forward",
+    struct made_call call = {.status = "replayed",
+                             .key = "Torch.mul.0.forward",
                              .arguments = "",
                              .dtype = TP_FLOAT32,
                              .input_count = 2};
@@ -144,7 +146,8 @@ Test(replay_findings, has_nothing_against_a_right_one)
  * than half a step of 100, and lost. */
 static struct made_call sums(bool narrow)
 {
-    struct made_call call = {.key = "Torch.cumsum.0.forward",
+    struct made_call call = {.status = "replayed",
+                             .key = "Torch.cumsum.0.forward",
                              .arguments = ", {\"type\": \"int\", \"value\": 0}",
                              .dtype = TP_BFLOAT16,
                              .input_count = 1};
@@ -173,7 +176,8 @@ Test(replay_findings, has_nothing_against_sums_in_float32)
 /* Squares of a number, as float32. */
 static struct made_call squares(double x)
 {
-    struct made_call call = {.key = "Torch.mul.0.forward",
+    struct made_call call = {.status = "replayed",
+                             .key = "Torch.mul.0.forward",
                              .arguments = "",
                              .dtype = TP_FLOAT32,
                              .input_count = 2};
@@ -199,10 +203,46 @@ Test(replay_findings, has_nothing_against_large_or_infinite_arguments)
     expect_none(&infinite);
 }
 
+/* A mask of p = 0.25 with 64 elements, of which so many are zero. */
+static struct made_call masked(int zeros, double scale)
+{
+    struct made_call call = {.status = "random",
+                             .key = "Functional.dropout.0.forward",
+                             .arguments =
+                                 ", {\"type\": \"float\", \"value\": 0.25}, "
+                                 "{\"type\": \"bool\", \"value\": true}",
+                             .dtype = TP_FLOAT32,
+                             .input_count = 1};
+    for (int i = 0; i < COUNT; i++) {
+        call.inputs[0][i] = (float)(1 + sin(i) / 2);
+        call.output[i] = i < zeros ? 0 : (float)(call.inputs[0][i] * scale);
+    }
+    return call;
+}
+
+/* 1 / (1 - p) is 4 / 3; about 16 of 64 are zero. Of
+ * Binomial(64, 0.25) 52 or more have a chance of 5.5e-21, 28 or more of
+ * 0.0008 (Python, math.comb). */
+Test(replay_findings, names_a_mask_that_is_none)
+{
+    const struct made_call scale = masked(16, 1), share = masked(52, 4.0 / 3);
+    expect(&scale, TP_REPLAY_DROPOUT, TP_SEVERITY_HIGH);
+    expect(&share, TP_REPLAY_DROPOUT, TP_SEVERITY_HIGH);
+}
+
+Test(replay_findings, has_nothing_against_a_mask)
+{
+    const struct made_call usual = masked(16, 4.0 / 3),
+                           rare = masked(28, 4.0 / 3);
+    expect_none(&usual);
+    expect_none(&rare);
+}
+
 /* A difference of numbers that are equal to so many bits. */
 static struct made_call difference(int bits)
 {
-    struct made_call call = {.key = "Tensor.__sub__.0.forward",
+    struct made_call call = {.status = "replayed",
+                             .key = "Tensor.__sub__.0.forward",
                              .arguments = "",
                              .dtype = TP_FLOAT32,
                              .input_count = 2};
