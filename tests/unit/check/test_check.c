@@ -147,6 +147,25 @@ Test(check, comments_ignore)
                  2);
 }
 
+/* Findings far out in one line cost no more than others. */
+Test(check, long_line, .timeout = 60)
+{
+    enum { COUNT = 100000 };
+    static const char unit[] = "x.half(); ";
+    const size_t size = sizeof unit - 1;
+    char *source = malloc(COUNT * size);
+    cr_assert(source != NULL);
+    for (size_t i = 0; i < COUNT; i++)
+        memcpy(source + i * size, unit, size);
+    struct tp_check_file file;
+    check(source, COUNT * size, &file);
+    cr_assert_eq(file.findings.count, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        cr_assert_eq(file.findings.at[i].column, i * size + 3);
+    free(file.findings.at);
+    free(source);
+}
+
 /* What cannot be read is named with its line; the rest is checked. */
 Test(check, one_statement_is_lost)
 {
