@@ -60,7 +60,7 @@ done < "$work/commands"
 # "SECTION: rule" of each rule of the program stands among the words behind the
 # "Finding:" of that section, and every section with findings is one of those.
 guide=$srcdir/man/tprof-guide.7
-"$TPROF" list rules | sed -n \
+{ "$TPROF" list rules && "$TPROF" list checks; } | sed -n \
     's/^  \([a-z_]*\) .*\[tprof-guide: \([A-Z ]*\)\]$/\2: \1/p' |
     sort > "$work/linked"
 awk 'NR == FNR { sub(/.*: /, ""); rule[$0] = 1; next }

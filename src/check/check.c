@@ -32,42 +32,50 @@ static bool has_name(const char *list, size_t length, const char *name)
     return false;
 }
 
-/* What "# tprof: ignore" on the line of a finding says of its rule. */
-static bool is_ignored(const char *source, size_t length,
-                       const struct tp_check_finding *finding, size_t start)
+/* The first "# tprof: ignore" of the line that begins at `p`: what follows it;
+ * NULL when there is none. */
+static const char *find_mark(const char *p, const char *end)
 {
     static const char mark[] = "# tprof: ignore";
     const size_t size = sizeof mark - 1;
-    const char *p = source + start, *end = source + length;
-    while (p < end && *p != '\n' && *p != '\r' &&
-           ((size_t)(end - p) < size || memcmp(p, mark, size) != 0))
-        p++;
-    if (p == end || *p != '#' || (size_t)(end - p) < size ||
-        memcmp(p, mark, size) != 0)
-        return false;
-    p += size;
-    if (p == end || *p != '[')
-        return true;
-    const char *close = memchr(p, ']', (size_t)(end - p));
-    return close && has_name(p + 1, (size_t)(close - p - 1),
-                             tp_check_rules[finding->rule].id);
+    for (; p < end && *p != '\n' && *p != '\r'; p++) {
+        if ((size_t)(end - p) >= size && memcmp(p, mark, size) == 0)
+            return p + size;
+    }
+    return NULL;
 }
 
-/* Takes out what the source says to ignore. Findings are in the order of the
- * lines, so that one walk over the source finds where each begins. */
-static void drop_ignored(const char *source, size_t length,
-                         struct tp_check_findings *findings)
+/* Whether such a mark is about a rule: without a list, about all. */
+static bool is_ignored(const char *mark, const char *end,
+                       enum tp_check_rule_id rule)
+{
+    if (!mark || mark == end || *mark != '[')
+        return mark != NULL;
+    const char *close = memchr(mark, ']', (size_t)(end - mark));
+    return close && has_name(mark + 1, (size_t)(close - mark - 1),
+                             tp_check_rules[rule].id);
+}
+
+/* Sets the columns, and takes out what the source says to ignore. Findings
+ * are in the order of the source, so each line is looked at once. */
+static void place_findings(const char *source, size_t length,
+                           struct tp_check_findings *findings)
 {
     size_t kept = 0, start = 0;
     uint32_t line = 1;
+    const char *end = source + length, *mark = find_mark(source, end);
     for (size_t i = 0; i < findings->count; i++) {
-        const struct tp_check_finding *finding = &findings->at[i];
-        for (; start < length && line < finding->line; start++)
+        struct tp_check_finding finding = findings->at[i];
+        bool moves = line < finding.line;
+        for (; start < length && line < finding.line; start++)
             line += source[start] == '\n' ||
                     (source[start] == '\r' &&
                      (start + 1 == length || source[start + 1] != '\n'));
-        if (!is_ignored(source, length, finding, start))
-            findings->at[kept++] = *finding;
+        if (moves)
+            mark = find_mark(source + start, end);
+        finding.column = finding.offset - (uint32_t)start + 1;
+        if (!is_ignored(mark, end, finding.rule))
+            findings->at[kept++] = finding;
     }
     findings->count = kept;
 }
@@ -97,7 +105,7 @@ enum tp_status tp_check_source(const char *source, size_t length,
     if (status == TP_OK)
         status = tp_check_flow(&script, &file->findings, err);
     if (status == TP_OK) {
-        drop_ignored(source, length, &file->findings);
+        place_findings(source, length, &file->findings);
         note_problem(&script, file);
     }
     tp_script_clear(&script);

@@ -5,17 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Column of a token, from 1. */
-static uint32_t column_of(const struct tp_script *script,
-                          const struct tp_py_token *token)
-{
-    const char *source = script->tokens.source;
-    uint32_t start = token->start;
-    while (start > 0 && source[start - 1] != '\n' && source[start - 1] != '\r')
-        start--;
-    return token->start - start + 1;
-}
-
 void tp_check_add_as(struct tp_check_findings *findings,
                      const struct tp_script *script, uint32_t node,
                      struct tp_check_finding as)
@@ -23,7 +12,7 @@ void tp_check_add_as(struct tp_check_findings *findings,
     const struct tp_py_token *token =
         &script->tokens.at[script->tree.at[node].token];
     as.line = token->line;
-    as.column = column_of(script, token);
+    as.offset = token->start;
     if (tp_grow(&findings->at, &findings->capacity, findings->count + 1,
                 sizeof *findings->at, NULL) != TP_OK)
         findings->failed = true;
@@ -44,10 +33,8 @@ void tp_check_add(struct tp_check_findings *findings,
 static int by_place(const void *a, const void *b)
 {
     const struct tp_check_finding *left = a, *right = b;
-    if (left->line != right->line)
-        return left->line < right->line ? -1 : 1;
-    if (left->column != right->column)
-        return left->column < right->column ? -1 : 1;
+    if (left->offset != right->offset)
+        return left->offset < right->offset ? -1 : 1;
     return (int)left->rule - (int)right->rule;
 }
 

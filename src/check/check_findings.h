@@ -8,6 +8,7 @@
 /* One finding in a script. */
 struct tp_check_finding {
     uint32_t line, column; /* from 1; the column in bytes                 */
+    uint32_t offset;       /* byte of the source                          */
     enum tp_check_rule_id rule;
     enum tp_severity severity;
     char what[64]; /* what was found, for the '%' of the rule's texts     */

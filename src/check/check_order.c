@@ -7,14 +7,14 @@
  * within one iteration is what counts.
  *
  * Cost: the square of the steps of a function, of which there are few; the
- * walk gives up beyond some thousand.
+ * walk gives up beyond some hundred.
  */
 #include "check/check_order.h"
 
 #include <string.h>
 
 /* A function with more of them is no training step. */
-enum { MOST_EVENTS = 1000 };
+enum { MOST_EVENTS = 200 };
 
 /* Source of the condition of an "if"; of one that begins with "not", what
  * follows it, and *negated. Of an else: that of its "if", negated. */

@@ -23,7 +23,7 @@ const struct tp_check_rule tp_check_rules[TP_CHECK_RULES] = {
                       TP_SEVERITY_HIGH,
                       "binary_cross_entropy, or BCELoss",
                       "% usage",
-                      {"this function raises an error under AMP",
+                      {"this function raises an error under AMP on CUDA",
                        "该函数在AMP中会报错"},
                       {"use binary_cross_entropy_with_logits instead",
                        "改用binary_cross_entropy_with_logits"},
@@ -44,8 +44,8 @@ const struct tp_check_rule tp_check_rules[TP_CHECK_RULES] = {
          TP_SEVERITY_MEDIUM,
          "softmax without dtype",
          "% without dtype",
-         {"in fp16 its sum may overflow or lose small terms",
-          "FP16下可能溢出或丢失小数值"},
+         {"in fp16 scores beyond 65504 are Inf, and results below 3e-8 are 0",
+          "FP16下可能溢出，小于3e-8的结果变为0"},
          {"pass dtype=torch.float32", "指定dtype=torch.float32"},
          AMP},
     [TP_CHECK_REDUCE_OUTSIDE_AUTOCAST] =
@@ -53,9 +53,9 @@ const struct tp_check_rule tp_check_rules[TP_CHECK_RULES] = {
          TP_SEVERITY_MEDIUM,
          "sum or mean of a 16-bit tensor outside autocast",
          "% of a 16-bit tensor outside autocast",
-         {"the result is stored in 16 bits: autocast would have summed in "
-          "fp32",
-          "结果以16位保存，失去autocast的FP32保护"},
+         {"the result is rounded to 16 bits, and in fp16 it is Inf beyond "
+          "65504",
+          "结果以16位保存，失去FP32保护，FP16下超过65504即为Inf"},
          {"pass dtype=torch.float32, or call .float() first",
           "指定dtype=torch.float32，或先调用.float()"},
          AMP},

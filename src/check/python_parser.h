@@ -2,7 +2,7 @@
 #ifndef TP_CHECK_PYTHON_PARSER_H
 #define TP_CHECK_PYTHON_PARSER_H
 
-#include "check/python_tree.h"
+#include "check/python_node.h"
 
 /* What the readers of expressions and of statements share. */
 

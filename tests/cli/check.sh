@@ -23,7 +23,7 @@ Line 45: [HIGH] .half() call detected
   -> suggestion: remove .half(), use with autocast()
 
 Line 67: [HIGH] binary_cross_entropy usage
-  -> this function raises an error under AMP
+  -> this function raises an error under AMP on CUDA
   -> suggestion: use binary_cross_entropy_with_logits instead
 END
 cmp en.txt want.txt && echo "en: of the same form"

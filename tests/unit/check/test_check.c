@@ -26,8 +26,7 @@ static char *read_example(const char *kind, const char *rule, size_t *length)
     return source;
 }
 
-static void check(const char *source, size_t length,
-                  struct tp_check_file *file)
+static void check(const char *source, size_t length, struct tp_check_file *file)
 {
     struct tp_error err = {0};
     *file = (struct tp_check_file){0};
@@ -64,7 +63,7 @@ Test(check, each_rule_finds_its_bad_example)
         for (size_t j = 0; j < count && j < file.findings.count; j++) {
             cr_expect_eq(file.findings.at[j].line, lines[j], "%s: line %u", id,
                          file.findings.at[j].line);
-            cr_expect_eq(file.findings.at[j].rule, i, "%s: finds %s", id,
+            cr_expect_eq((int)file.findings.at[j].rule, i, "%s: finds %s", id,
                          tp_check_rules[file.findings.at[j].rule].id);
             cr_expect_eq(file.findings.at[j].severity,
                          tp_check_rules[i].severity, "%s", id);
@@ -139,12 +138,30 @@ Test(check, comments_ignore)
     cr_expect_eq(count_of("x.half()  # tprof: ignore[bce, half_call]\n",
                           TP_SEVERITY_HIGH),
                  0);
-    cr_expect_eq(count_of("x.half()  # tprof: ignore[bce]\n",
-                          TP_SEVERITY_HIGH),
+    cr_expect_eq(count_of("x.half()  # tprof: ignore[bce]\n", TP_SEVERITY_HIGH),
                  1);
     cr_expect_eq(count_of("x.half()\ny.half()  # tprof: ignore\r\nz.half()\r",
                           TP_SEVERITY_HIGH),
                  2);
+}
+
+/* Findings far out in one line cost no more than others. */
+Test(check, long_line, .timeout = 60)
+{
+    enum { COUNT = 100000 };
+    static const char unit[] = "x.half(); ";
+    const size_t size = sizeof unit - 1;
+    char *source = malloc(COUNT * size);
+    cr_assert(source != NULL);
+    for (size_t i = 0; i < COUNT; i++)
+        memcpy(source + i * size, unit, size);
+    struct tp_check_file file;
+    check(source, COUNT * size, &file);
+    cr_assert_eq(file.findings.count, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        cr_assert_eq(file.findings.at[i].column, i * size + 3);
+    free(file.findings.at);
+    free(source);
 }
 
 /* What cannot be read is named with its line; the rest is checked. */

@@ -36,11 +36,13 @@ Test(python_lex, kinds)
         {"f(a,\n  b)\n", "wowowo;E"},
         {"a = b \\\n  + c\n", "wowow;E"},
         {"rb'\\'' 'x' \"\"\"a\n'\"b\"\"\"\n", "sss;E"},
-        {"1.5e-3 + 0x_fF + 1_0j + .5 + 1.\n", "nonono" "non;E"},
+        {"1.5e-3 + 0x_fF + 1_0j + .5 + 1.\n", "nonono"
+                                              "non;E"},
         {"a //= b ** c != d -> ...\n", "wowowowoo;E"},
         {"f'{x}'\n", "f{w}g;E"},
         {"f'a{{b}}c{x!r:>{w}}d'\n", "f{wow{w}}g;E"},
-        {"f'{a['b']}'\n", "f{wos" "o}g;E"},
+        {"f'{a['b']}'\n", "f{wos"
+                          "o}g;E"},
         {"f'{f'{1+1}'}'\n", "f{f{non}g}g;E"},
         {"rf'\\{x}' f'\\N{DASH}{y}'\n", "f{w}gf{w}g;E"},
         {"f'''{\nx\n}\n'''\n", "f{w}g;E"},

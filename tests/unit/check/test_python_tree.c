@@ -50,8 +50,8 @@ static size_t calls_of(const struct source *source, struct call *calls,
     for (size_t i = 1; i < source->tree.count && count < most; i++) {
         if (at[i].kind != TP_PY_CALL)
             continue;
-        calls[count] = (struct call){
-            .line = source->tokens.at[at[i].end - 1].line};
+        calls[count] =
+            (struct call){.line = source->tokens.at[at[i].end - 1].line};
         for (uint32_t a = at[at[i].child].next; a; a = at[a].next)
             calls[count].arguments++;
         count++;
@@ -137,12 +137,10 @@ Test(python_tree, one_statement_is_lost)
         const char *text;
         size_t calls;
         uint32_t problems;
-    } known[] = {{"x = = 1\nf()\n", 1, 1},
-                 {"print 'old'\nf()\n", 1, 1},
-                 {"if x y:\n  f()\ng()\n", 2, 1},
-                 {"def f(1):\n  g()\nh()\n", 2, 1},
-                 {"for x\n  f()\n", 1, 1},
-                 {"else:\n  f()\n", 1, 0}};
+    } known[] = {
+        {"x = = 1\nf()\n", 1, 1},        {"print 'old'\nf()\n", 1, 1},
+        {"if x y:\n  f()\ng()\n", 2, 1}, {"def f(1):\n  g()\nh()\n", 2, 1},
+        {"for x\n  f()\n", 1, 1},        {"else:\n  f()\n", 1, 0}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         uint32_t problems;
         cr_expect_eq(count_calls(known[i].text, &problems), known[i].calls,
@@ -158,9 +156,9 @@ Test(python_tree, extremes, .timeout = 60)
     static const struct {
         const char *unit;
         uint32_t problems;
-    } known[] = {{"x + ", 0},  {"(", 1},     {"[", 1},       {"-", 1},
-                 {"x.", 1},    {"not ", 1},  {"lambda: ", 1}, {"x ** ", 1},
-                 {"x, ", 0},   {"x or ", 0}, {"x if y else ", 1}};
+    } known[] = {{"x + ", 0}, {"(", 1},     {"[", 1},           {"-", 1},
+                 {"x.", 1},   {"not ", 1},  {"lambda: ", 1},    {"x ** ", 1},
+                 {"x, ", 0},  {"x or ", 0}, {"x if y else ", 1}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         size_t unit = strlen(known[i].unit), length = SIZE * unit;
         char *text = malloc(length + 8);

@@ -8,9 +8,10 @@
  *
  * Cost: linear in the tokens.
  */
+#include "check/python_parser.h"
+
 #include "base/limits.h"
 #include "base/memory.h"
-#include "check/python_parser.h"
 
 /* Brackets and right-hand operands in each other: each takes some 600 bytes of
  * the stack, and CPython itself stops at 200 brackets. */
