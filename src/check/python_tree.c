@@ -110,18 +110,25 @@ static void read_body(struct tp_py_parser *parser,
     tp_py_append(parser, parent, body.parent);
 }
 
+/* Passes a name; refuses what is there instead, and stays before it. */
+static void pass_name(struct tp_py_parser *parser, const char *why)
+{
+    if (kind_at(parser, 0) == TP_PY_WORD)
+        parser->pos++;
+    else
+        tp_py_refuse(parser, why);
+}
+
 static uint32_t read_dotted(struct tp_py_parser *parser)
 {
-    if (kind_at(parser, 0) != TP_PY_WORD)
-        tp_py_refuse(parser, "an import without a name");
+    static const char why[] = "an import without a name";
     uint32_t node = tp_py_node_new(parser, TP_PY_NAME);
-    parser->pos++;
-    while (!parser->wrong && tp_py_at_op(parser, '.')) {
-        parser->pos++;
+    pass_name(parser, why);
+    while (!parser->wrong && tp_py_take_op(parser, '.')) {
         node = tp_py_node_over(parser, TP_PY_ATTRIBUTE, node);
         if (node)
             parser->tree->at[node].token = (uint32_t)parser->pos;
-        parser->pos++;
+        pass_name(parser, why);
         if (node)
             parser->tree->at[node].end = (uint32_t)parser->pos;
     }
@@ -322,9 +329,7 @@ static void read_function(struct tp_py_parser *parser,
 {
     if (node->parent)
         parser->tree->at[node->parent].token = (uint32_t)parser->pos;
-    if (kind_at(parser, 0) != TP_PY_WORD)
-        tp_py_refuse(parser, "a function without a name");
-    parser->pos++;
+    pass_name(parser, "a function without a name");
     pass_type_parameters(parser);
     tp_py_want_op(parser, '(');
     tp_py_read_parameters(parser, node, ')');
@@ -337,9 +342,7 @@ static void read_class(struct tp_py_parser *parser, struct tp_py_children *node)
 {
     if (node->parent)
         parser->tree->at[node->parent].token = (uint32_t)parser->pos;
-    if (kind_at(parser, 0) != TP_PY_WORD)
-        tp_py_refuse(parser, "a class without a name");
-    parser->pos++;
+    pass_name(parser, "a class without a name");
     pass_type_parameters(parser);
     if (tp_py_take_op(parser, '('))
         tp_py_read_arguments(parser, node);
