@@ -345,3 +345,37 @@ Test(dump_anomaly, given_after_an_earlier_step_is_medium)
     tp_dump_anomalies_clear(&anomalies);
     tp_dump_clear(&dump);
 }
+
+/* An origin is before other findings of its severity, whatever their check,
+ * and behind those of a higher one. */
+Test(dump_anomaly, origins_are_the_first_findings)
+{
+    static const struct tp_dump_place place = {.step = 0, .rank = 0};
+    static const struct {
+        enum tp_dump_check_id check;
+        enum tp_severity level;
+    } added[] = {{TP_CHECK_STATISTICS, TP_SEVERITY_HIGH},
+                 {TP_CHECK_NONFINITE, TP_SEVERITY_MEDIUM},
+                 {TP_CHECK_JSON, TP_SEVERITY_MEDIUM},
+                 {TP_CHECK_NONFINITE, TP_SEVERITY_HIGH},
+                 {TP_CHECK_FLOW, TP_SEVERITY_HIGH}},
+      sorted[] = {{TP_CHECK_NONFINITE, TP_SEVERITY_HIGH},
+                  {TP_CHECK_STATISTICS, TP_SEVERITY_HIGH},
+                  {TP_CHECK_FLOW, TP_SEVERITY_HIGH},
+                  {TP_CHECK_NONFINITE, TP_SEVERITY_MEDIUM},
+                  {TP_CHECK_JSON, TP_SEVERITY_MEDIUM}};
+    struct tp_dump_findings findings = {.count = 0};
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
+        struct tp_dump_finding *finding;
+        cr_assert_eq(tp_dump_finding_add(&findings, added[i].check,
+                                         added[i].level, &place, &finding,
+                                         NULL),
+                     TP_OK);
+    }
+    tp_dump_findings_sort(&findings);
+    for (size_t i = 0; i < findings.count; i++) {
+        cr_expect_eq(findings.rows[i].check, sorted[i].check, "%zu", i);
+        cr_expect_eq(findings.rows[i].level, sorted[i].level, "%zu", i);
+    }
+    tp_dump_findings_clear(&findings);
+}
