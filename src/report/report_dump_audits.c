@@ -50,14 +50,20 @@ static void add_silent(const struct tp_dump_anomalies *anomalies,
 {
     if (anomalies->masks)
         tp_text_add(text,
-                    "  %zu calls have only infinities that are meant: masks, "
+                    "  %zu call%s only infinities that are meant: masks, "
                     "and memory to be overwritten\n",
-                    anomalies->masks);
-    if (anomalies->grown)
+                    anomalies->masks,
+                    anomalies->masks == 1 ? " has" : "s have");
+    if (anomalies->grown) {
+        const bool one = anomalies->grown == 1;
         tp_text_add(text,
-                    "  %zu calls gave a norm over 100 times that of "
-                    "their inputs\n",
-                    anomalies->grown);
+                    "  %zu call%s gave a norm over 100 times that of %s "
+                    "inputs%s",
+                    anomalies->grown, one ? "" : "s", one ? "its" : "their",
+                    one ? ": " : ", the first is ");
+        tp_text_printable(text, anomalies->first_grown);
+        tp_text_add(text, "\n");
+    }
     if (anomalies->unknown)
         tp_text_add(text,
                     "  %zu of %zu tensors have no statistics: NaN and Inf in "

@@ -257,7 +257,7 @@ Test(dump_anomaly, rows)
                     "Torch.log.0.forward i:1:-1 o:nan:nan",
                     "Tensor.__mul__.0.forward i:nan:nan o:nan:nan",
                     "Tensor.nan_to_num.0.forward i:nan:nan o:1:1",
-                    "Torch.exp.0.forward i:9:0 o:8103:1"}}}};
+                    "Torch.mul.0.forward i:9:0 s:900 o:8100:1"}}}};
     static const struct {
         const char *level;
         int first, mask;
@@ -276,7 +276,7 @@ Test(dump_anomaly, rows)
     }
     cr_expect_str_eq(anomalies.rows[2].value, "output.0: NaN");
     cr_expect_str_eq(anomalies.rows[5].value,
-                     "norm 8103, of inputs 9"); /* hypot(8103, 1), (9, 0) */
+                     "norm 8100, of inputs 9"); /* hypot(8100, 1), (9, 0) */
     cr_expect_eq(anomalies.masks, 2);
     cr_expect_eq(anomalies.grown, 1);
     cr_expect_eq(anomalies.origins[0].followers, 2);
@@ -342,6 +342,36 @@ Test(dump_anomaly, given_after_an_earlier_step_is_medium)
     cr_expect_eq(findings.rows[1].level, TP_SEVERITY_MEDIUM);
     cr_expect_eq(findings.rows[1].step, 1);
     tp_dump_findings_clear(&findings);
+    tp_dump_anomalies_clear(&anomalies);
+    tp_dump_clear(&dump);
+}
+
+/* Roots and exponentials are large by what they are, other calls are not: nor
+ * are gradients, squares, or powers whose exponent is not known. */
+Test(dump_anomaly, norms_that_mathematics_makes)
+{
+    static const struct scenario one = {
+        .calls = {{{"Tensor.sqrt.0.forward i:1e-10:0 o:1e-5:0",
+                    "Torch.rsqrt.0.forward i:1e-10:1e-11 o:3e5:1e5",
+                    "Torch.exp.0.forward i:9:0 o:8103:1",
+                    "Torch.reciprocal.0.forward i:1e-3:1e-3 o:1e3:1e3",
+                    "Tensor.__pow__.0.forward i:1e-10:0 s:0.5 o:1e-5:0",
+                    "Torch.pow.0.forward s:2 i:9:0 o:512:1",
+                    "Tensor.__pow__.1.forward i:50:0 s:3 o:125000:0",
+                    "Torch.pow.1.forward i:50:0 i:3:3 o:125000:0",
+                    "Tensor.mul.0.forward i:9:0 s:900 o:8100:1",
+                    "Tensor.sqrt.0.backward i:1e-5:0 o:1:0", NULL}}}};
+    static const char *const grown[] = {
+        "Tensor.__pow__.1.forward", "Torch.pow.1.forward",
+        "Tensor.mul.0.forward", "Tensor.sqrt.0.backward"};
+    struct tp_dump dump;
+    struct tp_dump_anomalies anomalies;
+    find(&one, &dump, &anomalies);
+    cr_assert_eq(anomalies.grown, 4, "%zu", anomalies.grown);
+    cr_assert_eq(anomalies.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_str_eq(anomalies.rows[i].api_name, grown[i]);
+    cr_expect_str_eq(anomalies.first_grown, grown[0]);
     tp_dump_anomalies_clear(&anomalies);
     tp_dump_clear(&dump);
 }
