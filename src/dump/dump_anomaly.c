@@ -476,7 +476,8 @@ static enum tp_status look_at_norms(struct tracer *tracer, size_t at,
 {
     const struct tp_dump_call *call = &tracer->place->calls[at];
     double in = norm_of(tracer, call, false), out = norm_of(tracer, call, true);
-    if (in < 0 || out <= norm_growth * (in > 0 ? in : 1))
+    if (in < 0 || out <= norm_growth * (in > 0 ? in : 1) ||
+        tp_health_may_grow(call, tracer->place->items + call->first))
         return TP_OK;
     struct tp_text value = {0};
     tp_text_add(&value, "norm %.6g, of inputs %.6g", out, in);
@@ -485,7 +486,8 @@ static enum tp_status look_at_norms(struct tracer *tracer, size_t at,
         .scene = "norm of outputs over 100 times that of inputs",
         .origin = TP_NO_ORIGIN,
         .value = text_of(tracer, &value)};
-    tracer->out->grown++;
+    if (tracer->out->grown++ == 0)
+        tracer->out->first_grown = call->key;
     return add_row(tracer, at, row, err);
 }
 

@@ -52,8 +52,9 @@ struct tp_dump_anomalies {
     size_t count, capacity;
     struct tp_dump_origin *origins;
     size_t origin_count, origin_capacity;
-    size_t masks;   /* calls with a mask's infinities only                 */
-    size_t grown;   /* calls whose norm grew                               */
+    size_t masks; /* calls with a mask's infinities only                 */
+    size_t grown; /* calls whose norm grew                               */
+    const char *first_grown; /* name of the first of them; NULL: none      */
     size_t tensors; /* that may hold NaN or Inf                            */
     size_t unknown; /* of these without statistics                         */
     struct tp_arena arena; /* owns the texts                               */

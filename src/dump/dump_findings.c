@@ -90,10 +90,19 @@ const char *tp_dump_finding_text(struct tp_dump_findings *findings,
     return text;
 }
 
+/* Where NaN came from is what a dump is mostly taken for, and there are few
+ * such findings: other checks, with one for each tensor, would hide them. */
+static bool is_origin(const struct tp_dump_finding *finding)
+{
+    return finding->check == TP_CHECK_NONFINITE;
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct tp_dump_finding *a = left, *b = right;
     int result = tp_order_int64(b->level, a->level);
+    if (result == 0)
+        result = tp_order_int64(is_origin(b), is_origin(a));
     if (result == 0)
         result = tp_order_int64(a->check, b->check);
     if (result == 0)

@@ -74,7 +74,8 @@ enum tp_status tp_dump_finding_add(struct tp_dump_findings *findings,
 const char *tp_dump_finding_text(struct tp_dump_findings *findings,
                                  const char *format, ...) TP_PRINTF(2, 3);
 
-/* Sorts by severity, then check, step, rank, order, name. */
+/* Sorts by severity, origins of NaN and Inf first, then check, step, rank,
+ * order, name. */
 void tp_dump_findings_sort(struct tp_dump_findings *findings);
 
 /* The worst severity; 0: there is none. */

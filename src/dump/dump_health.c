@@ -231,3 +231,39 @@ unsigned tp_health_after(const struct tp_dump_call *call, unsigned mask)
     const unsigned both = TP_HEALTH_ABOVE | TP_HEALTH_BELOW;
     return tp_dump_call_is_any(call, turning) && (mask & both) ? both : mask;
 }
+
+/* --- what is meant to be large -------------------------------------------- */
+
+/* Whether a power is a root, or an exponential of a number: 2 ** x. */
+static bool is_root(const struct tp_dump_call *call,
+                    const struct tp_dump_item *items)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        const struct tp_json *value = items[i].value;
+        if (items[i].kind != TP_DUMP_VALUE || !value ||
+            !tp_json_is_number(value))
+            continue;
+        if (!strcmp(items[i].argument, "0") || value->real < 1)
+            return true;
+    }
+    return false;
+}
+
+/* Of small x these are not small: sqrt(1e-12) is 1e-6, exp(0) is 1. So AdamW
+ * takes the root of each second moment, and nothing is wrong with that. Their
+ * gradients are not meant to be large. */
+bool tp_health_may_grow(const struct tp_dump_call *call,
+                        const struct tp_dump_item *items)
+{
+    static const char *const growing[] = {
+        "sqrt",        "sqrt_", "rsqrt", "rsqrt_", "reciprocal",
+        "reciprocal_", "exp",   "exp_",  "exp2",   "expm1",
+        "log",         "log_",  "log2",  "log10",  NULL};
+    static const char *const powers[] = {"pow", "pow_", "__pow__", "__ipow__",
+                                         NULL};
+    if (!call->known || call->name.direction == TP_BACKWARD)
+        return false;
+    return tp_dump_call_is_any(call, growing) ||
+           tp_dump_call_is(call, "__rpow__") ||
+           (tp_dump_call_is_any(call, powers) && is_root(call, items));
+}

@@ -56,4 +56,10 @@ bool tp_health_is_lowest(const struct tp_dump_item *item);
 /* "NaN", "Inf", "-Inf" or several; "finite" of 0. */
 const char *tp_health_words(unsigned health);
 
+/* Whether a forward call may give a far larger norm than its inputs have, by
+ * what it computes: a root, a reciprocal, a logarithm, an exponential. `items`
+ * are those of the call. */
+bool tp_health_may_grow(const struct tp_dump_call *call,
+                        const struct tp_dump_item *items);
+
 #endif

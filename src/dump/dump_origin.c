@@ -80,6 +80,79 @@ static void add_inputs(const struct source *source, struct tp_text *text)
         tp_text_add(text, "; and %zu more", more);
 }
 
+/* What is not finite of zero, and which argument that is. */
+static const struct pole {
+    const char *apis[8];
+    const char *argument, *keyword;
+    const char *words;
+} poles[] = {
+    {{"div", "div_", "__truediv__", "__itruediv__", "true_divide", "divide",
+      "divide_", NULL},
+     "1",
+     "other",
+     "divides by"},
+    {{"addcdiv", "addcdiv_", NULL}, "2", "tensor2", "divides by"},
+    {{"__rtruediv__", "reciprocal", "reciprocal_", NULL},
+     "0",
+     "input",
+     "divides by"},
+    {{"rsqrt", "rsqrt_", NULL}, "0", "input", "divides by the root of"},
+    {{"log", "log2", "log10", "log_", NULL},
+     "0",
+     "input",
+     "takes the logarithm of"},
+};
+
+/* Whether a zero is known to be in an item: Max and Min are elements of it. */
+static bool has_zero(const struct tp_dump_item *item)
+{
+    const struct tp_dump_number *max = &item->stats[TP_DUMP_MAX];
+    const struct tp_dump_number *min = &item->stats[TP_DUMP_MIN];
+    if (item->kind == TP_DUMP_VALUE)
+        return item->value && tp_json_is_number(item->value) &&
+               item->value->real == 0;
+    return item->kind == TP_DUMP_TENSOR &&
+           ((max->kind != TP_JSON_NULL && max->real == 0) ||
+            (min->kind != TP_JSON_NULL && min->real == 0));
+}
+
+/* The zero that a call made NaN or Inf of; NULL: none is known. */
+static const struct tp_dump_item *zero_of(const struct source *source,
+                                          const struct pole **pole)
+{
+    const struct tp_dump_call *call = source->call;
+    const struct tp_dump_item *items = source->place->items + call->first;
+    if (source->origin->kind != TP_ORIGIN_CALL || !call->known ||
+        call->name.direction == TP_BACKWARD)
+        return NULL;
+    for (size_t i = 0; i < sizeof poles / sizeof *poles; i++) {
+        *pole = &poles[i];
+        for (size_t k = 0; k < call->count; k++) {
+            const char *word = items[k].place == TP_MSPROBE_KWARGS
+                                   ? poles[i].keyword
+                                   : poles[i].argument;
+            if (tp_dump_call_is_any(call, poles[i].apis) &&
+                !tp_dump_item_is_result(call, &items[k]) &&
+                !strcmp(items[k].argument, word) && has_zero(&items[k]))
+                return &items[k];
+        }
+    }
+    return NULL;
+}
+
+/* ". It divides by input.2, which has a zero" */
+static void add_zero(const struct source *source, struct tp_text *text)
+{
+    const struct pole *pole;
+    const struct tp_dump_item *zero = zero_of(source, &pole);
+    if (!zero)
+        return;
+    tp_text_add(text, ". It %s ", pole->words);
+    add_item(source, zero, text);
+    tp_text_add(text, zero->kind == TP_DUMP_TENSOR ? ", which has a zero"
+                                                   : ", which is zero");
+}
+
 static void add_what(const struct source *source, struct tp_text *text)
 {
     const struct tp_dump_origin *origin = source->origin;
@@ -95,6 +168,7 @@ static void add_what(const struct source *source, struct tp_text *text)
                                 "have no statistics"
                               : "; what it was given is finite");
         add_inputs(source, text);
+        add_zero(source, text);
         break;
     case TP_ORIGIN_MASKED:
         tp_text_add(text, " gave %s in ", words);
@@ -147,16 +221,25 @@ static void add_phase(const struct source *source, struct tp_text *text)
                     after ? "before" : "after");
 }
 
+/* What has it from the call; `again`: other calls made such themselves. */
 static void add_followers(const struct tp_dump *dump,
-                          const struct source *source, struct tp_text *text)
+                          const struct source *source, size_t again,
+                          struct tp_text *text)
 {
     const struct tp_dump_origin *origin = source->origin;
-    if (!origin->followers) {
-        tp_text_add(text, "No other call has it. ");
+    const size_t count = origin->followers;
+    if (again)
+        tp_text_add(text, "The same happens in %zu other call%s of it. ", again,
+                    again == 1 ? "" : "s");
+    if (!count) {
+        tp_text_add(text, again ? "No call has it from the first of them. "
+                                : "No other call has it. ");
         return;
     }
-    tp_text_add(text, "%zu other call%s it, the first is ", origin->followers,
-                origin->followers == 1 ? " has" : "s have");
+    tp_text_add(text, "%zu %scall%s it%s%s ", count, again ? "" : "other ",
+                count == 1 ? " has" : "s have",
+                again ? " from the first of them" : "",
+                count == 1 ? ":" : ", the first is");
     const struct tp_dump_place *place = &dump->places[origin->follower_place];
     tp_text_printable(text, place->calls[origin->follower].key);
     if (place != source->place && place->rank >= 0)
@@ -186,8 +269,22 @@ static const struct remedy {
      "compute in bfloat16 or float32, or scale the inputs."},
 };
 
+/* Half the smallest number of float16, 2^-24, and less becomes zero. */
+static const char *remedy_of_zero(const struct tp_dump_item *zero)
+{
+    return zero->element == TP_FLOAT16
+               ? "Add an epsilon that float16 holds: Adam's eps of 1e-8 is 0 "
+                 "in it, where the smallest number is 6e-8; or compute this "
+                 "in float32."
+               : "Add an epsilon to it, or leave out what is zero.";
+}
+
 static const char *remedy_of(const struct source *source)
 {
+    const struct pole *pole;
+    const struct tp_dump_item *zero = zero_of(source, &pole);
+    if (zero)
+        return remedy_of_zero(zero);
     switch (source->origin->kind) {
     case TP_ORIGIN_MASKED:
         return "Where a whole row is masked a softmax has nothing to share "
@@ -280,12 +377,9 @@ static enum tp_status add_finding(const struct tp_dump *dump,
         return status;
     add_what(source, &text);
     add_where(&source->damage, &text);
-    if (again)
-        tp_text_add(&text, "The same happens in %zu other call%s of it. ",
-                    again, again == 1 ? "" : "s");
     if (earlier)
         tp_text_add(&text, "An earlier step has NaN or Inf, too. ");
-    add_followers(dump, source, &text);
+    add_followers(dump, source, again, &text);
     add_phase(source, &text);
     size_t line = text.length;
     tp_text_add(&text, "Called in ");

@@ -50,19 +50,44 @@ static void add_silent(const struct tp_dump_anomalies *anomalies,
 {
     if (anomalies->masks)
         tp_text_add(text,
-                    "  %zu calls have only infinities that are meant: masks, "
+                    "  %zu call%s only infinities that are meant: masks, "
                     "and memory to be overwritten\n",
-                    anomalies->masks);
-    if (anomalies->grown)
+                    anomalies->masks,
+                    anomalies->masks == 1 ? " has" : "s have");
+    if (anomalies->grown) {
+        const bool one = anomalies->grown == 1;
         tp_text_add(text,
-                    "  %zu calls gave a norm over 100 times that of "
-                    "their inputs\n",
-                    anomalies->grown);
+                    "  %zu call%s gave a norm over 100 times that of %s "
+                    "inputs%s",
+                    anomalies->grown, one ? "" : "s", one ? "its" : "their",
+                    one ? ": " : ", the first is ");
+        tp_text_printable(text, anomalies->first_grown);
+        tp_text_add(text, "\n");
+    }
     if (anomalies->unknown)
         tp_text_add(text,
                     "  %zu of %zu tensors have no statistics: NaN and Inf in "
                     "them are not seen\n",
                     anomalies->unknown, anomalies->tensors);
+}
+
+/* Adds the rows that are origins, or those that are not, from row `shown` of
+ * the table on. */
+static void add_anomalies(const struct tp_dump_anomalies *anomalies,
+                          bool origins, size_t most, size_t *shown,
+                          struct tp_text *text)
+{
+    for (size_t i = 0; i < anomalies->count; i++) {
+        const struct tp_dump_anomaly *row = &anomalies->rows[i];
+        if (row->origin == TP_NO_ORIGIN || (row->first != 0) != origins)
+            continue;
+        if (*shown == 0)
+            tp_text_add(text, "  %5s %5s %7s  %-9s %s\n", "step", "rank",
+                        "call", "level", "name, and what it holds");
+        if (!most || *shown < most)
+            add_anomaly(row, text);
+        ++*shown;
+    }
 }
 
 void tp_report_anomalies(const struct tp_dump_anomalies *anomalies, size_t most,
@@ -72,17 +97,8 @@ void tp_report_anomalies(const struct tp_dump_anomalies *anomalies, size_t most,
     if (!anomalies->tensors)
         return;
     tp_text_add(text, "\nFirst anomaly\n");
-    for (size_t i = 0; i < anomalies->count; i++) {
-        const struct tp_dump_anomaly *row = &anomalies->rows[i];
-        if (row->origin == TP_NO_ORIGIN)
-            continue;
-        if (bad == 0)
-            tp_text_add(text, "  %5s %5s %7s  %-9s %s\n", "step", "rank",
-                        "call", "level", "name, and what it holds");
-        if (!most || bad < most)
-            add_anomaly(row, text);
-        bad++;
-    }
+    add_anomalies(anomalies, true, most, &bad, text);
+    add_anomalies(anomalies, false, most, &bad, text);
     add_rest(bad, most, text);
     if (!bad)
         tp_text_add(text, anomalies->unknown < anomalies->tensors

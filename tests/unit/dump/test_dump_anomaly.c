@@ -257,7 +257,7 @@ Test(dump_anomaly, rows)
                     "Torch.log.0.forward i:1:-1 o:nan:nan",
                     "Tensor.__mul__.0.forward i:nan:nan o:nan:nan",
                     "Tensor.nan_to_num.0.forward i:nan:nan o:1:1",
-                    "Torch.exp.0.forward i:9:0 o:8103:1"}}}};
+                    "Torch.mul.0.forward i:9:0 s:900 o:8100:1"}}}};
     static const struct {
         const char *level;
         int first, mask;
@@ -276,7 +276,7 @@ Test(dump_anomaly, rows)
     }
     cr_expect_str_eq(anomalies.rows[2].value, "output.0: NaN");
     cr_expect_str_eq(anomalies.rows[5].value,
-                     "norm 8103, of inputs 9"); /* hypot(8103, 1), (9, 0) */
+                     "norm 8100, of inputs 9"); /* hypot(8100, 1), (9, 0) */
     cr_expect_eq(anomalies.masks, 2);
     cr_expect_eq(anomalies.grown, 1);
     cr_expect_eq(anomalies.origins[0].followers, 2);
@@ -344,4 +344,173 @@ Test(dump_anomaly, given_after_an_earlier_step_is_medium)
     tp_dump_findings_clear(&findings);
     tp_dump_anomalies_clear(&anomalies);
     tp_dump_clear(&dump);
+}
+
+/* What the finding of a lone origin says of zeros; `has` NULL: nothing. */
+static void expect_words(const char *line, const char *has, const char *advice)
+{
+    const struct scenario one = {.calls = {{{line}}}};
+    struct tp_dump dump;
+    struct tp_dump_anomalies anomalies;
+    struct tp_dump_findings findings = {.count = 0};
+    find(&one, &dump, &anomalies);
+    find_origins(&dump, &anomalies, &findings);
+    cr_assert_eq(findings.count, 1, "%s", line);
+    const char *evidence = findings.rows[0].evidence;
+    cr_expect(strstr(evidence, has ? has : "zero") ? has != NULL : !has,
+              "%s: %s", line, evidence);
+    cr_expect(strstr(findings.rows[0].suggestion, advice), "%s: %s", line,
+              findings.rows[0].suggestion);
+    tp_dump_findings_clear(&findings);
+    tp_dump_anomalies_clear(&anomalies);
+    tp_dump_clear(&dump);
+}
+
+Test(dump_anomaly, zeros_that_are_divided_by)
+{
+    expect_words("Tensor.addcdiv_.0.forward i:2:1 i:1:0 i:1:0 o:nan:nan",
+                 "It divides by input.2, which has a zero.", "epsilon");
+    expect_words("Tensor.addcdiv_.0.forward i:2:0 i:1:0 i:1:0.5 o:inf:0", NULL,
+                 "ranges of its inputs");
+    expect_words("Tensor.div.0.forward i:1:1 i:0:-1 o:inf:-1",
+                 "It divides by input.1, which has a zero.", "epsilon");
+    expect_words("Tensor.div.0.forward i:1:0 i:1:-1 o:inf:-1", NULL,
+                 "Look for zeros"); /* it may have one between */
+    expect_words("Tensor.__truediv__.0.forward i:1:1 s:0 o:inf:inf",
+                 "It divides by input.1, which is zero.", "epsilon");
+    expect_words("Torch.reciprocal.0.forward i:1:0 o:inf:1",
+                 "It divides by input.0, which has a zero.", "epsilon");
+    expect_words("Torch.rsqrt.0.forward i:1:0 o:inf:1",
+                 "It divides by the root of input.0, which has a zero.",
+                 "epsilon");
+    expect_words("Torch.rsqrt.0.forward i:1:-1 o:nan:nan", NULL, "negative");
+    expect_words("Torch.log.0.forward i:1:0 o:0:-inf",
+                 "It takes the logarithm of input.0, which has a zero.",
+                 "epsilon");
+    expect_words("Torch.log.0.forward i:1:-1 o:nan:nan", NULL, "clamp");
+    expect_words("Torch.div.0.backward i:1:0 i:0:0 o:inf:0", NULL, "zeros");
+}
+
+/* Adam's eps is 0 in float16 only. */
+Test(dump_anomaly, an_epsilon_of_float16)
+{
+    static const struct scenario one = {
+        .calls = {{{"Tensor.addcdiv_.0.forward i:2:1 i:1:0 i:1:0 o:nan:nan"}}}};
+    for (int half = 0; half < 2; half++) {
+        struct tp_dump dump;
+        struct tp_dump_anomalies anomalies;
+        struct tp_dump_findings findings = {.count = 0};
+        find(&one, &dump, &anomalies);
+        for (size_t i = 0; half && i < dump.places[0].item_count; i++)
+            dump.places[0].items[i].element = TP_FLOAT16;
+        find_origins(&dump, &anomalies, &findings);
+        cr_assert_eq(findings.count, 1);
+        const char *advice = findings.rows[0].suggestion;
+        cr_expect_eq(strstr(advice, "eps of 1e-8 is 0") != NULL, half == 1,
+                     "%s", advice);
+        tp_dump_findings_clear(&findings);
+        tp_dump_anomalies_clear(&anomalies);
+        tp_dump_clear(&dump);
+    }
+}
+
+/* Calls that each made their own, and what has it from the first of them. */
+Test(dump_anomaly, the_same_again)
+{
+    static const struct {
+        const char *calls[3], *words;
+    } cases[] = {
+        {{"Torch.log.0.forward i:1:-1 o:nan:nan"}, "No other call has it."},
+        {{"Torch.log.0.forward i:1:-1 o:nan:nan",
+          "Torch.log.1.forward i:1:-1 o:nan:nan:16"},
+         "The same happens in 1 other call of it. No call has it from the "
+         "first of them."},
+        {{"Torch.log.0.forward i:1:-1 o:nan:nan",
+          "Tensor.__mul__.0.forward i:nan:nan o:nan:nan"},
+         "1 other call has it: Tensor.__mul__.0.forward."},
+        {{"Torch.log.0.forward i:1:-1 o:nan:nan",
+          "Torch.log.1.forward i:1:-1 o:nan:nan:16",
+          "Tensor.__mul__.0.forward i:nan:nan o:nan:nan"},
+         "The same happens in 1 other call of it. 1 call has it from the first "
+         "of them: Tensor.__mul__.0.forward."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scenario one = {.name = ""};
+        struct tp_dump dump;
+        struct tp_dump_anomalies anomalies;
+        struct tp_dump_findings findings = {.count = 0};
+        memcpy(one.calls[0][0], cases[i].calls, sizeof cases[i].calls);
+        find(&one, &dump, &anomalies);
+        find_origins(&dump, &anomalies, &findings);
+        cr_assert_eq(findings.count, 1);
+        cr_expect(strstr(findings.rows[0].evidence, cases[i].words), "%s",
+                  findings.rows[0].evidence);
+        tp_dump_findings_clear(&findings);
+        tp_dump_anomalies_clear(&anomalies);
+        tp_dump_clear(&dump);
+    }
+}
+
+/* Roots and exponentials are large by what they are, other calls are not: nor
+ * are gradients, squares, or powers whose exponent is not known. */
+Test(dump_anomaly, norms_that_mathematics_makes)
+{
+    static const struct scenario one = {
+        .calls = {{{"Tensor.sqrt.0.forward i:1e-10:0 o:1e-5:0",
+                    "Torch.rsqrt.0.forward i:1e-10:1e-11 o:3e5:1e5",
+                    "Torch.exp.0.forward i:9:0 o:8103:1",
+                    "Torch.reciprocal.0.forward i:1e-3:1e-3 o:1e3:1e3",
+                    "Tensor.__pow__.0.forward i:1e-10:0 s:0.5 o:1e-5:0",
+                    "Torch.pow.0.forward s:2 i:9:0 o:512:1",
+                    "Tensor.__pow__.1.forward i:50:0 s:3 o:125000:0",
+                    "Torch.pow.1.forward i:50:0 i:3:3 o:125000:0",
+                    "Tensor.mul.0.forward i:9:0 s:900 o:8100:1",
+                    "Tensor.sqrt.0.backward i:1e-5:0 o:1:0", NULL}}}};
+    static const char *const grown[] = {
+        "Tensor.__pow__.1.forward", "Torch.pow.1.forward",
+        "Tensor.mul.0.forward", "Tensor.sqrt.0.backward"};
+    struct tp_dump dump;
+    struct tp_dump_anomalies anomalies;
+    find(&one, &dump, &anomalies);
+    cr_assert_eq(anomalies.grown, 4, "%zu", anomalies.grown);
+    cr_assert_eq(anomalies.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_str_eq(anomalies.rows[i].api_name, grown[i]);
+    cr_expect_str_eq(anomalies.first_grown, grown[0]);
+    tp_dump_anomalies_clear(&anomalies);
+    tp_dump_clear(&dump);
+}
+
+/* An origin is before other findings of its severity, whatever their check,
+ * and behind those of a higher one. */
+Test(dump_anomaly, origins_are_the_first_findings)
+{
+    static const struct tp_dump_place place = {.step = 0, .rank = 0};
+    static const struct {
+        enum tp_dump_check_id check;
+        enum tp_severity level;
+    } added[] = {{TP_CHECK_STATISTICS, TP_SEVERITY_HIGH},
+                 {TP_CHECK_NONFINITE, TP_SEVERITY_MEDIUM},
+                 {TP_CHECK_JSON, TP_SEVERITY_MEDIUM},
+                 {TP_CHECK_NONFINITE, TP_SEVERITY_HIGH},
+                 {TP_CHECK_FLOW, TP_SEVERITY_HIGH}},
+      sorted[] = {{TP_CHECK_NONFINITE, TP_SEVERITY_HIGH},
+                  {TP_CHECK_STATISTICS, TP_SEVERITY_HIGH},
+                  {TP_CHECK_FLOW, TP_SEVERITY_HIGH},
+                  {TP_CHECK_NONFINITE, TP_SEVERITY_MEDIUM},
+                  {TP_CHECK_JSON, TP_SEVERITY_MEDIUM}};
+    struct tp_dump_findings findings = {.count = 0};
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
+        struct tp_dump_finding *finding;
+        cr_assert_eq(tp_dump_finding_add(&findings, added[i].check,
+                                         added[i].level, &place, &finding,
+                                         NULL),
+                     TP_OK);
+    }
+    tp_dump_findings_sort(&findings);
+    for (size_t i = 0; i < findings.count; i++) {
+        cr_expect_eq(findings.rows[i].check, sorted[i].check, "%zu", i);
+        cr_expect_eq(findings.rows[i].level, sorted[i].level, "%zu", i);
+    }
+    tp_dump_findings_clear(&findings);
 }

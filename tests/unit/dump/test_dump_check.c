@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/unit/support/dump_maker.h"
+#include "tests/unit/support/pt_maker.h"
+
+#include <math.h>
 
 #include "dump/dump_check.h"
 #include "tests/unit/support/testdata.h"
@@ -303,6 +305,42 @@ Test(dump_check, a_norm_has_more)
     expect_changed("4.15625", "3.72900", "");
     expect_changed("4.15625", "3.72700", about("statistics"));
     expect_changed("4.15625", "    NaN", about("statistics"));
+}
+
+/* Ones of float32, and a Norm that is off by so much of itself. */
+static void expect_norm(int terms, double error, const char *findings)
+{
+    static const char file[] = "Torch.add.0.forward.output.0.pt";
+    static float ones[1 << 15];
+    char name[128], json[512];
+    struct maker maker = maker_begin();
+    for (int i = 0; i < terms; i++)
+        ones[i] = 1;
+    snprintf(name, sizeof name, "d/dump_tensor_data/%s", file);
+    pt_put(&maker, name, &pt_float32, ones, (size_t)terms);
+    snprintf(json, sizeof json,
+             DATA("\"Torch.add.0.forward\": {\"output\": [{\"type\": "
+                  "\"torch.Tensor\", \"dtype\": \"torch.float32\", "
+                  "\"shape\": [%d], \"Norm\": %.17g, \"data_name\": "
+                  "\"%s\"}]}"),
+             terms, sqrt(terms) * (1 + error), file);
+    maker_put(&maker, "d/dump.json", json);
+    expect(&maker, findings);
+    maker_end(&maker);
+}
+
+/* What torch.norm of chunks was off by is no damage; 2^-25 for each term is
+ * 6.1e-5 of 2048 and 9.8e-4 of 32768. */
+Test(dump_check, a_norm_is_summed_in_one_lane)
+{
+    static const char wrong[] = "high statistics Torch.add.0.forward.output.0";
+    expect_norm(2048, 1.1e-6, "");
+    expect_norm(8192, 1.6e-6, "");
+    expect_norm(32768, -4.5e-6, "");
+    expect_norm(2048, 7e-5, wrong);
+    expect_norm(32768, -1.1e-3, wrong);
+    expect_norm(16, 2e-6, wrong); /* as before: so few hardly round */
+    expect_norm(16, 1e-6, "");
 }
 
 Test(dump_check, another_shape_or_dtype)
