@@ -61,13 +61,16 @@ static enum tp_status join_rows(const struct tp_comparison *comparison,
 /* --- findings ------------------------------------------------------------- */
 
 /* How bad an origin is: what one run computes wrong is certain; other arguments
- * or data may be meant; random numbers differ by nature. */
-static enum tp_severity severity_of(enum tp_divergence_verdict verdict)
+ * or data may be meant, and are where the runs differ in dtype; random numbers
+ * differ by nature. */
+static enum tp_severity severity_of(const struct tp_divergence *found,
+                                    enum tp_divergence_verdict verdict)
 {
     if (verdict >= TP_DIVERGENCE_ADDED_A)
         return TP_SEVERITY_HIGH;
-    return verdict == TP_DIVERGENCE_RANDOM ? TP_SEVERITY_LOW
-                                           : TP_SEVERITY_MEDIUM;
+    return found->recast || verdict <= TP_DIVERGENCE_RANDOM
+               ? TP_SEVERITY_LOW
+               : TP_SEVERITY_MEDIUM;
 }
 
 static const char *advice_of(enum tp_divergence_verdict verdict)
@@ -90,6 +93,10 @@ static const char *advice_of(enum tp_divergence_verdict verdict)
     case TP_DIVERGENCE_RECEIVED:
         return "Another rank sent something else: compare that rank's dump "
                "first.";
+    case TP_DIVERGENCE_LOW_PRECISION:
+        return "Expected of a device without a wider accumulator, or of a "
+               "kernel that keeps its steps in the dtype; where that is not "
+               "meant, ask for fp32 inside of this operator.";
     case TP_DIVERGENCE_RANDOM:
         return "Set the same seeds, or turn dropout off, to see what is "
                "behind it.";
@@ -99,13 +106,27 @@ static const char *advice_of(enum tp_divergence_verdict verdict)
     }
 }
 
-/* The first origin of the earliest pair that has one; SIZE_MAX: none has. */
+/* What a search names: error that is added, else the first origin, else what
+ * low precision explains; SIZE_MAX: nothing. */
+static size_t named(const struct tp_divergence *found)
+{
+    return found->added != SIZE_MAX   ? found->added
+           : found->first != SIZE_MAX ? found->first
+                                      : found->low;
+}
+
+/* The earliest pair that has an origin, else that low precision explains;
+ * SIZE_MAX: none has. */
 static size_t first_search(const struct tp_compare_autodiff *autodiff)
 {
+    size_t low = SIZE_MAX;
+    for (size_t i = autodiff->count; i-- > 0;)
+        if (autodiff->searches[i].low != SIZE_MAX)
+            low = i;
     for (size_t i = 0; i < autodiff->count; i++)
         if (autodiff->searches[i].first != SIZE_MAX)
             return i;
-    return SIZE_MAX;
+    return low;
 }
 
 static enum tp_status add_finding(const struct tp_comparison *comparison,
@@ -118,11 +139,10 @@ static enum tp_status add_finding(const struct tp_comparison *comparison,
     if (at == SIZE_MAX)
         return TP_OK;
     const struct tp_divergence *found = &autodiff->searches[at];
-    const struct tp_divergence_row *row =
-        &found->rows[found->added != SIZE_MAX ? found->added : found->first];
+    const struct tp_divergence_row *row = &found->rows[named(found)];
     enum tp_status status =
         tp_compare_finding_add(findings, TP_FINDS_DIVERGENCE,
-                               severity_of(row->verdict), &finding, err);
+                               severity_of(found, row->verdict), &finding, err);
     if (status != TP_OK)
         return status;
     finding->step = comparison->pairs[at].a.place->step;
@@ -132,7 +152,7 @@ static enum tp_status add_finding(const struct tp_comparison *comparison,
     finding->evidence = found->sentence;
     finding->suggestion = advice_of(row->verdict);
     for (size_t i = at + 1; i < autodiff->count; i++)
-        finding->count += autodiff->searches[i].first != SIZE_MAX;
+        finding->count += named(&autodiff->searches[i]) != SIZE_MAX;
     tp_compare_findings_sort(findings);
     return TP_OK;
 }

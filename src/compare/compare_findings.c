@@ -201,6 +201,17 @@ static const char *why_argument(struct finder *f,
            "dump does not have, or was overwritten.";
 }
 
+/* Whether most rows have another dtype in B: runs of two precisions, of which
+ * it is known that they part. */
+static bool is_recast(const struct tp_comparison *comparison)
+{
+    size_t recast = 0;
+    for (size_t i = 0; i < comparison->pair_count; i++)
+        for (size_t k = 0; k < comparison->pairs[i].row_count; k++)
+            recast += comparison->pairs[i].rows[k].messages >> TP_SAYS_DTYPE & 1;
+    return 2 * recast > comparison->counts.matched;
+}
+
 static enum tp_status find_parting(struct finder *f)
 {
     struct tp_compare_finding *finding;
@@ -210,7 +221,8 @@ static enum tp_status find_parting(struct finder *f)
         return TP_OK;
     const size_t *results = f->comparison->counts.results;
     const bool counts =
-        results[TP_COMPARE_ERROR] || results[TP_COMPARE_WARNING];
+        (results[TP_COMPARE_ERROR] || results[TP_COMPARE_WARNING]) &&
+        !is_recast(f->comparison);
     enum tp_status status =
         add(f, TP_FINDS_PARTING, counts ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW,
             call, &finding);

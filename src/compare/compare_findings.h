@@ -9,8 +9,8 @@
  * What a comparison finds, each kind once: the first place it is seen in the
  * order of calls, and how often in all. Severities: high = NaN or Inf that the
  * other run does not have; medium = a difference that msprobe's rules count, or
- * of what was asked for (shapes, values of arguments); low = all else. Equal
- * runs have no finding.
+ * of what was asked for (shapes, values of arguments); low = all else, and that
+ * runs of two precisions part. Equal runs have no finding.
  */
 
 /* The kinds: rows of the table in compare_findings.c. */

@@ -39,6 +39,7 @@ struct search {
     struct tp_divergence *found;
     struct tp_digest_set made_a, made_b; /* results so far                  */
     bool differed; /* something did, before the pair at hand                */
+    uint64_t floats, recast; /* floating tensors; of another dtype in B     */
 };
 
 /* What is known of a pair before it is judged. */
@@ -94,7 +95,8 @@ static bool is_from_outside(const struct search *search,
         tp_digest_set_has(&search->made_b, diff->digest_b))
         return false;
     return !search->differed ||
-           tp_divergence_is_parameter(state->operator, item);
+           (!state->a->name.gradient && /* backward calls made these */
+            tp_divergence_is_parameter(state->operator, item));
 }
 
 static void see_input(const struct search *search, struct state *state,
@@ -128,6 +130,31 @@ static enum tp_status see_output(struct search *search, struct state *state,
                : status;
 }
 
+/* Counts floating tensors, and those of another dtype in the other run. */
+static void count_dtypes(struct search *search, const struct tp_dump_item *a,
+                         const struct tp_dump_item *b)
+{
+    if (a->element >= TP_DTYPE_COUNT || b->element >= TP_DTYPE_COUNT ||
+        tp_dtype_rounding(a->element) == 0 ||
+        tp_dtype_rounding(b->element) == 0)
+        return;
+    search->floats++;
+    search->recast += a->element != b->element;
+}
+
+/* Whether a tensor has another shape that no earlier difference gave it, as it
+ * does where shapes are a matter of values: which rows a router selects. */
+static bool is_reshaped(const struct search *search, const struct state *state,
+                        const struct tp_dump_item *item,
+                        const struct tp_item_diff *diff)
+{
+    if (diff->relation != TP_ITEM_RESHAPED)
+        return false;
+    return item->place == TP_MSPROBE_OUTPUT
+               ? !state->in_differs
+               : is_from_outside(search, state, item, diff);
+}
+
 /* Two tensors in the same place. */
 static enum tp_status see_tensors(struct search *search, struct state *state,
                                   const struct tp_dump_item *item,
@@ -138,9 +165,10 @@ static enum tp_status see_tensors(struct search *search, struct state *state,
     enum tp_status status = tp_item_diff_tensors(item, other, &diff, err);
     if (status != TP_OK)
         return status;
+    count_dtypes(search, item, other);
     state->sharded |= diff.relation == TP_ITEM_SHARDED;
     state->unknown |= diff.relation == TP_ITEM_UNKNOWN;
-    if (diff.relation == TP_ITEM_RESHAPED) {
+    if (is_reshaped(search, state, item, &diff)) {
         state->argument = true;
         tp_divergence_say_shape(state->row, item, other, &search->found->arena);
     }
@@ -220,13 +248,8 @@ static enum tp_status judge_one(struct search *search,
 static double own_rounding(const struct tp_dump_place *place,
                            const struct tp_dump_call *call)
 {
-    double own = 0;
-    for (size_t i = 0; i < call->count; i++) {
-        const struct tp_dump_item *item = item_of(place, call, i);
-        if (item->kind == TP_DUMP_TENSOR && item->element < TP_DTYPE_COUNT)
-            own = fmax(own, tp_dtype_rounding(item->element));
-    }
-    return own;
+    const struct tp_dump_item *item = tp_divergence_coarsest(place, call);
+    return item ? tp_dtype_rounding(item->element) : 0;
 }
 
 /*
@@ -260,6 +283,9 @@ static enum tp_divergence_verdict verdict_of_replays(
         TP_DIVERGENCE_ROUNDING, TP_DIVERGENCE_ADDED_A, TP_DIVERGENCE_ADDED_B,
         TP_DIVERGENCE_ADDED_BOTH};
     const int who = state->out_differs ? accused(search, state, a, b) : 0;
+    if ((who == 1 || who == 2) && tp_replay_level_of(who == 1 ? a : b) ==
+                                      TP_REPLAY_LOW_PRECISION)
+        return TP_DIVERGENCE_LOW_PRECISION;
     if (who > 0)
         return added[who];
     return state->in_differs    ? TP_DIVERGENCE_INHERITED
@@ -349,6 +375,12 @@ static enum tp_status judge_replays(struct search *search,
     *verdict = verdict_of_replays(search, state, &a, &b);
     if (*verdict >= TP_DIVERGENCE_ADDED_A)
         tp_divergence_say_added(row, *verdict, &a, &b, &search->found->arena);
+    if (*verdict == TP_DIVERGENCE_LOW_PRECISION && a.excess > b.excess)
+        tp_divergence_say_low(row, "A", search->a, state->a, &a,
+                              &search->found->arena);
+    else if (*verdict == TP_DIVERGENCE_LOW_PRECISION)
+        tp_divergence_say_low(row, "B", search->b, state->b, &b,
+                              &search->found->arena);
     return TP_OK;
 }
 
@@ -485,7 +517,7 @@ static bool is_sharded(struct search *search, const struct tp_call_pairs *pairs)
 
 static void conclude(struct tp_divergence *found)
 {
-    found->first = found->added = SIZE_MAX;
+    found->first = found->added = found->low = SIZE_MAX;
     for (size_t i = found->count; i-- > 0;) {
         const enum tp_divergence_verdict verdict = found->rows[i].verdict;
         found->verdicts[verdict]++;
@@ -493,6 +525,8 @@ static void conclude(struct tp_divergence *found)
             found->first = i;
         if (verdict >= TP_DIVERGENCE_UNBOUNDED)
             found->added = i;
+        if (verdict == TP_DIVERGENCE_LOW_PRECISION)
+            found->low = i;
     }
 }
 
@@ -516,6 +550,7 @@ enum tp_status tp_divergence_find(const struct tp_dump_place *a,
     tp_digest_set_clear(&search.made_b);
     if (status != TP_OK)
         return status;
+    divergence->recast = 2 * search.recast > search.floats;
     conclude(divergence);
     divergence->sentence = tp_divergence_sentence(divergence);
     return divergence->sentence ? TP_OK : tp_fail_memory(err);

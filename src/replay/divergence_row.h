@@ -16,6 +16,8 @@ enum tp_divergence_verdict {
     TP_DIVERGENCE_INHERITED, /* arguments differ, and nothing is added       */
     TP_DIVERGENCE_SHARDED,   /* one run has only a part of a tensor          */
     TP_DIVERGENCE_UNKNOWN,   /* tensors cannot be read                       */
+    TP_DIVERGENCE_LOW_PRECISION, /* results of one run are only explained by
+                                    every step rounded to the tensors' dtype */
     /* From here on, an origin. */
     TP_DIVERGENCE_RANDOM,   /* random results differ                        */
     TP_DIVERGENCE_RECEIVED, /* equal arguments, and other ranks sent others */
@@ -63,9 +65,11 @@ struct tp_divergence {
     size_t count, capacity;
     size_t first; /* row of the first origin; SIZE_MAX: none                */
     size_t added; /* the first that adds error by itself; SIZE_MAX: none    */
+    size_t low;   /* the first of low precision; SIZE_MAX: none             */
     uint64_t verdicts[TP_DIVERGENCE_VERDICTS];
     uint64_t judged, unsupported; /* calls that were (not) replayed         */
     bool sharded;          /* the runs divide tensors differently            */
+    bool recast; /* most floating tensors have another dtype in B           */
     const char *sentence;  /* what comes out of it                           */
     struct tp_arena arena; /* owns the texts                                */
 };

@@ -15,6 +15,7 @@ const char *const tp_divergence_words[TP_DIVERGENCE_VERDICTS] = {
     [TP_DIVERGENCE_INHERITED] = "inherited",
     [TP_DIVERGENCE_SHARDED] = "sharded",
     [TP_DIVERGENCE_UNKNOWN] = "unknown",
+    [TP_DIVERGENCE_LOW_PRECISION] = "low precision",
     [TP_DIVERGENCE_RANDOM] = "random",
     [TP_DIVERGENCE_RECEIVED] = "received",
     [TP_DIVERGENCE_ONLY_A] = "only in A",
@@ -84,18 +85,39 @@ int64_t tp_divergence_layer(const struct tp_dump_place *place,
                : -1;
 }
 
+const struct tp_dump_item *tp_divergence_coarsest(
+    const struct tp_dump_place *place, const struct tp_dump_call *call)
+{
+    const struct tp_dump_item *found = NULL;
+    double own = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct tp_dump_item *item = &place->items[call->first + i];
+        if (item->kind != TP_DUMP_TENSOR || item->element >= TP_DTYPE_COUNT ||
+            !(tp_dtype_rounding(item->element) > own))
+            continue;
+        own = tp_dtype_rounding(item->element);
+        found = item;
+    }
+    return found;
+}
+
+/* "bfloat16", of "torch.bfloat16". */
+static const char *plain_dtype(const struct tp_dump_item *item)
+{
+    static const char prefix[] = "torch.";
+    const size_t length = sizeof prefix - 1;
+    return item->dtype + (strncmp(item->dtype, prefix, length) ? 0 : length);
+}
+
 const char *tp_divergence_dtype(const struct tp_dump_place *place,
                                 const struct tp_dump_call *call,
                                 struct tp_arena *arena)
 {
-    static const char prefix[] = "torch.";
     for (size_t i = 0; i < call->count; i++) {
         const struct tp_dump_item *item = &place->items[call->first + i];
         if (item->place != TP_MSPROBE_OUTPUT || item->kind != TP_DUMP_TENSOR)
             continue;
-        const char *name = item->dtype;
-        if (!strncmp(name, prefix, sizeof prefix - 1))
-            name += sizeof prefix - 1;
+        const char *name = plain_dtype(item);
         return tp_arena_text(arena, name, strlen(name));
     }
     return "";
@@ -218,8 +240,6 @@ static void add_excess(struct tp_text *text, const char *run,
                 verdict->computed, verdict->limit);
     if (verdict->excess < 1e6) /* of a limit that is not next to nothing */
         tp_text_add(text, " (%.3g times the bound)", verdict->excess);
-    if (tp_replay_level_of(verdict) == TP_REPLAY_LOW_PRECISION)
-        tp_text_add(text, ", as if every step were rounded to the dtype");
 }
 
 void tp_divergence_say_added(struct tp_divergence_row *row,
@@ -235,6 +255,23 @@ void tp_divergence_say_added(struct tp_divergence_row *row,
         tp_text_add(&text, "; ");
     if (verdict != TP_DIVERGENCE_ADDED_A)
         add_excess(&text, "B", b);
+    keep_text(row, &text, arena);
+}
+
+void tp_divergence_say_low(struct tp_divergence_row *row, const char *run,
+                           const struct tp_dump_place *place,
+                           const struct tp_dump_call *call,
+                           const struct tp_replay_verdict *verdict,
+                           struct tp_arena *arena)
+{
+    const struct tp_dump_item *item = tp_divergence_coarsest(place, call);
+    struct tp_text text = {0};
+    add_excess(&text, run, verdict);
+    if (item) {
+        tp_text_add(&text, ", computed in ");
+        tp_text_printable(&text, plain_dtype(item));
+        tp_text_add(&text, " throughout: no fp32 accumulation");
+    }
     keep_text(row, &text, arena);
 }
 
@@ -333,6 +370,22 @@ static void add_unknown(struct tp_text *text,
                     unknown);
 }
 
+/* What only every step in the tensors' dtype explains. */
+static void add_low(struct tp_text *text,
+                    const struct tp_divergence *divergence)
+{
+    const uint64_t count = divergence->verdicts[TP_DIVERGENCE_LOW_PRECISION];
+    if (count == 0)
+        return;
+    const struct tp_divergence_row *row = &divergence->rows[divergence->low];
+    tp_text_add(text,
+                " Results that are explained if every step is rounded to the "
+                "tensors' dtype: %" PRIu64 " call%s, the first ",
+                count, count == 1 ? "" : "s");
+    tp_text_printable(text, row->api_name);
+    tp_text_add(text, " (%s).", row->evidence);
+}
+
 /* How equal the runs are before the first divergence. */
 static void add_before(struct tp_text *text,
                        const struct tp_divergence *divergence, size_t first)
@@ -362,9 +415,10 @@ const char *tp_divergence_sentence(struct tp_divergence *divergence)
     add_sharded(&text, divergence,
                 first == SIZE_MAX ? divergence->count : first);
     if (added != SIZE_MAX && added != first) {
-        tp_text_add(&text, " The first to add error of its own is ");
+        tp_text_add(&text, " First error added: ");
         add_row(&text, &divergence->rows[added]);
     }
+    add_low(&text, divergence);
     add_unknown(&text, divergence);
     const char *sentence = text.failed
                                ? NULL

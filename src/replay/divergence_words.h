@@ -18,6 +18,10 @@ bool tp_divergence_is_parameter(const struct tp_operator *operator,
 int64_t tp_divergence_layer(const struct tp_dump_place *place,
                             const struct tp_dump_call *call);
 
+/* The floating tensor with the largest rounding; NULL: none is floating. */
+const struct tp_dump_item *tp_divergence_coarsest(
+    const struct tp_dump_place *place, const struct tp_dump_call *call);
+
 /* The dtype of the first result, "bfloat16"; "": there is none. */
 const char *tp_divergence_dtype(const struct tp_dump_place *place,
                                 const struct tp_dump_call *call,
@@ -43,12 +47,17 @@ void tp_divergence_say_shape(struct tp_divergence_row *row,
                              const struct tp_dump_item *b,
                              struct tp_arena *arena);
 
-/* ... what a run adds, or why that is not known. */
+/* ... what a run adds, what its dtype does, or why that is not known. */
 void tp_divergence_say_added(struct tp_divergence_row *row,
                              enum tp_divergence_verdict verdict,
                              const struct tp_replay_verdict *a,
                              const struct tp_replay_verdict *b,
                              struct tp_arena *arena);
+void tp_divergence_say_low(struct tp_divergence_row *row, const char *run,
+                           const struct tp_dump_place *place,
+                           const struct tp_dump_call *call,
+                           const struct tp_replay_verdict *verdict,
+                           struct tp_arena *arena);
 void tp_divergence_say_unjudged(struct tp_divergence_row *row,
                                 const struct tp_replay_verdict *verdict,
                                 struct tp_arena *arena);

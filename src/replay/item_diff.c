@@ -61,22 +61,23 @@ bool tp_item_same_value(const struct tp_dump_item *a,
 
 /* --- tensors -------------------------------------------------------------- */
 
-/* Sums up differences, and finds whether rounding to the coarser dtype is all
- * of them. */
+/* Sums up differences, and finds whether they are those of one number that is
+ * rounded to both dtypes. */
 static void compare(const struct tp_array *a, const struct tp_array *b,
                     struct tp_item_diff *diff)
 {
     const double ra = tp_dtype_rounding(a->dtype);
     const double rb = tp_dtype_rounding(b->dtype);
-    const enum tp_dtype coarse = ra > rb ? a->dtype : b->dtype;
-    const double rounding = ra > rb ? ra : rb;
+    const double rounding = ra + rb;
+    const double underflow =
+        tp_dtype_underflow(a->dtype) + tp_dtype_underflow(b->dtype);
     bool rounded = a->dtype != b->dtype && ra > 0 && rb > 0;
     for (int64_t i = 0; i < a->count; i++) {
         const double x = a->value[i], y = b->value[i], error = fabs(x - y);
         const bool equal = x == y || (isnan(x) && isnan(y));
         rounded =
             rounded && (equal || error <= rounding * fmax(fabs(x), fabs(y)) +
-                                              tp_dtype_underflow(coarse));
+                                              underflow);
         if (rb == 0 || !isfinite(x) || !isfinite(y))
             continue;
         diff->error += error * error;
