@@ -32,10 +32,12 @@ enum tp_status tp_json_walk_value(struct tp_json_walk *walk,
                                   struct tp_error *err)
 {
     struct tp_json_part part;
+    pair->value_read = false;
     enum tp_status status = tp_json_stream_value(stream, &part, err);
     if (status != TP_OK)
         return status;
     pair->offset = part.offset;
+    pair->value_read = true;
     return parse(walk, &part, arena, &pair->value, err);
 }
 
@@ -47,7 +49,7 @@ static enum tp_status next_pair(struct tp_json_walk *walk,
     struct tp_json_part key;
     const struct tp_json *name;
     enum tp_status status = tp_json_stream_key(stream, &key, err);
-    pair->key = NULL;
+    *pair = (struct tp_json_pair){NULL, NULL, -1, false};
     if (status != TP_OK || !key.text)
         return status;
     tp_arena_reset(&walk->arena);
@@ -64,14 +66,29 @@ enum tp_status tp_json_walk_members(struct tp_json_walk *walk,
                                     struct tp_error *err)
 {
     struct tp_json_pair pair;
+    struct tp_error first = {0};
+    bool skipped = false;
     enum tp_status status = tp_json_stream_enter(stream, err);
     while (status == TP_OK) {
-        status = next_pair(walk, stream, &pair, err);
+        struct tp_error own = {0};
+        status = next_pair(walk, stream, &pair, &own);
+        if (status == TP_E_DAMAGED && pair.value_read) {
+            first = skipped ? first : own; /* the stream is behind it */
+            skipped = true;
+            status = TP_OK;
+            continue;
+        }
+        if (status != TP_OK && err)
+            *err = own;
         if (status != TP_OK || !pair.key)
             break;
         status = visitor->visit(visitor->context, &pair, &walk->arena, err);
     }
-    return status;
+    if (!skipped || (status != TP_OK && status != TP_E_DAMAGED))
+        return status;
+    if (err)
+        *err = first;
+    return TP_E_DAMAGED;
 }
 
 /* Walks a stream that was opened with `status`, and closes it. */

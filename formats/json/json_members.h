@@ -11,7 +11,8 @@
 struct tp_json_pair {
     const char *key;
     const struct tp_json *value;
-    int64_t offset; /* of the value in the file */
+    int64_t offset;  /* of the value in the file */
+    bool value_read; /* from the stream, whether it is JSON or not */
 };
 
 /* Who is told of each; anything but TP_OK ends the walk with it. */
@@ -37,8 +38,9 @@ enum tp_status tp_json_walk_value(struct tp_json_walk *walk,
                                   struct tp_json_pair *pair,
                                   struct tp_error *err);
 
-/* Goes into the object at hand and visits its members. Fails as the stream and
- * the parser do, after all members before the failure were visited. */
+/* Goes into the object at hand and visits its members. Fails as the stream
+ * does, after all members before the failure were visited; a value that is no
+ * JSON is left out, and the first of these failures is told at the end. */
 enum tp_status tp_json_walk_members(struct tp_json_walk *walk,
                                     struct tp_json_stream *stream,
                                     const struct tp_json_visitor *visitor,

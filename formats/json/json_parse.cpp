@@ -5,7 +5,8 @@
  * Infinity and -Infinity where a number is meant, which is not JSON: only when
  * a text does not parse these words are replaced, outside strings, by strings
  * of the same length that no writer would use, and it is parsed again; the
- * strings then become the numbers that were meant.
+ * strings then become the numbers that were meant. Integers have no end in
+ * JSON and in Python: those beyond 64 bits become reals by the same means.
  *
  * yyjson reads the words by itself, but would be a second parser of JSON in the
  * program. Cost: the text is copied once, and each value is written twice.
@@ -31,7 +32,8 @@ struct tp_json_parser {
     bool words;      // number words were replaced in it
 };
 
-namespace {
+namespace
+{
 
 struct word {
     const char *written, *becomes;
@@ -64,21 +66,87 @@ size_t replace_word(char *text, size_t left)
     return 0;
 }
 
-// Replaces the words outside strings; false when there was none.
+// Whether `length` digits are an integer that 64 bits do not hold.
+bool is_wide(const char *digits, size_t length, bool negative)
+{
+    static const char least[] = "9223372036854775808"; // -2^63
+    const size_t most = sizeof least - 1;
+    return length > most ||
+           (length == most && negative && std::memcmp(digits, least, most) > 0);
+}
+
+// Makes a real of an integer that 64 bits do not hold: 16 digits, and the
+// number of those that are left out as the exponent, so that the length stays.
+// False: it is beyond double.
+bool make_real(char *digits, size_t length)
+{
+    const size_t kept = 16;
+    size_t left_out = length - kept;
+    if (length > 308)
+        return false;
+    digits[kept] = 'e';
+    for (size_t i = length; i-- > kept + 1; left_out /= 10)
+        digits[i] = char('0' + left_out % 10);
+    return true;
+}
+
+// Infinity in place of a number that double does not hold.
+void make_infinity(char *text, size_t length)
+{
+    const word &which = text[0] == '-' ? words[1] : words[2];
+    const size_t size = std::strlen(which.becomes);
+    std::memset(text, ' ', length);
+    std::memcpy(text, which.becomes, size);
+}
+
+bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+// The length of the number that begins at text[0]; an integer that is too wide
+// is replaced, which sets `any`.
+size_t replace_number(char *text, size_t left, bool &any)
+{
+    const size_t sign = text[0] == '-';
+    size_t end = sign;
+    while (end < left && is_digit(text[end]))
+        end++;
+    const size_t digits = end - sign;
+    const bool integer =
+        end == left || !(text[end] == '.' || (text[end] | 32) == 'e');
+    if (integer && is_wide(text + sign, digits, sign > 0)) {
+        any = true;
+        if (!make_real(text + sign, digits))
+            make_infinity(text, end);
+        return end;
+    }
+    while (end < left &&
+           (is_digit(text[end]) || text[end] == '.' ||
+            (text[end] | 32) == 'e' || text[end] == '+' || text[end] == '-'))
+        end++;
+    return end;
+}
+
+// Replaces the words, and integers that are too wide, outside strings; false
+// when there was none.
 bool replace_words(char *text, size_t size)
 {
     bool any = false, quoted = false;
     for (size_t i = 0; i < size; i++) {
         char c = text[i];
+        size_t length = 0;
         if (c == '"')
             quoted = !quoted;
         else if (quoted)
             i += c == '\\';
         else if (c == 'N' || c == 'I' || c == '-') {
-            size_t length = replace_word(text + i, size - i);
+            length = replace_word(text + i, size - i);
             any |= length > 0;
-            i += length > 0 ? length - 1 : 0;
         }
+        if (!quoted && length == 0 && (c == '-' || is_digit(c)))
+            length = replace_number(text + i, size - i, any);
+        i += length > 0 ? length - 1 : 0;
     }
     return any;
 }
@@ -201,8 +269,7 @@ error_code parse(tp_json_parser *parser, size_t size, dom::element &root)
 extern "C" tp_json_parser *tp_json_parser_new(void)
 {
     tp_json_parser *parser = new (std::nothrow) tp_json_parser();
-    if (parser &&
-        parser->json.allocate(4096, TP_LIMIT_JSON_DEPTH) != SUCCESS) {
+    if (parser && parser->json.allocate(4096, TP_LIMIT_JSON_DEPTH) != SUCCESS) {
         delete parser;
         return nullptr;
     }
@@ -218,8 +285,7 @@ extern "C" void tp_json_parser_free(tp_json_parser *parser)
 
 extern "C" tp_status tp_json_parse(tp_json_parser *parser, const char *text,
                                    size_t length, tp_arena *arena,
-                                   const tp_json **value,
-                                   struct tp_error *err)
+                                   const tp_json **value, struct tp_error *err)
 {
     *value = nullptr;
     tp_status status = tp_grow(&parser->text, &parser->capacity,

@@ -150,6 +150,17 @@ enum tp_status tp_json_stream_enter(struct tp_json_stream *stream,
                : status;
 }
 
+bool tp_json_stream_at_other(struct tp_json_stream *stream)
+{
+    char c;
+    if (peek(stream, &c, NULL) != TP_OK || (stream->member && c != ':'))
+        return false; /* whoever reads on says what is wrong */
+    stream->at += stream->member;
+    stream->member = false;
+    return peek(stream, &c, NULL) == TP_OK && c &&
+           strchr("[\"-0123456789tfnNI", c);
+}
+
 /* Where in a value the scan is. */
 struct scan {
     size_t depth;

@@ -45,6 +45,10 @@ void tp_json_stream_close(struct tp_json_stream *stream);
 /* All below fail with TP_E_DAMAGED and the byte where the text is none that
  * JSON allows there (stream->cut: it ends), TP_E_IO, TP_E_MEMORY. */
 
+/* Whether the value at hand, at first the root, begins as another one than an
+ * object: a list, a number, a text. It stays at hand. */
+bool tp_json_stream_at_other(struct tp_json_stream *stream);
+
 /* Goes into the object at hand: at first the root. */
 enum tp_status tp_json_stream_enter(struct tp_json_stream *stream,
                                     struct tp_error *err);

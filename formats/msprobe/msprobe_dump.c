@@ -39,10 +39,17 @@ static enum tp_status visit_call(void *context, const struct tp_json_pair *pair,
                : status;
 }
 
+static enum tp_status fail_other(const char *what, struct tp_error *err)
+{
+    return tp_fail(err, TP_E_UNSUPPORTED, -1, "no dump of msprobe: %s", what);
+}
+
 static enum tp_status read_data(struct reader *reader, struct tp_error *err)
 {
     const struct tp_json_visitor visitor = {reader, visit_call};
     reader->has_data = true;
+    if (tp_json_stream_at_other(&reader->stream))
+        return fail_other("its \"data\" is no object", err);
     return tp_json_walk_members(&reader->walk, &reader->stream, &visitor, err);
 }
 
@@ -84,6 +91,8 @@ static enum tp_status read_other(struct reader *reader,
 static enum tp_status read_root(struct reader *reader, struct tp_error *err)
 {
     struct tp_json_part key;
+    if (tp_json_stream_at_other(&reader->stream))
+        return fail_other("it is no object", err);
     enum tp_status status = tp_json_stream_enter(&reader->stream, err);
     while (status == TP_OK) {
         status = tp_json_stream_key(&reader->stream, &key, err);
@@ -93,8 +102,7 @@ static enum tp_status read_root(struct reader *reader, struct tp_error *err)
                                               : read_other(reader, &key, err);
     }
     if (status == TP_OK && !reader->has_data)
-        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
-                         "no dump of msprobe: it has no \"data\"");
+        status = fail_other("it has no \"data\"", err);
     return status;
 }
 

@@ -46,10 +46,11 @@ struct tp_msprobe_sink {
 };
 
 /*
- * Reads a file; or memory, `chunk` bytes at a time, which changes nothing. An
- * entry that is no JSON, or a file that ends too
- * early, fails with TP_E_DAMAGED and the byte; every whole entry before it was
- * handed out. TP_E_UNSUPPORTED: an object of something else. TP_E_IO,
+ * Reads a file; or memory, `chunk` bytes at a time, which changes nothing. A
+ * file that ends too early fails with TP_E_DAMAGED and the byte, after every
+ * whole entry before it was handed out; so does, of its first, one with entries
+ * that are no JSON, after all others were. TP_E_UNSUPPORTED: JSON of something
+ * else. TP_E_IO,
  * TP_E_LIMIT, TP_E_MEMORY.
  */
 enum tp_status tp_msprobe_read(const char *path,

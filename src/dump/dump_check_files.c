@@ -47,6 +47,7 @@ static enum tp_status check_whole(const struct tp_dump_checker *checker,
     const struct tp_dump_source *source = &place->sources[json];
     struct tp_dump_findings *findings = checker->findings;
     const bool calls = json == TP_DUMP_JSON || json == TP_DUMP_DEBUG;
+    const size_t read = place->call_count - place->recovered;
     struct tp_dump_finding *finding;
     enum tp_severity level = calls ? TP_SEVERITY_HIGH : TP_SEVERITY_MEDIUM;
     if (!source->there || source->status == TP_OK)
@@ -68,14 +69,17 @@ static enum tp_status check_whole(const struct tp_dump_checker *checker,
         findings, "%s/%s: %s%s", place->directory, tp_dump_json_names[json],
         finding->found,
         calls ? tp_dump_finding_text(findings,
-                                     "; %zu calls were read from what is "
-                                     "before it.",
-                                     place->call_count - place->recovered)
-              : "; what comes after is not known.");
-    finding->suggestion =
-        calls ? advice_for_lost(place)
-              : "Calls without a stack, or without a module, are those behind "
-                "it. Copy the file again.";
+                                     "; %zu call%s read from what is whole.",
+                                     read, read == 1 ? " was" : "s were")
+              : "; what it says there is not known.");
+    if (source->status == TP_E_UNSUPPORTED)
+        finding->suggestion = "Another program wrote it, or changed it: copy "
+                              "the file again from where the dump was made.";
+    else
+        finding->suggestion =
+            calls ? advice_for_lost(place)
+                  : "Calls without a stack, or without a module, may be those "
+                    "that it tells of there. Copy the file again.";
     return TP_OK;
 }
 

@@ -44,8 +44,11 @@ unsigned tp_health_of(const struct tp_dump_item *item)
     const bool extrema =
         is_known(item, TP_DUMP_MAX) && is_known(item, TP_DUMP_MIN);
     if (!extrema && !health)
-        health |= infinity_of(item->stats[TP_DUMP_MEAN].real) |
-                  infinity_of(item->stats[TP_DUMP_NORM].real);
+        health |= infinity_of(item->stats[TP_DUMP_MEAN].real);
+    /* The norm of finite elements may overflow, but then their mean tells. */
+    if (!extrema && !health && !is_known(item, TP_DUMP_MEAN) &&
+        item->element != TP_DTYPE_COUNT)
+        health |= infinity_of(item->stats[TP_DUMP_NORM].real);
     /* The mean of both infinities is NaN, too. */
     if (extrema && (health & TP_HEALTH_ABOVE) && (health & TP_HEALTH_BELOW) &&
         !isnan(item->stats[TP_DUMP_MAX].real) &&

@@ -80,8 +80,12 @@ static void add_fault(struct tally *tally, const struct tp_row *row,
         tally->earliest = row;
 }
 
+/* Of masks, one-hot codes and indices nobody takes a sum that could lose some,
+ * and zeros are what they are for. */
 static void add_row(struct place *place, const struct tp_row *row)
 {
+    if (tp_dtype_info(row->dtype)->kind == TP_CLASS_INTEGER)
+        return;
     for (size_t i = 0; row->dims && i < row->dims->count; i++) {
         const struct tp_dim_axis *axis = &row->dims->axes[i];
         place->rows[axis->axis]++;
@@ -121,8 +125,8 @@ static const struct tally *choose(const struct place *place, int *axis,
 }
 
 static void describe(const struct tp_rule_input *input,
-                     const struct tally *tally, uint64_t rows,
-                     enum fault fault, struct tp_finding *finding)
+                     const struct tally *tally, uint64_t rows, enum fault fault,
+                     struct tp_finding *finding)
 {
     const struct tp_dim_axis *axis = tally->axis;
     const struct tp_row *worst = tally->worst;
@@ -167,8 +171,8 @@ enum tp_status tp_rule_dims(const struct tp_rule_input *input,
         struct tp_finding *finding;
         if (!tally)
             continue;
-        status = tp_finding_add(input->findings, rule, tally->worst,
-                                &finding, err);
+        status =
+            tp_finding_add(input->findings, rule, tally->worst, &finding, err);
         if (status == TP_OK)
             describe(input, tally, place->rows[axis], fault, finding);
     }

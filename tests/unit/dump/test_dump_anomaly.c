@@ -414,6 +414,38 @@ Test(dump_anomaly, an_epsilon_of_float16)
     }
 }
 
+/* Without Max and Min a Norm that is Inf tells only where Mean does not. */
+Test(dump_anomaly, a_lone_norm)
+{
+    static const struct {
+        const char *item;
+        size_t origins;
+    } cases[] = {
+        {"\"dtype\": \"torch.float32\", \"Norm\": Infinity", 1},
+        {"\"dtype\": \"torch.float32\", \"Mean\": 1, \"Norm\": Infinity", 0},
+        {"\"dtype\": 4, \"shape\": \"a\", \"Norm\": Infinity", 0},
+        {"\"dtype\": \"torch.int64\", \"Norm\": Infinity", 0},
+        {"\"dtype\": \"torch.float32\", \"Mean\": -Infinity", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct maker maker = maker_begin();
+        struct tp_dump dump;
+        struct tp_dump_anomalies anomalies = {.count = 0};
+        char json[256];
+        snprintf(json, sizeof json,
+                 "{\"data\": {\"Tensor.add.0.forward\": {\"output\": "
+                 "[{\"type\": \"torch.Tensor\", %s}]}}}",
+                 cases[i].item);
+        maker_put(&maker, "d/dump.json", json);
+        cr_assert_eq(maker_read(&maker, "d", false, &dump), TP_OK);
+        cr_assert_eq(tp_dump_anomalies_find(&dump, &anomalies, NULL), TP_OK);
+        cr_expect_eq(anomalies.origin_count, cases[i].origins, "%s", json);
+        tp_dump_anomalies_clear(&anomalies);
+        tp_dump_clear(&dump);
+        maker_end(&maker);
+    }
+}
+
 /* Calls that each made their own, and what has it from the first of them. */
 Test(dump_anomaly, the_same_again)
 {

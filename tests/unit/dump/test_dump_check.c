@@ -74,6 +74,47 @@ static void expect(const struct maker *maker, const char *findings)
 
 /* --- json ----------------------------------------------------------------- */
 
+/* What a lone dump.json is told to be, and whether the writer was cut off. */
+static void expect_json(const char *json, const char *evidence, bool cut)
+{
+    struct maker maker = maker_begin();
+    struct result result;
+    maker_put(&maker, "d/dump.json", json);
+    check(&maker, NULL, false, &result);
+    cr_assert_eq(result.findings.count, 1, "%s: %s", json, result.text);
+    const struct tp_dump_finding *finding = &result.findings.rows[0];
+    cr_expect(strstr(finding->evidence, evidence), "%s", finding->evidence);
+    cr_expect_eq(strstr(finding->suggestion, "debugger.stop") != NULL, cut,
+                 "%s", finding->suggestion);
+    clear(&result);
+    maker_end(&maker);
+}
+
+Test(dump_check, json_of_something_else)
+{
+    expect_json("12345", "no dump of msprobe: it is no object", false);
+    expect_json("[{}]", "no dump of msprobe: it is no object", false);
+    expect_json("{\"data\": [1, 2, 3]}", "its \"data\" is no object", false);
+    expect_json("{\"data\" : 7}", "its \"data\" is no object", false);
+    expect_json("{\"a\": {}}", "it has no \"data\"", false);
+    expect_json("{\"data\"", "the file ends too early", true);
+    expect_json("{\"data\" {}}", "not JSON: a colon is missing", true);
+    expect_json("{\"data\": {\"A\": {}", "; 1 call was read", true);
+}
+
+/* An entry that is no JSON costs that entry, and integers have no end. */
+Test(dump_check, entries_after_a_bad_one)
+{
+    expect_json(DATA("\"A\": {}, \"B\": {\"x\": 01}, \"C\": {}"),
+                "at byte 46 of 66; 2 calls were read", true);
+    struct maker maker = maker_begin();
+    maker_put(&maker, "d/dump.json",
+              DATA("\"A\": {\"output\": [{\"type\": \"torch.Tensor\", "
+                   "\"shape\": [1180591620717411303424, 2]}]}, \"B\": {}"));
+    expect(&maker, "");
+    maker_end(&maker);
+}
+
 Test(dump_check, a_whole_dump_of_statistics)
 {
     struct maker maker = maker_begin();

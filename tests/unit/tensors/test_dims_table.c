@@ -145,9 +145,9 @@ Test(dim_axes, the_dtype_of_sums_decides)
     };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++)
         for (int r = 0; r < TP_DIM_REDUCES; r++)
-            cr_assert_eq(tp_dim_risk_in(&axis, want[i].stored,
-                                        (enum tp_dim_reduce)r),
-                         want[i].risk[r], "%zu %d", i, r);
+            cr_assert_eq(
+                tp_dim_risk_in(&axis, want[i].stored, (enum tp_dim_reduce)r),
+                want[i].risk[r], "%zu %d", i, r);
 }
 
 Test(dim_axes, few_values_are_never_high)
@@ -331,8 +331,7 @@ Test(dim_axes, rule)
     cr_assert_eq(found->iteration, 1);
     cr_assert_eq(found->value, 800);
     cr_assert_str_eq(found->metric, "dim_ratio");
-    cr_assert(strstr(found->evidence, "3 of 4 tensors"), "%s",
-              found->evidence);
+    cr_assert(strstr(found->evidence, "3 of 4 tensors"), "%s", found->evidence);
     cr_assert(strstr(found->suggestion, "reduce in float32"));
     tp_findings_clear(&findings);
     stages_clear(&made);
@@ -357,4 +356,26 @@ Test(dim_axes, rule_asks_for_most_tensors)
     cr_assert_eq(found->value, 1);
     tp_findings_clear(&findings);
     stages_clear(&made);
+}
+
+/* Uneven floats are a finding, and the same of bool or integers is none. */
+Test(dim_axes, masks_and_indices_are_no_finding)
+{
+    static const struct {
+        enum tp_dtype dtype;
+        bool found;
+    } cases[] = {{TP_FLOAT32, true},
+                 {TP_BFLOAT16, true},
+                 {TP_BOOL, false},
+                 {TP_INT64, false},
+                 {TP_UINT8, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stages made = {.run = {.rows = NULL}};
+        struct tp_findings findings = {0};
+        add_dims(&made.run, uneven, 2, 0, TP_DIMS_WORST);
+        made.run.rows[0].dtype = cases[i].dtype;
+        cr_expect_eq(find(&made, &findings) != NULL, cases[i].found, "%zu", i);
+        tp_findings_clear(&findings);
+        stages_clear(&made);
+    }
 }

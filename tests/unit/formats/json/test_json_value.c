@@ -99,8 +99,8 @@ Test(json_value, the_last_of_equal_keys_counts)
 Test(json_value, what_is_no_json_is_said)
 {
     static const char *const bad[] = {
-        "",       "{",         "{\"a\"}", "[1,]",  "nan", "NaNa", "[Infinit]",
-        "[1] 2",  "\"\x80\"",  "[01]",    "-",     "--Infinity"};
+        "",          "{",     "{\"a\"}",  "[1,]", "nan", "NaNa",
+        "[Infinit]", "[1] 2", "\"\x80\"", "[01]", "-",   "--Infinity"};
     const struct tp_json *root;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         cr_expect_eq(parse(bad[i], &root), TP_E_DAMAGED, "%s", bad[i]);
@@ -116,4 +116,41 @@ Test(json_value, nesting_is_limited)
     memset(text + 400, ']', 400);
     text[800] = '\0';
     cr_expect_eq(parse(text, &root), TP_OK);
+}
+
+/* As Python reads them, rounded to double: 2^70, and what is beyond it. What
+ * fits 64 bits keeps its digits, beside them, too; texts keep theirs. */
+Test(json_value, integers_of_any_length)
+{
+    char text[600] = "[1180591620717411303424, -1180591620717411303424, "
+                     "-9223372036854775809, -9223372036854775808, "
+                     "9223372036854775807, \"1180591620717411303424\", NaN, "
+                     "2.5e1, -1";
+    const struct tp_json *root;
+    memset(text + strlen(text), '0', 400);
+    strcat(text, "]");
+    cr_assert_eq(parse(text, &root), TP_OK);
+    const struct tp_json *item = root->first;
+    cr_expect_eq(item->kind, TP_JSON_REAL);
+    cr_expect_float_eq(item->real, 0x1p70, 0x1p70 * 1e-15);
+    item = item->next;
+    cr_expect_float_eq(item->real, -0x1p70, 0x1p70 * 1e-15);
+    item = item->next;
+    cr_expect_eq(item->kind, TP_JSON_REAL);
+    cr_expect_float_eq(item->real, -0x1p63, 0x1p63 * 1e-15);
+    item = item->next;
+    cr_expect(item->kind == TP_JSON_INTEGER && item->integer == INT64_MIN);
+    item = item->next;
+    cr_expect(item->kind == TP_JSON_INTEGER && item->integer == INT64_MAX);
+    item = item->next;
+    cr_expect_str_eq(item->text, "1180591620717411303424");
+    item = item->next;
+    cr_expect(isnan(item->real));
+    item = item->next;
+    cr_expect_eq(item->real, 25);
+    item = item->next;
+    cr_expect_eq(item->real, -INFINITY);
+    cr_expect_null(item->next);
+    cr_expect_eq(parse("[1180591620717411303424x]", &root), TP_E_DAMAGED);
+    cr_expect_eq(parse("[01180591620717411303424, 01]", &root), TP_E_DAMAGED);
 }
