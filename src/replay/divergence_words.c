@@ -273,17 +273,15 @@ void tp_divergence_say_added(struct tp_divergence_row *row,
 }
 
 void tp_divergence_say_low(struct tp_divergence_row *row, const char *run,
-                           const struct tp_dump_place *place,
-                           const struct tp_dump_call *call,
+                           const struct tp_dump_item *coarsest,
                            const struct tp_replay_verdict *verdict,
                            struct tp_arena *arena)
 {
-    const struct tp_dump_item *item = tp_divergence_coarsest(place, call);
     struct tp_text text = {0};
     add_excess(&text, run, verdict);
-    if (item) {
+    if (coarsest) {
         tp_text_add(&text, ", computed in ");
-        tp_text_printable(&text, plain_dtype(item));
+        tp_text_printable(&text, plain_dtype(coarsest));
         tp_text_add(&text, " throughout: no fp32 accumulation");
     }
     keep_text(row, &text, arena);
