@@ -53,12 +53,15 @@ static bool can_do(const struct means *a, const struct means *b,
 
 static const char *means_words(const struct means *means)
 {
-    return means->files && means->md5   ? "tensors and checksums"
-           : means->files               ? "tensors"
-           : means->stats && means->md5 ? "statistics and checksums"
-           : means->stats               ? "statistics"
-           : means->md5                 ? "checksums"
-                                        : "no values";
+    static const char *const words[2][2][3] = {
+        {{"no values", "CRC-32 checksums", "XOR checksums"},
+         {"statistics", "statistics and CRC-32 checksums",
+          "statistics and XOR checksums"}},
+        {{"tensors", "tensors and CRC-32 checksums",
+          "tensors and XOR checksums"},
+         {"tensors", "tensors and CRC-32 checksums",
+          "tensors and XOR checksums"}}};
+    return words[means->files][means->stats][means->md5 + means->xor ];
 }
 
 static enum tp_status fail_means(const struct means *a, const struct means *b,
@@ -67,8 +70,9 @@ static enum tp_status fail_means(const struct means *a, const struct means *b,
 {
     if (mode == TP_COMPARE_MD5 && a->md5 && b->md5)
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "the checksums of A and B are of two kinds, CRC32 and "
-                       "xor, and cannot be compared");
+                       "the checksums of A and B are of two kinds and cannot "
+                       "be compared: A has %s, B has %s",
+                       means_words(a), means_words(b));
     return tp_fail(err, TP_E_UNSUPPORTED, -1,
                    "they cannot be compared%s%s: A has %s, B has %s",
                    mode == TP_COMPARE_AUTO ? "" : " by ",

@@ -115,18 +115,30 @@ static size_t named(const struct tp_divergence *found)
                                       : found->low;
 }
 
-/* The earliest pair that has an origin, else that low precision explains;
- * SIZE_MAX: none has. */
-static size_t first_search(const struct tp_compare_autodiff *autodiff)
+/* The pair of the earliest step that has an origin, of these one that did not
+ * get it from another rank; else that low precision explains; SIZE_MAX: none
+ * has. */
+static size_t first_search(const struct tp_comparison *comparison,
+                           const struct tp_compare_autodiff *autodiff)
 {
     size_t low = SIZE_MAX;
     for (size_t i = autodiff->count; i-- > 0;)
         if (autodiff->searches[i].low != SIZE_MAX)
             low = i;
-    for (size_t i = 0; i < autodiff->count; i++)
-        if (autodiff->searches[i].first != SIZE_MAX)
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < autodiff->count; i++) {
+        const struct tp_divergence *found = &autodiff->searches[i];
+        if (found->first == SIZE_MAX)
+            continue;
+        if (first == SIZE_MAX)
+            first = i;
+        if (comparison->pairs[i].a.place->step !=
+            comparison->pairs[first].a.place->step)
+            break;
+        if (found->rows[named(found)].verdict != TP_DIVERGENCE_RECEIVED)
             return i;
-    return low;
+    }
+    return first != SIZE_MAX ? first : low;
 }
 
 static enum tp_status add_finding(const struct tp_comparison *comparison,
@@ -134,7 +146,7 @@ static enum tp_status add_finding(const struct tp_comparison *comparison,
                                   struct tp_compare_findings *findings,
                                   struct tp_error *err)
 {
-    const size_t at = first_search(autodiff);
+    const size_t at = first_search(comparison, autodiff);
     struct tp_compare_finding *finding;
     if (at == SIZE_MAX)
         return TP_OK;
@@ -151,7 +163,8 @@ static enum tp_status add_finding(const struct tp_comparison *comparison,
     finding->name = row->api_name;
     finding->evidence = found->sentence;
     finding->suggestion = advice_of(row->verdict);
-    for (size_t i = at + 1; i < autodiff->count; i++)
+    finding->count = 0;
+    for (size_t i = 0; i < autodiff->count; i++)
         finding->count += named(&autodiff->searches[i]) != SIZE_MAX;
     tp_compare_findings_sort(findings);
     return TP_OK;

@@ -186,6 +186,25 @@ static void describe(struct lister *lister, const struct tp_dump_item *item,
 
 /* --- names ---------------------------------------------------------------- */
 
+/* Whether an item is the only element of a list among the gradients of a
+ * module's parameters: msprobe names its file without the index. */
+static bool is_only_gradient(const struct lister *lister,
+                             const struct tp_dump_call *call,
+                             const struct tp_dump_item *item)
+{
+    const struct tp_dump_item *items =
+        &lister->entries->place->items[call->first];
+    const size_t length = strlen(item->argument);
+    if (!call->known || !call->name.gradient || length < 3 ||
+        strcmp(item->argument + length - 2, ".0") != 0)
+        return false;
+    for (size_t i = 0; i < call->count; i++)
+        if (&items[i] != item &&
+            !strncmp(items[i].argument, item->argument, length - 1))
+            return false;
+    return true;
+}
+
 /* The name of the file that has it, or what it would be. */
 static const char *name_of(struct lister *lister,
                            const struct tp_dump_call *call,
@@ -198,6 +217,9 @@ static const char *name_of(struct lister *lister,
         tp_text_bytes(&lister->text, item->data_name,
                       dot ? (size_t)(dot - item->data_name)
                           : strlen(item->data_name));
+    if (!*item->data_name && is_only_gradient(lister, call, item) &&
+        !lister->text.failed)
+        lister->text.data[lister->text.length -= strlen(".0")] = '\0';
     return take(lister);
 }
 

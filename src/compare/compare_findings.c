@@ -25,6 +25,8 @@ const struct tp_compare_rule_info tp_compare_rules[TP_COMPARE_FINDING_IDS] = {
     [TP_FINDS_PARTING] = {"parting", "the first call that differs", GUIDE},
     [TP_FINDS_NONFINITE] = {"nonfinite_in_a",
                             "NaN or Inf in A where B has none", GUIDE},
+    [TP_FINDS_NONFINITE_B] = {"nonfinite_in_b",
+                              "NaN or Inf in B where A has none", GUIDE},
     [TP_FINDS_VALUE] = {"argument_value",
                         "an argument that is no tensor has another value",
                         GUIDE},
@@ -124,7 +126,8 @@ const struct tp_compare_call *tp_compare_parting(
     return NULL;
 }
 
-/* The earliest of all pairs; how many pairs part at all. */
+/* The earliest of all pairs, as later steps start from what earlier ones left;
+ * how many pairs part at all. */
 static const struct tp_compare_call *first_parting(struct finder *f,
                                                    uint64_t *places)
 {
@@ -137,7 +140,8 @@ static const struct tp_compare_call *first_parting(struct finder *f,
             continue;
         last = call->pair;
         ++*places;
-        if (!first || call->order < first->order)
+        if (!first || call->step < first->step ||
+            (call->step == first->step && call->order < first->order))
             first = call;
     }
     return first;
@@ -177,6 +181,26 @@ static const struct tp_compare_call *alone_before(
     return NULL;
 }
 
+/* The first of the calls of B, next to each other, that come last before the
+ * partner of a row and have no partner in any row; NULL: there are none. */
+static const char *alone_before_in_b(const struct tp_compare_pair *pair,
+                                     const struct tp_compare_line *row)
+{
+    const struct tp_compare_entry *rows = pair->b.rows;
+    const char *found = NULL;
+    for (size_t i = row->b, first; i > 0; i = first) {
+        bool matched = false;
+        for (first = i; first > 0 && rows[first - 1].call == rows[i - 1].call;
+             first--)
+            matched |= pair->matched_b[first - 1];
+        if (!matched)
+            found = pair->b.place->calls[rows[first].call].key;
+        else if (found)
+            break;
+    }
+    return found;
+}
+
 /* What may have made an argument differ, no result before it being another. */
 static const char *why_argument(struct finder *f,
                                 const struct tp_compare_call *call,
@@ -185,6 +209,7 @@ static const char *why_argument(struct finder *f,
 {
     const struct tp_compare_pair *pair = &f->comparison->pairs[call->pair];
     const struct tp_compare_call *alone = alone_before(f, call);
+    const char *alone_in_b = alone_before_in_b(pair, row);
     if (tp_compare_row_a(pair, row)->item->kind != TP_DUMP_TENSOR)
         return "It is no tensor: an epsilon, a scale, a probability or a size "
                "differs in the code or its settings.";
@@ -193,6 +218,11 @@ static const char *why_argument(struct finder *f,
                     "Before it A has calls that B does not have, the last one "
                     "%s: what they compute may be the difference.",
                     alone->name);
+    if (alone_in_b)
+        return text(f,
+                    "Before it B has calls that A does not have, from %s on: "
+                    "what they compute may be the difference.",
+                    alone_in_b);
     if (before == 0)
         return "The runs start from different weights, data or seeds, or one "
                "of them computes in another precision.";
@@ -208,7 +238,8 @@ static bool is_recast(const struct tp_comparison *comparison)
     size_t recast = 0;
     for (size_t i = 0; i < comparison->pair_count; i++)
         for (size_t k = 0; k < comparison->pairs[i].row_count; k++)
-            recast += comparison->pairs[i].rows[k].messages >> TP_SAYS_DTYPE & 1;
+            recast +=
+                comparison->pairs[i].rows[k].messages >> TP_SAYS_DTYPE & 1;
     return 2 * recast > comparison->counts.matched;
 }
 
@@ -277,26 +308,40 @@ static const struct tp_compare_call *call_of(struct finder *f, size_t pair,
 }
 
 /* Rows with one of some messages: how many, and the first in order of calls,
- * by the earliest rank. */
+ * of the earliest step. */
 struct seen {
     uint64_t count;
     size_t pair, row;
+    int64_t step;
     size_t order;
 };
 
-static struct seen look(struct finder *f, unsigned messages)
+/* Whether a row of a pair, which has a partner, is one that is looked for. */
+typedef bool tp_row_test(struct finder *f, size_t pair, size_t row,
+                         unsigned messages);
+
+static bool has_message(struct finder *f, size_t pair, size_t row,
+                        unsigned messages)
+{
+    return f->comparison->pairs[pair].rows[row].messages & messages;
+}
+
+static struct seen look(struct finder *f, tp_row_test *test, unsigned messages)
 {
     struct seen seen = {0};
     for (size_t i = 0; i < f->comparison->pair_count; i++) {
         const struct tp_compare_pair *pair = &f->comparison->pairs[i];
         for (size_t k = 0; k < pair->row_count; k++) {
             const struct tp_compare_line *row = &pair->rows[k];
-            if (!(row->messages & messages) || row->b == TP_COMPARE_NONE)
+            if (row->b == TP_COMPARE_NONE || !test(f, i, k, messages))
                 continue;
             const size_t order = tp_compare_row_a(pair, row)->call;
-            if (seen.count++ == 0 || order < seen.order) {
+            const int64_t step = pair->a.place->step; /* pairs are by step */
+            if (seen.count++ == 0 ||
+                (step == seen.step && order < seen.order)) {
                 seen.pair = i;
                 seen.row = k;
+                seen.step = step;
                 seen.order = order;
             }
         }
@@ -342,34 +387,55 @@ static const char *value_text(const struct tp_compare_entry *entry)
     return entry->stats[TP_DUMP_MAX].text;
 }
 
+/* NaN or Inf in B alone, which no rule of msprobe's is about. */
+static bool is_nonfinite_b(struct finder *f, size_t pair, size_t row,
+                           unsigned messages)
+{
+    const struct tp_compare_pair *its = &f->comparison->pairs[pair];
+    const struct tp_compare_entry *a = tp_compare_row_a(its, &its->rows[row]);
+    (void)messages;
+    return tp_compare_is_judged(a->name) &&
+           tp_compare_is_nonfinite(tp_compare_row_b(its, &its->rows[row])) &&
+           !tp_compare_is_nonfinite(a);
+}
+
 /* Kinds that are one message of a row, of A and B each a text. */
 static const struct kind {
     enum tp_compare_finding_id id;
+    tp_row_test *test;
     enum tp_compare_message message;
     enum tp_severity level;
     const char *(*text)(const struct tp_compare_entry *entry);
     const char *what, *suggestion;
 } kinds[] = {
-    {TP_FINDS_NONFINITE, TP_SAYS_NONFINITE, TP_SEVERITY_HIGH, value_text,
-     "maximum",
+    {TP_FINDS_NONFINITE, has_message, TP_SAYS_NONFINITE, TP_SEVERITY_HIGH,
+     value_text, "maximum",
      "See what this call got: 'tprof-analyze dump' on A follows NaN "
      "and Inf to their origin."},
-    {TP_FINDS_VALUE, TP_SAYS_VALUE, TP_SEVERITY_MEDIUM, value_text, "value",
+    {TP_FINDS_NONFINITE_B, is_nonfinite_b, TP_SAYS_NONFINITE,
+     TP_SEVERITY_MEDIUM, value_text, "maximum",
+     "B is what A is compared with: 'tprof-analyze dump' on B follows NaN and "
+     "Inf to their origin."},
+    {TP_FINDS_VALUE, has_message, TP_SAYS_VALUE, TP_SEVERITY_MEDIUM, value_text,
+     "value",
      "The runs were not asked for the same: an epsilon, a scale, a probability "
      "or a size differs in the code or its settings."},
-    {TP_FINDS_SHAPE, TP_SAYS_SHAPE, TP_SEVERITY_MEDIUM, shape_text, "shape",
+    {TP_FINDS_SHAPE, has_message, TP_SAYS_SHAPE, TP_SEVERITY_MEDIUM, shape_text,
+     "shape",
      "Another batch, sequence or split over ranks, or names that are not the "
      "same tensors: --map FILE tells which belong together."},
-    {TP_FINDS_DTYPE, TP_SAYS_DTYPE, TP_SEVERITY_LOW, dtype_text, "dtype",
+    {TP_FINDS_DTYPE, has_message, TP_SAYS_DTYPE, TP_SEVERITY_LOW, dtype_text,
+     "dtype",
      "Meant where precisions are compared; rows are compared all the same."},
-    {TP_FINDS_GRAD, TP_SAYS_GRAD, TP_SEVERITY_LOW, grad_text, "requires_grad",
+    {TP_FINDS_GRAD, has_message, TP_SAYS_GRAD, TP_SEVERITY_LOW, grad_text,
+     "requires_grad",
      "A parameter is frozen, or a result detached, in one of the runs."},
 };
 
 static enum tp_status find_kind(struct finder *f, const struct kind *kind)
 {
     struct tp_compare_finding *finding;
-    const struct seen seen = look(f, 1u << kind->message);
+    const struct seen seen = look(f, kind->test, 1u << kind->message);
     if (seen.count == 0)
         return TP_OK;
     enum tp_status status = add_seen(f, kind->id, kind->level, &seen, &finding);
@@ -387,12 +453,23 @@ static enum tp_status find_kind(struct finder *f, const struct kind *kind)
     return TP_OK;
 }
 
+/* Errors of which one is larger: where an argument is infinitely far off, or no
+ * error is known, there is nothing to grow. */
+static bool grows(struct finder *f, size_t pair, size_t row, unsigned messages)
+{
+    if (!has_message(f, pair, row, messages))
+        return false;
+    const struct tp_compare_call *call = call_of(f, pair, row);
+    return isfinite(call->error_in) && call->error_out > call->error_in;
+}
+
 static enum tp_status find_growth(struct finder *f)
 {
     struct tp_compare_finding *finding;
-    struct seen seen = look(f, 1u << TP_SAYS_NORM | 1u << TP_SAYS_THOUSANDTH);
+    struct seen seen =
+        look(f, grows, 1u << TP_SAYS_NORM | 1u << TP_SAYS_THOUSANDTH);
     if (seen.count == 0)
-        seen = look(f, 1u << TP_SAYS_NORM_GROWS | 1u << TP_SAYS_COSINE);
+        seen = look(f, grows, 1u << TP_SAYS_NORM_GROWS | 1u << TP_SAYS_COSINE);
     if (seen.count == 0)
         return TP_OK;
     enum tp_status status =
@@ -400,11 +477,11 @@ static enum tp_status find_growth(struct finder *f)
     if (status != TP_OK)
         return status;
     const struct tp_compare_call *call = call_of(f, seen.pair, seen.row);
-    finding->evidence = text(
-        f,
-        "largest relative error %.3g among the arguments, %.3g among the "
-        "results; rows that msprobe's rules judge so: %" PRIu64 ".",
-        call->error_in, call->error_out, seen.count);
+    finding->evidence =
+        text(f,
+             "largest relative error %.3g among the arguments, %.3g among the "
+             "results; rows that msprobe's rules judge so: %" PRIu64 ".",
+             call->error_in, call->error_out, seen.count);
     finding->suggestion =
         "The first of them is where a difference becomes large: compare what "
         "the operator does on both sides before looking further down.";
@@ -441,6 +518,7 @@ static enum tp_status find_unmatched(struct finder *f)
     finding->count = counts->only_a + counts->only_b;
     finding->a = first_alone(f->comparison, false);
     finding->b = first_alone(f->comparison, true);
+    finding->name = counts->only_a ? finding->a : finding->b;
     finding->evidence = text(
         f,
         "%zu rows of A have no partner in B (first: %s), %zu of B none in A "

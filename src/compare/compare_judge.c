@@ -70,7 +70,7 @@ static struct tp_compare_line *first_output(const struct call *call)
 
 /* --- one row at a time ---------------------------------------------------- */
 
-static bool is_nonfinite(const struct tp_compare_entry *entry)
+bool tp_compare_is_nonfinite(const struct tp_compare_entry *entry)
 {
     bool found = false;
     for (int i = TP_DUMP_MAX; i <= TP_DUMP_MIN; i++)
@@ -96,7 +96,7 @@ static void judge_words(const struct call *call, struct tp_compare_line *row)
 {
     const struct tp_compare_entry *a = tp_compare_row_a(call->pair, row);
     const struct tp_compare_entry *b = tp_compare_row_b(call->pair, row);
-    if (is_nonfinite(a) && !(b && is_nonfinite(b)))
+    if (tp_compare_is_nonfinite(a) && !(b && tp_compare_is_nonfinite(b)))
         say(row, TP_SAYS_NONFINITE);
     if (!b)
         return;

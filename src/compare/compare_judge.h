@@ -37,6 +37,9 @@ void tp_compare_judge(struct tp_compare_pair *pair, enum tp_compare_mode mode);
  * no values, or are counted differently in each precision. */
 bool tp_compare_is_judged(const char *name);
 
+/* Whether the Max or Min of a row is NaN or Inf. */
+bool tp_compare_is_nonfinite(const struct tp_compare_entry *entry);
+
 /* Adds a row's messages as the JSON list that stands in Err_message. */
 void tp_compare_messages_text(const struct tp_compare_line *row,
                               struct tp_text *text);

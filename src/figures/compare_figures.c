@@ -219,7 +219,8 @@ static void build_modules(struct tp_fig *fig,
         .series = series,
         .series_count = 2,
         .values = values,
-        .x = {.label = "largest relative error [1]"}};
+        .x = {.label = "largest relative error [1, log10]",
+              .scale = TP_SCALE_LOG10}};
     if (shown)
         tp_fig_bars(fig, &bars);
 }

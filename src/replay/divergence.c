@@ -274,6 +274,14 @@ static int accused(const struct search *search, const struct state *state,
     return y == TP_REPLAY_UNEXPLAINED || (alike && y > x && y_more) ? 2 : 0;
 }
 
+/* Whether every step in the tensors' dtype explains a result, and leaves half
+ * of it: of long sums such steps could take all, and explain anything. */
+static bool is_low(const struct tp_replay_verdict *verdict)
+{
+    return tp_replay_level_of(verdict) == TP_REPLAY_LOW_PRECISION &&
+           !(verdict->relative > 0.5);
+}
+
 /* What two replays say of a pair. */
 static enum tp_divergence_verdict verdict_of_replays(
     const struct search *search, const struct state *state,
@@ -283,8 +291,7 @@ static enum tp_divergence_verdict verdict_of_replays(
         TP_DIVERGENCE_ROUNDING, TP_DIVERGENCE_ADDED_A, TP_DIVERGENCE_ADDED_B,
         TP_DIVERGENCE_ADDED_BOTH};
     const int who = state->out_differs ? accused(search, state, a, b) : 0;
-    if ((who == 1 || who == 2) && tp_replay_level_of(who == 1 ? a : b) ==
-                                      TP_REPLAY_LOW_PRECISION)
+    if ((who == 1 && is_low(a)) || (who == 2 && is_low(b)))
         return TP_DIVERGENCE_LOW_PRECISION;
     if (who > 0)
         return added[who];
@@ -376,10 +383,12 @@ static enum tp_status judge_replays(struct search *search,
     if (*verdict >= TP_DIVERGENCE_ADDED_A)
         tp_divergence_say_added(row, *verdict, &a, &b, &search->found->arena);
     if (*verdict == TP_DIVERGENCE_LOW_PRECISION && a.excess > b.excess)
-        tp_divergence_say_low(row, "A", search->a, state->a, &a,
+        tp_divergence_say_low(row, "A",
+                              tp_divergence_coarsest(search->a, state->a), &a,
                               &search->found->arena);
     else if (*verdict == TP_DIVERGENCE_LOW_PRECISION)
-        tp_divergence_say_low(row, "B", search->b, state->b, &b,
+        tp_divergence_say_low(row, "B",
+                              tp_divergence_coarsest(search->b, state->b), &b,
                               &search->found->arena);
     return TP_OK;
 }

@@ -68,8 +68,8 @@ struct tp_divergence {
     size_t low;   /* the first of low precision; SIZE_MAX: none             */
     uint64_t verdicts[TP_DIVERGENCE_VERDICTS];
     uint64_t judged, unsupported; /* calls that were (not) replayed         */
-    bool sharded;          /* the runs divide tensors differently            */
-    bool recast; /* most floating tensors have another dtype in B           */
+    bool sharded; /* the runs divide tensors differently            */
+    bool recast;  /* most floating tensors have another dtype in B           */
     const char *sentence;  /* what comes out of it                           */
     struct tp_arena arena; /* owns the texts                                */
 };

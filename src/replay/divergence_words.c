@@ -157,6 +157,18 @@ static void keep_text(struct tp_divergence_row *row, struct tp_text *text,
     tp_text_clear(text);
 }
 
+/* " holds NaN in A, Inf in B". */
+static void add_nonfinite(struct tp_text *text, const struct tp_item_diff *diff)
+{
+    const char *a = diff->nan_a ? "NaN" : diff->inf_a ? "Inf" : NULL;
+    const char *b = diff->nan_b ? "NaN" : diff->inf_b ? "Inf" : NULL;
+    tp_text_add(text, " holds ");
+    if (a)
+        tp_text_add(text, "%s in A", a);
+    if (b)
+        tp_text_add(text, "%s%s in B", a ? ", " : "", b);
+}
+
 void tp_divergence_say_data(struct tp_divergence_row *row,
                             const struct tp_dump_item *item,
                             const struct tp_item_diff *diff,
@@ -164,7 +176,9 @@ void tp_divergence_say_data(struct tp_divergence_row *row,
 {
     struct tp_text text = {0};
     add_argument(&text, item);
-    if (diff->size > 0)
+    if (diff->nan_a || diff->nan_b || diff->inf_a || diff->inf_b)
+        add_nonfinite(&text, diff);
+    else if (diff->size > 0)
         tp_text_add(&text, " differs by %.3g of its L2 norm",
                     sqrt(diff->error / diff->size));
     else
@@ -259,17 +273,15 @@ void tp_divergence_say_added(struct tp_divergence_row *row,
 }
 
 void tp_divergence_say_low(struct tp_divergence_row *row, const char *run,
-                           const struct tp_dump_place *place,
-                           const struct tp_dump_call *call,
+                           const struct tp_dump_item *coarsest,
                            const struct tp_replay_verdict *verdict,
                            struct tp_arena *arena)
 {
-    const struct tp_dump_item *item = tp_divergence_coarsest(place, call);
     struct tp_text text = {0};
     add_excess(&text, run, verdict);
-    if (item) {
+    if (coarsest) {
         tp_text_add(&text, ", computed in ");
-        tp_text_printable(&text, plain_dtype(item));
+        tp_text_printable(&text, plain_dtype(coarsest));
         tp_text_add(&text, " throughout: no fp32 accumulation");
     }
     keep_text(row, &text, arena);

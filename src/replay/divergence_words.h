@@ -47,15 +47,15 @@ void tp_divergence_say_shape(struct tp_divergence_row *row,
                              const struct tp_dump_item *b,
                              struct tp_arena *arena);
 
-/* ... what a run adds, what its dtype does, or why that is not known. */
+/* ... what a run adds, what its dtype does (`coarsest`: the tensor that has it;
+ * NULL: not said), or why that is not known. */
 void tp_divergence_say_added(struct tp_divergence_row *row,
                              enum tp_divergence_verdict verdict,
                              const struct tp_replay_verdict *a,
                              const struct tp_replay_verdict *b,
                              struct tp_arena *arena);
 void tp_divergence_say_low(struct tp_divergence_row *row, const char *run,
-                           const struct tp_dump_place *place,
-                           const struct tp_dump_call *call,
+                           const struct tp_dump_item *coarsest,
                            const struct tp_replay_verdict *verdict,
                            struct tp_arena *arena);
 void tp_divergence_say_unjudged(struct tp_divergence_row *row,

@@ -76,8 +76,12 @@ static void compare(const struct tp_array *a, const struct tp_array *b,
         const double x = a->value[i], y = b->value[i], error = fabs(x - y);
         const bool equal = x == y || (isnan(x) && isnan(y));
         rounded =
-            rounded && (equal || error <= rounding * fmax(fabs(x), fabs(y)) +
-                                              underflow);
+            rounded &&
+            (equal || error <= rounding * fmax(fabs(x), fabs(y)) + underflow);
+        diff->nan_a |= isnan(x) && !isnan(y);
+        diff->nan_b |= isnan(y) && !isnan(x);
+        diff->inf_a |= isinf(x) && !isinf(y);
+        diff->inf_b |= isinf(y) && !isinf(x);
         if (rb == 0 || !isfinite(x) || !isfinite(y))
             continue;
         diff->error += error * error;

@@ -17,8 +17,10 @@ enum tp_item_relation {
 
 struct tp_item_diff {
     enum tp_item_relation relation;
-    double error, size;          /* sums of squares of a - b and of b, finite
-                                    elements of floating tensors            */
+    double error, size; /* sums of squares of a - b and of b, finite
+                           elements of floating tensors            */
+    bool nan_a, nan_b;  /* it holds NaN where the other run does not         */
+    bool inf_a, inf_b;  /* it holds Inf where the other run does not         */
     uint64_t digest_a, digest_b; /* of bits; 0: not read                    */
     char reason[120];            /* of what is not known                    */
 };

@@ -132,6 +132,24 @@ void tp_report_runs_findings(const struct tp_compare_findings *findings,
 
 /* --- lists ---------------------------------------------------------------- */
 
+/* Where the step before of the same rank parts, too: what this one starts
+ * from. */
+static void add_left(const struct tp_runs_report *report, size_t pair,
+                     struct tp_text *text)
+{
+    const struct tp_compare_pair *pairs = report->comparison->pairs;
+    const struct tp_dump_place *place = pairs[pair].a.place;
+    for (size_t i = pair; i-- > 0;) {
+        const struct tp_dump_place *before = pairs[i].a.place;
+        if (before->rank != place->rank || before->step >= place->step)
+            continue;
+        if (tp_compare_parting(report->calls, i))
+            tp_text_add(text, "; starts from what step %" PRId64 " left",
+                        before->step);
+        return;
+    }
+}
+
 /* Where each step and rank parts. */
 static void add_partings(const struct tp_runs_report *report, size_t most,
                          struct tp_text *text)
@@ -152,6 +170,7 @@ static void add_partings(const struct tp_runs_report *report, size_t most,
             tp_text_add(text, ", call %" PRId64 " of %zu, %s", call->order + 1,
                         place->call_count,
                         call->adds ? "its results" : "an argument");
+            add_left(report, i, text);
         } else {
             tp_text_add(text, "none in %zu calls", place->call_count);
         }
@@ -175,12 +194,16 @@ static void add_autodiff(const struct tp_runs_report *report, size_t most,
         struct tp_text prose = {0};
         tp_text_add(&prose, "  ");
         add_place(place->step, place->rank, &prose);
+        if (found->first != SIZE_MAX)
+            add_left(report, i, &prose);
         tp_text_add(&prose, ": ");
         tp_text_printable(&prose, found->sentence);
-        tp_text_add(&prose,
-                    " Judged: %" PRIu64 " calls; no operator of ours: %" PRIu64
-                    ".\n",
-                    found->judged, found->unsupported);
+        if (found->judged || found->unsupported)
+            tp_text_add(&prose,
+                        " Judged: %" PRIu64 " calls; not computed again "
+                        "(operator not supported): %" PRIu64 ".",
+                        found->judged, found->unsupported);
+        tp_text_add(&prose, "\n");
         tp_report_prose(tp_text_get(&prose), 4, text);
         tp_text_clear(&prose);
     }

@@ -236,8 +236,8 @@ Test(compare, what_cannot_be_compared)
                CALL("Torch.exp.0.forward",
                     "{\"type\": \"torch.Tensor\", \"md5\": \"0x1\"}", "null"));
     expect_failure(folders.a, folders.b, TP_E_UNSUPPORTED,
-                   "they cannot be compared: A has statistics and checksums, "
-                   "B has checksums");
+                   "they cannot be compared: A has statistics and CRC-32 "
+                   "checksums, B has XOR checksums");
     expect_failure(folders.a, "/nowhere/at/all", TP_E_NOT_FOUND, "");
     folders_remove(&folders);
 }
@@ -344,4 +344,115 @@ Test(compare, what_an_argument_differs_by)
                  FIRST "," SECOND(TENSOR("2.0", "2")),
                  "calls that B does not have, the last one "
                  "Tensor.half.0.forward");
+    expect_cause(
+        FIRST "," SECOND(TENSOR("2.5", "4")),
+        FIRST
+        "," CALL("Tensor.half.0.forward", TENSOR("2.0", "2"),
+                 "null") "," CALL("Tensor.exp.0.forward", TENSOR("2.0", "2"),
+                                  "null") "," SECOND(TENSOR("2.0", "2")),
+        "calls that A does not have, from Tensor.half.0.forward on");
+}
+
+/* Whether two runs of these calls have a finding. */
+static bool has_finding(const char *a, const char *b,
+                        enum tp_compare_finding_id id, enum tp_severity level,
+                        const char *name)
+{
+    struct folders folders = folders_make();
+    struct made made;
+    write_dump(folders.a, HEAD, a);
+    write_dump(folders.b, HEAD, b);
+    make(&made, folders.a, folders.b, TP_COMPARE_STATISTICS);
+    cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
+    const struct tp_compare_finding *finding = finding_of(&made, id);
+    const bool found = finding != NULL;
+    if (found) {
+        cr_expect_eq(finding->level, level);
+        cr_expect_str_eq(finding->name, name);
+        cr_expect_null(strstr(finding->evidence, "nan"), "%s",
+                       finding->evidence);
+    }
+    clear(&made);
+    folders_remove(&folders);
+    return found;
+}
+
+Test(compare, nan_in_b_alone)
+{
+#define EXP(out) CALL("Torch.exp.0.forward", TENSOR("1.0", "1"), out)
+    cr_expect(has_finding(EXP(TENSOR("2.0", "2")), EXP(TENSOR("NaN", "3")),
+                          TP_FINDS_NONFINITE_B, TP_SEVERITY_MEDIUM,
+                          "Torch.exp.0.forward.output.0"));
+    cr_expect_not(has_finding(EXP(TENSOR("NaN", "2")), EXP(TENSOR("NaN", "3")),
+                              TP_FINDS_NONFINITE_B, TP_SEVERITY_MEDIUM, ""));
+    cr_expect_not(has_finding(EXP(TENSOR("NaN", "2")), EXP(TENSOR("2.0", "3")),
+                              TP_FINDS_NONFINITE_B, TP_SEVERITY_MEDIUM, ""));
+    cr_expect(has_finding(EXP(TENSOR("NaN", "2")), EXP(TENSOR("2.0", "3")),
+                          TP_FINDS_NONFINITE, TP_SEVERITY_HIGH,
+                          "Torch.exp.0.forward.output.0"));
+}
+
+/* What is infinitely far off already does not grow. */
+Test(compare, errors_grow_from_numbers)
+{
+#define ADD(x, y, out) CALL("Torch.add.0.forward", x "," y, out)
+    cr_expect(has_finding(
+        ADD(TENSOR("1.0", "1"), TENSOR("1.0", "1"), TENSOR("9.0", "2")),
+        ADD(TENSOR("1.0", "1"), TENSOR("1.0", "1"), TENSOR("2.0", "3")),
+        TP_FINDS_GROWTH, TP_SEVERITY_MEDIUM, "Torch.add.0.forward.output.0"));
+    cr_expect_not(has_finding(
+        ADD(TENSOR("1.0", "1"), TENSOR("1.0", "1"), TENSOR("9.0", "2")),
+        ADD(TENSOR("1.0", "1"), TENSOR("0.0", "1"), TENSOR("2.0", "3")),
+        TP_FINDS_GROWTH, TP_SEVERITY_MEDIUM, ""));
+}
+
+/* Gradients of parameters are lists, of one element mostly; files are named
+ * without its index. */
+Test(compare, gradients_have_the_names_of_their_files)
+{
+#define GRADIENTS(lists)    \
+    EXP(TENSOR("2.0", "2")) \
+    ",\"Module.a.Linear.parameters_grad.0\": {" lists "}"
+#define NAMED(name)                                                          \
+    "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float32\", \"shape\": " \
+    "[2], \"Max\": 1.0, \"Min\": 0.0, \"Mean\": 0.5, \"Norm\": 1.0, "        \
+    "\"data_name\": \"" name "\"}"
+    static const char one[] = GRADIENTS("\"weight\": [" TENSOR("1.0", "1") "]");
+    static const char file[] = GRADIENTS("\"weight\": [" NAMED(
+        "Module.a.Linear.parameters_grad.0.weight.pt") "]");
+    static const char two[] = GRADIENTS(
+        "\"weight\": [" TENSOR("1.0", "1") "," TENSOR("1.0", "1") "]");
+    cr_expect_not(
+        has_finding(one, file, TP_FINDS_UNMATCHED, TP_SEVERITY_LOW, ""));
+    cr_expect(has_finding(two, file, TP_FINDS_UNMATCHED, TP_SEVERITY_LOW,
+                          "Module.a.Linear.parameters_grad.0.weight.0"));
+}
+
+/* A step starts from what the one before left: where they part is there. */
+Test(compare, later_steps_follow_from_earlier_ones)
+{
+    struct folders folders = folders_make();
+    struct made made;
+    char step[256];
+    for (int run = 0; run < 2; run++) {
+        const char *folder = run ? folders.b : folders.a;
+        mkdir(folder, 0777);
+        snprintf(step, sizeof step, "%s/step0", folder);
+        write_dump(step, HEAD,
+                   run ? FIRST "," SECOND(TENSOR("2.0", "2"))
+                       : FIRST "," SECOND(TENSOR("2.5", "4")));
+        snprintf(step, sizeof step, "%s/step1", folder);
+        write_dump(step, HEAD,
+                   run ? EXP(TENSOR("2.0", "2")) : EXP(TENSOR("2.5", "4")));
+    }
+    make(&made, folders.a, folders.b, TP_COMPARE_STATISTICS);
+    cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
+    const struct tp_compare_finding *parting =
+        finding_of(&made, TP_FINDS_PARTING);
+    cr_assert_not_null(parting);
+    cr_expect_eq(parting->step, 0);
+    cr_expect_eq(parting->count, 2);
+    cr_expect_str_eq(parting->name, "Torch.log.0.forward");
+    clear(&made);
+    folders_remove(&folders);
 }

@@ -3,11 +3,11 @@
  * The runs of testdata/divergence, whose plants.json says what each of them
  * changes: the operator that is named, and how bad it is.
  */
+#include "tests/unit/support/pt_maker.h"
+
 #include "compare/compare_autodiff.h"
 
 #include <string.h>
-
-#include <criterion/criterion.h>
 
 #include "base/pool.h"
 #include "tests/unit/support/testdata.h"
@@ -21,22 +21,27 @@ struct made {
     enum tp_status status;
 };
 
+static void make_of(struct made *made, const char *a, const char *b,
+                    enum tp_compare_mode mode)
+{
+    const struct tp_divergence_options how = {0};
+    *made = (struct made){.status = TP_OK};
+    cr_assert_eq(tp_pool_new(2, &made->pool, &made->err), TP_OK);
+    const struct tp_compare_options options = {
+        .a = a, .b = b, .mode = mode, .read = {.pool = made->pool}};
+    cr_assert_eq(tp_compare(&options, &made->comparison, &made->err), TP_OK);
+    made->status = tp_compare_autodiff_make(
+        &made->comparison, &how, &made->autodiff, &made->findings, &made->err);
+}
+
+/* Of testdata. */
 static void make(struct made *made, const char *a, const char *b,
                  enum tp_compare_mode mode)
 {
     char paths[2][4096];
-    const struct tp_divergence_options how = {0};
-    *made = (struct made){.status = TP_OK};
     testdata_path(a, paths[0], sizeof paths[0]);
     testdata_path(b, paths[1], sizeof paths[1]);
-    cr_assert_eq(tp_pool_new(2, &made->pool, &made->err), TP_OK);
-    const struct tp_compare_options options = {.a = paths[0],
-                                               .b = paths[1],
-                                               .mode = mode,
-                                               .read = {.pool = made->pool}};
-    cr_assert_eq(tp_compare(&options, &made->comparison, &made->err), TP_OK);
-    made->status = tp_compare_autodiff_make(
-        &made->comparison, &how, &made->autodiff, &made->findings, &made->err);
+    make_of(made, paths[0], paths[1], mode);
 }
 
 static void clear(struct made *made)
@@ -125,4 +130,82 @@ Test(compare_autodiff, needs_tensors)
     cr_expect_eq(made.status, TP_E_UNSUPPORTED);
     cr_expect_neq(strstr(made.err.message, "needs the tensors"), NULL);
     clear(&made);
+}
+
+/* --- made dumps ----------------------------------------------------------- */
+
+enum { TERMS = 512, BF16_ONE = 0x3f80, BF16_NAN = 0x7fc0 };
+
+static void put_run(const struct maker *maker, const char *run, uint16_t first,
+                    uint16_t sum)
+{
+    static const char item[] =
+        "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.bfloat16\", "
+        "\"shape\": [%d], \"data_name\": \"Torch.sum.0.forward.%s.0.pt\"}";
+    char name[128], in[256], out[256], json[1024];
+    uint16_t terms[TERMS];
+    for (int i = 0; i < TERMS; i++)
+        terms[i] = BF16_ONE;
+    terms[0] = first;
+    snprintf(in, sizeof in, item, TERMS, "input");
+    snprintf(out, sizeof out, item, 1, "output");
+    snprintf(json, sizeof json,
+             "{\"task\": \"tensor\", \"level\": \"L1\", \"data\": {"
+             "\"Torch.sum.0.forward\": {\"input_args\": [%s], "
+             "\"input_kwargs\": {\"dim\": {\"type\": \"int\", \"value\": 0}, "
+             "\"keepdim\": {\"type\": \"bool\", \"value\": true}}, "
+             "\"output\": [%s]}}}",
+             in, out);
+    snprintf(name, sizeof name, "%s/dump.json", run);
+    maker_put(maker, name, json);
+    snprintf(name, sizeof name,
+             "%s/dump_tensor_data/Torch.sum.0.forward.input.0.pt", run);
+    pt_put(maker, name, &pt_bfloat16, terms, TERMS);
+    snprintf(name, sizeof name,
+             "%s/dump_tensor_data/Torch.sum.0.forward.output.0.pt", run);
+    pt_put(maker, name, &pt_bfloat16, &sum, 1);
+}
+
+/* A sum of 512 ones, of A with another first term or result. */
+static void expect_sum(uint16_t first, uint16_t sum, enum tp_severity level,
+                       const char *verdict, const char *words)
+{
+    const struct maker maker = maker_begin();
+    struct made made;
+    char a[128], b[128];
+    put_run(&maker, "a", first, sum);
+    put_run(&maker, "b", BF16_ONE, 0x4400);
+    maker_path(&maker, "a", a, sizeof a);
+    maker_path(&maker, "b", b, sizeof b);
+    make_of(&made, a, b, TP_COMPARE_TENSOR);
+    cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
+    cr_assert_eq(made.findings.count, 1);
+    cr_expect_eq(made.findings.rows[0].level, level);
+    cr_expect_str_eq(
+        tp_divergence_words[made.autodiff.searches[0].rows[0].verdict],
+        verdict);
+    cr_expect_not_null(strstr(made.findings.rows[0].evidence, words), "%s",
+                       made.findings.rows[0].evidence);
+    clear(&made);
+    maker_end(&maker);
+}
+
+/* Rounded to bfloat16 at each step, the sum of ones stays at 256. */
+Test(compare_autodiff, what_the_dtype_explains_is_low)
+{
+    expect_sum(BF16_ONE, 0x4380, TP_SEVERITY_LOW, "low precision",
+               "computed in bfloat16 throughout: no fp32 accumulation");
+}
+
+/* -65536 is no sum of ones, however it is rounded. */
+Test(compare_autodiff, what_no_dtype_explains_is_high)
+{
+    expect_sum(BF16_ONE, 0xc780, TP_SEVERITY_HIGH, "added by A",
+               "of run A adds error of its own");
+}
+
+Test(compare_autodiff, an_argument_that_holds_nan)
+{
+    expect_sum(BF16_NAN, BF16_NAN, TP_SEVERITY_MEDIUM, "other data",
+               "argument 0 holds NaN in A, and no earlier call made it");
 }
