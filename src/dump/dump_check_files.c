@@ -115,9 +115,10 @@ static enum tp_status check_absent(const struct tp_dump_checker *checker,
     finding->found = "neither";
     finding->evidence = tp_dump_finding_text(
         findings,
-        "%s has %zu files in dump_tensor_data and nothing that says "
-        "what they are.",
-        place->directory, files);
+        "%s has %zu file%s in dump_tensor_data and nothing that says "
+        "what %s.",
+        place->directory, files, files == 1 ? "" : "s",
+        files == 1 ? "it is" : "they are");
     finding->suggestion =
         files ? advice_for_lost(place)
               : "The task \"structure\" writes nothing else; any other has "
@@ -193,13 +194,13 @@ static enum tp_status add_all_missing(const struct tp_dump_checker *checker,
     if (status != TP_OK)
         return status;
     finding->name = "dump_tensor_data";
-    finding->expected =
-        tp_dump_finding_text(checker->findings, "%zu files", named);
+    finding->expected = tp_dump_finding_text(checker->findings, "%zu file%s",
+                                             named, named == 1 ? "" : "s");
     finding->found = "none of them";
     finding->evidence = tp_dump_finding_text(
         checker->findings,
-        "dump.json names %zu files, and %s/dump_tensor_data has none.", named,
-        place->directory);
+        "dump.json names %zu file%s, and %s/dump_tensor_data has none.", named,
+        named == 1 ? "" : "s", place->directory);
     finding->suggestion = "Copy the folder dump_tensor_data, too; statistics "
                           "are all that is known without it.";
     return TP_OK;

@@ -117,11 +117,11 @@ static enum tp_status add_others(const struct tp_dump_checker *checker,
                              others->difference.more, others->difference.less);
     finding->evidence = tp_dump_finding_text(
         findings,
-        "%zu of %zu %s differ. The first: %s has %zu calls that %s has not, "
-        "and lacks %zu; by name the first is %s.",
-        others->count, others->compared, kind, tp_text_get(&first),
-        others->difference.more, tp_text_get(&base), others->difference.less,
-        others->difference.first);
+        "Differing %s: %zu of %zu. The first: %s has %zu call%s that %s has "
+        "not, and lacks %zu; by name the first is %s.",
+        kind, others->count, others->compared, tp_text_get(&first),
+        others->difference.more, others->difference.more == 1 ? "" : "s",
+        tp_text_get(&base), others->difference.less, others->difference.first);
     finding->suggestion = suggestion;
     tp_text_clear(&base);
     tp_text_clear(&first);

@@ -197,8 +197,9 @@ static void add_sentence(const char *sentence, struct tp_text *prose)
     tp_text_add(prose, "\n");
 }
 
-static void add_finding(const struct tp_dump_finding *finding, bool color,
-                        struct tp_report_told *told, struct tp_text *text)
+static void add_finding(const struct tp_dump_finding *finding, size_t again,
+                        bool color, struct tp_report_told *told,
+                        struct tp_text *text)
 {
     struct tp_text prose = {0};
     tp_text_add(
@@ -212,10 +213,27 @@ static void add_finding(const struct tp_dump_finding *finding, bool color,
         tp_text_add(text, " rank %" PRId64, finding->rank);
     tp_text_add(text, "\n");
     add_sentence(finding->evidence, &prose);
+    if (again)
+        tp_text_add(
+            &prose,
+            "         The CRC-32 of %zu other tensor%s was taken later, "
+            "too: dump_integrity.csv has each.\n",
+            again, again == 1 ? "" : "s");
     add_sentence(finding->suggestion, &prose);
     tp_report_prose(tp_text_get(&prose), 9, text);
     tp_report_guide(told, tp_dump_checks[finding->check].guide, text);
     tp_text_clear(&prose);
+}
+
+/* How many findings behind one are shown with it: each tensor that is changed
+ * in place has a note that its CRC-32 was taken later. */
+static size_t count_again(const struct tp_dump_findings *findings, size_t first)
+{
+    size_t end = first;
+    while (end < findings->count && findings->rows[end].check == TP_CHECK_CRC &&
+           findings->rows[end].level == TP_SEVERITY_LOW)
+        end++;
+    return end > first ? end - first - 1 : 0;
 }
 
 static void add_findings(const struct tp_dump_report *report, size_t most,
@@ -227,10 +245,15 @@ static void add_findings(const struct tp_dump_report *report, size_t most,
     for (size_t i = 0; i < findings->count; i++)
         counts[findings->rows[i].level]++;
     tp_report_finding_counts(counts, text);
-    for (size_t i = 0; i < findings->count && (!most || i < most); i++)
-        add_finding(&findings->rows[i], color, &told, text);
-    if (most && findings->count > most)
-        tp_text_add(text, "  ... and %zu more\n", findings->count - most);
+    size_t shown = 0, i = 0;
+    while (i < findings->count && (!most || shown < most)) {
+        const size_t again = count_again(findings, i);
+        add_finding(&findings->rows[i], again, color, &told, text);
+        shown++;
+        i += again + 1;
+    }
+    if (i < findings->count)
+        tp_text_add(text, "  ... and %zu more\n", findings->count - i);
 }
 
 /* --- the whole ------------------------------------------------------------ */

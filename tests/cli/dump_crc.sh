@@ -27,6 +27,27 @@ other 00000000 > m/dump.json
 tprof-analyze dump d --crc_from m > printed
 echo $?
 grep -A 2 "^  high    crc" printed
+# Those of later contents are notes, which are shown as one.
+norm=Module.blocks.0.norm.LayerNorm.forward.0
+# two FIRST SECOND: of the inputs of the layer norm and of its module.
+two()
+{
+    printf '{"data": {"%s": {"input_args": [%s]}, ' "${input%.input}" \
+        "$(entry "$1")"
+    printf '"%s": {"%s": [%s]}}}\n' "$norm" "$3" "$(entry "$2")"
+}
+two df6155cb 00000000 output > m/dump.json
+tprof-analyze dump d --crc_from m --quiet
+later=$(sed -n 's/.*,crc,high,00000000,//p' draw/dump_integrity.csv)
+two "$later" df6155cb input_args > m/dump.json
+must tprof-analyze dump d --crc_from m > printed
+grep -c '^  low     crc' printed
+grep -c 'other tensor.* was taken later' printed
+two "$later" "$later" input_args > m/dump.json
+must tprof-analyze dump d --crc_from m > printed
+grep -c '^  low     crc' printed
+grep -o '1 other tensor was taken later' printed
+grep -c ',crc,low,' draw/dump_integrity.csv
 must rm m/dump.json
 tprof-analyze dump d --crc_from m
 echo $?

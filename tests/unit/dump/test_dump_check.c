@@ -102,6 +102,17 @@ Test(dump_check, json_of_something_else)
     expect_json("{\"data\": {\"A\": {}", "; 1 call was read", true);
 }
 
+/* Of one file, and of two. */
+Test(dump_check, numbers_of_files)
+{
+#define SAVED(name) "{\"type\": \"torch.Tensor\", \"data_name\": \"" name "\"}"
+    expect_json(DATA("\"A\": {\"output\": [" SAVED("a.pt") "]}"),
+                "names 1 file, and", false);
+    expect_json(
+        DATA("\"A\": {\"output\": [" SAVED("a.pt") ", " SAVED("b.pt") "]}"),
+        "names 2 files, and", false);
+}
+
 /* An entry that is no JSON costs that entry, and integers have no end. */
 Test(dump_check, entries_after_a_bad_one)
 {
