@@ -40,6 +40,9 @@ struct search {
     struct tp_digest_set made_a, made_b; /* results so far                  */
     bool differed; /* something did, before the pair at hand                */
     uint64_t floats, recast; /* floating tensors; of another dtype in B     */
+    uint64_t off, right; /* digests of the first result that one run adds error
+                            to, there and in the other run; 0: none         */
+    bool given_off, given_right; /* to a later call of one run; of both     */
 };
 
 /* What is known of a pair before it is judged. */
@@ -52,6 +55,7 @@ struct state {
     bool sharded, unknown;
     bool argument, data; /* other numbers; other data from outside          */
     double in_error, in_size, out_error, out_size;
+    uint64_t out_a, out_b; /* digests of the first result that differs      */
 };
 
 /* --- items ---------------------------------------------------------------- */
@@ -99,13 +103,19 @@ static bool is_from_outside(const struct search *search,
             tp_divergence_is_parameter(state->operator, item));
 }
 
-static void see_input(const struct search *search, struct state *state,
+static void see_input(struct search *search, struct state *state,
                       const struct tp_dump_item *item,
                       const struct tp_item_diff *diff)
 {
     state->in_error += diff->error;
     state->in_size += diff->size;
     state->in_differs |= diff->relation != TP_ITEM_EQUAL;
+    if (search->off) {
+        search->given_off |=
+            (diff->digest_a == search->off) != (diff->digest_b == search->off);
+        search->given_right |=
+            diff->digest_a == search->right && diff->digest_b == search->right;
+    }
     if (diff->relation != TP_ITEM_DIFFERS ||
         !is_from_outside(search, state, item, diff))
         return;
@@ -120,6 +130,10 @@ static enum tp_status see_output(struct search *search, struct state *state,
 {
     state->out_error += diff->error;
     state->out_size += diff->size;
+    if (diff->relation != TP_ITEM_EQUAL && !state->out_differs) {
+        state->out_a = diff->digest_a;
+        state->out_b = diff->digest_b;
+    }
     state->out_differs |= diff->relation != TP_ITEM_EQUAL;
     if (state->kind == TP_REPLAY_UNSET)
         return TP_OK; /* nobody made it */
@@ -418,6 +432,12 @@ static enum tp_status judge_pair(struct search *search, struct state *state,
     else if (verdict < TP_DIVERGENCE_ADDED_A && state->data)
         verdict = TP_DIVERGENCE_DATA;
     state->row->verdict = verdict;
+    if (!search->off && (verdict == TP_DIVERGENCE_ADDED_A ||
+                         verdict == TP_DIVERGENCE_ADDED_B)) {
+        const bool of_a = verdict == TP_DIVERGENCE_ADDED_A;
+        search->off = of_a ? state->out_a : state->out_b;
+        search->right = of_a ? state->out_b : state->out_a;
+    }
     search->differed |= differs;
     return TP_OK;
 }
@@ -560,6 +580,7 @@ enum tp_status tp_divergence_find(const struct tp_dump_place *a,
     if (status != TP_OK)
         return status;
     divergence->recast = 2 * search.recast > search.floats;
+    divergence->misfiled = search.given_right && !search.given_off;
     conclude(divergence);
     divergence->sentence = tp_divergence_sentence(divergence);
     return divergence->sentence ? TP_OK : tp_fail_memory(err);

@@ -68,8 +68,11 @@ struct tp_divergence {
     size_t low;   /* the first of low precision; SIZE_MAX: none             */
     uint64_t verdicts[TP_DIVERGENCE_VERDICTS];
     uint64_t judged, unsupported; /* calls that were (not) replayed         */
-    bool sharded; /* the runs divide tensors differently            */
-    bool recast;  /* most floating tensors have another dtype in B           */
+    bool sharded;  /* the runs divide tensors differently            */
+    bool recast;   /* most floating tensors have another dtype in B           */
+    bool misfiled; /* later calls of both runs were given what the other run has
+                      for the first result that error is added to, none what
+                      its own file has                                      */
     const char *sentence;  /* what comes out of it                           */
     struct tp_arena arena; /* owns the texts                                */
 };

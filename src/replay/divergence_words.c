@@ -430,6 +430,11 @@ const char *tp_divergence_sentence(struct tp_divergence *divergence)
         tp_text_add(&text, " First error added: ");
         add_row(&text, &divergence->rows[added]);
     }
+    if (divergence->misfiled)
+        tp_text_add(&text, " Later calls of both runs were given the result of "
+                           "the other run, none what this file has: it may "
+                           "not be what the call returned; 'tprof-analyze "
+                           "dump' checks the files.");
     add_low(&text, divergence);
     add_unknown(&text, divergence);
     const char *sentence = text.failed

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <criterion/criterion.h>
+#include "tests/unit/support/pt_maker.h"
+
 #include <math.h>
 
 #include "replay/item_diff.h"
@@ -93,4 +94,37 @@ Test(item_diff, tells_rounding_from_other_values)
                  TP_ITEM_ROUNDED);
     cr_assert_eq(relation_of(&dump, "Torch.tril.0.forward"), TP_ITEM_DIFFERS);
     tp_dump_clear(&dump);
+}
+
+/* 1 + 2^-8 of float16 is 1 in bfloat16, by a tie; 1 + 2^-4 is not.
+ * What is next to nothing in float16 is rounded to whole multiples of 2^-24. */
+Test(item_diff, knows_one_number_in_two_half_precisions)
+{
+    static const struct pt_dtype float16 = {"HalfStorage", 2};
+    static const struct {
+        uint16_t half, brain;
+        enum tp_item_relation relation;
+    } cases[] = {{0x3c04, 0x3f80, TP_ITEM_ROUNDED},
+                 {0x3c40, 0x3f80, TP_ITEM_DIFFERS},
+                 {0x0001, 0x33b0, TP_ITEM_ROUNDED}, /* 2^-24, 1.375 of it   */
+                 {0x0001, 0x3400, TP_ITEM_DIFFERS}};
+    const struct maker maker = maker_begin();
+    const int64_t shape[] = {1};
+    struct tp_dump_item a = shaped(1, shape), b = shaped(1, shape);
+    char files[2][128];
+    struct tp_item_diff diff;
+    struct tp_error err = {0};
+    maker_path(&maker, "a.pt", files[0], sizeof files[0]);
+    maker_path(&maker, "b.pt", files[1], sizeof files[1]);
+    a.kind = b.kind = TP_DUMP_TENSOR;
+    a.file = files[0];
+    b.file = files[1];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pt_put(&maker, "a.pt", &float16, &cases[i].half, 1);
+        pt_put(&maker, "b.pt", &pt_bfloat16, &cases[i].brain, 1);
+        cr_assert_eq(tp_item_diff_tensors(&a, &b, &diff, &err), TP_OK);
+        cr_expect_eq(diff.relation, cases[i].relation, "%zu: %d %s", i,
+                     (int)diff.relation, diff.reason);
+    }
+    maker_end(&maker);
 }
