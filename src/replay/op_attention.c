@@ -89,12 +89,6 @@ static bool run_row(const struct attention *a, const struct place *place,
 
 /* --- shapes --------------------------------------------------------------- */
 
-static enum tp_status fail_shapes(struct tp_error *err)
-{
-    return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                   "the shapes of its arguments do not fit");
-}
-
 static bool fit(struct attention *a)
 {
     const int dims = a->q->dims;
@@ -139,7 +133,7 @@ static enum tp_status run_stacks(struct attention *a, struct tp_error *err)
     const int dims = a->q->dims;
     struct tp_array_walk walk = {.dims = dims - 2, .shape = a->q->shape};
     if (!fit_mask(a, strides))
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     for (int i = 0; i < dims - 2; i++)
         walk.strides[0][i] = strides[i];
     const int64_t size = a->rows * a->depth;
@@ -172,7 +166,7 @@ static enum tp_status bind(struct tp_replay_call *replay, struct attention *a,
     if (status == TP_OK)
         status = tp_arg_tensor(replay, "value", &a->v, err);
     if (status == TP_OK && !fit(a))
-        status = fail_shapes(err);
+        status = tp_replay_fail_shapes(err);
     if (status == TP_OK && tp_arg_real(replay, "dropout_p", 0) != 0)
         status = tp_fail(err, TP_E_UNSUPPORTED, -1, "it drops at random");
     if (status != TP_OK)

@@ -21,12 +21,6 @@ struct window {
     int64_t out[AXES];
 };
 
-static enum tp_status fail_shapes(struct tp_error *err)
-{
-    return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                   "the shapes of its arguments do not fit");
-}
-
 /* What an argument of one number for each axis may be. */
 struct numbers {
     const char *name;
@@ -94,7 +88,7 @@ static enum tp_status make_output(struct tp_replay_call *replay,
     if ((*output)->dims != input->dims ||
         (*output)->shape[lead - 1] != channels ||
         (lead == 2 && (*output)->shape[0] != w->batch))
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     for (int i = 0; i < w->axes; i++)
         w->out[AXES - w->axes + i] = (*output)->shape[lead + i];
     return TP_OK;
@@ -220,7 +214,7 @@ TP_KERNEL(tp_run_conv)
         status = tp_arg_tensor(replay, "weight", &c.weight, err);
     c.bias = tp_arg_array(replay, "bias");
     if (status == TP_OK && (c.weight->dims < 3 || !fit_conv(replay, &c)))
-        status = fail_shapes(err);
+        status = tp_replay_fail_shapes(err);
     if (status == TP_OK)
         status = make_output(replay, c.input, &c.window, c.weight->shape[0],
                              &c.output, err);
@@ -233,6 +227,13 @@ TP_KERNEL(tp_run_conv)
 }
 
 /* --- pooling -------------------------------------------------------------- */
+
+struct pool {
+    const struct tp_replay_call *replay;
+    struct window window;
+    const struct tp_array *input;
+    struct tp_array *output;
+};
 
 static int axes_of(const struct tp_operator *row)
 {
@@ -257,24 +258,65 @@ static bool clip(const struct window *w, const int64_t *at, int64_t *first,
     return true;
 }
 
-static double largest_in(const struct window *w, const double *x,
-                         const int64_t *at)
+/* Sets how windows lie; false: the arguments do not fit. */
+typedef bool tp_fit_fn(const struct tp_replay_call *replay, struct window *w);
+
+/* The arguments and the result of a pooling; `fit` may be NULL: the result
+ * alone says what its windows are. */
+static enum tp_status begin_pool(struct tp_replay_call *replay,
+                                 const struct tp_operator *row, tp_fit_fn *fit,
+                                 struct pool *pool, struct tp_error *err)
 {
+    struct window *w = &pool->window;
+    pool->replay = replay;
+    enum tp_status status = tp_arg_tensor(replay, "input", &pool->input, err);
+    if (status == TP_OK &&
+        !(set_input(pool->input, axes_of(row), w) && (!fit || fit(replay, w))))
+        status = tp_replay_fail_shapes(err);
+    if (status == TP_OK)
+        status = make_output(replay, pool->input, w, w->channels, &pool->output,
+                             err);
+    return status;
+}
+
+/* Makes an element of the result from the window at `at` of a plane, x. */
+typedef void tp_pool_fn(const struct pool *pool, const double *x,
+                        const int64_t *at, int64_t element);
+
+static void pool_all(const struct pool *pool, tp_pool_fn *make)
+{
+    const struct window *w = &pool->window;
+    const int64_t size = volume(w->in), planes = w->batch * w->channels;
+    int64_t element = 0;
+    for (int64_t plane = 0; plane < planes; plane++) {
+        int64_t at[AXES] = {0};
+        do
+            make(pool, pool->input->value + plane * size, at, element++);
+        while (step(at, w->out));
+    }
+}
+
+/* --- the largest of a window ---------------------------------------------- */
+
+static void largest_in(const struct pool *pool, const double *x,
+                       const int64_t *at, int64_t element)
+{
+    const struct window *w = &pool->window;
     int64_t first[AXES], count[AXES], k[AXES] = {0};
-    double most = -INFINITY;
+    double *most = &pool->output->value[element];
+    *most = -INFINITY;
     if (!clip(w, at, first, count))
-        return most;
+        return;
     do {
         const int64_t in[AXES] = {first[0] + k[0], first[1] + k[1],
                                   first[2] + k[2]};
         const double value = x[place_of(w, at, in)];
-        if (!(value <= most) && !isnan(most))
-            most = value;
+        if (!(value <= *most) && !isnan(*most))
+            *most = value;
     } while (step(k, count));
-    return most;
 }
 
-static bool fit_pool(const struct tp_replay_call *replay, struct window *w)
+static bool fit_windows(const struct tp_replay_call *replay, struct window *w)
 {
     const int axes = w->axes;
     if (!set_numbers(replay, &kernels_of, axes, w->kernel) ||
@@ -288,38 +330,20 @@ static bool fit_pool(const struct tp_replay_call *replay, struct window *w)
 
 TP_KERNEL(tp_run_max_pool)
 {
-    struct window w;
-    const struct tp_array *input;
-    struct tp_array *output;
-    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
-    if (status == TP_OK &&
-        (!set_input(input, axes_of(row), &w) || !fit_pool(replay, &w)))
-        status = fail_shapes(err);
-    if (status == TP_OK)
-        status = make_output(replay, input, &w, w.channels, &output, err);
-    if (status != TP_OK || output->count == 0)
-        return status;
-    const int64_t size = volume(w.in), planes = w.batch * w.channels;
-    int64_t element = 0;
-    for (int64_t plane = 0; plane < planes; plane++) {
-        int64_t at[AXES] = {0};
-        do
-            output->value[element++] =
-                largest_in(&w, input->value + plane * size, at);
-        while (step(at, w.out));
-    }
-    return TP_OK;
+    struct pool pool;
+    enum tp_status status = begin_pool(replay, row, fit_windows, &pool, err);
+    if (status == TP_OK && pool.output->count > 0)
+        pool_all(&pool, largest_in);
+    return status;
 }
 
-struct element {
-    double value, bound;
-};
+/* --- the mean of a part --------------------------------------------------- */
 
 /* The mean of the part [i in / out, ceil((i + 1) in / out)) of each axis. */
-static void average_part(const struct tp_replay_call *replay,
-                         const struct window *w, const double *x,
-                         const int64_t *at, struct element *to)
+static void average_part(const struct pool *pool, const double *x,
+                         const int64_t *at, int64_t element)
 {
+    const struct window *w = &pool->window;
     int64_t first[AXES], length[AXES], k[AXES] = {0};
     double sum = 0, magnitude = 0;
     for (int i = 0; i < AXES; i++) {
@@ -334,36 +358,21 @@ static void average_part(const struct tp_replay_call *replay,
         sum += x[place];
         magnitude += fabs(x[place]);
     } while (step(k, length));
-    const double count = (double)volume(length);
-    to->value = sum / count;
-    to->bound = tp_replay_gamma(replay, count + 1) * magnitude / count +
-                replay->own * fabs(to->value);
+    const double count = (double)volume(length), mean = sum / count;
+    pool->output->value[element] = mean;
+    pool->output->bound[element] =
+        tp_replay_gamma(pool->replay, count + 1) * magnitude / count +
+        pool->replay->own * fabs(mean);
 }
 
 TP_KERNEL(tp_run_adaptive_average)
 {
-    struct window w;
-    const struct tp_array *input;
-    struct tp_array *output;
-    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
-    if (status == TP_OK && !set_input(input, axes_of(row), &w))
-        status = fail_shapes(err);
-    if (status == TP_OK)
-        status = make_output(replay, input, &w, w.channels, &output, err);
-    if (status != TP_OK || output->count == 0)
+    struct pool pool;
+    enum tp_status status = begin_pool(replay, row, NULL, &pool, err);
+    if (status != TP_OK || pool.output->count == 0)
         return status;
-    const int64_t size = volume(w.in), planes = w.batch * w.channels;
-    int64_t element = 0;
-    if (size == 0)
-        return fail_shapes(err);
-    for (int64_t plane = 0; plane < planes; plane++) {
-        int64_t at[AXES] = {0};
-        do {
-            struct element to;
-            average_part(replay, &w, input->value + plane * size, at, &to);
-            output->value[element] = to.value;
-            output->bound[element++] = to.bound;
-        } while (step(at, w.out));
-    }
+    if (volume(pool.window.in) == 0)
+        return tp_replay_fail_shapes(err);
+    pool_all(&pool, average_part);
     return TP_OK;
 }

@@ -57,20 +57,38 @@ TP_KERNEL(tp_run_embedding)
     return status;
 }
 
+/* The arguments of an operator that takes indices along an axis. */
+struct indexed {
+    const struct tp_array *input, *index;
+    int axis;
+};
+
+static enum tp_status bind(const struct tp_replay_call *replay,
+                           struct indexed *to, struct tp_error *err)
+{
+    enum tp_status status = tp_arg_tensor(replay, "input", &to->input, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(replay, "index", &to->index, err);
+    if (status == TP_OK)
+        status = tp_arg_axis(replay, "dim", INT64_MIN / 2, to->input->dims,
+                             &to->axis, err);
+    if (status == TP_OK && to->input->dims == 0)
+        status = fail_index(err);
+    return status;
+}
+
 TP_KERNEL(tp_run_gather)
 {
-    const struct tp_array *input, *index;
+    struct indexed args;
     struct tp_array *output;
-    int axis;
     int64_t own[TP_LIMIT_DIMS];
     (void)row;
-    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
-    if (status == TP_OK)
-        status = tp_arg_tensor(replay, "index", &index, err);
-    if (status == TP_OK)
-        status =
-            tp_arg_axis(replay, "dim", INT64_MIN / 2, input->dims, &axis, err);
-    if (status == TP_OK && (input->dims != index->dims || input->dims == 0))
+    enum tp_status status = bind(replay, &args, err);
+    if (status != TP_OK)
+        return status;
+    const struct tp_array *input = args.input, *index = args.index;
+    const int axis = args.axis;
+    if (input->dims != index->dims)
         status = fail_index(err);
     for (int i = 0; status == TP_OK && i < input->dims; i++)
         if (i != axis && index->shape[i] > input->shape[i])
@@ -125,21 +143,15 @@ static void copy_index(const struct lines *lines, int64_t from, int64_t to)
 
 TP_KERNEL(tp_run_index_select)
 {
-    const struct tp_array *input, *index;
+    struct indexed args;
     struct tp_array *output;
-    int axis;
     int64_t shape[TP_LIMIT_DIMS];
     (void)row;
-    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
-    if (status == TP_OK)
-        status = tp_arg_tensor(replay, "index", &index, err);
-    if (status == TP_OK)
-        status =
-            tp_arg_axis(replay, "dim", INT64_MIN / 2, input->dims, &axis, err);
-    if (status == TP_OK && input->dims == 0)
-        status = fail_index(err);
+    enum tp_status status = bind(replay, &args, err);
     if (status != TP_OK)
         return status;
+    const struct tp_array *input = args.input, *index = args.index;
+    const int axis = args.axis;
     memcpy(shape, input->shape, sizeof shape);
     shape[axis] = index->count;
     status = tp_replay_make(replay, input->dims, shape, &output, err);

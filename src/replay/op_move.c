@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum tp_status fail_shapes(struct tp_error *err)
-{
-    return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                   "the shapes of its arguments do not fit");
-}
-
 /* A value as an element of a dtype: integers lose what is behind the point. */
 static double fitted(double value, enum tp_dtype dtype)
 {
@@ -48,7 +42,7 @@ TP_KERNEL(tp_run_same)
     if (status == TP_OK)
         status = tp_replay_make_like_dumped(replay, &output, err);
     if (status == TP_OK && output->count != input->count)
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     for (int64_t i = 0; status == TP_OK && i < output->count; i++)
         output->value[i] = fitted(input->value[i], output->dtype);
     return status;
@@ -109,11 +103,11 @@ TP_KERNEL(tp_run_permute)
     if (status != TP_OK)
         return status;
     if (tp_arg_integers(replay, "dims", list) != input->dims)
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     for (int i = 0; i < input->dims; i++) {
         const int64_t axis = list[i] < 0 ? list[i] + input->dims : list[i];
         if (axis < 0 || axis >= input->dims)
-            return fail_shapes(err);
+            return tp_replay_fail_shapes(err);
         order[i] = (int)axis;
     }
     return run_order(replay, input, order, err);
@@ -131,7 +125,7 @@ TP_KERNEL(tp_run_expand)
     if (status != TP_OK)
         return status;
     if (!tp_array_broadcast(input, output->dims, output->shape, strides))
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     copy(input->value, strides, output);
     return TP_OK;
 }
@@ -152,7 +146,7 @@ TP_KERNEL(tp_run_repeat)
         if (ahead < 0 ||
             (i >= ahead && (input->shape[i - ahead] == 0 ||
                             output->shape[i] % input->shape[i - ahead])))
-            return fail_shapes(err);
+            return tp_replay_fail_shapes(err);
     tp_array_strides(input, own);
     struct tp_array_walk walk = {.dims = output->dims, .shape = output->shape};
     for (int64_t at = 0; at < output->count; at++) {
@@ -212,32 +206,11 @@ static enum tp_status join(const struct tp_array **parts, size_t count,
             continue;
         if (!fits_along(parts[i], axis, output) ||
             first + parts[i]->shape[axis] > output->shape[axis])
-            return fail_shapes(err);
+            return tp_replay_fail_shapes(err);
         put(parts[i], axis, first, output);
         first += parts[i]->shape[axis];
     }
-    return first == output->shape[axis] ? TP_OK : fail_shapes(err);
-}
-
-TP_KERNEL(tp_run_cat)
-{
-    struct tp_array *output;
-    int axis;
-    (void)row;
-    const struct tp_array **parts =
-        calloc(replay->call->count + 1, sizeof *parts);
-    if (!parts)
-        return tp_fail_memory(err);
-    const size_t count = tp_arg_arrays(replay, "tensors", parts);
-    enum tp_status status = tp_replay_make_like_dumped(replay, &output, err);
-    if (status == TP_OK)
-        status = tp_arg_axis(replay, "dim", 0, output->dims, &axis, err);
-    if (status == TP_OK && output->dims == 0)
-        status = fail_shapes(err);
-    if (status == TP_OK)
-        status = join(parts, count, axis, output, err);
-    free(parts);
-    return status;
+    return first == output->shape[axis] ? TP_OK : tp_replay_fail_shapes(err);
 }
 
 /* As many results' elements lie between neighbours of one part. */
@@ -247,12 +220,12 @@ static enum tp_status stack(const struct tp_array **parts, size_t count,
 {
     int64_t strides[TP_LIMIT_DIMS];
     if (output->shape[axis] != (int64_t)count)
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     tp_array_strides(output, strides);
     const int64_t inner = strides[axis];
     for (size_t k = 0; k < count; k++) {
         if (parts[k]->count * (int64_t)count != output->count)
-            return fail_shapes(err);
+            return tp_replay_fail_shapes(err);
         for (int64_t i = 0; i < parts[k]->count; i++)
             output->value[(i / inner * (int64_t)count + (int64_t)k) * inner +
                           i % inner] =
@@ -261,11 +234,16 @@ static enum tp_status stack(const struct tp_array **parts, size_t count,
     return TP_OK;
 }
 
-TP_KERNEL(tp_run_stack)
+/* How parts become one result along an axis. */
+typedef enum tp_status tp_unite_fn(const struct tp_array **parts, size_t count,
+                                   int axis, struct tp_array *output,
+                                   struct tp_error *err);
+
+static enum tp_status run_parts(struct tp_replay_call *replay,
+                                tp_unite_fn *unite, struct tp_error *err)
 {
     struct tp_array *output;
     int axis;
-    (void)row;
     const struct tp_array **parts =
         calloc(replay->call->count + 1, sizeof *parts);
     if (!parts)
@@ -275,11 +253,23 @@ TP_KERNEL(tp_run_stack)
     if (status == TP_OK)
         status = tp_arg_axis(replay, "dim", 0, output->dims, &axis, err);
     if (status == TP_OK && output->dims == 0)
-        status = fail_shapes(err);
+        status = tp_replay_fail_shapes(err);
     if (status == TP_OK)
-        status = stack(parts, count, axis, output, err);
+        status = unite(parts, count, axis, output, err);
     free(parts);
     return status;
+}
+
+TP_KERNEL(tp_run_cat)
+{
+    (void)row;
+    return run_parts(replay, join, err);
+}
+
+TP_KERNEL(tp_run_stack)
+{
+    (void)row;
+    return run_parts(replay, stack, err);
 }
 
 /* --- parting -------------------------------------------------------------- */
@@ -293,12 +283,12 @@ static enum tp_status take(const struct tp_array *input, int axis,
     const bool drops = output->dims == input->dims - 1;
     tp_array_strides(input, own);
     if (first + length > input->shape[axis])
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     for (int i = 0, k = 0; i < input->dims; i++) {
         if (drops && i == axis)
             continue;
         if (output->shape[k] != (i == axis ? length : input->shape[i]))
-            return fail_shapes(err);
+            return tp_replay_fail_shapes(err);
         strides[k++] = own[i];
     }
     copy(input->value + first * own[axis], strides, output);
@@ -316,20 +306,21 @@ TP_KERNEL(tp_run_split)
     if (status == TP_OK)
         status = tp_arg_axis(replay, "dim", 0, input->dims, &axis, err);
     if (status == TP_OK && input->dims == 0)
-        status = fail_shapes(err);
+        status = tp_replay_fail_shapes(err);
     while (status == TP_OK && tp_replay_result(replay, replay->output_count)) {
         status = tp_replay_make_like_dumped(replay, &output, err);
         if (status != TP_OK)
             break;
         const bool drops = output->dims == input->dims - 1;
         if (!drops && output->dims != input->dims)
-            return fail_shapes(err);
+            return tp_replay_fail_shapes(err);
         const int64_t length = drops ? 1 : output->shape[axis];
         status = take(input, axis, first, length, output, err);
         first += length;
     }
-    return status == TP_OK && first != input->shape[axis] ? fail_shapes(err)
-                                                          : status;
+    return status == TP_OK && first != input->shape[axis]
+               ? tp_replay_fail_shapes(err)
+               : status;
 }
 
 /* --- constants ------------------------------------------------------------ */

@@ -133,8 +133,7 @@ static enum tp_status check_lengths(const struct norm *norm, int64_t length,
 {
     if ((norm->weight && norm->weight->count != length) ||
         (norm->bias && norm->bias->count != length) || length < 1)
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "the shapes of its arguments do not fit");
+        return tp_replay_fail_shapes(err);
     return TP_OK;
 }
 
@@ -208,6 +207,18 @@ static struct channels channels_of(const struct tp_array *input)
     return c;
 }
 
+/* Channels, each with a weight and a bias. */
+static enum tp_status bind_channels(struct tp_replay_call *replay,
+                                    struct norm *norm, struct channels *c,
+                                    struct tp_error *err)
+{
+    enum tp_status status = bind(replay, norm, 1e-5, err);
+    if (status != TP_OK)
+        return status;
+    *c = channels_of(norm->input);
+    return check_lengths(norm, c->count, err);
+}
+
 static void normalize_channel(const struct norm *norm, const struct set *set,
                               int64_t channel, const struct scale *scale)
 {
@@ -220,13 +231,10 @@ static void normalize_channel(const struct norm *norm, const struct set *set,
 TP_KERNEL(tp_run_group_norm)
 {
     struct norm norm = {.centered = true};
-    (void)row;
-    enum tp_status status = bind(replay, &norm, 1e-5, err);
-    if (status != TP_OK)
-        return status;
-    const struct channels c = channels_of(norm.input);
+    struct channels c;
     const int64_t groups = tp_arg_integer(replay, "num_groups", 0);
-    status = check_lengths(&norm, c.count, err);
+    (void)row;
+    enum tp_status status = bind_channels(replay, &norm, &c, err);
     if (status == TP_OK && (groups < 1 || c.count % groups))
         status = tp_fail(err, TP_E_UNSUPPORTED, -1,
                          "its groups do not divide its channels");
@@ -256,8 +264,7 @@ static enum tp_status run_kept(struct tp_replay_call *replay,
         status = tp_arg_tensor(replay, "running_var", &variance, err);
     if (status == TP_OK &&
         (mean->count != c->count || variance->count != c->count))
-        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
-                         "the shapes of its arguments do not fit");
+        status = tp_replay_fail_shapes(err);
     for (int64_t i = 0; i < c->count && status == TP_OK; i++) {
         struct scale scale = {.mean = mean->value[i]};
         const struct set set = {i * c->inner, c->batch, c->count * c->inner,
@@ -271,12 +278,9 @@ static enum tp_status run_kept(struct tp_replay_call *replay,
 TP_KERNEL(tp_run_batch_norm)
 {
     struct norm norm = {.centered = true};
+    struct channels c;
     (void)row;
-    enum tp_status status = bind(replay, &norm, 1e-5, err);
-    if (status != TP_OK)
-        return status;
-    const struct channels c = channels_of(norm.input);
-    status = check_lengths(&norm, c.count, err);
+    enum tp_status status = bind_channels(replay, &norm, &c, err);
     if (status != TP_OK)
         return status;
     if (!tp_arg_integer(replay, "training", 0))

@@ -64,8 +64,7 @@ static enum tp_status widen(struct point *point, const struct tp_array *array,
     for (int i = 0; i < array->dims; i++) {
         int64_t *length = &point->shape[point->dims - array->dims + i];
         if (*length != array->shape[i] && *length != 1 && array->shape[i] != 1)
-            return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                           "the shapes of its arguments do not fit");
+            return tp_replay_fail_shapes(err);
         if (*length == 1)
             *length = array->shape[i];
     }

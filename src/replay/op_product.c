@@ -61,12 +61,6 @@ static void turn(const double *from, int64_t k, int64_t n, double *to)
             to[j * k + i] = from[i * n + j];
 }
 
-static enum tp_status fail_shapes(struct tp_error *err)
-{
-    return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                   "the shapes of its arguments do not fit");
-}
-
 /* --- linear --------------------------------------------------------------- */
 
 /* Adds a vector to each row. */
@@ -109,7 +103,7 @@ static enum tp_status run_linear(struct tp_replay_call *replay,
     multiply(&p);
     const struct tp_array *bias = tp_arg_array(replay, "bias");
     if (bias && bias->count != n)
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     if (bias && n)
         add_bias(replay, bias, output);
     return TP_OK;
@@ -126,7 +120,7 @@ TP_KERNEL(tp_run_linear)
         return status;
     if (input->dims < 1 || weight->dims < 1 || weight->dims > 2 ||
         weight->shape[weight->dims - 1] != input->shape[input->dims - 1])
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     return run_linear(replay, input, weight, err);
 }
 
@@ -231,7 +225,7 @@ static enum tp_status run_product(struct tp_replay_call *replay,
     if (status != TP_OK)
         return status;
     if (!fit(&s))
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     int dims = s.dims;
     for (int i = 0; i < dims; i++)
         shape[i] = s.shape[i];
@@ -262,7 +256,7 @@ static enum tp_status add_matrix(const struct tp_replay_call *replay,
     struct tp_array_walk walk = {.dims = output->dims, .shape = output->shape};
     if (!tp_array_broadcast(added, output->dims, output->shape,
                             walk.strides[0]))
-        return fail_shapes(err);
+        return tp_replay_fail_shapes(err);
     for (int64_t at = 0; at < output->count; at++) {
         const double c = beta == 0 ? 0 : beta * added->value[walk.at[0]];
         const double product = alpha * output->value[at];

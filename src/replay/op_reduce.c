@@ -108,9 +108,10 @@ static void add_sums(struct axes *axes, struct cell *cells)
 
 /* --- sums ----------------------------------------------------------------- */
 
-static enum tp_status run_sum(struct tp_replay_call *replay, bool mean,
-                              struct tp_error *err)
+/* "sum", or "mean" of as many elements. */
+TP_KERNEL(tp_run_sum)
 {
+    const bool mean = !strcmp(row->names, "mean");
     struct axes axes;
     struct tp_array *output;
     struct cell *cells;
@@ -131,18 +132,6 @@ static enum tp_status run_sum(struct tp_replay_call *replay, bool mean,
     }
     free(cells);
     return status;
-}
-
-TP_KERNEL(tp_run_sum)
-{
-    (void)row;
-    return run_sum(replay, false, err);
-}
-
-TP_KERNEL(tp_run_mean)
-{
-    (void)row;
-    return run_sum(replay, true, err);
 }
 
 TP_KERNEL(tp_run_cumsum)
@@ -267,9 +256,10 @@ static double correction_of(const struct tp_replay_call *replay)
     return tp_arg_real(replay, "unbiased", number);
 }
 
-static enum tp_status run_variance(struct tp_replay_call *replay, bool root,
-                                   struct tp_error *err)
+/* "var", or "std", its root. */
+TP_KERNEL(tp_run_variance)
 {
+    const bool root = !strcmp(row->names, "std");
     struct axes axes;
     struct tp_array *output;
     struct cell *cells;
@@ -298,18 +288,6 @@ static enum tp_status run_variance(struct tp_replay_call *replay, bool root,
     }
     free(cells);
     return status;
-}
-
-TP_KERNEL(tp_run_var)
-{
-    (void)row;
-    return run_variance(replay, false, err);
-}
-
-TP_KERNEL(tp_run_std)
-{
-    (void)row;
-    return run_variance(replay, true, err);
 }
 
 /* --- extremes ------------------------------------------------------------- */

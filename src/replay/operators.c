@@ -21,6 +21,8 @@
 
 static const char to_parts[] = "input,dims*";
 static const char over_axes[] = "input,dim,keepdim";
+static const char over_windows[] = "input,kernel_size,stride,padding,dilation";
+static const char by_index[] = "input,dim,index";
 
 const struct tp_operator tp_operators[] = {
     /* elementwise */
@@ -128,10 +130,10 @@ const struct tp_operator tp_operators[] = {
 
     /* reductions */
     PLAIN("sum", over_axes, tp_run_sum),
-    PLAIN("mean", over_axes, tp_run_mean),
+    PLAIN("mean", over_axes, tp_run_sum),
     PLAIN("norm", "input,p,dim,keepdim", tp_run_norm),
-    PLAIN("var", "input,dim,unbiased,keepdim", tp_run_var),
-    PLAIN("std", "input,dim,unbiased,keepdim", tp_run_std),
+    PLAIN("var", "input,dim,unbiased,keepdim", tp_run_variance),
+    PLAIN("std", "input,dim,unbiased,keepdim", tp_run_variance),
     PLAIN("cumsum", "input,dim", tp_run_cumsum),
     PLAIN("logsumexp", over_axes, tp_run_logsumexp),
     {"max amax", over_axes, tp_run_extreme, tp_point_maximum, 2, ""},
@@ -159,22 +161,19 @@ const struct tp_operator tp_operators[] = {
     PLAIN("arange", "start,end,step", tp_run_arange),
     {"embedding", "input,weight,padding_idx,max_norm", tp_run_embedding, NULL,
      0, "weight"},
-    PLAIN("gather", "input,dim,index", tp_run_gather),
-    PLAIN("index_select", "input,dim,index", tp_run_index_select),
+    PLAIN("gather", by_index, tp_run_gather),
+    PLAIN("index_select", by_index, tp_run_index_select),
     PLAIN("narrow", "input,dim,start,length", tp_run_narrow),
-    PLAIN("select", "input,dim,index", tp_run_narrow),
+    PLAIN("select", by_index, tp_run_narrow),
     PLAIN("tril", "input,diagonal", tp_run_triangle),
     PLAIN("triu", "input,diagonal", tp_run_triangle),
     PLAIN("topk", "input,k,dim,largest,sorted", tp_run_topk),
     PLAIN("sort", "input,dim,descending", tp_run_topk),
 
     /* pooling */
-    PLAIN("max_pool1d", "input,kernel_size,stride,padding,dilation",
-          tp_run_max_pool),
-    PLAIN("max_pool2d", "input,kernel_size,stride,padding,dilation",
-          tp_run_max_pool),
-    PLAIN("max_pool3d", "input,kernel_size,stride,padding,dilation",
-          tp_run_max_pool),
+    PLAIN("max_pool1d", over_windows, tp_run_max_pool),
+    PLAIN("max_pool2d", over_windows, tp_run_max_pool),
+    PLAIN("max_pool3d", over_windows, tp_run_max_pool),
     PLAIN("adaptive_avg_pool1d", "input,output_size", tp_run_adaptive_average),
     PLAIN("adaptive_avg_pool2d", "input,output_size", tp_run_adaptive_average),
 

@@ -76,12 +76,11 @@ TP_KERNEL(tp_run_cross_entropy);
 TP_KERNEL(tp_run_nll);
 TP_KERNEL(tp_run_pair_loss);
 
-/* Reductions over axes; extreme is the one that row->point leaves. */
+/* Reductions over axes: sum is also the mean, variance its root, and extreme
+ * the one that row->point leaves. */
 TP_KERNEL(tp_run_sum);
-TP_KERNEL(tp_run_mean);
 TP_KERNEL(tp_run_norm);
-TP_KERNEL(tp_run_var);
-TP_KERNEL(tp_run_std);
+TP_KERNEL(tp_run_variance);
 TP_KERNEL(tp_run_cumsum);
 TP_KERNEL(tp_run_logsumexp);
 TP_KERNEL(tp_run_extreme);

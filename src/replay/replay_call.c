@@ -278,6 +278,12 @@ enum tp_status tp_arg_axis(const struct tp_replay_call *replay,
     return TP_OK;
 }
 
+enum tp_status tp_replay_fail_shapes(struct tp_error *err)
+{
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "the shapes of its arguments do not fit");
+}
+
 /* --- results -------------------------------------------------------------- */
 
 const struct tp_dump_item *tp_replay_result(const struct tp_replay_call *replay,
