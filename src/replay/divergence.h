@@ -4,7 +4,6 @@
 
 #include <signal.h>
 
-#include "data/table.h"
 #include "replay/call_match.h"
 #include "replay/divergence_row.h"
 
@@ -31,10 +30,6 @@ enum tp_status tp_divergence_find(const struct tp_dump_place *a,
                                   const struct tp_divergence_options *options,
                                   struct tp_divergence *divergence,
                                   struct tp_error *err);
-
-/* The rows as the table "autodiff". */
-void tp_divergence_table(const struct tp_divergence *divergence,
-                         struct tp_table *table);
 
 /* Releases everything; empty afterwards. */
 void tp_divergence_clear(struct tp_divergence *divergence);

@@ -108,7 +108,8 @@ Test(compare_autodiff, rows_have_their_step)
     const struct tp_column *step = tp_table_column(&table, "step");
     const struct tp_column *name = tp_table_column(&table, "api_name");
     const struct tp_column *excess = tp_table_column(&table, "excess_a");
-    cr_assert(step && name && excess);
+    const struct tp_column *verdict = tp_table_column(&table, "verdict");
+    cr_assert(step && name && excess && verdict);
     cr_expect_eq(table.row_count, made.autodiff.searches[0].count);
     size_t found = 0;
     for (size_t i = 0; i < table.row_count; i++) {
@@ -118,6 +119,7 @@ Test(compare_autodiff, rows_have_their_step)
             continue;
         found++;
         cr_expect_gt(tp_cell_number(&table, i, excess), 3);
+        cr_expect_str_eq(tp_cell_text(&table, i, verdict), "added by A");
     }
     cr_expect_eq(found, 1);
     clear(&made);

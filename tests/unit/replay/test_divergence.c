@@ -325,17 +325,3 @@ Test(divergence, knows_parts_of_tensors)
     free(b.items);
     clear_runs(&runs);
 }
-
-Test(divergence, is_a_table)
-{
-    struct runs runs;
-    struct tp_table table;
-    compare_steps(&runs, 0, 1);
-    tp_divergence_table(&runs.found, &table);
-    const struct tp_column *verdict = tp_table_column(&table, "verdict");
-    cr_assert_not_null(verdict);
-    cr_assert_str_eq(tp_cell_text(&table, runs.found.first, verdict),
-                     "added by B");
-    cr_assert_eq(table.row_count, runs.found.count);
-    clear_runs(&runs);
-}
