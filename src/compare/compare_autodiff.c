@@ -221,12 +221,8 @@ static const struct tp_column columns[] = {
 void tp_compare_autodiff_table(const struct tp_compare_autodiff *autodiff,
                                struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "autodiff",
-                               .columns = columns,
-                               .column_count = sizeof columns / sizeof *columns,
-                               .rows = autodiff->rows,
-                               .row_count = autodiff->row_count,
-                               .row_size = sizeof *autodiff->rows};
+    *table =
+        TP_TABLE_OF("autodiff", columns, autodiff->rows, autodiff->row_count);
 }
 
 void tp_compare_autodiff_clear(struct tp_compare_autodiff *autodiff)

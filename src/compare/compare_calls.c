@@ -210,13 +210,7 @@ static const struct tp_column call_columns[] = {
 void tp_compare_calls_table(const struct tp_compare_calls *calls,
                             struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "calls",
-                               .columns = call_columns,
-                               .column_count =
-                                   sizeof call_columns / sizeof *call_columns,
-                               .rows = calls->rows,
-                               .row_count = calls->count,
-                               .row_size = sizeof *calls->rows};
+    *table = TP_TABLE_OF("calls", call_columns, calls->rows, calls->count);
 }
 
 static const struct tp_column api_columns[] = {
@@ -235,11 +229,5 @@ static const struct tp_column api_columns[] = {
 void tp_compare_apis_table(const struct tp_compare_calls *calls,
                            struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "apis",
-                               .columns = api_columns,
-                               .column_count =
-                                   sizeof api_columns / sizeof *api_columns,
-                               .rows = calls->apis,
-                               .row_count = calls->api_count,
-                               .row_size = sizeof *calls->apis};
+    *table = TP_TABLE_OF("apis", api_columns, calls->apis, calls->api_count);
 }

@@ -217,10 +217,5 @@ static const struct tp_column columns[] = {
 void tp_compare_records_table(const struct tp_compare_records *records,
                               struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "pairs",
-                               .columns = columns,
-                               .column_count = sizeof columns / sizeof *columns,
-                               .rows = records->rows,
-                               .row_count = records->count,
-                               .row_size = sizeof *records->rows};
+    *table = TP_TABLE_OF("pairs", columns, records->rows, records->count);
 }

@@ -309,23 +309,13 @@ static const struct tp_column lone_columns[] = {
 void tp_content_matches_table(const struct tp_content_rows *rows,
                               struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "content_matches",
-                               .columns = match_columns,
-                               .column_count =
-                                   sizeof match_columns / sizeof *match_columns,
-                               .rows = rows->rows,
-                               .row_count = rows->count,
-                               .row_size = sizeof *rows->rows};
+    *table =
+        TP_TABLE_OF("content_matches", match_columns, rows->rows, rows->count);
 }
 
 void tp_content_alone_table(const struct tp_content_rows *rows,
                             struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "content_alone",
-                               .columns = lone_columns,
-                               .column_count =
-                                   sizeof lone_columns / sizeof *lone_columns,
-                               .rows = rows->alone,
-                               .row_count = rows->alone_count,
-                               .row_size = sizeof *rows->alone};
+    *table = TP_TABLE_OF("content_alone", lone_columns, rows->alone,
+                         rows->alone_count);
 }

@@ -74,6 +74,18 @@ struct tp_table {
     void (*make)(const void *rows, size_t first, size_t count, void *made);
 };
 
+/* A table of an array of structs; its columns are an array, too. Both are
+ * borrowed. */
+#define TP_TABLE_OF(its_name, its_columns, its_rows, count)            \
+    ((struct tp_table){                                                \
+        .name = its_name,                                              \
+        .columns = its_columns,                                        \
+        .column_count = sizeof(its_columns) / sizeof *(its_columns),   \
+        .rows = its_rows,                                              \
+        .row_count = count,                                            \
+        .row_size = sizeof *(its_rows),                                \
+    })
+
 /* The value of a cell; the column must have the type asked for, and the table
  * its rows (tp_table_window gives one such). A count is
  * read as a number, too. Borrowed from the row. */

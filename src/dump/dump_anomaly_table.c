@@ -29,10 +29,6 @@ static const struct tp_column columns[] = {
 void tp_dump_anomalies_table(const struct tp_dump_anomalies *anomalies,
                              struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "overflow",
-                               .columns = columns,
-                               .column_count = sizeof columns / sizeof *columns,
-                               .rows = anomalies->rows,
-                               .row_count = anomalies->count,
-                               .row_size = sizeof *anomalies->rows};
+    *table =
+        TP_TABLE_OF("overflow", columns, anomalies->rows, anomalies->count);
 }

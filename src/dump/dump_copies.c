@@ -548,10 +548,5 @@ static const struct tp_column columns[] = {
 void tp_dump_copies_table(const struct tp_dump_copies *copies,
                           struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "copies",
-                               .columns = columns,
-                               .column_count = sizeof columns / sizeof *columns,
-                               .rows = copies->rows,
-                               .row_count = copies->count,
-                               .row_size = sizeof *copies->rows};
+    *table = TP_TABLE_OF("copies", columns, copies->rows, copies->count);
 }

@@ -330,12 +330,7 @@ static const struct tp_column columns[] = {
 void tp_replay_findings_table(const struct tp_replay_findings *findings,
                               struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "findings",
-                               .columns = columns,
-                               .column_count = sizeof columns / sizeof *columns,
-                               .rows = findings->rows,
-                               .row_count = findings->count,
-                               .row_size = sizeof *findings->rows};
+    *table = TP_TABLE_OF("findings", columns, findings->rows, findings->count);
 }
 
 void tp_replay_findings_clear(struct tp_replay_findings *findings)

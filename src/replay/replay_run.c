@@ -386,34 +386,21 @@ static const struct tp_column coverage_columns[] = {
 void tp_replay_table(const struct tp_replay_results *results,
                      struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "replay",
-                               .columns = row_columns,
-                               .column_count =
-                                   sizeof row_columns / sizeof *row_columns,
-                               .rows = results->rows,
-                               .row_count = results->count,
-                               .row_size = sizeof *results->rows};
+    *table = TP_TABLE_OF("replay", row_columns, results->rows, results->count);
 }
 
 void tp_replay_flags_table(const struct tp_replay_results *results,
                            struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "free_benchmark",
-                               .columns = flag_columns,
-                               .column_count =
-                                   sizeof flag_columns / sizeof *flag_columns,
-                               .rows = results->flags,
-                               .row_count = results->flag_count,
-                               .row_size = sizeof *results->flags};
+    *table = TP_TABLE_OF("free_benchmark", flag_columns, results->flags,
+                         results->flag_count);
 }
 
 void tp_replay_coverage_table(const struct tp_replay_results *results,
                               struct tp_table *table)
 {
-    tp_replay_table(results, table);
-    table->name = "replay_coverage";
-    table->columns = coverage_columns;
-    table->column_count = sizeof coverage_columns / sizeof *coverage_columns;
+    *table = TP_TABLE_OF("replay_coverage", coverage_columns, results->rows,
+                         results->count);
 }
 
 /* --- the log -------------------------------------------------------------- */
