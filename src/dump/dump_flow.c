@@ -141,6 +141,18 @@ static enum tp_status add_finding(struct audit *audit, enum tp_severity level,
     return TP_OK;
 }
 
+/* A tensor whose contents should have been replaced: its row, and why. */
+static enum tp_status add_old(struct audit *audit, const char *kind,
+                              struct spot from, struct spot to,
+                              const char *evidence, struct tp_error *err)
+{
+    struct tp_dump_flow_row *row;
+    enum tp_status status = add_row(audit, kind, from, to, &row, err);
+    return status == TP_OK
+               ? add_finding(audit, TP_SEVERITY_MEDIUM, to, kind, evidence, err)
+               : status;
+}
+
 /* --- changed
  * ------------------------------------------------------------------ */
 
@@ -304,21 +316,16 @@ static enum tp_status look_for_stale(struct audit *audit, struct spot to,
     if (from.item == NONE || order_of(from) >= order_of(to) ||
         !is_other(print_of(from), print_of(to)))
         return TP_OK;
-    struct tp_dump_flow_row *row;
     *stale = true;
-    enum tp_status status = add_row(audit, "stale", from, to, &row, err);
-    return status == TP_OK
-               ? add_finding(
-                     audit, TP_SEVERITY_MEDIUM, to, "stale",
-                     tp_dump_finding_text(
-                         audit->findings,
-                         "%s has the contents that it had in step %" PRId64
-                         ", where %s had given them; in this step that gave "
-                         "something else, which did not arrive.",
-                         row->consumer, audit->before->place->step,
-                         row->producer),
-                     err)
-               : status;
+    return add_old(
+        audit, "stale", from, to,
+        tp_dump_finding_text(audit->findings,
+                             "%s has the contents that it had in step %" PRId64
+                             ", where %s had given them; in this step that "
+                             "gave something else, which did not arrive.",
+                             name_of(audit, to), audit->before->place->step,
+                             name_of(audit, from)),
+        err);
 }
 
 /* --- repeated
@@ -412,20 +419,15 @@ static enum tp_status look_for_repeats(struct audit *audit, struct spot to,
         old.item = repeated_here(to);
     if (old.item == NONE)
         return TP_OK;
-    struct tp_dump_flow_row *row;
-    enum tp_status status = add_row(audit, "repeated", old, to, &row, err);
-    return status == TP_OK
-               ? add_finding(
-                     audit, TP_SEVERITY_MEDIUM, to, "repeated",
-                     tp_dump_finding_text(
-                         audit->findings,
-                         "%s is, bit by bit, %s of step %" PRId64
-                         ", although the first tensors that the two calls "
-                         "were given differ.",
-                         row->consumer, row->producer,
-                         old.contents->place->step),
-                     err)
-               : status;
+    return add_old(
+        audit, "repeated", old, to,
+        tp_dump_finding_text(audit->findings,
+                             "%s is, bit by bit, %s of step %" PRId64
+                             ", although the first tensors that the two calls "
+                             "were given differ.",
+                             name_of(audit, to), name_of(audit, old),
+                             old.contents->place->step),
+        err);
 }
 
 /* --- places
@@ -549,10 +551,5 @@ static const struct tp_column columns[] = {
 
 void tp_dump_flow_table(const struct tp_dump_flow *flow, struct tp_table *table)
 {
-    *table = (struct tp_table){.name = "flow",
-                               .columns = columns,
-                               .column_count = sizeof columns / sizeof *columns,
-                               .rows = flow->rows,
-                               .row_count = flow->count,
-                               .row_size = sizeof *flow->rows};
+    *table = TP_TABLE_OF("flow", columns, flow->rows, flow->count);
 }

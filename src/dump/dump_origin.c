@@ -153,16 +153,21 @@ static void add_zero(const struct source *source, struct tp_text *text)
                                                    : ", which is zero");
 }
 
+/* "Torch.log.0.forward gave NaN in output.0; what it was given is finite. " */
 static void add_what(const struct source *source, struct tp_text *text)
 {
+    static const char *const verbs[] = {[TP_ORIGIN_CALL] = "gave",
+                                        [TP_ORIGIN_MASKED] = "gave",
+                                        [TP_ORIGIN_GIVEN] = "was given",
+                                        [TP_ORIGIN_RECEIVED] = "brought"};
     const struct tp_dump_origin *origin = source->origin;
     const struct tp_dump_item *item = &source->place->items[origin->item];
-    const char *words = tp_health_words(origin->health);
     tp_text_printable(text, source->call->key);
+    tp_text_add(text, " %s %s in ", verbs[origin->kind],
+                tp_health_words(origin->health));
+    add_item(source, item, text);
     switch (origin->kind) {
     case TP_ORIGIN_CALL:
-        tp_text_add(text, " gave %s in ", words);
-        add_item(source, item, text);
         tp_text_add(text, origin->silent
                               ? "; no input is known to have any, but some "
                                 "have no statistics"
@@ -171,21 +176,15 @@ static void add_what(const struct source *source, struct tp_text *text)
         add_zero(source, text);
         break;
     case TP_ORIGIN_MASKED:
-        tp_text_add(text, " gave %s in ", words);
-        add_item(source, item, text);
         tp_text_add(text, "; its inputs have only the infinities of a mask");
         add_inputs(source, text);
         break;
     case TP_ORIGIN_GIVEN:
-        tp_text_add(text, " was given %s in ", words);
-        add_item(source, item, text);
         tp_text_add(text, " (");
         tp_dump_item_range(item, text);
         tp_text_add(text, "), which no call of this step gave it");
         break;
     case TP_ORIGIN_RECEIVED:
-        tp_text_add(text, " brought %s in ", words);
-        add_item(source, item, text);
         tp_text_add(text, "; what this rank gave is finite, and not all ranks "
                           "that took part are in the dump");
     }
