@@ -84,6 +84,16 @@ static inline void damaged_free(struct damaged *d)
     free(d->y);
 }
 
+/* Makes an element another value, by more than its last bits. */
+static inline void damaged_spoil(struct damaged *d, int64_t i)
+{
+    uint64_t code;
+    do
+        code = damaged_code(d);
+    while (code == damaged_get(d, i));
+    damaged_set(d, i, code);
+}
+
 /* A code of a kind; of several the first that the dtype has. */
 static inline uint64_t damaged_kind(const struct damaged *d, unsigned kind)
 {
