@@ -102,8 +102,8 @@ static void judge_words(const struct call *call, struct tp_compare_line *row)
         return;
     if (strcmp(a->grad, b->grad) != 0)
         say(row, TP_SAYS_GRAD);
-    if (call->arguments && !is_output(call, row) && is_value(a) &&
-        is_value(b) && !strcmp(a->shape, "[]") &&
+    if (!is_output(call, row) && is_value(a) && is_value(b) &&
+        !strcmp(a->shape, "[]") &&
         !same_value(&a->stats[TP_DUMP_MAX], &b->stats[TP_DUMP_MAX]))
         say(row, TP_SAYS_VALUE);
     if (strcmp(a->dtype, b->dtype) != 0 && !strstr(b->name, "qkv") &&
