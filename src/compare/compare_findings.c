@@ -140,7 +140,7 @@ static const struct tp_compare_call *first_parting(struct finder *f,
             continue;
         last = call->pair;
         ++*places;
-        if (!first || call->step < first->step ||
+        if (!first || /* pairs are by step */
             (call->step == first->step && call->order < first->order))
             first = call;
     }

@@ -456,3 +456,51 @@ Test(compare, later_steps_follow_from_earlier_ones)
     clear(&made);
     folders_remove(&folders);
 }
+
+/* Ranks of a collective catch what another one started: the rank that parts in
+ * the earliest call is named, whatever its number. */
+Test(compare, the_rank_that_parts_first)
+{
+    struct folders folders = folders_make();
+    struct made made;
+    char rank[256];
+    for (int run = 0; run < 2; run++) {
+        const char *folder = run ? folders.b : folders.a;
+        mkdir(folder, 0777);
+        snprintf(rank, sizeof rank, "%s/rank0", folder);
+        write_dump(rank, HEAD,
+                   run ? FIRST "," SECOND(TENSOR("2.0", "2"))
+                       : FIRST "," SECOND(TENSOR("2.5", "4")));
+        snprintf(rank, sizeof rank, "%s/rank1", folder);
+        write_dump(rank, HEAD,
+                   run ? EXP(TENSOR("2.0", "2")) : EXP(TENSOR("2.5", "4")));
+    }
+    make(&made, folders.a, folders.b, TP_COMPARE_STATISTICS);
+    cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
+    const struct tp_compare_finding *parting =
+        finding_of(&made, TP_FINDS_PARTING);
+    cr_assert_not_null(parting);
+    cr_expect_eq(parting->rank, 1);
+    cr_expect_eq(parting->count, 2);
+    cr_expect_str_eq(parting->name, "Torch.exp.0.forward");
+    clear(&made);
+    folders_remove(&folders);
+}
+
+/* Runs of two precisions part as they are meant to: where more than half of the
+ * rows have another dtype in B. */
+Test(compare, runs_of_two_precisions_part)
+{
+#define HALF(max)                                                             \
+    "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.bfloat16\", \"shape\": " \
+    "[2], \"Max\": " max ", \"Min\": 0.0, \"Mean\": 0.5, \"Norm\": " max      \
+    ", \"requires_grad\": false}"
+    static const char b[] = EXP(TENSOR("2.0", "2"));
+    static const char name[] = "Torch.exp.0.forward";
+    cr_expect(has_finding(EXP(TENSOR("4.0", "3")), b, TP_FINDS_PARTING,
+                          TP_SEVERITY_MEDIUM, name));
+    cr_expect(has_finding(EXP(HALF("4.0")), b, TP_FINDS_PARTING,
+                          TP_SEVERITY_MEDIUM, name));
+    cr_expect(has_finding(CALL("Torch.exp.0.forward", HALF("1.0"), HALF("4.0")),
+                          b, TP_FINDS_PARTING, TP_SEVERITY_LOW, name));
+}

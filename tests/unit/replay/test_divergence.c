@@ -158,6 +158,24 @@ Test(divergence, names_data_that_no_call_made)
     clear_runs(&runs);
 }
 
+/* The mask of one run is another one, and a softmax of the other is in fp16:
+ * the first divergence is no error, and the error is told behind it. */
+Test(divergence, names_the_first_error_behind_other_data)
+{
+    struct runs runs;
+    compare_steps(&runs, 3, 1);
+    cr_assert_str_eq(first_of(&runs)->api_name, "Tensor.masked_fill.0.forward");
+    cr_assert_neq(runs.found.added, SIZE_MAX);
+    const struct tp_divergence_row *added = &runs.found.rows[runs.found.added];
+    cr_expect_str_eq(added->api_name, "Functional.softmax.0.forward");
+    cr_expect_eq(added->verdict, TP_DIVERGENCE_ADDED_B);
+    cr_expect_not_null(strstr(runs.found.sentence,
+                              " First error added: Functional.softmax.0.forward"
+                              " of run B adds error of its own: B: result 0["),
+                       "%s", runs.found.sentence);
+    clear_runs(&runs);
+}
+
 /* The scale of attention scores is another number. */
 Test(divergence, names_a_number_that_is_another_one)
 {
