@@ -34,7 +34,7 @@ struct session {
     struct tp_comparison comparison;
     struct tp_compare_calls calls;
     struct tp_compare_records records;
-    struct tp_compare_findings findings;
+    struct tp_dump_findings findings;
     struct tp_compare_autodiff autodiff;
     struct tp_figure_set figures;
     struct tp_report_figure *figure_lines;
@@ -314,8 +314,7 @@ static int exit_status(const struct session *s)
             comparison->counts.damaged >
         0)
         return TP_EXIT_DAMAGED;
-    return tp_reaches_fail_on(s->options,
-                              tp_compare_findings_worst(&s->findings))
+    return tp_reaches_fail_on(s->options, tp_dump_findings_worst(&s->findings))
                ? TP_EXIT_FINDINGS
                : TP_EXIT_OK;
 }
@@ -328,7 +327,7 @@ static void session_clear(struct session *s)
     tp_figure_set_clear(&s->figures);
     free(s->figure_lines);
     tp_compare_autodiff_clear(&s->autodiff);
-    tp_compare_findings_clear(&s->findings);
+    tp_dump_findings_clear(&s->findings);
     tp_compare_records_clear(&s->records);
     tp_compare_calls_clear(&s->calls);
     tp_comparison_clear(&s->comparison);

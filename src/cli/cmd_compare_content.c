@@ -25,7 +25,7 @@ struct session {
     struct tp_pool *pool;
     struct tp_content content;
     struct tp_content_rows rows;
-    struct tp_compare_findings findings;
+    struct tp_dump_findings findings;
 };
 
 static enum tp_status check_options(struct session *s, struct tp_error *err)
@@ -163,8 +163,7 @@ static int exit_status(const struct session *s)
 {
     if (s->content.sides[0].damaged + s->content.sides[1].damaged > 0)
         return TP_EXIT_DAMAGED;
-    return tp_reaches_fail_on(s->options,
-                              tp_compare_findings_worst(&s->findings))
+    return tp_reaches_fail_on(s->options, tp_dump_findings_worst(&s->findings))
                ? TP_EXIT_FINDINGS
                : TP_EXIT_OK;
 }
@@ -186,7 +185,7 @@ int tp_compare_by_content(const struct tp_options *options, int argc,
     tp_text_clear(&s.command_line);
     tp_number_set_clear(&s.steps);
     tp_number_set_clear(&s.ranks);
-    tp_compare_findings_clear(&s.findings);
+    tp_dump_findings_clear(&s.findings);
     tp_content_rows_clear(&s.rows);
     tp_content_clear(&s.content);
     tp_pool_free(s.pool);

@@ -115,8 +115,8 @@ static void list_rules(struct tp_text *text)
         add_rule(r->id, r->help, r->guide, text);
     tp_text_add(text, "\nchecks of dumps of msprobe\n");
     for (int i = 0; i < TP_DUMP_CHECKS; i++)
-        add_rule(tp_dump_checks[i].id, tp_dump_checks[i].help,
-                 tp_dump_checks[i].guide, text);
+        add_rule(tp_dump_checks[i].rule.id, tp_dump_checks[i].rule.help,
+                 tp_dump_checks[i].rule.guide, text);
     tp_text_add(text, "\nrules about operators that are computed again\n");
     for (int i = 0; i < TP_REPLAY_FINDING_IDS; i++)
         add_rule(tp_replay_rules[i].id, tp_replay_rules[i].help,

@@ -30,7 +30,7 @@ struct session {
     struct tp_replay_options wish;
     struct tp_dump dump;
     struct tp_replay_results results;
-    struct tp_replay_findings findings;
+    struct tp_dump_findings findings;
 };
 
 /* --- what to do ----------------------------------------------------------- */
@@ -221,8 +221,7 @@ static int exit_status(const struct session *s)
 {
     if (s->results.counts.states[TP_REPLAY_UNREADABLE])
         return TP_EXIT_DAMAGED;
-    return tp_reaches_fail_on(s->options,
-                              tp_replay_findings_worst(&s->findings))
+    return tp_reaches_fail_on(s->options, tp_dump_findings_worst(&s->findings))
                ? TP_EXIT_FINDINGS
                : TP_EXIT_OK;
 }
@@ -232,7 +231,7 @@ static void session_clear(struct session *s)
     tp_text_clear(&s->command_line);
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
-    tp_replay_findings_clear(&s->findings);
+    tp_dump_findings_clear(&s->findings);
     tp_replay_results_clear(&s->results);
     tp_dump_clear(&s->dump);
     tp_replay_config_clear(&s->config);

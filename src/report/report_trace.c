@@ -174,10 +174,8 @@ static void add_finding(const struct tp_trace_report *report, size_t i,
     const struct tp_trace_judged *judged = report->judged;
     const bool several = report->run->trace_count > 1;
     const struct tp_trace_finding *finding = &judged->findings.rows[i];
-    tp_text_add(text, "  %s%-6s%s %s%s",
-                color ? tp_report_color(finding->level) : "",
-                tp_severity_name(finding->level), color ? "\x1b[0m" : "",
-                finding->rule->id, several ? "," : "");
+    tp_report_level(finding->level, color, text);
+    tp_text_add(text, " %s%s", finding->rule->id, several ? "," : "");
     if (several)
         add_ranks_of(judged, i, also, text);
     tp_text_add(text, "\n");
