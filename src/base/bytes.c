@@ -102,3 +102,27 @@ enum tp_status tp_bytes_read(const struct tp_bytes *bytes, uint64_t offset,
     }
     return read_fd(bytes->fd, offset, buffer, length, err);
 }
+
+enum tp_status tp_bytes_load(const char *path, const char *what, size_t limit,
+                             char **text, size_t *length, struct tp_error *err)
+{
+    struct tp_bytes bytes;
+    *text = NULL;
+    enum tp_status status = tp_bytes_open(path, &bytes, err);
+    if (status == TP_OK && bytes.size > limit)
+        status =
+            tp_fail(err, TP_E_LIMIT, -1,
+                    "%s has at most %zu bytes, this has more", what, limit);
+    *length = (size_t)bytes.size;
+    if (status == TP_OK && !(*text = malloc(*length + 1)))
+        status = tp_fail_memory(err);
+    if (status == TP_OK)
+        status = tp_bytes_read(&bytes, 0, *text, *length, err);
+    if (status != TP_OK) {
+        tp_error_in_file(err, path);
+        free(*text);
+        *text = NULL;
+    }
+    tp_bytes_close(&bytes);
+    return status;
+}

@@ -32,6 +32,15 @@ enum tp_status tp_bytes_open(const char *path, struct tp_bytes *bytes,
 /* Borrows `size` bytes of memory as an input; closing releases nothing. */
 void tp_bytes_view(const void *memory, size_t size, struct tp_bytes *bytes);
 
+/*
+ * Reads a regular file of at most `limit` bytes whole: *text is new memory,
+ * released with free(), NULL after a failure. Fails as tp_bytes_open and
+ * tp_bytes_read do, with TP_E_MEMORY, and with TP_E_LIMIT: the message begins
+ * with `what`, "a config.json". The error names the file.
+ */
+enum tp_status tp_bytes_load(const char *path, const char *what, size_t limit,
+                             char **text, size_t *length, struct tp_error *err);
+
 /* Releases what tp_bytes_open took. Accepts a zeroed or closed object. */
 void tp_bytes_close(struct tp_bytes *bytes);
 

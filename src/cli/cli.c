@@ -117,6 +117,27 @@ enum tp_status tp_check_options(const struct tp_options *options,
     return TP_OK;
 }
 
+enum tp_status tp_check_pair(const struct tp_options *options,
+                             struct tp_error *err)
+{
+    return options->input_count == 2
+               ? TP_OK
+               : tp_fail(err, TP_E_USAGE, -1,
+                         "compare takes two paths, A and B; %zu were given",
+                         options->input_count);
+}
+
+enum tp_status tp_parse_places(const char *steps, const char *ranks,
+                               struct tp_number_set *of_steps,
+                               struct tp_number_set *of_ranks,
+                               struct tp_error *err)
+{
+    enum tp_status status =
+        steps ? tp_number_set_parse(of_steps, steps, err) : TP_OK;
+    return status == TP_OK && ranks ? tp_number_set_parse(of_ranks, ranks, err)
+                                    : status;
+}
+
 const struct tp_number *tp_backward_format(const struct tp_options *options)
 {
     return options->backward_format ? tp_number_by_id(options->backward_format)
@@ -185,10 +206,10 @@ double tp_now(void)
 void tp_progress_start(struct tp_progress *progress, const char *noun,
                        const struct tp_options *options)
 {
-    *progress = (struct tp_progress){
-        .enabled = !options->quiet && isatty(STDERR_FILENO),
-        .noun = noun,
-        .started = tp_now()};
+    *progress = (struct tp_progress){.enabled = !options->quiet &&
+                                                isatty(STDERR_FILENO),
+                                     .noun = noun,
+                                     .started = tp_now()};
 }
 
 void tp_progress_update(void *context, uint64_t done, uint64_t all,

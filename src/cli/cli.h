@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/number_set.h"
 #include "base/text.h"
 #include "cli/options.h"
 #include "cuda/session.h"
@@ -74,11 +75,21 @@ bool tp_wants_color(void);
 size_t tp_stdout_columns(void);
 
 /*
- * What both analysing commands ask of their options: some input (called
+ * What analysing commands ask of their options: some input (called
  * `what` in the message), a known backward format.
  */
 enum tp_status tp_check_options(const struct tp_options *options,
                                 const char *what, struct tp_error *err);
+
+/* Whether there are two inputs, as compare takes. */
+enum tp_status tp_check_pair(const struct tp_options *options,
+                             struct tp_error *err);
+
+/* The numbers of --step and --rank, which may be NULL, as sets. */
+enum tp_status tp_parse_places(const char *steps, const char *ranks,
+                               struct tp_number_set *of_steps,
+                               struct tp_number_set *of_ranks,
+                               struct tp_error *err);
 
 /* The format of --backward_format, checked; NULL when it is not given. */
 const struct tp_number *tp_backward_format(const struct tp_options *options);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
 #include "check/check_rules.h"
+#include "cli/cli.h"
 #include "compare/compare_findings.h"
 #include "cuda/device.h"
 #include "damage/damage_shape.h"
@@ -115,8 +115,8 @@ static void list_rules(struct tp_text *text)
         add_rule(r->id, r->help, r->guide, text);
     tp_text_add(text, "\nchecks of dumps of msprobe\n");
     for (int i = 0; i < TP_DUMP_CHECKS; i++)
-        add_rule(tp_dump_checks[i].id, tp_dump_checks[i].help,
-                 tp_dump_checks[i].guide, text);
+        add_rule(tp_dump_checks[i].rule.id, tp_dump_checks[i].rule.help,
+                 tp_dump_checks[i].rule.guide, text);
     tp_text_add(text, "\nrules about operators that are computed again\n");
     for (int i = 0; i < TP_REPLAY_FINDING_IDS; i++)
         add_rule(tp_replay_rules[i].id, tp_replay_rules[i].help,
@@ -200,10 +200,10 @@ static const struct {
     const char *name;
     void (*list)(struct tp_text *text);
 } tables[] = {
-    {"formats", list_formats}, {"stats", list_stats},
-    {"dtypes", list_dtypes},   {"figures", list_figures},
-    {"rules", list_rules},     {"checks", list_checks},
-    {"damage", list_damage},   {"ops", list_ops},
+    {"formats", list_formats},   {"stats", list_stats},
+    {"dtypes", list_dtypes},     {"figures", list_figures},
+    {"rules", list_rules},       {"checks", list_checks},
+    {"damage", list_damage},     {"ops", list_ops},
     {"commands", list_commands}, {"devices", list_devices},
 };
 

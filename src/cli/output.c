@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "figures/trace_figures.h"
+#include "report/csv.h"
 
 /* In a folder without figures. */
 #define WHY_EMPTY "WHY.txt"
@@ -42,17 +43,58 @@ static void remove_abandoned(const char *output_dir)
     }
 }
 
+/* The folder of --output_json, to be freed: NULL where it names none. */
+static enum tp_status json_folder(const struct tp_options *options,
+                                  char **folder, struct tp_error *err)
+{
+    const char *path = options->output_json;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    *folder = NULL;
+    if (!slash || slash == path)
+        return TP_OK;
+    *folder = strndup(path, (size_t)(slash - path));
+    return *folder ? TP_OK : tp_fail_memory(err);
+}
+
+static enum tp_status make_json_folder(const struct tp_options *options,
+                                       struct tp_output_made *made,
+                                       struct tp_error *err)
+{
+    char *folder;
+    enum tp_status status = json_folder(options, &folder, err);
+    if (!folder)
+        return status;
+    const bool existed = access(folder, F_OK) == 0;
+    status = tp_file_make_directories(folder, err);
+    made->json = status == TP_OK && !existed;
+    free(folder);
+    return status;
+}
+
 enum tp_status tp_output_prepare(const struct tp_options *options,
-                                 bool *existed, struct tp_error *err)
+                                 struct tp_output_made *made,
+                                 struct tp_error *err)
 {
     const char *output_dir = options->output_dir;
-    *existed = access(output_dir, F_OK) == 0;
+    *made = (struct tp_output_made){access(output_dir, F_OK) != 0, false};
     enum tp_status status = tp_file_make_directories(output_dir, err);
     if (status == TP_OK && access(output_dir, W_OK | X_OK) != 0)
         status = tp_fail_errno(err, "cannot write into %s", output_dir);
-    if (status == TP_OK)
-        remove_abandoned(output_dir);
-    return status;
+    if (status != TP_OK)
+        return status;
+    remove_abandoned(output_dir);
+    return make_json_folder(options, made, err);
+}
+
+void tp_output_undo(const struct tp_options *options,
+                    const struct tp_output_made *made)
+{
+    char *folder = NULL;
+    if (made->json && json_folder(options, &folder, NULL) == TP_OK)
+        rmdir(folder);
+    free(folder);
+    if (made->output_dir)
+        rmdir(options->output_dir);
 }
 
 enum tp_status tp_output_write(const struct tp_options *options,
@@ -64,6 +106,16 @@ enum tp_status tp_output_write(const struct tp_options *options,
     if (status == TP_OK)
         status = tp_file_write(path, tp_text_get(text), text->length, err);
     free(path);
+    return status;
+}
+
+enum tp_status tp_output_csv(const struct tp_options *options, const char *name,
+                             const struct tp_table *table, struct tp_error *err)
+{
+    struct tp_text text = {0};
+    tp_csv_table(table, &text);
+    enum tp_status status = tp_output_write(options, name, &text, err);
+    tp_text_clear(&text);
     return status;
 }
 

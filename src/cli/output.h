@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "data/table.h"
 #include "figures/figures.h"
 #include "report/plot.h"
 #include "report/report.h"
@@ -17,18 +18,34 @@
 /* The command line in one text, for the header of a summary. */
 void tp_note_command_line(int argc, char **argv, struct tp_text *text);
 
+/* Which folders were not there before. */
+struct tp_output_made {
+    bool output_dir, json; /* json: that of --output_json                  */
+};
+
 /*
- * Makes the directory and checks that it can be written, before the work, so
- * that this is not learned after an hour. *existed tells whether it was there.
- * What a run that was killed left half-written there is removed.
+ * Makes the directory, and the folder of --output_json, and checks that it can
+ * be written, before the work, so that this is not learned after an hour. What
+ * a run that was killed left half-written there is removed. *made is filled in
+ * also after a failure.
  */
 enum tp_status tp_output_prepare(const struct tp_options *options,
-                                 bool *existed, struct tp_error *err);
+                                 struct tp_output_made *made,
+                                 struct tp_error *err);
+
+/* Removes the folders that were made, as far as they are empty. */
+void tp_output_undo(const struct tp_options *options,
+                    const struct tp_output_made *made);
 
 /* Writes a text as a file of the directory, aside and renamed. */
 enum tp_status tp_output_write(const struct tp_options *options,
                                const char *name, const struct tp_text *text,
                                struct tp_error *err);
+
+/* Writes a table as a CSV file of the directory. */
+enum tp_status tp_output_csv(const struct tp_options *options, const char *name,
+                             const struct tp_table *table,
+                             struct tp_error *err);
 
 /* Removes a file of the directory, if it is there; `name` may have folders. */
 void tp_output_remove(const struct tp_options *options, const char *name);

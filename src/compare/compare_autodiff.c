@@ -143,18 +143,18 @@ static size_t first_search(const struct tp_comparison *comparison,
 
 static enum tp_status add_finding(const struct tp_comparison *comparison,
                                   const struct tp_compare_autodiff *autodiff,
-                                  struct tp_compare_findings *findings,
+                                  struct tp_dump_findings *findings,
                                   struct tp_error *err)
 {
     const size_t at = first_search(comparison, autodiff);
-    struct tp_compare_finding *finding;
+    struct tp_dump_finding *finding;
     if (at == SIZE_MAX)
         return TP_OK;
     const struct tp_divergence *found = &autodiff->searches[at];
     const struct tp_divergence_row *row = &found->rows[named(found)];
     enum tp_status status =
-        tp_compare_finding_add(findings, TP_FINDS_DIVERGENCE,
-                               severity_of(found, row->verdict), &finding, err);
+        tp_dump_finding_new(findings, &tp_compare_rules[TP_FINDS_DIVERGENCE],
+                            severity_of(found, row->verdict), &finding, err);
     if (status != TP_OK)
         return status;
     finding->step = comparison->pairs[at].a.place->step;
@@ -166,14 +166,14 @@ static enum tp_status add_finding(const struct tp_comparison *comparison,
     finding->count = 0;
     for (size_t i = 0; i < autodiff->count; i++)
         finding->count += named(&autodiff->searches[i]) != SIZE_MAX;
-    tp_compare_findings_sort(findings);
+    tp_dump_findings_sort(findings);
     return TP_OK;
 }
 
 enum tp_status tp_compare_autodiff_make(
     const struct tp_comparison *comparison,
     const struct tp_divergence_options *options,
-    struct tp_compare_autodiff *autodiff, struct tp_compare_findings *findings,
+    struct tp_compare_autodiff *autodiff, struct tp_dump_findings *findings,
     struct tp_error *err)
 {
     if (comparison->mode != TP_COMPARE_TENSOR)

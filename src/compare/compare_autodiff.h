@@ -32,7 +32,7 @@ struct tp_compare_autodiff {
 enum tp_status tp_compare_autodiff_make(
     const struct tp_comparison *comparison,
     const struct tp_divergence_options *options,
-    struct tp_compare_autodiff *autodiff, struct tp_compare_findings *findings,
+    struct tp_compare_autodiff *autodiff, struct tp_dump_findings *findings,
     struct tp_error *err);
 
 /* The rows as the table "autodiff". */

@@ -196,8 +196,8 @@ static struct tp_compare_record *record_of(struct tp_compare_records *records,
     return NULL;
 }
 
-static enum tp_status add_evidence(struct tp_compare_findings *findings,
-                                   struct tp_compare_finding *finding,
+static enum tp_status add_evidence(struct tp_dump_findings *findings,
+                                   struct tp_dump_finding *finding,
                                    const char *words, struct tp_error *err)
 {
     const char *evidence =
@@ -209,15 +209,22 @@ static enum tp_status add_evidence(struct tp_compare_findings *findings,
     return TP_OK;
 }
 
-static bool is_told(enum tp_compare_finding_id id)
+static bool is_of(const struct tp_dump_finding *finding,
+                  enum tp_compare_finding_id id)
 {
-    return id == TP_FINDS_PARTING || id == TP_FINDS_NONFINITE ||
-           id == TP_FINDS_GROWTH;
+    return finding->rule == &tp_compare_rules[id];
+}
+
+static bool is_told(const struct tp_dump_finding *finding)
+{
+    return is_of(finding, TP_FINDS_PARTING) ||
+           is_of(finding, TP_FINDS_NONFINITE) ||
+           is_of(finding, TP_FINDS_GROWTH);
 }
 
 enum tp_status tp_compare_damage_find(struct tp_comparison *comparison,
                                       struct tp_compare_records *records,
-                                      struct tp_compare_findings *findings,
+                                      struct tp_dump_findings *findings,
                                       struct tp_pool *pool,
                                       const volatile sig_atomic_t *stop,
                                       struct tp_error *err)
@@ -226,14 +233,13 @@ enum tp_status tp_compare_damage_find(struct tp_comparison *comparison,
     enum tp_status status = tp_readers_init(&readers, pool, err);
     readers.stop = stop;
     for (size_t i = 0; i < findings->count && status == TP_OK; i++) {
-        struct tp_compare_finding *finding = &findings->rows[i];
+        struct tp_dump_finding *finding = &findings->rows[i];
         struct tp_compare_record *record =
-            is_told(finding->id)
-                ? record_of(records, finding->pair, finding->row)
-                : NULL;
+            is_told(finding) ? record_of(records, finding->pair, finding->row)
+                             : NULL;
         if (record)
             status = look_at_record(comparison, &readers, record,
-                                    finding->id != TP_FINDS_GROWTH, err);
+                                    !is_of(finding, TP_FINDS_GROWTH), err);
         if (record && status == TP_OK && *record->damage_words)
             status = add_evidence(findings, finding, record->damage_words, err);
     }

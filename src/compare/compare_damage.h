@@ -25,7 +25,7 @@ enum { TP_COMPARE_LOOKED_AT = 8 };
  */
 enum tp_status tp_compare_damage_find(struct tp_comparison *comparison,
                                       struct tp_compare_records *records,
-                                      struct tp_compare_findings *findings,
+                                      struct tp_dump_findings *findings,
                                       struct tp_pool *pool,
                                       const volatile sig_atomic_t *stop,
                                       struct tp_error *err);

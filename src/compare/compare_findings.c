@@ -17,7 +17,7 @@
 #define GUIDE "WHERE TWO RUNS PART"
 #define CONTENT "TENSORS UNDER OTHER NAMES"
 
-const struct tp_compare_rule_info tp_compare_rules[TP_COMPARE_FINDING_IDS] = {
+const struct tp_dump_rule tp_compare_rules[TP_COMPARE_FINDING_IDS] = {
     [TP_FINDS_DIVERGENCE] = {"divergence",
                              "--autodiff: the first operator that adds more "
                              "than rounding, or is given something else",
@@ -48,7 +48,7 @@ const struct tp_compare_rule_info tp_compare_rules[TP_COMPARE_FINDING_IDS] = {
 struct finder {
     const struct tp_comparison *comparison;
     const struct tp_compare_calls *calls;
-    struct tp_compare_findings *findings;
+    struct tp_dump_findings *findings;
     struct tp_error *err;
 };
 
@@ -63,42 +63,14 @@ static const char *text(struct finder *f, const char *format, ...)
     return made;
 }
 
-enum tp_status tp_compare_finding_add(struct tp_compare_findings *findings,
-                                      enum tp_compare_finding_id id,
-                                      enum tp_severity level,
-                                      struct tp_compare_finding **finding,
-                                      struct tp_error *err)
-{
-    enum tp_status status =
-        tp_grow(&findings->rows, &findings->capacity, findings->count + 1,
-                sizeof *findings->rows, err);
-    if (status != TP_OK)
-        return status;
-    *finding = &findings->rows[findings->count++];
-    **finding = (struct tp_compare_finding){.level = level,
-                                            .id = id,
-                                            .step = -1,
-                                            .rank = -1,
-                                            .order = -1,
-                                            .name = "",
-                                            .a = "",
-                                            .b = "",
-                                            .count = 1,
-                                            .pair = TP_COMPARE_NONE,
-                                            .row = TP_COMPARE_NONE,
-                                            .evidence = "",
-                                            .suggestion = ""};
-    return TP_OK;
-}
-
 /* A finding about a call (NULL: about none). */
 static enum tp_status add(struct finder *f, enum tp_compare_finding_id id,
                           enum tp_severity level,
                           const struct tp_compare_call *call,
-                          struct tp_compare_finding **finding)
+                          struct tp_dump_finding **finding)
 {
-    enum tp_status status =
-        tp_compare_finding_add(f->findings, id, level, finding, f->err);
+    enum tp_status status = tp_dump_finding_new(
+        f->findings, &tp_compare_rules[id], level, finding, f->err);
     if (status != TP_OK || !call)
         return status;
     (*finding)->step = call->step;
@@ -245,7 +217,7 @@ static bool is_recast(const struct tp_comparison *comparison)
 
 static enum tp_status find_parting(struct finder *f)
 {
-    struct tp_compare_finding *finding;
+    struct tp_dump_finding *finding;
     uint64_t places;
     const struct tp_compare_call *call = first_parting(f, &places);
     if (!call)
@@ -352,7 +324,7 @@ static struct seen look(struct finder *f, tp_row_test *test, unsigned messages)
 /* A finding about the first row of a kind. */
 static enum tp_status add_seen(struct finder *f, enum tp_compare_finding_id id,
                                enum tp_severity level, const struct seen *seen,
-                               struct tp_compare_finding **finding)
+                               struct tp_dump_finding **finding)
 {
     const struct tp_compare_pair *pair = &f->comparison->pairs[seen->pair];
     enum tp_status status =
@@ -434,7 +406,7 @@ static const struct kind {
 
 static enum tp_status find_kind(struct finder *f, const struct kind *kind)
 {
-    struct tp_compare_finding *finding;
+    struct tp_dump_finding *finding;
     const struct seen seen = look(f, kind->test, 1u << kind->message);
     if (seen.count == 0)
         return TP_OK;
@@ -444,11 +416,11 @@ static enum tp_status find_kind(struct finder *f, const struct kind *kind)
     const struct tp_compare_pair *pair = &f->comparison->pairs[seen.pair];
     const struct tp_compare_line *row = &pair->rows[seen.row];
     const struct tp_compare_entry *b = tp_compare_row_b(pair, row);
-    finding->a = kind->text(tp_compare_row_a(pair, row));
-    finding->b = b ? kind->text(b) : "N/A";
+    finding->found = kind->text(tp_compare_row_a(pair, row));
+    finding->expected = b ? kind->text(b) : "N/A";
     finding->evidence =
         text(f, "%s %s in A, %s in B; rows in all: %" PRIu64 ".", kind->what,
-             finding->a, finding->b, seen.count);
+             finding->found, finding->expected, seen.count);
     finding->suggestion = kind->suggestion;
     return TP_OK;
 }
@@ -465,7 +437,7 @@ static bool grows(struct finder *f, size_t pair, size_t row, unsigned messages)
 
 static enum tp_status find_growth(struct finder *f)
 {
-    struct tp_compare_finding *finding;
+    struct tp_dump_finding *finding;
     struct seen seen =
         look(f, grows, 1u << TP_SAYS_NORM | 1u << TP_SAYS_THOUSANDTH);
     if (seen.count == 0)
@@ -508,7 +480,7 @@ static const char *first_alone(const struct tp_comparison *comparison, bool b)
 static enum tp_status find_unmatched(struct finder *f)
 {
     const struct tp_compare_counts *counts = &f->comparison->counts;
-    struct tp_compare_finding *finding;
+    struct tp_dump_finding *finding;
     if (counts->only_a + counts->only_b == 0)
         return TP_OK;
     enum tp_status status =
@@ -516,15 +488,16 @@ static enum tp_status find_unmatched(struct finder *f)
     if (status != TP_OK)
         return status;
     finding->count = counts->only_a + counts->only_b;
-    finding->a = first_alone(f->comparison, false);
-    finding->b = first_alone(f->comparison, true);
-    finding->name = counts->only_a ? finding->a : finding->b;
+    finding->found = first_alone(f->comparison, false);
+    finding->expected = first_alone(f->comparison, true);
+    finding->name = counts->only_a ? finding->found : finding->expected;
     finding->evidence = text(
         f,
         "%zu rows of A have no partner in B (first: %s), %zu of B none in A "
         "(first: %s); %zu of the former are in B with a dtype of another "
         "kind.",
-        counts->only_a, finding->a, counts->only_b, finding->b, counts->dtypes);
+        counts->only_a, finding->found, counts->only_b, finding->expected,
+        counts->dtypes);
     finding->suggestion =
         "Another model or code, or other numbers of calls: --fuzzy_match "
         "leaves these out, --map FILE tells what the names of A are in B.";
@@ -537,7 +510,7 @@ static enum tp_status find_unread(struct finder *f)
     const size_t files = comparison->a.damaged + comparison->b.damaged;
     const size_t count = files + comparison->counts.damaged;
     const char *first = "the notes name them";
-    struct tp_compare_finding *finding;
+    struct tp_dump_finding *finding;
     if (count == 0)
         return TP_OK;
     enum tp_status status =
@@ -566,17 +539,9 @@ static enum tp_status find_unread(struct finder *f)
 
 /* --- all ------------------------------------------------------------------ */
 
-static int compare_findings(const void *left, const void *right)
-{
-    const struct tp_compare_finding *a = left, *b = right;
-    if (a->level != b->level)
-        return a->level > b->level ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
-}
-
 enum tp_status tp_compare_findings_make(const struct tp_comparison *comparison,
                                         const struct tp_compare_calls *calls,
-                                        struct tp_compare_findings *findings,
+                                        struct tp_dump_findings *findings,
                                         struct tp_error *err)
 {
     struct finder f = {comparison, calls, findings, err};
@@ -589,55 +554,17 @@ enum tp_status tp_compare_findings_make(const struct tp_comparison *comparison,
         status = find_unmatched(&f);
     if (status == TP_OK)
         status = find_unread(&f);
-    tp_compare_findings_sort(findings);
+    tp_dump_findings_sort(findings);
     return status;
 }
 
-void tp_compare_findings_sort(struct tp_compare_findings *findings)
-{
-    if (findings->count)
-        qsort(findings->rows, findings->count, sizeof *findings->rows,
-              compare_findings);
-}
-
-void tp_compare_findings_clear(struct tp_compare_findings *findings)
-{
-    free(findings->rows);
-    tp_arena_clear(&findings->arena);
-    memset(findings, 0, sizeof *findings);
-}
-
-int tp_compare_findings_worst(const struct tp_compare_findings *findings)
-{
-    return findings->count ? (int)findings->rows[0].level : 0;
-}
-
-static const char *level_word(const void *row)
-{
-    return tp_severity_words[((const struct tp_compare_finding *)row)->level];
-}
-
-static const char *rule_word(const void *row)
-{
-    return tp_compare_rules[((const struct tp_compare_finding *)row)->id].id;
-}
-
-static const struct tp_column columns[] = {
-    TP_COLUMN_WORD("severity", level_word),
-    TP_COLUMN_WORD("rule", rule_word),
-    TP_COLUMN(struct tp_compare_finding, step, "1"),
-    TP_COLUMN(struct tp_compare_finding, rank, "1"),
-    TP_COLUMN(struct tp_compare_finding, order, "1"),
-    TP_COLUMN(struct tp_compare_finding, name, ""),
-    TP_COLUMN(struct tp_compare_finding, a, ""),
-    TP_COLUMN(struct tp_compare_finding, b, ""),
-    TP_COLUMN(struct tp_compare_finding, count, "1"),
-    TP_COLUMN(struct tp_compare_finding, evidence, ""),
-    TP_COLUMN(struct tp_compare_finding, suggestion, ""),
-};
-
-void tp_compare_findings_table(const struct tp_compare_findings *findings,
+void tp_compare_findings_table(const struct tp_dump_findings *findings,
                                struct tp_table *table)
 {
+    static const struct tp_column columns[] = {
+        TP_DUMP_FINDING_HEAD("rule"),
+        TP_COLUMN_AS(struct tp_dump_finding, "a", found, ""),
+        TP_COLUMN_AS(struct tp_dump_finding, "b", expected, ""),
+        TP_COLUMN(struct tp_dump_finding, count, "1"), TP_DUMP_FINDING_END};
     *table = TP_TABLE_OF("findings", columns, findings->rows, findings->count);
 }

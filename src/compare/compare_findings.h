@@ -3,7 +3,7 @@
 #define TP_COMPARE_COMPARE_FINDINGS_H
 
 #include "compare/compare_calls.h"
-#include "data/severity.h"
+#include "dump/dump_findings.h"
 
 /*
  * What a comparison finds, each kind once: the first place it is seen in the
@@ -32,57 +32,17 @@ enum tp_compare_finding_id {
     TP_COMPARE_FINDING_IDS
 };
 
-struct tp_compare_rule_info {
-    const char *id;
-    const char *help;  /* one line                                         */
-    const char *guide; /* its section of man/tprof-guide.7                 */
-};
-extern const struct tp_compare_rule_info
-    tp_compare_rules[TP_COMPARE_FINDING_IDS];
-
-/* Texts are the findings' or the comparison's, and never NULL. */
-struct tp_compare_finding {
-    enum tp_severity level;
-    enum tp_compare_finding_id id;
-    int64_t step, rank, order; /* -1: not known                            */
-    const char *name;          /* of a call or a row of A                  */
-    const char *a, *b;         /* what differs; ""                         */
-    uint64_t count;            /* rows or calls in all                     */
-    size_t pair, row; /* the row it is about; TP_COMPARE_NONE: none        */
-    const char *evidence, *suggestion; /* sentences                        */
-};
-
-struct tp_compare_findings {
-    struct tp_compare_finding *rows; /* worst first                        */
-    size_t count, capacity;
-    struct tp_arena arena;
-};
+extern const struct tp_dump_rule tp_compare_rules[TP_COMPARE_FINDING_IDS];
 
 /* `findings` is zeroed by the caller and released with
- * tp_compare_findings_clear, also after a failure: TP_E_MEMORY. */
+ * tp_dump_findings_clear, also after a failure: TP_E_MEMORY. Worst first. */
 enum tp_status tp_compare_findings_make(const struct tp_comparison *comparison,
                                         const struct tp_compare_calls *calls,
-                                        struct tp_compare_findings *findings,
+                                        struct tp_dump_findings *findings,
                                         struct tp_error *err);
 
-/* Adds a finding about no call, texts still "". TP_E_MEMORY. */
-enum tp_status tp_compare_finding_add(struct tp_compare_findings *findings,
-                                      enum tp_compare_finding_id id,
-                                      enum tp_severity level,
-                                      struct tp_compare_finding **finding,
-                                      struct tp_error *err);
-
-/* Puts them in order: worst first, then by kind. */
-void tp_compare_findings_sort(struct tp_compare_findings *findings);
-
-/* Releases everything; empty afterwards. */
-void tp_compare_findings_clear(struct tp_compare_findings *findings);
-
-/* The worst severity; 0: there is none. */
-int tp_compare_findings_worst(const struct tp_compare_findings *findings);
-
 /* The table "findings". */
-void tp_compare_findings_table(const struct tp_compare_findings *findings,
+void tp_compare_findings_table(const struct tp_dump_findings *findings,
                                struct tp_table *table);
 
 /* The first call of a pair that is not equal; NULL: all are. */

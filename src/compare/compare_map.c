@@ -158,25 +158,15 @@ enum tp_status tp_compare_map_parse(const char *text, size_t length,
 enum tp_status tp_compare_map_read(const char *path, struct tp_compare_map *map,
                                    struct tp_error *err)
 {
-    struct tp_bytes bytes = {0};
-    enum tp_status status = tp_bytes_open(path, &bytes, err);
-    if (status != TP_OK)
-        return status;
-    char *text = NULL;
-    if (bytes.size > TP_LIMIT_MAP_BYTES)
-        status = tp_fail(err, TP_E_LIMIT, -1,
-                         "a file of names has at most %d bytes, this has more",
-                         TP_LIMIT_MAP_BYTES);
-    if (status == TP_OK && !(text = malloc((size_t)bytes.size + 1)))
-        status = tp_fail_memory(err);
+    char *text;
+    size_t length;
+    enum tp_status status = tp_bytes_load(
+        path, "a file of names", TP_LIMIT_MAP_BYTES, &text, &length, err);
     if (status == TP_OK)
-        status = tp_bytes_read(&bytes, 0, text, (size_t)bytes.size, err);
-    if (status == TP_OK)
-        status = tp_compare_map_parse(text, (size_t)bytes.size, map, err);
+        status = tp_compare_map_parse(text, length, map, err);
     if (status != TP_OK)
         tp_error_in_file(err, path);
     free(text);
-    tp_bytes_close(&bytes);
     return status;
 }
 

@@ -22,7 +22,7 @@ enum { TOLD = 8 }; /* cycles that evidence tells                            */
 struct finder {
     const struct tp_content *content;
     const struct tp_content_rows *rows;
-    struct tp_compare_findings *findings;
+    struct tp_dump_findings *findings;
     size_t *next; /* of each tensor of A: that of A whose key is the name
                      in B under which its content is; SIZE_MAX            */
     struct tp_error *err;
@@ -127,26 +127,15 @@ static size_t cycle_from(const struct finder *f, size_t item)
     return at == item ? length : 0;
 }
 
-static struct tp_compare_finding *add(struct finder *f,
-                                      enum tp_compare_finding_id id,
-                                      enum tp_severity level)
+static struct tp_dump_finding *add(struct finder *f,
+                                   enum tp_compare_finding_id id,
+                                   enum tp_severity level)
 {
-    struct tp_compare_findings *list = f->findings;
-    if (tp_grow(&list->rows, &list->capacity, list->count + 1,
-                sizeof *list->rows, f->err) != TP_OK)
-        return NULL;
-    struct tp_compare_finding *finding = &list->rows[list->count++];
-    *finding = (struct tp_compare_finding){.level = level,
-                                           .id = id,
-                                           .step = -1,
-                                           .rank = -1,
-                                           .order = -1,
-                                           .name = "",
-                                           .a = "",
-                                           .b = "",
-                                           .evidence = "",
-                                           .suggestion = ""};
-    return finding;
+    struct tp_dump_finding *finding;
+    return tp_dump_finding_new(f->findings, &tp_compare_rules[id], level,
+                               &finding, f->err) == TP_OK
+               ? finding
+               : NULL;
 }
 
 static const char *keep(struct finder *f, struct tp_text *text)
@@ -162,7 +151,7 @@ static const char *keep(struct finder *f, struct tp_text *text)
 static enum tp_status find_swapped(struct finder *f)
 {
     struct tp_text text = {0};
-    struct tp_compare_finding *finding = NULL;
+    struct tp_dump_finding *finding = NULL;
     size_t cycles = 0, tensors = 0;
     for (size_t i = 0; i < f->content->sides[0].count; i++) {
         const size_t length = cycle_from(f, i);
@@ -174,8 +163,8 @@ static enum tp_status find_swapped(struct finder *f)
             return TP_E_MEMORY;
         tensors += length;
         if (cycles == 0) {
-            finding->name = finding->a = left(f, i)->name;
-            finding->b = left(f, f->next[i])->name;
+            finding->name = finding->found = left(f, i)->name;
+            finding->expected = left(f, f->next[i])->name;
         }
         if (cycles++ >= TOLD)
             continue;
@@ -203,7 +192,7 @@ static enum tp_status find_moved(struct finder *f)
 {
     const size_t all = f->content->sides[0].count;
     bool *cyclic = calloc(all + 1, sizeof *cyclic);
-    struct tp_compare_finding *finding = NULL;
+    struct tp_dump_finding *finding = NULL;
     if (!cyclic)
         return tp_fail_memory(f->err);
     for (size_t i = 0; i < all; i++)
@@ -218,8 +207,9 @@ static enum tp_status find_moved(struct finder *f)
             finding = add(f, TP_FINDS_MOVED, TP_SEVERITY_MEDIUM);
             if (!finding)
                 break;
-            finding->name = finding->a = left(f, i)->name;
-            finding->b = left(f, f->next[i])->name;
+            finding->count = 0;
+            finding->name = finding->found = left(f, i)->name;
+            finding->expected = left(f, f->next[i])->name;
         }
         finding->count++;
     }
@@ -230,7 +220,7 @@ static enum tp_status find_moved(struct finder *f)
         &f->findings->arena,
         "%" PRIu64 " names are in A and in B, but what A has under them is in "
         "B under another name of A; the first: %s of A is %s of B.",
-        finding->count, finding->a, finding->b);
+        finding->count, finding->found, finding->expected);
     finding->suggestion =
         "Layers were left out or counted from another number: what is "
         "compared by name compares different layers; --map FILE tells which "
@@ -256,19 +246,18 @@ static enum tp_status find_lost(struct finder *f)
     struct tp_text text = {0};
     if (rows->lost[0] + rows->lost[1] == 0)
         return TP_OK;
-    struct tp_compare_finding *finding =
-        add(f, TP_FINDS_LOST, TP_SEVERITY_MEDIUM);
+    struct tp_dump_finding *finding = add(f, TP_FINDS_LOST, TP_SEVERITY_MEDIUM);
     if (!finding)
         return TP_E_MEMORY;
-    finding->a = first_lost(f, "A", &row);
-    finding->b = first_lost(f, "B", &row);
+    finding->found = first_lost(f, "A", &row);
+    finding->expected = first_lost(f, "B", &row);
     finding->name = row ? row->name : "";
     finding->count = rows->lost[0] + rows->lost[1];
     tp_text_add(&text,
                 "%zu of %zu tensors of A are not in B (first: %s), %zu of "
                 "%zu of B not in A (first: %s).",
-                rows->lost[0], rows->all[0], finding->a, rows->lost[1],
-                rows->all[1], finding->b);
+                rows->lost[0], rows->all[0], finding->found, rows->lost[1],
+                rows->all[1], finding->expected);
     if (row && *row->nearest)
         tp_text_add(&text,
                     " Nearest to %s is %s: %.3g %% of the elements differ, "
@@ -289,7 +278,7 @@ static enum tp_status find_unread(struct finder *f)
     const struct tp_content_side *b = &f->content->sides[1];
     if (a->damaged + b->damaged == 0)
         return TP_OK;
-    struct tp_compare_finding *finding =
+    struct tp_dump_finding *finding =
         add(f, TP_FINDS_UNREAD, TP_SEVERITY_MEDIUM);
     if (!finding)
         return TP_E_MEMORY;
@@ -303,17 +292,9 @@ static enum tp_status find_unread(struct finder *f)
     return TP_OK;
 }
 
-static int compare_findings(const void *a, const void *b)
-{
-    const struct tp_compare_finding *x = a, *y = b;
-    if (x->level != y->level)
-        return x->level > y->level ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
 enum tp_status tp_content_findings_make(const struct tp_content *content,
                                         const struct tp_content_rows *rows,
-                                        struct tp_compare_findings *findings,
+                                        struct tp_dump_findings *findings,
                                         struct tp_error *err)
 {
     struct finder f = {
@@ -327,9 +308,7 @@ enum tp_status tp_content_findings_make(const struct tp_content *content,
         status = find_lost(&f);
     if (status == TP_OK)
         status = find_unread(&f);
-    if (findings->count)
-        qsort(findings->rows, findings->count, sizeof *findings->rows,
-              compare_findings);
+    tp_dump_findings_sort(findings);
     free(f.next);
     return status;
 }

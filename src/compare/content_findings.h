@@ -9,7 +9,7 @@
  * `findings` as those of tp_compare_findings_make. */
 enum tp_status tp_content_findings_make(const struct tp_content *content,
                                         const struct tp_content_rows *rows,
-                                        struct tp_compare_findings *findings,
+                                        struct tp_dump_findings *findings,
                                         struct tp_error *err);
 
 #endif

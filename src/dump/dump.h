@@ -67,7 +67,7 @@ struct tp_dump_item {
     size_t tensor;    /* which of the file's tensors                       */
     bool has_crc;     /* by dump_print.h: of its elements in the file      */
     uint32_t crc;
-    bool unfinished;  /* placeholders stand where statistics should   */
+    bool unfinished; /* placeholders stand where statistics should   */
     /* of values; NULL: not said */
     const struct tp_json *value; /* its member "value"; of a group of
                                     processes "group_ranks"                */
@@ -158,6 +158,11 @@ void tp_dump_clear(struct tp_dump *dump);
 
 /* An item of which nothing is known. */
 extern const struct tp_dump_item tp_dump_item_none;
+
+/* Appends an item of which nothing is known. */
+enum tp_status tp_dump_item_add(struct tp_dump_place *place,
+                                struct tp_dump_item **item,
+                                struct tp_error *err);
 
 /* Appends a call without items; its key is copied. */
 enum tp_status tp_dump_call_add(struct tp_dump_place *place, const char *key,

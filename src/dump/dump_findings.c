@@ -6,66 +6,66 @@
 
 #include "base/order.h"
 
+/* Rows: the dump is not what was saved; its ranks or steps are not alike; the
+ * run went wrong. */
+#define DAMAGE(id, help)                        \
+    {                                           \
+        {id, help, "DAMAGED DUMPS"}, true, true \
+    }
+#define UNLIKE(id, help)                         \
+    {                                            \
+        {id, help, "DAMAGED DUMPS"}, false, true \
+    }
+#define AUDIT(id, help, guide)          \
+    {                                   \
+        {id, help, guide}, false, false \
+    }
+
 const struct tp_dump_check tp_dump_checks[TP_DUMP_CHECKS] = {
-    [TP_CHECK_JSON] = {"json",
-                       "dump.json, debug.json, stack.json or construct.json is "
-                       "absent, empty or cut",
-                       "DAMAGED DUMPS", true, true},
-    [TP_CHECK_MISSING_FILE] = {"missing_file",
-                               "a file that dump.json names is not there",
-                               "DAMAGED DUMPS", true, true},
-    [TP_CHECK_ORPHAN_FILE] = {"orphan_file",
-                              "a file in dump_tensor_data that no call names",
-                              "DAMAGED DUMPS", true, true},
-    [TP_CHECK_DAMAGED_FILE] = {"damaged_file",
-                               "a file cannot be read, or its own checksum is "
-                               "another one",
-                               "DAMAGED DUMPS", true, true},
-    [TP_CHECK_RENAMED_FILE] = {"renamed_file",
-                               "a file that was written under another name",
-                               "DAMAGED DUMPS", true, true},
-    [TP_CHECK_DTYPE] = {"dtype", "a file has another dtype than its entry",
-                        "DAMAGED DUMPS", true, true},
-    [TP_CHECK_SHAPE] = {"shape", "a file has another shape than its entry",
-                        "DAMAGED DUMPS", true, true},
-    [TP_CHECK_STATISTICS] = {"statistics",
-                             "Max, Min, Mean or Norm of a file are not those "
-                             "of its entry",
-                             "DAMAGED DUMPS", true, true},
-    [TP_CHECK_CRC] = {"crc",
-                      "the CRC-32 or xor of a file is not that of its entry",
-                      "DAMAGED DUMPS", true, true},
-    [TP_CHECK_UNFINISHED] = {"unfinished",
-                             "statistics of an entry were never written",
-                             "DAMAGED DUMPS", true, true},
-    [TP_CHECK_TREE] = {"tree", "construct.json is no tree", "DAMAGED DUMPS",
-                       true, true},
-    [TP_CHECK_CALL_SET] = {"call_set",
-                           "ranks or steps with other calls than the others",
-                           "DAMAGED DUMPS", false, true},
-    [TP_CHECK_PLACE] = {"place", "a rank that has nothing for a step",
-                        "DAMAGED DUMPS", false, true},
-    [TP_CHECK_NONFINITE] = {"nonfinite",
-                            "the call that NaN or Inf came from, over all "
-                            "ranks",
-                            "FIRST ANOMALY", false, false},
-    [TP_CHECK_FLOW] = {"flow",
-                       "a tensor is another one when it is used than when it "
-                       "was made",
-                       "DATA FLOW", false, false},
-    [TP_CHECK_REPEATED] = {"repeated",
-                           "a call gave or used what an earlier one gave, "
-                           "unlike its inputs",
-                           "DATA FLOW", false, false},
-    [TP_CHECK_COPIES] = {"copies",
-                         "tensors that are equal on other ranks differ on one",
-                         "COPIES ON RANKS", false, false},
+    [TP_CHECK_JSON] = DAMAGE("json", "dump.json, debug.json, stack.json or "
+                                     "construct.json is absent, empty or cut"),
+    [TP_CHECK_MISSING_FILE] =
+        DAMAGE("missing_file", "a file that dump.json names is not there"),
+    [TP_CHECK_ORPHAN_FILE] =
+        DAMAGE("orphan_file", "a file in dump_tensor_data that no call names"),
+    [TP_CHECK_DAMAGED_FILE] =
+        DAMAGE("damaged_file",
+               "a file cannot be read, or its own checksum is another one"),
+    [TP_CHECK_RENAMED_FILE] =
+        DAMAGE("renamed_file", "a file that was written under another name"),
+    [TP_CHECK_DTYPE] =
+        DAMAGE("dtype", "a file has another dtype than its entry"),
+    [TP_CHECK_SHAPE] =
+        DAMAGE("shape", "a file has another shape than its entry"),
+    [TP_CHECK_STATISTICS] =
+        DAMAGE("statistics",
+               "Max, Min, Mean or Norm of a file are not those of its entry"),
+    [TP_CHECK_CRC] =
+        DAMAGE("crc", "the CRC-32 or xor of a file is not that of its entry"),
+    [TP_CHECK_UNFINISHED] =
+        DAMAGE("unfinished", "statistics of an entry were never written"),
+    [TP_CHECK_TREE] = DAMAGE("tree", "construct.json is no tree"),
+    [TP_CHECK_CALL_SET] =
+        UNLIKE("call_set", "ranks or steps with other calls than the others"),
+    [TP_CHECK_PLACE] = UNLIKE("place", "a rank that has nothing for a step"),
+    [TP_CHECK_NONFINITE] =
+        AUDIT("nonfinite", "the call that NaN or Inf came from, over all ranks",
+              "FIRST ANOMALY"),
+    [TP_CHECK_FLOW] = AUDIT(
+        "flow", "a tensor is another one when it is used than when it was made",
+        "DATA FLOW"),
+    [TP_CHECK_REPEATED] =
+        AUDIT("repeated",
+              "a call gave or used what an earlier one gave, unlike its inputs",
+              "DATA FLOW"),
+    [TP_CHECK_COPIES] =
+        AUDIT("copies", "tensors that are equal on other ranks differ on one",
+              "COPIES ON RANKS"),
 };
 
-enum tp_status tp_dump_finding_add(struct tp_dump_findings *findings,
-                                   enum tp_dump_check_id check,
+enum tp_status tp_dump_finding_new(struct tp_dump_findings *findings,
+                                   const struct tp_dump_rule *rule,
                                    enum tp_severity level,
-                                   const struct tp_dump_place *place,
                                    struct tp_dump_finding **finding,
                                    struct tp_error *err)
 {
@@ -75,8 +75,35 @@ enum tp_status tp_dump_finding_add(struct tp_dump_findings *findings,
     if (status != TP_OK)
         return status;
     *finding = &findings->rows[findings->count++];
-    **finding = (struct tp_dump_finding){
-        level, check, place->step, place->rank, -1, "", "", "", "", ""};
+    **finding = (struct tp_dump_finding){.level = level,
+                                         .rule = rule,
+                                         .step = -1,
+                                         .rank = -1,
+                                         .order = -1,
+                                         .name = "",
+                                         .expected = "",
+                                         .found = "",
+                                         .count = 1,
+                                         .pair = SIZE_MAX,
+                                         .row = SIZE_MAX,
+                                         .evidence = "",
+                                         .suggestion = ""};
+    return TP_OK;
+}
+
+enum tp_status tp_dump_finding_add(struct tp_dump_findings *findings,
+                                   enum tp_dump_check_id check,
+                                   enum tp_severity level,
+                                   const struct tp_dump_place *place,
+                                   struct tp_dump_finding **finding,
+                                   struct tp_error *err)
+{
+    enum tp_status status = tp_dump_finding_new(
+        findings, &tp_dump_checks[check].rule, level, finding, err);
+    if (status != TP_OK)
+        return status;
+    (*finding)->step = place->step;
+    (*finding)->rank = place->rank;
     return TP_OK;
 }
 
@@ -94,7 +121,7 @@ const char *tp_dump_finding_text(struct tp_dump_findings *findings,
  * such findings: other checks, with one for each tensor, would hide them. */
 static bool is_origin(const struct tp_dump_finding *finding)
 {
-    return finding->check == TP_CHECK_NONFINITE;
+    return finding->rule == &tp_dump_checks[TP_CHECK_NONFINITE].rule;
 }
 
 static int compare(const void *left, const void *right)
@@ -104,7 +131,7 @@ static int compare(const void *left, const void *right)
     if (result == 0)
         result = tp_order_int64(is_origin(b), is_origin(a));
     if (result == 0)
-        result = tp_order_int64(a->check, b->check);
+        result = (a->rule > b->rule) - (a->rule < b->rule);
     if (result == 0)
         result = tp_order_int64(a->step, b->step);
     if (result == 0)
@@ -129,41 +156,38 @@ int tp_dump_findings_worst(const struct tp_dump_findings *findings)
     return worst;
 }
 
+const struct tp_dump_check *tp_dump_check_of(
+    const struct tp_dump_finding *finding)
+{
+    return (const struct tp_dump_check *)finding->rule; /* its first member */
+}
+
 bool tp_dump_findings_damage(const struct tp_dump_findings *findings)
 {
     bool damage = false;
     for (size_t i = 0; i < findings->count && !damage; i++)
-        damage = tp_dump_checks[findings->rows[i].check].damage &&
+        damage = tp_dump_check_of(&findings->rows[i])->damage &&
                  findings->rows[i].level > TP_SEVERITY_LOW;
     return damage;
 }
 
-static const char *level_word(const void *row)
+const char *tp_dump_finding_level(const void *finding)
 {
-    return tp_severity_words[((const struct tp_dump_finding *)row)->level];
+    return tp_severity_name(((const struct tp_dump_finding *)finding)->level);
 }
 
-static const char *check_word(const void *row)
+const char *tp_dump_finding_rule(const void *finding)
 {
-    return tp_dump_checks[((const struct tp_dump_finding *)row)->check].id;
+    return ((const struct tp_dump_finding *)finding)->rule->id;
 }
-
-static const struct tp_column columns[] = {
-    TP_COLUMN_WORD("severity", level_word),
-    TP_COLUMN_WORD("check", check_word),
-    TP_COLUMN(struct tp_dump_finding, step, "1"),
-    TP_COLUMN(struct tp_dump_finding, rank, "1"),
-    TP_COLUMN(struct tp_dump_finding, order, "1"),
-    TP_COLUMN(struct tp_dump_finding, name, ""),
-    TP_COLUMN(struct tp_dump_finding, expected, ""),
-    TP_COLUMN(struct tp_dump_finding, found, ""),
-    TP_COLUMN(struct tp_dump_finding, evidence, ""),
-    TP_COLUMN(struct tp_dump_finding, suggestion, ""),
-};
 
 void tp_dump_findings_table(const struct tp_dump_findings *findings,
                             struct tp_table *table)
 {
+    static const struct tp_column columns[] = {
+        TP_DUMP_FINDING_HEAD("check"),
+        TP_COLUMN(struct tp_dump_finding, expected, ""),
+        TP_COLUMN(struct tp_dump_finding, found, ""), TP_DUMP_FINDING_END};
     *table = TP_TABLE_OF("findings", columns, findings->rows, findings->count);
 }
 

@@ -422,22 +422,12 @@ void tp_dump_tables_make(struct tp_dump_tables *tables)
 
 /* --- dump_integrity.csv --------------------------------------------------- */
 
-static const char *level_word(const void *row)
-{
-    return tp_severity_words[((const struct tp_dump_finding *)row)->level];
-}
-
-static const char *check_word(const void *row)
-{
-    return tp_dump_checks[((const struct tp_dump_finding *)row)->check].id;
-}
-
 static const struct tp_column integrity_columns[] = {
     TP_COLUMN(struct tp_dump_finding, step, "1"),
     TP_COLUMN(struct tp_dump_finding, rank, "1"),
     TP_COLUMN(struct tp_dump_finding, name, ""),
-    TP_COLUMN_WORD("check", check_word),
-    TP_COLUMN_WORD("severity", level_word),
+    TP_COLUMN_WORD("check", tp_dump_finding_rule),
+    TP_COLUMN_WORD("severity", tp_dump_finding_level),
     TP_COLUMN(struct tp_dump_finding, expected, ""),
     TP_COLUMN(struct tp_dump_finding, found, ""),
 };
@@ -452,7 +442,7 @@ enum tp_status tp_dump_integrity_table(const struct tp_dump_findings *findings,
     if (!*rows)
         return tp_fail_memory(err);
     for (size_t i = 0; i < findings->count; i++)
-        if (tp_dump_checks[findings->rows[i].check].integrity)
+        if (tp_dump_check_of(&findings->rows[i])->integrity)
             (*rows)[count++] = findings->rows[i];
     *table = (struct tp_table){.name = "dump_integrity",
                                COLUMNS(integrity_columns),

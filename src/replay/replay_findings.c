@@ -20,7 +20,7 @@
 
 #define GUIDE "OPERATORS COMPUTED AGAIN"
 
-const struct tp_replay_rule_info tp_replay_rules[TP_REPLAY_FINDING_IDS] = {
+const struct tp_dump_rule tp_replay_rules[TP_REPLAY_FINDING_IDS] = {
     [TP_REPLAY_WRONG] = {"wrong_result",
                          "a result that rounding does not explain", GUIDE},
     [TP_REPLAY_DROPOUT] = {"dropout",
@@ -45,7 +45,7 @@ static const double least_chance = 1e-9;
 
 struct finder {
     const struct tp_dump *dump;
-    struct tp_replay_findings *findings;
+    struct tp_dump_findings *findings;
     struct tp_error *err;
 };
 
@@ -78,7 +78,7 @@ static const char *where(const struct finder *f,
 }
 
 static void say_wrong(const struct finder *f, const struct tp_replay_row *row,
-                      struct tp_replay_finding *finding)
+                      struct tp_dump_finding *finding)
 {
     const struct tp_replay_verdict *v = &row->verdict;
     finding->evidence = tp_arena_format(
@@ -96,7 +96,7 @@ static void say_wrong(const struct finder *f, const struct tp_replay_row *row,
 }
 
 static void say_dropout(const struct finder *f, const struct tp_replay_row *row,
-                        struct tp_replay_finding *finding)
+                        struct tp_dump_finding *finding)
 {
     const struct tp_dropout *d = &row->dropout;
     finding->evidence =
@@ -119,7 +119,7 @@ static void say_dropout(const struct finder *f, const struct tp_replay_row *row,
 }
 
 static void say_narrow(const struct finder *f, const struct tp_replay_row *row,
-                       struct tp_replay_finding *finding)
+                       struct tp_dump_finding *finding)
 {
     finding->evidence = tp_arena_format(
         &f->findings->arena,
@@ -133,7 +133,7 @@ static void say_narrow(const struct finder *f, const struct tp_replay_row *row,
 
 static void say_overflow(const struct finder *f,
                          const struct tp_replay_row *row,
-                         struct tp_replay_finding *finding)
+                         struct tp_dump_finding *finding)
 {
     finding->evidence = tp_arena_format(
         &f->findings->arena,
@@ -148,7 +148,7 @@ static void say_overflow(const struct finder *f,
 
 static void say_condition(const struct finder *f,
                           const struct tp_replay_row *row,
-                          struct tp_replay_finding *finding)
+                          struct tp_dump_finding *finding)
 {
     finding->evidence = tp_arena_format(
         &f->findings->arena,
@@ -212,14 +212,14 @@ static bool same_api(const struct tp_msprobe_name *a,
 }
 
 /* The finding of a rule about an API; NULL: there is none yet. */
-static struct tp_replay_finding *find(const struct finder *f,
-                                      enum tp_replay_finding_id id,
-                                      const struct tp_msprobe_name *name)
+static struct tp_dump_finding *find(const struct finder *f,
+                                    enum tp_replay_finding_id id,
+                                    const struct tp_msprobe_name *name)
 {
     for (size_t i = 0; i < f->findings->count; i++) {
-        struct tp_replay_finding *finding = &f->findings->rows[i];
+        struct tp_dump_finding *finding = &f->findings->rows[i];
         struct tp_msprobe_name other;
-        if (finding->id == id &&
+        if (finding->rule == &tp_replay_rules[id] &&
             tp_msprobe_name_parse(finding->name, strlen(finding->name),
                                   &other) &&
             same_api(name, &other))
@@ -237,50 +237,45 @@ static enum tp_status note(const struct finder *f,
         TP_SEVERITY_MEDIUM, TP_SEVERITY_LOW};
     static void (*const say[TP_REPLAY_FINDING_IDS])(
         const struct finder *f, const struct tp_replay_row *row,
-        struct tp_replay_finding *finding) = {
-        say_wrong, say_dropout, say_narrow, say_overflow, say_condition};
-    struct tp_replay_findings *all = f->findings;
-    struct tp_replay_finding *finding = find(f, id, &call_of(f, row)->name);
+        struct tp_dump_finding *finding) = {say_wrong, say_dropout, say_narrow,
+                                            say_overflow, say_condition};
+    struct tp_dump_finding *finding = find(f, id, &call_of(f, row)->name);
     const uint64_t count = finding ? finding->count + 1 : 1;
-    if (finding && badness <= finding->badness) {
+    if (finding && badness <= finding->excess) {
         finding->count = count;
         return TP_OK;
     }
     if (!finding) {
-        enum tp_status status =
-            tp_grow(&all->rows, &all->capacity, all->count + 1,
-                    sizeof *all->rows, f->err);
+        enum tp_status status = tp_dump_finding_new(
+            f->findings, &tp_replay_rules[id], levels[id], &finding, f->err);
         if (status != TP_OK)
             return status;
-        finding = &all->rows[all->count++];
     }
-    *finding = (struct tp_replay_finding){.level = levels[id],
-                                          .id = id,
-                                          .step = row->step,
-                                          .rank = row->rank,
-                                          .order = row->order,
-                                          .name = row->api_name,
-                                          .count = count,
-                                          .badness = badness};
+    finding->step = row->step;
+    finding->rank = row->rank;
+    finding->order = row->order;
+    finding->name = row->api_name;
+    finding->count = count;
+    finding->excess = badness;
     say[id](f, row, finding);
     return TP_OK;
 }
 
 static int compare(const void *a, const void *b)
 {
-    const struct tp_replay_finding *x = a, *y = b;
+    const struct tp_dump_finding *x = a, *y = b;
     if (x->level != y->level)
         return x->level > y->level ? -1 : 1;
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
-    if (x->badness != y->badness)
-        return x->badness > y->badness ? -1 : 1;
+    if (x->rule != y->rule)
+        return x->rule < y->rule ? -1 : 1;
+    if (x->excess != y->excess)
+        return x->excess > y->excess ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
 enum tp_status tp_replay_findings_make(const struct tp_dump *dump,
                                        const struct tp_replay_results *results,
-                                       struct tp_replay_findings *findings,
+                                       struct tp_dump_findings *findings,
                                        struct tp_error *err)
 {
     const struct finder f = {dump, findings, err};
@@ -298,44 +293,11 @@ enum tp_status tp_replay_findings_make(const struct tp_dump *dump,
     return status;
 }
 
-int tp_replay_findings_worst(const struct tp_replay_findings *findings)
-{
-    return findings->count ? (int)findings->rows[0].level : 0;
-}
-
-/* --- the table ------------------------------------------------------------ */
-
-static const char *level_word(const void *row)
-{
-    return tp_severity_words[((const struct tp_replay_finding *)row)->level];
-}
-
-static const char *rule_word(const void *row)
-{
-    return tp_replay_rules[((const struct tp_replay_finding *)row)->id].id;
-}
-
-static const struct tp_column columns[] = {
-    TP_COLUMN_WORD("severity", level_word),
-    TP_COLUMN_WORD("rule", rule_word),
-    TP_COLUMN(struct tp_replay_finding, step, "1"),
-    TP_COLUMN(struct tp_replay_finding, rank, "1"),
-    TP_COLUMN(struct tp_replay_finding, order, "1"),
-    TP_COLUMN(struct tp_replay_finding, name, ""),
-    TP_COLUMN(struct tp_replay_finding, count, "1"),
-    TP_COLUMN(struct tp_replay_finding, evidence, ""),
-    TP_COLUMN(struct tp_replay_finding, suggestion, ""),
-};
-
-void tp_replay_findings_table(const struct tp_replay_findings *findings,
+void tp_replay_findings_table(const struct tp_dump_findings *findings,
                               struct tp_table *table)
 {
+    static const struct tp_column columns[] = {
+        TP_DUMP_FINDING_HEAD("rule"),
+        TP_COLUMN(struct tp_dump_finding, count, "1"), TP_DUMP_FINDING_END};
     *table = TP_TABLE_OF("findings", columns, findings->rows, findings->count);
-}
-
-void tp_replay_findings_clear(struct tp_replay_findings *findings)
-{
-    free(findings->rows);
-    tp_arena_clear(&findings->arena);
-    memset(findings, 0, sizeof *findings);
 }

@@ -2,7 +2,7 @@
 #ifndef TP_REPLAY_REPLAY_FINDINGS_H
 #define TP_REPLAY_REPLAY_FINDINGS_H
 
-#include "data/severity.h"
+#include "dump/dump_findings.h"
 #include "replay/replay_run.h"
 
 /*
@@ -22,46 +22,17 @@ enum tp_replay_finding_id {
     TP_REPLAY_FINDING_IDS
 };
 
-struct tp_replay_rule_info {
-    const char *id;
-    const char *help;  /* one line                                         */
-    const char *guide; /* its section of man/tprof-guide.7                 */
-};
-extern const struct tp_replay_rule_info tp_replay_rules[TP_REPLAY_FINDING_IDS];
+extern const struct tp_dump_rule tp_replay_rules[TP_REPLAY_FINDING_IDS];
 
-/* Texts are the findings' or the dump's, and never NULL. */
-struct tp_replay_finding {
-    enum tp_severity level;
-    enum tp_replay_finding_id id;
-    int64_t step, rank, order; /* of the worst call; -1: not known         */
-    const char *name;          /* its key                                  */
-    uint64_t count;            /* calls of the API that have it            */
-    const char *evidence, *suggestion; /* sentences                        */
-    double badness; /* by which calls of a rule are compared    */
-};
-
-/* All-zero bytes are none. */
-struct tp_replay_findings {
-    struct tp_replay_finding *rows; /* worst severity first                */
-    size_t count, capacity;
-    struct tp_arena arena;
-};
-
-/* `findings` is zeroed, and released with tp_replay_findings_clear also after
- * a failure: TP_E_MEMORY. Borrows from the dump. */
+/* `findings` is zeroed, and released with tp_dump_findings_clear also after a
+ * failure: TP_E_MEMORY. Worst first; borrows from the dump. */
 enum tp_status tp_replay_findings_make(const struct tp_dump *dump,
                                        const struct tp_replay_results *results,
-                                       struct tp_replay_findings *findings,
+                                       struct tp_dump_findings *findings,
                                        struct tp_error *err);
 
-/* The worst severity; 0: there is none. */
-int tp_replay_findings_worst(const struct tp_replay_findings *findings);
-
 /* The table "findings". */
-void tp_replay_findings_table(const struct tp_replay_findings *findings,
+void tp_replay_findings_table(const struct tp_dump_findings *findings,
                               struct tp_table *table);
-
-/* Releases everything; empty afterwards. */
-void tp_replay_findings_clear(struct tp_replay_findings *findings);
 
 #endif

@@ -274,10 +274,8 @@ static size_t add_finding(const struct tp_findings *findings, size_t number,
     const struct tp_finding *finding = &findings->rows[number];
     const struct place place = place_of(finding);
     size_t alike = 0;
-    tp_text_add(text, "  %s%-6s%s %-10s",
-                how->color ? tp_report_color(finding->level) : "",
-                tp_severity_name(finding->level),
-                how->color ? "\x1b[0m" : "", finding->rule->id);
+    tp_report_level(finding->level, how->color, text);
+    tp_text_add(text, " %-10s", finding->rule->id);
     add_place(&place, text);
     size_t from = text->length;
     tp_text_add(text, "\n         %s\n", finding->evidence);

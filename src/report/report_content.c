@@ -12,12 +12,6 @@
 /* Names are cut there: a line is to stay a line. */
 enum { NAME_BYTES = 120 };
 
-static void add_more(size_t count, size_t most, struct tp_text *text)
-{
-    if (most && count > most)
-        tp_text_add(text, "  ... and %zu more\n", count - most);
-}
-
 /* "412 of 412 tensors of A found in B: 300 equal, 96 split in 2 in B ..." */
 static void add_summary(const struct tp_content_rows *rows,
                         struct tp_text *text)
@@ -50,7 +44,7 @@ static void add_matches(const struct tp_content_rows *rows, size_t most,
         tp_text_add(text, ": %s%s%s\n", row->words, row->copy ? ", copy" : "",
                     strcmp(row->verified, "elements") ? ", by digests" : "");
     }
-    add_more(rows->count, most, text);
+    tp_report_more(rows->count, most, text);
 }
 
 static void add_nearest(const struct tp_content_lone_row *row,
@@ -83,7 +77,7 @@ static void add_alone(const struct tp_content_rows *rows, const char *side,
         add_nearest(row, text);
         tp_text_add(text, "\n");
     }
-    add_more(count, most, text);
+    tp_report_more(count, most, text);
 }
 
 static void add_notes(const struct tp_content *content, struct tp_text *text)

@@ -11,7 +11,7 @@
 struct tp_content_report {
     const struct tp_content *content;
     const struct tp_content_rows *rows;
-    const struct tp_compare_findings *findings;
+    const struct tp_dump_findings *findings;
     const char *tool_version, *output_dir;
     const char *a, *b; /* as the user named them                           */
 };

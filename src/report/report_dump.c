@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/hdf5.h"
-#include "report/report_parts.h"
+#include "report/report_findings.h"
 #include "report/report_table.h"
 
 /* --- calls by type -------------------------------------------------------- */
@@ -99,8 +99,7 @@ static void add_places(const struct tp_dump *dump, size_t most,
     tp_text_add(text, "\nSteps and ranks (%zu)\n", dump->place_count);
     for (size_t i = 0; i < dump->place_count && (!most || i < most); i++)
         add_place(&dump->places[i], text);
-    if (most && dump->place_count > most)
-        tp_text_add(text, "  ... and %zu more\n", dump->place_count - most);
+    tp_report_more(dump->place_count, most, text);
 }
 
 /* --- integrity ------------------------------------------------------------ */
@@ -181,48 +180,24 @@ static void add_tree(const struct tp_dump_report *report, size_t most,
         tp_text_printable(text, row->name);
         tp_text_add(text, "\n");
     }
-    if (most && count > most)
-        tp_text_add(text, "  ... and %zu more\n", count - most);
+    tp_report_more(count, most, text);
 }
 
 /* --- findings ------------------------------------------------------------- */
-
-/* A line of its own below a finding. */
-static void add_sentence(const char *sentence, struct tp_text *prose)
-{
-    if (!*sentence)
-        return;
-    tp_text_add(prose, "         ");
-    tp_text_printable(prose, sentence);
-    tp_text_add(prose, "\n");
-}
 
 static void add_finding(const struct tp_dump_finding *finding, size_t again,
                         bool color, struct tp_report_told *told,
                         struct tp_text *text)
 {
-    struct tp_text prose = {0};
-    tp_text_add(
-        text, "  %s%-6s%s  %s: ", color ? tp_report_color(finding->level) : "",
-        tp_severity_name(finding->level), color ? "\033[0m" : "",
-        tp_dump_checks[finding->check].id);
-    tp_text_printable(text, finding->name);
-    if (finding->step >= 0)
-        tp_text_add(text, " step %" PRId64, finding->step);
-    if (finding->rank >= 0)
-        tp_text_add(text, " rank %" PRId64, finding->rank);
-    tp_text_add(text, "\n");
-    add_sentence(finding->evidence, &prose);
+    struct tp_text also = {0};
     if (again)
-        tp_text_add(
-            &prose,
-            "         The CRC-32 of %zu other tensor%s was taken later, "
-            "too: dump_integrity.csv has each.\n",
-            again, again == 1 ? "" : "s");
-    add_sentence(finding->suggestion, &prose);
-    tp_report_prose(tp_text_get(&prose), 9, text);
-    tp_report_guide(told, tp_dump_checks[finding->check].guide, text);
-    tp_text_clear(&prose);
+        tp_text_add(&also,
+                    "The CRC-32 of %zu other tensor%s was taken later, too: "
+                    "dump_integrity.csv has each.",
+                    again, again == 1 ? "" : "s");
+    tp_report_finding_head(finding, color, text);
+    tp_report_finding_prose(finding, tp_text_get(&also), told, text);
+    tp_text_clear(&also);
 }
 
 /* How many findings behind one are shown with it: each tensor that is changed
@@ -230,7 +205,8 @@ static void add_finding(const struct tp_dump_finding *finding, size_t again,
 static size_t count_again(const struct tp_dump_findings *findings, size_t first)
 {
     size_t end = first;
-    while (end < findings->count && findings->rows[end].check == TP_CHECK_CRC &&
+    while (end < findings->count &&
+           findings->rows[end].rule == &tp_dump_checks[TP_CHECK_CRC].rule &&
            findings->rows[end].level == TP_SEVERITY_LOW)
         end++;
     return end > first ? end - first - 1 : 0;
@@ -240,11 +216,8 @@ static void add_findings(const struct tp_dump_report *report, size_t most,
                          bool color, struct tp_text *text)
 {
     const struct tp_dump_findings *findings = report->findings;
-    size_t counts[TP_SEVERITY_HIGH + 1] = {0};
     struct tp_report_told told = {0};
-    for (size_t i = 0; i < findings->count; i++)
-        counts[findings->rows[i].level]++;
-    tp_report_finding_counts(counts, text);
+    tp_report_findings_count(findings, text);
     size_t shown = 0, i = 0;
     while (i < findings->count && (!most || shown < most)) {
         const size_t again = count_again(findings, i);

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "report/report_parts.h"
+
 /* --- numbers -----------------------------------------------------------------
  */
 
@@ -24,12 +26,6 @@ static void add_place(int64_t step, int64_t rank, int64_t order,
     add_number(rank, 5, text);
     add_number(order, 7, text);
     tp_text_add(text, "  ");
-}
-
-static void add_rest(size_t count, size_t most, struct tp_text *text)
-{
-    if (most && count > most)
-        tp_text_add(text, "  ... and %zu more\n", count - most);
 }
 
 /* --- first anomaly
@@ -99,7 +95,7 @@ void tp_report_anomalies(const struct tp_dump_anomalies *anomalies, size_t most,
     tp_text_add(text, "\nFirst anomaly\n");
     add_anomalies(anomalies, true, most, &bad, text);
     add_anomalies(anomalies, false, most, &bad, text);
-    add_rest(bad, most, text);
+    tp_report_more(bad, most, text);
     if (!bad)
         tp_text_add(text, anomalies->unknown < anomalies->tensors
                               ? "  no call has NaN or Inf but where it is "
@@ -140,7 +136,7 @@ void tp_report_flow(const struct tp_dump_flow *flow, size_t most,
                     "kind", "input, and what it should be");
     for (size_t i = 0; i < flow->count && (!most || i < most); i++)
         add_flow(&flow->rows[i], text);
-    add_rest(flow->count, most, text);
+    tp_report_more(flow->count, most, text);
 }
 
 /* --- copies
@@ -182,5 +178,5 @@ void tp_report_copies(const struct tp_dump_copies *copies, size_t most,
                     "against", "elements%", "norm%", "kind", "tensor");
     for (size_t i = 0; i < copies->count && (!most || i < most); i++)
         add_copy(&copies->rows[i], text);
-    add_rest(copies->count, most, text);
+    tp_report_more(copies->count, most, text);
 }

@@ -71,9 +71,17 @@ void tp_report_guide(struct tp_report_told *told, const char *section,
     tp_text_add(text, "         see: tprof-guide, %s\n", section);
 }
 
-const char *tp_report_color(enum tp_severity level)
+void tp_report_level(enum tp_severity level, bool color, struct tp_text *text)
 {
-    return level == TP_SEVERITY_HIGH     ? "\x1b[1;31m"
-           : level == TP_SEVERITY_MEDIUM ? "\x1b[33m"
-                                         : "\x1b[2m";
+    const char *code = level == TP_SEVERITY_HIGH     ? "\x1b[1;31m"
+                       : level == TP_SEVERITY_MEDIUM ? "\x1b[33m"
+                                                     : "\x1b[2m";
+    tp_text_add(text, "  %s%-6s%s", color ? code : "", tp_severity_name(level),
+                color ? "\x1b[0m" : "");
+}
+
+void tp_report_more(size_t count, size_t most, struct tp_text *text)
+{
+    if (most && count > most)
+        tp_text_add(text, "  ... and %zu more\n", count - most);
 }

@@ -48,7 +48,10 @@ struct tp_report_told {
 void tp_report_guide(struct tp_report_told *told, const char *section,
                      struct tp_text *text);
 
-/* The ANSI colour of a severity. */
-const char *tp_report_color(enum tp_severity level);
+/* How a finding begins: "  high  ", coloured. */
+void tp_report_level(enum tp_severity level, bool color, struct tp_text *text);
+
+/* "... and 3 more" where a list is cut; `most` of 0: it never is. */
+void tp_report_more(size_t count, size_t most, struct tp_text *text);
 
 #endif

@@ -7,53 +7,23 @@
 #include <string.h>
 
 #include "report/hdf5.h"
-#include "report/report_parts.h"
+#include "report/report_findings.h"
 #include "report/report_table.h"
 
-static void add_more(size_t count, size_t most, struct tp_text *text)
-{
-    if (most && count > most)
-        tp_text_add(text, "  ... and %zu more\n", count - most);
-}
-
-/* --- findings ------------------------------------------------------------- */
-
-static void add_finding(const struct tp_replay_finding *finding, bool color,
-                        struct tp_report_told *told, struct tp_text *text)
-{
-    const struct tp_replay_rule_info *rule = &tp_replay_rules[finding->id];
-    struct tp_text prose = {0};
-    tp_text_add(
-        text, "  %s%-6s%s  %s: ", color ? tp_report_color(finding->level) : "",
-        tp_severity_name(finding->level), color ? "\033[0m" : "", rule->id);
-    tp_text_printable(text, finding->name);
-    if (finding->step >= 0)
-        tp_text_add(text, " step %" PRId64, finding->step);
-    if (finding->rank >= 0)
-        tp_text_add(text, " rank %" PRId64, finding->rank);
-    if (finding->count > 1)
-        tp_text_add(text, ", the worst of %" PRIu64 " such calls",
-                    finding->count);
-    tp_text_add(text, "\n");
-    tp_text_add(&prose, "%9s", "");
-    tp_text_printable(&prose, finding->evidence);
-    tp_text_add(&prose, "\n%9s%s\n", "", finding->suggestion);
-    tp_report_prose(tp_text_get(&prose), 9, text);
-    tp_report_guide(told, rule->guide, text);
-    tp_text_clear(&prose);
-}
-
-static void add_findings(const struct tp_replay_findings *findings, size_t most,
+static void add_findings(const struct tp_dump_findings *findings, size_t most,
                          bool color, struct tp_text *text)
 {
-    size_t counts[TP_SEVERITY_HIGH + 1] = {0};
     struct tp_report_told told = {0};
-    for (size_t i = 0; i < findings->count; i++)
-        counts[findings->rows[i].level]++;
-    tp_report_finding_counts(counts, text);
-    for (size_t i = 0; i < findings->count && (!most || i < most); i++)
-        add_finding(&findings->rows[i], color, &told, text);
-    add_more(findings->count, most, text);
+    tp_report_findings_count(findings, text);
+    for (size_t i = 0; i < findings->count && (!most || i < most); i++) {
+        const struct tp_dump_finding *finding = &findings->rows[i];
+        tp_report_finding_head(finding, color, text);
+        if (finding->count > 1)
+            tp_text_add(text, ", the worst of %" PRIu64 " such calls",
+                        finding->count);
+        tp_report_finding_prose(finding, "", &told, text);
+    }
+    tp_report_more(findings->count, most, text);
 }
 
 /* --- coverage ------------------------------------------------------------- */
@@ -101,7 +71,7 @@ static void add_absent(const struct tp_replay_results *results, size_t most,
         tp_text_printable(text, row->reason);
         tp_text_add(text, "\n");
     }
-    add_more(count, most, text);
+    tp_report_more(count, most, text);
 }
 
 /* --- perturbations -------------------------------------------------------- */
@@ -165,7 +135,7 @@ static void add_amplifying(const struct tp_replay_results *results, size_t most,
                     "  %13s %9s %9s  call\n",
                     count, "amplification", "error", "bound");
         add_ranked(results, order, most && count > most ? most : count, text);
-        add_more(count, most, text);
+        tp_report_more(count, most, text);
     }
     free(order);
 }

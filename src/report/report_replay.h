@@ -11,7 +11,7 @@
 struct tp_replay_report {
     const struct tp_dump *dump;
     const struct tp_replay_results *results;
-    const struct tp_replay_findings *findings;
+    const struct tp_dump_findings *findings;
     const bool *modes; /* [TP_PERTURB_MODES]: which were wanted            */
     const char *tool_version, *output_dir;
     const char *const *inputs;

@@ -7,6 +7,7 @@
 
 #include "damage/damage_shape.h"
 #include "report/hdf5.h"
+#include "report/report_findings.h"
 #include "report/report_table.h"
 
 /* The files that there always are. */
@@ -39,12 +40,6 @@ static void add_error(double error, struct tp_text *text)
         tp_text_add(text, "%9s", "-");
     else
         tp_text_add(text, "%9.2e", error);
-}
-
-static void add_more(size_t count, size_t most, struct tp_text *text)
-{
-    if (most && count > most)
-        tp_text_add(text, "  ... and %zu more\n", count - most);
 }
 
 /* --- the head ------------------------------------------------------------- */
@@ -94,40 +89,15 @@ static void add_head(const struct tp_runs_report *report, struct tp_text *text)
 
 /* --- findings ------------------------------------------------------------- */
 
-static void add_finding(const struct tp_compare_finding *finding, bool color,
-                        struct tp_report_told *told, struct tp_text *text)
-{
-    const struct tp_compare_rule_info *rule = &tp_compare_rules[finding->id];
-    struct tp_text prose = {0};
-    tp_text_add(&prose, "%9s", "");
-    tp_text_add(
-        text, "  %s%-6s%s  %s: ", color ? tp_report_color(finding->level) : "",
-        tp_severity_name(finding->level), color ? "\033[0m" : "", rule->id);
-    tp_text_printable(text, finding->name);
-    if (finding->step >= 0)
-        tp_text_add(text, " step %" PRId64, finding->step);
-    if (finding->rank >= 0)
-        tp_text_add(text, " rank %" PRId64, finding->rank);
-    tp_text_add(text, "\n");
-    tp_text_printable(&prose, finding->evidence);
-    tp_text_add(&prose, "\n%9s", "");
-    tp_text_printable(&prose, finding->suggestion);
-    tp_text_add(&prose, "\n");
-    tp_report_prose(tp_text_get(&prose), 9, text);
-    tp_report_guide(told, rule->guide, text);
-    tp_text_clear(&prose);
-}
-
-void tp_report_runs_findings(const struct tp_compare_findings *findings,
+void tp_report_runs_findings(const struct tp_dump_findings *findings,
                              bool color, struct tp_text *text)
 {
-    size_t counts[TP_SEVERITY_HIGH + 1] = {0};
     struct tp_report_told told = {0};
-    for (size_t i = 0; i < findings->count; i++)
-        counts[findings->rows[i].level]++;
-    tp_report_finding_counts(counts, text);
-    for (size_t i = 0; i < findings->count; i++)
-        add_finding(&findings->rows[i], color, &told, text);
+    tp_report_findings_count(findings, text);
+    for (size_t i = 0; i < findings->count; i++) {
+        tp_report_finding_head(&findings->rows[i], color, text);
+        tp_report_finding_prose(&findings->rows[i], "", &told, text);
+    }
 }
 
 /* --- lists ---------------------------------------------------------------- */
@@ -176,7 +146,7 @@ static void add_partings(const struct tp_runs_report *report, size_t most,
         }
         tp_text_add(text, "\n");
     }
-    add_more(count, most, text);
+    tp_report_more(count, most, text);
 }
 
 /* What --autodiff says of each step and rank. */
@@ -207,7 +177,7 @@ static void add_autodiff(const struct tp_runs_report *report, size_t most,
         tp_report_prose(tp_text_get(&prose), 4, text);
         tp_text_clear(&prose);
     }
-    add_more(autodiff->count, most, text);
+    tp_report_more(autodiff->count, most, text);
 }
 
 /* Which elements differ, below the line of a row, if they form a pattern. */
@@ -244,7 +214,7 @@ static void add_worst(const struct tp_compare_records *records, size_t most,
         tp_text_add(text, "\n");
         add_damage(row, text);
     }
-    add_more(records->worst_count, most, text);
+    tp_report_more(records->worst_count, most, text);
 }
 
 /* Calls over ranks, those that msprobe's rules do not pass. */
@@ -272,7 +242,7 @@ static void add_apis(const struct tp_compare_calls *calls, size_t most,
         tp_text_printable(text, api->name);
         tp_text_add(text, "\n");
     }
-    add_more(count, most, text);
+    tp_report_more(count, most, text);
 }
 
 /* Names without a partner: 'of A' where name_b is "", and the other way. */
@@ -294,7 +264,7 @@ static void add_alone(const struct tp_compare_records *records, bool of_b,
         tp_text_add(text, "  %s %s\n", of_b ? row->dtype_b : row->dtype_a,
                     of_b ? row->shape_b : row->shape_a);
     }
-    add_more(count, most, text);
+    tp_report_more(count, most, text);
 }
 
 static void add_notes(const struct tp_notes *notes, const char *side,

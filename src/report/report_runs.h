@@ -15,7 +15,7 @@ struct tp_runs_report {
     const struct tp_comparison *comparison;
     const struct tp_compare_calls *calls;
     const struct tp_compare_records *records;
-    const struct tp_compare_findings *findings;
+    const struct tp_dump_findings *findings;
     const struct tp_compare_autodiff *autodiff; /* of no searches: not asked */
     const struct tp_report_figure *figures;
     size_t figure_count;
@@ -29,7 +29,7 @@ void tp_report_runs_text(const struct tp_runs_report *report, size_t most,
                          bool color, struct tp_text *text);
 
 /* The findings: how many, then each. */
-void tp_report_runs_findings(const struct tp_compare_findings *findings,
+void tp_report_runs_findings(const struct tp_dump_findings *findings,
                              bool color, struct tp_text *text);
 
 /* The contents of compare_findings.json: {schema_version, mode, rows, ...,

@@ -127,8 +127,7 @@ static size_t same_before(const struct tp_trace_judged *judged, size_t i,
     const struct tp_trace_finding *rows = judged->findings.rows;
     *all = 0;
     for (size_t j = 0; j < judged->findings.count; j++) {
-        if (rows[j].rule != rows[i].rule ||
-            rows[j].level != rows[i].level)
+        if (rows[j].rule != rows[i].rule || rows[j].level != rows[i].level)
             continue;
         before += j < i;
         ++*all;
@@ -152,8 +151,7 @@ static void add_ranks_of(const struct tp_trace_judged *judged, size_t i,
     }
     tp_text_add(text, also ? " ranks" : " rank");
     for (size_t j = i; j < judged->findings.count && shown <= also; j++) {
-        if (rows[j].rule != rows[i].rule ||
-            rows[j].level != rows[i].level)
+        if (rows[j].rule != rows[i].rule || rows[j].level != rows[i].level)
             continue;
         if (shown++ == RANKS_SHOWN) {
             tp_text_add(text, " ...");
@@ -174,10 +172,8 @@ static void add_finding(const struct tp_trace_report *report, size_t i,
     const struct tp_trace_judged *judged = report->judged;
     const bool several = report->run->trace_count > 1;
     const struct tp_trace_finding *finding = &judged->findings.rows[i];
-    tp_text_add(text, "  %s%-6s%s %s%s",
-                color ? tp_report_color(finding->level) : "",
-                tp_severity_name(finding->level), color ? "\x1b[0m" : "",
-                finding->rule->id, several ? "," : "");
+    tp_report_level(finding->level, color, text);
+    tp_text_add(text, " %s%s", finding->rule->id, several ? "," : "");
     if (several)
         add_ranks_of(judged, i, also, text);
     tp_text_add(text, "\n");

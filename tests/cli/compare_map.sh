@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Names that differ: by a map, or without the numbers of calls; what is wrong
-# with a map is named by its line.
+# with a map is named by its line, and one that is not there by its name.
 dump=$srcdir/testdata/msprobe
 cp -r "$dump/step0" a
 chmod -R u+w a
@@ -25,4 +25,6 @@ part --map map
 grep -A 2 '^Only in' text
 echo 'h.0.fc: x' >> map
 tprof-analyze compare a "$dump/step0" --map map
+echo "exit $?"
+tprof-analyze compare a "$dump/step0" --map absent
 echo "exit $?"

@@ -53,6 +53,7 @@ sed 's/"preheat_step"/"preheat"/' config.json > wrong.json
 refuse --config wrong.json
 echo '{"task": "free_benchmark",' > wrong.json
 refuse --config wrong.json | sed 's/: byte.*//'
+refuse --config absent.json
 mkdir statistics
 cp "$dumps"/replay/step0/*/dump.json statistics
 tprof-analyze replay statistics --output_dir none 2>&1

@@ -20,7 +20,7 @@ struct made {
     struct tp_comparison comparison;
     struct tp_compare_calls calls;
     struct tp_compare_records records;
-    struct tp_compare_findings findings;
+    struct tp_dump_findings findings;
     struct tp_error err;
     enum tp_status status;
 };
@@ -48,18 +48,18 @@ static void make(struct made *made, const char *a, const char *b,
 
 static void clear(struct made *made)
 {
-    tp_compare_findings_clear(&made->findings);
+    tp_dump_findings_clear(&made->findings);
     tp_compare_records_clear(&made->records);
     tp_compare_calls_clear(&made->calls);
     tp_comparison_clear(&made->comparison);
     tp_pool_free(made->pool);
 }
 
-static const struct tp_compare_finding *finding_of(
-    const struct made *made, enum tp_compare_finding_id id)
+static const struct tp_dump_finding *finding_of(const struct made *made,
+                                                enum tp_compare_finding_id id)
 {
     for (size_t i = 0; i < made->findings.count; i++)
-        if (made->findings.rows[i].id == id)
+        if (made->findings.rows[i].rule == &tp_compare_rules[id])
             return &made->findings.rows[i];
     return NULL;
 }
@@ -78,20 +78,19 @@ Test(compare, steps_of_one_run)
     cr_expect_eq(counts->results[TP_COMPARE_PASS], 57);
     cr_expect_eq(counts->results[TP_COMPARE_ERROR], 5);
     cr_expect(made.comparison.steps_differ);
-    const struct tp_compare_finding *parting =
-        finding_of(&made, TP_FINDS_PARTING);
+    const struct tp_dump_finding *parting = finding_of(&made, TP_FINDS_PARTING);
     cr_assert_not_null(parting);
     cr_expect_eq(parting->order, 0);
     cr_expect_not_null(strstr(parting->evidence, "It is the first call; the "
                                                  "first difference is its "
                                                  "argument"));
-    const struct tp_compare_finding *nonfinite =
+    const struct tp_dump_finding *nonfinite =
         finding_of(&made, TP_FINDS_NONFINITE);
     cr_assert_not_null(nonfinite);
     cr_expect_eq(nonfinite->level, TP_SEVERITY_HIGH);
     cr_expect_str_eq(nonfinite->name, "Torch.log.0.forward.output.0");
     cr_expect_eq(nonfinite->count, 3);
-    cr_expect_eq(tp_compare_findings_worst(&made.findings), TP_SEVERITY_HIGH);
+    cr_expect_eq(tp_dump_findings_worst(&made.findings), TP_SEVERITY_HIGH);
     cr_expect_eq(made.records.count, 62);
     cr_expect_eq(made.records.rows[made.records.worst[0]].level,
                  TP_COMPARE_ERROR);
@@ -188,7 +187,7 @@ Test(compare, an_operator_that_adds_a_difference)
     for (int mode = TP_COMPARE_STATISTICS; mode <= TP_COMPARE_MD5; mode++) {
         make(&made, folders.a, folders.b, (enum tp_compare_mode)mode);
         cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
-        const struct tp_compare_finding *parting =
+        const struct tp_dump_finding *parting =
             finding_of(&made, TP_FINDS_PARTING);
         cr_assert_not_null(parting);
         cr_expect_str_eq(parting->name, "Torch.log.0.forward");
@@ -295,8 +294,7 @@ Test(compare, ranks_are_brought_together)
     cr_expect_eq(api->errors, 1);
     cr_expect_eq(api->worst_rank, 1);
     cr_expect_eq(api->error_out, 3); /* (8 - 2) / 2 */
-    const struct tp_compare_finding *parting =
-        finding_of(&made, TP_FINDS_PARTING);
+    const struct tp_dump_finding *parting = finding_of(&made, TP_FINDS_PARTING);
     cr_assert_not_null(parting);
     cr_expect_eq(parting->rank, 1);
     cr_expect_eq(parting->count, 1);
@@ -315,8 +313,7 @@ static void expect_cause(const char *a, const char *b, const char *cause)
     write_dump(folders.b, HEAD, b);
     make(&made, folders.a, folders.b, TP_COMPARE_STATISTICS);
     cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
-    const struct tp_compare_finding *parting =
-        finding_of(&made, TP_FINDS_PARTING);
+    const struct tp_dump_finding *parting = finding_of(&made, TP_FINDS_PARTING);
     cr_assert_not_null(parting);
     cr_expect_not_null(strstr(parting->suggestion, cause), "%s",
                        parting->suggestion);
@@ -364,7 +361,7 @@ static bool has_finding(const char *a, const char *b,
     write_dump(folders.b, HEAD, b);
     make(&made, folders.a, folders.b, TP_COMPARE_STATISTICS);
     cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
-    const struct tp_compare_finding *finding = finding_of(&made, id);
+    const struct tp_dump_finding *finding = finding_of(&made, id);
     const bool found = finding != NULL;
     if (found) {
         cr_expect_eq(finding->level, level);
@@ -447,8 +444,7 @@ Test(compare, later_steps_follow_from_earlier_ones)
     }
     make(&made, folders.a, folders.b, TP_COMPARE_STATISTICS);
     cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
-    const struct tp_compare_finding *parting =
-        finding_of(&made, TP_FINDS_PARTING);
+    const struct tp_dump_finding *parting = finding_of(&made, TP_FINDS_PARTING);
     cr_assert_not_null(parting);
     cr_expect_eq(parting->step, 0);
     cr_expect_eq(parting->count, 2);
@@ -477,8 +473,7 @@ Test(compare, the_rank_that_parts_first)
     }
     make(&made, folders.a, folders.b, TP_COMPARE_STATISTICS);
     cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
-    const struct tp_compare_finding *parting =
-        finding_of(&made, TP_FINDS_PARTING);
+    const struct tp_dump_finding *parting = finding_of(&made, TP_FINDS_PARTING);
     cr_assert_not_null(parting);
     cr_expect_eq(parting->rank, 1);
     cr_expect_eq(parting->count, 2);

@@ -15,7 +15,7 @@
 struct made {
     struct tp_pool *pool;
     struct tp_comparison comparison;
-    struct tp_compare_findings findings;
+    struct tp_dump_findings findings;
     struct tp_compare_autodiff autodiff;
     struct tp_error err;
     enum tp_status status;
@@ -47,7 +47,7 @@ static void make(struct made *made, const char *a, const char *b,
 static void clear(struct made *made)
 {
     tp_compare_autodiff_clear(&made->autodiff);
-    tp_compare_findings_clear(&made->findings);
+    tp_dump_findings_clear(&made->findings);
     tp_comparison_clear(&made->comparison);
     tp_pool_free(made->pool);
 }
@@ -60,8 +60,8 @@ static void expect_finding(const char *a, const char *b, enum tp_severity level,
     make(&made, a, b, TP_COMPARE_TENSOR);
     cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
     cr_assert_eq(made.findings.count, 1, "%s", a);
-    const struct tp_compare_finding *finding = &made.findings.rows[0];
-    cr_expect_eq(finding->id, TP_FINDS_DIVERGENCE);
+    const struct tp_dump_finding *finding = &made.findings.rows[0];
+    cr_expect_eq(finding->rule, &tp_compare_rules[TP_FINDS_DIVERGENCE]);
     cr_expect_eq(finding->level, level, "%s: %d", a, (int)finding->level);
     cr_expect_str_eq(finding->name, name);
     cr_expect_neq(strstr(finding->evidence, name), NULL, "%s",
@@ -299,7 +299,7 @@ static void expect_place(const struct places *places)
     make_made(&made, &maker);
     cr_assert_eq(made.autodiff.count, 4);
     cr_assert_eq(made.findings.count, 1);
-    const struct tp_compare_finding *finding = &made.findings.rows[0];
+    const struct tp_dump_finding *finding = &made.findings.rows[0];
     cr_expect_eq(finding->step, places->step);
     cr_expect_eq(finding->rank, places->rank);
     cr_expect_eq(finding->count, places->count);

@@ -192,7 +192,7 @@ struct made {
     struct tp_comparison comparison;
     struct tp_compare_calls calls;
     struct tp_compare_records records;
-    struct tp_compare_findings findings;
+    struct tp_dump_findings findings;
 };
 
 static void make(const struct planted_dump *dump, struct made *made)
@@ -223,18 +223,18 @@ static void make(const struct planted_dump *dump, struct made *made)
 
 static void clear(struct made *made)
 {
-    tp_compare_findings_clear(&made->findings);
+    tp_dump_findings_clear(&made->findings);
     tp_compare_records_clear(&made->records);
     tp_compare_calls_clear(&made->calls);
     tp_comparison_clear(&made->comparison);
     tp_pool_free(made->pool);
 }
 
-static const struct tp_compare_finding *finding_of(
-    const struct made *made, enum tp_compare_finding_id id)
+static const struct tp_dump_finding *finding_of(const struct made *made,
+                                                enum tp_compare_finding_id id)
 {
     for (size_t i = 0; i < made->findings.count; i++)
-        if (made->findings.rows[i].id == id)
+        if (made->findings.rows[i].rule == &tp_compare_rules[id])
             return &made->findings.rows[i];
     return NULL;
 }
@@ -275,8 +275,7 @@ static void expect_named(const struct planted *plant,
                          const struct planted_tensor *tensor,
                          const struct made *made)
 {
-    const struct tp_compare_finding *parting =
-        finding_of(made, TP_FINDS_PARTING);
+    const struct tp_dump_finding *parting = finding_of(made, TP_FINDS_PARTING);
     const struct tp_compare_record *record = record_of(made, plant->tensor);
     cr_assert_not_null(parting, "%s", plant->tensor);
     cr_expect_str_eq(parting->name, tensor->call);
@@ -431,7 +430,7 @@ Test(compare_damage, runs_that_differ_everywhere)
         put_run(&dump, "a", &runs[i].a);
         put_run(&dump, "b", &runs[i].b);
         make(&dump, &made);
-        const struct tp_compare_finding *parting =
+        const struct tp_dump_finding *parting =
             finding_of(&made, TP_FINDS_PARTING);
         cr_assert_not_null(parting);
         cr_expect(strstr(parting->evidence, runs[i].words), "%zu: %s", i,

@@ -9,7 +9,7 @@ struct world {
     struct maker maker;
     struct tp_content content;
     struct tp_content_rows rows;
-    struct tp_compare_findings findings;
+    struct tp_dump_findings findings;
 };
 
 enum { MOST = 4096 };
@@ -59,7 +59,7 @@ static void match_with(struct world *world, unsigned jobs)
 
 static void forget(struct world *world)
 {
-    tp_compare_findings_clear(&world->findings);
+    tp_dump_findings_clear(&world->findings);
     tp_content_rows_clear(&world->rows);
     tp_content_clear(&world->content);
 }
@@ -81,7 +81,8 @@ static void expect_lost(struct world *world)
     match_with(world, 2);
     cr_expect_eq(world->rows.count, 0);
     cr_assert_eq(world->findings.count, 1);
-    cr_expect_eq(world->findings.rows[0].id, TP_FINDS_LOST);
+    cr_expect_eq(world->findings.rows[0].rule,
+                 &tp_compare_rules[TP_FINDS_LOST]);
     cr_expect_eq(world->findings.rows[0].level, TP_SEVERITY_MEDIUM);
     forget(world);
 }
@@ -264,7 +265,8 @@ Test(content_match, swapped_names_and_their_twin)
     put(&world, "b/up.pt", x, 8, 8);
     match_with(&world, 2);
     cr_assert_eq(world.findings.count, 1);
-    cr_expect_eq(world.findings.rows[0].id, TP_FINDS_SWAPPED);
+    cr_expect_eq(world.findings.rows[0].rule,
+                 &tp_compare_rules[TP_FINDS_SWAPPED]);
     cr_expect_eq(world.findings.rows[0].level, TP_SEVERITY_HIGH);
     cr_expect_eq(world.findings.rows[0].count, 2);
     forget(&world);
@@ -291,9 +293,10 @@ Test(content_match, moved_names)
     }
     match_with(&world, 1);
     cr_assert_eq(world.findings.count, 2);
-    cr_expect_eq(world.findings.rows[0].id, TP_FINDS_MOVED);
+    cr_expect_eq(world.findings.rows[0].rule,
+                 &tp_compare_rules[TP_FINDS_MOVED]);
     cr_expect_eq(world.findings.rows[0].count, 1);
-    cr_expect_eq(world.findings.rows[1].id, TP_FINDS_LOST);
+    cr_expect_eq(world.findings.rows[1].rule, &tp_compare_rules[TP_FINDS_LOST]);
     forget(&world);
     maker_end(&world.maker);
 }
@@ -314,7 +317,8 @@ Test(content_match, damage_and_threads)
         cr_expect_eq(world.rows.count, 1);
         cr_expect_eq(world.content.sides[1].damaged, 1);
         cr_assert_eq(world.findings.count, 1);
-        cr_expect_eq(world.findings.rows[0].id, TP_FINDS_UNREAD);
+        cr_expect_eq(world.findings.rows[0].rule,
+                     &tp_compare_rules[TP_FINDS_UNREAD]);
         forget(&world);
     }
     maker_end(&world.maker);

@@ -541,7 +541,8 @@ Test(dump_anomaly, origins_are_the_first_findings)
     }
     tp_dump_findings_sort(&findings);
     for (size_t i = 0; i < findings.count; i++) {
-        cr_expect_eq(findings.rows[i].check, sorted[i].check, "%zu", i);
+        cr_expect_eq(findings.rows[i].rule,
+                     &tp_dump_checks[sorted[i].check].rule, "%zu", i);
         cr_expect_eq(findings.rows[i].level, sorted[i].level, "%zu", i);
     }
     tp_dump_findings_clear(&findings);

@@ -27,10 +27,9 @@ static void list_findings(struct result *result)
     for (size_t i = 0; i < result->findings.count; i++) {
         const struct tp_dump_finding *f = &result->findings.rows[i];
         cr_expect(*f->evidence, "%s", f->name);
-        length += (size_t)snprintf(result->text + length,
-                                   sizeof result->text - length, "%s%s %s %s",
-                                   i ? "; " : "", tp_severity_name(f->level),
-                                   tp_dump_checks[f->check].id, f->name);
+        length += (size_t)snprintf(
+            result->text + length, sizeof result->text - length, "%s%s %s %s",
+            i ? "; " : "", tp_severity_name(f->level), f->rule->id, f->name);
     }
 }
 

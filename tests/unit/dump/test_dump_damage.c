@@ -179,7 +179,8 @@ static void expect_stomped(const struct planted *plant,
         return;
     const char *evidence = audited->findings.rows[0].evidence;
     snprintf(producer, sizeof producer, "%s.%s", from->call, from->item);
-    cr_expect_eq(audited->findings.rows[0].check, TP_CHECK_FLOW);
+    cr_expect_eq(audited->findings.rows[0].rule,
+                 &tp_dump_checks[TP_CHECK_FLOW].rule);
     cr_expect_str_eq(row->kind, "changed");
     cr_expect_str_eq(row->consumer, plant->tensor);
     cr_expect_str_eq(row->producer, producer);
@@ -251,7 +252,7 @@ Test(dump_damage, nan_that_a_call_makes)
         audit(&dump, &audited);
         cr_assert_geq(audited.findings.count, 1, "%s", plant.tensor);
         const struct tp_dump_finding *finding = &audited.findings.rows[0];
-        cr_expect_eq(finding->check, TP_CHECK_NONFINITE);
+        cr_expect_eq(finding->rule, &tp_dump_checks[TP_CHECK_NONFINITE].rule);
         cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
         cr_expect_str_eq(finding->name, tensor->call);
         cr_expect(strstr(finding->evidence, plant.words), "%s: %s", plant.words,

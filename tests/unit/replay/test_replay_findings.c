@@ -44,7 +44,7 @@ static void put(const struct maker *maker, const struct made_call *call,
 
 /* Writes and reads it, and what is found; cleared by the caller. */
 static void find(const struct made_call *call,
-                 struct tp_replay_findings *findings)
+                 struct tp_dump_findings *findings)
 {
     const struct maker maker = maker_begin();
     struct tp_text json = {0};
@@ -86,27 +86,27 @@ static void find(const struct made_call *call,
 static void expect(const struct made_call *call, enum tp_replay_finding_id id,
                    enum tp_severity level)
 {
-    struct tp_replay_findings findings;
+    struct tp_dump_findings findings;
     find(call, &findings);
     cr_assert_eq(findings.count, 1);
-    cr_expect_eq(findings.rows[0].id, id);
+    cr_expect_eq(findings.rows[0].rule, &tp_replay_rules[id]);
     cr_expect_eq(findings.rows[0].level, level);
     cr_expect_eq(findings.rows[0].step, 0);
     cr_expect_eq(findings.rows[0].count, 1);
     cr_expect_neq(*findings.rows[0].evidence, '\0');
     cr_expect_neq(*findings.rows[0].suggestion, '\0');
-    cr_expect_eq(tp_replay_findings_worst(&findings), (int)level);
-    tp_replay_findings_clear(&findings);
+    cr_expect_eq(tp_dump_findings_worst(&findings), (int)level);
+    tp_dump_findings_clear(&findings);
 }
 
 static void expect_none(const struct made_call *call)
 {
-    struct tp_replay_findings findings;
+    struct tp_dump_findings findings;
     find(call, &findings);
     cr_expect_eq(findings.count, 0, "%s",
                  findings.count ? findings.rows[0].evidence : "");
-    cr_expect_eq(tp_replay_findings_worst(&findings), 0);
-    tp_replay_findings_clear(&findings);
+    cr_expect_eq(tp_dump_findings_worst(&findings), 0);
+    tp_dump_findings_clear(&findings);
 }
 
 /* A product, of which a block may hold what is left from another call. */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/frame.h"
+
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/text_wrap.h"
+#include "config.h"
+#include "report/hdf5.h"
+
+enum tp_status tp_frame_hdf5(const struct tp_frame *frame,
+                             const struct tp_table *tables, size_t count,
+                             uint64_t files, uint64_t bytes,
+                             struct tp_error *err)
+{
+    const struct tp_hdf5_header header = {
+        PACKAGE_VERSION, tp_text_get(&frame->command_line), files, bytes};
+    char *path = tp_file_join(frame->options->output_dir, frame->steps->hdf5);
+    if (!path)
+        return tp_fail_memory(err);
+    enum tp_status status = tp_hdf5_write(path, &header, tables, count, err);
+    free(path);
+    return status;
+}
+
+/* Results of an earlier run in this folder go first, so that what is there
+ * after an interruption is of one run. */
+static void remove_old_results(const struct tp_frame *frame)
+{
+    const struct tp_frame_steps *steps = frame->steps;
+    tp_output_remove(frame->options, steps->hdf5);
+    tp_output_remove(frame->options, steps->findings);
+    tp_output_remove(frame->options, steps->report);
+    for (size_t i = 0; i < TP_FRAME_OTHERS && steps->others[i]; i++)
+        tp_output_remove(frame->options, steps->others[i]);
+}
+
+/* The file of --output_json. */
+static enum tp_status write_json(const struct tp_frame *frame,
+                                 struct tp_error *err)
+{
+    const char *path = frame->options->output_json;
+    struct tp_text json = {0};
+    if (!path)
+        return TP_OK;
+    frame->steps->json(frame, &json);
+    enum tp_status status =
+        json.failed ? tp_fail_memory(err)
+                    : tp_file_write(path, tp_text_get(&json), json.length, err);
+    tp_text_clear(&json);
+    return status;
+}
+
+static enum tp_status write_reports(const struct tp_frame *frame,
+                                    struct tp_error *err)
+{
+    const struct tp_frame_steps *steps = frame->steps;
+    const struct tp_report_style style = {.file = true};
+    struct tp_text text = {.columns = TP_TEXT_COLUMNS}, findings = {0};
+    steps->text(frame, &style, &text);
+    (steps->findings_json ? steps->findings_json : steps->json)(frame,
+                                                                &findings);
+    enum tp_status status =
+        tp_output_write(frame->options, steps->findings, &findings, err);
+    if (status == TP_OK)
+        status = write_json(frame, err);
+    if (status == TP_OK) /* last: it says that the others are there */
+        status = tp_output_write(frame->options, steps->report, &text, err);
+    tp_text_clear(&text);
+    tp_text_clear(&findings);
+    return status;
+}
+
+static enum tp_status draw(struct tp_frame *frame, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    if (!frame->steps->draw)
+        return TP_OK;
+    if (!tp_interrupted && !frame->options->no_plots)
+        status = frame->steps->draw(frame, err);
+    return status == TP_OK && tp_interrupted
+               ? tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted")
+               : status;
+}
+
+static enum tp_status write_results(struct tp_frame *frame,
+                                    struct tp_error *err)
+{
+    remove_old_results(frame);
+    enum tp_status status = frame->steps->write(frame, err);
+    if (status != TP_OK)
+        return status;
+    status = draw(frame, err);
+    if (status != TP_OK && status != TP_E_IO)
+        return status;
+    /* of a disk too full for the rest they are worth most, and small */
+    struct tp_error other = {0};
+    enum tp_status reported =
+        write_reports(frame, status == TP_OK ? err : &other);
+    if (status != TP_OK && reported != TP_OK && frame->known)
+        tp_print_error(&other);
+    return status == TP_OK ? reported : status;
+}
+
+static enum tp_status analyse(struct tp_frame *frame, struct tp_error *err)
+{
+    const struct tp_frame_steps *steps = frame->steps;
+    const bool writes = steps->report != NULL;
+    struct tp_output_made made = {false, false};
+    enum tp_status status = steps->check(frame, err);
+    if (status != TP_OK)
+        return status;
+    if (writes)
+        status = tp_output_prepare(frame->options, &made, err);
+    if (status == TP_OK)
+        status =
+            tp_pool_new(tp_options_jobs(frame->options), &frame->pool, err);
+    if (status == TP_OK)
+        status = steps->read(frame, err);
+    if (status != TP_OK)
+        tp_output_undo(frame->options, &made);
+    if (status == TP_OK && steps->judge)
+        status = steps->judge(frame, err);
+    return status == TP_OK && writes ? write_results(frame, err) : status;
+}
+
+static bool print_result(const struct tp_frame *frame)
+{
+    const struct tp_options *options = frame->options;
+    const struct tp_report_style style = {
+        .most = options->verbose ? 0 : TP_MOST_ON_STDOUT,
+        .color = tp_wants_color()};
+    struct tp_text text = {.columns = tp_stdout_columns()};
+    if (options->format == TP_FORM_JSON)
+        frame->steps->json(frame, &text);
+    else if (!options->quiet)
+        frame->steps->text(frame, &style, &text);
+    return tp_print(&text);
+}
+
+static int exit_status(const struct tp_frame *frame)
+{
+    if (frame->damaged)
+        return TP_EXIT_DAMAGED;
+    return tp_reaches_fail_on(frame->options, frame->worst) ? TP_EXIT_FINDINGS
+                                                            : TP_EXIT_OK;
+}
+
+int tp_frame_run(const struct tp_frame_steps *steps, void *session, int argc,
+                 char **argv)
+{
+    struct tp_frame *frame = session;
+    struct tp_error err = {0};
+    int result;
+    frame->steps = steps;
+    tp_note_command_line(argc, argv, &frame->command_line);
+    enum tp_status status = analyse(frame, &err);
+    if (status == TP_OK) {
+        result = print_result(frame) ? exit_status(frame) : TP_EXIT_FAILED;
+    } else {
+        if (status == TP_E_IO && frame->known) /* what no file could take */
+            print_result(frame);
+        tp_print_error(&err);
+        result = tp_exit_of(status);
+    }
+    tp_text_clear(&frame->command_line);
+    tp_figure_set_clear(&frame->figures);
+    free(frame->drawn.lines);
+    steps->clear(session);
+    tp_pool_free(frame->pool);
+    return result;
+}
