@@ -37,7 +37,7 @@ content "$data/whole" 2>&1
 mkdir empty
 content "$data/whole" empty 2>&1
 echo "exit $?"
-timeout 60 tprof-analyze compare "$srcdir/testdata/torch" \
+timeout 600 tprof-analyze compare "$srcdir/testdata/torch" \
     "$srcdir/testdata/torch" --match content --output_dir out --quiet
 echo "exit $?"
 grep -c 'good-huge-expanded .*not read$' out/compare_report.txt

@@ -4,38 +4,51 @@
 need h5dump
 mkdir d
 find "$logs" -name '*.pt' | sed -n 1,200p > files
+mapfile -t files < files
 n=0
 while [ $n -lt 40 ]; do
     mkdir d/$n
-    while read -r file; do ln -s "$file" "d/$n/"; done < files
+    ln -s "${files[@]}" d/$n/
     n=$((n + 1))
 done
+
+# stop SIGNAL DELAY: after so many seconds of a run, or, as "0.1 at work", once
+# it has made its folder: how long it takes to start is up to the machine.
+stop()
+{
+    local signal=$1 delay=${2%% *} out="out$1$2" pid status
+    tprof-analyze --tensor_dir d --output_dir "$out" > text 2> err &
+    pid=$!
+    while [[ $2 = *work ]] && [ ! -e "$out" ]; do
+        kill -0 $pid 2> /dev/null || break
+        sleep 0.01
+    done
+    sleep "$delay"
+    kill -"$signal" $pid 2> /dev/null
+    { wait $pid; } 2> /dev/null
+    status=$?
+    case $status in
+    0) ;; # finished just before
+    4)
+        touch "interrupted$signal"
+        [ -s err ] || echo "$signal after $2: no message"
+        ;;
+    130 | 129) # killed by the signal: only before main could ask for it
+        [ ! -e "$out" ] || echo "$signal after $2: killed at work"
+        ;;
+    *) echo "$signal after $2: $status" ;;
+    esac
+    if [ -e "$out/summary.h5" ]; then
+        h5dump -H "$out/summary.h5" > /dev/null || echo "half a summary"
+    fi
+    [ ! -e "$out" ] || find "$out" -name '*.tmp*' -o -name '.*' -type f
+}
+
 # Job control: else bash starts background commands with SIGINT ignored.
 set -m
 for signal in INT HUP; do
-    for delay in 0.02 0.1 0.3 0.8; do
-        out=out$signal$delay
-        tprof-analyze --tensor_dir d --output_dir $out > text 2> err &
-        pid=$!
-        sleep $delay
-        kill -$signal $pid 2> /dev/null || continue
-        { wait $pid; } 2> /dev/null
-        status=$?
-        case $status in
-        0) ;; # finished just before
-        4)
-            touch interrupted$signal
-            [ -s err ] || echo "$signal after $delay s: no message"
-            ;;
-        130 | 129) # killed by the signal: only before main could ask for it
-            [ ! -e $out ] || echo "$signal after $delay s: killed at work"
-            ;;
-        *) echo "$signal after $delay s: $status" ;;
-        esac
-        if [ -e $out/summary.h5 ]; then
-            h5dump -H $out/summary.h5 > /dev/null || echo "half a summary"
-        fi
-        [ ! -e $out ] || find $out -name '*.tmp*' -o -name '.*' -type f
+    for delay in 0.02 0.1 '0 at work' '0.3 at work' '0.8 at work'; do
+        stop $signal "$delay"
     done
 done
 ls interrupted*

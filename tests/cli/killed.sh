@@ -26,16 +26,20 @@ drawing()
 {
     while [ "$(find drawers -type f | wc -l)" -lt "$1" ]; do sleep 0.05; done
 }
+
+# is_alive PROCESS: whether it is there still, and not only its number.
+is_alive() { grep -qs '^[0-9]* (.*) [^ZX] ' "/proc/$1/stat"; }
+
 start
 drawing 2
 { kill -9 $! && wait $!; } 2> /dev/null
 echo $?
 for drawer in drawers/*; do
-    for _ in {1..100}; do
-        kill -0 "${drawer#*/}" 2> /dev/null || break
+    for _ in {1..1000}; do
+        is_alive "${drawer#*/}" || break
         sleep 0.05
     done
-    kill -0 "${drawer#*/}" 2> /dev/null && echo "gnuplot draws on"
+    ! is_alive "${drawer#*/}" || echo "gnuplot draws on"
 done
 left=$(hidden)
 [ "$left" -gt 2 ] || echo "nothing is left: $left"

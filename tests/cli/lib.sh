@@ -31,6 +31,20 @@ need_terminal()
         skip "no terminals"
 }
 
+# on_terminal COMMAND: what it prints on a terminal, and whether it leaves with
+# 0. `script` reads on for a moment only when its child has ended, and loses what
+# a busy machine brings later: so the shell in it stays until its last line has
+# come through.
+on_terminal()
+{
+    script -qec "$1
+        printf '\\nleft with %s\\n' \$?
+        until grep -q '^left with' terminal; do sleep 0.05; done" /dev/null \
+        > terminal < /dev/null
+    tr -d '\r' < terminal | grep -v '^left with'
+    grep -q '^left with 0' terminal
+}
+
 # must COMMAND...: the case fails here when the command does.
 must()
 {

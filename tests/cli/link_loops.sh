@@ -6,7 +6,7 @@ ln -s .. d/sub/up
 ln -s ../../d d/sub/again
 ln -s there d/here
 ln -s here d/there
-timeout 60 tprof-analyze --tensor_dir d --output_dir out --no_plots \
+timeout 600 tprof-analyze --tensor_dir d --output_dir out --no_plots \
     > text 2> err
 status=$?
 [ $status = 0 ] || [ $status = 3 ] || echo "status $status"

@@ -6,6 +6,7 @@ chmod 644 d/*
 mkdir closed
 chmod 555 closed
 cp "$TPROF" program # where anybody may run it
+chmod 755 program
 run=
 if [ "$(id -u)" = 0 ]; then
     need setpriv

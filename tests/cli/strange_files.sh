@@ -7,7 +7,7 @@ mkdir d/folder.pt
 mkfifo d/pipe.pt
 ln -s nowhere d/gone.pt
 ln -s /dev/zero d/endless.pt
-timeout 60 tprof-analyze --tensor_dir d --output_dir out --no_plots \
+timeout 600 tprof-analyze --tensor_dir d --output_dir out --no_plots \
     > text 2> err
 status=$?
 [ $status = 0 ] || [ $status = 3 ] || echo "status $status"

@@ -5,7 +5,7 @@ mkdir d
 must cp "$srcdir"/testdata/torch/good-*.pt d/
 coloured()
 {
-    script -qec "$1 tprof-analyze --tensor_dir d --no_plots" /dev/null > text
+    on_terminal "$1 tprof-analyze --tensor_dir d --no_plots" > text
     grep -q 'high' text || echo "no finding"
     grep -c $'\033' text
 }

@@ -2,18 +2,43 @@
 # A run that still writes is waited for: for ten tensors, and until none is
 # new; no longer than is asked for, and not after Ctrl-C.
 some_logs all 12
+last=0 longest=0
+
+# Keeps the longest time between two calls, in microseconds.
+beat()
+{
+    local now=${EPOCHREALTIME/./}
+    [ $((now - last)) -le $longest ] || longest=$((now - last))
+    last=$now
+}
+
+# steady SECONDS: whether `rested`, the longest rest of who wrote, is too short
+# to end a --wait of SECONDS, which takes a tenth of that, 5 s at most. On a busy
+# machine it is not, and the case is tried with a longer one.
+steady()
+{
+    local interval=$(($1 * 1000000 / 10))
+    [ "$(cat rested)" -lt $((interval < 5000000 ? interval : 5000000)) ]
+}
 write()
 {
     sleep 0.5
     mkdir d
+    last=${EPOCHREALTIME/./}
     for file in all/*; do
         cp "$file" d/
+        beat
         sleep 0.05
     done
+    echo $((2 * longest)) > rested # at most, from one file to the next
 }
-write &
-must tprof-analyze d --wait 20 --no_plots --output_dir out > text
-wait
+for seconds in 20 80 300; do
+    rm -rf d
+    write &
+    must tprof-analyze d --wait $seconds --no_plots --output_dir out > text
+    wait
+    ! steady $seconds || break
+done
 sed -n 's/^  \([0-9]*\) files read.*/\1/p' text
 grep -c 'after --wait' text
 some_logs few 3
@@ -22,36 +47,34 @@ tprof-analyze --tensor_dir few --wait 0.5 --no_plots --output_dir few.out \
 echo "exit $?"
 cat err
 grep 'after --wait' text few.out/report.txt
-# still changing at the end: one file grows all the time, unless a busy machine
-# lets it rest for an interval, a tenth of --wait; then with longer ones
+# still changing at the end: one file grows all the time
 some_logs many 11
 mkfifo never
 grow()
 {
-    local last=$1 now longest=0
+    last=$1
     until [ -e stop ]; do
         echo >> many/notes.bin
-        now=${EPOCHREALTIME/./}
-        [ $((now - last)) -le $longest ] || longest=$((now - last))
-        last=$now
+        beat
         read -rt 0.01 <> never # rests, but starts no process
     done
+    beat
     echo $((2 * longest)) > rested # at most, from one line to the next
 }
-for seconds in 1 4 16; do
+for seconds in 1 4 16 64; do
     grow "${EPOCHREALTIME/./}" &
     tprof-analyze --tensor_dir many --wait $seconds --no_plots \
         --output_dir many.out > text 2> err
     touch stop
     wait
     rm stop
-    [ "$(cat rested)" -ge $((seconds * 1000000 / 10)) ] || break
+    ! steady $seconds || break
 done
 grep -c 'still changing' err text
 # job control: else bash starts background commands with SIGINT ignored
 set -m
 mkdir none
-for delay in 0.5 2 8; do
+for delay in 0.5 2 8 32; do
     tprof-analyze --tensor_dir none --wait 600 --output_dir none.out 2> err &
     sleep $delay
     kill -INT $!

@@ -18,9 +18,8 @@ words()
 }
 must tprof-analyze "$logs" --no_plots --output_dir out > 100
 for columns in 60 150; do
-    must script -qec "stty cols $columns; NO_COLOR=1 '$TPROF' '$logs' \
-        --no_plots --output_dir out$columns" /dev/null < /dev/null |
-        tr -d '\r' > $columns
+    must on_terminal "stty cols $columns; NO_COLOR=1 '$TPROF' '$logs' \
+        --no_plots --output_dir out$columns 2> err$columns" > $columns
 done
 for columns in 60 100 150; do
     most=$(prose $columns | longest)
@@ -42,7 +41,7 @@ mkdir "a b/c d"
 set -- "a b"/*.pt
 must cp "$1" "a b/c d/$(basename "$1" | sed 's/iter[0-9]*/iter077/')"
 for columns in 60 80 100 120; do
-    must script -qec "stty cols $columns; '$TPROF' 'a b' --no_plots \
-        --output_dir 'o p'" /dev/null < /dev/null | tr -d '\r' > notes
+    must on_terminal "stty cols $columns; '$TPROF' 'a b' --no_plots \
+        --output_dir 'o p' 2> err" > notes
     sed -n '/^Notes/,$p' notes | grep -c 'a b/c d/[^ ]*iter077[^ ]*\.pt'
 done

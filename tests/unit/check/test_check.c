@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "base/text.h"
+#include "tests/unit/support/cpu_limit.h"
 #include "tests/unit/support/testdata.h"
 
 static char *read_example(const char *kind, const char *rule, size_t *length)
@@ -146,8 +147,9 @@ Test(check, comments_ignore)
 }
 
 /* Findings far out in one line cost no more than others. */
-Test(check, long_line, .timeout = 60)
+Test(check, long_line)
 {
+    limit_cpu(60);
     enum { COUNT = 100000 };
     static const char unit[] = "x.half(); ";
     const size_t size = sizeof unit - 1;

@@ -2,6 +2,7 @@
 /* Tokens of Python. What is wanted is what CPython's tokenize prints for the
  * same source (3.12 for f-strings), in our letters. */
 #include "check/python_lex.h"
+#include "tests/unit/support/cpu_limit.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -90,8 +91,9 @@ Test(python_lex, problems)
 }
 
 /* 10^5 brackets, 1 MB lines: linear, and named. */
-Test(python_lex, extremes, .timeout = 60)
+Test(python_lex, extremes)
 {
+    limit_cpu(60);
     enum { SIZE = 1 << 20 };
     static const char fill[] = "([{f'\"xa \\";
     char *source = malloc(SIZE);

@@ -9,6 +9,7 @@
 
 #include <criterion/criterion.h>
 
+#include "tests/unit/support/cpu_limit.h"
 #include "tests/unit/support/testdata.h"
 
 struct source {
@@ -150,8 +151,9 @@ Test(python_tree, one_statement_is_lost)
 }
 
 /* Long is fine; deep is named. */
-Test(python_tree, extremes, .timeout = 60)
+Test(python_tree, extremes)
 {
+    limit_cpu(60);
     enum { SIZE = 100000 };
     static const struct {
         const char *unit;

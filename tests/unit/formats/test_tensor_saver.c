@@ -454,7 +454,7 @@ static size_t check_names(const char *command)
 }
 
 /* All names of a training run of our own. */
-Test(tensor_saver, names_of_our_training_run, .timeout = 60)
+Test(tensor_saver, names_of_our_training_run)
 {
     char path[4096], command[5000];
     testdata_path("logs", path, sizeof path);
@@ -463,7 +463,7 @@ Test(tensor_saver, names_of_our_training_run, .timeout = 60)
 }
 
 /* All names of a real training run. */
-Test(tensor_saver, names_of_a_training_run, .timeout = 60)
+Test(tensor_saver, names_of_a_training_run)
 {
     char path[4096], command[5000];
     shared_path("dumps/tensor_saver/training_run.tar.gz", path, sizeof path);

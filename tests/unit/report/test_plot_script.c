@@ -9,6 +9,7 @@
 
 #include "report/plot_quote.h"
 #include "tests/unit/support/all_panels.h"
+#include "tests/unit/support/cpu_limit.h"
 
 Test(plot_script, table_of_a_tiny_figure)
 {
@@ -231,8 +232,9 @@ Test(plot_script, a_legend_names_what_is_drawn)
 }
 
 /* float64 spans 2^-1074 .. 2^1024, and an axis may be wider still. */
-Test(plot_script, the_widest_axis_has_few_tics, .timeout = 10)
+Test(plot_script, the_widest_axis_has_few_tics)
 {
+    limit_cpu(10);
     static const double ends[] = {1e308,  -1e308,  -1e308,   1e308,
                                   5e-324, 1.7e308, INFINITY, NAN};
     static const enum tp_scale scales[] = {TP_SCALE_LINEAR, TP_SCALE_INTEGER,

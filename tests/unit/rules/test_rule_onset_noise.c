@@ -69,7 +69,7 @@ static size_t count_accused(enum noise_kind noise, size_t iterations,
 }
 
 /* One of a thousand may be: of these 360 none is. */
-Test(onset_noise, healthy_runs_are_not_accused, .timeout = 300)
+Test(onset_noise, healthy_runs_are_not_accused)
 {
     size_t accused = 0;
     for (int noise = 0; noise < NOISE_KINDS; noise++) {
@@ -81,7 +81,7 @@ Test(onset_noise, healthy_runs_are_not_accused, .timeout = 300)
 }
 
 /* Experts without tokens: tensors that are zero in a share of iterations. */
-Test(onset_noise, zeros_that_come_and_go_are_not_accused, .timeout = 300)
+Test(onset_noise, zeros_that_come_and_go_are_not_accused)
 {
     static const double shares[] = {0.05, 0.2, 0.5};
     static const struct {
@@ -263,7 +263,7 @@ Test(onset_noise, the_first_nan_is_found_after_an_alert)
 /* Spikes of one iteration, in eight tensors of fifteen, in standard deviations
  * of the noise or, where that is lognormal, of its logarithm: found as the
  * origin of an incident in nine runs of ten at least. */
-Test(onset_noise, spikes_are_found_by_a_live_monitor, .timeout = 300)
+Test(onset_noise, spikes_are_found_by_a_live_monitor)
 {
     static const struct {
         enum noise_kind noise;

@@ -181,7 +181,7 @@ static void expect_numbers(const char *title, const struct golden *golden,
                     golden->quantiles[i], 4e-15 * fabs(golden->quantiles[i]));
 }
 
-Test(golden, statistics_equal_numpy, .timeout = 120)
+Test(golden, statistics_equal_numpy)
 {
     struct tp_scan_result *result = malloc(sizeof *result);
     cr_assert(result);
@@ -196,7 +196,7 @@ Test(golden, statistics_equal_numpy, .timeout = 120)
 }
 
 /* Not within rounding: the same bytes. */
-Test(golden, jobs_do_not_matter, .timeout = 120)
+Test(golden, jobs_do_not_matter)
 {
     struct tp_scan_result *one = malloc(sizeof *one);
     struct tp_scan_result *many = malloc(sizeof *many);

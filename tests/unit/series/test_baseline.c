@@ -218,7 +218,7 @@ Test(baseline, kinds_show_their_tails)
 
 /* At most 0.02 alarms are expected in a run of 10^4 series, so two have a
  * chance of 2 in 10^4. */
-Test(baseline, healthy_series_are_quiet, .timeout = 300)
+Test(baseline, healthy_series_are_quiet)
 {
     static const size_t lengths[] = {12, 40, 100, 300, 1000};
     static const double sizes[] = {0.02, 0.2, 1};
@@ -236,7 +236,7 @@ Test(baseline, healthy_series_are_quiet, .timeout = 300)
 }
 
 /* The same where many series tell the tails of their kind. */
-Test(baseline, healthy_kinds_are_quiet, .timeout = 300)
+Test(baseline, healthy_kinds_are_quiet)
 {
     static const size_t lengths[] = {40, 100, 300, 1000};
     static const double sizes[] = {0.02, 0.2, 1};
@@ -324,7 +324,7 @@ static struct power measure(enum noise noise, size_t count, enum fault fault,
                           kind / fmax(found, 1)};
 }
 
-Test(baseline, faults_are_found, .timeout = 300)
+Test(baseline, faults_are_found)
 {
     static const struct {
         enum noise noise;
@@ -401,7 +401,7 @@ Test(baseline, faults_of_the_start_are_found)
 
 /* Shifts beyond five deviations: rarely found in short series, but where
  * they are, the onset is right. */
-Test(baseline, onsets_are_exact, .timeout = 300)
+Test(baseline, onsets_are_exact)
 {
     static const double sizes[] = {6, 8, 12, 20};
     for (size_t i = 0; i < 4; i++) {

@@ -56,7 +56,7 @@ static struct tp_baseline fit(const struct sample *it)
 /* A limit of one in a hundred: of 400 series that is 4. Of noise that is wide
  * and heavy (t of 5, a third of a binade) it is up to some 3 times as many,
  * since few points do not tell it from others. */
-Test(baseline_lone, noise_is_seldom_told, .timeout = 120)
+Test(baseline_lone, noise_is_seldom_told)
 {
     static const struct {
         enum noise_kind noise;
@@ -84,7 +84,7 @@ Test(baseline_lone, noise_is_seldom_told, .timeout = 120)
 }
 
 /* 15.6 against 2.1 +- 0.5; and where it is one of two such points. */
-Test(baseline_lone, a_spike_is_told, .timeout = 60)
+Test(baseline_lone, a_spike_is_told)
 {
     size_t found[2] = {0, 0}, pairs = 0;
     for (uint64_t i = 0; i < 80; i++) {

@@ -198,7 +198,7 @@ static const struct {
     int64_t iterations, at;
 } lengths[] = {{120, 115}, {310, 305}, {1000, 985}};
 
-Test(seen, both_alerts_of_the_requirements, .timeout = 120)
+Test(seen, both_alerts_of_the_requirements)
 {
     for (size_t i = 0; i < 3; i++) {
         const struct plan plan = {.iterations = lengths[i].iterations,
@@ -224,7 +224,7 @@ Test(seen, both_alerts_of_the_requirements, .timeout = 120)
     }
 }
 
-Test(seen, gradients_alone, .timeout = 120)
+Test(seen, gradients_alone)
 {
     for (size_t i = 0; i < 2; i++) {
         const struct plan plan = {.iterations = lengths[i].iterations,
@@ -264,7 +264,7 @@ static void count_found(struct plan plan, uint64_t seed, size_t rounds,
 /* One norm, of a single layer or split over layers that so share its noise:
  * in log2 it is 8 spreads off. Of 120 iterations 39 of 40 such runs are found,
  * of 310 and 1000 all. */
-Test(seen, gradients_that_share_their_noise, .timeout = 300)
+Test(seen, gradients_that_share_their_noise)
 {
     static const size_t rounds[] = {8, 6, 3}, least[] = {7, 6, 3};
     for (size_t i = 0; i < 6; i++) {
@@ -280,7 +280,7 @@ Test(seen, gradients_that_share_their_noise, .timeout = 300)
 
 /* Alone, the underflow is found in 310 iterations; 120 of them tell the tails
  * of so small a share in about every other run. */
-Test(seen, underflow_alone, .timeout = 120)
+Test(seen, underflow_alone)
 {
     size_t found = 0;
     for (size_t i = 0; i < 10; i++) {
@@ -302,7 +302,7 @@ Test(seen, underflow_alone, .timeout = 120)
     cr_expect_geq(found, 2 + 3, "%zu", found);
 }
 
-Test(seen, nothing_where_nothing_was_planted, .timeout = 120)
+Test(seen, nothing_where_nothing_was_planted)
 {
     for (size_t i = 0; i < 3; i++) {
         const struct plan plan = {.iterations = lengths[i].iterations,

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "series/shared.h"
+#include "tests/unit/support/cpu_limit.h"
 #include "tests/unit/support/simulated.h"
 
 /* --- its values ---------------------------------------------------------- */
@@ -72,8 +73,9 @@ Test(shared, is_the_geometric_mean_of_those_in_step)
 
 /* As many batches as there may be ranks times kinds of tensors: none costs a
  * look at all before it. */
-Test(shared, many_are_appended_at_once, .timeout = 5)
+Test(shared, many_are_appended_at_once)
 {
+    limit_cpu(5);
     enum { BATCHES = 200000 };
     const struct simulated it = {.layers = 1, .points = 2};
     struct tp_series_set set = {0};
@@ -145,7 +147,7 @@ Test(shared, is_not_moved_by_one_tensor)
 
 /* Layers follow the same batches: their tails are known no better than those
  * of one, and what they share is no less noisy. 1 200 runs. */
-Test(shared, batches_that_all_follow_are_no_fault, .timeout = 120)
+Test(shared, batches_that_all_follow_are_no_fault)
 {
     static const enum noise_kind noises[] = {NOISE_NORMAL, NOISE_STUDENT,
                                              NOISE_LOGNORMAL};
@@ -163,7 +165,7 @@ Test(shared, batches_that_all_follow_are_no_fault, .timeout = 120)
 
 /* Each on its own, of all kinds of noise: 1 000 runs, of which 20 may alarm;
  * a decay from the first step is no fault. */
-Test(shared, healthy_runs_are_quiet, .timeout = 120)
+Test(shared, healthy_runs_are_quiet)
 {
     static const size_t lengths[] = {40, 120, 310};
     size_t told = 0;

@@ -5,6 +5,7 @@
  */
 #include "tensors/complete.h"
 
+#include "tests/unit/support/cpu_limit.h"
 #include "tests/unit/support/run_maker.h"
 
 /* What a rank saves in an iteration: two layers, forward and back. */
@@ -334,7 +335,8 @@ static bool half(int64_t rank, int64_t iteration, int which)
 
 /* Of each of them, each iteration of the second half is asked for: were all
  * that it has looked through each time, this took 40 seconds. */
-Test(complete, of_many_iterations, .timeout = 10)
+Test(complete, of_many_iterations)
 {
+    limit_cpu(10);
     expect(1, LONG, half, "");
 }

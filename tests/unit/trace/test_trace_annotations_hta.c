@@ -201,7 +201,7 @@ static void check_sums(bool own)
     trace_file_close(&trace);
 }
 
-Test(trace_hta, device_time_of_annotations, .timeout = 120)
+Test(trace_hta, device_time_of_annotations)
 {
     check_sums(false);
 }
@@ -214,7 +214,7 @@ Test(trace_hta, device_time_of_own_annotations)
 /* --- operators and kernels ---------------------------------------------- */
 
 /* By occurrences, aten::mul with its kernel is first. */
-Test(trace_hta, op_kernels_of_14, .timeout = 120)
+Test(trace_hta, op_kernels_of_14)
 {
     struct tp_trace trace;
     const struct tp_op_kernel_row *first = NULL;
@@ -258,7 +258,7 @@ Test(trace_hta, triton)
 
 /* 08 counts its time from 1970: differences of 1e18 ns must be taken before
  * they become doubles. The sum is of the decimals in the file. */
-Test(trace_hta, runtime_delays_to_the_ns, .timeout = 60)
+Test(trace_hta, runtime_delays_to_the_ns)
 {
     const char *file =
         "08_ns_resolution/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz";
@@ -321,7 +321,7 @@ static void expect_kernel(const struct tp_trace *trace, const struct hta *hta,
     cr_assert_fail("no kernel %s", name);
 }
 
-Test(trace_hta, kernels_of_14, .timeout = 120)
+Test(trace_hta, kernels_of_14)
 {
     struct tp_trace trace;
     trace_file_read(trace_14, &trace);
@@ -337,7 +337,7 @@ Test(trace_hta, kernels_of_14, .timeout = 120)
 /* Stream 102: six changes, mean 0.5, standard deviation 0.547723, at most 1;
  * 1060 us at one and more, 0.000079 of the time from the first event to the
  * end of the last. */
-Test(trace_hta, queue_of_14, .timeout = 120)
+Test(trace_hta, queue_of_14)
 {
     struct tp_trace trace;
     trace_file_read(trace_14, &trace);

@@ -81,7 +81,7 @@ static void compare_timeline(const char *folder, const struct tp_busy_row *row)
     cr_assert_eq(rows, 8);
 }
 
-Test(trace_busy, tracelens, .timeout = 120)
+Test(trace_busy, tracelens)
 {
     for (size_t i = 0; i < sizeof tracelens / sizeof *tracelens; i++) {
         struct tp_trace trace;
@@ -197,7 +197,7 @@ static struct compared compare_hta(const char *file)
     return compared;
 }
 
-Test(trace_busy, hta_of_own_traces, .timeout = 120)
+Test(trace_busy, hta_of_own_traces)
 {
     const struct compared compared = compare_hta("own/expected/hta.txt");
     cr_assert_eq(compared.temporal, 20);
@@ -205,7 +205,7 @@ Test(trace_busy, hta_of_own_traces, .timeout = 120)
     cr_assert_geq(compared.kinds, 40);
 }
 
-Test(trace_busy, hta, .timeout = 600)
+Test(trace_busy, hta)
 {
     const struct compared compared = compare_hta("expected/hta.txt");
     cr_assert_eq(compared.temporal, 20);
@@ -214,7 +214,7 @@ Test(trace_busy, hta, .timeout = 600)
 }
 
 /* Rows have the rank second; kinds are added up over the ranks. */
-Test(trace_busy, hta_ranks, .timeout = 120)
+Test(trace_busy, hta_ranks)
 {
     const struct compared compared =
         compare_hta("expected/hta_23_dlrm_8rank.txt");

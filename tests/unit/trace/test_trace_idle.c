@@ -144,7 +144,7 @@ static int compare_file(const char *expected)
 }
 
 /* Of our own: by an array with an element a microsecond, in numpy. */
-Test(trace_idle, calibration, .timeout = 300)
+Test(trace_idle, calibration)
 {
     static const char public[] = "expected/idle_attribution.txt";
     cr_assert_eq(compare_file("own/expected/idle_attribution.txt"), OWN);

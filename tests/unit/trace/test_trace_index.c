@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/unit/support/cpu_limit.h"
 #include "tests/unit/support/trace_files.h"
 #include "trace/trace_names.h"
 #include "trace/trace_order.h"
@@ -198,8 +199,9 @@ Test(trace_index, nesting_of_overlapping_events)
 
 /* All in each other; all overlapping; all the same; one correlation: a time
  * that grows with the square would take hours. */
-Test(trace_index, no_shape_is_slow, .timeout = 30)
+Test(trace_index, no_shape_is_slow)
 {
+    limit_cpu(30);
     enum { COUNT = 400000 };
     for (int shape = 0; shape < 4; shape++) {
         struct tp_trace trace = {.path = ""};

@@ -33,7 +33,7 @@ static void compare_gap(const struct hta_line *line, const struct hta *hta)
 static const char *const files[] = {"own/expected/hta.txt", "expected/hta.txt",
                                     "expected/hta_23_dlrm_8rank.txt"};
 
-Test(trace_launch, hta_gaps, .timeout = 600)
+Test(trace_launch, hta_gaps)
 {
     struct hta_traces traces = {.count = 0};
     int rows = 0;
@@ -73,7 +73,7 @@ static void compare_queue(const struct hta_line *line, const struct hta *hta)
     cr_expect_eq(ours.min, 0);
 }
 
-Test(trace_launch, hta_queues, .timeout = 600)
+Test(trace_launch, hta_queues)
 {
     struct hta_traces traces = {.count = 0};
     int rows = 0;
@@ -193,7 +193,7 @@ static void check_launches(const char *section, const char *name, double slack)
     trace_file_close(&trace);
 }
 
-Test(trace_launch, hta_launches, .timeout = 300)
+Test(trace_launch, hta_launches)
 {
     check_launches("own/train", "own/train.json.gz", 0);
     check_launches("own/loader", "own/loader.json.gz", 0);
@@ -275,7 +275,7 @@ static int compare_streams(const char *file, const char *section, int rank,
     return rows;
 }
 
-Test(trace_launch, hta_streams, .timeout = 120)
+Test(trace_launch, hta_streams)
 {
     static const struct {
         const char *file, *section, *trace;
@@ -307,7 +307,7 @@ Test(trace_launch, hta_streams, .timeout = 120)
 
 /* --- values HTA's own tests ask for --------------------------------------- */
 
-Test(trace_launch, mtia, .timeout = 120)
+Test(trace_launch, mtia)
 {
     struct tp_trace trace;
     trace_file_read("14_mtia_rank_0/mtia_rank_0.json.gz", &trace);
@@ -375,7 +375,7 @@ static void check_queues(const char *name, size_t streams, int64_t least)
     trace_file_close(&trace);
 }
 
-Test(trace_launch, negative_queue, .timeout = 120)
+Test(trace_launch, negative_queue)
 {
     check_queues("own/fractions.json.gz", 2, 200);
     check_queues("own/ranks/rank0.json.gz", 3, 40);

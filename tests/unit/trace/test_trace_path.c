@@ -3,6 +3,7 @@
  * The critical path: against Holistic Trace Analysis 0.5.0 (its own test, and
  * runs of it with CRITICAL_PATH_ADD_ZERO_WEIGHT_LAUNCH_EDGE=1), and by hand.
  */
+#include "tests/unit/support/cpu_limit.h"
 #include "tests/unit/support/trace_files.h"
 #include "tests/unit/support/xorshift.h"
 #include "trace/trace_path.h"
@@ -267,8 +268,9 @@ Test(trace_path, survives_what_cannot_be)
 }
 
 /* A random mess: thousands of events with random times and links. */
-Test(trace_path, a_mess_has_a_path, .timeout = 60)
+Test(trace_path, a_mess_has_a_path)
 {
+    limit_cpu(60);
     uint64_t dice = 88172645463325252u;
     char *json = malloc(1 << 22);
     cr_assert_not_null(json);
@@ -338,8 +340,9 @@ enum { DEEP = 100000 };
 
 /* What is around an operator is found without climbing through all of it:
  * DEEP * DEEP steps would take longer than the test may. */
-Test(trace_path, many_operators_in_deep_annotations, .timeout = 10)
+Test(trace_path, many_operators_in_deep_annotations)
 {
+    limit_cpu(10);
     static char json[(size_t)DEEP * 200];
     struct tp_trace trace;
     struct tp_path_maker *maker;

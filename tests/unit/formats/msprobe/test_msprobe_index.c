@@ -8,6 +8,7 @@
 
 #include <criterion/criterion.h>
 
+#include "tests/unit/support/cpu_limit.h"
 #include "tests/unit/support/testdata.h"
 
 /* Our own dump: orders as dump.json has them, layers by construct.json. */
@@ -53,8 +54,9 @@ static void remove_file(const char *directory, const char *name)
 }
 
 /* Long chains are followed once, and circles end. */
-Test(msprobe_index, chains_and_circles, .timeout = 20)
+Test(msprobe_index, chains_and_circles)
 {
+    limit_cpu(20);
     enum { CALLS = 20000 };
     char folder[] = "/tmp/tp-index.XXXXXX";
     cr_assert_not_null(mkdtemp(folder));

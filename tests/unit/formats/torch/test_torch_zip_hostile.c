@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "formats/reader.h"
+#include "tests/unit/support/cpu_limit.h"
 
 /*
  * Files that are cut, torn or built to hurt, and the ways of reading that
@@ -196,8 +197,9 @@ static void finish(struct tp_text *text, struct tp_tensor_file *file)
     tp_text_clear(text);
 }
 
-Test(torch_hostile, a_million_deep, .timeout = 20)
+Test(torch_hostile, a_million_deep)
 {
+    limit_cpu(20);
     struct tp_text text = {0};
     struct tp_tensor_file file = {0};
     struct tp_error err = {0};
@@ -216,8 +218,9 @@ Test(torch_hostile, a_million_deep, .timeout = 20)
 }
 
 /* Each list holds the one before twice: 2^60 paths to one number. */
-Test(torch_hostile, doubling_lists, .timeout = 20)
+Test(torch_hostile, doubling_lists)
 {
+    limit_cpu(20);
     struct tp_text text = {0};
     struct tp_tensor_file file = {0};
     struct tp_error err = {0};
@@ -266,8 +269,9 @@ Test(torch_hostile, distributed_tensor_of_itself)
 }
 
 /* As many empty archives as the limit, and one more in front of them. */
-Test(torch_hostile, too_many_archives, .timeout = 60)
+Test(torch_hostile, too_many_archives)
 {
+    limit_cpu(60);
     struct tp_text text = {0};
     struct tp_tensor_file file = {0};
     struct tp_error err = {0};

@@ -235,22 +235,22 @@ static void check_table(bool own, unsigned jobs)
             check_sums(&table[i], jobs);
 }
 
-Test(trace_reader, sums_of_own_traces_equal_python_decimal, .timeout = 120)
+Test(trace_reader, sums_of_own_traces_equal_python_decimal)
 {
     check_table(true, 1);
 }
 
-Test(trace_reader, sums_of_every_trace_equal_python_decimal, .timeout = 120)
+Test(trace_reader, sums_of_every_trace_equal_python_decimal)
 {
     check_table(false, 1);
 }
 
-Test(trace_reader, four_jobs_read_own_traces_the_same, .timeout = 120)
+Test(trace_reader, four_jobs_read_own_traces_the_same)
 {
     check_table(true, 4);
 }
 
-Test(trace_reader, four_jobs_read_the_same, .timeout = 120)
+Test(trace_reader, four_jobs_read_the_same)
 {
     check_table(false, 4);
 }
@@ -345,7 +345,7 @@ Test(trace_reader, counts_per_category_of_own_traces)
     }
 }
 
-Test(trace_reader, counts_per_category_equal_the_published, .timeout = 120)
+Test(trace_reader, counts_per_category_equal_the_published)
 {
     static char line[1 << 14];
     char path[4096];

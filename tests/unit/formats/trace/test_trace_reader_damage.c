@@ -3,6 +3,7 @@
  * The reader on damage: each known defect put into a real trace many times,
  * a real trace cut at many bytes, and files that are none.
  */
+#include "tests/unit/support/cpu_limit.h"
 #include "tests/unit/support/trace_bytes.h"
 
 static const char simple[] = "own/long.json.gz";
@@ -120,7 +121,7 @@ static void check_defect(const struct tp_text *text,
     tp_text_clear(&bad);
 }
 
-Test(trace_damage, every_known_defect_is_repaired, .timeout = 120)
+Test(trace_damage, every_known_defect_is_repaired)
 {
     struct tp_text text = trace_bytes(simple);
     struct tp_events good = trace_events(text.data, text.length);
@@ -198,7 +199,7 @@ static void check_cuts(const char *name, size_t cuts, size_t piece)
     tp_text_clear(&text);
 }
 
-Test(trace_damage, cuts_keep_every_whole_event, .timeout = 240)
+Test(trace_damage, cuts_keep_every_whole_event)
 {
     check_cuts("cpu-torch2.15.0/none.1.pt.trace.json.gz", 97, 1 << 18);
     check_cuts("own/fractions.json.gz", 1999, 1 << 18);
@@ -396,8 +397,9 @@ static struct tp_text repeat(const char *before, const char *what, size_t times,
     return text;
 }
 
-Test(trace_damage, deep_nesting, .timeout = 20)
+Test(trace_damage, deep_nesting)
 {
+    limit_cpu(20);
     static const char *const places[][2] = {
         {"{\"x\": ", ", \"traceEvents\": [" EVENT("a", TIMES) "]}"},
         {"[" EVENT("a", TIMES) ",", "]"},
@@ -419,8 +421,9 @@ Test(trace_damage, deep_nesting, .timeout = 20)
 }
 
 /* Each would take minutes if it took the square of its length. */
-Test(trace_damage, no_quadratic_time, .timeout = 60)
+Test(trace_damage, no_quadratic_time)
 {
+    limit_cpu(60);
     static const char *const patterns[] = {
         "{\"ph\"", "{},", "1,", "{\"},", "\"", "{\"ph\": \"X\" \"},",
         "}, {\"ph\"", "},{\"ph\": [", "\\\"", "{\"a\": \"b\" c\"},",

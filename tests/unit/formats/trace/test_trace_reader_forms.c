@@ -7,7 +7,7 @@
 
 static const char simple[] = "own/long.json.gz";
 
-Test(trace_reader, pieces_of_any_size_are_the_same, .timeout = 60)
+Test(trace_reader, pieces_of_any_size_are_the_same)
 {
     static const size_t sizes[] = {1, 100, 777, 4096, 65536};
     struct tp_text text = trace_bytes(simple);
