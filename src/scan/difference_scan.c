@@ -66,7 +66,5 @@ enum tp_status tp_difference_scan(struct tp_readers *readers, unsigned worker,
     for (size_t i = 0; view->repeat > 1 && i < TP_DIFFERENCE_CELLS; i++)
         scan->totals[i] *= (int64_t)view->repeat;
     difference->first_at = element(view, difference->first_at);
-    difference->max_abs_at = element(view, difference->max_abs_at);
-    difference->max_relative_at = element(view, difference->max_relative_at);
     return TP_OK;
 }

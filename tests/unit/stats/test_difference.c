@@ -215,7 +215,7 @@ static double ks(const double *x, const double *y, size_t n)
 
 struct reference {
     size_t finite, apart, differ, low, high, nan_x, inf_y;
-    int64_t first_at, max_abs_at, max_relative_at;
+    int64_t first_at;
     long double xx, yy, xy, dd, abs_d;
     double max_abs, max_relative, ks;
     double ulp[N], x[N], y[N]; /* of finite ones, sorted */
@@ -234,14 +234,8 @@ static void refer_finite(const struct sample *s, size_t i, struct reference *r)
     r->xy += (long double)x * y;
     r->dd += (long double)d * d;
     r->abs_d += d;
-    if (d > r->max_abs) {
-        r->max_abs = d;
-        r->max_abs_at = (int64_t)i;
-    }
-    if (rel > r->max_relative) {
-        r->max_relative = rel;
-        r->max_relative_at = (int64_t)i;
-    }
+    r->max_abs = fmax(r->max_abs, d);
+    r->max_relative = fmax(r->max_relative, rel);
     r->x[r->finite] = cell(s, x);
     r->y[r->finite] = cell(s, y);
     r->ulp[r->finite++] = (double)ulp;
@@ -252,7 +246,7 @@ static struct reference *refer(const struct sample *s)
 {
     struct reference *r = calloc(1, sizeof *r);
     cr_assert_not_null(r);
-    r->first_at = r->max_abs_at = r->max_relative_at = -1;
+    r->first_at = -1;
     for (size_t i = 0; i < s->n; i++) {
         const double x = s->from[i], y = s->to[i];
         r->nan_x += isnan(x) != 0;
@@ -295,25 +289,6 @@ static void expect_quantile(const struct sample *s, const struct reference *r,
               want);
 }
 
-static void expect_bits(const struct sample *s, const struct tp_difference *d)
-{
-    const size_t size = tp_dtype_info(s->x)->size;
-    uint64_t bit[64] = {0}, bits[65] = {0};
-    for (size_t i = 0; i < s->n && s->x == s->y; i++) {
-        uint64_t x = 0, y = 0;
-        memcpy(&x, s->code_x + i * size, size);
-        memcpy(&y, s->code_y + i * size, size);
-        int flipped = 0;
-        for (int k = 0; k < 64; k++) {
-            bit[k] += (x ^ y) >> k & 1;
-            flipped += (x ^ y) >> k & 1;
-        }
-        bits[flipped]++;
-    }
-    cr_expect_eq(memcmp(bit, d->bit, sizeof bit), 0);
-    cr_expect_eq(memcmp(bits, d->bits, sizeof bits), 0);
-}
-
 static void expect_reference(const struct sample *s, const struct found *found)
 {
     const struct tp_difference_numbers *n = &found->numbers;
@@ -327,8 +302,6 @@ static void expect_reference(const struct sample *s, const struct found *found)
     cr_expect_eq(n->nonfinite_apart, r->apart);
     cr_expect_eq(n->differ, r->differ);
     cr_expect_eq(n->first_at, r->first_at);
-    cr_expect_eq(n->max_abs_at, r->max_abs_at);
-    cr_expect_eq(n->max_relative_at, r->max_relative_at);
     cr_expect_eq(n->max_abs, r->max_abs);
     cr_expect_eq(n->max_relative, r->max_relative);
     EXPECT_NEAR(below_1e_3, r->low / k);
@@ -338,7 +311,6 @@ static void expect_reference(const struct sample *s, const struct found *found)
     EXPECT_NEAR(l2, sqrtl(r->dd));
     EXPECT_NEAR(mean_abs, r->abs_d / k);
     EXPECT_NEAR(cosine, r->xy / sqrtl(r->xx) / sqrtl(r->yy));
-    EXPECT_NEAR(max_abs_to_rms, r->max_abs / sqrtl(r->yy / k));
     const long double sqnr = 10 * log10l(r->yy / r->dd);
     cr_expect(n->sqnr_db == sqnr || fabsl(n->sqnr_db - sqnr) <= 1e-12L,
               "SQNR is %.17g, want %.17Lg", n->sqnr_db, sqnr); /* near 0 dB */
@@ -346,7 +318,6 @@ static void expect_reference(const struct sample *s, const struct found *found)
     EXPECT_NEAR(ks, r->ks);
     expect_quantile(s, r, 0.5, n->ulp_p50);
     expect_quantile(s, r, 0.99, n->ulp_p99);
-    expect_bits(s, &found->sums);
     free(r);
 }
 
@@ -414,7 +385,6 @@ Test(difference, one_bit_in_equal_tensors)
         memcpy(s->code_y, s->code_x, sizeof s->code_x);
         struct found *found = find(s, N, TP_ISA_UNKNOWN);
         cr_expect_eq(found->numbers.differ, 0);
-        cr_expect_eq(found->numbers.differ_bits, 0);
         cr_expect_eq(found->numbers.first_at, -1);
         cr_expect_eq(found->numbers.one_minus_cosine, 0);
         cr_expect_eq(found->numbers.below_1e_3, 1);
@@ -426,13 +396,8 @@ Test(difference, one_bit_in_equal_tensors)
         s->code_y[1502 * size] ^= 1;
         found = find(s, N, TP_ISA_UNKNOWN);
         cr_expect_eq(found->numbers.differ, 1);
-        cr_expect_eq(found->numbers.differ_bits, 1);
         cr_expect_eq(found->numbers.first_at, 1502);
-        cr_expect_eq(found->numbers.max_abs_at, 1502);
         cr_expect_eq(found->numbers.ulp_max, 1);
-        cr_expect_eq(found->sums.bit[0], 1);
-        cr_expect_eq(found->sums.bits[1], 1);
-        cr_expect_eq(found->sums.bits[0], N - 1);
         free(found);
         free(s);
     }
@@ -452,7 +417,7 @@ static struct found *find_values(const float *x, const float *y, size_t n)
     return found;
 }
 
-/* Two NaN are equal and so are two zeros, in value; not their bits. */
+/* Two NaN are equal and so are two zeros. */
 Test(difference, what_is_equal)
 {
     const float x[] = {NAN, INFINITY, INFINITY, -0.0f, 1, NAN, 0x1p-149f};
@@ -460,7 +425,6 @@ Test(difference, what_is_equal)
     struct found *found = find_values(x, y, 7);
     const struct tp_difference_numbers *n = &found->numbers;
     cr_expect_eq(n->differ, 3);
-    cr_expect_eq(n->differ_bits, 5);
     cr_expect_eq(n->first_at, 2);
     cr_expect_eq(n->finite, 3);
     cr_expect_eq(n->nonfinite_apart, 1);
@@ -480,7 +444,6 @@ Test(difference, extremes)
     cr_expect_eq(found->numbers.ulp_max, 2.0 * 0x7f7fffff);
     cr_expect_eq(found->numbers.max_abs, 2 * (double)FLT_MAX);
     cr_expect_eq(found->numbers.max_relative, INFINITY);
-    cr_expect_eq(found->numbers.max_relative_at, 0);
     cr_expect_eq(found->numbers.ulp_p99, 2.0 * 0x7f7fffff);
     cr_expect_eq(found->numbers.ks, 0.5);
     free(found);
@@ -491,7 +454,6 @@ Test(difference, numbers_that_do_not_exist)
     const float zero[] = {0, 0}, one[] = {1, 1}, nan[] = {NAN, NAN};
     struct found *found = find_values(one, zero, 2);
     cr_expect(isnan(found->numbers.cosine));
-    cr_expect(isnan(found->numbers.max_abs_to_rms));
     cr_expect_eq(found->numbers.sqnr_db, -INFINITY);
     free(found);
     found = find_values(zero, zero, 2);
