@@ -67,6 +67,7 @@ void tp_difference_plan_make(enum tp_dtype x, enum tp_dtype y, enum tp_isa isa,
     plan->single = a->kind == TP_CLASS_FLOAT && a->size <= 4 &&
                    b->kind == TP_CLASS_FLOAT && b->size <= 4;
     plan->raw_cells = plan->same && a->size == 2;
+    plan->joint = a->size == 1 && b->size == 1;
     set_unit(plan);
     set_values(x, plan->value_x);
     set_values(y, plan->value_y);
@@ -146,7 +147,7 @@ void tp_difference_flush(struct tp_difference_cells *cells,
                          struct tp_difference *difference, int64_t *totals)
 {
     for (int t = 0; t < 2; t++)
-        flush_cells(cells->x_less_y[t], totals);
+        flush_cells(cells->cell[t], totals);
     for (int t = 0; t < 4; t++) {
         for (int i = 0; i < TP_DIFFERENCE_ULP_BINS; i++)
             difference->ulp[i] += cells->ulp[t][i];

@@ -41,6 +41,7 @@ struct tp_difference_plan {
     bool same;          /* they are the same: codes can be compared        */
     bool single;        /* computed in binary32                            */
     bool raw_cells;     /* cells are codes: the same dtype of 16 bits      */
+    bool joint;         /* both have 8 bits: cells are pairs of codes      */
     int fraction;       /* significant bits of the coarser, less the first; -1:
                            integers                                              */
     int least; /* exponent of its smallest normal number                */
@@ -72,9 +73,10 @@ struct tp_difference {
  * not wait for each other's store. All-zero bytes are empty. Not more than 2^30
  * elements between two flushes. */
 struct tp_difference_cells {
-    uint32_t x_less_y[2][TP_DIFFERENCE_CELLS]; /* elements by cell, modulo
-                                                  2^32                    */
-    uint32_t ulp[4][TP_DIFFERENCE_ULP_BINS];   /* by distance             */
+    /* elements of x less those of y by cell, modulo 2^32; if plan->joint, by
+     * pair of codes: x << 8 | y                                           */
+    uint32_t cell[2][TP_DIFFERENCE_CELLS];
+    uint32_t ulp[4][TP_DIFFERENCE_ULP_BINS]; /* by distance                */
 };
 
 /* Elements to add: n codes of each dtype of the plan, native byte order, any
@@ -98,12 +100,17 @@ void tp_difference_add(const struct tp_difference_plan *plan,
 void tp_difference_merge(struct tp_difference *into,
                          const struct tp_difference *from);
 
-/* As if every element occurred `repeat` times (stride-0 axes). */
+/* As if every element occurred `repeat` times (stride-0 axes); closed ones. */
 void tp_difference_repeat(struct tp_difference *difference, uint64_t repeat);
 
 /* Adds the tables to *difference and to totals[TP_DIFFERENCE_CELLS], and
  * empties them. Integers: in any order. */
 void tp_difference_flush(struct tp_difference_cells *cells,
+                         struct tp_difference *difference, int64_t *totals);
+
+/* Ends the sums: of a plan that is joint they are made here, and the totals
+ * become those of other plans. Once, after all is merged and flushed. */
+void tp_difference_close(const struct tp_difference_plan *plan,
                          struct tp_difference *difference, int64_t *totals);
 
 /* What the sums give; NaN where a number does not exist, and everywhere but in
@@ -133,7 +140,8 @@ struct tp_difference_numbers {
                   same of 16 bits, else of values cut to 8 bits             */
 };
 
-/* Sets *numbers; `totals` are the flushed cells, or NULL: ks is NaN then. */
+/* Sets *numbers; sums and totals are closed; `totals` may be NULL: ks is NaN
+ * then. */
 void tp_difference_numbers(const struct tp_difference_plan *plan,
                            const struct tp_difference *difference,
                            const int64_t *totals,

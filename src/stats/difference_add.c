@@ -83,23 +83,6 @@ static inline double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Counts a pair of which one is not finite; returns whether they differ. */
-static bool count_infinite(double x, double y, struct tp_difference *sums)
-{
-    sums->nan_x += isnan(x) != 0;
-    sums->nan_y += isnan(y) != 0;
-    sums->inf_x += isinf(x) != 0;
-    sums->inf_y += isinf(y) != 0;
-    if (isnan(x) && isnan(y)) {
-        sums->both_nan++;
-        return false;
-    }
-    if (isinf(x) && isinf(y))
-        (*(x == y ? &sums->same_inf : &sums->opposite_inf))++;
-    sums->differ += x != y;
-    return x != y;
-}
-
 /* The types of a format: its values and the integers of their size. */
 #define FORMAT_TYPES(format, real, bits, ubits)      \
     typedef real real_##format;                      \
@@ -214,28 +197,15 @@ static void keys_d(const double *values, size_t padded, uint16_t *keys)
     }
 }
 
-/* Adds to the cells of four keys, neighbours in different tables so that those
- * that are equal do not wait for each other. */
-INLINE void count_four(const uint16_t *keys, uint32_t by,
-                       uint32_t *const *tables)
-{
-    uint64_t four;
-    memcpy(&four, keys, sizeof four);
-    tables[0][four & 0xffff] += by;
-    tables[1][four >> 16 & 0xffff] += by;
-    tables[2][four >> 32 & 0xffff] += by;
-    tables[3][four >> 48] += by;
-}
-
 /* Those of x less those of y; up to `padded`, where both are alike. */
 static void count_cells(const struct block *block,
                         struct tp_difference_cells *cells)
 {
-    uint32_t *const even = cells->x_less_y[0], *const odd = cells->x_less_y[1];
+    uint32_t *const even = cells->cell[0], *const odd = cells->cell[1];
     uint32_t *const tables[] = {even, odd, even, odd, even};
     for (size_t i = 0; i < block->padded; i += 4) {
-        count_four(block->key_x + i, 1, tables);
-        count_four(block->key_y + i, UINT32_MAX, tables + 1);
+        tp_count_four(block->key_x + i, 1, tables);
+        tp_count_four(block->key_y + i, UINT32_MAX, tables + 1);
     }
 }
 
@@ -311,6 +281,23 @@ INLINE uint64_t bins_d(const uint64_t *distance, struct block *block)
     return most;
 }
 
+void tp_difference_ranks(const struct tp_difference_plan *plan,
+                         const float *values, int32_t *ranks)
+{
+    const enum fit fit = plan->least > 1 - bias_f ? FIT_NARROW : FIT_SHORT;
+    struct unit_f unit;
+    bitses_f rank;
+    for (size_t i = 0; plan->fraction < 0 && i < 256; i++)
+        ranks[i] = (int32_t)values[i];
+    if (plan->fraction < 0)
+        return;
+    set_unit_f(plan, &unit);
+    for (size_t i = 0; i < 256; i += sizeof rank / sizeof *ranks) {
+        rank_f(&unit, fit, values + i, &rank);
+        memcpy(ranks + i, &rank, sizeof rank);
+    }
+}
+
 /* Of integers: in units of 1. */
 static void distances_of_integers(const struct block_d *block,
                                   uint64_t *distance)
@@ -328,7 +315,7 @@ static void count_ulp(const struct block *block,
     uint32_t *const tables[] = {cells->ulp[0], cells->ulp[1], cells->ulp[2],
                                 cells->ulp[3]};
     for (size_t i = 0; i < block->padded; i += 4)
-        count_four(block->bin + i, 1, tables);
+        tp_count_four(block->bin + i, 1, tables);
 }
 
 /* --- a block -------------------------------------------------------------- */
@@ -520,6 +507,10 @@ void tp_difference_add(const struct tp_difference_plan *plan,
                        struct tp_difference *difference,
                        struct tp_difference_cells *cells)
 {
+    if (plan->joint) {
+        tp_difference_count_joint(plan, spans, difference, cells);
+        return;
+    }
     struct call call = {.plan = plan,
                         .size_x = tp_dtype_info(plan->x)->size,
                         .size_y = tp_dtype_info(plan->y)->size,

@@ -115,6 +115,7 @@ static struct found *find(const struct sample *s, size_t step, enum tp_isa isa)
         tp_difference_merge(&found->sums, its);
     }
     tp_difference_flush(cells, &found->sums, found->totals);
+    tp_difference_close(&found->plan, &found->sums, found->totals);
     tp_difference_numbers(&found->plan, &found->sums, found->totals,
                           &found->numbers);
     free(cells);
@@ -336,6 +337,30 @@ Test(difference, all_dtypes_are_as_the_reference_says)
     }
 }
 
+/* Of 8-bit dtypes every pair of codes, NaN and infinities among them. */
+Test(difference, all_pairs_of_codes)
+{
+    static const enum tp_dtype small[] = {TP_FLOAT8_E4M3FN, TP_FLOAT8_E5M2,
+                                          TP_INT8, TP_BOOL};
+    enum { SMALL = sizeof small / sizeof *small, ROWS = 8 };
+    for (int i = 0; i < SMALL * SMALL; i++) {
+        for (unsigned row = 0; row < 256; row += ROWS) {
+            struct sample *s =
+                sample_of(small[i / SMALL], small[i % SMALL], ROWS * 256);
+            for (unsigned k = 0; k < ROWS * 256; k++) {
+                s->code_x[k] = (unsigned char)(row + k / 256);
+                s->code_y[k] = (unsigned char)k;
+            }
+            tp_dtype_decode(s->x, s->code_x, s->n, s->from);
+            tp_dtype_decode(s->y, s->code_y, s->n, s->to);
+            struct found *found = find(s, 1000, TP_ISA_UNKNOWN);
+            expect_reference(s, found);
+            free(found);
+            free(s);
+        }
+    }
+}
+
 /* Blocks that end early, and calls that are merged. */
 Test(difference, lengths_and_steps)
 {
@@ -343,7 +368,9 @@ Test(difference, lengths_and_steps)
     static const enum tp_dtype some[][2] = {
         {TP_BFLOAT16, TP_BFLOAT16}, {TP_FLOAT32, TP_FLOAT32},
         {TP_BFLOAT16, TP_FLOAT32},  {TP_FLOAT16, TP_FLOAT8_E5M2},
-        {TP_FLOAT64, TP_FLOAT64},   {TP_FLOAT8_E4M3FN, TP_FLOAT8_E4M3FN}};
+        {TP_FLOAT64, TP_FLOAT64},   {TP_FLOAT8_E4M3FN, TP_FLOAT8_E4M3FN},
+        {TP_FLOAT16, TP_FLOAT16},   {TP_INT8, TP_FLOAT8_E5M2},
+        {TP_INT32, TP_INT32},       {TP_FLOAT8_E5M2, TP_BFLOAT16}};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
             struct sample *s = sample_of(some[i][0], some[i][1], lengths[k]);
