@@ -109,38 +109,36 @@ static const double epsilon_d = DBL_EPSILON;
 
 /* --- decoding ------------------------------------------------------------- */
 
-INLINE void decode_bf16(const shorts *codes, wide_uints *bits)
-{
-    *bits = __builtin_convertvector(*codes, wide_uints) << 16;
-}
-
-/* The exponent is moved by a product, which is exact and makes subnormal
- * numbers normal ones. */
-INLINE void decode_fp16(const shorts *codes, wide_uints *bits)
-{
-    const wide_uints wide = __builtin_convertvector(*codes, wide_uints);
-    const wide_uints sign = (wide & 0x8000) << 16;
-    const wide_ints a = (wide_ints)((wide & 0x7fff) << 13);
-    const wide_ints finite = (wide_ints)((wide_floats)a * 0x1p112f);
-    const wide_ints other = a | 0x7f800000;
-    *bits = sign | SELECT(wide_ints, wide_uints, a < 0x0f800000, finite, other);
-}
-
-INLINE void decode_16(enum tp_dtype dtype, const unsigned char *codes, size_t n,
-                      float *values)
+/* Widens codes of 16 bits, and zeros up to the next multiple of STEP. */
+INLINE void widen_16(const unsigned char *codes, size_t n, int shift,
+                     float *values)
 {
     unsigned char rest[2 * STEP] = {0};
-    wide_uints bits;
     shorts some;
     for (size_t i = 0; i < n; i += STEP) {
         const unsigned char *at = codes + 2 * i;
         if (i + STEP > n)
             at = memcpy(rest, at, 2 * (n - i));
         memcpy(&some, at, sizeof some);
-        if (dtype == TP_BFLOAT16)
-            decode_bf16(&some, &bits);
-        else
-            decode_fp16(&some, &bits);
+        const wide_uints bits = __builtin_convertvector(some, wide_uints)
+                                << shift;
+        memcpy(values + i, &bits, sizeof bits);
+    }
+}
+
+/* Makes values of widened binary16. The exponent is moved by a product, which
+ * is exact and makes subnormal numbers normal ones. */
+INLINE void expand_fp16(float *values, size_t n)
+{
+    bitses_f code;
+    for (size_t i = 0; i < n; i += 8) {
+        memcpy(&code, values + i, sizeof code);
+        const bitses_f sign = (bitses_f)((ubitses_f)(code & 0x8000) << 16);
+        const bitses_f a = (code & 0x7fff) << 13;
+        const bitses_f finite = (bitses_f)((reals_f)a * 0x1p112f);
+        const bitses_f other = a | 0x7f800000;
+        const bitses_f bits =
+            sign | SELECT(bitses_f, bitses_f, a < 0x0f800000, finite, other);
         memcpy(values + i, &bits, sizeof bits);
     }
 }
@@ -150,11 +148,12 @@ INLINE void decode_f(enum tp_dtype dtype, const float *table,
                      const unsigned char *codes, size_t n, float *values)
 {
     if (dtype == TP_BFLOAT16) {
-        decode_16(TP_BFLOAT16, codes, n, values);
+        widen_16(codes, n, 16, values);
         return;
     }
     if (dtype == TP_FLOAT16) {
-        decode_16(TP_FLOAT16, codes, n, values);
+        widen_16(codes, n, 0, values);
+        expand_fp16(values, n);
         return;
     }
     if (dtype == TP_FLOAT32)
@@ -211,34 +210,37 @@ static void count_cells(const struct block *block,
 
 /* --- distances ------------------------------------------------------------ */
 
-/* Sets bins of distances below 2^24, given as binary32 without its last 20
- * bits, and `more` for each. */
-INLINE void store_bins(const wide_uints *bits, const wide_uints *more,
-                       uint16_t *bins)
+/* Stores bins of distances below 2^24, given as the bits of binary32 without
+ * the last 20 (and 8 bins an octave more). */
+INLINE void store_bins(const wide_uints *bits, uint16_t *bins)
 {
-    const shorts its = __builtin_convertvector((*bits >> 20) + *more, shorts);
+    const shorts its = __builtin_convertvector(*bits, shorts);
     const shorts bin = (shorts)(its > 1015) & (its - 1015);
     memcpy(bins, &bin, sizeof bin);
 }
 
-/* Sets bins; returns the largest distance. */
-INLINE uint64_t bins_f(const uint32_t *distance, struct block *block)
+/* Sets bins, with `distance` as scratch; returns the largest distance. */
+INLINE uint64_t bins_f(uint32_t *distance, struct block *block)
 {
     uint32_t most = 0;
-    wide_uints largest = {0}, d;
-    for (size_t i = 0; i < block->padded; i += STEP) {
+    ubitses_f largest = {0}, d;
+    wide_uints bits;
+    for (size_t i = 0; i < block->padded; i += 8) {
         memcpy(&d, distance + i, sizeof d);
-        largest = SELECT(wide_uints, wide_uints, d > largest, d, largest);
+        largest = SELECT(ubitses_f, ubitses_f, d > largest, d, largest);
         /* above 2^24 without the last 8 bits, so that nothing rounds */
-        const wide_uints far = (wide_uints)(d >> 24 != 0);
-        const wide_ints near =
-            (wide_ints)SELECT(wide_uints, wide_uints, far, d >> 8, d);
-        const wide_uints bits =
-            (wide_uints) __builtin_convertvector(near, wide_floats);
-        const wide_uints more = far & 64;
-        store_bins(&bits, &more, block->bin + i);
+        const ubitses_f far = (ubitses_f)(d >> 24 != 0);
+        const bitses_f near =
+            (bitses_f)SELECT(ubitses_f, ubitses_f, far, d >> 8, d);
+        d = (ubitses_f) __builtin_convertvector(near, reals_f);
+        d = (d >> 20) + (far & 64);
+        memcpy(distance + i, &d, sizeof d);
     }
-    for (size_t i = 0; i < STEP; i++)
+    for (size_t i = 0; i < block->padded; i += STEP) {
+        memcpy(&bits, distance + i, sizeof bits);
+        store_bins(&bits, block->bin + i);
+    }
+    for (size_t i = 0; i < 8; i++)
         most = largest[i] > most ? largest[i] : most;
     return most;
 }
@@ -246,7 +248,6 @@ INLINE uint64_t bins_f(const uint32_t *distance, struct block *block)
 /* The same of a block of equal floating dtypes of 16 bits, from the codes. */
 INLINE uint64_t bins_16(struct block *block)
 {
-    const wide_uints none = {0};
     uint64_t most = 0;
     shorts largest = {0}, x, y;
     for (size_t i = 0; i < block->padded; i += STEP) {
@@ -262,8 +263,8 @@ INLINE uint64_t bins_16(struct block *block)
         const wide_ints wide =
             (wide_ints) __builtin_convertvector(d, wide_uints);
         const wide_uints bits =
-            (wide_uints) __builtin_convertvector(wide, wide_floats);
-        store_bins(&bits, &none, block->bin + i);
+            (wide_uints) __builtin_convertvector(wide, wide_floats) >> 20;
+        store_bins(&bits, block->bin + i);
     }
     for (size_t i = 0; i < STEP; i++)
         most = largest[i] > most ? largest[i] : most;
