@@ -62,11 +62,10 @@ enum tp_status tp_difference_scan(struct tp_readers *readers, unsigned worker,
     enum tp_status status = tp_pair_read(readers, worker, view, &use, err);
     if (status != TP_OK)
         return status;
+    tp_difference_close(&scan->plan, difference, scan->totals);
     tp_difference_repeat(difference, view->repeat);
     for (size_t i = 0; view->repeat > 1 && i < TP_DIFFERENCE_CELLS; i++)
         scan->totals[i] *= (int64_t)view->repeat;
     difference->first_at = element(view, difference->first_at);
-    difference->max_abs_at = element(view, difference->max_abs_at);
-    difference->max_relative_at = element(view, difference->max_relative_at);
     return TP_OK;
 }

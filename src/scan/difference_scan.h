@@ -14,8 +14,8 @@ struct tp_difference_scan {
 
 /*
  * Reads both sides of a view (tp_pair_view_make) once; elements of complex
- * tensors count as two, and *_at are elements in row-major order (plus 1), not
- * parts. first_at is the first in the order of the view. *scan is some 520 KiB,
+ * tensors count as two, and first_at is the first in the order of the view: an
+ * element in row-major order (plus 1), not a part. *scan is some 520 KiB,
  * the caller's, set as a whole; tp_difference_numbers takes its members.
  * Scratch of 1 MiB a worker. Called from a task of the pool as `worker`, or
  * by the thread that made it. Fails as a scan does: TP_E_DAMAGED, TP_E_IO,

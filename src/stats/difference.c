@@ -66,23 +66,14 @@ void tp_difference_plan_make(enum tp_dtype x, enum tp_dtype y, enum tp_isa isa,
     plan->same = x == y;
     plan->single = a->kind == TP_CLASS_FLOAT && a->size <= 4 &&
                    b->kind == TP_CLASS_FLOAT && b->size <= 4;
-    plan->raw_cells = plan->same && a->size == 2 && x != TP_BFLOAT16;
+    plan->raw_cells = plan->same && a->size == 2;
+    plan->joint = a->size == 1 && b->size == 1;
     set_unit(plan);
     set_values(x, plan->value_x);
     set_values(y, plan->value_y);
 }
 
 /* --- merging -------------------------------------------------------------- */
-
-/* Takes the larger value with its place; the earlier of equal ones. */
-static void take_most(double from, int64_t from_at, double *into,
-                      int64_t *into_at)
-{
-    if (from > *into) {
-        *into = from;
-        *into_at = from_at;
-    }
-}
 
 void tp_difference_merge(struct tp_difference *into,
                          const struct tp_difference *from)
@@ -104,20 +95,14 @@ void tp_difference_merge(struct tp_difference *into,
     into->xy += from->xy;
     into->dd += from->dd;
     into->abs_d += from->abs_d;
-    take_most(from->max_abs, from->max_abs_at, &into->max_abs,
-              &into->max_abs_at);
-    take_most(from->max_relative, from->max_relative_at, &into->max_relative,
-              &into->max_relative_at);
+    into->max_abs = fmax(into->max_abs, from->max_abs);
+    into->max_relative = fmax(into->max_relative, from->max_relative);
     if (from->ulp_max > into->ulp_max)
         into->ulp_max = from->ulp_max;
     if (into->first_at == 0)
         into->first_at = from->first_at;
     for (int i = 0; i < TP_DIFFERENCE_ULP_BINS; i++)
         into->ulp[i] += from->ulp[i];
-    for (int i = 0; i < TP_DIFFERENCE_BITS; i++)
-        into->bit[i] += from->bit[i];
-    for (int i = 0; i <= TP_DIFFERENCE_BITS; i++)
-        into->bits[i] += from->bits[i];
 }
 
 static void multiply(uint64_t *counts, size_t n, uint64_t by)
@@ -139,8 +124,6 @@ void tp_difference_repeat(struct tp_difference *difference, uint64_t repeat)
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         *sums[i] *= (double)repeat;
     multiply(d->ulp, TP_DIFFERENCE_ULP_BINS, repeat);
-    multiply(d->bit, TP_DIFFERENCE_BITS, repeat);
-    multiply(d->bits, TP_DIFFERENCE_BITS + 1, repeat);
 }
 
 enum { LINE = 16 }; /* cells looked at together, as most are empty */
@@ -160,27 +143,16 @@ static void flush_cells(uint32_t *count, int64_t *totals)
     }
 }
 
-static void flush_apart(uint32_t *count, struct tp_difference *difference)
-{
-    for (int bits = 0; bits <= TP_DIFFERENCE_BITS; bits++) {
-        uint32_t *row = count + bits * TP_DIFFERENCE_ULP_BINS;
-        uint64_t sum = 0;
-        for (int i = 0; i < TP_DIFFERENCE_ULP_BINS; i++) {
-            difference->ulp[i] += row[i];
-            sum += row[i];
-        }
-        difference->bits[bits] += sum;
-    }
-    memset(count, 0, TP_DIFFERENCE_APART * sizeof *count);
-}
-
 void tp_difference_flush(struct tp_difference_cells *cells,
                          struct tp_difference *difference, int64_t *totals)
 {
     for (int t = 0; t < 2; t++)
-        flush_cells(cells->x_less_y[t], totals);
-    for (int t = 0; t < 4; t++)
-        flush_apart(cells->apart[t], difference);
+        flush_cells(cells->cell[t], totals);
+    for (int t = 0; t < 4; t++) {
+        for (int i = 0; i < TP_DIFFERENCE_ULP_BINS; i++)
+            difference->ulp[i] += cells->ulp[t][i];
+    }
+    memset(cells->ulp, 0, sizeof cells->ulp);
 }
 
 /* --- numbers -------------------------------------------------------------- */
@@ -261,8 +233,6 @@ static void set_errors(const struct tp_difference *sums,
     numbers->ulp_p50 = ulp_quantile(sums, 0.5);
     numbers->ulp_p99 = ulp_quantile(sums, 0.99);
     numbers->ulp_max = (double)sums->ulp_max;
-    if (sums->yy > 0)
-        numbers->max_abs_to_rms = sums->max_abs / sqrt(sums->yy / n);
     if (sums->yy > 0 || sums->dd > 0)
         numbers->sqnr_db = 10 * log10(sums->yy / sums->dd);
 }
@@ -284,20 +254,15 @@ void tp_difference_numbers(const struct tp_difference_plan *plan,
         .inf_y = sums->inf_y,
         .nonfinite_apart = sums->values - sums->finite - matched,
         .differ = sums->differ,
-        .differ_bits = plan->same ? sums->values - sums->bits[0] : sums->differ,
         .differ_share = (double)sums->differ / (double)sums->values,
         .first_at = sums->first_at - 1,
-        .max_abs_at = sums->max_abs_at - 1,
-        .max_relative_at = sums->max_relative_at - 1,
     };
-    double *const unknown[] = {&numbers->cosine,     &numbers->one_minus_cosine,
-                               &numbers->l2,         &numbers->norm_x,
-                               &numbers->norm_y,     &numbers->mean_abs,
-                               &numbers->max_abs,    &numbers->max_relative,
-                               &numbers->below_1e_3, &numbers->below_5e_3,
-                               &numbers->sqnr_db,    &numbers->max_abs_to_rms,
-                               &numbers->ulp_p50,    &numbers->ulp_p99,
-                               &numbers->ulp_max,    &numbers->ks};
+    double *const unknown[] = {
+        &numbers->cosine,     &numbers->one_minus_cosine, &numbers->l2,
+        &numbers->norm_x,     &numbers->norm_y,           &numbers->mean_abs,
+        &numbers->max_abs,    &numbers->max_relative,     &numbers->below_1e_3,
+        &numbers->below_5e_3, &numbers->sqnr_db,          &numbers->ulp_p50,
+        &numbers->ulp_p99,    &numbers->ulp_max,          &numbers->ks};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         *unknown[i] = NAN;
     if (sums->finite == 0)

@@ -10,8 +10,8 @@
 
 /*
  * How far the values of one tensor, x, are from those of a reference, y,
- * element by element: errors, units in the last place, bits that flipped, and
- * the distance of the two distributions.
+ * element by element: errors, units in the last place, and the distance of the
+ * two distributions.
  *
  * Relative errors are |x - y| / |y|, computed in binary32 where both dtypes are
  * floating of at most 32 bits and in binary64 otherwise; where y is 0, the
@@ -31,10 +31,6 @@
 enum {
     /* Distances 0 to 15 each have a bin, then 8 bins an octave up to 2^64. */
     TP_DIFFERENCE_ULP_BINS = 1 + 64 * 8,
-    /* Bits of the widest code. */
-    TP_DIFFERENCE_BITS = 64,
-    /* Cells of distances and numbers of bits: 16 bits of key suffice. */
-    TP_DIFFERENCE_APART = (TP_DIFFERENCE_BITS + 1) * TP_DIFFERENCE_ULP_BINS,
     /* Cells of the distributions: 16 bits of key. */
     TP_DIFFERENCE_CELLS = 65536
 };
@@ -42,13 +38,13 @@ enum {
 /* What comparing two dtypes takes; plain memory, made once. */
 struct tp_difference_plan {
     enum tp_dtype x, y; /* of real numbers                                 */
-    bool same;          /* they are the same: bits can be compared         */
+    bool same;          /* they are the same: codes can be compared        */
     bool single;        /* computed in binary32                            */
-    bool raw_cells;     /* cells are codes: the same dtype of 16 bits, but
-                           not bfloat16, whose codes are upper bits anyway */
-    int fraction; /* significant bits of the coarser, less the first; -1:
-                     integers                                              */
-    int least;    /* exponent of its smallest normal number                */
+    bool raw_cells;     /* cells are codes: the same dtype of 16 bits      */
+    bool joint;         /* both have 8 bits: cells are pairs of codes      */
+    int fraction;       /* significant bits of the coarser, less the first; -1:
+                           integers                                              */
+    int least; /* exponent of its smallest normal number                */
     enum tp_isa isa;
     float value_x[256], value_y[256]; /* of 8-bit codes                    */
 };
@@ -69,25 +65,18 @@ struct tp_difference {
     double abs_d;
     double max_abs, max_relative;
     uint64_t ulp_max;
-    /* Elements, plus 1 so that 0 is none: first that differs; first of the
-     * largest errors (of any, if these are not 0). */
-    int64_t first_at, max_abs_at, max_relative_at;
+    int64_t first_at; /* first element that differs, plus 1; 0: none       */
     uint64_t ulp[TP_DIFFERENCE_ULP_BINS]; /* elements by distance          */
-    /* Only where dtypes are the same: elements in which a bit (0: the least)
-     * differs, and elements by how many bits do. */
-    uint64_t bit[TP_DIFFERENCE_BITS];
-    uint64_t bits[TP_DIFFERENCE_BITS + 1];
 };
 
 /* What is counted in large tables, several in turn, so that equal neighbours do
  * not wait for each other's store. All-zero bytes are empty. Not more than 2^30
  * elements between two flushes. */
 struct tp_difference_cells {
-    uint32_t x_less_y[2][TP_DIFFERENCE_CELLS]; /* elements by cell, modulo
-                                                  2^32                    */
-    /* [TP_DIFFERENCE_BITS + 1][TP_DIFFERENCE_ULP_BINS]: elements by how many
-     * bits differ and by distance                                        */
-    uint32_t apart[4][TP_DIFFERENCE_APART];
+    /* elements of x less those of y by cell, modulo 2^32; if plan->joint, by
+     * pair of codes: x << 8 | y                                           */
+    uint32_t cell[2][TP_DIFFERENCE_CELLS];
+    uint32_t ulp[4][TP_DIFFERENCE_ULP_BINS]; /* by distance                */
 };
 
 /* Elements to add: n codes of each dtype of the plan, native byte order, any
@@ -111,12 +100,17 @@ void tp_difference_add(const struct tp_difference_plan *plan,
 void tp_difference_merge(struct tp_difference *into,
                          const struct tp_difference *from);
 
-/* As if every element occurred `repeat` times (stride-0 axes). */
+/* As if every element occurred `repeat` times (stride-0 axes); closed ones. */
 void tp_difference_repeat(struct tp_difference *difference, uint64_t repeat);
 
 /* Adds the tables to *difference and to totals[TP_DIFFERENCE_CELLS], and
  * empties them. Integers: in any order. */
 void tp_difference_flush(struct tp_difference_cells *cells,
+                         struct tp_difference *difference, int64_t *totals);
+
+/* Ends the sums: of a plan that is joint they are made here, and the totals
+ * become those of other plans. Once, after all is merged and flushed. */
+void tp_difference_close(const struct tp_difference_plan *plan,
                          struct tp_difference *difference, int64_t *totals);
 
 /* What the sums give; NaN where a number does not exist, and everywhere but in
@@ -127,7 +121,6 @@ struct tp_difference_numbers {
     uint64_t nonfinite_apart; /* elements where one is NaN or infinite and the
                                  other is not the same (sign not looked at) */
     uint64_t differ;          /* in value                                     */
-    uint64_t differ_bits;     /* in code; equal to `differ` if dtypes differ  */
     double differ_share;      /* of all values, 0 to 1                        */
     int64_t first_at; /* first element that differs in value; -1: none */
     double cosine;    /* -1 to 1; NaN: x or y is zero                 */
@@ -136,12 +129,7 @@ struct tp_difference_numbers {
     double norm_x, norm_y; /* L2                                           */
     double mean_abs;       /* mean |x - y|                                 */
     double max_abs;
-    int64_t max_abs_at; /* -1: no error                                 */
     double max_relative;
-    int64_t max_relative_at;
-    double max_abs_to_rms; /* max_abs by the root mean square of y: no relative
-                              error of an element as large as that is larger;
-                              NaN: y is zero                               */
     double below_1e_3, below_5e_3; /* shares of finite ones, 0 to 1         */
     double sqnr_db; /* 10 log10(sum y^2 / sum (x - y)^2); infinity: no error */
     double ulp_p50, ulp_p99; /* least distance that so many are within: exact
@@ -152,7 +140,8 @@ struct tp_difference_numbers {
                   same of 16 bits, else of values cut to 8 bits             */
 };
 
-/* Sets *numbers; `totals` are the flushed cells, or NULL: ks is NaN then. */
+/* Sets *numbers; sums and totals are closed; `totals` may be NULL: ks is NaN
+ * then. */
 void tp_difference_numbers(const struct tp_difference_plan *plan,
                            const struct tp_difference *difference,
                            const int64_t *totals,

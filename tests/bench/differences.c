@@ -61,6 +61,8 @@ static uint64_t code_of(enum tp_dtype dtype, double value)
     } else if (dtype == TP_BFLOAT16) {
         memcpy(&code, &single, sizeof single);
         code >>= 16;
+    } else if (dtype == TP_BOOL) {
+        code = value > 0;
     } else if (info->kind == TP_CLASS_FLOAT) {
         code = tp_number_encode(tp_number_by_id(info->format), TP_ROUND_EVEN,
                                 value);
@@ -172,11 +174,15 @@ int main(int argc, char **argv)
         {TP_FLOAT16, TP_FLOAT32},
         {TP_BFLOAT16, TP_FLOAT16},
         {TP_FLOAT8_E4M3FN, TP_FLOAT8_E4M3FN},
+        {TP_FLOAT8_E5M2, TP_FLOAT8_E5M2},
         {TP_FLOAT8_E5M2, TP_BFLOAT16},
         {TP_FLOAT64, TP_FLOAT64},
         {TP_FLOAT32, TP_FLOAT64},
         {TP_INT8, TP_INT8},
         {TP_INT8, TP_FLOAT32},
+        {TP_BOOL, TP_BOOL},
+        {TP_INT16, TP_INT16},
+        {TP_INT32, TP_INT32},
         {TP_INT64, TP_INT64},
     };
     static double values[2][SOME];

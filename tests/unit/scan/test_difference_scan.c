@@ -126,10 +126,7 @@ Test(difference_scan, layouts_do_not_show)
     cr_expect_eq(flat->numbers.differ, 1);
     cr_expect_eq(flat->numbers.first_at, 41 * COLUMNS + 7);
     cr_expect_eq(there->numbers.first_at, 41 * COLUMNS + 7);
-    cr_expect_eq(there->numbers.max_abs_at, 41 * COLUMNS + 7);
-    cr_expect_eq(back->numbers.max_abs_at, 41 * COLUMNS + 7);
     cr_expect_eq(back->numbers.first_at, 41 * COLUMNS + 7);
-    cr_expect_eq(flat->scan.difference.bit[4], 1);
     free(flat);
     free(there);
     free(back);
@@ -152,7 +149,8 @@ Test(difference_scan, expanded_axes_count_for_all_they_show)
     cr_expect_eq(often->numbers.values, (uint64_t)x.numel);
     cr_expect_eq(often->numbers.differ, once->numbers.differ << 40);
     cr_expect_eq(often->numbers.ks, once->numbers.ks);
-    cr_expect_eq(often->numbers.max_abs_at, once->numbers.max_abs_at);
+    cr_expect_eq(often->numbers.first_at, once->numbers.first_at);
+    cr_expect_eq(often->numbers.max_abs, once->numbers.max_abs);
     cr_expect_float_eq(often->numbers.mean_abs, once->numbers.mean_abs, 1e-12);
     free(once);
     free(often);
@@ -170,7 +168,6 @@ Test(difference_scan, complex_elements_are_two_values)
     cr_expect_eq(found->numbers.values, 200);
     cr_expect_eq(found->numbers.differ, 1);
     cr_expect_eq(found->numbers.first_at, 57);
-    cr_expect_eq(found->numbers.max_abs_at, 57);
     free(found);
     free(a.bytes);
     free(b.bytes);
