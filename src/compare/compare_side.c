@@ -119,14 +119,10 @@ static enum tp_msprobe_place place_of(const struct tp_row *row)
 static enum tp_status add_item(struct maker *m, const struct tp_row *row,
                                const char *argument, struct tp_error *err)
 {
-    struct tp_dump_place *place = m->place;
-    enum tp_status status =
-        tp_grow(&place->items, &place->item_capacity, place->item_count + 1,
-                sizeof *place->items, err);
+    struct tp_dump_item *item;
+    enum tp_status status = tp_dump_item_add(m->place, &item, err);
     if (status != TP_OK)
         return status;
-    struct tp_dump_item *item = &place->items[place->item_count++];
-    *item = tp_dump_item_none;
     item->kind = TP_DUMP_TENSOR;
     item->place = place_of(row);
     item->argument = word(m, argument);

@@ -47,6 +47,20 @@ void tp_dump_clear(struct tp_dump *dump)
     memset(dump, 0, sizeof *dump);
 }
 
+enum tp_status tp_dump_item_add(struct tp_dump_place *place,
+                                struct tp_dump_item **item,
+                                struct tp_error *err)
+{
+    enum tp_status status =
+        tp_grow(&place->items, &place->item_capacity, place->item_count + 1,
+                sizeof *place->items, err);
+    if (status != TP_OK)
+        return status;
+    *item = &place->items[place->item_count++];
+    **item = tp_dump_item_none;
+    return TP_OK;
+}
+
 enum tp_status tp_dump_call_add(struct tp_dump_place *place, const char *key,
                                 struct tp_dump_call **call,
                                 struct tp_error *err)

@@ -159,6 +159,11 @@ void tp_dump_clear(struct tp_dump *dump);
 /* An item of which nothing is known. */
 extern const struct tp_dump_item tp_dump_item_none;
 
+/* Appends an item of which nothing is known. */
+enum tp_status tp_dump_item_add(struct tp_dump_place *place,
+                                struct tp_dump_item **item,
+                                struct tp_error *err);
+
 /* Appends a call without items; its key is copied. */
 enum tp_status tp_dump_call_add(struct tp_dump_place *place, const char *key,
                                 struct tp_dump_call **call,

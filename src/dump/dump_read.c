@@ -147,13 +147,10 @@ static enum tp_status add_item(struct reader *reader,
                                struct tp_error *err)
 {
     struct tp_dump_place *place = reader->place;
-    enum tp_status status =
-        tp_grow(&place->items, &place->item_capacity, place->item_count + 1,
-                sizeof *place->items, err);
+    struct tp_dump_item *item;
+    enum tp_status status = tp_dump_item_add(place, &item, err);
     if (status != TP_OK)
         return status;
-    struct tp_dump_item *item = &place->items[place->item_count++];
-    *item = tp_dump_item_none;
     item->place = from->place;
     item->argument = word_of(reader, from->argument);
     item->type = word_of(reader, tp_json_text(from->value, "type", ""));

@@ -17,13 +17,10 @@ static enum tp_status add_file(struct tp_dump_place *place,
                                const struct tp_msprobe_name *name,
                                struct tp_dump_file *file, struct tp_error *err)
 {
-    enum tp_status status =
-        tp_grow(&place->items, &place->item_capacity, place->item_count + 1,
-                sizeof *place->items, err);
+    struct tp_dump_item *item;
+    enum tp_status status = tp_dump_item_add(place, &item, err);
     if (status != TP_OK)
         return status;
-    struct tp_dump_item *item = &place->items[place->item_count++];
-    *item = tp_dump_item_none;
     item->kind = TP_DUMP_TENSOR;
     item->place =
         name->place == TP_MSPROBE_CALL ? TP_MSPROBE_OUTPUT : name->place;
