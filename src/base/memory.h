@@ -15,8 +15,9 @@
 
 /*
  * Makes room for `need` elements of `size` bytes in the array *array with
- * room for *capacity. Grows by doubling; old elements are kept, new ones are
- * zero. On failure nothing changes. *array is released with free().
+ * room for *capacity. Grows by doubling, when it is large by an eighth; old
+ * elements are kept, new ones are zero. On failure nothing changes. *array is
+ * released with free().
  */
 enum tp_status tp_grow(void *array, size_t *capacity, size_t need, size_t size,
                        struct tp_error *err);

@@ -71,7 +71,7 @@ static struct tp_compare_value number_value(struct lister *lister,
 {
     struct tp_compare_value value = {TP_COMPARE_NUMBER, real, ""};
     if (kind == TP_JSON_INTEGER)
-        tp_text_add(&lister->text, "%" PRId64, integer);
+        tp_text_integer(&lister->text, integer);
     else if (isnan(real))
         tp_text_add(&lister->text, "Nan");
     else
@@ -129,10 +129,12 @@ static const char *shape_text(struct lister *lister,
 {
     if (!item->has_shape)
         return "None";
-    tp_text_add(&lister->text, "[");
-    for (int i = 0; i < item->dims; i++)
-        tp_text_add(&lister->text, "%s%" PRId64, i ? ", " : "", item->shape[i]);
-    tp_text_add(&lister->text, "]");
+    tp_text_bytes(&lister->text, "[", 1);
+    for (int i = 0; i < item->dims; i++) {
+        tp_text_bytes(&lister->text, ", ", i ? 2 : 0);
+        tp_text_integer(&lister->text, item->shape[i]);
+    }
+    tp_text_bytes(&lister->text, "]", 1);
     return take(lister);
 }
 
@@ -246,8 +248,8 @@ static const char *key_of(struct lister *lister, size_t index, const char *name)
     if (!order)
         return name;
     add_call(call, order, &lister->text);
-    tp_text_add(&lister->text, "%s",
-                strncmp(name, call->key, length) ? name : name + length);
+    name += strncmp(name, call->key, length) ? 0 : length;
+    tp_text_bytes(&lister->text, name, strlen(name));
     return take(lister);
 }
 
@@ -354,7 +356,7 @@ static enum tp_status count_calls(struct lister *lister, struct tp_error *err)
     for (size_t i = 0; i < calls && status == TP_OK; i++) {
         if (!is_counted(&place->calls[i]))
             continue;
-        tp_text_add(&lister->text, "%zu", seen[groups[i]]++);
+        tp_text_integer(&lister->text, (int64_t)seen[groups[i]]++);
         lister->orders[i] = take(lister);
         if (!lister->orders[i])
             status = tp_fail_memory(err);
