@@ -25,6 +25,7 @@ static const struct tp_panel_info kinds[TP_PANEL_KINDS] = {
     [TP_PANEL_CLOUD] = {"cloud", 3, "x\ty\tcount"},
     [TP_PANEL_SPREAD] = {"spread", 6, "x\tmin\tq25\tq50\tq75\tmax"},
     [TP_PANEL_WATCH] = {"watch", 6, "x\tvalue\texpected\tlow\thigh\talarm"},
+    [TP_PANEL_POINTS] = {"points", 2, "x\ty"},
 };
 
 const struct tp_panel_info *tp_panel_info(enum tp_panel_kind kind)

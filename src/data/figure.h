@@ -26,6 +26,7 @@ enum tp_panel_kind {
     TP_PANEL_CLOUD,  /* x y count: cells of a 2-D histogram               */
     TP_PANEL_SPREAD, /* x min q25 q50 q75 max: standing boxes             */
     TP_PANEL_WATCH,  /* x value expected low high alarm: a baseline       */
+    TP_PANEL_POINTS, /* x y: single points, a shape and colour per block   */
     TP_PANEL_KINDS
 };
 
@@ -70,6 +71,7 @@ struct tp_axis {
     int inner;          /* TP_SCALE_SIGNED_LOG2: exponent at the centre   */
     const struct tp_tic *tics; /* instead of automatic ones               */
     size_t tic_count;
+    bool tree;          /* TP_SCALE_ROWS: blanks before a name indent it  */
 };
 
 /* A series of a panel: one block of values, row-major, with the columns of the
@@ -102,7 +104,7 @@ struct tp_panel {
     size_t series_count;
     const struct tp_mark *marks;
     size_t mark_count;
-    bool diagonal;              /* CLOUD: the line where x equals y       */
+    bool diagonal;              /* CLOUD, POINTS: where x equals y        */
     double cell_width, cell_height; /* HEAT, CLOUD; in units of the axis
                                        (log axes: in powers of the base)  */
 };

@@ -362,6 +362,24 @@ static void add_axis(struct tp_text *out, char letter,
     tp_text_add(out, "\n");
 }
 
+/* Names of a tree begin at one place, so that blanks indent them; else they end
+ * at the axis. */
+static void add_indent(struct tp_text *out, const struct tp_axis *axis)
+{
+    size_t widest = 0;
+    for (size_t i = 0; axis->tree && i < axis->tic_count; i++) {
+        const size_t width = strlen(axis->tics[i].text);
+        widest = width > widest ? width : widest;
+    }
+    widest = widest > TIC_NAME_MAX ? TIC_NAME_MAX : widest;
+    if (axis->tree)
+        tp_text_add(
+            out, "set lmargin %zu\nset ytics left offset character -%zu, 0\n",
+            widest + 3, widest + 1);
+    else
+        tp_text_add(out, "set lmargin -1\nset ytics right offset 0, 0\n");
+}
+
 static void add_marks(struct tp_text *out, const struct tp_panel *panel,
                       const struct tp_drawn_axis *x)
 {
@@ -418,8 +436,7 @@ static void add_palette(struct tp_text *out, const struct tp_panel *panel,
     /* half a pixel of overlap: no background shines through between cells */
     tp_text_add(out, "seam_x = %.9g\nseam_y = %.9g\n",
                 (x->hi - x->lo) / 1000, (y->hi - y->lo) / 700);
-    tp_text_add(out, "white = %d\ndiagonal = %d\n",
-                panel->palette == TP_PALETTE_MAGNITUDE, panel->diagonal);
+    tp_text_add(out, "white = %d\n", panel->palette == TP_PALETTE_MAGNITUDE);
 }
 
 /* Few points in the longest series: each deserves a dot. */
@@ -436,8 +453,9 @@ static bool few_points(const struct tp_panel *panel)
 static void add_variables(struct tp_text *out, const struct tp_panel *panel,
                           const struct setting *setting, double left)
 {
-    tp_text_add(out, "block = %zu\nseries = %zu\npoints = %d\n", setting->block,
-                panel->series_count, few_points(panel));
+    tp_text_add(out, "block = %zu\nseries = %zu\npoints = %d\ndiagonal = %d\n",
+                setting->block, panel->series_count, few_points(panel),
+                panel->diagonal);
     tp_text_add(out, "thick = %.9g\nleft = %.9g\n",
                 0.72 / (double)panel->series_count, left);
     tp_text_add(out, "array name[%zu]\n", panel->series_count);
@@ -507,6 +525,7 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
     tp_axis_resolve(panel, TP_AXIS_Y, &y);
     add_axis(out, 'X', &x, tics_below(&place));
     add_axis(out, 'Y', &y, tics_beside(&panel->y, &place));
+    add_indent(out, &panel->y);
     if (coloured) {
         tp_axis_resolve(panel, TP_AXIS_Z, &z);
         add_axis(out, 'Z', &z, tics_beside(&panel->z, &place));
