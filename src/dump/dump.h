@@ -68,6 +68,8 @@ struct tp_dump_item {
     bool has_crc;     /* by dump_print.h: of its elements in the file      */
     uint32_t crc;
     bool unfinished;  /* placeholders stand where statistics should   */
+    const char *p2p; /* of a torch.distributed.P2POp: "isend"; "": of none */
+    int64_t peer;    /* its rank; -1: not said                             */
     /* of values; NULL: not said */
     const struct tp_json *value; /* its member "value"; of a group of
                                     processes "group_ranks"                */

@@ -214,16 +214,23 @@ static void take_input(struct tracer *tracer, const struct tp_seen_item *found,
     given->bad = true;
 }
 
+/* The communication that an item of a call takes part in; NULL: none. */
+static const struct tp_dump_part *part_of(const struct tracer *tracer,
+                                          size_t at, size_t item)
+{
+    return tp_dump_comm_part(&tracer->comm, tracer->at, at,
+                             tp_dump_comm_p2p(tracer->place, at, item));
+}
+
 static enum tp_status look_at_inputs(struct tracer *tracer, size_t at,
                                      struct given *given, struct tp_error *err)
 {
     const struct tp_dump_call *call = &tracer->place->calls[at];
-    const struct tp_dump_part *part =
-        tp_dump_comm_part(&tracer->comm, tracer->at, at);
     enum tp_status status = TP_OK;
     for (size_t i = call->first;
          i < call->first + call->count && status == TP_OK; i++) {
         const struct tp_dump_item *item = &tracer->place->items[i];
+        const struct tp_dump_part *part = part_of(tracer, at, i);
         if (tp_dump_item_is_result(call, item) ||
             tp_health_ignores(call, item) || (part && !part->gives))
             continue;
@@ -234,11 +241,12 @@ static enum tp_status look_at_inputs(struct tracer *tracer, size_t at,
         if (!(health & NONFINITE))
             continue;
         status = judge_input(tracer, at, i, health, &found, err);
-        if (status == TP_OK)
-            take_input(tracer, &found, i, health, given);
+        if (status != TP_OK)
+            return status;
+        take_input(tracer, &found, i, health, given);
+        if (part && found.kind == TP_SEEN_BAD)
+            join_event(tracer, part, found.origin);
     }
-    if (part && given->bad)
-        join_event(tracer, part, given->origin);
     return status;
 }
 
@@ -299,8 +307,7 @@ static enum tp_status find_origin(struct tracer *tracer, size_t at, size_t item,
                                   const struct given *given,
                                   struct result *result, struct tp_error *err)
 {
-    const struct tp_dump_part *part =
-        tp_dump_comm_part(&tracer->comm, tracer->at, at);
+    const struct tp_dump_part *part = part_of(tracer, at, item);
     if (given->bad) {
         result->origin = given->origin;
         return TP_OK;
@@ -331,9 +338,12 @@ static enum tp_status judge_output(struct tracer *tracer, size_t at,
     const struct tp_seen_item *known =
         inner ? tp_seen_find(&tracer->seen, tensor) : NULL;
     struct tp_seen_item now = {.kind = TP_SEEN_BAD, .origin = TP_NO_ORIGIN};
+    const struct tp_dump_part *part = part_of(tracer, at, item);
     enum tp_status status = TP_OK;
     if (tp_health_is_raw(call) || tp_health_ignores(call, tensor))
         now.kind = TP_SEEN_RAW;
+    else if (part && part->p2p) /* of a list: apart from the others in it */
+        status = received(tracer, at, item, part, &now.origin, err);
     else if (!given->bad &&
              (health & NONFINITE & ~meant(tracer, call, given)) == 0)
         now.kind = TP_SEEN_MASK;
@@ -355,8 +365,9 @@ static enum tp_status judge_output(struct tracer *tracer, size_t at,
     if (!result->any)
         result->item = item;
     result->any = true;
-    tp_seen_add(&tracer->seen, tensor, now.kind,
-                now.kind == TP_SEEN_BAD ? result->origin : TP_NO_ORIGIN);
+    if (now.kind == TP_SEEN_BAD && now.origin == TP_NO_ORIGIN)
+        now.origin = result->origin;
+    tp_seen_add(&tracer->seen, tensor, now.kind, now.origin);
     return TP_OK;
 }
 
@@ -561,12 +572,14 @@ static void settle_events(struct tracer *tracer, size_t first, size_t ranks)
         struct tp_dump_origin *origin = &out->origins[i];
         if (origin->kind != TP_ORIGIN_RECEIVED || origin->same != TP_NO_ORIGIN)
             continue;
-        const struct tp_dump_part *part =
-            tp_dump_comm_part(&tracer->comm, origin->place, origin->call);
+        const struct tp_dump_part *part = tp_dump_comm_part(
+            &tracer->comm, origin->place, origin->call,
+            tp_dump_comm_p2p(&tracer->dump->places[origin->place], origin->call,
+                             origin->item));
         size_t parts = 0;
-        for (size_t k = 0; k < tracer->comm.count; k++)
+        for (size_t k = 0; part && k < tracer->comm.count; k++)
             parts += tracer->comm.parts[k].event == part->event;
-        if (parts >= (part->ranks ? part->ranks : ranks))
+        if (part && parts >= (part->ranks ? part->ranks : ranks))
             origin->kind = TP_ORIGIN_CALL;
     }
 }
