@@ -15,6 +15,7 @@
 
 #include "base/order.h"
 #include "base/search.h"
+#include "dump/dump_health.h"
 
 /* A part while it is matched. */
 struct entry {
@@ -242,12 +243,24 @@ static enum tp_status list_events(struct matcher *matcher,
     return status;
 }
 
+/* The ranks that a step has, known from the largest. */
+static size_t rank_count(const struct tp_dump *dump, size_t first, size_t end)
+{
+    int64_t largest = -1;
+    for (size_t i = first; i < end; i++)
+        if (dump->places[i].rank > largest)
+            largest = dump->places[i].rank;
+    return largest + 1 > (int64_t)(end - first) ? (size_t)largest + 1
+                                                : end - first;
+}
+
 enum tp_status tp_dump_comm_match(const struct tp_dump *dump, size_t first,
                                   size_t end, struct tp_dump_comm *comm,
                                   struct tp_error *err)
 {
     struct matcher matcher = {.dump = dump};
     enum tp_status status = TP_OK;
+    comm->ranks = rank_count(dump, first, end);
     for (size_t i = first; i < end; i++)
         for (size_t k = 0; k < dump->places[i].call_count && status == TP_OK;
              k++)
@@ -266,6 +279,15 @@ void tp_dump_comm_clear(struct tp_dump_comm *comm)
 {
     free(comm->parts);
     memset(comm, 0, sizeof *comm);
+}
+
+bool tp_dump_comm_is_whole(const struct tp_dump_comm *comm,
+                           const struct tp_dump_part *part)
+{
+    size_t parts = 0;
+    for (size_t i = 0; i < comm->count; i++)
+        parts += comm->parts[i].event == part->event;
+    return parts >= (part->ranks ? part->ranks : comm->ranks);
 }
 
 size_t tp_dump_comm_p2p(const struct tp_dump_place *place, size_t call,
@@ -293,4 +315,39 @@ const struct tp_dump_part *tp_dump_comm_part(const struct tp_dump_comm *comm,
     return i < comm->count && !compare_parts(&comm->parts[i], &key)
                ? &comm->parts[i]
                : NULL;
+}
+
+/* The tensor of an operation of a list, as the call was given it. */
+static const struct tp_dump_item *item_of(const struct tp_dump *dump,
+                                          const struct tp_dump_part *part)
+{
+    const struct tp_dump_place *place = &dump->places[part->place];
+    size_t i = place->calls[part->call].first;
+    while (tp_dump_comm_p2p(place, part->call, i) != part->p2p)
+        i++;
+    return &place->items[i];
+}
+
+static bool same_kind(const struct tp_dump_item *a,
+                      const struct tp_dump_item *b)
+{
+    bool same = !strcmp(a->dtype, b->dtype) && a->dims == b->dims;
+    for (int i = 0; same && i < a->dims; i++)
+        same = a->shape[i] == b->shape[i];
+    return same;
+}
+
+bool tp_dump_comm_brings(const struct tp_dump_comm *comm,
+                         const struct tp_dump *dump,
+                         const struct tp_dump_part *part,
+                         const struct tp_dump_item *item)
+{
+    if (!part->p2p || part->gives || !same_kind(item_of(dump, part), item))
+        return false;
+    for (size_t i = 0; i < comm->count; i++) {
+        const struct tp_dump_part *other = &comm->parts[i];
+        if (other->event == part->event && other->gives && other->p2p)
+            return tp_health_of(item_of(dump, other)) == tp_health_of(item);
+    }
+    return false;
 }

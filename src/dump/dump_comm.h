@@ -25,6 +25,7 @@ struct tp_dump_comm {
     struct tp_dump_part *parts; /* by place, then call                     */
     size_t count, capacity;
     size_t event_count;
+    size_t ranks; /* of the step, as far as the largest tells             */
 };
 
 /*
@@ -38,6 +39,17 @@ enum tp_status tp_dump_comm_match(const struct tp_dump *dump, size_t first,
 
 /* Releases the list. */
 void tp_dump_comm_clear(struct tp_dump_comm *comm);
+
+/* Whether all ranks that take part in what a part is of are in the dump. */
+bool tp_dump_comm_is_whole(const struct tp_dump_comm *comm,
+                           const struct tp_dump_part *part);
+
+/* Whether a tensor may have come by an operation of a list: that receives one
+ * of its shape and dtype, and what was sent has the same NaN or Inf. */
+bool tp_dump_comm_brings(const struct tp_dump_comm *comm,
+                         const struct tp_dump *dump,
+                         const struct tp_dump_part *part,
+                         const struct tp_dump_item *item);
 
 /* Which operation of a call's list an item of the place belongs to, as an
  * argument or as a result, from 1; 0: to none. */

@@ -217,6 +217,22 @@ static const struct scenario scenarios[] = {
                 {"Distributed.batch_isend_irecv.0.forward >0:2:0:16 "
                  "<0:inf:inf =>0:2:0:16 =<0:1:0"}}},
      .origins = ""},
+    {.name = "what a list received is bad once it is used", /* as dumped */
+     .calls = {{{"Distributed.batch_isend_irecv.0.forward >1:1:0:16 <1:0:0 "
+                 "=>1:1:0:16 =<1:0:0",
+                 "Torch.add.0.forward i:nan:nan o:nan:nan"},
+                {"Torch.log.0.forward i:1:-1 o:nan:nan",
+                 "Distributed.batch_isend_irecv.0.forward >0:nan:nan <0:0:0:16 "
+                 "=>0:nan:nan =<0:0:0:16"}}},
+     .origins = "0/1 call Torch.log.0.forward;"},
+    {.name = "what a list received is finite, or of another shape",
+     .calls = {{{"Distributed.batch_isend_irecv.0.forward <1:0:0 <1:0:0:16 "
+                 "=<1:0:0 =<1:0:0:16",
+                 "Torch.add.0.forward i:nan:nan o:nan:nan"},
+                {"Torch.log.0.forward i:1:-1:16 o:nan:nan:16",
+                 "Distributed.batch_isend_irecv.0.forward >0:1:0 >0:nan:nan:16 "
+                 "=>0:1:0 =>0:nan:nan:16"}}},
+     .origins = "0/0 given Torch.add.0.forward;0/1 call Torch.log.0.forward;"},
     {.name = "a message of a list from a rank that is not there",
      .calls = {{{"Distributed.batch_isend_irecv.0.forward >1:1:0 <7:0:0 "
                  "=>1:1:0 =<7:nan:nan"},
