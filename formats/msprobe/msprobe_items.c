@@ -29,6 +29,7 @@ struct lister {
     struct tp_msprobe_items *items;
     struct tp_error *err;
     enum tp_msprobe_place place;
+    const struct tp_json *p2p; /* that is open; NULL                        */
 };
 
 void tp_msprobe_items_clear(struct tp_msprobe_items *items)
@@ -62,8 +63,8 @@ static enum tp_status add_item(struct lister *lister, const char *argument,
         tp_grow(&items->items, &items->capacity, items->count + 1,
                 sizeof *items->items, lister->err);
     if (status == TP_OK)
-        items->items[items->count++] =
-            (struct tp_msprobe_item){lister->place, argument, value};
+        items->items[items->count++] = (struct tp_msprobe_item){
+            lister->place, argument, value, lister->p2p};
     return status;
 }
 
@@ -104,18 +105,32 @@ static enum tp_status open_value(struct lister *lister, const char *prefix,
                           : open_values(lister, prefix, value);
 }
 
+/* Whether an object is an operation of torch.distributed.P2POp. */
+static bool is_p2p(const struct tp_json *value)
+{
+    const char *of = value->kind == TP_JSON_OBJECT
+                         ? tp_json_text(value, "class_type", "")
+                         : "";
+    const char *dot = strrchr(of, '.');
+    return !strcmp(dot ? dot + 1 : of, "P2POp");
+}
+
 /* All of a list or an object; as deep as the parser lets a text be. */
 static enum tp_status open_values(struct lister *lister, const char *prefix,
                                   const struct tp_json *value)
 {
+    const struct tp_json *outer = lister->p2p;
     size_t number = 0;
     enum tp_status status = TP_OK;
+    if (is_p2p(value))
+        lister->p2p = value;
     for (const struct tp_json *at = value->first; at && status == TP_OK;
          at = at->next) {
         const char *argument = join(lister, prefix, at, number++);
         status = argument ? open_value(lister, argument, at)
                           : tp_fail_memory(lister->err);
     }
+    lister->p2p = outer;
     return status;
 }
 
@@ -132,7 +147,7 @@ enum tp_status tp_msprobe_items_list(const struct tp_json *entry,
                                      struct tp_msprobe_items *items,
                                      struct tp_error *err)
 {
-    struct lister lister = {arena, items, err, TP_MSPROBE_OUTPUT};
+    struct lister lister = {arena, items, err, TP_MSPROBE_OUTPUT, NULL};
     enum tp_status status = TP_OK;
     items->count = 0;
     if (entry->kind == TP_JSON_NULL)

@@ -15,6 +15,7 @@ struct tp_msprobe_item {
     enum tp_msprobe_place place;
     const char *argument; /* "0", "0.1", "mask", "weight"; "" for a variable */
     const struct tp_json *value; /* an object with a `type`, {} or null     */
+    const struct tp_json *p2p;   /* the P2POp whose tensor it is; NULL      */
 };
 
 struct tp_msprobe_items {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "compare/compare_group.h"
+#include "compare/compare_modules.h"
 
 const char *const tp_compare_by_words[] = {"name", "content", NULL};
 
@@ -30,8 +31,9 @@ struct matcher {
     const struct tp_compare_match_options *options;
     struct tp_compare_partner *partners;
     struct tp_arena arena; /* owns the names                                */
-    const char **names;    /* of A, then of B                               */
-    size_t *groups;        /* of the same                                   */
+    struct tp_compare_modules layers; /* of a map with classes               */
+    const char **names; /* of A, then of B                               */
+    size_t *groups;     /* of the same                                   */
     size_t group_count;
     bool *whole; /* of A: the map gives its whole name                      */
 };
@@ -62,22 +64,36 @@ static const char *name_in_b(struct matcher *m, size_t row)
     if (m->options->map)
         name = tp_compare_map_name(m->options->map, name, &m->arena,
                                    &m->whole[row]);
+    if (name && m->layers.map) /* a name that was mapped is one of B */
+        name = tp_compare_modules_name(&m->layers, name,
+                                       name == m->a->rows[row].key, &m->arena);
+    return name && m->options->fuzzy ? fuzzy_name(&m->arena, name) : name;
+}
+
+static const char *name_of_b(struct matcher *m, size_t row)
+{
+    const char *name = m->b->rows[row].key;
+    if (m->layers.map)
+        name = tp_compare_modules_name(&m->layers, name, false, &m->arena);
     return name && m->options->fuzzy ? fuzzy_name(&m->arena, name) : name;
 }
 
 static enum tp_status make_names(struct matcher *m, struct tp_error *err)
 {
+    const struct tp_compare_map *map = m->options->map;
     const size_t all = m->a->count + m->b->count;
+    enum tp_status status = TP_OK;
+    if (map && map->count > map->flat)
+        status = tp_compare_modules_init(map, m->a, &m->layers, err);
+    if (status != TP_OK)
+        return status;
     m->names = calloc(all + 1, sizeof *m->names);
     m->groups = calloc(all + 1, sizeof *m->groups);
     m->whole = calloc(m->a->count + 1, sizeof *m->whole);
     bool complete = m->names && m->groups && m->whole;
     for (size_t i = 0; i < all && complete; i++) {
         const size_t row = i - m->a->count;
-        m->names[i] = i < m->a->count ? name_in_b(m, i)
-                      : m->options->fuzzy
-                          ? fuzzy_name(&m->arena, m->b->rows[row].key)
-                          : m->b->rows[row].key;
+        m->names[i] = i < m->a->count ? name_in_b(m, i) : name_of_b(m, row);
         complete = m->names[i] != NULL;
     }
     return complete ? tp_compare_group(m->names, all, m->groups,
@@ -225,6 +241,7 @@ enum tp_status tp_compare_match(const struct tp_compare_entries *a,
     free(m.names);
     free(m.groups);
     free(m.whole);
+    tp_compare_modules_clear(&m.layers);
     tp_arena_clear(&m.arena);
     return status;
 }

@@ -13,6 +13,8 @@ const char *const tp_compare_result_words[TP_COMPARE_RESULTS] = {
 const struct tp_compare_elements tp_compare_elements_none = {.values = NAN,
                                                              .unequal = NAN,
                                                              .first = -1,
+                                                             .norm_a = NAN,
+                                                             .norm_b = NAN,
                                                              .relative_l2 = NAN,
                                                              .sqnr = NAN,
                                                              .ulp50 = NAN,

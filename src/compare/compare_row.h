@@ -66,6 +66,7 @@ struct tp_compare_elements {
     bool compared; /* they were read, of equal shape                       */
     double values, unequal; /* elements; those not bit-equal as numbers    */
     int64_t first;          /* row-major index of the first such element   */
+    double norm_a, norm_b;  /* L2, of elements that are finite in both     */
     double relative_l2;     /* |A - B| / |B|, L2 norms                     */
     double sqnr;            /* dB                                          */
     double ulp50, ulp99, ulp_max; /* quantiles of |A - B| in units of the

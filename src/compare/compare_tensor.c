@@ -137,6 +137,8 @@ static void set_elements(const struct tp_difference_numbers *n,
         .values = (double)n->values,
         .unequal = (double)n->differ,
         .first = n->first_at,
+        .norm_a = n->norm_x,
+        .norm_b = n->norm_y,
         .relative_l2 = n->differ == 0  ? 0
                        : n->norm_y > 0 ? n->l2 / n->norm_y
                        : n->l2 > 0     ? INFINITY

@@ -25,6 +25,7 @@ static const struct tp_panel_info kinds[TP_PANEL_KINDS] = {
     [TP_PANEL_CLOUD] = {"cloud", 3, "x\ty\tcount"},
     [TP_PANEL_SPREAD] = {"spread", 6, "x\tmin\tq25\tq50\tq75\tmax"},
     [TP_PANEL_WATCH] = {"watch", 6, "x\tvalue\texpected\tlow\thigh\talarm"},
+    [TP_PANEL_POINTS] = {"points", 2, "x\ty"},
 };
 
 const struct tp_panel_info *tp_panel_info(enum tp_panel_kind kind)
@@ -90,8 +91,8 @@ enum tp_status tp_figure_check(const struct tp_figure *figure,
     if (!is_tidy(figure->id) || !is_tidy(figure->category))
         return tp_fail(err, TP_E_DAMAGED, -1, "a figure's id is not tidy");
     if (figure->panel_count > TP_FIGURE_PANELS_MAX)
-        return tp_fail(err, TP_E_LIMIT, -1, "figure %s: %zu panels",
-                       figure->id, figure->panel_count);
+        return tp_fail(err, TP_E_LIMIT, -1, "figure %s: %zu panels", figure->id,
+                       figure->panel_count);
     for (size_t p = 0; p < figure->panel_count; p++) {
         enum tp_status status = check_panel(figure, p, err);
         if (status != TP_OK)

@@ -26,6 +26,7 @@ enum tp_panel_kind {
     TP_PANEL_CLOUD,  /* x y count: cells of a 2-D histogram               */
     TP_PANEL_SPREAD, /* x min q25 q50 q75 max: standing boxes             */
     TP_PANEL_WATCH,  /* x value expected low high alarm: a baseline       */
+    TP_PANEL_POINTS, /* x y: single points, a shape and colour per block   */
     TP_PANEL_KINDS
 };
 
@@ -34,12 +35,12 @@ enum {
     TP_PANEL_SERIES_MAX = 8,  /* as many colours as can be told apart     */
     TP_FIGURE_PANELS_MAX = 9,
     TP_PANEL_COLUMNS_MAX = 9,
-    TP_FIGURE_TEXT_MAX = 160  /* bytes of a text that are shown           */
+    TP_FIGURE_TEXT_MAX = 160 /* bytes of a text that are shown           */
 };
 
 /* One row of the kind table. */
 struct tp_panel_info {
-    const char *name;    /* of the kind, and of its template in plots/    */
+    const char *name; /* of the kind, and of its template in plots/    */
     unsigned columns;
     const char *columns_help; /* names of the columns, tab separated      */
 };
@@ -49,8 +50,8 @@ const struct tp_panel_info *tp_panel_info(enum tp_panel_kind kind);
 
 enum tp_scale {
     TP_SCALE_LINEAR,
-    TP_SCALE_INTEGER,     /* linear, tics at integers only                */
-    TP_SCALE_LOG2,        /* positive values, or zero                    */
+    TP_SCALE_INTEGER, /* linear, tics at integers only                */
+    TP_SCALE_LOG2,    /* positive values, or zero                    */
     TP_SCALE_LOG10,
     TP_SCALE_SIGNED_LOG2, /* two log2 axes, back to back; |v| >= 2^inner  */
     TP_SCALE_ROWS         /* 0, 1, 2 ... from the top, named by tics      */
@@ -63,22 +64,23 @@ struct tp_tic {
 
 /* All-zero bytes are a linear axis with automatic limits. */
 struct tp_axis {
-    const char *label;  /* with its unit; NULL: rows that name themselves */
+    const char *label; /* with its unit; NULL: rows that name themselves */
     enum tp_scale scale;
-    bool limited;       /* min and max are given                          */
+    bool limited; /* min and max are given                          */
     double min, max;
-    int inner;          /* TP_SCALE_SIGNED_LOG2: exponent at the centre   */
+    int inner; /* TP_SCALE_SIGNED_LOG2: exponent at the centre   */
     const struct tp_tic *tics; /* instead of automatic ones               */
     size_t tic_count;
+    bool tree; /* TP_SCALE_ROWS: blanks before a name indent it  */
 };
 
 /* A series of a panel: one block of values, row-major, with the columns of the
  * panel's kind. A number over iterations is another thing: series/series.h. */
 struct tp_panel_series {
-    const char *name;   /* for the legend; may hold anything              */
+    const char *name; /* for the legend; may hold anything              */
     const double *values;
     size_t rows;
-    unsigned colour;    /* 1 .. TP_PANEL_SERIES_MAX; 0: by its place      */
+    unsigned colour; /* 1 .. TP_PANEL_SERIES_MAX; 0: by its place      */
 };
 
 /* A vertical line at x, with a word. */
@@ -96,13 +98,13 @@ enum tp_palette {
 struct tp_panel {
     enum tp_panel_kind kind;
     const char *title;
-    struct tp_axis x, y, z;     /* z: the colours of heat maps and clouds */
+    struct tp_axis x, y, z; /* z: the colours of heat maps and clouds */
     enum tp_palette palette;
     const struct tp_panel_series *series;
     size_t series_count;
     const struct tp_mark *marks;
     size_t mark_count;
-    bool diagonal;              /* CLOUD: the line where x equals y       */
+    bool diagonal;                  /* CLOUD, POINTS: where x equals y        */
     double cell_width, cell_height; /* HEAT, CLOUD; in units of the axis
                                        (log axes: in powers of the base)  */
 };
@@ -112,7 +114,7 @@ struct tp_figure {
     const char *category; /* [a-z0-9_]+: the folder                       */
     const char *caption;
     const struct tp_panel *panels;
-    size_t panel_count;   /* 0: not drawn, and empty_reason says why      */
+    size_t panel_count;       /* 0: not drawn, and empty_reason says why      */
     const char *empty_reason; /* "" when there are panels                 */
 };
 

@@ -23,7 +23,9 @@ const struct tp_dump_item tp_dump_item_none = {
               {TP_JSON_NULL, 0, NAN}},
     .requires_grad = -1,
     .md5 = "",
-    .data_name = ""};
+    .data_name = "",
+    .p2p = "",
+    .peer = -1};
 
 static void clear_place(struct tp_dump_place *place)
 {

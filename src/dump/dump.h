@@ -69,6 +69,8 @@ struct tp_dump_item {
     const char *data_name; /* file in dump_tensor_data; "": none           */
     const char *file; /* path of a file that has it; NULL: none is there   */
     size_t tensor;    /* which of the file's tensors                       */
+    const char *p2p;  /* of a torch.distributed.P2POp: "isend"; "": of none */
+    int64_t peer;     /* its rank; -1: not said                             */
     /* of values; NULL: not said */
     const struct tp_json *value; /* its member "value"; of a group of
                                     processes "group_ranks"                */

@@ -63,8 +63,7 @@ struct result {
     bool first; /* it is the origin                                        */
 };
 
-/* --- origins ---------------------------------------------------------------
- */
+/* --- origins -------------------------------------------------------------- */
 
 size_t tp_dump_origin_of(const struct tp_dump_anomalies *anomalies,
                          size_t origin)
@@ -120,8 +119,7 @@ static void join_event(struct tracer *tracer, const struct tp_dump_part *part,
         join(out, known, origin);
 }
 
-/* --- inside and outside -----------------------------------------------------
- */
+/* --- inside and outside --------------------------------------------------- */
 
 /* The origin inside a module's call; TP_NO_ORIGIN: none. Without
  * construct.json an API's call that was bad before may be one. */
@@ -159,8 +157,7 @@ static void join_modules(struct tracer *tracer)
     }
 }
 
-/* --- inputs -----------------------------------------------------------------
- */
+/* --- inputs --------------------------------------------------------------- */
 
 /* Infinities of one sign that have no known origin and are meant. */
 static bool is_mask(const struct tracer *tracer,
@@ -214,16 +211,24 @@ static void take_input(struct tracer *tracer, const struct tp_seen_item *found,
     given->bad = true;
 }
 
+/* The communication that an item of a call takes part in; NULL: none. */
+static const struct tp_dump_part *part_of(const struct tracer *tracer,
+                                          size_t place, size_t at, size_t item)
+{
+    return tp_dump_comm_part(
+        &tracer->comm, place, at,
+        tp_dump_comm_p2p(&tracer->dump->places[place], at, item));
+}
+
 static enum tp_status look_at_inputs(struct tracer *tracer, size_t at,
                                      struct given *given, struct tp_error *err)
 {
     const struct tp_dump_call *call = &tracer->place->calls[at];
-    const struct tp_dump_part *part =
-        tp_dump_comm_part(&tracer->comm, tracer->at, at);
     enum tp_status status = TP_OK;
     for (size_t i = call->first;
          i < call->first + call->count && status == TP_OK; i++) {
         const struct tp_dump_item *item = &tracer->place->items[i];
+        const struct tp_dump_part *part = part_of(tracer, tracer->at, at, i);
         if (tp_dump_item_is_result(call, item) ||
             tp_health_ignores(call, item) || (part && !part->gives))
             continue;
@@ -234,16 +239,16 @@ static enum tp_status look_at_inputs(struct tracer *tracer, size_t at,
         if (!(health & NONFINITE))
             continue;
         status = judge_input(tracer, at, i, health, &found, err);
-        if (status == TP_OK)
-            take_input(tracer, &found, i, health, given);
+        if (status != TP_OK)
+            return status;
+        take_input(tracer, &found, i, health, given);
+        if (part && found.kind == TP_SEEN_BAD)
+            join_event(tracer, part, found.origin);
     }
-    if (part && given->bad)
-        join_event(tracer, part, given->origin);
     return status;
 }
 
-/* --- outputs ----------------------------------------------------------------
- */
+/* --- outputs -------------------------------------------------------------- */
 
 /* Infinities that a call may give without being wrong. */
 static unsigned meant(const struct tracer *tracer,
@@ -299,8 +304,7 @@ static enum tp_status find_origin(struct tracer *tracer, size_t at, size_t item,
                                   const struct given *given,
                                   struct result *result, struct tp_error *err)
 {
-    const struct tp_dump_part *part =
-        tp_dump_comm_part(&tracer->comm, tracer->at, at);
+    const struct tp_dump_part *part = part_of(tracer, tracer->at, at, item);
     if (given->bad) {
         result->origin = given->origin;
         return TP_OK;
@@ -331,9 +335,12 @@ static enum tp_status judge_output(struct tracer *tracer, size_t at,
     const struct tp_seen_item *known =
         inner ? tp_seen_find(&tracer->seen, tensor) : NULL;
     struct tp_seen_item now = {.kind = TP_SEEN_BAD, .origin = TP_NO_ORIGIN};
+    const struct tp_dump_part *part = part_of(tracer, tracer->at, at, item);
     enum tp_status status = TP_OK;
     if (tp_health_is_raw(call) || tp_health_ignores(call, tensor))
         now.kind = TP_SEEN_RAW;
+    else if (part && part->p2p) /* of a list: apart from the others in it */
+        status = received(tracer, at, item, part, &now.origin, err);
     else if (!given->bad &&
              (health & NONFINITE & ~meant(tracer, call, given)) == 0)
         now.kind = TP_SEEN_MASK;
@@ -355,8 +362,9 @@ static enum tp_status judge_output(struct tracer *tracer, size_t at,
     if (!result->any)
         result->item = item;
     result->any = true;
-    tp_seen_add(&tracer->seen, tensor, now.kind,
-                now.kind == TP_SEEN_BAD ? result->origin : TP_NO_ORIGIN);
+    if (now.kind == TP_SEEN_BAD && now.origin == TP_NO_ORIGIN)
+        now.origin = result->origin;
+    tp_seen_add(&tracer->seen, tensor, now.kind, now.origin);
     return TP_OK;
 }
 
@@ -377,8 +385,7 @@ static enum tp_status look_at_outputs(struct tracer *tracer, size_t at,
     return status;
 }
 
-/* --- rows -------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------- */
 
 static const char *text_of(struct tracer *tracer, struct tp_text *text)
 {
@@ -389,18 +396,16 @@ static const char *text_of(struct tracer *tracer, struct tp_text *text)
 }
 
 /* "output.0: NaN" */
-static const char *item_words(struct tracer *tracer, size_t item)
+static const char *item_words(struct tracer *tracer, size_t at, size_t item)
 {
-    static const char *const places[] = {[TP_MSPROBE_CALL] = "",
-                                         [TP_MSPROBE_INPUT] = "input.",
-                                         [TP_MSPROBE_OUTPUT] = "output.",
-                                         [TP_MSPROBE_KWARGS] = "kwargs.",
-                                         [TP_MSPROBE_PARAMETERS] =
-                                             "parameters."};
+    const struct tp_dump_call *call = &tracer->place->calls[at];
     const struct tp_dump_item *tensor = &tracer->place->items[item];
-    struct tp_text text = {0};
-    tp_text_add(&text, "%s%s: %s", places[tensor->place], tensor->argument,
+    struct tp_text name = {0}, text = {0};
+    tp_dump_item_name(call, tensor, "kwargs", &name);
+    const char *words = tp_text_get(&name) + strlen(call->key);
+    tp_text_add(&text, "%s: %s", words + (*words == '.'),
                 tp_health_words(tp_health_of(tensor)));
+    tp_text_clear(&name);
     return text_of(tracer, &text);
 }
 
@@ -434,7 +439,8 @@ static enum tp_status add_nonfinite(struct tracer *tracer, size_t at,
         .first = result->first,
         .mask = !bad,
         .origin = TP_NO_ORIGIN,
-        .value = item_words(tracer, result->any ? result->item : given->item)};
+        .value =
+            item_words(tracer, at, result->any ? result->item : given->item)};
     if (!given->any) {
         row.level = "critical";
         row.scene = "NaN or Inf in outputs only";
@@ -454,28 +460,12 @@ static enum tp_status add_nonfinite(struct tracer *tracer, size_t at,
     return add_row(tracer, at, row, err);
 }
 
-/* The largest norm of inputs or outputs; -1: none is known. */
-static double norm_of(const struct tracer *tracer,
-                      const struct tp_dump_call *call, bool results)
-{
-    double norm = -1;
-    for (size_t i = 0; i < call->count; i++) {
-        const struct tp_dump_item *item =
-            &tracer->place->items[call->first + i];
-        const struct tp_dump_number *value = &item->stats[TP_DUMP_NORM];
-        if (item->kind == TP_DUMP_TENSOR && value->kind != TP_JSON_NULL &&
-            isfinite(value->real) && fabs(value->real) > norm &&
-            tp_dump_item_is_result(call, item) == results)
-            norm = fabs(value->real);
-    }
-    return norm;
-}
-
 static enum tp_status look_at_norms(struct tracer *tracer, size_t at,
                                     struct tp_error *err)
 {
     const struct tp_dump_call *call = &tracer->place->calls[at];
-    double in = norm_of(tracer, call, false), out = norm_of(tracer, call, true);
+    const double in = tp_health_norm(tracer->place, call, false);
+    const double out = tp_health_norm(tracer->place, call, true);
     if (in < 0 || out <= norm_growth * (in > 0 ? in : 1) ||
         tp_health_may_grow(call, tracer->place->items + call->first))
         return TP_OK;
@@ -491,8 +481,7 @@ static enum tp_status look_at_norms(struct tracer *tracer, size_t at,
     return add_row(tracer, at, row, err);
 }
 
-/* --- places -----------------------------------------------------------------
- */
+/* --- places --------------------------------------------------------------- */
 
 static enum tp_status trace_call(struct tracer *tracer, size_t at,
                                  struct tp_error *err)
@@ -549,12 +538,11 @@ static enum tp_status trace_place(struct tracer *tracer, size_t place,
     return status;
 }
 
-/* --- steps ------------------------------------------------------------------
- */
+/* --- steps ---------------------------------------------------------------- */
 
 /* A communication that made it itself: all its parts are there and what they
  * gave is finite. */
-static void settle_events(struct tracer *tracer, size_t first, size_t ranks)
+static void settle_events(struct tracer *tracer, size_t first)
 {
     struct tp_dump_anomalies *out = tracer->out;
     for (size_t i = first; i < out->origin_count; i++) {
@@ -562,24 +550,33 @@ static void settle_events(struct tracer *tracer, size_t first, size_t ranks)
         if (origin->kind != TP_ORIGIN_RECEIVED || origin->same != TP_NO_ORIGIN)
             continue;
         const struct tp_dump_part *part =
-            tp_dump_comm_part(&tracer->comm, origin->place, origin->call);
-        size_t parts = 0;
-        for (size_t k = 0; k < tracer->comm.count; k++)
-            parts += tracer->comm.parts[k].event == part->event;
-        if (parts >= (part->ranks ? part->ranks : ranks))
+            part_of(tracer, origin->place, origin->call, origin->item);
+        if (part && tp_dump_comm_is_whole(&tracer->comm, part))
             origin->kind = TP_ORIGIN_CALL;
     }
 }
 
-/* The ranks that a step has, known from the largest. */
-static size_t rank_count(const struct tp_dump *dump, size_t first, size_t end)
+/* The messages of a list arrive after its call, so that their tensors are
+ * first seen where they are used, and no call gave them. */
+static void join_messages(struct tracer *tracer, size_t first)
 {
-    int64_t largest = -1;
-    for (size_t i = first; i < end; i++)
-        if (dump->places[i].rank > largest)
-            largest = dump->places[i].rank;
-    return largest + 1 > (int64_t)(end - first) ? (size_t)largest + 1
-                                                : end - first;
+    struct tp_dump_anomalies *out = tracer->out;
+    for (size_t i = first; i < out->origin_count; i++) {
+        const struct tp_dump_origin *origin = &out->origins[i];
+        const struct tp_dump_item *item =
+            &tracer->dump->places[origin->place].items[origin->item];
+        for (size_t k = tracer->comm.count;
+             origin->kind == TP_ORIGIN_GIVEN && k-- > 0;) {
+            const struct tp_dump_part *part = &tracer->comm.parts[k];
+            const size_t event = tracer->events[part->event];
+            if (part->place == origin->place && part->call < origin->call &&
+                event != TP_NO_ORIGIN &&
+                tp_dump_comm_brings(&tracer->comm, tracer->dump, part, item)) {
+                join(out, i, event);
+                break;
+            }
+        }
+    }
 }
 
 static enum tp_status trace_step(struct tracer *tracer, size_t first,
@@ -596,15 +593,17 @@ static enum tp_status trace_step(struct tracer *tracer, size_t first,
         tracer->events[i] = TP_NO_ORIGIN;
     for (size_t i = first; i < end && status == TP_OK; i++)
         status = trace_place(tracer, i, err);
-    if (status == TP_OK)
-        settle_events(tracer, origins, rank_count(tracer->dump, first, end));
+    if (status == TP_OK) {
+        join_messages(tracer, origins);
+        settle_events(tracer, origins);
+    }
     free(tracer->events);
     tp_dump_comm_clear(&tracer->comm);
     return status;
 }
 
-/* Origins in the end: those that rows name, the first ones, and how many rows
- * each has. Rows are by step, rank, order; so are the places. */
+/* Origins in the end, and how many rows each has. Rows are by step, rank,
+ * order; so are the places. */
 static void count_followers(const struct tp_dump *dump,
                             struct tp_dump_anomalies *out)
 {

@@ -155,7 +155,7 @@ static void add_key(const struct lister *lister, const struct tp_copy *copy,
                     struct tp_text *key)
 {
     const struct tp_dump_part *part =
-        tp_dump_comm_part(&lister->comm, copy->place, copy->call);
+        tp_dump_comm_part(&lister->comm, copy->place, copy->call, 0);
     if (copy->category == TP_COPY_COLLECTIVE && part)
         tp_text_add(key, "%zu %s", part->event,
                     item_at(lister->dump, copy)->argument);

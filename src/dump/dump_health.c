@@ -270,3 +270,18 @@ bool tp_health_may_grow(const struct tp_dump_call *call,
            tp_dump_call_is(call, "__rpow__") ||
            (tp_dump_call_is_any(call, powers) && is_root(call, items));
 }
+
+double tp_health_norm(const struct tp_dump_place *place,
+                      const struct tp_dump_call *call, bool results)
+{
+    double norm = -1;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct tp_dump_item *item = &place->items[call->first + i];
+        const struct tp_dump_number *value = &item->stats[TP_DUMP_NORM];
+        if (item->kind == TP_DUMP_TENSOR && value->kind != TP_JSON_NULL &&
+            isfinite(value->real) && fabs(value->real) > norm &&
+            tp_dump_item_is_result(call, item) == results)
+            norm = fabs(value->real);
+    }
+    return norm;
+}

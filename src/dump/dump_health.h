@@ -53,6 +53,11 @@ unsigned tp_health_after(const struct tp_dump_call *call, unsigned mask);
  * added up become -Inf. */
 bool tp_health_is_lowest(const struct tp_dump_item *item);
 
+/* The largest norm of the inputs of a call, or of its results; -1: none is
+ * known. */
+double tp_health_norm(const struct tp_dump_place *place,
+                      const struct tp_dump_call *call, bool results);
+
 /* "NaN", "Inf", "-Inf" or several; "finite" of 0. */
 const char *tp_health_words(unsigned health);
 

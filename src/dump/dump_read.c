@@ -162,6 +162,17 @@ static enum tp_status set_tensor(struct reader *reader,
     return set_shape(place, said[SHAPE], item, err);
 }
 
+/* What the P2POp of a tensor says. */
+static enum tp_status set_p2p(struct reader *reader, const struct tp_json *p2p,
+                              struct tp_dump_item *item, struct tp_error *err)
+{
+    const struct tp_json *peer = tp_json_member(p2p, "peer");
+    item->p2p = word_of(reader, tp_json_text(p2p, "op", ""));
+    if (peer && peer->kind == TP_JSON_INTEGER)
+        item->peer = peer->integer;
+    return item->p2p ? TP_OK : tp_fail_memory(err);
+}
+
 static enum tp_status add_item(struct reader *reader,
                                const struct tp_msprobe_item *from,
                                struct tp_error *err)
@@ -178,6 +189,8 @@ static enum tp_status add_item(struct reader *reader,
     item->type = word_of(reader, text_of(said[TYPE]));
     if (!item->argument || !item->type)
         return tp_fail_memory(err);
+    if (from->p2p && (status = set_p2p(reader, from->p2p, item, err)) != TP_OK)
+        return status;
     if (tp_msprobe_is_tensor(item->type) ||
         (said[DTYPE] && said[SHAPE])) /* an array of numpy */
         return set_tensor(reader, said, item, err);

@@ -12,13 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "figures/fig.h"
+#include "figures/compare_fig.h"
 
 enum {
     DEPTHS = 240, /* columns of a figure over depth, each with a gap before
                      it, in four series                                   */
     MODULES = 24, /* bars that can be read                                */
-    CELLS = 40,   /* of a side of a cloud                                 */
     PLACES = 4    /* steps and ranks that have a panel                    */
 };
 
@@ -32,15 +31,6 @@ static const struct {
                     {"forward, results", false, true},
                     {"backward, arguments", true, false},
                     {"backward, results", true, true}};
-
-static bool is_backward(const struct tp_compare_figure_input *input,
-                        const struct tp_compare_call *call)
-{
-    const struct tp_dump_place *place =
-        input->comparison->pairs[call->pair].a.place;
-    const struct tp_dump_call *its = &place->calls[call->order];
-    return its->known && its->name.direction == TP_BACKWARD;
-}
 
 /* Whether a line ends between two calls: what lies between is equal, or of the
  * other pass. Single equal calls are everywhere. */
@@ -60,7 +50,8 @@ static size_t add_depths(const struct tp_compare_figure_input *input,
     for (size_t i = 0; i < input->calls->count; i++) {
         const struct tp_compare_call *call = &input->calls->rows[i];
         if (call->pair != pair || !tp_compare_is_judged(call->name) ||
-            is_backward(input, call) != depth_series[which].backward)
+            tp_compare_fig_is_backward(input, call) !=
+                depth_series[which].backward)
             continue;
         const double error =
             depth_series[which].results ? call->error_out : call->error_in;
@@ -160,9 +151,10 @@ static const char *group_name(struct tp_fig *fig,
     return tp_fig_text(fig, "%.*s", (int)length, call->name);
 }
 
-static double finite_or_zero(double value)
+/* Unknown ones have no bar. */
+static double bar_of(double error, double infinite)
 {
-    return isfinite(value) && value > 0 ? value : 0;
+    return isinf(error) ? infinite : error > 0 ? error : 0;
 }
 
 /* Joins groups of the same name; how many are left. */
@@ -192,13 +184,14 @@ static void build_modules(struct tp_fig *fig,
     const char **names = tp_fig_alloc(fig, MODULES, sizeof *names);
     double *values = tp_fig_alloc(fig, 2 * MODULES, sizeof *values);
     struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+    const double infinite = tp_compare_fig_infinite(calls);
     size_t count = 0;
     if (fig->failed)
         return;
     for (size_t i = 0; i < calls->count; i++) {
         const struct tp_compare_call *call = &calls->rows[i];
-        const double in = finite_or_zero(call->error_in);
-        const double out = finite_or_zero(call->error_out);
+        const double in = bar_of(call->error_in, infinite);
+        const double out = bar_of(call->error_out, infinite);
         if (tp_compare_is_judged(call->name) && (in > 0 || out > 0))
             groups[count++] = (struct worst){group_name(fig, call), in, out};
     }
@@ -212,8 +205,12 @@ static void build_modules(struct tp_fig *fig,
     series[0].name = "arguments";
     series[1].name = "results";
     const struct tp_bars bars = {
-        .title = shown < all ? tp_fig_text(fig, "worst %zu of %zu", shown, all)
-                             : "all that differ",
+        .title = tp_fig_text(
+            fig, "%s%s",
+            shown < all ? tp_fig_text(fig, "worst %zu of %zu", shown, all)
+                        : "all that differ",
+            infinite > 0 ? tp_fig_text(fig, "; a bar to %g: infinite", infinite)
+                         : ""),
         .rows = names,
         .row_count = shown,
         .series = series,
@@ -225,70 +222,6 @@ static void build_modules(struct tp_fig *fig,
         tp_fig_bars(fig, &bars);
 }
 
-/* --- arguments against results -------------------------------------------- */
-
-/* Errors are drawn as their decimal logarithms, from 1e-10 to 1e10. */
-enum { LOWEST = -10, HIGHEST = 10 };
-
-static int cell_of(double error)
-{
-    const double place = (log10(error) - LOWEST) * CELLS / (HIGHEST - LOWEST);
-    return place < 0 ? 0 : place >= CELLS ? CELLS - 1 : (int)place;
-}
-
-static double middle_of(int cell)
-{
-    return LOWEST + (cell + 0.5) * (HIGHEST - LOWEST) / CELLS;
-}
-
-static size_t count_cells(const struct tp_compare_calls *calls, double *table)
-{
-    double counts[CELLS * CELLS] = {0};
-    size_t rows = 0;
-    for (size_t i = 0; i < calls->count; i++) {
-        const struct tp_compare_call *call = &calls->rows[i];
-        if (tp_compare_is_judged(call->name) && call->error_in > 0 &&
-            call->error_out > 0 && isfinite(call->error_in) &&
-            isfinite(call->error_out))
-            counts[cell_of(call->error_out) * CELLS +
-                   cell_of(call->error_in)]++;
-    }
-    for (int i = 0; i < CELLS * CELLS; i++) {
-        if (counts[i] == 0)
-            continue;
-        table[3 * rows] = middle_of(i % CELLS);
-        table[3 * rows + 1] = middle_of(i / CELLS);
-        table[3 * rows++ + 2] = counts[i];
-    }
-    return rows;
-}
-
-static void build_gain(struct tp_fig *fig,
-                       const struct tp_compare_figure_input *input)
-{
-    struct tp_panel_series *series = tp_fig_alloc(fig, 1, sizeof *series);
-    double *table = tp_fig_alloc(fig, 3 * CELLS * CELLS, sizeof *table);
-    if (!series || !table)
-        return;
-    series->name = "";
-    series->values = table;
-    series->rows = count_cells(input->calls, table);
-    const double cell = (double)(HIGHEST - LOWEST) / CELLS;
-    const struct tp_panel panel = {
-        .kind = TP_PANEL_CLOUD,
-        .title = "calls; above the line an operator adds to the error",
-        .x = {.label = "error of arguments [log10 of the relative error]"},
-        .y = {.label = "error of results [log10 of the relative error]"},
-        .z = {.label = "calls [count]", .scale = TP_SCALE_LOG10},
-        .series = series,
-        .series_count = 1,
-        .diagonal = true,
-        .cell_width = cell,
-        .cell_height = cell};
-    if (series->rows)
-        tp_fig_add(fig, &panel);
-}
-
 /* --- the table ------------------------------------------------------------ */
 
 const struct tp_compare_figure_info tp_compare_figure_table[] = {
@@ -298,7 +231,11 @@ const struct tp_compare_figure_info tp_compare_figure_table[] = {
     {"error_by_module", "Where two runs are furthest apart (compare)",
      "calls that differ by a number (not checksums)", build_modules},
     {"error_gain", "What operators make of differences (compare)",
-     "calls whose arguments and results differ", build_gain},
+     "calls whose arguments and results differ", tp_compare_fig_gain},
+    {"module_tree", "Which branch of the model differs (compare)",
+     "calls that both have", tp_compare_fig_tree},
+    {"pairs_scatter", "Which tensors part (compare)",
+     "tensors with values or statistics (not checksums)", tp_compare_fig_pairs},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -2,17 +2,10 @@
 #ifndef TP_FIGURES_COMPARE_FIGURES_H
 #define TP_FIGURES_COMPARE_FIGURES_H
 
-#include "compare/compare_calls.h"
-#include "compare/compare_table.h"
+#include "figures/compare_figure_input.h"
 #include "figures/figures.h"
 
 /* The figures of comparisons of two runs, all in the folder comparisons. */
-
-/* What they are made from, borrowed. */
-struct tp_compare_figure_input {
-    const struct tp_comparison *comparison;
-    const struct tp_compare_calls *calls;
-};
 
 /* One row of the table. */
 struct tp_compare_figure_info {

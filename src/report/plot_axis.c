@@ -27,12 +27,12 @@ enum { NUMBER_MAX = 28 };
 
 /* Which columns of a kind lie on which axis, as bit masks. */
 static const unsigned axis_columns[TP_PANEL_KINDS][3] = {
-    [TP_PANEL_LINES] = {1, 2, 0},     [TP_PANEL_STEPS] = {1, 2, 0},
-    [TP_PANEL_BANDS] = {1, 0xfe, 0},  [TP_PANEL_BOXES] = {0xfe, 1, 0},
-    [TP_PANEL_BARS] = {2, 1, 0},      [TP_PANEL_SHARES] = {6, 1, 0},
-    [TP_PANEL_STACKS] = {6, 1, 0},    [TP_PANEL_HEAT] = {1, 2, 4},
-    [TP_PANEL_CLOUD] = {1, 2, 4},     [TP_PANEL_SPREAD] = {1, 0x3e, 0},
-    [TP_PANEL_WATCH] = {1, 0x1e, 0},
+    [TP_PANEL_LINES] = {1, 2, 0},    [TP_PANEL_STEPS] = {1, 2, 0},
+    [TP_PANEL_BANDS] = {1, 0xfe, 0}, [TP_PANEL_BOXES] = {0xfe, 1, 0},
+    [TP_PANEL_BARS] = {2, 1, 0},     [TP_PANEL_SHARES] = {6, 1, 0},
+    [TP_PANEL_STACKS] = {6, 1, 0},   [TP_PANEL_HEAT] = {1, 2, 4},
+    [TP_PANEL_CLOUD] = {1, 2, 4},    [TP_PANEL_SPREAD] = {1, 0x3e, 0},
+    [TP_PANEL_WATCH] = {1, 0x1e, 0}, [TP_PANEL_POINTS] = {1, 2, 0},
 };
 
 static bool is_log(enum tp_scale scale)
@@ -189,7 +189,10 @@ void tp_axis_resolve(const struct tp_panel *panel, enum tp_axis_name name,
         drawn->hi = -air;
         return;
     }
-    find_extent(panel, axis_columns[panel->kind][name], drawn);
+    unsigned columns = axis_columns[panel->kind][name];
+    if (panel->kind == TP_PANEL_POINTS && panel->diagonal)
+        columns = 3; /* one range for both, so that zeros are on the line */
+    find_extent(panel, columns, drawn);
     if (name == TP_AXIS_Z)
         drawn->has_zero = false; /* zero cells are white, not on the scale */
     if (is_log(axis->scale))

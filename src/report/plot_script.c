@@ -37,10 +37,10 @@ struct place {
 
 /* How one panel is set into its figure. */
 struct setting {
-    size_t block;       /* number of its first block in the table         */
+    size_t block; /* number of its first block in the table         */
     struct place place;
-    bool own_key;       /* the figure has no legend for all               */
-    bool neutral;       /* its one curve must not look like one of those  */
+    bool own_key; /* the figure has no legend for all               */
+    bool neutral; /* its one curve must not look like one of those  */
 };
 
 /* One entry of a legend. */
@@ -239,9 +239,9 @@ static size_t legend_of(const struct tp_panel *panel, struct entry *entries)
             continue;
         const bool shares = panel->kind == TP_PANEL_SHARES;
         const unsigned order = shares ? (unsigned)s : colour_of(panel, s) - 1;
-        entries[count++] = (struct entry){
-            shares ? share_colours[order] : series_colours[order],
-            panel->series[s].name, order};
+        entries[count++] = (struct entry){shares ? share_colours[order]
+                                                 : series_colours[order],
+                                          panel->series[s].name, order};
     }
     return count;
 }
@@ -269,8 +269,8 @@ static void sort_entries(struct entry *entries, size_t count)
  * The one legend that serves all panels: their union, by colour. False when
  * two panels mean different things by one colour.
  */
-static bool shared_legend(const struct tp_figure *figure,
-                          struct entry *entries, size_t *count)
+static bool shared_legend(const struct tp_figure *figure, struct entry *entries,
+                          size_t *count)
 {
     *count = 0;
     for (size_t p = 0; p < figure->panel_count; p++) {
@@ -362,6 +362,24 @@ static void add_axis(struct tp_text *out, char letter,
     tp_text_add(out, "\n");
 }
 
+/* Names of a tree begin at one place, so that blanks indent them; else they end
+ * at the axis. */
+static void add_indent(struct tp_text *out, const struct tp_axis *axis)
+{
+    size_t widest = 0;
+    for (size_t i = 0; axis->tree && i < axis->tic_count; i++) {
+        const size_t width = strlen(axis->tics[i].text);
+        widest = width > widest ? width : widest;
+    }
+    widest = widest > TIC_NAME_MAX ? TIC_NAME_MAX : widest;
+    if (axis->tree)
+        tp_text_add(
+            out, "set lmargin %zu\nset ytics left offset character -%zu, 0\n",
+            widest + 3, widest + 1);
+    else
+        tp_text_add(out, "set lmargin -1\nset ytics right offset 0, 0\n");
+}
+
 static void add_marks(struct tp_text *out, const struct tp_panel *panel,
                       const struct tp_drawn_axis *x)
 {
@@ -374,9 +392,11 @@ static void add_marks(struct tp_text *out, const struct tp_panel *panel,
                     "lc rgb '#777777' dt 3 lw 1.2\nset label ",
                     at, at);
         quote(out, panel->marks[m].text, NAME_MAX);
-        tp_text_add(out, " at %.9g, graph 0.985 right rotate by 90 "
-                         "offset character 0.7, 0 font ',8' "
-                         "textcolor rgb '#555555' front\n", at);
+        tp_text_add(out,
+                    " at %.9g, graph 0.985 right rotate by 90 "
+                    "offset character 0.7, 0 font ',8' "
+                    "textcolor rgb '#555555' front\n",
+                    at);
     }
 }
 
@@ -416,10 +436,9 @@ static void add_palette(struct tp_text *out, const struct tp_panel *panel,
     tp_text_add(out, "wide = %.9g\nhigh = %.9g\n", panel->cell_width,
                 panel->cell_height);
     /* half a pixel of overlap: no background shines through between cells */
-    tp_text_add(out, "seam_x = %.9g\nseam_y = %.9g\n",
-                (x->hi - x->lo) / 1000, (y->hi - y->lo) / 700);
-    tp_text_add(out, "white = %d\ndiagonal = %d\n",
-                panel->palette == TP_PALETTE_MAGNITUDE, panel->diagonal);
+    tp_text_add(out, "seam_x = %.9g\nseam_y = %.9g\n", (x->hi - x->lo) / 1000,
+                (y->hi - y->lo) / 700);
+    tp_text_add(out, "white = %d\n", panel->palette == TP_PALETTE_MAGNITUDE);
 }
 
 /* Few points in the longest series: each deserves a dot. */
@@ -436,8 +455,9 @@ static bool few_points(const struct tp_panel *panel)
 static void add_variables(struct tp_text *out, const struct tp_panel *panel,
                           const struct setting *setting, double left)
 {
-    tp_text_add(out, "block = %zu\nseries = %zu\npoints = %d\n", setting->block,
-                panel->series_count, few_points(panel));
+    tp_text_add(out, "block = %zu\nseries = %zu\npoints = %d\ndiagonal = %d\n",
+                setting->block, panel->series_count, few_points(panel),
+                panel->diagonal);
     tp_text_add(out, "thick = %.9g\nleft = %.9g\n",
                 0.72 / (double)panel->series_count, left);
     tp_text_add(out, "array name[%zu]\n", panel->series_count);
@@ -470,8 +490,8 @@ static struct tp_tic_limits tics_beside(const struct tp_axis *axis,
     /* a canvas is 170 characters wide; a third of the panel is for names */
     double width = axis->tics ? 170 * place->width / 3 : 28;
     return (struct tp_tic_limits){
-        .count = (size_t)(axis->tics ? 30 * place->height
-                                     : 1 + 9 * place->height),
+        .count =
+            (size_t)(axis->tics ? 30 * place->height : 1 + 9 * place->height),
         .text = (size_t)fmin(width, TIC_NAME_MAX)};
 }
 
@@ -507,6 +527,7 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
     tp_axis_resolve(panel, TP_AXIS_Y, &y);
     add_axis(out, 'X', &x, tics_below(&place));
     add_axis(out, 'Y', &y, tics_beside(&panel->y, &place));
+    add_indent(out, &panel->y);
     if (coloured) {
         tp_axis_resolve(panel, TP_AXIS_Z, &z);
         add_axis(out, 'Z', &z, tics_beside(&panel->z, &place));

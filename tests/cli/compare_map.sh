@@ -23,6 +23,14 @@ Torch.softmax.4: Torch.softmax.0
 END
 part --map map
 grep -A 2 '^Only in' text
+cat > layers << 'END' # as msprobe's layer mappings
+Torch.softmax.4: Torch.softmax.0
+TopLayer:
+  h: blocks
+'0':
+  fc: linear
+END
+part --map layers
 echo 'h.0.fc: x' >> map
 tprof-analyze compare a "$dump/step0" --map map
 echo "exit $?"

@@ -364,7 +364,7 @@ static void put_run(struct planted_dump *dump, const char *folder,
         if (i % COLUMNS == run->nan)
             planted_set(tensor, i, run->dtype->size == 2 ? 0x7fc0 : 0x7fc00000);
     }
-    tensor->nonfinite = run->nan >= 0;
+    tensor->nan = run->nan >= 0;
     planted_put_all(dump, folder);
     free(tensor->codes);
     memset(tensor, 0, sizeof *tensor);

@@ -183,6 +183,61 @@ static const struct scenario scenarios[] = {
                  "Torch.log.0.forward i:1:-1 o:nan:nan",
                  "Distributed.isend.0.forward i:nan:nan dst:0 o:nan:nan"}}},
      .origins = "0/1 call Torch.log.0.forward;"},
+    {.name = "messages of a list, among them a bad one",
+     .calls = {{{"Distributed.batch_isend_irecv.0.forward >1:1:0 <1:nan:nan "
+                 "<2:nan:nan:16 =>1:1:0 =<1:3:0 =<2:nan:nan:16",
+                 "Torch.add.0.forward i:3:0 o:3:0",
+                 "Torch.sub.0.forward i:nan:nan:16 o:nan:nan:16"},
+                {"Torch.add.0.forward i:3:0 o:3:0",
+                 "Distributed.batch_isend_irecv.0.forward <0:5:0 >0:3:0 "
+                 "=<0:1:0 =>0:3:0"},
+                {"Torch.log.0.forward i:1:-1:16 o:nan:nan:16",
+                 "Distributed.batch_isend_irecv.0.forward >0:nan:nan:16 "
+                 "=>0:nan:nan:16"}}},
+     .origins = "0/2 call Torch.log.0.forward;"},
+    {.name = "a list and a single message, the second of two is bad",
+     .calls = {{{"Distributed.batch_isend_irecv.0.forward <1:9:9 <1:9:9 "
+                 "=<1:1:0 =<1:nan:nan"},
+                {"Distributed.send.0.forward i:1:0 dst:0 o:1:0",
+                 "Torch.log.0.forward i:1:-1 o:nan:nan",
+                 "Distributed.isend.0.forward i:nan:nan dst:0 o:nan:nan"}}},
+     .origins = "0/1 call Torch.log.0.forward;"},
+    {.name = "a list that sends what is bad and receives what is bad",
+     .calls = {{{"Torch.log.0.forward i:1:-1 o:nan:nan",
+                 "Distributed.batch_isend_irecv.0.forward >1:nan:nan "
+                 "<1:0:0:16 =>1:nan:nan =<1:inf:0:16",
+                 "Functional.gelu.0.forward i:inf:0:16 o:inf:0:16"},
+                {"Torch.exp.0.forward i:99:0:16 o:inf:0:16",
+                 "Distributed.batch_isend_irecv.0.forward >0:inf:0:16 "
+                 "<0:0:0 =>0:inf:0:16 =<0:nan:nan"}}},
+     .origins = "0/0 call Torch.log.0.forward;0/1 call Torch.exp.0.forward;"},
+    {.name = "its twin",
+     .calls = {{{"Distributed.batch_isend_irecv.0.forward >1:1:0 <1:nan:nan:16 "
+                 "=>1:1:0 =<1:2:0:16"},
+                {"Distributed.batch_isend_irecv.0.forward >0:2:0:16 "
+                 "<0:inf:inf =>0:2:0:16 =<0:1:0"}}},
+     .origins = ""},
+    {.name = "what a list received is bad once it is used", /* as dumped */
+     .calls = {{{"Distributed.batch_isend_irecv.0.forward >1:1:0:16 <1:0:0 "
+                 "=>1:1:0:16 =<1:0:0",
+                 "Torch.add.0.forward i:nan:nan o:nan:nan"},
+                {"Torch.log.0.forward i:1:-1 o:nan:nan",
+                 "Distributed.batch_isend_irecv.0.forward >0:nan:nan <0:0:0:16 "
+                 "=>0:nan:nan =<0:0:0:16"}}},
+     .origins = "0/1 call Torch.log.0.forward;"},
+    {.name = "what a list received is finite, or of another shape",
+     .calls = {{{"Distributed.batch_isend_irecv.0.forward <1:0:0 <1:0:0:16 "
+                 "=<1:0:0 =<1:0:0:16",
+                 "Torch.add.0.forward i:nan:nan o:nan:nan"},
+                {"Torch.log.0.forward i:1:-1:16 o:nan:nan:16",
+                 "Distributed.batch_isend_irecv.0.forward >0:1:0 >0:nan:nan:16 "
+                 "=>0:1:0 =>0:nan:nan:16"}}},
+     .origins = "0/0 given Torch.add.0.forward;0/1 call Torch.log.0.forward;"},
+    {.name = "a message of a list from a rank that is not there",
+     .calls = {{{"Distributed.batch_isend_irecv.0.forward >1:1:0 <7:0:0 "
+                 "=>1:1:0 =<7:nan:nan"},
+                {"Distributed.batch_isend_irecv.0.forward <0:0:0 =<0:1:0"}}},
+     .origins = "0/0 received Distributed.batch_isend_irecv.0.forward;"},
     {.name = "the buffer of a broadcast",
      .calls = {{{"Distributed.broadcast.0.forward i:1:0 src:0 o:1:0"},
                 {"Distributed.broadcast.0.forward i:nan:nan src:0 o:1:0"}}},

@@ -215,7 +215,7 @@ Test(dump_damage, memory_between_two_calls)
     planted_end(&dump);
 }
 
-/* --- NaN ------------------------------------------------------------------ */
+/* --- NaN and Inf ---------------------------------------------------------- */
 
 static const struct planted nonfinite[] = {
     {LINEAR(0),
@@ -229,38 +229,84 @@ static const struct planted nonfinite[] = {
     {HEADS(1), {ALL, ALL, IN(0, 9)}, .words = "Its NaN are in positions 0 to"},
     {HEADS(2), .memory = IN(777, 3000), .words = "elements 777 to 2999"},
     {HEADS(3), .in_thousand = 30, .words = "Its NaN are scattered, from"},
+    {LINEAR(0),
+     {IN(7, 8), IN(8, 9)},
+     .what = PLANTED_INF,
+     .words = "gave Inf in output.0; what it was given is finite: "},
+    {LINEAR(0),
+     {IN(7, 8), IN(8, 9)},
+     .what = PLANTED_INF,
+     .words = "Its Inf is element [7,8]; likely what this element"},
+    {LINEAR(1), .what = PLANTED_INF, .words = "of its elements are Inf. "},
+    {LINEAR(2),
+     {IN(96, 100)},
+     .what = PLANTED_INF,
+     .words = "Its Inf are in rows 96 to 99 of 100"},
+    {LINEAR(3),
+     {ALL, IN(17, 18)},
+     .what = PLANTED_INF,
+     .words = "Its Inf are in channel 17 of 256"},
+    {HEADS(0),
+     {ALL, IN(3, 5)},
+     .what = PLANTED_INF,
+     .words = "Its Inf are in heads 3 and 4 of 16"},
+    {HEADS(2), .memory = IN(777, 3000), .what = PLANTED_INF,
+     .words = "elements 777 to 2999"},
 };
 
-Test(dump_damage, nan_that_a_call_makes)
+/* The finding about what a call makes; NULL: there is none. */
+static const struct tp_dump_finding *made_by_call(const struct audited *audited)
+{
+    for (size_t i = 0; i < audited->findings.count; i++)
+        if (audited->findings.rows[i].rule ==
+            &tp_dump_checks[TP_CHECK_NONFINITE].rule)
+            return &audited->findings.rows[i];
+    return NULL;
+}
+
+static void expect_made(const struct planted_dump *dump,
+                        const struct planted_tensor *tensor,
+                        const struct planted *plant)
+{
+    struct audited audited;
+    planted_put(dump, "a", tensor);
+    planted_put_json(dump, "a");
+    audit(dump, &audited);
+    const struct tp_dump_finding *finding = made_by_call(&audited);
+    if (plant->what == PLANTED_OTHER) {
+        cr_expect_null(finding, "healthy again");
+    } else {
+        cr_assert_not_null(finding, "%s", plant->words);
+        cr_expect_eq(finding, &audited.findings.rows[0]);
+        cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
+        cr_expect_str_eq(finding->name, tensor->call);
+        cr_expect(strstr(finding->evidence, plant->words), "%s: %s",
+                  plant->words, finding->evidence);
+    }
+    clear(&audited);
+}
+
+Test(dump_damage, nan_and_inf_that_a_call_makes)
 {
     static struct planted_dump dump;
-    struct audited audited;
     planted_begin(&dump);
     planted_put_all(&dump, "a");
     for (size_t i = 0; i < sizeof nonfinite / sizeof *nonfinite; i++) {
         struct planted plant = nonfinite[i];
+        const struct planted none = {.what = PLANTED_OTHER};
         struct planted_tensor *tensor = planted_of(&dump, plant.tensor);
         const size_t bytes = (size_t)tensor->numel * tensor->dtype->size;
         unsigned char *healthy = malloc(bytes);
         cr_assert_not_null(healthy);
         memcpy(healthy, tensor->codes, bytes);
-        plant.what = PLANTED_NAN;
+        if (plant.what == PLANTED_OTHER)
+            plant.what = PLANTED_NAN;
         planted_damage(&plant, tensor);
-        tensor->nonfinite = true;
-        planted_put(&dump, "a", tensor);
-        planted_put_json(&dump, "a");
-        audit(&dump, &audited);
-        cr_assert_geq(audited.findings.count, 1, "%s", plant.tensor);
-        const struct tp_dump_finding *finding = &audited.findings.rows[0];
-        cr_expect_eq(finding->rule, &tp_dump_checks[TP_CHECK_NONFINITE].rule);
-        cr_expect_eq(finding->level, TP_SEVERITY_HIGH);
-        cr_expect_str_eq(finding->name, tensor->call);
-        cr_expect(strstr(finding->evidence, plant.words), "%s: %s", plant.words,
-                  finding->evidence);
-        clear(&audited);
+        tensor->nan = plant.what == PLANTED_NAN;
+        expect_made(&dump, tensor, &plant);
         memcpy(tensor->codes, healthy, bytes);
-        tensor->nonfinite = false;
-        planted_put(&dump, "a", tensor);
+        tensor->nan = false;
+        expect_made(&dump, tensor, &none);
         free(healthy);
     }
     planted_end(&dump);

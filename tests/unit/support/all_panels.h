@@ -53,6 +53,7 @@ static inline void make_all(struct tp_panel *panels,
         [TP_PANEL_CLOUD] = {name, cells, 3, 0},
         [TP_PANEL_SPREAD] = {name, spreads, 2, 0},
         [TP_PANEL_WATCH] = {name, watch, 2, 0},
+        [TP_PANEL_POINTS] = {name, xy, 3, 0},
     };
     for (int k = 0; k < TP_PANEL_KINDS; k++) {
         series[k] = all[k];

@@ -11,6 +11,9 @@
  *   u                   an input without statistics
  *   s:VALUE             a number among the inputs
  *   src:N dst:N         keywords of communications; g:N,N their group
+ *   >N:MAX:MIN[:NUMEL]  a tensor of a P2POp that is sent to rank N; <N: it is
+ *                       received from there; among the inputs, after "=" the
+ *                       outputs: "=<1:nan:nan"
  *
  * MAX and MIN are numbers, "nan", "inf" or "-inf"; Mean and Norm follow. Values
  * are float32.
@@ -68,6 +71,19 @@ static inline void call_keyword(const char *name, const char *type,
                 member, value);
 }
 
+/* As one of a list that is the only argument: [[...], [...]] reads the same. */
+static inline void call_p2p(const char *item, struct tp_text *text)
+{
+    char *at;
+    const long peer = strtol(item + 1, &at, 10);
+    call_comma(text);
+    tp_text_add(text, "[{\"class_type\": \"torch.distributed.P2POp\", "
+                      "\"tensor\": ");
+    call_tensor(at + 1, text);
+    tp_text_add(text, ", \"op\": \"%s\", \"peer\": %ld, \"tag\": 0}]",
+                *item == '>' ? "isend" : "irecv", peer);
+}
+
 static inline void call_item(const char *item, struct call_parts *parts)
 {
     char ranks[64];
@@ -84,6 +100,9 @@ static inline void call_item(const char *item, struct call_parts *parts)
         call_comma(text);
         tp_text_add(text, "\"%s\": ", *item == 'k' ? "mask" : "weight");
         call_tensor(item + 2, text);
+    } else if (*item == '>' || *item == '<' || *item == '=') {
+        call_p2p(item + (*item == '='),
+                 *item == '=' ? &parts->outputs : &parts->inputs);
     } else if (*item == 'o') {
         call_comma(&parts->outputs);
         call_tensor(item + 2, &parts->outputs);

@@ -24,7 +24,7 @@ struct planted_tensor {
     int ndim;
     int64_t shape[4], numel;
     unsigned char *codes;
-    bool nonfinite; /* planted: the statistics say so                        */
+    bool nan; /* planted: the statistics say so                              */
 };
 
 struct planted_dump {
@@ -158,6 +158,20 @@ static inline void planted_put(const struct planted_dump *dump,
                   tensor->shape, tensor->ndim);
 }
 
+/* As Python writes it. */
+static inline void planted_add_stat(int which, double value,
+                                    struct tp_text *text)
+{
+    static const char *const names[] = {"Max", "Min", "Mean", "Norm"};
+    tp_text_add(text, ", \"%s\": ", names[which]);
+    if (isnan(value))
+        tp_text_add(text, "NaN");
+    else if (isinf(value))
+        tp_text_add(text, value > 0 ? "Infinity" : "-Infinity");
+    else
+        tp_text_add(text, "%.17g", value);
+}
+
 static inline void planted_add_item(const struct planted_tensor *tensor,
                                     struct tp_text *text)
 {
@@ -174,14 +188,11 @@ static inline void planted_add_item(const struct planted_tensor *tensor,
     for (int i = 0; i < tensor->ndim; i++)
         tp_text_add(text, "%s%d", i ? ", " : ", \"shape\": [",
                     (int)tensor->shape[i]);
-    if (tensor->nonfinite)
-        tp_text_add(text, "], \"Max\": NaN, \"Min\": NaN, \"Mean\": NaN, "
-                          "\"Norm\": NaN");
-    else
-        tp_text_add(text,
-                    "], \"Max\": %.17g, \"Min\": %.17g, \"Mean\": %.17g, "
-                    "\"Norm\": %.17g",
-                    most, least, sum / (double)tensor->numel, sqrt(squares));
+    tp_text_add(text, "]");
+    const double stats[] = {most, least, sum / (double)tensor->numel,
+                            sqrt(squares)};
+    for (int i = 0; i < 4; i++)
+        planted_add_stat(i, tensor->nan ? NAN : stats[i], text);
     tp_text_add(text,
                 ", \"requires_grad\": false, \"data_name\": \"%s.%s.pt\"}",
                 tensor->call, tensor->item);
@@ -291,6 +302,7 @@ struct planted_indices {
 enum planted_what {
     PLANTED_OTHER, /* other numbers, further off than any rounding           */
     PLANTED_NAN,
+    PLANTED_INF,
     PLANTED_ZERO,
     PLANTED_BIT,  /* bit 13 of bfloat16, 29 of float32                       */
     PLANTED_BITS, /* any one bit of the exponent                             */
@@ -341,6 +353,8 @@ static inline uint32_t planted_as(const struct planted *plant,
     switch (plant->what) {
     case PLANTED_NAN:
         return 0x7fc0u << low;
+    case PLANTED_INF:
+        return 0x7f80u << low;
     case PLANTED_ZERO:
         return 0;
     case PLANTED_BIT:
