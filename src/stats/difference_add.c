@@ -594,15 +594,11 @@ INLINE double fold(const doubles *low, const doubles *high)
     return (v[0] + v[2]) + (v[1] + v[3]);
 }
 
-void tp_difference_add(const struct tp_difference_plan *plan,
-                       const struct tp_difference_spans *spans,
-                       struct tp_difference *difference,
-                       struct tp_difference_cells *cells)
+void tp_difference_add_blocks(const struct tp_difference_plan *plan,
+                              const struct tp_difference_spans *spans,
+                              struct tp_difference *difference,
+                              struct tp_difference_cells *cells)
 {
-    if (plan->joint) {
-        tp_difference_count_joint(plan, spans, difference, cells);
-        return;
-    }
     struct call call = {.plan = plan,
                         .size_x = tp_dtype_info(plan->x)->size,
                         .size_y = tp_dtype_info(plan->y)->size,
