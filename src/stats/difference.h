@@ -42,9 +42,9 @@ struct tp_difference_plan {
     bool single;        /* computed in binary32                            */
     bool raw_cells;     /* cells are codes: the same dtype of 16 bits      */
     bool joint;         /* both have 8 bits: cells are pairs of codes      */
-    int fraction;       /* significant bits of the coarser, less the first; -1:
-                           integers                                              */
-    int least; /* exponent of its smallest normal number                */
+    int fraction;       /* significant bits of the coarser, less the first;
+                           -1: integers                                    */
+    int least;          /* exponent of its smallest normal number          */
     enum tp_isa isa;
     float value_x[256], value_y[256]; /* of 8-bit codes                    */
 };

@@ -2,8 +2,10 @@
 /*
  * Two tensors element by element, in blocks of 512 that stay in the first level
  * cache: blocks of equal codes take one comparison of memory and a sum of
- * squares; others are decoded to binary32 (or binary64, for what does not fit),
- * and short loops over the block sum, count and rank its elements.
+ * squares, and so do elements of a block of 16-bit codes, if half of them are
+ * equal; others are decoded to binary32 (or binary64, for what does not fit),
+ * and short loops over them sum, count and rank. Pairs of 8-bit codes are
+ * counted instead (difference_joint.c).
  *
  * The distributions are kept as one histogram of differences, of 16-bit keys:
  * elements that are alike cancel, and their distance needs no more than that.
@@ -14,7 +16,7 @@
  * machine gives the same bits; they are added up once a call.
  *
  * Cost: each span is read once; some 12 operations on vectors of 8 and three
- * increments an element that differs; 10 KiB of the stack for a block.
+ * increments an element that differs; 16 KiB of the stack for a block.
  */
 #include "stats/difference.h"
 
@@ -403,6 +405,92 @@ INLINE void add_block_f(struct block_f *block, struct call *call)
     count_block(its, &errors, bins_f(distance, its), call);
 }
 
+/* --- elements that differ ------------------------------------------------- */
+
+/* A whole block of one floating dtype of 16 bits. */
+struct split {
+    uint16_t equal[BLOCK]; /* codes, or 0 of elements that are not          */
+    uint16_t other[BLOCK]; /* all ones: they differ, or are not finite      */
+    uint32_t pair[BLOCK];  /* codes: y << 16 | x                            */
+    uint16_t x[BLOCK], y[BLOCK]; /* of the others                           */
+};
+
+/* Sets all but the last; returns the number of the others. */
+INLINE size_t split_block(const struct tp_difference_plan *plan,
+                          const struct block *block, struct split *split)
+{
+    const int fraction = plan->fraction;
+    const uint16_t infinite = (uint16_t)(0x7fff >> fraction << fraction);
+    shorts count = {0}, x, y;
+    size_t all = 0;
+    for (size_t i = 0; i < BLOCK; i += STEP) {
+        memcpy(&x, block->codes_x + 2 * i, sizeof x);
+        memcpy(&y, block->codes_y + 2 * i, sizeof y);
+        const shorts other =
+            (shorts)(x != y) | (shorts)((x & infinite) == infinite);
+        const shorts equal = x & ~other;
+        const wide_uints pair = __builtin_convertvector(y, wide_uints) << 16 |
+                                __builtin_convertvector(x, wide_uints);
+        count -= other;
+        memcpy(split->equal + i, &equal, sizeof equal);
+        memcpy(split->other + i, &other, sizeof other);
+        memcpy(split->pair + i, &pair, sizeof pair);
+    }
+    for (size_t i = 0; i < STEP; i++)
+        all += count[i];
+    return all;
+}
+
+/* Sets the codes of the others, in order; without branches, which could not be
+ * foreseen. */
+INLINE void gather_others(struct split *split)
+{
+    uint32_t *pair = split->pair;
+    size_t k = 0;
+    for (size_t i = 0; i < BLOCK; i += 4) {
+        uint64_t four;
+        memcpy(&four, split->other + i, sizeof four);
+        pair[k] = pair[i];
+        k += four & 1;
+        pair[k] = pair[i + 1];
+        k += four >> 16 & 1;
+        pair[k] = pair[i + 2];
+        k += four >> 32 & 1;
+        pair[k] = pair[i + 3];
+        k += four >> 63;
+    }
+    for (size_t i = 0; i < k; i += STEP) {
+        wide_uints both;
+        memcpy(&both, pair + i, sizeof both);
+        const shorts x = __builtin_convertvector(both, shorts);
+        const shorts y = __builtin_convertvector(both >> 16, shorts);
+        memcpy(split->x + i, &x, sizeof x);
+        memcpy(split->y + i, &y, sizeof y);
+    }
+}
+
+/* Where half of a block is equal and finite, adds these, and makes it one of
+ * the others. */
+INLINE void skip_equal(struct block_f *block, struct split *split,
+                       struct call *call)
+{
+    struct block *its = &block->its;
+    const size_t others = split_block(call->plan, its, split);
+    if (others > BLOCK / 2)
+        return;
+    its->n = BLOCK - others;
+    its->padded = BLOCK;
+    its->dropped = 0;
+    decode_f(call->plan->x, NULL, (const unsigned char *)split->equal, BLOCK,
+             block->x);
+    add_squares_f(block, &call->lanes);
+    count_equal(its, call->sums);
+    gather_others(split);
+    its->codes_x = (const unsigned char *)split->x;
+    its->codes_y = (const unsigned char *)split->y;
+    its->n = others;
+}
+
 INLINE void add_block_d(struct block_d *block, struct call *call)
 {
     const struct tp_difference_plan *plan = call->plan;
@@ -435,17 +523,14 @@ INLINE void add_block_d(struct block_d *block, struct call *call)
 /* --- a call --------------------------------------------------------------- */
 
 /* Sets what a block is before it is decoded. */
-INLINE void begin_block(struct block *its, const struct call *call,
-                        const unsigned char *x, const unsigned char *y)
+INLINE void begin_block(struct block *its, const struct call *call)
 {
-    its->codes_x = x;
-    its->codes_y = y;
     its->padded = (its->n + STEP - 1) / STEP * STEP;
     its->dropped = 0;
     its->infinite_apart = NONE;
     if (call->plan->raw_cells) {
-        memcpy(its->key_x, x, its->n * sizeof *its->key_x);
-        memcpy(its->key_y, y, its->n * sizeof *its->key_y);
+        memcpy(its->key_x, its->codes_x, its->n * sizeof *its->key_x);
+        memcpy(its->key_y, its->codes_y, its->n * sizeof *its->key_y);
     }
     for (size_t i = its->n; i < its->padded; i++)
         its->key_x[i] = its->key_y[i] = 0;
@@ -460,11 +545,17 @@ INLINE void add_any(const struct tp_difference_spans *spans, struct call *call)
     } block;
     const bool single = call->plan->single;
     struct block *its = single ? &block.f.its : &block.d.its;
+    struct split split;
     for (size_t done = 0; done < spans->n; done += BLOCK) {
         its->n = spans->n - done < BLOCK ? spans->n - done : BLOCK;
         its->first = spans->first + (int64_t)done;
-        begin_block(its, call, x + done * call->size_x,
-                    y + done * call->size_y);
+        its->codes_x = x + done * call->size_x;
+        its->codes_y = y + done * call->size_y;
+        /* once the first that differs is known, places do not matter */
+        if (single && call->plan->raw_cells && its->n == BLOCK &&
+            call->sums->first_at != 0)
+            skip_equal(&block.f, &split, call);
+        begin_block(its, call);
         if (single)
             add_block_f(&block.f, call);
         else
@@ -503,15 +594,11 @@ INLINE double fold(const doubles *low, const doubles *high)
     return (v[0] + v[2]) + (v[1] + v[3]);
 }
 
-void tp_difference_add(const struct tp_difference_plan *plan,
-                       const struct tp_difference_spans *spans,
-                       struct tp_difference *difference,
-                       struct tp_difference_cells *cells)
+void tp_difference_add_blocks(const struct tp_difference_plan *plan,
+                              const struct tp_difference_spans *spans,
+                              struct tp_difference *difference,
+                              struct tp_difference_cells *cells)
 {
-    if (plan->joint) {
-        tp_difference_count_joint(plan, spans, difference, cells);
-        return;
-    }
     struct call call = {.plan = plan,
                         .size_x = tp_dtype_info(plan->x)->size,
                         .size_y = tp_dtype_info(plan->y)->size,

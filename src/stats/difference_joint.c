@@ -64,10 +64,10 @@ static size_t first_unequal(const struct tp_difference_plan *plan,
     return i;
 }
 
-void tp_difference_count_joint(const struct tp_difference_plan *plan,
-                               const struct tp_difference_spans *spans,
-                               struct tp_difference *difference,
-                               struct tp_difference_cells *cells)
+static void count_pairs(const struct tp_difference_plan *plan,
+                        const struct tp_difference_spans *spans,
+                        struct tp_difference *difference,
+                        struct tp_difference_cells *cells)
 {
     uint32_t *const even = cells->cell[0], *const odd = cells->cell[1];
     uint32_t *const tables[] = {even, odd, even, odd};
@@ -91,10 +91,22 @@ void tp_difference_count_joint(const struct tp_difference_plan *plan,
     difference->values += spans->n;
 }
 
+void tp_difference_add(const struct tp_difference_plan *plan,
+                       const struct tp_difference_spans *spans,
+                       struct tp_difference *difference,
+                       struct tp_difference_cells *cells)
+{
+    if (plan->joint)
+        count_pairs(plan, spans, difference, cells);
+    else
+        tp_difference_add_blocks(plan, spans, difference, cells);
+}
+
 /* --- from counts to sums -------------------------------------------------- */
 
 /* What pairs of codes are looked up in. */
 struct looked_up {
+    struct tp_difference *sums; /* what they are added to                   */
     int32_t rank_x[CODES], rank_y[CODES];
     int64_t count_x[CODES], count_y[CODES]; /* of pairs that are finite     */
 };
@@ -130,10 +142,10 @@ static void add_finite(const struct tp_difference_plan *plan, double x,
 }
 
 static void add_pair(const struct tp_difference_plan *plan, unsigned x,
-                     unsigned y, uint64_t times, struct looked_up *its,
-                     struct tp_difference *sums)
+                     unsigned y, uint64_t times, struct looked_up *its)
 {
     const double from = plan->value_x[x], to = plan->value_y[y];
+    struct tp_difference *sums = its->sums;
     if (!isfinite(from) || !isfinite(to)) {
         tp_count_infinite(from, to, times, sums);
         return;
@@ -158,15 +170,14 @@ static size_t cell_of(float value)
 void tp_difference_close(const struct tp_difference_plan *plan,
                          struct tp_difference *difference, int64_t *totals)
 {
-    struct looked_up its = {.rank_x = {0}};
+    struct looked_up its = {.sums = difference};
     if (!plan->joint)
         return;
     tp_difference_ranks(plan, plan->value_x, its.rank_x);
     tp_difference_ranks(plan, plan->value_y, its.rank_y);
     for (unsigned i = 0; i < TP_DIFFERENCE_CELLS; i++) {
         if (totals[i] != 0)
-            add_pair(plan, i >> 8, i & 0xff, (uint64_t)totals[i], &its,
-                     difference);
+            add_pair(plan, i >> 8, i & 0xff, (uint64_t)totals[i], &its);
     }
     memset(totals, 0, TP_DIFFERENCE_CELLS * sizeof *totals);
     for (int i = 0; i < CODES; i++) {

@@ -69,13 +69,14 @@ static inline bool tp_count_infinite(double x, double y, uint64_t times,
     return x != y;
 }
 
-/* --- 8-bit codes ---------------------------------------------------------- */
+/* --- wider codes, and 8-bit codes ------------------------------------------
+ */
 
-/* tp_difference_add of a plan that is joint. */
-void tp_difference_count_joint(const struct tp_difference_plan *plan,
-                               const struct tp_difference_spans *spans,
-                               struct tp_difference *difference,
-                               struct tp_difference_cells *cells);
+/* tp_difference_add of a plan that is not joint. */
+void tp_difference_add_blocks(const struct tp_difference_plan *plan,
+                              const struct tp_difference_spans *spans,
+                              struct tp_difference *difference,
+                              struct tp_difference_cells *cells);
 
 /* Sets the ranks of 256 values: two are as many units in the last place apart
  * as their ranks. Those of values that are not finite mean nothing. */

@@ -385,6 +385,33 @@ Test(difference, lengths_and_steps)
     }
 }
 
+/* Elements that are equal are not looked at one by one, where they are many:
+ * none, some, about half and all of a block differ, after one that does. */
+Test(difference, shares_of_equal_elements)
+{
+    static const enum tp_dtype some[] = {TP_BFLOAT16, TP_FLOAT16, TP_INT16,
+                                         TP_FLOAT32};
+    static const unsigned shares[] = {0, 1, 32, 127, 128, 129, 250, 256};
+    for (size_t i = 0; i < 4 * sizeof shares / sizeof *shares; i++) {
+        const enum tp_dtype dtype = some[i % 4];
+        const size_t size = tp_dtype_info(dtype)->size;
+        struct sample *s = sample_of(dtype, dtype, N);
+        uint64_t state = 88172645463325252u + i;
+        for (size_t k = 1; k < N; k++) {
+            if ((noise(&state) >> 40) % 256 >= shares[i / 4])
+                memcpy(s->code_y + k * size, s->code_x + k * size, size);
+        }
+        tp_dtype_decode(dtype, s->code_y, N, s->to);
+        struct found *found = find(s, 1300, TP_ISA_UNKNOWN);
+        struct found *slow = find(s, 1300, TP_ISA_PORTABLE);
+        expect_reference(s, found);
+        cr_expect_eq(memcmp(&found->sums, &slow->sums, sizeof slow->sums), 0);
+        free(found);
+        free(slow);
+        free(s);
+    }
+}
+
 Test(difference, instruction_sets_do_not_show)
 {
     for (int i = 0; i < DTYPES; i++) {
