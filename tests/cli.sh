@@ -30,6 +30,11 @@ SHELL=/bin/sh # which `script` starts
 export PATH BASH_ENV LC_ALL SHELL srcdir TPROF
 unset NO_COLOR CDPATH TENSOR_SAVE_DIR
 
+# Who starts tests in the background, or by nohup, leaves them signals that are
+# ignored, which no shell can undo.
+signals=
+! env --default-signal true 2> /dev/null || signals="env --default-signal"
+
 # matches EXPECTED ACTUAL: does the text fit the patterns?
 matches()
 {
@@ -73,7 +78,8 @@ run_case()
     local folder=$work/$name
     mkdir "$folder"
     chmod 755 "$folder"
-    (cd "$folder" && exec bash -u "$cases/$name.sh") \
+    # shellcheck disable=SC2086 # none or two words
+    (cd "$folder" && exec $signals bash -u "$cases/$name.sh") \
         > "$work/out" 2> "$work/err" < /dev/null
     status=$?
     if [ $status = 77 ]; then

@@ -28,6 +28,10 @@ enum {
  * errors that is the rule. */
 static const double SURE = 8.5;
 
+/* Deviations of chance that sides differ by, at most, to be alike. A heavy side
+ * and an empty one together would seem light. */
+static const double ALIKE = 2.5;
+
 static const double limits[TP_TAILS_LIMITS] = {2, 3, 5, 8};
 
 /*
@@ -122,14 +126,25 @@ static struct seen look_at_both(const struct tp_tails *tails)
     return both;
 }
 
-/* Whether sides are alike, but for chance. */
+/* All of a side that is beyond a limit. */
+static double count_beyond(const struct tp_tails *tails, int side, size_t limit)
+{
+    uint64_t sum = 0;
+    for (size_t part = 0; part < TP_TAILS_PARTS; part++)
+        sum += tails->beyond[part][side][limit];
+    return (double)sum;
+}
+
+/* Whether sides are alike, but for chance: of few errors the calm parts of both
+ * have none, so all parts are asked. */
 static bool are_alike(const struct tp_tails *tails)
 {
-    struct seen below = look_at(tails, 0), above = look_at(tails, 1);
     bool yes = true;
-    for (size_t i = 0; i < TP_TAILS_LIMITS; i++)
-        yes &= fabs(above.beyond[i] - below.beyond[i]) <=
-               3 * sqrt(above.beyond[i] + below.beyond[i]) + 1;
+    for (size_t i = 0; i < TP_TAILS_LIMITS; i++) {
+        double below = count_beyond(tails, 0, i);
+        double above = count_beyond(tails, 1, i);
+        yes &= fabs(above - below) <= ALIKE * sqrt(above + below);
+    }
     return yes;
 }
 

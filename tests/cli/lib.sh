@@ -32,7 +32,7 @@ need_terminal()
 }
 
 # on_terminal COMMAND: what it prints on a terminal, and whether it leaves with
-# 0. `script` reads on for a moment only when its child has ended, and loses what
+# 0. `script` reads on for a moment when its child has ended, and loses what
 # a busy machine brings later: so the shell in it stays until its last line has
 # come through.
 on_terminal()

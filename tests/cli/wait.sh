@@ -13,8 +13,8 @@ beat()
 }
 
 # steady SECONDS: whether `rested`, the longest rest of who wrote, is too short
-# to end a --wait of SECONDS, which takes a tenth of that, 5 s at most. On a busy
-# machine it is not, and the case is tried with a longer one.
+# to end a --wait of SECONDS: that takes a tenth of it, 5 s at most. On a busy
+# machine it may be long enough, and the case is tried with a longer wait.
 steady()
 {
     local interval=$(($1 * 1000000 / 10))

@@ -75,3 +75,22 @@ Test(kinds, constant_layers_say_nothing)
         cr_expect_eq(freedom.side[1], TP_TAILS_HEAVY, "%d", freedom.side[1]);
     }
 }
+
+/* The norm's logarithm has a heavy side below, which a single series of some
+ * hundred points shows, too: at most one in a thousand has an alarm. (Taken for
+ * one with the other side it gave 5, 7 and 4 of these.) */
+Test(kinds, a_lone_layer_tells_its_heavy_side)
+{
+    static const size_t points[] = {500, 700, 1000};
+    for (size_t k = 0; k < 3; k++) {
+        const struct simulated it = {
+            .noise = NOISE_NORMAL, .layers = 1, .points = points[k]};
+        size_t told = 0;
+        for (uint64_t seed = 0; seed < 1000; seed++) {
+            struct simulated_alarms alarms;
+            cr_assert(simulated_judge(&it, seed, &alarms));
+            told += alarms.tensors > 0;
+        }
+        cr_expect_leq(told, 1, "%zu points: %zu of 1000", points[k], told);
+    }
+}
