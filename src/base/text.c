@@ -35,17 +35,34 @@ void tp_text_bytes(struct tp_text *text, const char *bytes, size_t length)
 void tp_text_add(struct tp_text *text, const char *format, ...)
 {
     va_list args, again;
+    if (!make_room(text, 0))
+        return;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    const size_t room = text->capacity - text->length;
+    int length = vsnprintf(text->data + text->length, room, format, args);
     if (length < 0)
         text->failed = true;
-    else if (make_room(text, (size_t)length)) {
+    else if ((size_t)length >= room && make_room(text, (size_t)length))
         vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+    if (text->failed) /* what was there before ends where it did */
+        text->data[text->length] = '\0';
+    else
         text->length += (size_t)length;
-    }
     va_end(again);
     va_end(args);
+}
+
+void tp_text_integer(struct tp_text *text, int64_t value)
+{
+    char digits[20], *end = digits + sizeof digits, *first = end;
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do
+        *--first = (char)('0' + left % 10);
+    while ((left /= 10) > 0);
+    if (value < 0)
+        *--first = '-';
+    tp_text_bytes(text, first, (size_t)(end - first));
 }
 
 size_t tp_utf8_step(const char *bytes, size_t left)
@@ -166,8 +183,7 @@ void tp_text_printable(struct tp_text *text, const char *value)
     }
 }
 
-void tp_text_printable_cut(struct tp_text *text, const char *value,
-                           size_t most)
+void tp_text_printable_cut(struct tp_text *text, const char *value, size_t most)
 {
     struct tp_text whole = {.data = NULL};
     tp_text_printable(&whole, value);

@@ -29,6 +29,9 @@ void tp_text_add(struct tp_text *text, const char *format, ...) TP_PRINTF(2, 3);
 /* Appends `length` bytes as they are. */
 void tp_text_bytes(struct tp_text *text, const char *bytes, size_t length);
 
+/* Appends the decimal digits of an integer, as "%" PRId64 does. */
+void tp_text_integer(struct tp_text *text, int64_t value);
+
 /* Appends a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
 void tp_text_json(struct tp_text *text, const char *value);
 

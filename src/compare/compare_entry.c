@@ -36,15 +36,28 @@ static const char *word(struct lister *lister, const char *text)
     return tp_intern(&lister->words, &lister->entries->arena, text);
 }
 
-/* Keeps the text that was made, and empties the room. */
-static const char *take(struct lister *lister)
+/* Empties the room for a text, of which `kept` is what is kept. */
+static const char *emptied(struct lister *lister, const char *kept)
 {
-    const char *kept =
-        lister->text.failed ? NULL : word(lister, tp_text_get(&lister->text));
+    const bool failed = lister->text.failed;
     lister->text.length = 0;
     if (lister->text.data)
         lister->text.data[0] = '\0';
-    return kept;
+    return failed ? NULL : kept;
+}
+
+/* Keeps the text that was made, and empties the room. */
+static const char *take(struct lister *lister)
+{
+    return emptied(lister, word(lister, tp_text_get(&lister->text)));
+}
+
+/* The same for a name, which no other row has. */
+static const char *take_name(struct lister *lister)
+{
+    return emptied(lister, tp_arena_text(&lister->entries->arena,
+                                         tp_text_get(&lister->text),
+                                         lister->text.length));
 }
 
 /* --- values --------------------------------------------------------------- */
@@ -71,7 +84,7 @@ static struct tp_compare_value number_value(struct lister *lister,
 {
     struct tp_compare_value value = {TP_COMPARE_NUMBER, real, ""};
     if (kind == TP_JSON_INTEGER)
-        tp_text_add(&lister->text, "%" PRId64, integer);
+        tp_text_integer(&lister->text, integer);
     else if (isnan(real))
         tp_text_add(&lister->text, "Nan");
     else
@@ -129,10 +142,12 @@ static const char *shape_text(struct lister *lister,
 {
     if (!item->has_shape)
         return "None";
-    tp_text_add(&lister->text, "[");
-    for (int i = 0; i < item->dims; i++)
-        tp_text_add(&lister->text, "%s%" PRId64, i ? ", " : "", item->shape[i]);
-    tp_text_add(&lister->text, "]");
+    tp_text_bytes(&lister->text, "[", 1);
+    for (int i = 0; i < item->dims; i++) {
+        tp_text_bytes(&lister->text, ", ", i ? 2 : 0);
+        tp_text_integer(&lister->text, item->shape[i]);
+    }
+    tp_text_bytes(&lister->text, "]", 1);
     return take(lister);
 }
 
@@ -220,7 +235,7 @@ static const char *name_of(struct lister *lister,
     if (!*item->data_name && is_only_gradient(lister, call, item) &&
         !lister->text.failed)
         lister->text.data[lister->text.length -= strlen(".0")] = '\0';
-    return take(lister);
+    return take_name(lister);
 }
 
 /* The call, with a number of the backward pass in place of its own. */
@@ -246,9 +261,9 @@ static const char *key_of(struct lister *lister, size_t index, const char *name)
     if (!order)
         return name;
     add_call(call, order, &lister->text);
-    tp_text_add(&lister->text, "%s",
-                strncmp(name, call->key, length) ? name : name + length);
-    return take(lister);
+    name += strncmp(name, call->key, length) ? 0 : length;
+    tp_text_bytes(&lister->text, name, strlen(name));
+    return take_name(lister);
 }
 
 static const char *md5_of(struct lister *lister,
@@ -354,7 +369,7 @@ static enum tp_status count_calls(struct lister *lister, struct tp_error *err)
     for (size_t i = 0; i < calls && status == TP_OK; i++) {
         if (!is_counted(&place->calls[i]))
             continue;
-        tp_text_add(&lister->text, "%zu", seen[groups[i]]++);
+        tp_text_integer(&lister->text, (int64_t)seen[groups[i]]++);
         lister->orders[i] = take(lister);
         if (!lister->orders[i])
             status = tp_fail_memory(err);

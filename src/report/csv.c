@@ -45,7 +45,7 @@ static void add_cell(const struct tp_table *table, size_t row,
         if (column->type == TP_COLUMN_COUNT)
             tp_text_add(text, "%" PRIu64, (uint64_t)integer);
         else if (integer >= 0 || column->type == TP_COLUMN_SIGNED)
-            tp_text_add(text, "%" PRId64, integer);
+            tp_text_integer(text, integer);
         break;
     case TP_COLUMN_REAL:
         number = tp_cell_number(table, row, column);
@@ -59,10 +59,10 @@ static void add_rows(const struct tp_table *table, const char *ending,
 {
     for (size_t row = 0; row < table->row_count; row++) {
         for (size_t i = 0; i < table->column_count; i++) {
-            tp_text_add(text, i ? "," : "");
+            tp_text_bytes(text, ",", i > 0);
             add_cell(table, row, &table->columns[i], text);
         }
-        tp_text_add(text, "%s", ending);
+        tp_text_bytes(text, ending, strlen(ending));
     }
 }
 
