@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A set of texts: open addressing with linear probing, at most half full, and
- * FNV-1a, which is short and good enough for labels. Slots hold pointers only;
- * hashes are worked out again when the set doubles.
+ * A set of texts: open addressing with linear probing, at most half full, by
+ * the hash of text_index.h. Slots hold pointers only; hashes are worked out
+ * again when the set doubles.
  *
  * Alternative: a sorted array or a tree, whose every step compares texts that
  * mostly begin alike.
@@ -12,22 +12,14 @@
  */
 #include "base/intern.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a, 64 bit: offset basis and prime as published. */
-static uint64_t hash(const char *text)
-{
-    uint64_t value = 0xcbf29ce484222325u;
-    for (const unsigned char *s = (const unsigned char *)text; *s; s++)
-        value = (value ^ *s) * 0x100000001b3u;
-    return value;
-}
+#include "base/text_index.h"
 
 static const char **slot_of(const struct tp_intern *set, const char *text)
 {
-    size_t slot = (size_t)hash(text) & (set->capacity - 1);
+    size_t slot = (size_t)tp_text_hash(text) & (set->capacity - 1);
     while (set->slots[slot] && strcmp(set->slots[slot], text))
         slot = (slot + 1) & (set->capacity - 1);
     return &set->slots[slot];

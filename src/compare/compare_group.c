@@ -1,40 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare/compare_group.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
-
-/* A text while they are sorted. */
-struct placed {
-    const char *text;
-    size_t place;
-};
-
-static int compare_texts(const void *left, const void *right)
-{
-    const struct placed *a = left, *b = right;
-    return strcmp(a->text, b->text);
-}
+#include "base/text_index.h"
 
 enum tp_status tp_compare_group(const char *const *texts, size_t count,
                                 size_t *groups, size_t *group_count,
                                 struct tp_error *err)
 {
+    struct tp_text_index index = {0};
     *group_count = 0;
-    if (count == 0)
-        return TP_OK;
-    struct placed *sorted = malloc(count * sizeof *sorted);
-    if (!sorted)
+    if (!tp_text_index_init(&index, count))
         return tp_fail_memory(err);
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = (struct placed){texts[i], i};
-    qsort(sorted, count, sizeof *sorted, compare_texts);
     for (size_t i = 0; i < count; i++) {
-        *group_count += i == 0 || strcmp(sorted[i - 1].text, sorted[i].text);
-        groups[sorted[i].place] = *group_count - 1;
+        size_t *number = tp_text_index_put(&index, texts[i]);
+        if (*number == TP_TEXT_NEW)
+            *number = (*group_count)++;
+        groups[i] = *number;
     }
-    free(sorted);
+    tp_text_index_clear(&index);
     return TP_OK;
 }

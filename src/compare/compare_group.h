@@ -7,8 +7,9 @@
 #include "base/error.h"
 
 /*
- * Numbers texts so that equal ones have equal numbers, from 0, in the order of
- * their bytes: groups[count]. *group_count is how many there are. TP_E_MEMORY.
+ * Numbers texts so that equal ones have equal numbers, from 0, in the order in
+ * which they come: groups[count]. *group_count is how many there are.
+ * TP_E_MEMORY.
  */
 enum tp_status tp_compare_group(const char *const *texts, size_t count,
                                 size_t *groups, size_t *group_count,

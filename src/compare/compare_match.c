@@ -7,7 +7,7 @@
  * row that came last is matched with the first one waiting on the other side,
  * and what was waiting before either is passed over, so that a call more on one
  * side shifts nothing behind it. msprobe searches the waiting rows one by one;
- * here each name has a list of its own. Cost: a sort of the names.
+ * here each name has a list of its own. Cost: an index of the names.
  */
 #include "compare/compare_match.h"
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Open addressing with linear probing, at most half full. The hash takes eight
+ * bytes a step by a multiplication with an odd constant (2^64 over the golden
+ * ratio), and mixes the high bits into the low ones, which pick the slot.
+ *
+ * Alternative: sorted texts and bisection, which need no room beyond a number
+ * each, but some 20 comparisons of texts that mostly begin alike to sort and to
+ * find each of a million. Cost: a pass over the text and mostly one comparison;
+ * 32 to 64 bytes of slots for each text.
+ */
+#include "base/text_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tp_text_slot {
+    const char *text; /* NULL: free */
+    size_t number;
+};
+
+uint64_t tp_text_hash(const char *text)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    size_t left = strlen(text);
+    uint64_t hash = left, word = 0;
+    for (; left >= sizeof word; left -= sizeof word, text += sizeof word) {
+        memcpy(&word, text, sizeof word);
+        hash = (hash ^ word) * odd;
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    memcpy(&word, text, left);
+    hash = (hash ^ word) * odd;
+    return hash ^ hash >> 32;
+}
+
+bool tp_text_index_init(struct tp_text_index *index, size_t count)
+{
+    size_t capacity = 16;
+    tp_text_index_clear(index);
+    while (capacity / 2 < count && capacity <= SIZE_MAX / 2)
+        capacity *= 2;
+    index->slots = calloc(capacity, sizeof *index->slots);
+    index->capacity = index->slots ? capacity : 0;
+    return index->slots != NULL;
+}
+
+/* The slot of a text, or the free one where it would be. */
+static struct tp_text_slot *slot_of(const struct tp_text_index *index,
+                                    const char *text)
+{
+    const size_t mask = index->capacity - 1;
+    size_t at = (size_t)tp_text_hash(text) & mask;
+    while (index->slots[at].text && strcmp(index->slots[at].text, text) != 0)
+        at = (at + 1) & mask;
+    return &index->slots[at];
+}
+
+size_t *tp_text_index_put(struct tp_text_index *index, const char *text)
+{
+    struct tp_text_slot *slot = slot_of(index, text);
+    if (!slot->text)
+        *slot = (struct tp_text_slot){text, TP_TEXT_NEW};
+    return &slot->number;
+}
+
+size_t tp_text_index_of(const struct tp_text_index *index, const char *text)
+{
+    if (index->capacity == 0)
+        return TP_TEXT_NEW;
+    const struct tp_text_slot *slot = slot_of(index, text);
+    return slot->text ? slot->number : TP_TEXT_NEW;
+}
+
+void tp_text_index_clear(struct tp_text_index *index)
+{
+    free(index->slots);
+    memset(index, 0, sizeof *index);
+}
