@@ -41,22 +41,45 @@ enum tp_status tp_json_walk_value(struct tp_json_walk *walk,
     return parse(walk, &part, arena, &pair->value, err);
 }
 
+/* Whether a key is printable ASCII without escapes: its own text. */
+static bool is_plain(const struct tp_json_part *key)
+{
+    bool plain = true;
+    for (size_t i = 1; i + 1 < key->length; i++)
+        plain &=
+            key->text[i] >= ' ' && key->text[i] <= '~' && key->text[i] != '\\';
+    return plain;
+}
+
+/* The text of a key, which most are as they stand. */
+static enum tp_status parse_key(struct tp_json_walk *walk,
+                                const struct tp_json_part *key,
+                                const char **text, struct tp_error *err)
+{
+    const struct tp_json *name;
+    if (is_plain(key)) {
+        *text = tp_arena_text(&walk->arena, key->text + 1, key->length - 2);
+        return *text ? TP_OK : tp_fail_memory(err);
+    }
+    enum tp_status status = parse(walk, key, &walk->arena, &name, err);
+    *text = status == TP_OK ? name->text : NULL;
+    return status;
+}
+
 /* The next member; pair->key NULL: there is none. */
 static enum tp_status next_pair(struct tp_json_walk *walk,
                                 struct tp_json_stream *stream,
                                 struct tp_json_pair *pair, struct tp_error *err)
 {
     struct tp_json_part key;
-    const struct tp_json *name;
     enum tp_status status = tp_json_stream_key(stream, &key, err);
     *pair = (struct tp_json_pair){NULL, NULL, -1, false};
     if (status != TP_OK || !key.text)
         return status;
     tp_arena_reset(&walk->arena);
-    status = parse(walk, &key, &walk->arena, &name, err);
+    status = parse_key(walk, &key, &pair->key, err);
     if (status != TP_OK)
         return status;
-    pair->key = name->text;
     return tp_json_walk_value(walk, stream, &walk->arena, pair, err);
 }
 

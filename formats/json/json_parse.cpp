@@ -154,22 +154,26 @@ bool replace_words(char *text, size_t size)
 struct builder {
     tp_arena *arena;
     bool words;
+    char *texts; // room for the strings that are still to come
 
     tp_json *make(dom::element value);
-    bool make_text(std::string_view text, const char **to);
-    bool make_string(std::string_view text, tp_json *to);
+    const char *make_text(std::string_view text);
+    void make_string(std::string_view text, tp_json *to);
     bool make_list(dom::array list, tp_json *to);
     bool make_object(dom::object object, tp_json *to);
     bool fill(dom::element value, tp_json *to);
 };
 
-bool builder::make_text(std::string_view text, const char **to)
+const char *builder::make_text(std::string_view text)
 {
-    *to = tp_arena_text(arena, text.data(), text.size());
-    return *to != nullptr;
+    char *made = texts;
+    std::memcpy(made, text.data(), text.size());
+    made[text.size()] = '\0';
+    texts += text.size() + 1;
+    return made;
 }
 
-bool builder::make_string(std::string_view text, tp_json *to)
+void builder::make_string(std::string_view text, tp_json *to)
 {
     for (const word &which : ::words) {
         std::string_view inside(which.becomes + 1,
@@ -177,12 +181,12 @@ bool builder::make_string(std::string_view text, tp_json *to)
         if (words && text == inside) {
             to->kind = TP_JSON_REAL;
             to->real = which.number;
-            return true;
+            return;
         }
     }
     to->kind = TP_JSON_STRING;
     to->length = text.size();
-    return make_text(text, &to->text);
+    to->text = make_text(text);
 }
 
 bool builder::make_list(dom::array list, tp_json *to)
@@ -206,8 +210,9 @@ bool builder::make_object(dom::object object, tp_json *to)
     to->kind = TP_JSON_OBJECT;
     for (dom::key_value_pair member : object) {
         tp_json *made = make(member.value);
-        if (!made || !make_text(member.key, &made->key))
+        if (!made)
             return false;
+        made->key = make_text(member.key);
         *last = made;
         last = &made->next;
         to->count++;
@@ -223,7 +228,8 @@ bool builder::fill(dom::element value, tp_json *to)
     case dom::element_type::OBJECT:
         return make_object(value.get_object().value_unsafe(), to);
     case dom::element_type::STRING:
-        return make_string(value.get_string().value_unsafe(), to);
+        make_string(value.get_string().value_unsafe(), to);
+        return true;
     case dom::element_type::BOOL:
         to->kind = TP_JSON_BOOL;
         to->integer = value.get_bool().value_unsafe();
@@ -300,7 +306,9 @@ extern "C" tp_status tp_json_parse(tp_json_parser *parser, const char *text,
     if (error)
         return tp_fail(err, TP_E_DAMAGED, -1, "not JSON: %s",
                        error_message(error));
-    builder builder = {arena, parser->words};
-    *value = builder.make(root);
+    // a string is shorter with a NUL behind it than between its quotes
+    char *texts = static_cast<char *>(tp_arena_alloc(arena, length));
+    builder builder = {arena, parser->words, texts};
+    *value = texts ? builder.make(root) : nullptr;
     return *value ? TP_OK : tp_fail_memory(err);
 }

@@ -6,8 +6,8 @@
  *
  * A parser of events (SAX) would hand out every number of an entry, of which
  * its consumer had to rebuild the entry; a tree of the whole file takes many
- * times its size. Cost: one look at each byte, and memory for a chunk and the
- * largest value that was asked for.
+ * times its size. Cost: one look at each byte, of most by eights, and memory
+ * for a chunk and the largest value that was asked for.
  */
 #include "formats/json/json_stream.h"
 
@@ -212,6 +212,65 @@ static size_t scan_scalar(const struct tp_json_stream *stream, size_t at,
     return at;
 }
 
+/* One bit in each of eight bytes: the lowest, the highest. */
+static const uint64_t LOW_BITS = UINT64_C(0x0101010101010101);
+static const uint64_t HIGH_BITS = UINT64_C(0x8080808080808080);
+
+/* The high bit of each byte that is `c`, which is below 128. */
+static uint64_t bytes_equal(uint64_t bytes, unsigned char c)
+{
+    const uint64_t other = bytes ^ LOW_BITS * c;
+    return ~(((other & ~HIGH_BITS) + ~HIGH_BITS) | other) & HIGH_BITS;
+}
+
+/* How many high bits are set. */
+static size_t count_bits(uint64_t high)
+{
+    return (size_t)((high >> 7) * LOW_BITS >> 56);
+}
+
+/* Eight bytes, the first one lowest. */
+static uint64_t load_bytes(const char *text)
+{
+    uint64_t bytes;
+    memcpy(&bytes, text, sizeof bytes);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    return bytes;
+}
+
+/* Goes over a list or an object eight bytes at a time, as far as they hold no
+ * escape and cannot hold its end. */
+static size_t scan_words(const struct tp_json_stream *stream, size_t at,
+                         struct scan *scan)
+{
+    const uint64_t lower = LOW_BITS * 0x20; /* makes '{' of '[', '}' of ']' */
+    size_t depth = scan->depth;
+    uint64_t carry = scan->quoted ? HIGH_BITS : 0;
+    for (; stream->used - at >= sizeof(uint64_t); at += sizeof(uint64_t)) {
+        const uint64_t bytes = load_bytes(stream->buffer + at);
+        uint64_t inside = bytes_equal(bytes, '"');
+        inside ^= inside << 8; /* from each quote on the other one */
+        inside ^= inside << 16;
+        inside ^= inside << 32;
+        inside ^= carry;
+        const uint64_t opens = bytes_equal(bytes | lower, '{') & ~inside;
+        const uint64_t closes = bytes_equal(bytes | lower, '}') & ~inside;
+        if (bytes_equal(bytes, '\\'))
+            break;
+        if (opens | closes) {
+            if (count_bits(closes) >= depth)
+                break;
+            depth += count_bits(opens) - count_bits(closes);
+        }
+        carry = inside >> 63 ? HIGH_BITS : 0;
+    }
+    scan->depth = depth;
+    scan->quoted = carry != 0;
+    return at;
+}
+
 /* Goes over the bytes in the buffer; whether the value ended. */
 static bool scan_buffer(struct tp_json_stream *stream, struct scan *scan)
 {
@@ -219,6 +278,10 @@ static bool scan_buffer(struct tp_json_stream *stream, struct scan *scan)
     size_t at = stream->at, used = stream->used;
     bool ended = false;
     while (at < used && !ended) {
+        if (scan->depth > 0 && !scan->escaped)
+            at = scan_words(stream, at, scan);
+        if (at == used)
+            break;
         unsigned char what = meaning[text[at]];
         if (scan->quoted) {
             at = scan_string(stream, at, scan);

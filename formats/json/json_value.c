@@ -15,6 +15,24 @@ const struct tp_json *tp_json_member(const struct tp_json *object,
     return found;
 }
 
+void tp_json_members(const struct tp_json *object, const char *const *keys,
+                     size_t count, const struct tp_json **found)
+{
+    size_t next = 0; /* key behind the one that was found last */
+    for (size_t i = 0; i < count; i++)
+        found[i] = NULL;
+    if (!object || object->kind != TP_JSON_OBJECT)
+        return;
+    for (const struct tp_json *at = object->first; at; at = at->next)
+        for (size_t tried = 0; tried < count; tried++, next++) {
+            next = next < count ? next : 0;
+            if (*at->key != *keys[next] || strcmp(at->key, keys[next]) != 0)
+                continue;
+            found[next++] = at;
+            break;
+        }
+}
+
 const char *tp_json_text(const struct tp_json *object, const char *key,
                          const char *absent)
 {

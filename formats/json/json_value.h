@@ -58,6 +58,14 @@ enum tp_status tp_json_parse(struct tp_json_parser *parser, const char *text,
 const struct tp_json *tp_json_member(const struct tp_json *object,
                                      const char *key);
 
+/*
+ * The same for several names in one walk: found[i] is the last member named
+ * keys[i]. Cheapest where keys are in the order in which members mostly are;
+ * other members cost a comparison with each.
+ */
+void tp_json_members(const struct tp_json *object, const char *const *keys,
+                     size_t count, const struct tp_json **found);
+
 /* Its text; `absent` when there is no such string. */
 const char *tp_json_text(const struct tp_json *object, const char *key,
                          const char *absent);

@@ -29,8 +29,6 @@ static enum tp_status visit_call(void *context, const struct tp_json_pair *pair,
     call->key = pair->key;
     call->entry = pair->value;
     call->offset = pair->offset;
-    call->known =
-        tp_msprobe_name_parse(call->key, strlen(call->key), &call->name);
     call->order = reader->calls++;
     enum tp_status status =
         tp_msprobe_items_list(call->entry, arena, &call->items, err);

@@ -16,10 +16,8 @@
 /* One entry; valid during the call it is handed out in. */
 struct tp_msprobe_call {
     const char *key;
-    bool known;                  /* the name follows the grammar            */
-    struct tp_msprobe_name name; /* its spans point into key               */
-    size_t order;                /* from 0, in the file                    */
-    int64_t offset;              /* byte of the entry in the file          */
+    size_t order;   /* from 0, in the file                                 */
+    int64_t offset; /* byte of the entry in the file                       */
     const struct tp_json *entry;
     struct tp_msprobe_items items;
 };

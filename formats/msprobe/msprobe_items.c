@@ -37,9 +37,8 @@ void tp_msprobe_items_clear(struct tp_msprobe_items *items)
     memset(items, 0, sizeof *items);
 }
 
-bool tp_msprobe_is_tensor(const struct tp_msprobe_item *item)
+bool tp_msprobe_is_tensor(const char *type)
 {
-    const char *type = tp_json_text(item->value, "type", "");
     size_t length = strlen(type), word = strlen("Tensor");
     return length >= word && strcmp(type + length - word, "Tensor") == 0;
 }
@@ -47,9 +46,12 @@ bool tp_msprobe_is_tensor(const struct tp_msprobe_item *item)
 /* What stands for a value: an object that says its type, {} or null. */
 static bool is_item(const struct tp_json *value)
 {
-    return value->kind == TP_JSON_NULL ||
-           (value->kind == TP_JSON_OBJECT &&
-            (value->count == 0 || tp_json_member(value, "type")));
+    if (value->kind != TP_JSON_OBJECT)
+        return value->kind == TP_JSON_NULL;
+    const struct tp_json *at = value->first;
+    while (at && strcmp(at->key, "type") != 0)
+        at = at->next;
+    return at || value->count == 0;
 }
 
 static enum tp_status add_item(struct lister *lister, const char *argument,

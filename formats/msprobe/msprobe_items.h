@@ -35,7 +35,7 @@ enum tp_status tp_msprobe_items_list(const struct tp_json *entry,
                                      struct tp_msprobe_items *items,
                                      struct tp_error *err);
 
-/* Whether an item is a tensor of any class. */
-bool tp_msprobe_is_tensor(const struct tp_msprobe_item *item);
+/* Whether the `type` of an item is that of a tensor of any class. */
+bool tp_msprobe_is_tensor(const char *type);
 
 #endif

@@ -319,7 +319,7 @@ static enum tp_status read_tensors(const struct tp_dump_read_options *options,
     if (status == TP_OK)
         note_skipped(&run, side);
     for (size_t i = 0; i < side->dump.place_count && status == TP_OK; i++)
-        status = tp_dump_calls_sort(&side->dump.places[i], err);
+        status = tp_dump_calls_index(&side->dump.places[i], err);
     tp_intern_clear(&maker.words);
     tp_text_clear(&maker.text);
     tp_run_clear(&run);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
 #include "base/search.h"
 
 const char *const tp_dump_json_names[TP_DUMP_JSONS] = {
@@ -29,7 +28,7 @@ const struct tp_dump_item tp_dump_item_none = {
 static void clear_place(struct tp_dump_place *place)
 {
     free(place->calls);
-    free(place->by_key);
+    tp_text_index_clear(&place->by_key);
     free(place->items);
     free(place->nodes);
     free(place->files);
@@ -79,52 +78,21 @@ enum tp_status tp_dump_call_add(struct tp_dump_place *place, const char *key,
     return TP_OK;
 }
 
-/* A call while they are sorted. */
-struct key {
-    const char *text;
-    size_t call;
-};
-
-static int compare_keys(const void *left, const void *right)
+enum tp_status tp_dump_calls_index(struct tp_dump_place *place,
+                                   struct tp_error *err)
 {
-    const struct key *a = left, *b = right;
-    int result = strcmp(a->text, b->text);
-    return result ? result : tp_order_size(a->call, b->call);
-}
-
-enum tp_status tp_dump_calls_sort(struct tp_dump_place *place,
-                                  struct tp_error *err)
-{
-    const size_t count = place->call_count;
-    struct key *keys = count ? calloc(count, sizeof *keys) : NULL;
-    size_t *sorted =
-        count ? realloc(place->by_key, count * sizeof *sorted) : NULL;
-    if (sorted)
-        place->by_key = sorted;
-    if (count && (!keys || !sorted)) {
-        free(keys);
+    if (!tp_text_index_init(&place->by_key, place->call_count))
         return tp_fail_memory(err);
-    }
-    for (size_t i = 0; i < count; i++)
-        keys[i] = (struct key){place->calls[i].key, i};
-    if (count)
-        qsort(keys, count, sizeof *keys, compare_keys);
-    for (size_t i = 0; i < count; i++)
-        place->by_key[i] = keys[i].call;
-    place->sorted_count = count;
-    free(keys);
+    for (size_t i = 0; i < place->call_count; i++)
+        *tp_text_index_put(&place->by_key, place->calls[i].key) = i;
     return TP_OK;
 }
 
 struct tp_dump_call *tp_dump_call_of(const struct tp_dump_place *place,
                                      const char *key)
 {
-    size_t i; /* the first that is behind */
-    TP_PARTITION_POINT(i, place->sorted_count,
-                       strcmp(place->calls[place->by_key[i]].key, key) <= 0);
-    struct tp_dump_call *call =
-        i > 0 ? &place->calls[place->by_key[i - 1]] : NULL;
-    return call && !strcmp(call->key, key) ? call : NULL;
+    const size_t call = tp_text_index_of(&place->by_key, key);
+    return call == TP_TEXT_NEW ? NULL : &place->calls[call];
 }
 
 struct tp_dump_file *tp_dump_file_of(const struct tp_dump_place *place,
@@ -160,11 +128,15 @@ void tp_dump_item_name(const struct tp_dump_call *call,
                                  [TP_MSPROBE_PARAMETERS] = "parameters"};
     const bool plain = call->known && (call->name.gradient ||
                                        call->name.kind == TP_MSPROBE_VARIABLE);
-    tp_text_add(text, "%s", call->key);
-    if (!plain && *words[item->place])
-        tp_text_add(text, ".%s", words[item->place]);
-    if (*item->argument)
-        tp_text_add(text, ".%s", item->argument);
+    tp_text_bytes(text, call->key, strlen(call->key));
+    if (!plain && *words[item->place]) {
+        tp_text_bytes(text, ".", 1);
+        tp_text_bytes(text, words[item->place], strlen(words[item->place]));
+    }
+    if (*item->argument) {
+        tp_text_bytes(text, ".", 1);
+        tp_text_bytes(text, item->argument, strlen(item->argument));
+    }
 }
 
 void tp_dump_place_words(const struct tp_dump_place *place,

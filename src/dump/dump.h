@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/notes.h"
 #include "base/text.h"
+#include "base/text_index.h"
 #include "data/dtype.h"
 #include "formats/json/json_value.h"
 #include "formats/msprobe/msprobe_dump.h"
@@ -51,10 +52,13 @@ struct tp_dump_item {
     const char *argument; /* "0", "0.1", "mask", "weight"; "" a variable   */
     const char *type;     /* "torch.Tensor", "int"; "": null, {}           */
     bool empty;           /* {}: msprobe's comparison has no row for it    */
-    /* of tensors */
+    /* of tensors; in this order, as a dump has millions of them */
+    bool has_shape;
+    bool has_crc;    /* by dump_print.h: of its elements in the file */
+    bool unfinished; /* placeholders stand where statistics should   */
+    uint32_t crc;
     const char *dtype;     /* as written, "torch.float32"; "" not said     */
     enum tp_dtype element; /* TP_DTYPE_COUNT: none of ours                 */
-    bool has_shape;
     int dims;
     const int64_t *shape; /* [dims]                                       */
     struct tp_dump_number stats[TP_DUMP_STATS];
@@ -65,9 +69,6 @@ struct tp_dump_item {
     const char *data_name; /* file in dump_tensor_data; "": none           */
     const char *file; /* path of a file that has it; NULL: none is there   */
     size_t tensor;    /* which of the file's tensors                       */
-    bool has_crc;     /* by dump_print.h: of its elements in the file      */
-    uint32_t crc;
-    bool unfinished;  /* placeholders stand where statistics should   */
     /* of values; NULL: not said */
     const struct tp_json *value; /* its member "value"; of a group of
                                     processes "group_ranks"                */
@@ -133,8 +134,7 @@ struct tp_dump_place {
     const char *heads[TP_MSPROBE_HEADS]; /* what dump.json says of itself  */
     struct tp_dump_call *calls;
     size_t call_count, call_capacity;
-    size_t *by_key; /* [sorted_count]: calls, by key, then order           */
-    size_t sorted_count;
+    struct tp_text_index by_key; /* of calls, of several the last          */
     struct tp_dump_item *items;
     size_t item_count, item_capacity;
     struct tp_dump_node *nodes; /* sorted by name                          */
@@ -169,9 +169,9 @@ enum tp_status tp_dump_call_add(struct tp_dump_place *place, const char *key,
                                 struct tp_dump_call **call,
                                 struct tp_error *err);
 
-/* Sorts the calls for tp_dump_call_of; after the last was added. */
-enum tp_status tp_dump_calls_sort(struct tp_dump_place *place,
-                                  struct tp_error *err);
+/* Indexes the calls for tp_dump_call_of; after the last was added. */
+enum tp_status tp_dump_calls_index(struct tp_dump_place *place,
+                                   struct tp_error *err);
 
 /* The call of this name, the last of several; NULL: there is none. */
 struct tp_dump_call *tp_dump_call_of(const struct tp_dump_place *place,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Places of one dump against each other. A rank is compared with the lowest one
- * of its step, a step with the one before it of the same rank: sorted names
- * side by side. Neither needs to be alike (stages of a pipeline have other
- * modules, a first step sets up the optimizer), so that a difference is a note,
- * one for all ranks of a step and one for all steps of a rank. A rank that is
- * absent from a step, though others of that step are there, was lost. Cost: n
- * comparisons of names.
+ * of its step, a step with the one before it of the same rank: each name of one
+ * is looked for in the other. Neither needs to be alike (stages of a pipeline
+ * have other modules, a first step sets up the optimizer), so that a difference
+ * is a note, one for all ranks of a step and one for all steps of a rank. A
+ * rank that is absent from a step, though others of that step are there, was
+ * lost. Cost: a search for each name.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,43 +18,40 @@
 /* How the calls of two places differ. */
 struct difference {
     size_t more, less; /* names that only one of them has           */
-    const char *first; /* of these                                  */
+    const char *first; /* of these, in the order of their bytes     */
 };
 
-/* The next name behind `at`, which is not equal to that at it. */
-static size_t skip_equal(const struct tp_dump_place *place, size_t at)
+/* How many names of `a` are not in `b`, each once; `*first` becomes the first
+ * of them and itself in the order of their bytes. */
+static size_t count_others(const struct tp_dump_place *a,
+                           const struct tp_dump_place *b, const char **first)
 {
-    const char *key = place->calls[place->by_key[at]].key;
-    while (++at < place->sorted_count &&
-           !strcmp(place->calls[place->by_key[at]].key, key)) {
+    size_t count = 0;
+    for (size_t i = 0; i < a->call_count; i++) {
+        const struct tp_dump_call *call = &a->calls[i];
+        if (tp_dump_call_of(b, call->key) ||
+            tp_dump_call_of(a, call->key) != call)
+            continue;
+        count++;
+        if (!*first || strcmp(call->key, *first) < 0)
+            *first = call->key;
     }
-    return at;
+    return count;
 }
 
 static struct difference compare_sets(const struct tp_dump_place *a,
                                       const struct tp_dump_place *b)
 {
     struct difference difference = {0, 0, NULL};
-    for (size_t i = 0, k = 0; i < a->sorted_count || k < b->sorted_count;) {
-        const char *x = i < a->sorted_count ? a->calls[a->by_key[i]].key : NULL;
-        const char *y = k < b->sorted_count ? b->calls[b->by_key[k]].key : NULL;
-        const int order = !x ? 1 : !y ? -1 : strcmp(x, y);
-        difference.less += order < 0;
-        difference.more += order > 0;
-        if (order != 0 && !difference.first)
-            difference.first = order < 0 ? x : y;
-        if (order <= 0)
-            i = skip_equal(a, i);
-        if (order >= 0)
-            k = skip_equal(b, k);
-    }
+    difference.less = count_others(a, b, &difference.first);
+    difference.more = count_others(b, a, &difference.first);
     return difference;
 }
 
 /* Whether a place has what may be compared: its loss is told elsewhere. */
 static bool is_comparable(const struct tp_dump_place *place)
 {
-    return place->sorted_count > 0 && place->recovered == 0 &&
+    return place->call_count > 0 && place->recovered == 0 &&
            place->sources[TP_DUMP_JSON].status == TP_OK &&
            place->sources[TP_DUMP_DEBUG].status == TP_OK;
 }

@@ -2,11 +2,11 @@
 /*
  * From json files to calls and items. dump.json and debug.json are read entry
  * by entry, each parsed on its own; what is kept of an item is plain numbers
- * and shared texts, some 250 bytes. Then the calls are sorted by name, so that
- * stack.json and the names of files find theirs by bisection. To keep the json
- * trees would be simpler and take about 3 kB an item. A place is one task of
- * the pool: dumps have one for each rank and step. Cost: one parse of each
- * file, n log n comparisons of names.
+ * and shared texts, some 300 bytes. Then the names of the calls become an
+ * index, by which stack.json and the names of files find theirs. To keep the
+ * json trees would be simpler and take about 3 kB an item. A place is one task
+ * of the pool: dumps have one for each rank and step. Cost: one parse of each
+ * file.
  */
 #include "dump/dump_read.h"
 
@@ -33,6 +33,43 @@ struct reader {
 };
 
 /* --- items ---------------------------------------------------------------- */
+
+/* What is read of an item, in the order in which msprobe writes it. */
+enum {
+    TYPE,
+    DTYPE,
+    SHAPE,
+    STATS, /* as many as there are */
+    REQUIRES_GRAD = STATS + TP_DUMP_STATS,
+    MD5,
+    DATA_NAME,
+    VALUE,
+    GROUP_RANKS, /* of a torch.ProcessGroup */
+    PENDING,     /* what stands in place of statistics still to be computed */
+    MEMBERS = PENDING + 3
+};
+
+static const char *const members[MEMBERS] = {"type",
+                                             "dtype",
+                                             "shape",
+                                             "Max",
+                                             "Min",
+                                             "Mean",
+                                             "Norm",
+                                             "requires_grad",
+                                             "md5",
+                                             "data_name",
+                                             "value",
+                                             "group_ranks",
+                                             "tensor_stat_index",
+                                             "md5_index",
+                                             "is_nan_index"};
+
+/* A text; "" of anything else. */
+static const char *text_of(const struct tp_json *value)
+{
+    return value && value->kind == TP_JSON_STRING ? value->text : "";
+}
 
 /* The arena's only copy of a text; "" of none. NULL: no memory. */
 static const char *word_of(struct reader *reader, const char *text)
@@ -99,28 +136,18 @@ static enum tp_status set_shape(struct tp_dump_place *place,
     return TP_OK;
 }
 
-/* What stands in place of statistics that were still to be computed. */
-static bool is_unfinished(const struct tp_json *value)
-{
-    return tp_json_member(value, "tensor_stat_index") ||
-           tp_json_member(value, "md5_index") ||
-           tp_json_member(value, "is_nan_index");
-}
-
 /* Fills in what is said of a tensor. */
 static enum tp_status set_tensor(struct reader *reader,
-                                 const struct tp_json *value,
+                                 const struct tp_json *const *said,
                                  struct tp_dump_item *item,
                                  struct tp_error *err)
 {
-    static const char *const names[TP_DUMP_STATS] = {"Max", "Min", "Mean",
-                                                     "Norm"};
-    const struct tp_json *grad = tp_json_member(value, "requires_grad");
-    const char *file = tp_json_text(value, "data_name", "");
+    const struct tp_json *grad = said[REQUIRES_GRAD];
+    const char *file = text_of(said[DATA_NAME]);
     struct tp_dump_place *place = reader->place;
     item->kind = TP_DUMP_TENSOR;
-    item->dtype = word_of(reader, tp_json_text(value, "dtype", ""));
-    item->md5 = md5_of(place, tp_json_member(value, "md5"));
+    item->dtype = word_of(reader, text_of(said[DTYPE]));
+    item->md5 = md5_of(place, said[MD5]);
     item->data_name =
         *file ? tp_arena_text(&place->arena, file, strlen(file)) : "";
     if (!item->dtype || !item->md5 || !item->data_name)
@@ -129,17 +156,10 @@ static enum tp_status set_tensor(struct reader *reader,
     if (grad && grad->kind == TP_JSON_BOOL)
         item->requires_grad = grad->integer != 0;
     for (int i = 0; i < TP_DUMP_STATS; i++)
-        item->stats[i] = number_of(tp_json_member(value, names[i]));
-    item->unfinished = is_unfinished(value);
-    return set_shape(place, tp_json_member(value, "shape"), item, err);
-}
-
-/* Whether an item is a tensor of any class, or an array of numpy. */
-static bool is_tensor(const struct tp_msprobe_item *item)
-{
-    return tp_msprobe_is_tensor(item) ||
-           (tp_json_member(item->value, "dtype") &&
-            tp_json_member(item->value, "shape"));
+        item->stats[i] = number_of(said[STATS + i]);
+    for (int i = PENDING; i < MEMBERS; i++)
+        item->unfinished |= said[i] != NULL;
+    return set_shape(place, said[SHAPE], item, err);
 }
 
 static enum tp_status add_item(struct reader *reader,
@@ -147,22 +167,23 @@ static enum tp_status add_item(struct reader *reader,
                                struct tp_error *err)
 {
     struct tp_dump_place *place = reader->place;
+    const struct tp_json *said[MEMBERS];
     struct tp_dump_item *item;
     enum tp_status status = tp_dump_item_add(place, &item, err);
     if (status != TP_OK)
         return status;
+    tp_json_members(from->value, members, MEMBERS, said);
     item->place = from->place;
     item->argument = word_of(reader, from->argument);
-    item->type = word_of(reader, tp_json_text(from->value, "type", ""));
+    item->type = word_of(reader, text_of(said[TYPE]));
     if (!item->argument || !item->type)
         return tp_fail_memory(err);
-    if (is_tensor(from))
-        return set_tensor(reader, from->value, item, err);
+    if (tp_msprobe_is_tensor(item->type) ||
+        (said[DTYPE] && said[SHAPE])) /* an array of numpy */
+        return set_tensor(reader, said, item, err);
     item->empty =
         from->value->kind == TP_JSON_OBJECT && from->value->count == 0;
-    const struct tp_json *value = tp_json_member(from->value, "value");
-    if (!value) /* of a torch.ProcessGroup */
-        value = tp_json_member(from->value, "group_ranks");
+    const struct tp_json *value = said[VALUE] ? said[VALUE] : said[GROUP_RANKS];
     if (*item->type)
         item->kind = TP_DUMP_VALUE;
     if (*item->type && value)
@@ -370,7 +391,7 @@ static enum tp_status read_place(const struct tp_dump_read_options *options,
         status = read_source(&reader, TP_DUMP_DEBUG, err);
     mark_files(place);
     if (status == TP_OK)
-        status = tp_dump_calls_sort(place, err);
+        status = tp_dump_calls_index(place, err);
     if (status == TP_OK && options->recover)
         status = tp_dump_recover(place, err);
     if (status == TP_OK)

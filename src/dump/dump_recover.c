@@ -69,5 +69,5 @@ enum tp_status tp_dump_recover(struct tp_dump_place *place,
         if (!file->used && parse_file(file->name, &name))
             status = recover_file(place, &name, file, err);
     }
-    return status == TP_OK ? tp_dump_calls_sort(place, err) : status;
+    return status == TP_OK ? tp_dump_calls_index(place, err) : status;
 }

@@ -23,16 +23,19 @@ static enum tp_status see_call(void *context,
     fuzz_need(call->order == seen->calls, "calls are counted");
     fuzz_need(call->offset >= 0 && (size_t)call->offset < seen->size,
               "an entry is in the file");
-    fuzz_need(!call->known || call->name.call.length <= strlen(call->key),
+    struct tp_msprobe_name name;
+    const size_t length = strlen(call->key);
+    fuzz_need(!tp_msprobe_name_parse(call->key, length, &name) ||
+                  name.call.length <= length,
               "a name is part of the key");
     seen->calls++;
     seen->items += call->items.count;
     for (size_t i = 0; i < call->items.count; i++) {
         const struct tp_msprobe_item *item = &call->items.items[i];
         fuzz_need(item->place != TP_MSPROBE_CALL, "an item has a place");
-        seen->bytes += strlen(item->argument) +
-                       strlen(tp_json_text(item->value, "type", "")) +
-                       (size_t)tp_msprobe_is_tensor(item);
+        const char *type = tp_json_text(item->value, "type", "");
+        seen->bytes += strlen(item->argument) + strlen(type) +
+                       (size_t)tp_msprobe_is_tensor(type);
     }
     return TP_OK;
 }

@@ -29,8 +29,9 @@ static enum tp_status see_call(void *context,
     int n = snprintf(at, left, "%s:", call->key);
     for (size_t i = 0; i < call->items.count; i++) {
         const struct tp_msprobe_item *item = &call->items.items[i];
+        const char *type = tp_json_text(item->value, "type", "");
         n += snprintf(at + n, left - (size_t)n, " %c%s%s", places[item->place],
-                      item->argument, tp_msprobe_is_tensor(item) ? "T" : "");
+                      item->argument, tp_msprobe_is_tensor(type) ? "T" : "");
     }
     n += snprintf(at + n, left - (size_t)n, "\n");
     seen->length += (size_t)n;
