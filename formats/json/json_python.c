@@ -61,6 +61,34 @@ static void shortest(double value, char *digits, size_t size)
     snprintf(digits, size, "%.16e", value);
 }
 
+/*
+ * Adds a number of few decimals: an integer below 10^15 over a power of ten.
+ * Both are exact, so that their quotient is what the decimal reads back as, and
+ * of at most 15 digits only one decimal does. False: it is another one.
+ */
+static bool add_short(double value, struct tp_text *text)
+{
+    static const double powers[] = {1, 10, 100, 1e3, 1e4, 1e5, 1e6};
+    const double size = fabs(value);
+    int decimals = 0;
+    if (!(size < 1e9) || (size < 1e-4 && size > 0))
+        return false;
+    while (decimals < 7 &&
+           nearbyint(size * powers[decimals]) / powers[decimals] != size)
+        decimals++;
+    if (decimals == 7)
+        return false;
+    const int64_t power = (int64_t)powers[decimals];
+    const int64_t whole = (int64_t)nearbyint(size * powers[decimals]);
+    char digits[8] = ".0";
+    for (int64_t i = decimals, rest = whole % power; i > 0; i--, rest /= 10)
+        digits[i] = (char)('0' + rest % 10);
+    tp_text_bytes(text, "-", signbit(value) != 0);
+    tp_text_integer(text, whole / power);
+    tp_text_bytes(text, digits, decimals > 0 ? (size_t)decimals + 1 : 2);
+    return true;
+}
+
 /* Python writes exponents below -4 and from 16 on, all else in full. */
 void tp_python_float(double value, struct tp_text *text)
 {
@@ -73,6 +101,8 @@ void tp_python_float(double value, struct tp_text *text)
         tp_text_add(text, value < 0 ? "-inf" : "inf");
         return;
     }
+    if (add_short(value, text))
+        return;
     shortest(value, digits, sizeof digits);
     char *e = strchr(digits, 'e');
     int exponent = atoi(e + 1);

@@ -36,15 +36,28 @@ static const char *word(struct lister *lister, const char *text)
     return tp_intern(&lister->words, &lister->entries->arena, text);
 }
 
-/* Keeps the text that was made, and empties the room. */
-static const char *take(struct lister *lister)
+/* Empties the room for a text, of which `kept` is what is kept. */
+static const char *emptied(struct lister *lister, const char *kept)
 {
-    const char *kept =
-        lister->text.failed ? NULL : word(lister, tp_text_get(&lister->text));
+    const bool failed = lister->text.failed;
     lister->text.length = 0;
     if (lister->text.data)
         lister->text.data[0] = '\0';
-    return kept;
+    return failed ? NULL : kept;
+}
+
+/* Keeps the text that was made, and empties the room. */
+static const char *take(struct lister *lister)
+{
+    return emptied(lister, word(lister, tp_text_get(&lister->text)));
+}
+
+/* The same for a name, which no other row has. */
+static const char *take_name(struct lister *lister)
+{
+    return emptied(lister, tp_arena_text(&lister->entries->arena,
+                                         tp_text_get(&lister->text),
+                                         lister->text.length));
 }
 
 /* --- values --------------------------------------------------------------- */
@@ -222,7 +235,7 @@ static const char *name_of(struct lister *lister,
     if (!*item->data_name && is_only_gradient(lister, call, item) &&
         !lister->text.failed)
         lister->text.data[lister->text.length -= strlen(".0")] = '\0';
-    return take(lister);
+    return take_name(lister);
 }
 
 /* The call, with a number of the backward pass in place of its own. */
@@ -250,7 +263,7 @@ static const char *key_of(struct lister *lister, size_t index, const char *name)
     add_call(call, order, &lister->text);
     name += strncmp(name, call->key, length) ? 0 : length;
     tp_text_bytes(&lister->text, name, strlen(name));
-    return take(lister);
+    return take_name(lister);
 }
 
 static const char *md5_of(struct lister *lister,

@@ -171,8 +171,7 @@ enum tp_status tp_dump_call_add(struct tp_dump_place *place, const char *key,
                                 struct tp_dump_call **call,
                                 struct tp_error *err);
 
-/* Makes the index of the calls for tp_dump_call_of; after the last was added.
- */
+/* Indexes the calls for tp_dump_call_of; after the last was added. */
 enum tp_status tp_dump_calls_index(struct tp_dump_place *place,
                                    struct tp_error *err);
 

@@ -2,7 +2,7 @@
 /*
  * From json files to calls and items. dump.json and debug.json are read entry
  * by entry, each parsed on its own; what is kept of an item is plain numbers
- * and shared texts, some 250 bytes. Then the names of the calls become an
+ * and shared texts, some 300 bytes. Then the names of the calls become an
  * index, by which stack.json and the names of files find theirs. To keep the
  * json trees would be simpler and take about 3 kB an item. A place is one task
  * of the pool: dumps have one for each rank and step. Cost: one parse of each

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts: JSON, terminals, UTF-8. */
 #include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,8 +51,12 @@ Test(text, long_names_are_cut_between_characters)
         {"abcdef", "abcde..."},
         {"abcd\xc3\xa9", "abcd..."}, /* e acute */
         {"abc\xc3\xa9", "abc\xc3\xa9"},
-        {"ab\xe2\x82\xac" "c", "ab\xe2\x82\xac..."}, /* Euro */
-        {"ab\x01" "cd", "ab\\x0..."},
+        {"ab\xe2\x82\xac"
+         "c",
+         "ab\xe2\x82\xac..."}, /* Euro */
+        {"ab\x01"
+         "cd",
+         "ab\\x0..."},
         {"", ""},
     };
     for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
@@ -96,8 +102,8 @@ Test(text, a_step_of_utf8)
         {"\xf5\x80\x80\x80", 4, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        cr_expect_eq(tp_utf8_step(cases[i].bytes, cases[i].left),
-                     cases[i].step, "case %zu", i);
+        cr_expect_eq(tp_utf8_step(cases[i].bytes, cases[i].left), cases[i].step,
+                     "case %zu", i);
 }
 
 Test(text, digits_make_a_number_that_fits_or_none)
@@ -151,4 +157,34 @@ Test(text, utf8_is_cut_and_counted_by_character)
     cr_expect_eq(tp_utf8_count(""), 0);
     cr_expect_eq(tp_utf8_cut("", 5), 0);
     cr_expect_eq(tp_utf8_first("", 5), 0);
+}
+
+Test(text, integers_are_what_printf_writes)
+{
+    static const int64_t values[] = {0,   -1,  9,         -10,
+                                     100, 999, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        struct tp_text text = {0}, printed = {0};
+        tp_text_integer(&text, values[i]);
+        tp_text_add(&printed, "%" PRId64, values[i]);
+        cr_expect_str_eq(tp_text_get(&text), tp_text_get(&printed));
+        tp_text_clear(&text);
+        tp_text_clear(&printed);
+    }
+}
+
+/* What is added may be larger than the room there is, and larger than twice. */
+Test(text, texts_of_any_length_are_added_whole)
+{
+    char want[600] = "";
+    struct tp_text text = {0};
+    for (int i = 0; i < 20; i++) {
+        tp_text_add(&text, "%0*d", i, i % 10);
+        sprintf(want + strlen(want), "%0*d", i, i % 10);
+        cr_expect_str_eq(text.data, want);
+        cr_expect_eq(text.length, strlen(want));
+    }
+    tp_text_add(&text, "%0200d", 7);
+    cr_expect_eq(text.length, strlen(want) + 200);
+    tp_text_clear(&text);
 }

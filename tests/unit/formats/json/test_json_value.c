@@ -154,3 +154,26 @@ Test(json_value, integers_of_any_length)
     cr_expect_eq(parse("[1180591620717411303424x]", &root), TP_E_DAMAGED);
     cr_expect_eq(parse("[01180591620717411303424, 01]", &root), TP_E_DAMAGED);
 }
+
+/* In any order, several of one name, and beside others. */
+Test(json_value, several_members_are_found_in_one_walk)
+{
+    static const char *const keys[] = {"type", "dtype", "Max", "value"};
+    static const char *const texts[] = {
+        "{\"type\": 1, \"dtype\": 2, \"Max\": 3}",
+        "{\"Max\": 3, \"x\": 9, \"dtype\": 2, \"\": 8, \"type\": 1}",
+        "{\"dtype\": 7, \"type\": 1, \"type\": 1, \"Max\": 3, \"dtype\": 2}"};
+    const struct tp_json *root, *found[4];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        cr_assert_eq(parse(texts[i], &root), TP_OK);
+        tp_json_members(root, keys, 4, found);
+        for (size_t k = 0; k < 3; k++) {
+            cr_expect_eq(found[k], tp_json_member(root, keys[k]));
+            cr_expect_eq(found[k]->integer, k + 1);
+        }
+        cr_expect_null(found[3]);
+    }
+    cr_assert_eq(parse("[1]", &root), TP_OK);
+    tp_json_members(root, keys, 4, found);
+    cr_expect_null(found[0]);
+}
