@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/report_parts.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/text_wrap.h"
@@ -76,4 +77,9 @@ const char *tp_report_color(enum tp_severity level)
     return level == TP_SEVERITY_HIGH     ? "\x1b[1;31m"
            : level == TP_SEVERITY_MEDIUM ? "\x1b[33m"
                                          : "\x1b[2m";
+}
+
+void tp_report_count(struct tp_text *text, uint64_t count, const char *noun)
+{
+    tp_text_add(text, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
 }

@@ -2,6 +2,8 @@
 #ifndef TP_REPORT_REPORT_PARTS_H
 #define TP_REPORT_REPORT_PARTS_H
 
+#include <stdint.h>
+
 #include "base/notes.h"
 #include "base/text.h"
 #include "data/severity.h"
@@ -50,5 +52,8 @@ void tp_report_guide(struct tp_report_told *told, const char *section,
 
 /* The ANSI colour of a severity. */
 const char *tp_report_color(enum tp_severity level);
+
+/* "1 tensor", "3 tensors". */
+void tp_report_count(struct tp_text *text, uint64_t count, const char *noun);
 
 #endif
