@@ -59,6 +59,12 @@ bool tp_compare_is_equal(const struct tp_compare_pair *pair,
     return same_words(a, b);
 }
 
+/* Two that say "None" are the same text, which tells nothing. */
+static bool has_norm(const struct tp_compare_entry *entry)
+{
+    return entry->stats[TP_DUMP_NORM].kind <= TP_COMPARE_NEGATIVE_INF;
+}
+
 double tp_compare_error(const struct tp_compare_pair *pair,
                         const struct tp_compare_line *row,
                         enum tp_compare_mode mode)
@@ -68,11 +74,60 @@ double tp_compare_error(const struct tp_compare_pair *pair,
         return NAN;
     if (mode == TP_COMPARE_TENSOR)
         return row->elements.relative_l2;
-    if (!isnan(row->shifts[TP_DUMP_NORM].error))
+    if (has_norm(tp_compare_row_a(pair, row)) &&
+        !isnan(row->shifts[TP_DUMP_NORM].error))
         return row->shifts[TP_DUMP_NORM].error;
     for (int i = 0; i < TP_DUMP_NORM; i++)
         worst = fmax(worst, row->shifts[i].error);
     return worst;
+}
+
+static double distance_of_tensors(const struct tp_compare_line *row)
+{
+    const struct tp_compare_elements *elements = &row->elements;
+    const double larger = fmax(elements->norm_a, elements->norm_b);
+    if (!isinf(elements->relative_l2))
+        return elements->relative_l2 > 0
+                   ? elements->relative_l2 * (elements->norm_b / larger)
+                   : elements->relative_l2;
+    const bool apart =
+        row->metrics[TP_COMPARE_DISTANCE].reason == TP_COMPARE_NONFINITE;
+    return apart || elements->norm_b > 0 || !(larger > 0) ? INFINITY : 1;
+}
+
+/* |a - b| over a scale; NaN: one is no number. */
+static double over(const struct tp_compare_value *a,
+                   const struct tp_compare_value *b, double scale)
+{
+    const double difference = fabs(a->number - b->number);
+    return difference == 0 ? 0 : difference / scale;
+}
+
+static double distance_of_statistics(const struct tp_compare_entry *a,
+                                     const struct tp_compare_entry *b)
+{
+    const struct tp_compare_value *x = a->stats, *y = b->stats;
+    double scale = 0, worst = NAN;
+    for (int i = TP_DUMP_MAX; i <= TP_DUMP_MIN; i++)
+        scale = fmax(scale, fmax(fabs(x[i].number), fabs(y[i].number)));
+    for (int i = 0; i < TP_DUMP_NORM; i++)
+        worst = fmax(worst, over(&x[i], &y[i], scale));
+    const double norms =
+        over(&x[TP_DUMP_NORM], &y[TP_DUMP_NORM],
+             fmax(fabs(x[TP_DUMP_NORM].number), fabs(y[TP_DUMP_NORM].number)));
+    return isnan(norms) ? worst : norms;
+}
+
+double tp_compare_distance(const struct tp_compare_pair *pair,
+                           const struct tp_compare_line *row,
+                           enum tp_compare_mode mode)
+{
+    const double error = tp_compare_error(pair, row, mode);
+    if (mode == TP_COMPARE_TENSOR || isnan(error))
+        return mode == TP_COMPARE_TENSOR ? distance_of_tensors(row) : NAN;
+    const double distance = distance_of_statistics(tp_compare_row_a(pair, row),
+                                                   tp_compare_row_b(pair, row));
+    return isnan(distance) ? error : distance;
 }
 
 void tp_compare_pair_clear(struct tp_compare_pair *pair)

@@ -119,6 +119,17 @@ double tp_compare_error(const struct tp_compare_pair *pair,
                         const struct tp_compare_line *row,
                         enum tp_compare_mode mode);
 
+/*
+ * How far apart A and B are, whichever is the larger: as tp_compare_error but
+ * over the larger norm, so that a tensor that is nearly zero in B, or zero,
+ * is not further off than all others; 0 to 2. Of statistics without a norm the
+ * differences of Max, Min and Mean over the largest magnitude: a mean that
+ * cancels is measured by the values it is of. Inf: NaN or Inf in other places.
+ */
+double tp_compare_distance(const struct tp_compare_pair *pair,
+                           const struct tp_compare_line *row,
+                           enum tp_compare_mode mode);
+
 /* Releases everything; empty afterwards. */
 void tp_compare_pair_clear(struct tp_compare_pair *pair);
 

@@ -33,6 +33,7 @@ static struct tp_compare_record empty_record(const struct tp_dump_place *place,
                                       .mean_error = NAN,
                                       .norm_error = NAN,
                                       .error = NAN,
+                                      .distance = NAN,
                                       .differing_share = NAN,
                                       .sqnr_db = NAN,
                                       .ulp_p50 = NAN,
@@ -90,6 +91,7 @@ static struct tp_compare_record record_of(
     record.shape_b = b->shape;
     record.equal = tp_compare_is_equal(pair, row, comparison->mode);
     record.error = tp_compare_error(pair, row, comparison->mode);
+    record.distance = tp_compare_distance(pair, row, comparison->mode);
     if (comparison->mode == TP_COMPARE_STATISTICS) {
         record.max_error = row->shifts[TP_DUMP_MAX].error;
         record.min_error = row->shifts[TP_DUMP_MIN].error;
@@ -115,7 +117,7 @@ static struct tp_compare_record record_of_b(
 /* A record while they are sorted. */
 struct rated {
     enum tp_compare_result level;
-    double error;
+    double distance;
     size_t record;
 };
 
@@ -124,8 +126,8 @@ static int compare_rated(const void *left, const void *right)
     const struct rated *a = left, *b = right;
     if (a->level != b->level)
         return a->level > b->level ? -1 : 1;
-    if (a->error != b->error)
-        return a->error > b->error ? -1 : 1;
+    if (a->distance != b->distance)
+        return a->distance > b->distance ? -1 : 1;
     return tp_order_size(a->record, b->record);
 }
 
@@ -142,7 +144,7 @@ static enum tp_status order_worst(struct tp_compare_records *records,
         if (records->rows[i].error > 0 &&
             tp_compare_is_judged(records->rows[i].name_a))
             rated[records->worst_count++] = (struct rated){
-                records->rows[i].level, records->rows[i].error, i};
+                records->rows[i].level, records->rows[i].distance, i};
     if (records->worst_count)
         qsort(rated, records->worst_count, sizeof *rated, compare_rated);
     for (size_t i = 0; i < records->worst_count; i++)
@@ -193,6 +195,7 @@ static const struct tp_column columns[] = {
     COLUMN(result, ""),
     COLUMN(equal, "1"),
     COLUMN(error, "1"),
+    COLUMN(distance, "1"),
     COLUMN(cosine, "1"),
     COLUMN(euc_dist, "tensor units"),
     COLUMN(max_abs_err, "tensor units"),

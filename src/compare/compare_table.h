@@ -17,7 +17,8 @@ struct tp_compare_record {
     double cosine, euc_dist, max_abs_err, max_relative_err;
     double one_thousandth_err_ratio, five_thousandths_err_ratio;
     double max_error, min_error, mean_error, norm_error; /* relative       */
-    double error; /* tp_compare_error                                      */
+    double error;    /* tp_compare_error                                   */
+    double distance; /* tp_compare_distance                                */
     double differing_share, sqnr_db, ulp_p50, ulp_p99, ulp_max, ks;
     int64_t first_difference;
     /* of compare_damage.h; "" of rows that were not looked at */
@@ -30,7 +31,7 @@ struct tp_compare_records {
     struct tp_compare_record *rows;
     size_t count;
     size_t *worst; /* [worst_count] matched rows that are judged and differ,
-                      by result, then error, then in their order           */
+                      by result, then distance, then in their order        */
     size_t worst_count;
 };
 

@@ -112,6 +112,17 @@ bool tp_dump_call_inside(const struct tp_dump_place *place,
            inner->name.direction == module->name.direction;
 }
 
+bool tp_dump_item_is_weight(const struct tp_dump_call *call,
+                            const struct tp_dump_item *item)
+{
+    struct tp_msprobe_name name = call->name;
+    name.place = item->place;
+    name.argument =
+        (struct tp_msprobe_part){item->argument, strlen(item->argument)};
+    const char *word = tp_msprobe_argument_name(&name);
+    return word && (!strcmp(word, "weight") || !strcmp(word, "bias"));
+}
+
 bool tp_dump_call_is_module(const struct tp_dump_call *call)
 {
     return call->known && call->name.kind == TP_MSPROBE_MODULE &&

@@ -24,6 +24,10 @@ bool tp_dump_call_in_place(const struct tp_dump_call *call);
 bool tp_dump_item_is_result(const struct tp_dump_call *call,
                             const struct tp_dump_item *item);
 
+/* Whether an item is the weight or bias that a function is given. */
+bool tp_dump_item_is_weight(const struct tp_dump_call *call,
+                            const struct tp_dump_item *item);
+
 /* Whether it is the call of a module, forward or backward. */
 bool tp_dump_call_is_module(const struct tp_dump_call *call);
 

@@ -22,6 +22,15 @@ bool tp_content_tells(const struct tp_dump_print *print)
            tp_dump_print_values(print) >= VALUES_LEAST;
 }
 
+bool tp_content_is_weight(const struct tp_dump_call *call,
+                          const struct tp_dump_item *item)
+{
+    return call->known && call->name.direction == TP_FORWARD &&
+           !call->name.gradient && !tp_dump_item_is_result(call, item) &&
+           (item->place == TP_MSPROBE_PARAMETERS ||
+            tp_dump_item_is_weight(call, item));
+}
+
 /* --- equal
  * -------------------------------------------------------------------- */
 
@@ -67,10 +76,11 @@ static enum tp_status sort_entries(struct tp_contents *contents,
     for (size_t i = 0; i < place->item_count; i++) {
         const struct tp_dump_call *call = &place->calls[contents->call_of[i]];
         if (contents->prints[i].known)
-            sorted[contents->entry_count++] = (struct sorted){
-                &contents->prints[i],
-                {i, contents->call_of[i],
-                 tp_dump_item_is_result(call, &place->items[i])}};
+            sorted[contents->entry_count++] =
+                (struct sorted){&contents->prints[i],
+                                {i, contents->call_of[i],
+                                 tp_dump_item_is_result(call, &place->items[i]),
+                                 tp_content_is_weight(call, &place->items[i])}};
     }
     qsort(sorted, contents->entry_count, sizeof *sorted, compare_sorted);
     for (size_t i = 0; i < contents->entry_count; i++)
@@ -118,22 +128,22 @@ static int compare_samples(const void *left, const void *right)
 static enum tp_status sort_samples(struct tp_contents *contents,
                                    struct tp_error *err)
 {
-    size_t results = 0;
+    size_t sampled = 0;
     for (size_t i = 0; i < contents->entry_count; i++)
-        results += contents->entries[i].result;
-    contents->samples = calloc(results * KEYS + 1, sizeof *contents->samples);
+        sampled += contents->entries[i].result || contents->entries[i].weight;
+    contents->samples = calloc(sampled * KEYS + 1, sizeof *contents->samples);
     if (!contents->samples)
         return tp_fail_memory(err);
     for (size_t i = 0; i < contents->entry_count; i++) {
         const struct tp_content_entry *entry = &contents->entries[i];
         const struct tp_dump_print *print = &contents->prints[entry->item];
-        if (!entry->result || !tp_content_tells(print))
+        if ((!entry->result && !entry->weight) || !tp_content_tells(print))
             continue;
         for (int k = 0; k < KEYS; k++)
             if (print->samples >> k & 1)
                 contents->samples[contents->sample_count++] =
                     (struct tp_content_sample){print, entry->item, entry->call,
-                                               k};
+                                               k, entry->weight};
     }
     qsort(contents->samples, contents->sample_count, sizeof *contents->samples,
           compare_samples);
@@ -144,6 +154,7 @@ static enum tp_status sort_samples(struct tp_contents *contents,
 struct best {
     size_t item, call;
     int shared;
+    bool weight; /* of these only, or of results only                      */
 };
 
 static void try_samples(const struct tp_contents *contents,
@@ -159,19 +170,20 @@ static void try_samples(const struct tp_contents *contents,
            !compare_keys(samples[i].print, samples[i].k, print, k);
          i++) {
         const struct tp_content_sample *one = &samples[i];
-        if (one->call >= call)
+        if (one->call >= call || one->weight != best->weight)
             continue;
         int shared = tp_dump_print_shared(one->print, print);
         if (shared > best->shared ||
             (shared == best->shared && one->call > best->call))
-            *best = (struct best){one->item, one->call, shared};
+            *best = (struct best){one->item, one->call, shared, best->weight};
     }
 }
 
 size_t tp_contents_near(const struct tp_contents *contents,
-                        const struct tp_dump_print *print, size_t call)
+                        const struct tp_dump_print *print, size_t call,
+                        bool weight)
 {
-    struct best best = {.shared = 0};
+    struct best best = {.weight = weight};
     for (int k = 0; k < KEYS; k++)
         if (print->samples >> k & 1)
             try_samples(contents, print, k, call, &best);

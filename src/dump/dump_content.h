@@ -11,13 +11,15 @@
 struct tp_content_entry {
     size_t item, call;
     bool result;
+    bool weight; /* read in the forward pass: a parameter, a weight        */
 };
 
-/* A sample of a result. */
+/* A sample of a result or a weight. */
 struct tp_content_sample {
     const struct tp_dump_print *print;
     size_t item, call;
     int k; /* which sample                                                 */
+    bool weight;
 };
 
 struct tp_contents {
@@ -25,7 +27,7 @@ struct tp_contents {
     struct tp_dump_print *prints; /* [item_count]; owned                   */
     struct tp_content_entry *entries; /* by contents, then order           */
     size_t entry_count;
-    struct tp_content_sample *samples; /* of results, by size and value    */
+    struct tp_content_sample *samples; /* by size and value                */
     size_t sample_count;
     size_t *call_of; /* [item_count]                                       */
 };
@@ -43,10 +45,17 @@ void tp_contents_clear(struct tp_contents *contents);
 size_t tp_contents_equal(const struct tp_contents *contents,
                          const struct tp_dump_print *print, size_t *first);
 
-/* The result, of a call before `call`, that shares most samples with a tensor,
- * the last of several: its item, or -1 when none shares seven of ten. */
+/* The result (or the weight), of a call before `call`, that shares most samples
+ * with a tensor, the last of several: its item, or -1 when none shares seven of
+ * ten. */
 size_t tp_contents_near(const struct tp_contents *contents,
-                        const struct tp_dump_print *print, size_t call);
+                        const struct tp_dump_print *print, size_t call,
+                        bool weight);
+
+/* Whether a tensor is a parameter of a module, or the weight of a function,
+ * that a forward call reads. */
+bool tp_content_is_weight(const struct tp_dump_call *call,
+                          const struct tp_dump_item *item);
 
 /* Whether a tensor's contents are its own: 32 elements or more, with so many
  * values that another would not have them by chance. */

@@ -96,17 +96,6 @@ static void add_weight(const struct tp_dump *dump, const struct tp_copy *copy,
     tp_dump_call_line(&dump->places[copy->place], call, kind);
 }
 
-static bool is_weight(const struct tp_dump_call *call,
-                      const struct tp_dump_item *item)
-{
-    struct tp_msprobe_name name = call->name;
-    name.place = item->place;
-    name.argument =
-        (struct tp_msprobe_part){item->argument, strlen(item->argument)};
-    const char *word = tp_msprobe_argument_name(&name);
-    return word && (!strcmp(word, "weight") || !strcmp(word, "bias"));
-}
-
 /* What a collective leaves alike on all ranks is its first argument. */
 static bool is_shared(const struct tp_dump_call *call,
                       const struct tp_dump_item *item)
@@ -135,7 +124,7 @@ static bool classify(const struct tp_dump_call *call,
         call->name.direction == TP_FORWARD)
         return true;
     *category = TP_COPY_WEIGHT;
-    if (is_weight(call, item))
+    if (tp_dump_item_is_weight(call, item))
         return true;
     *category = TP_COPY_COLLECTIVE;
     return is_shared(call, item);

@@ -4,7 +4,8 @@
  * result that shares most samples with it (dump_content.h). If at least nine
  * tenths of their elements are equal, bit by bit, it is that result, and
  * something changed the rest of it on the way: unless a call that writes in
- * place was between the two, or the change is what a clamp does. Stale are
+ * place was between the two, or the change is what a clamp does. Of a weight
+ * that no call made, an earlier reading of it stands for the result. Stale are
  * inputs that have the contents of the step before, where their producer's
  * result in that step went, although the producer gave something else now;
  * repeated are results of linear algebra that are equal although what they
@@ -209,13 +210,14 @@ static const char *words_of(struct audit *audit, struct spot from,
     const struct tp_dump_flow_row *row = &flow->rows[flow->count - 1];
     return tp_dump_finding_text(
         audit->findings,
-        "%s is what %s was made as, but for %" PRId64 " of %" PRId64
+        "%s is what %s %s, but for %" PRId64 " of %" PRId64
         " elements, all between elements %" PRId64 " and %" PRId64
         " (bytes %" PRId64 " to %" PRId64 "): they changed between call %zu "
         "and call %zu. %s",
-        row->consumer, row->producer, pair->differing, pair->numel, pair->first,
-        pair->last, row->first_byte, row->last_byte, order_of(from),
-        order_of(to),
+        row->consumer, row->producer,
+        is_result(from) ? "was made as" : "held", pair->differing, pair->numel,
+        pair->first, pair->last, row->first_byte, row->last_byte,
+        order_of(from), order_of(to),
         smaller ? "A call between them that writes in place may have done it."
                 : "No call of the dump wrote there.");
 }
@@ -251,11 +253,28 @@ static enum tp_status judge_near(struct audit *audit, struct spot from,
     return status;
 }
 
+/* An earlier reading of a weight that has changed since; or -1. Behind a
+ * backward pass the optimizer may have changed it, unrecorded. */
+static size_t read_before(struct spot to)
+{
+    const struct tp_contents *contents = to.contents;
+    const size_t near =
+        tp_content_is_weight(call_of(to), item_of(to))
+            ? tp_contents_near(contents, print_of(to), order_of(to), true)
+            : NONE;
+    for (size_t i = near == NONE ? order_of(to) : contents->call_of[near];
+         i < order_of(to); i++)
+        if (contents->place->calls[i].name.direction == TP_BACKWARD)
+            return NONE;
+    return near;
+}
+
 static enum tp_status look_for_change(struct audit *audit, struct spot to,
                                       struct tp_error *err)
 {
-    const size_t near =
-        tp_contents_near(to.contents, print_of(to), order_of(to));
+    const size_t made =
+        tp_contents_near(to.contents, print_of(to), order_of(to), false);
+    const size_t near = made == NONE ? read_before(to) : made;
     const struct spot from = {to.contents, near};
     return near == NONE ? TP_OK : judge_near(audit, from, to, err);
 }

@@ -58,11 +58,6 @@ static void add_bytes(struct tp_text *text, uint64_t bytes)
     tp_text_add(text, unit ? "%.3g %s" : "%.0f %s", value, units[unit]);
 }
 
-static void add_plural(struct tp_text *text, uint64_t count, const char *noun)
-{
-    tp_text_add(text, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
-}
-
 /* The distinct keys of a grouping, as "0 1" or, when long, "0 1 ... 31". */
 static void add_keys(const struct tp_report *report, const char *grouping,
                      const char *title, struct tp_text *text)
@@ -99,13 +94,13 @@ static void add_input(const struct tp_report *report, struct tp_text *text)
         tp_text_add(text, "\n");
     }
     tp_text_add(text, "  ");
-    add_plural(text, run->files_read, "file");
+    tp_report_count(text, run->files_read, "file");
     tp_text_add(text, " read (");
     add_bytes(text, run->bytes_read);
     tp_text_add(text, "), ");
-    add_plural(text, run->row_count, "tensor");
+    tp_report_count(text, run->row_count, "tensor");
     tp_text_add(text, ", %zu skipped, ", run->skipped_count);
-    add_plural(text, run->files_ignored, "other file");
+    tp_report_count(text, run->files_ignored, "other file");
     tp_text_add(text, " ignored\n");
     add_keys(report, "quant_type", "quant types", text);
     add_keys(report, "dtype", "dtypes", text);

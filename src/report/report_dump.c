@@ -77,8 +77,12 @@ static void add_place(const struct tp_dump_place *place, struct tp_text *text)
         tensors += place->items[i].kind == TP_DUMP_TENSOR;
     tp_text_add(text, "  ");
     tp_dump_place_words(place, text);
-    tp_text_add(text, ": %zu calls with %zu tensors, %zu files",
-                place->call_count, tensors, place->file_count);
+    tp_text_add(text, ": ");
+    tp_report_count(text, place->call_count, "call");
+    tp_text_add(text, " with ");
+    tp_report_count(text, tensors, "tensor");
+    tp_text_add(text, ", ");
+    tp_report_count(text, place->file_count, "file");
     if (*place->heads[TP_MSPROBE_TASK]) {
         tp_text_add(text, "; task ");
         tp_text_printable(text, place->heads[TP_MSPROBE_TASK]);
@@ -88,8 +92,7 @@ static void add_place(const struct tp_dump_place *place, struct tp_text *text)
         tp_text_printable(text, place->heads[TP_MSPROBE_LEVEL]);
     }
     if (place->recovered)
-        tp_text_add(text, "; %zu calls known by their files only",
-                    place->recovered);
+        tp_text_add(text, "; known by files only: %zu", place->recovered);
     tp_text_add(text, "\n");
 }
 
@@ -126,15 +129,16 @@ static void add_integrity(const struct tp_dump_integrity *integrity,
         tp_text_add(text, "  no file of a tensor was read\n");
         return;
     }
-    tp_text_add(text,
-                "  %" PRIu64 " files of tensors read, %.3g MB; %" PRIu64
-                " numbers of the json recomputed\n",
-                integrity->files, (double)integrity->bytes * 1e-6,
-                integrity->statistics);
+    tp_text_add(text, "  ");
+    tp_report_count(text, integrity->files, "file");
+    tp_text_add(text, " of tensors read, %.3g MB; ",
+                (double)integrity->bytes * 1e-6);
+    tp_report_count(text, integrity->statistics, "number");
+    tp_text_add(text, " of the json recomputed\n");
     add_crcs(&integrity->own, "in the json", text);
     add_crcs(&integrity->other, "of --crc_from", text);
     if (integrity->unread)
-        tp_text_add(text, "  %" PRIu64 " files hold no tensor\n",
+        tp_text_add(text, "  files that hold no tensor: %" PRIu64 "\n",
                     integrity->unread);
 }
 

@@ -62,8 +62,8 @@ static void add_silent(const struct tp_dump_anomalies *anomalies,
     }
     if (anomalies->unknown)
         tp_text_add(text,
-                    "  %zu of %zu tensors have no statistics: NaN and Inf in "
-                    "them are not seen\n",
+                    "  tensors without statistics, in which NaN and Inf are "
+                    "not seen: %zu of %zu\n",
                     anomalies->unknown, anomalies->tensors);
 }
 
@@ -128,8 +128,8 @@ void tp_report_flow(const struct tp_dump_flow *flow, size_t most,
     if (!flow->inputs)
         return;
     tp_text_add(text,
-                "\nData flow\n  %zu of %zu inputs hold what a call before them "
-                "gave or was given\n",
+                "\nData flow\n  inputs that hold what a call before them gave "
+                "or was given: %zu of %zu\n",
                 flow->matched, flow->inputs);
     if (flow->count)
         tp_text_add(text, "  %5s %5s %7s  %-9s %s\n", "step", "rank", "call",
@@ -168,11 +168,12 @@ void tp_report_copies(const struct tp_dump_copies *copies, size_t most,
 {
     if (!copies->compared)
         return;
+    tp_text_add(text, "\nCopies on ranks\n  ");
+    tp_report_count(text, copies->compared, "tensor");
     tp_text_add(text,
-                "\nCopies on ranks\n  %zu tensors that several ranks have: "
-                "%zu equal on all, %zu not meant to be, as far as the others "
-                "of their kind tell\n",
-                copies->compared, copies->equal, copies->sharded);
+                " that several ranks have: %zu equal on all, %zu not meant to "
+                "be, as far as the others of their kind tell\n",
+                copies->equal, copies->sharded);
     if (copies->count)
         tp_text_add(text, "  %5s %5s %7s %9s %9s  %-10s %s\n", "step", "rank",
                     "against", "elements%", "norm%", "kind", "tensor");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/report_parts.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/text_wrap.h"
@@ -84,4 +85,9 @@ void tp_report_more(size_t count, size_t most, struct tp_text *text)
 {
     if (most && count > most)
         tp_text_add(text, "  ... and %zu more\n", count - most);
+}
+
+void tp_report_count(struct tp_text *text, uint64_t count, const char *noun)
+{
+    tp_text_add(text, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
 }

@@ -2,6 +2,8 @@
 #ifndef TP_REPORT_REPORT_PARTS_H
 #define TP_REPORT_REPORT_PARTS_H
 
+#include <stdint.h>
+
 #include "base/notes.h"
 #include "base/text.h"
 #include "data/severity.h"
@@ -53,5 +55,8 @@ void tp_report_level(enum tp_severity level, bool color, struct tp_text *text);
 
 /* "... and 3 more" where a list is cut; `most` of 0: it never is. */
 void tp_report_more(size_t count, size_t most, struct tp_text *text);
+
+/* "1 tensor", "3 tensors". */
+void tp_report_count(struct tp_text *text, uint64_t count, const char *noun);
 
 #endif

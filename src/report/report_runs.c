@@ -188,8 +188,8 @@ static void add_damage(const struct tp_compare_record *row,
     struct tp_text prose = {0};
     if (!*row->damage_words || !strcmp(row->damage, scattered))
         return;
-    tp_text_add(&prose, "%33s%s\n", "", row->damage_words);
-    tp_report_prose(tp_text_get(&prose), 33, text);
+    tp_text_add(&prose, "%43s%s\n", "", row->damage_words);
+    tp_report_prose(tp_text_get(&prose), 43, text);
     tp_text_clear(&prose);
 }
 
@@ -199,11 +199,15 @@ static void add_worst(const struct tp_compare_records *records, size_t most,
     if (records->worst_count == 0)
         return;
     tp_text_add(text,
-                "\nFurthest apart (%zu rows differ)\n  %9s %9s %-8s name\n",
-                records->worst_count, "relative", "MaxAbsErr", "result");
+                "\nFurthest apart (%zu rows differ)\n"
+                "  %9s %9s %9s %-8s name\n",
+                records->worst_count, "distance", "relative", "MaxAbsErr",
+                "result");
     for (size_t i = 0; i < records->worst_count && (!most || i < most); i++) {
         const struct tp_compare_record *row = &records->rows[records->worst[i]];
         tp_text_add(text, "  ");
+        add_error(row->distance, text);
+        tp_text_add(text, " ");
         add_error(row->error, text);
         tp_text_add(text, " ");
         add_error(row->max_abs_err, text);

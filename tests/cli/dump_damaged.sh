@@ -80,7 +80,7 @@ damaged "no data" json
 rm "$place/dump.json"
 damaged "no json" json
 tprof-analyze dump d/step0 --recover > printed
-echo "$? $(grep -c ' calls known by their files only' printed)"
+echo "$? $(grep -c '; known by files only: ' printed)"
 back dump.json
 echo '{"A": "B", "B": "A"}' > "$place/construct.json"
 damaged circle tree

@@ -482,6 +482,36 @@ Test(compare, the_rank_that_parts_first)
     folders_remove(&folders);
 }
 
+/* A mean that cancels is not what the runs are furthest apart in. */
+Test(compare, the_furthest_apart_is_no_mean_that_cancels)
+{
+#define STATS(max, mean)                                                     \
+    "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float64\", \"shape\": " \
+    "[4], \"Max\": " max ", \"Min\": -1.0, \"Mean\": " mean                  \
+    ", \"Norm\": null, \"requires_grad\": false}"
+    struct folders folders = folders_make();
+    struct made made;
+    write_dump(
+        folders.a, HEAD,
+        CALL("Torch.exp.0.forward", STATS("1.0", "3e-9"), STATS("1.1", "0.5")));
+    write_dump(
+        folders.b, HEAD,
+        CALL("Torch.exp.0.forward", STATS("1.0", "1e-9"), STATS("1.0", "0.5")));
+    make(&made, folders.a, folders.b, TP_COMPARE_STATISTICS);
+    cr_assert_eq(made.status, TP_OK, "%s", made.err.message);
+    cr_assert_eq(made.records.worst_count, 2);
+    const struct tp_compare_record *first =
+        &made.records.rows[made.records.worst[0]];
+    const struct tp_compare_record *second =
+        &made.records.rows[made.records.worst[1]];
+    cr_expect_str_eq(first->name_a, "Torch.exp.0.forward.output.0");
+    cr_expect_float_eq(first->distance, 0.1 / 1.1, 1e-12);
+    cr_expect_float_eq(second->distance, 2e-9, 1e-15);
+    cr_expect_float_eq(second->error, 2, 1e-9, "the relative one stays");
+    clear(&made);
+    folders_remove(&folders);
+}
+
 /* Runs of two precisions part as they are meant to: where more than half of the
  * rows have another dtype in B. */
 Test(compare, runs_of_two_precisions_part)
@@ -498,4 +528,30 @@ Test(compare, runs_of_two_precisions_part)
                           TP_SEVERITY_MEDIUM, name));
     cr_expect(has_finding(CALL("Torch.exp.0.forward", HALF("1.0"), HALF("4.0")),
                           b, TP_FINDS_PARTING, TP_SEVERITY_LOW, name));
+}
+
+/* Of tensors it is the L2 distance over the larger norm: at most 2. */
+Test(compare, distances_are_bounded)
+{
+    char a[4096], b[4096];
+    struct made made;
+    size_t seen = 0;
+    testdata_path("msprobe/step1", a, sizeof a);
+    testdata_path("msprobe/step0", b, sizeof b);
+    make(&made, a, b, TP_COMPARE_TENSOR);
+    for (size_t i = 0; i < made.records.count; i++) {
+        const struct tp_compare_record *row = &made.records.rows[i];
+        const struct tp_compare_line *line =
+            &made.comparison.pairs[row->pair].rows[row->row];
+        if (!isfinite(row->distance) || !isfinite(row->euc_dist))
+            continue;
+        const double larger =
+            fmax(line->elements.norm_a, line->elements.norm_b);
+        cr_expect_leq(row->distance, 2);
+        cr_expect_float_eq(row->distance * larger, row->euc_dist,
+                           1e-9 * larger + 1e-300, "%s", row->name_a);
+        seen += row->distance > 0;
+    }
+    cr_expect_gt(seen, 20);
+    clear(&made);
 }

@@ -368,3 +368,101 @@ Test(dump_flow, damaged_files_are_left_out)
     cr_expect_eq(audited.flow.inputs, 1);
     clear(&audited);
 }
+
+/* --- weights ---------------------------------------------------------------
+ */
+
+/* Adds a call that reads a weight: a linear, or a module's parameter. */
+static void put_reader(struct flow_maker *flow, const char *call,
+                       const void *weight)
+{
+    const bool module = !strncmp(call, "Module", 6);
+    struct tp_text *text = &flow->data[flow->step];
+    char name[128];
+    snprintf(name, sizeof name, "%s.%s", call,
+             module ? "parameters.weight" : "input.1");
+    tp_text_add(text, "%s\"%s\": {\"input_args\": [null",
+                text->length ? ", " : "", call);
+    tp_text_add(text, module ? "], \"parameters\": {\"weight\": " : ", ");
+    put_item(flow, name, weight, text);
+    tp_text_add(text, "%s, \"input_kwargs\": {}, \"output\": []}",
+                module ? "}" : "]");
+}
+
+static const struct weight_case {
+    const char *name, *readers[3];
+    const char *between; /* a call before the last reader; NULL            */
+    bool flipped, found;
+} weight_cases[] = {
+    {"by a function and its module",
+     {"Functional.linear.0.forward", "Module.fc.Linear.forward.0", NULL},
+     NULL,
+     true,
+     true},
+    {"the same without a plant",
+     {"Functional.linear.0.forward", "Module.fc.Linear.forward.0", NULL},
+     NULL,
+     false,
+     false},
+    {"by two functions",
+     {"Functional.linear.0.forward", "Functional.linear.1.forward", NULL},
+     NULL,
+     true,
+     true},
+    {"two readings, then another",
+     {"Functional.linear.0.forward", "Module.fc.Linear.forward.0",
+      "Functional.linear.1.forward"},
+     NULL,
+     true,
+     true},
+    {"after a backward pass it may be another",
+     {"Functional.linear.0.forward", "Functional.linear.1.forward", NULL},
+     "Torch.sum.0.backward",
+     true,
+     false},
+    {"what is no weight is no reading",
+     {"Functional.pad.0.forward", "Functional.pad.1.forward", NULL},
+     NULL,
+     true,
+     false},
+};
+
+Test(dump_flow, a_bit_of_a_weight_that_is_read_twice)
+{
+    for (size_t i = 0; i < sizeof weight_cases / sizeof *weight_cases; i++) {
+        const struct weight_case *one = &weight_cases[i];
+        struct flow_maker flow = flow_begin();
+        struct audited audited;
+        const char *before = "", *last = "";
+        uint32_t code;
+        prepare();
+        memcpy(changed, base, sizeof changed);
+        memcpy(&code, &changed[1234], sizeof code);
+        code ^= one->flipped ? 1U << 20 : 0;
+        memcpy(&changed[1234], &code, sizeof code);
+        for (int k = 0; k < 3 && one->readers[k]; k++) {
+            const bool ends = k == 2 || !one->readers[k + 1];
+            if (ends && one->between)
+                put_call(&flow, one->between, NULL, NULL);
+            put_reader(&flow, one->readers[k], ends ? changed : base);
+            before = last;
+            last = one->readers[k];
+        }
+        flow_end(&flow, &audited);
+        cr_assert_eq(audited.flow.count, one->found, "%s", one->name);
+        cr_assert_eq(audited.findings.count, one->found, "%s", one->name);
+        if (one->found) {
+            const struct tp_dump_flow_row *row = audited.flow.rows;
+            cr_expect_str_eq(row->kind, "changed");
+            cr_expect_eq(strncmp(row->consumer, last, strlen(last)), 0);
+            cr_expect_eq(strncmp(row->producer, before, strlen(before)), 0);
+            cr_expect_eq(row->first, 1234);
+            cr_expect_eq(row->differing, 1);
+            cr_expect_not_null(strstr(audited.findings.rows[0].evidence,
+                                      "element [1234]: 1 element, bit 20, of "
+                                      "the mantissa, flipped"),
+                               "%s", audited.findings.rows[0].evidence);
+        }
+        clear(&audited);
+    }
+}
