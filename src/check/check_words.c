@@ -25,7 +25,7 @@ static void add_finding(const struct tp_check_finding *finding,
                         enum tp_check_lang lang, struct tp_text *text)
 {
     static const char *const marks[] = {"", "LOW", "MEDIUM", "HIGH"};
-    const struct tp_check_rule *rule = &tp_check_rules[finding->rule];
+    const struct tp_check_rule *rule = finding->rule;
     tp_text_add(text, "Line %u: [%s] ", finding->line,
                 marks[finding->severity]);
     add_words(rule->title, finding->what, text);
@@ -74,7 +74,7 @@ static void add_finding_json(const char *path,
                              const struct tp_check_finding *finding,
                              enum tp_check_lang lang, struct tp_text *text)
 {
-    const struct tp_check_rule *rule = &tp_check_rules[finding->rule];
+    const struct tp_check_rule *rule = finding->rule;
     tp_text_add(text, "{\"file\": ");
     tp_text_json(text, path);
     tp_text_add(text,
