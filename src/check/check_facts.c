@@ -27,6 +27,7 @@ static bool add_import(struct tp_script *script, uint32_t name,
     struct tp_name *entry = tp_names_add(&script->imports, text, size);
     if (!entry)
         return false;
+    script->has_torch |= length >= 5 && memcmp(path, "torch", 5) == 0;
     if (!entry->path) /* of "try: new, except: old", the new one */
         entry->path = tp_arena_text(&script->arena, path, length);
     return entry->path != NULL;
@@ -111,6 +112,10 @@ static uint32_t made_by(const struct tp_script *script, uint32_t node)
         return TP_TAG_OPTIMIZER;
     case TP_DOES_MAKE_MODULE:
         return TP_TAG_MODULE;
+    case TP_DOES_MAKE_NORM:
+        return TP_TAG_MODULE | TP_TAG_NORM;
+    case TP_DOES_MAKE_DATA_PARALLEL:
+        return TP_TAG_MODULE | TP_TAG_DATA_PARALLEL;
     case TP_DOES_AUTOCAST:
         return TP_TAG_AUTOCAST;
     default:

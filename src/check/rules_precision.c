@@ -23,9 +23,9 @@ static const struct tp_check_rule rules[] = {
 static void judge_call(struct tp_flow *flow, const struct tp_call *call)
 {
     if (call->role == TP_DOES_DEFAULT_DTYPE &&
-        tp_script_is_half(flow->script,
-                          tp_script_argument(flow->script, call->node, "d", 0),
-                          false))
+        tp_flow_value(flow,
+                      tp_script_argument(flow->script, call->node, "d", 0)) &
+            TP_TAG_HALF)
         tp_flow_add(flow, call->function, &rules[DEFAULT_DTYPE_HALF],
                     "set_default_dtype");
 }
