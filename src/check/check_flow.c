@@ -201,11 +201,11 @@ static uint32_t value_of_formula(const struct tp_flow *flow,
     double number;
     switch (call->role) {
     case TP_DOES_SOFTMAX:
-        return TP_TAG_PROBS | wide;
+        return TP_TAG_PROBS | TP_TAG_POSITIVE | wide;
     case TP_DOES_SIGMOID:
-        return TP_TAG_SIGMOID | same;
+        return TP_TAG_SIGMOID | TP_TAG_POSITIVE | same;
     case TP_DOES_EXP:
-        return wide | (in & TP_TAG_SHIFTED ? 0 : TP_TAG_EXP);
+        return wide | TP_TAG_POSITIVE | (in & TP_TAG_SHIFTED ? 0 : TP_TAG_EXP);
     case TP_DOES_WIDEN:
         return wide |
                (tp_flow_is(flow, call->function, "log_softmax") ? TP_TAG_SHIFTED

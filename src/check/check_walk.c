@@ -159,6 +159,9 @@ static void visit(struct tp_flow *flow, uint32_t node)
         EACH_FAMILY(call, flow, &call)
         break;
     }
+    case TP_PY_BRACES:
+        EACH_FAMILY(braces, flow, node)
+        break;
     case TP_PY_BINARY:
     case TP_PY_UNARY:
     case TP_PY_COMPARE:
