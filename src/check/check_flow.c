@@ -19,7 +19,10 @@
 /* Calls in each other that a value is followed through: x.half().view(...). */
 enum { MOST_DEEP = 8 };
 
-#define WIDTH_OR_ORIGIN (TP_TAG_WIDTH | TP_TAG_AUTOCAST_OUT | TP_TAG_GUESS)
+/* What a function of a tensor keeps of it, and what a cast changes. */
+#define INHERITED \
+    (TP_TAG_WIDTH | TP_TAG_AUTOCAST_OUT | TP_TAG_GUESS | TP_TAG_CONSTANT)
+#define WIDTH_OR_ORIGIN (TP_TAG_WIDTH | TP_TAG_AUTOCAST_OUT)
 
 static uint32_t value_of(const struct tp_flow *flow, uint32_t node, int deep);
 
@@ -117,14 +120,16 @@ static uint32_t value_of_network(const struct tp_flow *flow, uint32_t function)
 static uint32_t join(uint32_t left, uint32_t right)
 {
     const uint32_t dtypes = TP_TAG_FP16 | TP_TAG_BF16;
-    uint32_t guess = (left | right) & TP_TAG_GUESS;
+    uint32_t guess =
+        ((left | right) & TP_TAG_GUESS) | (left & right & TP_TAG_CONSTANT);
     if ((left | right) & TP_TAG_FLOAT)
         return TP_TAG_FLOAT | guess;
     if (left & right & TP_TAG_HALF && left & right & dtypes)
         return TP_TAG_HALF | (left & right & dtypes) | guess;
     if ((left & dtypes) && (right & dtypes) && !(left & right & dtypes))
         return TP_TAG_FLOAT | guess; /* float16 with bfloat16 */
-    return left & right & TP_TAG_HALF ? TP_TAG_HALF | guess : 0;
+    return left & right & TP_TAG_HALF ? TP_TAG_HALF | guess
+                                      : guess & TP_TAG_CONSTANT;
 }
 
 /* What the dtype argument of a call gives: 0 without one; *found: whether
@@ -171,7 +176,8 @@ static uint32_t value_of_cast(const struct tp_flow *flow,
 /* A function of an operand that autocast may run in fp32. */
 static uint32_t widened(const struct tp_flow *flow, uint32_t operand)
 {
-    return flow->scope.autocast ? TP_TAG_FLOAT : operand & WIDTH_OR_ORIGIN;
+    return flow->scope.autocast ? TP_TAG_FLOAT | (operand & TP_TAG_CONSTANT)
+                                : operand & INHERITED;
 }
 
 static bool is_minus_infinity(const struct tp_flow *flow, uint32_t node)
@@ -197,7 +203,7 @@ static uint32_t value_of_formula(const struct tp_flow *flow,
     uint32_t in = value_of(flow, tp_flow_operand(flow, call), deep + 1);
     uint32_t dtype = dtype_of(flow, call->node, &typed);
     uint32_t wide = typed ? dtype : widened(flow, in);
-    uint32_t same = typed ? dtype : in & WIDTH_OR_ORIGIN;
+    uint32_t same = typed ? dtype : in & INHERITED;
     double number;
     switch (call->role) {
     case TP_DOES_SOFTMAX:
@@ -302,7 +308,8 @@ static uint32_t value_of_call(const struct tp_flow *flow, uint32_t node,
     case TP_DOES_CAST:
         return value_of_cast(flow, &call, deep);
     case TP_DOES_KEEP:
-        return in;
+        return tp_flow_is(flow, call.function, "detach") ? in | TP_TAG_CONSTANT
+                                                         : in;
     case TP_DOES_SCALE:
         return tp_script_object(flow->script, call.receiver) & TP_TAG_SCALER
                    ? TP_TAG_SCALED
@@ -384,7 +391,7 @@ static uint32_t value_of_binary(const struct tp_flow *flow, uint32_t node,
                                 int deep)
 {
     uint32_t first = flow->at[node].child, second = flow->at[first].next;
-    uint32_t in = value_of(flow, first, deep + 1), tags = in & WIDTH_OR_ORIGIN;
+    uint32_t in = value_of(flow, first, deep + 1), tags = in & INHERITED;
     double number;
     bool number_first = tp_flow_number(flow, first, &number);
     if (flow->at[second].op == TP_PY_OP2('*', '*')) {
@@ -398,7 +405,7 @@ static uint32_t value_of_binary(const struct tp_flow *flow, uint32_t node,
             continue;
         uint32_t right = value_of(flow, i, deep + 1);
         tags = has_op(flow, i, '@') ? value_of_product(flow, tags, right)
-               : number_first       ? right & WIDTH_OR_ORIGIN
+               : number_first       ? right & INHERITED
                                     : join(tags, right);
         number_first = false;
         if (has_op(flow, i, '-') && is_maximum(flow, i))
@@ -418,7 +425,7 @@ static uint32_t value_of_unary(const struct tp_flow *flow, uint32_t node,
     uint32_t in = value_of(flow, child, deep + 1);
     if (!tp_flow_is(flow, node, "-"))
         return 0;
-    return (in & WIDTH_OR_ORIGIN) |
+    return (in & INHERITED) |
            (in & (TP_TAG_SQUARE | TP_TAG_SQUARES) ? TP_TAG_SHIFTED : 0);
 }
 
@@ -432,13 +439,15 @@ static uint32_t value_of(const struct tp_flow *flow, uint32_t node, int deep)
     case TP_PY_ATTRIBUTE:
         return value_of_name(flow, node);
     case TP_PY_SUBSCRIPT:
-        return value_of(flow, flow->at[node].child, deep + 1) & WIDTH_OR_ORIGIN;
+        return value_of(flow, flow->at[node].child, deep + 1) & INHERITED;
     case TP_PY_CALL:
         return value_of_call(flow, node, deep);
     case TP_PY_BINARY:
         return value_of_binary(flow, node, deep);
     case TP_PY_UNARY:
         return value_of_unary(flow, node, deep);
+    case TP_PY_COMPARE:
+        return TP_TAG_CONSTANT;
     default:
         return 0;
     }

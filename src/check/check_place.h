@@ -36,7 +36,8 @@ struct tp_flow {
     const struct tp_py_node *at; /* of the script's tree                  */
     struct tp_scope scope;
     struct tp_names names;          /* of the function                    */
-    uint32_t round;                 /* its number: others are older       */
+    uint32_t round, rounds;         /* its number, and that of the last:
+                                       names of others are unknown        */
     struct tp_check_event here;     /* the branches that are taken        */
     struct tp_check_events events;  /* of the function                    */
     struct tp_functions *functions; /* of the script                      */
@@ -74,6 +75,17 @@ bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
 /* Whether code is known not to train: under no_grad, or in a function that
  * says so by its name. */
 bool tp_flow_only_infers(const struct tp_flow *flow);
+
+/* Whether code is known to train: a forward, a method of a module, a loss by
+ * its name, or a script that calls backward(). */
+bool tp_flow_trains(const struct tp_flow *flow);
+
+/* Whether the function's name has one of some words that NULL ends, each at
+ * the begin of a part that "_" divides. */
+bool tp_flow_is_named(const struct tp_flow *flow, const char *const *words);
+
+/* Whether a condition that leads here has `word` in its source. */
+bool tp_flow_depends_on(const struct tp_flow *flow, const char *word);
 
 /* Adds a finding at a node, with the severity of its rule. `what` may be
  * longer than is kept. */

@@ -47,6 +47,7 @@ static const struct row paths[] = {
     ROW("arange", ARANGE),
     ROW("outer", KEEP_WIDTH),
     ROW("abs", KEEP_WIDTH),
+    ROW("dropout", KEEP_WIDTH),
     ROW(NN "relu", KEEP_WIDTH),
     ROW(NN "gelu", KEEP_WIDTH),
     ROW(NN "silu", KEEP_WIDTH),

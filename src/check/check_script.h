@@ -37,6 +37,7 @@ enum {
     TP_TAG_MEAN = 1 << 25,     /* a mean, or what is made from one         */
     TP_TAG_MASKED = 1 << 26,   /* -Inf where a mask says                   */
     TP_TAG_POSITIVE = 1 << 27, /* nowhere 0, as an exponential          */
+    TP_TAG_CONSTANT = 1 << 28, /* no gradient goes through it            */
     TP_TAG_GUESS = 1 << 29,    /* told by a name, or through a call        */
     TP_TAG_CONFLICT = 1 << 30  /* given two meanings: unknown              */
 };

@@ -307,7 +307,7 @@ static void visit_function(struct tp_flow *flow, uint32_t node)
     struct tp_flow inner = *flow;
     inner.events = (struct tp_check_events){0};
     inner.here = (struct tp_check_event){0};
-    inner.round++;
+    inner.round = ++inner.rounds;
     begin_function(&inner, node);
     for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {
         if (flow->at[i].kind == TP_PY_BODY)
@@ -318,7 +318,7 @@ static void visit_function(struct tp_flow *flow, uint32_t node)
     EACH_FAMILY(function, &inner, node)
     free(inner.events.at);
     flow->names = inner.names;
-    flow->round = inner.round + 1;
+    flow->rounds = inner.rounds;
 }
 
 static bool leaves(const struct tp_flow *flow, uint32_t statement)
@@ -461,7 +461,7 @@ static void visit_body(struct tp_flow *flow, uint32_t body)
 /* One pass. */
 static void walk(struct tp_flow *flow)
 {
-    flow->round = 1;
+    flow->round = flow->rounds = 1;
     flow->scope = (struct tp_scope){0};
     flow->here = (struct tp_check_event){0};
     visit_body(flow, 1);

@@ -6,7 +6,7 @@
 
 #include "check/check_flow.h"
 
-#define FP8 "FP8 IN SCRIPTS"
+#define FP8 "SCRIPTS IN EIGHT BITS"
 
 enum {
     FP8_DIMS_NOT_16,

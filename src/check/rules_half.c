@@ -6,7 +6,7 @@
 
 #include "check/check_flow.h"
 
-#define HALF "NUMBERS IN 16 BITS"
+#define HALF "NUMBERS IN SIXTEEN BITS"
 
 /* Half of the smallest number of float16, 2^-24: less is rounded to 0. */
 #define SMALLEST 0x1p-25

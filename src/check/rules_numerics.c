@@ -178,7 +178,8 @@ static void judge_where(struct tp_flow *flow, const struct tp_call *call)
     for (uint32_t i = flow->at[test].next; i; i = flow->at[i].next) {
         const char *what = singular(flow, i);
         if (what && tp_script_text(flow->script, tested, &length) &&
-            tp_flow_same(flow, danger_of(flow, i), tested))
+            tp_flow_same(flow, danger_of(flow, i), tested) &&
+            !(tp_flow_value(flow, tested) & TP_TAG_CONSTANT))
             tp_flow_add(flow,
                         flow->at[i].kind == TP_PY_CALL ? flow->at[i].child : i,
                         &rules[WHERE_NAN_GRADIENT], what);
@@ -187,8 +188,12 @@ static void judge_where(struct tp_flow *flow, const struct tp_call *call)
 
 static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
 {
-    if (!flow->scope.no_grad && tp_flow_value(flow, operand) & TP_TAG_SQUARES)
-        tp_flow_add(flow, node, &rules[SQRT_AT_ZERO], "sqrt");
+    uint32_t tags = tp_flow_value(flow, operand);
+    if (!flow->scope.no_grad && tags & TP_TAG_SQUARES &&
+        !(tags & TP_TAG_CONSTANT))
+        tp_flow_add_as(flow, node, &rules[SQRT_AT_ZERO], "sqrt",
+                       tp_flow_trains(flow) ? rules[SQRT_AT_ZERO].severity
+                                            : TP_SEVERITY_LOW);
 }
 
 static bool is_mean_of_squares(uint32_t tags)
@@ -212,7 +217,9 @@ static void judge_quotient(struct tp_flow *flow, uint32_t left, uint32_t right)
         tp_flow_add(flow, right, &rules[EXP_WITHOUT_MAX], "softmax");
         return;
     }
-    if (flow->at[right].kind != TP_PY_CALL || above & TP_TAG_POSITIVE)
+    if (flow->at[right].kind != TP_PY_CALL || above & TP_TAG_POSITIVE ||
+        (flow->at[left].kind == TP_PY_CALL &&
+         tp_flow_is(flow, flow->at[left].child, "exp")))
         return;
     tp_call_read(flow->script, right, &call);
     if ((call.role == TP_DOES_NORM ||
@@ -253,6 +260,16 @@ static uint32_t data_of(const struct tp_flow *flow, uint32_t node)
                : 0;
 }
 
+/* What is a parameter or a buffer by its name may be changed on purpose. */
+static void add_data(struct tp_flow *flow, uint32_t node, uint32_t data)
+{
+    bool parameter = tp_flow_contains(flow, data, "self.") ||
+                     tp_flow_contains(flow, data, ".weight") ||
+                     tp_flow_contains(flow, data, ".bias");
+    tp_flow_add_as(flow, node, &rules[DATA_IN_PLACE], ".data changed in place",
+                   parameter ? TP_SEVERITY_LOW : rules[DATA_IN_PLACE].severity);
+}
+
 static bool is_in_forward(const struct tp_flow *flow)
 {
     return flow->scope.class_ && flow->scope.function &&
@@ -267,8 +284,7 @@ static void judge_assignment(struct tp_flow *flow, uint32_t node)
         return;
     if (flow->at[node].kind == TP_PY_AUGMENTED ||
         flow->at[target].kind == TP_PY_SUBSCRIPT)
-        tp_flow_add(flow, data_of(flow, target), &rules[DATA_IN_PLACE],
-                    ".data changed in place");
+        add_data(flow, data_of(flow, target), data_of(flow, target));
 }
 
 /* "x.data.add_(y)": a method whose name ends in "_". */
@@ -281,8 +297,7 @@ static void judge_method(struct tp_flow *flow, const struct tp_call *call)
     tp_flow_name(flow, call->function, name);
     size_t length = strlen(name);
     if (length > 1 && name[length - 1] == '_' && name[length - 2] != '_')
-        tp_flow_add(flow, call->function, &rules[DATA_IN_PLACE],
-                    ".data changed in place");
+        add_data(flow, call->function, data_of(flow, call->receiver));
 }
 
 /* What a loss is given. */

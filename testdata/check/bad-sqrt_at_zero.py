@@ -2,7 +2,7 @@
 import torch
 
 
-def distance(a, b):
+def distance_loss(a, b):
     first = torch.sqrt(((a - b) ** 2).sum(-1))  # HERE
     second = (a - b).square().sum(-1) ** 0.5  # HERE
     squares = torch.sum((a - b) * (a - b), -1)

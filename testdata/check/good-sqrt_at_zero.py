@@ -2,7 +2,7 @@
 import torch
 
 
-def distance(a, b):
+def distance_loss(a, b):
     first = torch.sqrt(((a - b) ** 2).sum(-1) + 1e-12)
     second = (a - b).square().sum(-1).clamp(min=1e-12) ** 0.5
     with torch.no_grad():
