@@ -386,35 +386,50 @@ static bool has_op(const struct tp_flow *flow, uint32_t operand, char op)
     return flow->at[operand].op == TP_PY_OP(op);
 }
 
-/* "a op b op c": the first two decide what it is, all of them the width. */
+/* "x ** y". */
+static uint32_t value_of_power(const struct tp_flow *flow, uint32_t base,
+                               int deep)
+{
+    double exponent;
+    uint32_t in = value_of(flow, base, deep + 1);
+    if (!tp_flow_number(flow, flow->at[base].next, &exponent))
+        return 0;
+    return widened(flow, in) |
+           (exponent == 2 ? TP_TAG_SQUARE | (in & TP_TAG_MEAN) : 0);
+}
+
+/* "a op b op c" of one precedence: the width is that of all. What is at most
+ * 0: a tensor less its maximum, and a negative multiple of a square. */
 static uint32_t value_of_binary(const struct tp_flow *flow, uint32_t node,
                                 int deep)
 {
+    double number = 0;
     uint32_t first = flow->at[node].child, second = flow->at[first].next;
-    uint32_t in = value_of(flow, first, deep + 1), tags = in & INHERITED;
-    double number;
-    bool number_first = tp_flow_number(flow, first, &number);
-    if (flow->at[second].op == TP_PY_OP2('*', '*')) {
-        if (!tp_flow_number(flow, second, &number))
-            return 0;
-        tags = widened(flow, in);
-        return number == 2 ? tags | TP_TAG_SQUARE | (in & TP_TAG_MEAN) : tags;
-    }
+    if (flow->at[second].op == TP_PY_OP2('*', '*'))
+        return value_of_power(flow, first, deep);
+    uint32_t in = value_of(flow, first, deep + 1), width = in & INHERITED;
+    uint32_t formula = in & TP_TAG_SHIFTED, all = 0;
+    bool only_numbers = tp_flow_number(flow, first, &number);
+    bool negative = number < 0 || (flow->at[first].kind == TP_PY_UNARY &&
+                                   tp_flow_is(flow, first, "-"));
     for (uint32_t i = second; i; i = flow->at[i].next) {
         if (tp_flow_number(flow, i, &number))
             continue;
         uint32_t right = value_of(flow, i, deep + 1);
-        tags = has_op(flow, i, '@') ? value_of_product(flow, tags, right)
-               : number_first       ? right & INHERITED
-                                    : join(tags, right);
-        number_first = false;
+        all |= right;
+        width = has_op(flow, i, '@') ? value_of_product(flow, width, right)
+                : only_numbers       ? right & INHERITED
+                                     : join(width, right);
+        only_numbers = false;
         if (has_op(flow, i, '-') && is_maximum(flow, i))
-            tags |= TP_TAG_SHIFTED;
+            formula |= TP_TAG_SHIFTED;
     }
     if (has_op(flow, second, '*') && !flow->at[second].next &&
         tp_flow_same(flow, first, second))
-        tags |= TP_TAG_SQUARE | (in & TP_TAG_MEAN);
-    return tags | (in & TP_TAG_SHIFTED);
+        formula |= TP_TAG_SQUARE | (in & TP_TAG_MEAN);
+    if (has_op(flow, second, '*') && negative && all & TP_TAG_SQUARE)
+        formula |= TP_TAG_SHIFTED;
+    return width | formula;
 }
 
 /* "-x" of a square is at most 0. */

@@ -143,7 +143,11 @@ bool tp_flow_only_infers(const struct tp_flow *flow)
         "infer",  "generat", "eval",    "predict", "export", "convert",
         "quanti", "load",    "save",    "sampl",   "decode", "pipeline",
         "test",   "preproc", "extract", "metric",  "rmse",   NULL};
-    return flow->scope.no_grad || tp_flow_is_named(flow, words);
+    const uint32_t trains = TP_SEEN_TRAIN | TP_SEEN_BACKWARD;
+    if ((*flow->seen & (TP_SEEN_EVAL | trains)) == TP_SEEN_EVAL)
+        return true;
+    return flow->scope.no_grad || flow->scope.evaluates ||
+           tp_flow_is_named(flow, words);
 }
 
 bool tp_flow_trains(const struct tp_flow *flow)

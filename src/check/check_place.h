@@ -18,6 +18,7 @@ struct tp_scope {
     bool autocast;           /* known to be on                            */
     bool autocast_off;       /* known to be off: enabled=False            */
     bool no_grad;
+    bool evaluates; /* eval() was called in the function, train() not     */
 };
 
 /* What a script does somewhere, as bits. */
@@ -27,8 +28,10 @@ enum {
     TP_SEEN_FP16_AUTOCAST = 4,
     TP_SEEN_SCALER = 8,
     TP_SEEN_BACKWARD = 16,
-    TP_SEEN_FP8 = 32, /* autocast of transformer_engine               */
-    TP_SEEN_MX = 64   /* its recipe of blocks of 32                   */
+    TP_SEEN_TRAIN = 256, /* train(), zero_grad(), or an optimizer        */
+    TP_SEEN_EVAL = 128,  /* eval(), or what prepares for inference         */
+    TP_SEEN_FP8 = 32,    /* autocast of transformer_engine               */
+    TP_SEEN_MX = 64      /* its recipe of blocks of 32                   */
 };
 
 struct tp_flow {
@@ -72,8 +75,9 @@ void tp_flow_name(const struct tp_flow *flow, uint32_t node, char name[64]);
 bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
                        const char *word);
 
-/* Whether code is known not to train: under no_grad, or in a function that
- * says so by its name. */
+/* Whether code is known not to train: under no_grad, behind eval(), in a
+ * function that says so by its name, in a script that calls eval() and does
+ * not train. */
 bool tp_flow_only_infers(const struct tp_flow *flow);
 
 /* Whether code is known to train: a forward, a method of a module, a loss by

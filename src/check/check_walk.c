@@ -65,6 +65,17 @@ static void note_step(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
+/* "model.eval()", "model.train()". */
+static void note_mode(struct tp_flow *flow, const struct tp_call *call)
+{
+    if (call->role != TP_DOES_KEEP || flow->at[call->function].next)
+        return;
+    if (tp_flow_is(flow, call->function, "eval"))
+        flow->scope.evaluates = true;
+    else if (tp_flow_is(flow, call->function, "train"))
+        flow->scope.evaluates = false;
+}
+
 /* What a call of one of the script's own functions gives it. */
 static void learn_arguments(struct tp_flow *flow, const struct tp_call *call)
 {
@@ -121,7 +132,24 @@ static void learn_from_call(struct tp_flow *flow, const struct tp_call *call)
         if (tp_flow_value(flow, call->receiver) & TP_TAG_SCALED)
             *flow->seen |= TP_SEEN_SCALER;
         break;
+    case TP_DOES_KEEP:
+        if (flow->at[call->function].next)
+            break;
+        if (tp_flow_is(flow, call->function, "eval"))
+            *flow->seen |= TP_SEEN_EVAL;
+        else if (tp_flow_is(flow, call->function, "train"))
+            *flow->seen |= TP_SEEN_TRAIN;
+        break;
+    case TP_DOES_MAKE_OPTIMIZER:
+        *flow->seen |= TP_SEEN_TRAIN;
+        break;
     default:
+        if (call->receiver &&
+            (tp_flow_is(flow, call->function, "make_generation_fast_") ||
+             tp_flow_is(flow, call->function, "prepare_for_inference_")))
+            *flow->seen |= TP_SEEN_EVAL;
+        if (call->receiver && tp_flow_is(flow, call->function, "zero_grad"))
+            *flow->seen |= TP_SEEN_TRAIN;
         if (strstr(call->path, "fp8_autocast"))
             *flow->seen |= TP_SEEN_FP8;
         if (strstr(call->path, "MXFP8BlockScaling"))
@@ -154,6 +182,7 @@ static void visit(struct tp_flow *flow, uint32_t node)
         struct tp_call call;
         tp_call_read(flow->script, node, &call);
         note_step(flow, &call);
+        note_mode(flow, &call);
         if (flow->learns)
             learn_from_call(flow, &call);
         EACH_FAMILY(call, flow, &call)

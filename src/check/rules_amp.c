@@ -225,6 +225,7 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
         return false;
     tp_call_read(flow->script, call->receiver, &inner);
     return tp_flow_is(flow, inner.function, "super") ||
+           tp_flow_is(flow, inner.function, "deepcopy") ||
            (!strncmp(inner.path, "torch.", 6) && !strchr(inner.path + 6, '.') &&
             inner.role == TP_DOES_NONE);
 }

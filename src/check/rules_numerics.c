@@ -180,9 +180,11 @@ static void judge_where(struct tp_flow *flow, const struct tp_call *call)
         if (what && tp_script_text(flow->script, tested, &length) &&
             tp_flow_same(flow, danger_of(flow, i), tested) &&
             !(tp_flow_value(flow, tested) & TP_TAG_CONSTANT))
-            tp_flow_add(flow,
-                        flow->at[i].kind == TP_PY_CALL ? flow->at[i].child : i,
-                        &rules[WHERE_NAN_GRADIENT], what);
+            tp_flow_add_as(
+                flow, flow->at[i].kind == TP_PY_CALL ? flow->at[i].child : i,
+                &rules[WHERE_NAN_GRADIENT], what,
+                tp_flow_trains(flow) ? rules[WHERE_NAN_GRADIENT].severity
+                                     : TP_SEVERITY_LOW);
     }
 }
 
@@ -263,7 +265,10 @@ static uint32_t data_of(const struct tp_flow *flow, uint32_t node)
 /* What is a parameter or a buffer by its name may be changed on purpose. */
 static void add_data(struct tp_flow *flow, uint32_t node, uint32_t data)
 {
-    bool parameter = tp_flow_contains(flow, data, "self.") ||
+    uint32_t root = data;
+    while (flow->at[root].child && flow->at[root].kind != TP_PY_NAME)
+        root = flow->at[root].child;
+    bool parameter = tp_flow_is(flow, root, "self") ||
                      tp_flow_contains(flow, data, ".weight") ||
                      tp_flow_contains(flow, data, ".bias");
     tp_flow_add_as(flow, node, &rules[DATA_IN_PLACE], ".data changed in place",
