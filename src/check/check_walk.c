@@ -333,18 +333,16 @@ static void begin_function(struct tp_flow *flow, uint32_t node)
     scope->no_grad = (known && function->is_under_no_grad) ||
                      tp_flow_decorated(flow, node, "no_grad") ||
                      tp_flow_decorated(flow, node, "inference_mode");
-    for (uint32_t i = flow->at[node].child; known && i; i = flow->at[i].next) {
-        size_t length;
-        if (flow->at[i].kind != TP_PY_PARAMETER)
-            continue;
+    uint32_t parameter = 0;
+    for (int i = 0; known && i < TP_FUNCTION_ARGUMENTS; i++) {
+        parameter = tp_function_parameter(flow->script, node, parameter);
+        if (!parameter)
+            break;
         const struct tp_py_token *name =
-            &flow->script->tokens.at[flow->at[i].token];
-        const char *text = flow->script->tokens.source + name->start;
-        length = name->length;
-        int number = tp_function_argument(flow->script, node, text, length);
-        if (number >= 0 && function->argument[number])
-            assign_text(flow, text, length,
-                        function->argument[number] | TP_TAG_GUESS);
+            &flow->script->tokens.at[flow->at[parameter].token];
+        if (function->argument[i])
+            assign_text(flow, flow->script->tokens.source + name->start,
+                        name->length, function->argument[i] | TP_TAG_GUESS);
     }
 }
 
