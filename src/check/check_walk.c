@@ -65,14 +65,39 @@ static void note_step(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
-/* "model.eval()", "model.train()". */
+static void assign_text(struct tp_flow *flow, const char *text, size_t length,
+                        uint32_t tags)
+{
+    struct tp_name *name = tp_names_add(&flow->names, text, length);
+    if (!name) {
+        flow->findings->failed = true;
+        return;
+    }
+    name->tags = tags;
+    name->round = flow->round;
+}
+
+static void assign(struct tp_flow *flow, uint32_t target, uint32_t tags)
+{
+    size_t length;
+    const char *text = tp_script_text(flow->script, target, &length);
+    if (text)
+        assign_text(flow, text, length, tags);
+}
+
+/* "model.eval()", "model.train()", "model.requires_grad_(False)". */
 static void note_mode(struct tp_flow *flow, const struct tp_call *call)
 {
-    if (call->role != TP_DOES_KEEP || flow->at[call->function].next)
+    uint32_t argument = flow->at[call->function].next;
+    if (call->role != TP_DOES_KEEP)
         return;
-    if (tp_flow_is(flow, call->function, "eval"))
+    if (argument && tp_flow_is(flow, argument, "False") &&
+        tp_flow_is(flow, call->function, "requires_grad_"))
+        assign(flow, call->receiver,
+               tp_flow_value(flow, call->receiver) | TP_TAG_CONSTANT);
+    if (!argument && tp_flow_is(flow, call->function, "eval"))
         flow->scope.evaluates = true;
-    else if (tp_flow_is(flow, call->function, "train"))
+    else if (!argument && tp_flow_is(flow, call->function, "train"))
         flow->scope.evaluates = false;
 }
 
@@ -199,26 +224,6 @@ static void visit(struct tp_flow *flow, uint32_t node)
     default:
         break;
     }
-}
-
-static void assign_text(struct tp_flow *flow, const char *text, size_t length,
-                        uint32_t tags)
-{
-    struct tp_name *name = tp_names_add(&flow->names, text, length);
-    if (!name) {
-        flow->findings->failed = true;
-        return;
-    }
-    name->tags = tags;
-    name->round = flow->round;
-}
-
-static void assign(struct tp_flow *flow, uint32_t target, uint32_t tags)
-{
-    size_t length;
-    const char *text = tp_script_text(flow->script, target, &length);
-    if (text)
-        assign_text(flow, text, length, tags);
 }
 
 /* Targets of an assignment: names get the value's tags; what is taken apart
