@@ -7,13 +7,13 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/limits.h"
-#include "check/check_flow.h"
+#include "check/check_facts.h"
+#include "check/check_walk.h"
 
 /* What is given to each task. */
 struct reading {
     const struct tp_check_request *request;
     struct tp_check *check;
-    bool wanted[TP_CHECK_RULES];
 };
 
 /* Whether `list`, names with commas between, has `name`. */
@@ -47,13 +47,12 @@ static const char *find_mark(const char *p, const char *end)
 
 /* Whether such a mark is about a rule: without a list, about all. */
 static bool is_ignored(const char *mark, const char *end,
-                       enum tp_check_rule_id rule)
+                       const struct tp_check_rule *rule)
 {
     if (!mark || mark == end || *mark != '[')
         return mark != NULL;
     const char *close = memchr(mark, ']', (size_t)(end - mark));
-    return close && has_name(mark + 1, (size_t)(close - mark - 1),
-                             tp_check_rules[rule].id);
+    return close && has_name(mark + 1, (size_t)(close - mark - 1), rule->id);
 }
 
 /* Sets the columns, and takes out what the source says to ignore. Findings
@@ -103,7 +102,7 @@ enum tp_status tp_check_source(const char *source, size_t length,
     struct tp_script script;
     enum tp_status status = tp_script_read(source, length, &script, err);
     if (status == TP_OK)
-        status = tp_check_flow(&script, &file->findings, err);
+        status = tp_check_walk(&script, &file->findings, err);
     if (status == TP_OK) {
         place_findings(source, length, &file->findings);
         note_problem(&script, file);
@@ -134,12 +133,20 @@ static enum tp_status read_source(const char *path, struct tp_check_file *file,
     return status;
 }
 
-static void drop_unwanted(const struct reading *reading,
+static bool is_wanted(const struct tp_check_request *request, const char *id)
+{
+    return (!request->select ||
+            has_name(request->select, strlen(request->select), id)) &&
+           !(request->ignore &&
+             has_name(request->ignore, strlen(request->ignore), id));
+}
+
+static void drop_unwanted(const struct tp_check_request *request,
                           struct tp_check_findings *findings)
 {
     size_t kept = 0;
     for (size_t i = 0; i < findings->count; i++) {
-        if (reading->wanted[findings->at[i].rule])
+        if (is_wanted(request, findings->at[i].rule->id))
             findings->at[kept++] = findings->at[i];
     }
     findings->count = kept;
@@ -155,7 +162,7 @@ static void read_one(void *context, size_t index, unsigned worker)
         return;
     if (read_source(file->path, file, &err) != TP_OK)
         file->problem = err;
-    drop_unwanted(reading, &file->findings);
+    drop_unwanted(reading->request, &file->findings);
     if (file->problem.code != TP_OK)
         tp_error_in_file(&file->problem, file->path);
 }
@@ -165,11 +172,7 @@ static enum tp_status check_names(const char *list, struct tp_error *err)
 {
     for (const char *p = list; p && *p;) {
         size_t length = strcspn(p, ",");
-        bool known = length == 0;
-        for (int i = 0; i < TP_CHECK_RULES; i++)
-            known |= strlen(tp_check_rules[i].id) == length &&
-                     strncmp(tp_check_rules[i].id, p, length) == 0;
-        if (!known)
+        if (length > 0 && !tp_check_rule_find(p, length))
             return tp_fail(err, TP_E_USAGE, -1,
                            "no rule \"%.*s\"; see 'list checks'", (int)length,
                            p);
@@ -238,14 +241,6 @@ enum tp_status tp_check_read(const struct tp_check_request *request,
 {
     struct reading reading = {.request = request, .check = check};
     *check = (struct tp_check){0};
-    for (int i = 0; i < TP_CHECK_RULES; i++) {
-        const char *id = tp_check_rules[i].id;
-        reading.wanted[i] =
-            (!request->select ||
-             has_name(request->select, strlen(request->select), id)) &&
-            !(request->ignore &&
-              has_name(request->ignore, strlen(request->ignore), id));
-    }
     enum tp_status status = check_names(request->select, err);
     if (status == TP_OK)
         status = check_names(request->ignore, err);

@@ -25,7 +25,7 @@ static void add_finding(const struct tp_check_finding *finding,
                         enum tp_check_lang lang, struct tp_text *text)
 {
     static const char *const marks[] = {"", "LOW", "MEDIUM", "HIGH"};
-    const struct tp_check_rule *rule = &tp_check_rules[finding->rule];
+    const struct tp_check_rule *rule = finding->rule;
     tp_text_add(text, "Line %u: [%s] ", finding->line,
                 marks[finding->severity]);
     add_words(rule->title, finding->what, text);
@@ -74,14 +74,15 @@ static void add_finding_json(const char *path,
                              const struct tp_check_finding *finding,
                              enum tp_check_lang lang, struct tp_text *text)
 {
-    const struct tp_check_rule *rule = &tp_check_rules[finding->rule];
+    const struct tp_check_rule *rule = finding->rule;
     tp_text_add(text, "{\"file\": ");
     tp_text_json(text, path);
     tp_text_add(text,
                 ", \"line\": %u, \"column\": %u, \"rule\": \"%s\", "
-                "\"severity\": \"%s\"",
+                "\"severity\": \"%s\", \"confidence\": \"%s\"",
                 finding->line, finding->column, rule->id,
-                tp_severity_name(finding->severity));
+                tp_severity_name(finding->severity),
+                tp_check_confidence_words[finding->confidence]);
     add_member("title", rule->title, finding->what, text);
     add_member("why", rule->why[lang], finding->what, text);
     add_member("suggestion", rule->fix[lang], finding->what, text);
