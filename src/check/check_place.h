@@ -28,7 +28,9 @@ enum {
     TP_SEEN_SCALER = 8,
     TP_SEEN_BACKWARD = 16,
     TP_SEEN_FP8 = 32, /* autocast of transformer_engine               */
-    TP_SEEN_MX = 64   /* its recipe of blocks of 32                   */
+    TP_SEEN_MX = 64,  /* its recipe of blocks of 32                   */
+    TP_SEEN_BF16_AUTOCAST = 1 << 16,
+    TP_SEEN_OTHER_AUTOCAST = 1 << 17 /* its dtype is unknown          */
 };
 
 struct tp_flow {
@@ -74,6 +76,14 @@ bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
 /* Whether code is known not to train: under no_grad, or in a function that
  * says so by its name. */
 bool tp_flow_only_infers(const struct tp_flow *flow);
+
+/* Whether one of the tokens of a node, as a name or a text with its quotes, is
+ * `word`; of a function from its name on; node 1 is the whole script. */
+bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
+                      const char *word);
+
+/* Notes an event of the function at a call or a statement. */
+void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node);
 
 /* Adds a finding at a node, with the severity of its rule. `what` may be
  * longer than is kept. */

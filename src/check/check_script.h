@@ -33,11 +33,12 @@ enum {
     TP_TAG_EXP_SUM = 1 << 21, /* a sum of these                           */
     TP_TAG_SHIFTED = 1 << 22, /* at most 0, or nearly                     */
     TP_TAG_SQUARE = 1 << 23,
-    TP_TAG_SQUARES = 1 << 24, /* a sum or mean of squares                 */
-    TP_TAG_MEAN = 1 << 25,    /* a mean, or what is made from one         */
-    TP_TAG_MASKED = 1 << 26,  /* -Inf where a mask says                   */
-    TP_TAG_GUESS = 1 << 29,   /* told by a name, or through a call        */
-    TP_TAG_CONFLICT = 1 << 30 /* given two meanings: unknown              */
+    TP_TAG_SQUARES = 1 << 24,  /* a sum or mean of squares                 */
+    TP_TAG_MEAN = 1 << 25,     /* a mean, or what is made from one         */
+    TP_TAG_MASKED = 1 << 26,   /* -Inf where a mask says                   */
+    TP_TAG_DEBUGGER = 1 << 28, /* PrecisionDebugger of msprobe             */
+    TP_TAG_GUESS = 1 << 29,    /* told by a name, or through a call        */
+    TP_TAG_CONFLICT = 1 << 30  /* given two meanings: unknown              */
 };
 
 /* The tags that say in how many bits a tensor is. */
