@@ -21,13 +21,12 @@ enum tp_check_step {
     TP_STEP_UPDATE,
     TP_STEP_FP16_AUTOCAST, /* a block of it begins                        */
     /* in training loops                                                  */
-    TP_STEP_MAKE,        /* a module or an optimizer                        */
-    TP_STEP_ITEM,        /* x.item()                                        */
-    TP_STEP_KEEP_LOSS,   /* total += loss                                   */
-    TP_STEP_ASSIGN_LOSS, /* loss = ..., behind its backward                 */
-    TP_STEP_CLOCK,       /* time.time()                                     */
-    TP_STEP_NETWORK,     /* a module is called                              */
-    TP_STEP_WAIT,        /* for the device                                  */
+    TP_STEP_MAKE,      /* a module or an optimizer                        */
+    TP_STEP_ITEM,      /* x.item()                                        */
+    TP_STEP_KEEP_LOSS, /* total += loss                                   */
+    TP_STEP_CLOCK,     /* time.time()                                     */
+    TP_STEP_NETWORK,   /* a module is called                              */
+    TP_STEP_WAIT,      /* for the device                                  */
     /* of msprobe                                                         */
     TP_STEP_PROBE_START,
     TP_STEP_PROBE_STOP,

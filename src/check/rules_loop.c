@@ -5,6 +5,7 @@
 #include "check/check_flow.h"
 
 #define LOOPS "TRAINING LOOPS"
+#define LOADER "torch.utils.data.DataLoader"
 
 enum {
     ZERO_GRAD_MISSING,
@@ -52,9 +53,9 @@ static const struct tp_check_rule rules[] = {
          TP_SEVERITY_LOW,
          "losses added up with their graphs",
          "% added up with its graph",
-         {"the sum refers to the graph of every iteration: memory grows until "
-          "it is dropped",
-          "累加值引用每次迭代的计算图，显存持续增长"},
+         {"the sum refers to the graph of every iteration, none of which can "
+          "be freed: memory grows",
+          "累加值引用每次迭代的计算图，均无法释放，内存持续增长"},
          {"add %.detach() instead", "改为累加%.detach()"},
          LOOPS},
     [WORKERS_MISSING] =
@@ -182,37 +183,70 @@ static void judge_clip(struct tp_flow *flow, size_t clip)
                 &rules[CLIP_AFTER_STEP], name);
 }
 
-/* In the loop that trains, and under no condition that backward is not. */
+/* Whether a name, or a chain of attributes, is in an expression. */
+static bool has(const struct tp_flow *flow, uint32_t node, uint32_t name)
+{
+    if (tp_flow_same(flow, node, name))
+        return true;
+    for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {
+        if (has(flow, i, name))
+            return true;
+    }
+    return false;
+}
+
+/* Of the loss, in the loop that trains, and under no condition that backward
+ * is not. Other tensors may be on the CPU. */
 static void judge_item(struct tp_flow *flow, size_t item)
 {
     const struct tp_check_event *event = &flow->events.at[item];
     size_t backward = first_in_loop(flow, event->loop, is_backward);
     if (event->loop && backward < flow->events.count &&
-        event->arms <= flow->events.at[backward].arms)
+        event->arms <= flow->events.at[backward].arms &&
+        has(flow, object_of(flow, item), loss_of(flow, backward)))
         tp_flow_add(flow, flow->at[event->node].child, &rules[ITEM_IN_LOOP],
                     ".item()");
 }
 
+/* Whether a name is assigned in a loop behind token `from`, before `to`. */
+static bool is_assigned(const struct tp_flow *flow, uint32_t node,
+                        uint32_t name, const uint32_t tokens[2])
+{
+    if (flow->at[node].kind == TP_PY_ASSIGN &&
+        flow->at[node].token > tokens[0] && flow->at[node].token < tokens[1] &&
+        tp_flow_same(flow, flow->at[node].child, name))
+        return true;
+    for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {
+        if (is_assigned(flow, i, name, tokens))
+            return true;
+    }
+    return false;
+}
+
 /* "total += loss" where loss, as it was given to backward, is not assigned
- * again before, and the total has no backward itself. */
+ * again before, and the total neither begins anew in this loop nor has a
+ * backward itself. */
 static void judge_kept_loss(struct tp_flow *flow, size_t kept)
 {
     const struct tp_check_events *events = &flow->events;
     uint32_t total = flow->at[events->at[kept].node].child;
-    uint32_t loss = flow->at[total].next;
-    bool found = false;
+    uint32_t loss = flow->at[total].next, loop = events->at[kept].loop;
+    size_t backward = events->count;
     char name[64];
     for (size_t i = 0; i < events->count; i++) {
-        if (is_backward(flow, i) && tp_flow_same(flow, loss_of(flow, i), total))
+        if (is_backward(flow, i) && has(flow, loss_of(flow, i), total))
             return;
-        if (events->at[i].step == TP_STEP_ASSIGN_LOSS && i < kept &&
-            tp_flow_same(flow, flow->at[events->at[i].node].child, loss))
-            return;
-        found |= is_backward(flow, i) &&
-                 events->at[i].loop == events->at[kept].loop &&
-                 tp_flow_same(flow, loss_of(flow, i), loss);
+        if (is_backward(flow, i) && events->at[i].loop == loop &&
+            tp_flow_same(flow, loss_of(flow, i), loss))
+            backward = i;
     }
-    if (!found)
+    if (backward == events->count)
+        return;
+    const uint32_t all[2] = {flow->at[loop].token, flow->at[loop].end};
+    const uint32_t between[2] = {flow->at[events->at[backward].node].token,
+                                 flow->at[events->at[kept].node].token};
+    if (is_assigned(flow, loop, total, all) ||
+        is_assigned(flow, loop, loss, between))
         return;
     tp_flow_name(flow, loss, name);
     tp_flow_add(flow, total, &rules[LOSS_WITH_GRAPH], name);
@@ -276,6 +310,19 @@ static void judge_loader(struct tp_flow *flow, const struct tp_call *call)
                     "prefetch_factor");
 }
 
+static bool makes_loader(const struct tp_flow *flow)
+{
+    char path[TP_PATH_MAX];
+    for (size_t i = 1; i < flow->script->tree.count; i++) {
+        if (flow->at[i].kind != TP_PY_CALL)
+            continue;
+        tp_script_path(flow->script, flow->at[i].child, path);
+        if (!strcmp(path, LOADER) && !has_star(flow, (uint32_t)i))
+            return true;
+    }
+    return false;
+}
+
 /* In a script that makes loaders, and pins nothing. */
 static void judge_copy(struct tp_flow *flow, const struct tp_call *call)
 {
@@ -283,14 +330,13 @@ static void judge_copy(struct tp_flow *flow, const struct tp_call *call)
         tp_script_argument(flow->script, call->node, "non_blocking", SIZE_MAX);
     uint32_t device = flow->at[call->function].next;
     if (way && tp_flow_is(flow, way, "True") && flow->scope.loop &&
-        !tp_flow_is_text(flow, device, "cpu") &&
-        tp_flow_mentions(flow, 1, "DataLoader") &&
+        !tp_flow_is_text(flow, device, "cpu") && makes_loader(flow) &&
         !tp_flow_mentions(flow, 1, "pin_memory"))
         tp_flow_add(flow, call->function, &rules[NON_BLOCKING_WITHOUT_PIN],
                     "non_blocking");
 }
 
-/* Under no condition but that the script is run. */
+/* In a script that trains, under no condition but that it is run. */
 static void judge_anomaly(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t mode = tp_script_argument(flow->script, call->node, "mode", 0);
@@ -301,7 +347,9 @@ static void judge_anomaly(struct tp_flow *flow, const struct tp_call *call)
                               "__name__"))
             return;
     }
-    if (mode && !tp_flow_is(flow, mode, "True"))
+    if ((mode && !tp_flow_is(flow, mode, "True")) ||
+        !(*flow->seen & TP_SEEN_BACKWARD) ||
+        tp_script_argument(flow->script, call->node, "check_nan", SIZE_MAX))
         return;
     tp_flow_name(flow, call->function, name);
     tp_flow_add(flow, call->function, &rules[ANOMALY_LEFT_ON], name);
@@ -317,26 +365,15 @@ static void judge_assignment(struct tp_flow *flow, uint32_t node)
 {
     uint32_t target = flow->at[node].child, value = flow->at[target].next;
     size_t length;
-    if (flow->at[node].kind == TP_PY_AUGMENTED) {
-        if (is_plus(flow, target) && flow->scope.loop && !flow->scope.no_grad &&
-            tp_script_text(flow->script, value, &length))
-            tp_flow_note(flow, TP_STEP_KEEP_LOSS, node);
-        return;
-    }
-    if (flow->at[node].kind != TP_PY_ASSIGN)
-        return;
-    for (size_t i = 0; i < flow->events.count; i++) {
-        if (is_backward(flow, i) &&
-            tp_flow_same(flow, loss_of(flow, i), target)) {
-            tp_flow_note(flow, TP_STEP_ASSIGN_LOSS, node);
-            break;
-        }
-    }
+    if (flow->at[node].kind == TP_PY_AUGMENTED && is_plus(flow, target) &&
+        flow->scope.loop && !flow->scope.no_grad &&
+        tp_script_text(flow->script, value, &length))
+        tp_flow_note(flow, TP_STEP_KEEP_LOSS, node);
 }
 
 static void judge_call(struct tp_flow *flow, const struct tp_call *call)
 {
-    if (!strcmp(call->path, "torch.utils.data.DataLoader"))
+    if (!strcmp(call->path, LOADER))
         judge_loader(flow, call);
     else if (!strcmp(call->path, "torch.autograd.set_detect_anomaly") ||
              !strcmp(call->path, "torch.autograd.detect_anomaly"))

@@ -35,7 +35,7 @@ static const struct tp_check_rule rules[] = {
         {"timed_without_synchronize",
          TP_SEVERITY_MEDIUM,
          "a time that is taken without waiting for the device",
-         "% without synchronize()",
+         "% taken without synchronize()",
          {"operators run on the device while the script goes on: the time is "
           "that of handing them over",
           "算子在设备上异步执行，测得的只是下发时间"},
@@ -53,54 +53,82 @@ static bool is_repetition(const struct tp_flow *flow, uint32_t loop)
            tp_flow_is(flow, flow->at[iterable].child, "range");
 }
 
+/* Whether the function names a device. */
 static bool has_device(const struct tp_flow *flow)
 {
+    uint32_t where = flow->scope.function ? flow->scope.function : 1;
     static const char *const words[] = {"cuda",     "npu",       "'cuda'",
                                         "\"cuda\"", "\"npu\"",   "'npu'",
                                         "'cuda:0'", "\"cuda:0\""};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (tp_flow_mentions(flow, 1, words[i]))
+        if (tp_flow_mentions(flow, where, words[i]))
             return true;
     }
     return false;
 }
 
-/* Two readings of the clock with a network between them and nothing that
- * waits. */
-static void judge_clock(struct tp_flow *flow, size_t begin)
+/* The last event before number `end` that gives a name the time; `end` when
+ * there is none. */
+static size_t clock_of(const struct tp_flow *flow, uint32_t name, size_t end)
+{
+    for (size_t i = end; i-- > 0;) {
+        const struct tp_check_event *event = &flow->events.at[i];
+        if (event->step == TP_STEP_CLOCK &&
+            tp_flow_same(flow, flow->at[event->node].child, name))
+            return i;
+    }
+    return end;
+}
+
+/* Whether a network ran between two events, and nothing that may wait. */
+static bool runs_between(const struct tp_flow *flow, size_t begin, size_t end)
 {
     const struct tp_check_events *events = &flow->events;
     bool runs = false;
-    char name[64];
-    size_t end = begin + 1;
-    for (; end < events->count && events->at[end].step != TP_STEP_CLOCK;
-         end++) {
-        const struct tp_check_event *event = &events->at[end];
+    for (size_t i = begin + 1; i < end; i++) {
+        const struct tp_check_event *event = &events->at[i];
         if (event->step == TP_STEP_WAIT || event->step == TP_STEP_ITEM)
-            return;
+            return false;
         runs |= (event->step == TP_STEP_NETWORK ||
                  event->step == TP_STEP_BACKWARD ||
                  event->step == TP_STEP_SCALED_BACKWARD) &&
                 (event->loop == events->at[begin].loop ||
                  is_repetition(flow, event->loop));
     }
-    if (end == events->count || !runs || !has_device(flow) ||
-        events->at[end].loop != events->at[begin].loop ||
-        !tp_events_follow(flow->script, events, begin, end))
-        return;
-    tp_flow_name(flow, flow->at[events->at[end].node].child, name);
-    tp_flow_add(flow, flow->at[events->at[end].node].child,
-                &rules[TIMED_WITHOUT_SYNCHRONIZE], name);
+    return runs;
 }
 
-static void judge_function(struct tp_flow *flow, uint32_t node)
+static bool is_clock(const struct tp_flow *flow, uint32_t node)
 {
-    (void)node;
-    for (size_t i = 0;
-         i < flow->events.count && flow->events.count <= TP_CHECK_EVENTS; i++) {
-        if (flow->events.at[i].step == TP_STEP_CLOCK)
-            judge_clock(flow, i);
+    char path[TP_PATH_MAX];
+    if (flow->at[node].kind != TP_PY_CALL)
+        return false;
+    tp_script_path(flow->script, flow->at[node].child, path);
+    return !strcmp(path, "time.time") || !strcmp(path, "time.perf_counter") ||
+           !strcmp(path, "time.monotonic");
+}
+
+/* "time.time() - begin", or "end - begin". */
+static void judge_difference(struct tp_flow *flow, uint32_t node)
+{
+    uint32_t left = flow->at[node].child, right = flow->at[left].next;
+    const struct tp_check_events *events = &flow->events;
+    size_t end = events->count;
+    if (flow->at[node].kind != TP_PY_BINARY ||
+        flow->at[right].op != TP_PY_OP('-') || flow->at[right].next)
+        return;
+    if (!is_clock(flow, left)) {
+        end = clock_of(flow, left, end);
+        if (end == events->count)
+            return;
     }
+    size_t begin = clock_of(flow, right, end);
+    if (begin == end || end > TP_CHECK_EVENTS ||
+        !runs_between(flow, begin, end) || !has_device(flow) ||
+        (end < events->count ? events->at[end].loop : flow->scope.loop) !=
+            events->at[begin].loop)
+        return;
+    tp_flow_add(flow, node, &rules[TIMED_WITHOUT_SYNCHRONIZE], "a time");
 }
 
 static bool is_profiler_part(const char *path, const char *name)
@@ -226,13 +254,16 @@ static void judge_with(struct tp_flow *flow, uint32_t node)
                    flow->scope.statement);
 }
 
-/* A profiler that begins by its start(). */
+/* Readings of the clock, and a profiler that begins by its start(). */
 static void judge_assignment(struct tp_flow *flow, uint32_t node)
 {
-    uint32_t target = flow->at[node].child;
-    if (flow->at[node].kind == TP_PY_ASSIGN &&
-        flow->at[target].kind == TP_PY_NAME)
-        judge_profiler(flow, flow->at[target].next, target,
+    uint32_t target = flow->at[node].child, value = flow->at[target].next;
+    if (flow->at[node].kind != TP_PY_ASSIGN)
+        return;
+    if (is_clock(flow, value))
+        tp_flow_note(flow, TP_STEP_CLOCK, node);
+    if (flow->at[target].kind == TP_PY_NAME)
+        judge_profiler(flow, value, target,
                        flow->scope.function ? flow->scope.function : 1);
 }
 
@@ -252,38 +283,45 @@ static bool is_network(const struct tp_flow *flow, const struct tp_call *call)
     return false;
 }
 
-/* What runs on the device, what waits for it, and the clock. */
+/* Notes what may wait for the device; once, behind a reading of the clock. */
+static void note_wait(struct tp_flow *flow, uint32_t node)
+{
+    size_t i = flow->events.count;
+    while (i > 0 && flow->events.at[i - 1].step != TP_STEP_CLOCK &&
+           flow->events.at[i - 1].step != TP_STEP_WAIT)
+        i--;
+    if (i > 0 && flow->events.at[i - 1].step == TP_STEP_CLOCK)
+        tp_flow_note(flow, TP_STEP_WAIT, node);
+}
+
+/* What runs on the device, and what may wait for it: all that is unknown. */
 static void judge_call(struct tp_flow *flow, const struct tp_call *call)
 {
-    static const struct {
-        const char *name;
-        enum tp_check_step step;
-    } known[] = {{"synchronize", TP_STEP_WAIT},
-                 {"tolist", TP_STEP_WAIT},
-                 {"numpy", TP_STEP_WAIT},
-                 {"cpu", TP_STEP_WAIT},
-                 {"barrier", TP_STEP_WAIT},
-                 {"wait", TP_STEP_WAIT},
-                 {"elapsed_time", TP_STEP_WAIT},
-                 {"mark_step", TP_STEP_WAIT},
-                 {"print", TP_STEP_WAIT},
-                 {"time.time", TP_STEP_CLOCK},
-                 {"time.perf_counter", TP_STEP_CLOCK},
-                 {"time.monotonic", TP_STEP_CLOCK}};
+    static const char *const harmless[] = {
+        "range",     "enumerate", "zip",    "len",   "reversed", "tqdm",
+        "zero_grad", "train",     "append", "empty", "cuda",     "to"};
+    static const char *const waits[] = {"synchronize", "barrier", "wait",
+                                        "cpu"};
+    uint32_t argument = flow->at[call->function].next;
+    bool knows =
+        call->role != TP_DOES_NONE || !strncmp(call->path, "torch.", 6);
+    if (is_clock(flow, call->node))
+        return;
     if (is_network(flow, call)) {
         tp_flow_note(flow, TP_STEP_NETWORK, call->node);
         return;
     }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i].step == TP_STEP_CLOCK
-                ? !strcmp(call->path, known[i].name)
-                : tp_flow_is(flow, call->function, known[i].name))
-            tp_flow_note(flow, known[i].step, call->node);
-    }
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        knows |= tp_flow_is(flow, call->function, harmless[i]);
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        knows &= !tp_flow_is(flow, call->function, waits[i]);
+    if (!knows || tp_flow_contains(flow, argument, "cpu") ||
+        tp_flow_is_text(flow, argument, "cpu"))
+        note_wait(flow, call->node);
 }
 
 const struct tp_check_family tp_check_timing = {.rules = rules,
                                                 .call = judge_call,
                                                 .assignment = judge_assignment,
-                                                .with = judge_with,
-                                                .function = judge_function};
+                                                .operation = judge_difference,
+                                                .with = judge_with};
