@@ -36,7 +36,9 @@ static void note_step(struct tp_flow *flow, const struct tp_call *call)
                      call->node);
         break;
     case TP_DOES_STEP:
-        if (tp_script_object(flow->script, call->receiver) & TP_TAG_SCALER)
+        if (tp_script_object(flow->script, call->receiver) & TP_TAG_SCALER ||
+            (flow->at[call->function].next && /* step(optimizer) */
+             tp_flow_contains(flow, call->receiver, "scaler")))
             tp_flow_note(flow, TP_STEP_SCALER, call->node);
         else if (tp_flow_is_optimizer(flow, call->receiver))
             tp_flow_note(flow, TP_STEP_OPTIMIZER, call->node);

@@ -390,13 +390,44 @@ static void judge_accumulation(struct tp_flow *flow, size_t from)
                 &rules[ACCUMULATION_NOT_DIVIDED], ".backward()");
 }
 
+static bool is_scaler(const struct tp_flow *flow, uint32_t node)
+{
+    if (tp_script_object(flow->script, node) & TP_TAG_SCALER)
+        return true;
+    return tp_flow_contains(flow, node, "scaler");
+}
+
+/* Whether the script calls a method of what is, or is named, a scaler. */
+static bool calls_scaler(const struct tp_flow *flow, const char *method)
+{
+    for (size_t i = 1; i < flow->script->tree.count; i++) {
+        uint32_t function = flow->at[i].child;
+        if (flow->at[i].kind == TP_PY_CALL &&
+            flow->at[function].kind == TP_PY_ATTRIBUTE &&
+            tp_flow_is(flow, function, method) &&
+            is_scaler(flow, flow->at[function].child))
+            return true;
+    }
+    return false;
+}
+
+/* An update anywhere will do for a scaler that others may update: an attribute
+ * or an argument. */
+static void judge_never_updated(struct tp_flow *flow, size_t step)
+{
+    uint32_t scaler = object_of(flow, step);
+    bool is_own =
+        flow->at[scaler].kind == TP_PY_NAME && !is_parameter(flow, scaler);
+    if (is_own ? !calls_scaler(flow, "update") : !flow->script->has_update)
+        tp_flow_add(flow, flow->at[flow->events.at[step].node].child,
+                    &rules[STEP_WITHOUT_UPDATE], "scaler.step()");
+}
+
 static void judge_event(struct tp_flow *flow, size_t event)
 {
     switch (flow->events.at[event].step) {
     case TP_STEP_SCALER:
-        if (!flow->script->has_update)
-            tp_flow_add(flow, flow->at[flow->events.at[event].node].child,
-                        &rules[STEP_WITHOUT_UPDATE], "scaler.step()");
+        judge_never_updated(flow, event);
         break;
     case TP_STEP_SCALED_BACKWARD:
         judge_clip(flow, event);
@@ -430,13 +461,6 @@ static void judge_function(struct tp_flow *flow, uint32_t node)
         judge_event(flow, i);
 }
 
-static bool is_scaler(const struct tp_flow *flow, uint32_t node)
-{
-    if (tp_script_object(flow->script, node) & TP_TAG_SCALER)
-        return true;
-    return tp_flow_contains(flow, node, "scaler");
-}
-
 /* autocast that is known, and all of it with bfloat16. */
 static void judge_scaler(struct tp_flow *flow, const struct tp_call *call)
 {
@@ -466,20 +490,6 @@ static void judge_grad(struct tp_flow *flow, const struct tp_call *call)
         !tp_flow_mentions(flow, where, "_scale"))
         tp_flow_add(flow, call->function, &rules[GRADIENT_PENALTY_SCALED],
                     "autograd.grad");
-}
-
-/* Whether the script calls a method of what is, or is named, a scaler. */
-static bool calls_scaler(const struct tp_flow *flow, const char *method)
-{
-    for (size_t i = 1; i < flow->script->tree.count; i++) {
-        uint32_t function = flow->at[i].child;
-        if (flow->at[i].kind == TP_PY_CALL &&
-            flow->at[function].kind == TP_PY_ATTRIBUTE &&
-            tp_flow_is(flow, function, method) &&
-            is_scaler(flow, flow->at[function].child))
-            return true;
-    }
-    return false;
 }
 
 /* optimizer.state_dict() in a script that has a scaler and saves. */
