@@ -125,6 +125,8 @@ static uint32_t made_by(const struct tp_script *script, uint32_t node)
         return TP_TAG_MODULE | TP_TAG_DATA_PARALLEL;
     case TP_DOES_AUTOCAST:
         return TP_TAG_AUTOCAST;
+    case TP_DOES_MAKE_DEBUGGER:
+        return TP_TAG_DEBUGGER;
     default:
         return 0;
     }

@@ -49,9 +49,8 @@ static bool exclude(const struct tp_script *script, struct tp_check_arm a,
            memcmp(left, right, length) == 0;
 }
 
-/* Whether event j can follow event i in one iteration. */
-static bool follows(const struct tp_script *script,
-                    const struct tp_check_events *events, size_t i, size_t j)
+bool tp_events_follow(const struct tp_script *script,
+                      const struct tp_check_events *events, size_t i, size_t j)
 {
     const struct tp_check_event *a = &events->at[i], *b = &events->at[j];
     if (j <= i || j >= a->reach || a->arms > TP_CHECK_ARMS ||
@@ -69,8 +68,8 @@ size_t tp_events_next(const struct tp_script *script,
                       enum tp_check_step step)
 {
     size_t i = from + 1;
-    while (i < events->count &&
-           (events->at[i].step != step || !follows(script, events, from, i)))
+    while (i < events->count && (events->at[i].step != step ||
+                                 !tp_events_follow(script, events, from, i)))
         i++;
     return i;
 }

@@ -12,8 +12,25 @@ enum tp_check_step {
     TP_STEP_SCALED_BACKWARD, /* scaler.scale(loss).backward()             */
     TP_STEP_UNSCALE,
     TP_STEP_CLIP,
-    TP_STEP_SCALER,   /* scaler.step(optimizer)                    */
-    TP_STEP_OPTIMIZER /* optimizer.step()                          */
+    TP_STEP_SCALER,    /* scaler.step(optimizer)                          */
+    TP_STEP_OPTIMIZER, /* optimizer.step()                                */
+    TP_STEP_BACKWARD,  /* loss.backward(), or engine.backward(loss)       */
+    /* of GradScaler                                                      */
+    TP_STEP_MAKE_SCALER,
+    TP_STEP_SCALE,
+    TP_STEP_UPDATE,
+    TP_STEP_FP16_AUTOCAST, /* a block of it begins                        */
+    /* in training loops                                                  */
+    TP_STEP_MAKE,      /* a module or an optimizer                        */
+    TP_STEP_ITEM,      /* x.item()                                        */
+    TP_STEP_KEEP_LOSS, /* total += loss                                   */
+    TP_STEP_CLOCK,     /* time.time()                                     */
+    TP_STEP_NETWORK,   /* a module is called                              */
+    TP_STEP_WAIT,      /* for the device                                  */
+    /* of msprobe                                                         */
+    TP_STEP_PROBE_START,
+    TP_STEP_PROBE_STOP,
+    TP_STEP_PROBE_END /* forward_backward_dump_end()                     */
 };
 
 /* A branch that is taken: an if, elif, else, except or case. */
@@ -25,6 +42,7 @@ struct tp_check_arm {
 struct tp_check_event {
     enum tp_check_step step;
     uint32_t node; /* the call                                         */
+    uint32_t loop; /* the innermost one of the function; 0: none       */
     unsigned arms; /* beyond TP_CHECK_ARMS: unknown                    */
     struct tp_check_arm arm[TP_CHECK_ARMS];
     size_t reach; /* later events from this number on cannot follow   */
@@ -38,7 +56,11 @@ struct tp_check_events {
     size_t count, capacity;
 };
 
-enum { TP_CHECK_EVENTS = 200 };
+enum { TP_CHECK_EVENTS = 400 };
+
+/* Whether event j can follow event i in one iteration. */
+bool tp_events_follow(const struct tp_script *script,
+                      const struct tp_check_events *events, size_t i, size_t j);
 
 /* Number of the first event of a kind behind number `from` that can follow
  * it in one iteration; the count when there is none. */

@@ -192,6 +192,34 @@ bool tp_flow_depends_on(const struct tp_flow *flow, const char *word)
     return false;
 }
 
+bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
+                      const char *word)
+{
+    const struct tp_py_tokens *tokens = &flow->script->tokens;
+    size_t end = node == 1 ? tokens->count : flow->at[node].end;
+    for (size_t i = flow->at[node].token; i < end; i++) {
+        if (tp_py_token_is(tokens, i, word))
+            return true;
+    }
+    return false;
+}
+
+void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node)
+{
+    struct tp_check_events *events = &flow->events;
+    if (tp_grow(&events->at, &events->capacity, events->count + 1,
+                sizeof *events->at, NULL) != TP_OK) {
+        flow->findings->failed = true;
+        return;
+    }
+    struct tp_check_event event = flow->here;
+    event.step = step;
+    event.node = node;
+    event.loop = flow->scope.loop;
+    event.reach = SIZE_MAX;
+    events->at[events->count++] = event;
+}
+
 void tp_flow_add(struct tp_flow *flow, uint32_t node,
                  const struct tp_check_rule *rule, const char *what)
 {

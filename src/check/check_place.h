@@ -23,15 +23,17 @@ struct tp_scope {
 
 /* What a script does somewhere, as bits. */
 enum {
-    TP_SEEN_FP16 = 1,     /* a cast to float16                            */
-    TP_SEEN_AUTOCAST = 2, /* autocast that is not off                     */
-    TP_SEEN_FP16_AUTOCAST = 4,
-    TP_SEEN_SCALER = 8,
-    TP_SEEN_BACKWARD = 16,
-    TP_SEEN_TRAIN = 256, /* train(), zero_grad(), or an optimizer        */
-    TP_SEEN_EVAL = 128,  /* eval(), or what prepares for inference         */
-    TP_SEEN_FP8 = 32,    /* autocast of transformer_engine               */
-    TP_SEEN_MX = 64      /* its recipe of blocks of 32                   */
+    TP_SEEN_FP16 = 1 << 0,     /* a cast to float16                       */
+    TP_SEEN_AUTOCAST = 1 << 1, /* autocast that is not off                */
+    TP_SEEN_FP16_AUTOCAST = 1 << 2,
+    TP_SEEN_BF16_AUTOCAST = 1 << 3,
+    TP_SEEN_OTHER_AUTOCAST = 1 << 4, /* its dtype is unknown              */
+    TP_SEEN_SCALER = 1 << 5,
+    TP_SEEN_BACKWARD = 1 << 6,
+    TP_SEEN_TRAIN = 1 << 7, /* train(), zero_grad(), or an optimizer      */
+    TP_SEEN_EVAL = 1 << 8,  /* eval(), or what prepares for inference     */
+    TP_SEEN_FP8 = 1 << 9,   /* autocast of transformer_engine             */
+    TP_SEEN_MX = 1 << 10    /* its recipe of blocks of 32                 */
 };
 
 struct tp_flow {
@@ -90,6 +92,14 @@ bool tp_flow_is_named(const struct tp_flow *flow, const char *const *words);
 
 /* Whether a condition that leads here has `word` in its source. */
 bool tp_flow_depends_on(const struct tp_flow *flow, const char *word);
+
+/* Whether one of the tokens of a node, as a name or a text with its quotes, is
+ * `word`; of a function from its name on; node 1 is the whole script. */
+bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
+                      const char *word);
+
+/* Notes an event of the function at a call or a statement. */
+void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node);
 
 /* Adds a finding at a node, with the severity of its rule. `what` may be
  * longer than is kept. */

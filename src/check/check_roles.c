@@ -181,6 +181,11 @@ static enum tp_call_role role_of_policy(const char *name, size_t length)
 /* Optimisers and modules are told by their folder. */
 static enum tp_call_role role_of_path(const char *path)
 {
+    if (!strncmp(path, "msprobe.", 8)) {
+        const char *last = strrchr(path, '.');
+        return strcmp(last, ".PrecisionDebugger") ? TP_DOES_NONE
+                                                  : TP_DOES_MAKE_DEBUGGER;
+    }
     if (strncmp(path, "torch.", 6) != 0)
         return TP_DOES_NONE;
     path += 6;

@@ -58,7 +58,8 @@ enum tp_call_role {
     TP_DOES_MAKE_OPTIMIZER,
     TP_DOES_MAKE_MODULE,
     TP_DOES_MAKE_NORM,
-    TP_DOES_MAKE_DATA_PARALLEL
+    TP_DOES_MAKE_DATA_PARALLEL,
+    TP_DOES_MAKE_DEBUGGER /* of msprobe                                   */
 };
 
 /* One call. */

@@ -65,6 +65,9 @@ extern const struct tp_check_family tp_check_half;
 extern const struct tp_check_family tp_check_numerics;
 extern const struct tp_check_family tp_check_precision;
 extern const struct tp_check_family tp_check_scaler;
+extern const struct tp_check_family tp_check_loop;
+extern const struct tp_check_family tp_check_timing;
+extern const struct tp_check_family tp_check_msprobe;
 
 /* Rule number i over all families, NULL behind the last. */
 const struct tp_check_rule *tp_check_rule_at(size_t i);

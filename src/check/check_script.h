@@ -41,6 +41,8 @@ enum {
     TP_TAG_GUESS = 1 << 29,    /* told by a name, or through a call        */
     TP_TAG_CONFLICT = 1 << 30  /* given two meanings: unknown              */
 };
+/* PrecisionDebugger of msprobe; beyond what an enumerator may be. */
+#define TP_TAG_DEBUGGER (UINT32_C(1) << 31)
 
 /* The tags that say in how many bits a tensor is. */
 #define TP_TAG_WIDTH \

@@ -24,41 +24,30 @@
             (*f)->name(__VA_ARGS__);                                 \
     }
 
-static void note_event(struct tp_flow *flow, enum tp_check_step step,
-                       uint32_t node)
-{
-    struct tp_check_events *events = &flow->events;
-    if (tp_grow(&events->at, &events->capacity, events->count + 1,
-                sizeof *events->at, NULL) != TP_OK) {
-        flow->findings->failed = true;
-        return;
-    }
-    struct tp_check_event event = flow->here;
-    event.step = step;
-    event.node = node;
-    event.reach = SIZE_MAX;
-    events->at[events->count++] = event;
-}
-
 /* Steps on gradients. */
 static void note_step(struct tp_flow *flow, const struct tp_call *call)
 {
     switch (call->role) {
     case TP_DOES_BACKWARD:
-        if (tp_flow_value(flow, call->receiver) & TP_TAG_SCALED)
-            note_event(flow, TP_STEP_SCALED_BACKWARD, call->node);
+        tp_flow_note(flow,
+                     tp_flow_value(flow, call->receiver) & TP_TAG_SCALED
+                         ? TP_STEP_SCALED_BACKWARD
+                         : TP_STEP_BACKWARD,
+                     call->node);
         break;
     case TP_DOES_STEP:
-        if (tp_script_object(flow->script, call->receiver) & TP_TAG_SCALER)
-            note_event(flow, TP_STEP_SCALER, call->node);
+        if (tp_script_object(flow->script, call->receiver) & TP_TAG_SCALER ||
+            (flow->at[call->function].next && /* step(optimizer) */
+             tp_flow_contains(flow, call->receiver, "scaler")))
+            tp_flow_note(flow, TP_STEP_SCALER, call->node);
         else if (tp_flow_is_optimizer(flow, call->receiver))
-            note_event(flow, TP_STEP_OPTIMIZER, call->node);
+            tp_flow_note(flow, TP_STEP_OPTIMIZER, call->node);
         break;
     case TP_DOES_UNSCALE:
-        note_event(flow, TP_STEP_UNSCALE, call->node);
+        tp_flow_note(flow, TP_STEP_UNSCALE, call->node);
         break;
     case TP_DOES_CLIP:
-        note_event(flow, TP_STEP_CLIP, call->node);
+        tp_flow_note(flow, TP_STEP_CLIP, call->node);
         break;
     default:
         break;
@@ -147,7 +136,9 @@ static void learn_from_call(struct tp_flow *flow, const struct tp_call *call)
         if (tp_flow_is_off(flow, call->node))
             break;
         *flow->seen |= TP_SEEN_AUTOCAST |
-                       (dtype == TP_TAG_FP16 ? TP_SEEN_FP16_AUTOCAST : 0);
+                       (dtype == TP_TAG_FP16   ? TP_SEEN_FP16_AUTOCAST
+                        : dtype == TP_TAG_BF16 ? TP_SEEN_BF16_AUTOCAST
+                                               : TP_SEEN_OTHER_AUTOCAST);
         break;
     case TP_DOES_MAKE_SCALER:
         *flow->seen |= TP_SEEN_SCALER;
@@ -281,6 +272,8 @@ static void enter(struct tp_flow *flow, uint32_t expression)
     flow->scope.autocast = !off;
     flow->scope.autocast_off = off;
     flow->scope.autocast_dtype = off ? 0 : tags & (TP_TAG_FP16 | TP_TAG_BF16);
+    if (flow->scope.autocast_dtype == TP_TAG_FP16)
+        tp_flow_note(flow, TP_STEP_FP16_AUTOCAST, expression);
 }
 
 static void visit_body(struct tp_flow *flow, uint32_t body);

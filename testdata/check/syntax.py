@@ -58,6 +58,49 @@ async def everything(a, /, b: kind(1) = default(), *args: int, c=call(), **kw) -
     return lambda p, *q, k=kept(): p(q)(k)
 
 
+def scopes(a, *, b):
+    with outer(a) as (x, [y, *z.rest]), inner(x) as b[key()]:
+        x = [p, q] = (y) = z
+        if x:
+            with a.context: y += x; (z.count) -= 1
+        elif y:
+            z[0]: int = 1
+        else:
+            z @= y
+        with (
+            first(x),
+            second(y) as z.handle
+        ): pass
+        def nested(): return x
+        class Inner:
+            field: int
+            other: str = "s"
+    for x, (y, *z) in pairs: last = x
+    for a.index, b[0] in pairs:
+        with open(a) as f, open(b): f.x, = b
+    else:
+        with c: b = (n := 1) + (m := f())
+    with (yield_()), (a, b)[0]:
+        try: x = y = 1
+        except E as error: x //= 2
+        else: x = 3
+        finally: x <<= 4
+        match x:
+            case [1, n] if (k := n): k = 2
+            case _: f().x = 3
+        while x: x = 0
+        for i in x: break
+    with a if b else c: pass
+    with (a, b): pass
+    with (a).b as c: pass
+    with (lambda: (a, b))() as c, \
+            d as e:
+        async with a() as b: e = 1
+        print(lambda: (t := 1))
+        del x; (a.b)[c] = 2; global g
+    return [v := 1, {w: w for w in x if (u := w)}]
+
+
 class Thing(Base, metaclass=meta(1)):
     case = type = property(getter)
     squares = [square(i) for i in range(3) if even(i) if odd(i) for j in i]

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trees of Python. The calls of testdata/check/syntax.py, with the line that
- * each ends in and its number of arguments, are those that CPython 3.11's ast
- * finds (tests/oracle/python_calls.py prints them); what 3.11 does not know
- * has expectations of our own.
+ * Trees of Python. The calls of testdata/check/syntax.py, the statements that
+ * are inside "with" and the assignments are those that CPython 3.11's ast
+ * finds (tests/oracle/python_tree.py prints them); what 3.11 does not know has
+ * expectations of our own.
  */
 #include "check/python_tree.h"
 
 #include <criterion/criterion.h>
 
 #include "tests/unit/support/cpu_limit.h"
+#include "tests/unit/support/python_print.h"
 #include "tests/unit/support/testdata.h"
 
 struct source {
@@ -30,34 +31,30 @@ static void clear(struct source *source)
     tp_py_tokens_clear(&source->tokens);
 }
 
-struct call {
-    unsigned line, arguments;
-};
+enum { MOST = 4000 };
 
-static int by_line(const void *a, const void *b)
+static int by_text(const void *a, const void *b)
 {
-    const struct call *left = a, *right = b;
-    return left->line != right->line
-               ? (left->line > right->line) - (left->line < right->line)
-               : (left->arguments > right->arguments) -
-                     (left->arguments < right->arguments);
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static size_t calls_of(const struct source *source, struct call *calls,
-                       size_t most)
+/* The lines of a text, sorted; they point into it. */
+static size_t lines_of(char *text, char *lines[MOST])
 {
     size_t count = 0;
-    const struct tp_py_node *at = source->tree.at;
-    for (size_t i = 1; i < source->tree.count && count < most; i++) {
-        if (at[i].kind != TP_PY_CALL)
-            continue;
-        calls[count] =
-            (struct call){.line = source->tokens.at[at[i].end - 1].line};
-        for (uint32_t a = at[at[i].child].next; a; a = at[a].next)
-            calls[count].arguments++;
-        count++;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        cr_assert_lt(count, MOST);
+        lines[count++] = line;
     }
-    qsort(calls, count, sizeof *calls, by_line);
+    qsort(lines, count, sizeof *lines, by_text);
+    return count;
+}
+
+static size_t calls_of(const struct source *source)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < source->tree.count; i++)
+        count += source->tree.at[i].kind == TP_PY_CALL;
     return count;
 }
 
@@ -70,11 +67,32 @@ static FILE *open_data(const char *name)
     return file;
 }
 
-Test(python_tree, calls_are_those_of_cpython)
+/* What we find of a kind in syntax.py, and what ast does. */
+static void compare(const struct source *source, const struct python_kind *kind)
 {
-    enum { MOST = 1000 };
+    static char wanted[1 << 16];
+    static char *want[MOST], *have[MOST];
+    char name[64], *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    cr_assert(out != NULL);
+    kind->print(&source->tree, out);
+    fclose(out);
+    snprintf(name, sizeof name, "check/syntax.%s", kind->name);
+    FILE *file = open_data(name);
+    wanted[fread(wanted, 1, sizeof wanted - 1, file)] = '\0';
+    fclose(file);
+    size_t count = lines_of(text, have), read = lines_of(wanted, want);
+    cr_expect_eq(count, read, "%s: %zu, not %zu", kind->name, count, read);
+    cr_expect_geq(read, 20);
+    for (size_t i = 0; i < count && i < read; i++)
+        cr_assert_str_eq(have[i], want[i], "%s", kind->name);
+    free(text);
+}
+
+Test(python_tree, it_is_that_of_cpython)
+{
     static char text[1 << 16];
-    static struct call calls[MOST];
     struct source source;
     FILE *file = open_data("check/syntax.py");
     size_t length = fread(text, 1, sizeof text, file);
@@ -83,29 +101,16 @@ Test(python_tree, calls_are_those_of_cpython)
     cr_expect_eq(source.tokens.problem.count, 0);
     cr_expect_eq(source.tree.problem.count, 0, "line %u: %s",
                  source.tree.problem.line, source.tree.problem.what);
-    size_t count = calls_of(&source, calls, MOST), read = 0;
-    struct call want;
-    file = open_data("check/syntax.calls");
-    while (fscanf(file, "%u %u", &want.line, &want.arguments) == 2) {
-        cr_assert_lt(read, count);
-        cr_expect_eq(calls[read].line, want.line, "call %zu: line %u, not %u",
-                     read, calls[read].line, want.line);
-        cr_expect_eq(calls[read].arguments, want.arguments, "line %u",
-                     want.line);
-        read++;
-    }
-    fclose(file);
-    cr_expect_eq(read, count);
-    cr_expect_geq(read, 60);
+    for (const struct python_kind *kind = python_kinds; kind->name; kind++)
+        compare(&source, kind);
     clear(&source);
 }
 
 static size_t count_calls(const char *text, uint32_t *problems)
 {
-    static struct call calls[100];
     struct source source;
     parse(text, strlen(text), &source);
-    size_t count = calls_of(&source, calls, 100);
+    size_t count = calls_of(&source);
     *problems = source.tree.problem.count;
     clear(&source);
     return count;

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+def train(model, batches, optimizer):
+    total = 0.0
+    for batch in batches:
+        optimizer.zero_grad()
+        loss = model(batch)
+        loss.backward()
+        optimizer.step()
+        total += loss.item()  # HERE
+    return total

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+from torch.utils.data import DataLoader
+
+
+def batches(data, device):
+    for x, y in DataLoader(data, batch_size=8):
+        yield x.to(device, non_blocking=True), y  # HERE

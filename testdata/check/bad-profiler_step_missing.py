@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+import torch
+
+
+def run(batches, step):
+    with torch.profiler.profile(  # HERE
+            schedule=torch.profiler.schedule(wait=1, warmup=1, active=3),
+            record_shapes=True) as prof:
+        for batch in batches:
+            step(batch)
+    print(prof.key_averages())

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+from msprobe.pytorch import PrecisionDebugger
+
+debugger = PrecisionDebugger("./config.json")
+
+
+def train(model, batches):
+    for batch in batches:
+        debugger.start()
+        loss = model(batch)
+        debugger.forward_backward_dump_end()
+        loss.backward()
+        debugger.stop()
+        debugger.step()

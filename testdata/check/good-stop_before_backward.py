@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+from msprobe.pytorch import PrecisionDebugger
+
+debugger = PrecisionDebugger("./config.json")
+
+
+def train(model, batches):
+    for batch in batches:
+        debugger.start()
+        loss = model(batch)
+        loss.backward()
+        debugger.stop()
+        debugger.step()
