@@ -94,6 +94,10 @@
  * much. */
 #define TP_LIMIT_SCRIPT_BYTES ((size_t)256 << 20)
 
+/* Bytes of a notebook: figures in its cells make some 10 MB. Its tree takes up
+ * to 36 times as much where an output is a list of numbers. */
+#define TP_LIMIT_NOTEBOOK_BYTES ((size_t)64 << 20)
+
 /* How deep expressions of a script nest. CPython allows 200 brackets in each
  * other; calls of calls go deeper, and walking the tree takes some 100 bytes
  * of the stack for each. */

@@ -21,13 +21,18 @@ static void add_words(const char *words, const char *what, struct tp_text *text)
     tp_text_add(text, "%s", mark + 1);
 }
 
-static void add_finding(const struct tp_check_finding *finding,
+static void add_finding(const struct tp_check_file *file,
+                        const struct tp_check_finding *finding,
                         enum tp_check_lang lang, struct tp_text *text)
 {
     static const char *const marks[] = {"", "LOW", "MEDIUM", "HIGH"};
     const struct tp_check_rule *rule = &tp_check_rules[finding->rule];
-    tp_text_add(text, "Line %u: [%s] ", finding->line,
-                marks[finding->severity]);
+    struct tp_check_place place = tp_check_place_of(file, finding->line);
+    if (place.cell)
+        tp_text_add(text, "Cell %u, line %u: ", place.cell, place.line);
+    else
+        tp_text_add(text, "Line %u: ", place.line);
+    tp_text_add(text, "[%s] ", marks[finding->severity]);
     add_words(rule->title, finding->what, text);
     tp_text_add(text, "\n  -> ");
     add_words(rule->why[lang], finding->what, text);
@@ -49,7 +54,7 @@ void tp_check_text(const struct tp_check *check, enum tp_check_lang lang,
         tp_text_add(text, "\n");
         for (size_t j = 0; j < findings->count; j++) {
             tp_text_add(text, "%s", j ? "\n" : "");
-            add_finding(&findings->at[j], lang, text);
+            add_finding(&check->files[i], &findings->at[j], lang, text);
         }
         first = false;
     }
@@ -70,17 +75,20 @@ static void add_member(const char *name, const char *words, const char *what,
     tp_text_clear(&value);
 }
 
-static void add_finding_json(const char *path,
+static void add_finding_json(const struct tp_check_file *file,
                              const struct tp_check_finding *finding,
                              enum tp_check_lang lang, struct tp_text *text)
 {
     const struct tp_check_rule *rule = &tp_check_rules[finding->rule];
+    struct tp_check_place place = tp_check_place_of(file, finding->line);
     tp_text_add(text, "{\"file\": ");
-    tp_text_json(text, path);
+    tp_text_json(text, file->path);
+    if (place.cell)
+        tp_text_add(text, ", \"cell\": %u", place.cell);
     tp_text_add(text,
                 ", \"line\": %u, \"column\": %u, \"rule\": \"%s\", "
                 "\"severity\": \"%s\"",
-                finding->line, finding->column, rule->id,
+                place.line, finding->column, rule->id,
                 tp_severity_name(finding->severity));
     add_member("title", rule->title, finding->what, text);
     add_member("why", rule->why[lang], finding->what, text);
@@ -101,7 +109,7 @@ void tp_check_json(const struct tp_check *check, enum tp_check_lang lang,
         const struct tp_check_file *file = &check->files[i];
         for (size_t j = 0; j < file->findings.count; j++) {
             tp_text_add(text, first ? "\n  " : ",\n  ");
-            add_finding_json(file->path, &file->findings.at[j], lang, text);
+            add_finding_json(file, &file->findings.at[j], lang, text);
             first = false;
         }
     }

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "check/check_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "check/check_flow.h"
+
+/* How a file is read, by the end of its name. */
+struct kind {
+    const char *suffix;
+    size_t most; /* bytes                                                 */
+    enum tp_status (*read)(const char *text, size_t length,
+                           struct tp_check_file *file, struct tp_error *err);
+};
+
+bool tp_check_list_has(const char *list, size_t length, const char *name)
+{
+    size_t size = strlen(name), i = 0;
+    while (i < length) {
+        while (i < length && (list[i] == ' ' || list[i] == ','))
+            i++;
+        size_t begin = i;
+        while (i < length && list[i] != ' ' && list[i] != ',')
+            i++;
+        if (i - begin == size && memcmp(list + begin, name, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The first "# tprof: ignore" of the line that begins at `p`: what follows it;
+ * NULL when there is none. */
+static const char *find_mark(const char *p, const char *end)
+{
+    static const char mark[] = "# tprof: ignore";
+    const size_t size = sizeof mark - 1;
+    for (; p < end && *p != '\n' && *p != '\r'; p++) {
+        if ((size_t)(end - p) >= size && memcmp(p, mark, size) == 0)
+            return p + size;
+    }
+    return NULL;
+}
+
+/* Whether such a mark is about a rule: without a list, about all. */
+static bool is_ignored(const char *mark, const char *end,
+                       enum tp_check_rule_id rule)
+{
+    if (!mark || mark == end || *mark != '[')
+        return mark != NULL;
+    const char *close = memchr(mark, ']', (size_t)(end - mark));
+    return close && tp_check_list_has(mark + 1, (size_t)(close - mark - 1),
+                                      tp_check_rules[rule].id);
+}
+
+/* Sets the columns, and takes out what the source says to ignore. Findings
+ * are in the order of the source, so each line is looked at once. */
+static void place_findings(const char *source, size_t length,
+                           struct tp_check_findings *findings)
+{
+    size_t kept = 0, start = 0;
+    uint32_t line = 1;
+    const char *end = source + length, *mark = find_mark(source, end);
+    for (size_t i = 0; i < findings->count; i++) {
+        struct tp_check_finding finding = findings->at[i];
+        bool moves = line < finding.line;
+        for (; start < length && line < finding.line; start++)
+            line += source[start] == '\n' ||
+                    (source[start] == '\r' &&
+                     (start + 1 == length || source[start + 1] != '\n'));
+        if (moves)
+            mark = find_mark(source + start, end);
+        finding.column = finding.offset - (uint32_t)start + 1;
+        if (!is_ignored(mark, end, finding.rule))
+            findings->at[kept++] = finding;
+    }
+    findings->count = kept;
+}
+
+/* Notes the first thing that could not be read. */
+static void note_problem(const struct tp_script *script,
+                         struct tp_check_file *file)
+{
+    const struct tp_py_problem *problem = &script->tokens.problem;
+    if (problem->count == 0)
+        problem = &script->tree.problem;
+    if (problem->count == 0)
+        return;
+    struct tp_check_place place = tp_check_place_of(file, problem->line);
+    file->problem_line = place.file_line;
+    if (place.cell)
+        tp_fail(&file->problem, TP_E_DAMAGED, -1, "cell %u, line %u: %s",
+                place.cell, place.line, problem->what);
+    else
+        tp_fail(&file->problem, TP_E_DAMAGED, (int64_t)problem->offset,
+                "line %u: %s", place.line, problem->what);
+    if (problem->count > 1)
+        tp_while(&file->problem, "%u more lines could not be read",
+                 problem->count - 1);
+}
+
+enum tp_status tp_check_source(const char *source, size_t length,
+                               struct tp_check_file *file, struct tp_error *err)
+{
+    struct tp_script script;
+    enum tp_status status = tp_script_read(source, length, &script, err);
+    if (status == TP_OK)
+        status = tp_check_flow(&script, &file->findings, err);
+    if (status == TP_OK) {
+        place_findings(source, length, &file->findings);
+        note_problem(&script, file);
+    }
+    tp_script_clear(&script);
+    return status;
+}
+
+/* Cells are checked as one source, whose lines then say where they are. */
+static enum tp_status check_notebook(const char *text, size_t length,
+                                     struct tp_check_file *file,
+                                     struct tp_error *err)
+{
+    struct tp_notebook notebook;
+    enum tp_status status = tp_notebook_read(text, length, &notebook, err);
+    file->places = notebook.places;
+    file->place_count = notebook.count;
+    notebook.places = NULL;
+    if (status == TP_OK)
+        status = tp_check_source(notebook.source ? notebook.source : "",
+                                 notebook.length, file, err);
+    tp_notebook_clear(&notebook);
+    return status;
+}
+
+/* The first one is what a file of any other name is. */
+static const struct kind kinds[] = {
+    {".py", TP_LIMIT_SCRIPT_BYTES, tp_check_source},
+    {".ipynb", TP_LIMIT_NOTEBOOK_BYTES, check_notebook},
+};
+
+/* NULL: the name says nothing. */
+static const struct kind *kind_of(const char *path)
+{
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t size = strlen(kinds[i].suffix);
+        if (length > size && strcmp(path + length - size, kinds[i].suffix) == 0)
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+bool tp_check_is_script(const char *path)
+{
+    return kind_of(path) != NULL;
+}
+
+static enum tp_status check_text(const struct kind *kind, const char *text,
+                                 size_t length, struct tp_check_file *file,
+                                 struct tp_error *err)
+{
+    static const char bom[] = "\xef\xbb\xbf";
+    const size_t size = sizeof bom - 1;
+    if (kind != kinds && length >= size && !memcmp(text, bom, size))
+        return kind->read(text + size, length - size, file, err);
+    return kind->read(text, length, file, err);
+}
+
+enum tp_status tp_check_text_of(const char *path, const char *text,
+                                size_t length, struct tp_check_file *file,
+                                struct tp_error *err)
+{
+    const struct kind *kind = kind_of(path);
+    return check_text(kind ? kind : kinds, text, length, file, err);
+}
+
+static enum tp_status read_file(struct tp_check_file *file,
+                                struct tp_error *err)
+{
+    const struct kind *kind = kind_of(file->path);
+    struct tp_bytes bytes = {.fd = -1};
+    char *text = NULL;
+    enum tp_status status = tp_bytes_open(file->path, &bytes, err);
+    if (status != TP_OK)
+        return status;
+    if (!kind)
+        kind = kinds;
+    if (bytes.size > kind->most)
+        status = tp_fail(err, TP_E_LIMIT, -1, "over %zu MiB", kind->most >> 20);
+    else if (!(text = malloc((size_t)bytes.size + 1)))
+        status = tp_fail_memory(err);
+    if (status == TP_OK)
+        status = tp_bytes_read(&bytes, 0, text, (size_t)bytes.size, err);
+    if (status == TP_OK)
+        status = check_text(kind, text, (size_t)bytes.size, file, err);
+    free(text);
+    tp_bytes_close(&bytes);
+    return status;
+}
+
+void tp_check_file_read(struct tp_check_file *file)
+{
+    struct tp_error err = {0};
+    if (read_file(file, &err) != TP_OK)
+        file->problem = err;
+    if (file->problem.code != TP_OK)
+        tp_error_in_file(&file->problem, file->path);
+}
+
+void tp_check_file_clear(struct tp_check_file *file)
+{
+    free(file->path);
+    free(file->findings.at);
+    free(file->places);
+    *file = (struct tp_check_file){0};
+}
+
+struct tp_check_place tp_check_place_of(const struct tp_check_file *file,
+                                        uint32_t line)
+{
+    if (line > 0 && line <= file->place_count)
+        return file->places[line - 1];
+    return (struct tp_check_place){0, line, line};
+}
