@@ -10,15 +10,22 @@
 struct reading {
     const struct tp_check_request *request;
     struct tp_check *check;
-    bool wanted[TP_CHECK_RULES];
 };
 
-static void drop_unwanted(const struct reading *reading,
+static bool is_wanted(const struct tp_check_request *request, const char *id)
+{
+    return (!request->select ||
+            tp_check_list_has(request->select, strlen(request->select), id)) &&
+           !(request->ignore &&
+             tp_check_list_has(request->ignore, strlen(request->ignore), id));
+}
+
+static void drop_unwanted(const struct tp_check_request *request,
                           struct tp_check_findings *findings)
 {
     size_t kept = 0;
     for (size_t i = 0; i < findings->count; i++) {
-        if (reading->wanted[findings->at[i].rule])
+        if (is_wanted(request, findings->at[i].rule->id))
             findings->at[kept++] = findings->at[i];
     }
     findings->count = kept;
@@ -32,7 +39,7 @@ static void read_one(void *context, size_t index, unsigned worker)
     if (reading->request->stop && *reading->request->stop)
         return;
     tp_check_file_read(file);
-    drop_unwanted(reading, &file->findings);
+    drop_unwanted(reading->request, &file->findings);
 }
 
 /* Drops what directories hold beside scripts: other notebooks, other JSON. */
@@ -54,11 +61,7 @@ static enum tp_status check_names(const char *list, struct tp_error *err)
 {
     for (const char *p = list; p && *p;) {
         size_t length = strcspn(p, ",");
-        bool known = length == 0;
-        for (int i = 0; i < TP_CHECK_RULES; i++)
-            known |= strlen(tp_check_rules[i].id) == length &&
-                     strncmp(tp_check_rules[i].id, p, length) == 0;
-        if (!known)
+        if (length > 0 && !tp_check_rule_find(p, length))
             return tp_fail(err, TP_E_USAGE, -1,
                            "no rule \"%.*s\"; see 'list checks'", (int)length,
                            p);
@@ -122,14 +125,6 @@ enum tp_status tp_check_read(const struct tp_check_request *request,
 {
     struct reading reading = {.request = request, .check = check};
     *check = (struct tp_check){0};
-    for (int i = 0; i < TP_CHECK_RULES; i++) {
-        const char *id = tp_check_rules[i].id;
-        reading.wanted[i] =
-            (!request->select ||
-             tp_check_list_has(request->select, strlen(request->select), id)) &&
-            !(request->ignore &&
-              tp_check_list_has(request->ignore, strlen(request->ignore), id));
-    }
     enum tp_status status = check_names(request->select, err);
     if (status == TP_OK)
         status = check_names(request->ignore, err);

@@ -28,10 +28,10 @@ struct tp_check_request {
 
 /*
  * Reads the scripts: files that are named, and in directories all whose name
- * tp_check_is_script knows, as far as they are what it says. Fails with TP_E_NOT_FOUND (a
- * root is not there, or there is no script), TP_E_USAGE (an unknown rule),
- * TP_E_MEMORY or TP_E_INTERRUPTED. Release with tp_check_clear, also after a
- * failure.
+ * tp_check_is_script knows, as far as they are what it says. Fails
+ * with TP_E_NOT_FOUND (a root is not there, or there is no script), TP_E_USAGE
+ * (an unknown rule), TP_E_MEMORY or TP_E_INTERRUPTED. Release with
+ * tp_check_clear, also after a failure.
  */
 enum tp_status tp_check_read(const struct tp_check_request *request,
                              struct tp_check *check, struct tp_error *err);

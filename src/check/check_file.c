@@ -6,7 +6,8 @@
 
 #include "base/bytes.h"
 #include "base/limits.h"
-#include "check/check_flow.h"
+#include "check/check_facts.h"
+#include "check/check_walk.h"
 
 /* How a file is read, by the end of its name. */
 struct kind {
@@ -46,13 +47,13 @@ static const char *find_mark(const char *p, const char *end)
 
 /* Whether such a mark is about a rule: without a list, about all. */
 static bool is_ignored(const char *mark, const char *end,
-                       enum tp_check_rule_id rule)
+                       const struct tp_check_rule *rule)
 {
     if (!mark || mark == end || *mark != '[')
         return mark != NULL;
     const char *close = memchr(mark, ']', (size_t)(end - mark));
-    return close && tp_check_list_has(mark + 1, (size_t)(close - mark - 1),
-                                      tp_check_rules[rule].id);
+    return close &&
+           tp_check_list_has(mark + 1, (size_t)(close - mark - 1), rule->id);
 }
 
 /* Sets the columns, and takes out what the source says to ignore. Findings
@@ -107,7 +108,7 @@ enum tp_status tp_check_source(const char *source, size_t length,
     struct tp_script script;
     enum tp_status status = tp_script_read(source, length, &script, err);
     if (status == TP_OK)
-        status = tp_check_flow(&script, &file->findings, err);
+        status = tp_check_walk(&script, &file->findings, err);
     if (status == TP_OK) {
         place_findings(source, length, &file->findings);
         note_problem(&script, file);

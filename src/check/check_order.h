@@ -2,7 +2,7 @@
 #ifndef TP_CHECK_CHECK_ORDER_H
 #define TP_CHECK_CHECK_ORDER_H
 
-#include "check/check_findings.h"
+#include "check/check_roles.h"
 
 /* What a function does to gradients, in which order. */
 
@@ -24,22 +24,30 @@ struct tp_check_arm {
 
 struct tp_check_event {
     enum tp_check_step step;
-    uint32_t node; /* where to point to                                */
+    uint32_t node; /* the call                                         */
     unsigned arms; /* beyond TP_CHECK_ARMS: unknown                    */
     struct tp_check_arm arm[TP_CHECK_ARMS];
     size_t reach; /* later events from this number on cannot follow   */
 };
 
 /* The events of one function in the order of the source. All-zero bytes are
- * none. */
+ * none. A function with more than TP_CHECK_EVENTS is no training step and is
+ * not judged. */
 struct tp_check_events {
     struct tp_check_event *at;
     size_t count, capacity;
 };
 
-/* Adds what is wrong with the order of some events. */
-void tp_check_order(const struct tp_script *script,
-                    const struct tp_check_events *events,
-                    struct tp_check_findings *findings);
+enum { TP_CHECK_EVENTS = 200 };
+
+/* Number of the first event of a kind behind number `from` that can follow
+ * it in one iteration; the count when there is none. */
+size_t tp_events_next(const struct tp_script *script,
+                      const struct tp_check_events *events, size_t from,
+                      enum tp_check_step step);
+
+/* Whether there is any event of a kind from number `first` to before `end`. */
+bool tp_events_any(const struct tp_check_events *events, size_t first,
+                   size_t end, enum tp_check_step step);
 
 #endif

@@ -2,31 +2,13 @@
 #ifndef TP_CHECK_CHECK_RULES_H
 #define TP_CHECK_CHECK_RULES_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "data/severity.h"
 
-/* The rules about scripts: what is said, and where the guide has more. */
-
-enum tp_check_rule_id {
-    TP_CHECK_HALF_CALL,
-    TP_CHECK_BCE,
-    TP_CHECK_LOSS_OUTSIDE_AUTOCAST,
-    TP_CHECK_SOFTMAX_DTYPE,
-    TP_CHECK_REDUCE_OUTSIDE_AUTOCAST,
-    TP_CHECK_AUTOGRAD_FUNCTION,
-    TP_CHECK_BACKWARD_INSIDE_AUTOCAST,
-    TP_CHECK_DEPRECATED_AUTOCAST,
-    TP_CHECK_CLIP_WITHOUT_UNSCALE,
-    TP_CHECK_CLIP_BEFORE_UNSCALE,
-    TP_CHECK_STEP_WITHOUT_UPDATE,
-    TP_CHECK_STEP_AFTER_SCALED_BACKWARD,
-    TP_CHECK_LOG_SOFTMAX,
-    TP_CHECK_LOG_SIGMOID,
-    TP_CHECK_SOFTMAX_BEFORE_CROSS_ENTROPY,
-    TP_CHECK_SIGMOID_BEFORE_BCE_WITH_LOGITS,
-    TP_CHECK_NLL_WITHOUT_LOG,
-    TP_CHECK_DEFAULT_DTYPE_HALF,
-    TP_CHECK_RULES
-};
+/* The rules about scripts, by families: what is said of each, where the guide
+ * has more, and what looks for it. */
 
 enum tp_check_lang { TP_CHECK_EN, TP_CHECK_ZH, TP_CHECK_LANGS };
 
@@ -44,7 +26,46 @@ struct tp_check_rule {
     const char *guide; /* section of tprof-guide                  */
 };
 
-/* By enum tp_check_rule_id. */
-extern const struct tp_check_rule tp_check_rules[TP_CHECK_RULES];
+struct tp_flow;
+struct tp_call;
+
+/*
+ * Rules that look for related things. Each function, unless it is NULL, is
+ * called by the walk through a script where its name says, and adds findings
+ * with tp_flow_add; nodes are those of the script. State that flow holds is
+ * that of the place; names hold what was assigned before.
+ */
+struct tp_check_family {
+    const struct tp_check_rule *rules; /* the last one has no id          */
+    /* A call, behind its arguments. */
+    void (*call)(struct tp_flow *flow, const struct tp_call *call);
+    /* TP_PY_ASSIGN, _ANNOTATED or _AUGMENTED, before names change. */
+    void (*assignment)(struct tp_flow *flow, uint32_t node);
+    /* TP_PY_BINARY, _UNARY or _COMPARE, behind its operands. */
+    void (*operation)(struct tp_flow *flow, uint32_t node);
+    /* A TP_PY_WITH_ITEM, before what it changes. */
+    void (*with)(struct tp_flow *flow, uint32_t node);
+    /* Behind the body of a TP_PY_FUNCTION, whose events and names are still
+     * there; behind the module, too, with node 1. */
+    void (*function)(struct tp_flow *flow, uint32_t node);
+    /* A TP_PY_CLASS, before its body. */
+    void (*class_)(struct tp_flow *flow, uint32_t node);
+    /* Behind all. */
+    void (*file)(struct tp_flow *flow);
+};
+
+/* All families, in the order of the list; then NULL. */
+extern const struct tp_check_family *const tp_check_families[];
+
+extern const struct tp_check_family tp_check_amp;
+extern const struct tp_check_family tp_check_numerics;
+extern const struct tp_check_family tp_check_precision;
+extern const struct tp_check_family tp_check_scaler;
+
+/* Rule number i over all families, NULL behind the last. */
+const struct tp_check_rule *tp_check_rule_at(size_t i);
+
+/* The rule with an id of `length` bytes, NULL when there is none. */
+const struct tp_check_rule *tp_check_rule_find(const char *id, size_t length);
 
 #endif

@@ -26,7 +26,7 @@ static void add_finding(const struct tp_check_file *file,
                         enum tp_check_lang lang, struct tp_text *text)
 {
     static const char *const marks[] = {"", "LOW", "MEDIUM", "HIGH"};
-    const struct tp_check_rule *rule = &tp_check_rules[finding->rule];
+    const struct tp_check_rule *rule = finding->rule;
     struct tp_check_place place = tp_check_place_of(file, finding->line);
     if (place.cell)
         tp_text_add(text, "Cell %u, line %u: ", place.cell, place.line);
@@ -79,7 +79,7 @@ static void add_finding_json(const struct tp_check_file *file,
                              const struct tp_check_finding *finding,
                              enum tp_check_lang lang, struct tp_text *text)
 {
-    const struct tp_check_rule *rule = &tp_check_rules[finding->rule];
+    const struct tp_check_rule *rule = finding->rule;
     struct tp_check_place place = tp_check_place_of(file, finding->line);
     tp_text_add(text, "{\"file\": ");
     tp_text_json(text, file->path);

@@ -159,11 +159,10 @@ static void list_ops(struct tp_text *text)
 
 static void list_checks(struct tp_text *text)
 {
-    for (int i = 0; i < TP_CHECK_RULES; i++) {
-        const struct tp_check_rule *rule = &tp_check_rules[i];
+    const struct tp_check_rule *rule;
+    for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++)
         tp_text_add(text, "  %-30s %-6s %s [tprof-guide: %s]\n", rule->id,
                     tp_severity_name(rule->severity), rule->help, rule->guide);
-    }
 }
 
 static void list_commands(struct tp_text *text)
