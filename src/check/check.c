@@ -137,7 +137,7 @@ enum tp_status tp_check_read(const struct tp_check_request *request,
     drop_others(check);
     if (status == TP_OK && check->file_count == 0)
         status = tp_fail(err, TP_E_NOT_FOUND, -1,
-                         "there is no script (*.py, *.ipynb)");
+                         "there is no script (*.py, *.ipynb, *.sh)");
     return status;
 }
 

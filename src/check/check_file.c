@@ -8,6 +8,8 @@
 #include "base/limits.h"
 #include "check/check_facts.h"
 #include "check/check_walk.h"
+#include "check/deepspeed.h"
+#include "check/rules_launch.h"
 
 /* How a file is read, by the end of its name. */
 struct kind {
@@ -117,6 +119,19 @@ enum tp_status tp_check_source(const char *source, size_t length,
     return status;
 }
 
+/* An option in a variable that two commands use is one finding. */
+static void drop_same(struct tp_check_findings *findings)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct tp_check_finding *at = &findings->at[i];
+        if (kept == 0 || at->offset != findings->at[kept - 1].offset ||
+            at->rule != findings->at[kept - 1].rule)
+            findings->at[kept++] = *at;
+    }
+    findings->count = kept;
+}
+
 /* Cells are checked as one source, whose lines then say where they are. */
 static enum tp_status check_notebook(const char *text, size_t length,
                                      struct tp_check_file *file,
@@ -134,10 +149,42 @@ static enum tp_status check_notebook(const char *text, size_t length,
     return status;
 }
 
+/* The options of the commands in it. */
+static enum tp_status check_shell(const char *text, size_t length,
+                                  struct tp_check_file *file,
+                                  struct tp_error *err)
+{
+    const struct tp_shell_visitor visitor = {&file->findings, tp_launch_judge};
+    enum tp_status status = tp_shell_read(text, length, &visitor, err);
+    if (status == TP_OK && file->findings.failed)
+        status = tp_fail_memory(err);
+    if (status == TP_OK) {
+        tp_check_sort(&file->findings);
+        drop_same(&file->findings);
+        place_findings(text, length, &file->findings);
+    }
+    return status;
+}
+
+static enum tp_status check_deepspeed(const char *text, size_t length,
+                                      struct tp_check_file *file,
+                                      struct tp_error *err)
+{
+    enum tp_status status =
+        tp_deepspeed_check(text, length, &file->findings, err);
+    if (status == TP_OK) {
+        tp_check_sort(&file->findings);
+        place_findings(text, length, &file->findings);
+    }
+    return status;
+}
+
 /* The first one is what a file of any other name is. */
 static const struct kind kinds[] = {
     {".py", TP_LIMIT_SCRIPT_BYTES, tp_check_source},
     {".ipynb", TP_LIMIT_NOTEBOOK_BYTES, check_notebook},
+    {".sh", TP_LIMIT_SHELL_BYTES, check_shell},
+    {".json", TP_LIMIT_CONFIG_BYTES, check_deepspeed},
 };
 
 /* NULL: the name says nothing. */
@@ -188,7 +235,9 @@ static enum tp_status read_file(struct tp_check_file *file,
     if (!kind)
         kind = kinds;
     if (bytes.size > kind->most)
-        status = tp_fail(err, TP_E_LIMIT, -1, "over %zu MiB", kind->most >> 20);
+        status = tp_fail(
+            err, kind->read == check_deepspeed ? TP_E_UNSUPPORTED : TP_E_LIMIT,
+            -1, "over %zu MiB", kind->most >> 20);
     else if (!(text = malloc((size_t)bytes.size + 1)))
         status = tp_fail_memory(err);
     if (status == TP_OK)

@@ -58,6 +58,7 @@ struct tp_check_family {
 extern const struct tp_check_family *const tp_check_families[];
 
 extern const struct tp_check_family tp_check_amp;
+extern const struct tp_check_family tp_check_launch;
 extern const struct tp_check_family tp_check_numerics;
 extern const struct tp_check_family tp_check_precision;
 extern const struct tp_check_family tp_check_scaler;

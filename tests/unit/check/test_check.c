@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules about scripts: each has a bad and a good example in testdata/check,
- * named by it. A bad one has findings of that rule on the lines that end with
+ * named by it, in Python, shell or JSON. A bad one has findings of that rule on
+ * the lines that end with
  * "# HERE", and no others; a good one has none.
  */
 #include "check/check.h"
@@ -11,12 +12,17 @@
 #include "base/text.h"
 #include "tests/unit/support/testdata.h"
 
-static char *read_example(const char *kind, const char *rule, size_t *length)
+static char *read_example(const char *kind, const char *rule, char *path,
+                          size_t *length)
 {
-    char name[128], path[4096];
-    snprintf(name, sizeof name, "check/%s-%s.py", kind, rule);
-    testdata_path(name, path, sizeof path);
-    FILE *file = fopen(path, "rb");
+    static const char *const suffixes[] = {"py", "sh", "json"};
+    FILE *file = NULL;
+    for (size_t i = 0; i < 3 && !file; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "check/%s-%s.%s", kind, rule, suffixes[i]);
+        testdata_path(name, path, 4096);
+        file = fopen(path, "rb");
+    }
     cr_assert(file != NULL, "%s is not there", path);
     char *source = malloc(1 << 16);
     cr_assert(source != NULL);
@@ -26,12 +32,18 @@ static char *read_example(const char *kind, const char *rule, size_t *length)
     return source;
 }
 
-static void check(const char *source, size_t length, struct tp_check_file *file)
+static void check_text(const char *path, const char *source, size_t length,
+                       struct tp_check_file *file)
 {
     struct tp_error err = {0};
     *file = (struct tp_check_file){0};
-    cr_assert_eq(tp_check_source(source, length, file, &err), TP_OK, "%s",
-                 err.message);
+    cr_assert_eq(tp_check_text_of(path, source, length, file, &err), TP_OK,
+                 "%s: %s", path, err.message);
+}
+
+static void check(const char *source, size_t length, struct tp_check_file *file)
+{
+    check_text("a.py", source, length, file);
 }
 
 /* The lines that the example wants a finding on. */
@@ -52,12 +64,13 @@ Test(check, each_rule_finds_its_bad_example)
     const struct tp_check_rule *rule;
     for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++) {
         const char *id = rule->id;
+        char path[4096];
         size_t length;
         uint32_t lines[16];
         struct tp_check_file file;
-        char *source = read_example("bad", id, &length);
+        char *source = read_example("bad", id, path, &length);
         size_t count = wanted_lines(source, lines);
-        check(source, length, &file);
+        check_text(path, source, length, &file);
         cr_expect_geq(count, 1, "%s: no line is wanted", id);
         cr_expect_eq(file.findings.count, count, "%s: %zu findings", id,
                      file.findings.count);
@@ -80,10 +93,11 @@ Test(check, no_rule_finds_a_good_example)
     const struct tp_check_rule *rule;
     for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++) {
         const char *id = rule->id;
+        char path[4096];
         size_t length;
         struct tp_check_file file;
-        char *source = read_example("good", id, &length);
-        check(source, length, &file);
+        char *source = read_example("good", id, path, &length);
+        check_text(path, source, length, &file);
         cr_expect_eq(file.findings.count, 0, "%s: line %u", id,
                      file.findings.count ? file.findings.at[0].line : 0);
         cr_expect_eq(file.problem.code, TP_OK, "%s", id);
