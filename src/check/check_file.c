@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "check/check_facts.h"
 #include "check/check_walk.h"
 #include "check/deepspeed.h"
@@ -18,21 +19,6 @@ struct kind {
     enum tp_status (*read)(const char *text, size_t length,
                            struct tp_check_file *file, struct tp_error *err);
 };
-
-bool tp_check_list_has(const char *list, size_t length, const char *name)
-{
-    size_t size = strlen(name), i = 0;
-    while (i < length) {
-        while (i < length && (list[i] == ' ' || list[i] == ','))
-            i++;
-        size_t begin = i;
-        while (i < length && list[i] != ' ' && list[i] != ',')
-            i++;
-        if (i - begin == size && memcmp(list + begin, name, size) == 0)
-            return true;
-    }
-    return false;
-}
 
 /* The first "# tprof: ignore" of the line that begins at `p`: what follows it;
  * NULL when there is none. */
@@ -58,25 +44,67 @@ static bool is_ignored(const char *mark, const char *end,
            tp_check_list_has(mark + 1, (size_t)(close - mark - 1), rule->id);
 }
 
+/* FNV-1a of a line, without blanks, so that indenting it changes nothing. */
+static uint64_t print_of(const char *line, const char *end)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; line < end && *line != '\n' && *line != '\r'; line++) {
+        if (*line != ' ' && *line != '\t')
+            hash = (hash ^ (unsigned char)*line) * 0x100000001b3u;
+    }
+    return hash;
+}
+
+/* The line that findings are placed in. */
+struct place {
+    const char *start, *mark; /* what follows its "# tprof: ignore"; NULL */
+    const char *counted;      /* as far as its characters were counted    */
+    uint32_t character;       /* there, from 1; 0: it is not UTF-8        */
+    uint64_t print;
+};
+
+static struct place place_at(const char *line, const char *end)
+{
+    return (struct place){.start = line,
+                          .mark = find_mark(line, end),
+                          .counted = line,
+                          .character = 1,
+                          .print = print_of(line, end)};
+}
+
+static void count_to(struct place *place, const char *p)
+{
+    while (place->character > 0 && place->counted < p) {
+        size_t step =
+            tp_utf8_step(place->counted, (size_t)(p - place->counted));
+        place->counted += step;
+        place->character = step > 0 ? place->character + 1 : 0;
+    }
+}
+
 /* Sets the columns, and takes out what the source says to ignore. Findings
  * are in the order of the source, so each line is looked at once. */
 static void place_findings(const char *source, size_t length,
                            struct tp_check_findings *findings)
 {
-    size_t kept = 0, start = 0;
+    size_t kept = 0, at = 0;
     uint32_t line = 1;
-    const char *end = source + length, *mark = find_mark(source, end);
+    const char *end = source + length;
+    struct place place = place_at(source, end);
     for (size_t i = 0; i < findings->count; i++) {
         struct tp_check_finding finding = findings->at[i];
         bool moves = line < finding.line;
-        for (; start < length && line < finding.line; start++)
-            line += source[start] == '\n' ||
-                    (source[start] == '\r' &&
-                     (start + 1 == length || source[start + 1] != '\n'));
+        for (; at < length && line < finding.line; at++)
+            line += source[at] == '\n' ||
+                    (source[at] == '\r' &&
+                     (at + 1 == length || source[at + 1] != '\n'));
         if (moves)
-            mark = find_mark(source + start, end);
-        finding.column = finding.offset - (uint32_t)start + 1;
-        if (!is_ignored(mark, end, finding.rule))
+            place = place_at(source + at, end);
+        count_to(&place, source + finding.offset);
+        finding.column = (uint32_t)(source + finding.offset - place.start) + 1;
+        finding.character = place.character;
+        finding.print = place.print;
+        if (!is_ignored(place.mark, end, finding.rule))
             findings->at[kept++] = finding;
     }
     findings->count = kept;

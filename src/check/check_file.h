@@ -3,6 +3,7 @@
 #define TP_CHECK_CHECK_FILE_H
 
 #include "check/check_findings.h"
+#include "check/check_settings.h"
 #include "check/notebook.h"
 
 /* One file to findings: scripts and notebooks. */
@@ -11,6 +12,7 @@
 struct tp_check_file {
     char *path;
     bool named; /* by the user, not found in a directory                  */
+    const struct tp_check_settings *settings; /* borrowed                 */
     struct tp_check_findings findings;
     struct tp_check_place *places; /* by line of a finding, less 1; NULL:
                                       lines are those of the file         */
@@ -46,8 +48,5 @@ enum tp_status tp_check_source(const char *source, size_t length,
 /* Where the line of a finding is. */
 struct tp_check_place tp_check_place_of(const struct tp_check_file *file,
                                         uint32_t line);
-
-/* Whether `list`, names with commas between, has `name`. */
-bool tp_check_list_has(const char *list, size_t length, const char *name);
 
 #endif

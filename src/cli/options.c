@@ -38,6 +38,9 @@ static const struct tp_option_choice dims_modes[] = {{"worst", TP_DIMS_WORST},
                                               {NULL, 0}};
 static const struct tp_option_choice forms[] = {
     {"text", TP_FORM_TEXT}, {"json", TP_FORM_JSON}, {NULL, 0}};
+static const struct tp_option_choice check_forms[] = {
+    {"text", TP_FORM_TEXT}, {"json", TP_FORM_JSON}, {"sarif", TP_FORM_SARIF},
+    {NULL, 0}};
 static const struct tp_option_choice pairs_modes[] = {{"all", TP_PAIRS_ALL},
                                                 {"base", TP_PAIRS_BASE},
                                                 {"none", TP_PAIRS_NONE},
@@ -99,7 +102,9 @@ const struct tp_option tp_option_table[] = {
      .commands = FOR_FILES | TP_FOR_CHECK},
     {.name = "format", CHOICE(format, forms), .initial = "text",
      .help = "form of the result on stdout",
-     .commands = FOR_FILES | TP_FOR_INSPECT | TP_FOR_CHECK},
+     .commands = FOR_FILES | TP_FOR_INSPECT},
+    {.name = "format", CHOICE(format, check_forms), .initial = "text",
+     .help = "form of the result on stdout", .commands = TP_FOR_CHECK},
     {.name = "formats", TEXT(formats, "LIST"),
      .initial = TP_QUANT_FORMATS, .shown = "the common ones",
      .help = "number formats to simulate, or none", .commands = TP_FOR_TENSORS},
@@ -122,6 +127,9 @@ const struct tp_option tp_option_table[] = {
      .commands = TP_FOR_ALL},
     {.name = "ignore", TEXT(ignore, "LIST"),
      .help = "rules of 'list checks' to leave out",
+     .commands = TP_FOR_CHECK},
+    {.name = "include_tests", FLAG(include_tests),
+     .help = "check tests, too: tests/, test_*.py, *_test.py",
      .commands = TP_FOR_CHECK},
     {.name = "jobs", NUMBER(COUNT, "N", jobs, 1, TP_LIMIT_JOBS),
      .shown = "one per processor", .help = "threads to use",
@@ -198,6 +206,10 @@ const struct tp_option tp_option_table[] = {
      .help = "column that orders the operators", .commands = TP_FOR_TRACE},
     {.name = "step", TEXT(steps, "LIST"), .shown = "all",
      .help = "steps to read, as 0,2,8-11", .commands = FOR_MSPROBE},
+    {.name = "target", WORDS(target, tp_check_target_words),
+     .initial = "all",
+     .help = "precision that scripts are checked for",
+     .commands = TP_FOR_CHECK},
     {.name = "tensor_dir", TEXT(inputs, "DIR"),
      .shown = "$" TP_INPUT_VARIABLE,
      .help = "directory of dumps; repeatable",
@@ -227,6 +239,10 @@ const struct tp_option tp_option_table[] = {
     {.name = NULL},
 };
 
+_Static_assert(sizeof tp_option_table / sizeof *tp_option_table <=
+                   TP_OPTIONS_MOST,
+               "each row has a place in given[]");
+
 /* Not in the help: the manual's check asks for the table's names. */
 static const struct tp_option dump_options = {
     .name = "dump_options", FLAG(dump_options), .commands = TP_FOR_ALL};
@@ -241,15 +257,19 @@ static bool same_name(const char *name, const char *given, size_t length)
     return name[length] == '\0';
 }
 
-static const struct tp_option *find(const char *given, size_t length)
+/* A name may have a row for some commands and one for others. */
+static const struct tp_option *find(const char *given, size_t length,
+                                    unsigned command)
 {
+    const struct tp_option *found = NULL;
     if (same_name(dump_options.name, given, length))
         return &dump_options;
     for (const struct tp_option *row = tp_option_table; row->name; row++) {
-        if (same_name(row->name, given, length))
-            return row;
+        if (same_name(row->name, given, length) &&
+            (!found || (row->commands & command)))
+            found = row;
     }
-    return NULL;
+    return found;
 }
 
 struct tp_option_choice tp_option_choice_at(const struct tp_option *row,
@@ -412,11 +432,13 @@ static enum tp_status parse_option(int count, char **arguments, int *index,
     const char *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
     bool is_long = !strncmp(given, "--", 2) || !strcmp(given, "-h");
-    const struct tp_option *row = is_long ? find(name, length) : NULL;
+    const struct tp_option *row = is_long ? find(name, length, command) : NULL;
     if (!row || !(row->commands & command))
         return tp_fail(err, TP_E_USAGE, -1, "%s option %s",
                        row ? "this command does not take the" : "unknown",
                        given);
+    if (row != &dump_options)
+        options->given[row - tp_option_table] = true;
     if (row->kind == TP_OPTION_FLAG) {
         if (equals)
             return tp_fail(err, TP_E_USAGE, -1, "--%s takes no value",
@@ -477,6 +499,15 @@ void tp_options_clear(struct tp_options *options)
     free(options->inputs);
     free(options->thresholds);
     memset(options, 0, sizeof *options);
+}
+
+bool tp_options_given(const struct tp_options *options, const char *name)
+{
+    for (size_t i = 0; tp_option_table[i].name; i++) {
+        if (options->given[i] && !strcmp(tp_option_table[i].name, name))
+            return true;
+    }
+    return false;
 }
 
 void tp_options_help(unsigned command, struct tp_text *text)
