@@ -12,6 +12,7 @@
 #include "base/text_wrap.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/scripts.h"
 #include "config.h"
 #include "dump/dump_anomaly.h"
 #include "dump/dump_check.h"
@@ -40,6 +41,7 @@ struct session {
     struct tp_dump_anomalies anomalies;
     struct tp_dump_flow flow;
     struct tp_dump_copies copies;
+    struct tp_check scripts; /* of --scripts                               */
 };
 
 /* What to read, from the options. */
@@ -121,6 +123,11 @@ static enum tp_status examine(struct session *s, struct tp_error *err)
     enum tp_status status = check_integrity(s, err);
     if (status == TP_OK)
         status = audit(s, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_scripts_read(s->options, s->pool, &s->scripts, err);
+    if (status == TP_OK)
+        status = tp_scripts_explain(&s->scripts, &s->dump, &s->findings, err);
     if (status != TP_OK)
         return status;
     tp_dump_findings_sort(&s->findings);
@@ -282,6 +289,7 @@ static void session_clear(struct session *s)
     tp_text_clear(&s->command_line);
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
+    tp_check_clear(&s->scripts);
     free(s->tree.rows);
     tp_dump_integrity_clear(&s->integrity);
     tp_dump_copies_clear(&s->copies);

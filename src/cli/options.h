@@ -120,6 +120,7 @@ struct tp_options {
     const char *steps, *ranks; /* lists of numbers; NULL: all             */
     bool recover;
     const char *crc_from; /* a dump of msprobe; NULL: none                */
+    const char *scripts;  /* a directory; NULL: none                       */
     enum tp_dump_verify verify;
     enum tp_compare_mode compare_mode;
     enum tp_compare_by match;
