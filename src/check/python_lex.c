@@ -197,7 +197,7 @@ static void begin_line(struct lexer *lex)
 /* What is open has no end: a statement is lost. */
 static void close_all(struct lexer *lex)
 {
-    const struct level *first = &lex->levels[0];
+    const struct level *first = lex->levels;
     if (lex->depth > 0)
         tp_py_problem_add(&lex->out->problem, first->line, first->offset,
                           first->kind == LEVEL_BRACKET
