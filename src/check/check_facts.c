@@ -16,6 +16,12 @@
 
 #include "check/check_roles.h"
 
+static bool starts_with(const char *text, size_t length, const char *word)
+{
+    size_t size = strlen(word);
+    return length >= size && memcmp(text, word, size) == 0;
+}
+
 /* Remembers that `name` stands for "path" or "path.tail". */
 static bool add_import(struct tp_script *script, uint32_t name,
                        const char *path, size_t length)
@@ -27,6 +33,8 @@ static bool add_import(struct tp_script *script, uint32_t name,
     struct tp_name *entry = tp_names_add(&script->imports, text, size);
     if (!entry)
         return false;
+    script->has_torch |= starts_with(path, length, "torch") ||
+                         starts_with(path, length, "transformer_engine");
     if (!entry->path) /* of "try: new, except: old", the new one */
         entry->path = tp_arena_text(&script->arena, path, length);
     return entry->path != NULL;
@@ -111,6 +119,10 @@ static uint32_t made_by(const struct tp_script *script, uint32_t node)
         return TP_TAG_OPTIMIZER;
     case TP_DOES_MAKE_MODULE:
         return TP_TAG_MODULE;
+    case TP_DOES_MAKE_NORM:
+        return TP_TAG_MODULE | TP_TAG_NORM;
+    case TP_DOES_MAKE_DATA_PARALLEL:
+        return TP_TAG_MODULE | TP_TAG_DATA_PARALLEL;
     case TP_DOES_AUTOCAST:
         return TP_TAG_AUTOCAST;
     default:

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const tp_check_confidence_words[] = {"certain", "likely"};
+
 void tp_check_add(struct tp_check_findings *findings,
                   const struct tp_check_finding *finding)
 {

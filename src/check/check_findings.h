@@ -5,6 +5,15 @@
 #include "check/check_rules.h"
 #include "check/check_script.h"
 
+/* How sure a finding is. */
+enum tp_check_confidence {
+    TP_CHECK_CERTAIN, /* imports, types and order tell                    */
+    TP_CHECK_LIKELY   /* a name tells, or a call from elsewhere           */
+};
+
+/* "certain", "likely". */
+extern const char *const tp_check_confidence_words[];
+
 /* One finding in a script. */
 struct tp_check_finding {
     uint32_t line, column; /* from 1; the column in bytes                 */
@@ -13,6 +22,7 @@ struct tp_check_finding {
     uint64_t print;        /* of the text of its line, without blanks     */
     const struct tp_check_rule *rule;
     enum tp_severity severity;
+    enum tp_check_confidence confidence;
     char what[64]; /* what was found, for the '%' of the rule's texts     */
 };
 

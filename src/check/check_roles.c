@@ -3,89 +3,200 @@
 
 #include <string.h>
 
-#define NN "torch.nn.functional."
+#include "check/amp_ops.h"
 
-/* Functions and classes of torch, by path. */
-static const struct {
-    const char *path;
-    enum tp_call_role role;
-} paths[] = {
-    {"torch.softmax", TP_DOES_SOFTMAX},
-    {NN "softmax", TP_DOES_SOFTMAX},
-    {"torch.sigmoid", TP_DOES_SIGMOID},
-    {NN "sigmoid", TP_DOES_SIGMOID},
-    {"torch.log", TP_DOES_LOG},
-    {"torch.sum", TP_DOES_REDUCE},
-    {"torch.mean", TP_DOES_REDUCE},
-    {NN "binary_cross_entropy", TP_DOES_BCE},
-    {NN "cross_entropy", TP_DOES_CROSS_ENTROPY},
-    {NN "binary_cross_entropy_with_logits", TP_DOES_BCE_LOGITS},
-    {NN "nll_loss", TP_DOES_NLL},
-    {NN "mse_loss", TP_DOES_LOSS},
-    {NN "l1_loss", TP_DOES_LOSS},
-    {NN "smooth_l1_loss", TP_DOES_LOSS},
-    {NN "kl_div", TP_DOES_LOSS},
-    {NN "huber_loss", TP_DOES_LOSS},
-    {"torch.nn.BCELoss", TP_DOES_MAKE_BCE},
-    {"torch.nn.CrossEntropyLoss", TP_DOES_MAKE_CROSS_ENTROPY},
-    {"torch.nn.BCEWithLogitsLoss", TP_DOES_MAKE_BCE_LOGITS},
-    {"torch.nn.NLLLoss", TP_DOES_MAKE_NLL},
-    {"torch.nn.MSELoss", TP_DOES_MAKE_LOSS},
-    {"torch.nn.L1Loss", TP_DOES_MAKE_LOSS},
-    {"torch.nn.SmoothL1Loss", TP_DOES_MAKE_LOSS},
-    {"torch.nn.KLDivLoss", TP_DOES_MAKE_LOSS},
-    {"torch.nn.HuberLoss", TP_DOES_MAKE_LOSS},
-    {"torch.nn.utils.clip_grad_norm_", TP_DOES_CLIP},
-    {"torch.nn.utils.clip_grad_value_", TP_DOES_CLIP},
-    {"torch.nn.utils.clip_grad.clip_grad_norm_", TP_DOES_CLIP},
-    {"torch.nn.utils.clip_grad.clip_grad_value_", TP_DOES_CLIP},
-    {"torch.autocast", TP_DOES_AUTOCAST},
-    {"torch.amp.autocast", TP_DOES_AUTOCAST},
-    {"torch.cuda.amp.autocast", TP_DOES_AUTOCAST},
-    {"torch.cpu.amp.autocast", TP_DOES_AUTOCAST},
-    {"torch.amp.GradScaler", TP_DOES_MAKE_SCALER},
-    {"torch.cuda.amp.GradScaler", TP_DOES_MAKE_SCALER},
-    {"torch.cpu.amp.GradScaler", TP_DOES_MAKE_SCALER},
-    {"torch.no_grad", TP_DOES_NO_GRAD},
-    {"torch.inference_mode", TP_DOES_NO_GRAD},
-    {"torch.set_default_dtype", TP_DOES_DEFAULT_DTYPE},
-};
+#define NN "nn.functional."
 
-/* Methods of tensors, of optimisers and of scalers, by name. */
-static const struct {
+/* A name with its length, so that most are told apart by that. */
+struct row {
     const char *name;
-    enum tp_call_role role;
-} methods[] = {
-    {"half", TP_DOES_HALF},         {"bfloat16", TP_DOES_HALF},
-    {"float", TP_DOES_FLOAT},       {"double", TP_DOES_FLOAT},
-    {"softmax", TP_DOES_SOFTMAX},   {"sigmoid", TP_DOES_SIGMOID},
-    {"log", TP_DOES_LOG},           {"sum", TP_DOES_REDUCE},
-    {"mean", TP_DOES_REDUCE},       {"backward", TP_DOES_BACKWARD},
-    {"step", TP_DOES_STEP},         {"scale", TP_DOES_SCALE},
-    {"unscale_", TP_DOES_UNSCALE},  {"update", TP_DOES_UPDATE},
-    {"view", TP_DOES_KEEP},         {"reshape", TP_DOES_KEEP},
-    {"squeeze", TP_DOES_KEEP},      {"unsqueeze", TP_DOES_KEEP},
-    {"transpose", TP_DOES_KEEP},    {"permute", TP_DOES_KEEP},
-    {"contiguous", TP_DOES_KEEP},   {"flatten", TP_DOES_KEEP},
-    {"autocast", TP_DOES_AUTOCAST},
+    unsigned char length, role;
 };
+
+#define ROW(name, role)                       \
+    {                                         \
+        name, sizeof name - 1, TP_DOES_##role \
+    }
+
+/* Functions and classes of torch, by path behind "torch.". */
+static const struct row paths[] = {
+    ROW("softmax", SOFTMAX),
+    ROW(NN "softmax", SOFTMAX),
+    ROW("special.softmax", SOFTMAX),
+    ROW("sigmoid", SIGMOID),
+    ROW(NN "sigmoid", SIGMOID),
+    ROW("log", LOG),
+    ROW("exp", EXP),
+    ROW("sqrt", SQRT),
+    ROW("square", SQUARE),
+    ROW("pow", SQUARE),
+    ROW("sum", REDUCE),
+    ROW("mean", REDUCE),
+    ROW("norm", NORM),
+    ROW("linalg.norm", NORM),
+    ROW("linalg.vector_norm", NORM),
+    ROW("cumsum", CUMULATE),
+    ROW("cumprod", CUMULATE),
+    ROW("prod", CUMULATE),
+    ROW("cos", TRIGONOMETRY),
+    ROW("sin", TRIGONOMETRY),
+    ROW("clamp", CLAMP),
+    ROW("clip", CLAMP),
+    ROW("where", WHERE),
+    ROW("masked_fill", MASKED_FILL),
+    ROW("arange", ARANGE),
+    ROW("outer", KEEP_WIDTH),
+    ROW("abs", KEEP_WIDTH),
+    ROW("dropout", KEEP_WIDTH),
+    ROW(NN "relu", KEEP_WIDTH),
+    ROW(NN "gelu", KEEP_WIDTH),
+    ROW(NN "silu", KEEP_WIDTH),
+    ROW(NN "dropout", KEEP_WIDTH),
+    ROW(NN "binary_cross_entropy", BCE),
+    ROW(NN "cross_entropy", CROSS_ENTROPY),
+    ROW(NN "binary_cross_entropy_with_logits", BCE_LOGITS),
+    ROW(NN "nll_loss", NLL),
+    ROW(NN "mse_loss", LOSS),
+    ROW(NN "l1_loss", LOSS),
+    ROW(NN "smooth_l1_loss", LOSS),
+    ROW(NN "kl_div", LOSS),
+    ROW(NN "huber_loss", LOSS),
+    ROW("nn.BCELoss", MAKE_BCE),
+    ROW("nn.CrossEntropyLoss", MAKE_CROSS_ENTROPY),
+    ROW("nn.BCEWithLogitsLoss", MAKE_BCE_LOGITS),
+    ROW("nn.NLLLoss", MAKE_NLL),
+    ROW("nn.MSELoss", MAKE_LOSS),
+    ROW("nn.L1Loss", MAKE_LOSS),
+    ROW("nn.SmoothL1Loss", MAKE_LOSS),
+    ROW("nn.KLDivLoss", MAKE_LOSS),
+    ROW("nn.HuberLoss", MAKE_LOSS),
+    ROW("nn.LayerNorm", MAKE_NORM),
+    ROW("nn.RMSNorm", MAKE_NORM),
+    ROW("nn.GroupNorm", MAKE_NORM),
+    ROW("nn.BatchNorm1d", MAKE_NORM),
+    ROW("nn.BatchNorm2d", MAKE_NORM),
+    ROW("nn.BatchNorm3d", MAKE_NORM),
+    ROW("nn.SyncBatchNorm", MAKE_NORM),
+    ROW("nn.DataParallel", MAKE_DATA_PARALLEL),
+    ROW("nn.utils.clip_grad_norm_", CLIP),
+    ROW("nn.utils.clip_grad_value_", CLIP),
+    ROW("nn.utils.clip_grad.clip_grad_norm_", CLIP),
+    ROW("nn.utils.clip_grad.clip_grad_value_", CLIP),
+    ROW("autocast", AUTOCAST),
+    ROW("amp.autocast", AUTOCAST),
+    ROW("cuda.amp.autocast", AUTOCAST),
+    ROW("cpu.amp.autocast", AUTOCAST),
+    ROW("amp.GradScaler", MAKE_SCALER),
+    ROW("cuda.amp.GradScaler", MAKE_SCALER),
+    ROW("cpu.amp.GradScaler", MAKE_SCALER),
+    ROW("no_grad", NO_GRAD),
+    ROW("inference_mode", NO_GRAD),
+    ROW("set_default_dtype", DEFAULT_DTYPE),
+};
+
+/* Methods of tensors, of modules, of optimisers and of scalers, by name. */
+static const struct row methods[] = {
+    ROW("half", HALF),
+    ROW("bfloat16", HALF),
+    ROW("float", FLOAT),
+    ROW("double", FLOAT),
+    ROW("to", CAST),
+    ROW("type", CAST),
+    ROW("softmax", SOFTMAX),
+    ROW("sigmoid", SIGMOID),
+    ROW("log", LOG),
+    ROW("exp", EXP),
+    ROW("sqrt", SQRT),
+    ROW("square", SQUARE),
+    ROW("pow", SQUARE),
+    ROW("sum", REDUCE),
+    ROW("mean", REDUCE),
+    ROW("norm", NORM),
+    ROW("cumsum", CUMULATE),
+    ROW("cumprod", CUMULATE),
+    ROW("prod", CUMULATE),
+    ROW("cos", TRIGONOMETRY),
+    ROW("sin", TRIGONOMETRY),
+    ROW("clamp", CLAMP),
+    ROW("clamp_", CLAMP),
+    ROW("clip", CLAMP),
+    ROW("masked_fill", MASKED_FILL),
+    ROW("masked_fill_", MASKED_FILL),
+    ROW("where", WHERE),
+    ROW("backward", BACKWARD),
+    ROW("step", STEP),
+    ROW("scale", SCALE),
+    ROW("unscale_", UNSCALE),
+    ROW("update", UPDATE),
+    ROW("view", KEEP),
+    ROW("reshape", KEEP),
+    ROW("squeeze", KEEP),
+    ROW("unsqueeze", KEEP),
+    ROW("transpose", KEEP),
+    ROW("permute", KEEP),
+    ROW("contiguous", KEEP),
+    ROW("flatten", KEEP),
+    ROW("clone", KEEP),
+    ROW("detach", KEEP),
+    ROW("cuda", KEEP),
+    ROW("cpu", KEEP),
+    ROW("expand", KEEP),
+    ROW("repeat", KEEP_WIDTH),
+    ROW("abs", KEEP_WIDTH),
+    ROW("neg", KEEP_WIDTH),
+    ROW("relu", KEEP_WIDTH),
+    ROW("requires_grad_", KEEP),
+    ROW("train", KEEP),
+    ROW("eval", KEEP),
+    ROW("autocast", AUTOCAST),
+};
+
+#undef ROW
+
+static enum tp_call_role role_of(const struct row *rows, size_t count,
+                                 const char *name, size_t length)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].length == length && rows[i].name[0] == *name &&
+            memcmp(rows[i].name, name, length) == 0)
+            return (enum tp_call_role)rows[i].role;
+    }
+    return TP_DOES_NONE;
+}
+
+/* What autocast does to an operator that has no role of its own. */
+static enum tp_call_role role_of_policy(const char *name, size_t length)
+{
+    switch (tp_amp_policy_of(name, length)) {
+    case TP_AMP_LOWER:
+        return TP_DOES_MULTIPLY;
+    case TP_AMP_FP32:
+        return TP_DOES_WIDEN;
+    default:
+        return TP_DOES_NONE;
+    }
+}
 
 /* Optimisers and modules are told by their folder. */
 static enum tp_call_role role_of_path(const char *path)
 {
     if (strncmp(path, "torch.", 6) != 0)
         return TP_DOES_NONE;
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        if (!strcmp(paths[i].path, path))
-            return paths[i].role;
-    }
-    if (!strncmp(path, "torch.optim.", 12) && !strchr(path + 12, '.') &&
-        path[12] >= 'A' && path[12] <= 'Z')
+    path += 6;
+    enum tp_call_role role =
+        role_of(paths, sizeof paths / sizeof *paths, path, strlen(path));
+    if (role != TP_DOES_NONE)
+        return role;
+    if (!strncmp(path, "optim.", 6) && !strchr(path + 6, '.') &&
+        path[6] >= 'A' && path[6] <= 'Z')
         return TP_DOES_MAKE_OPTIMIZER;
-    if (!strncmp(path, "torch.nn.", 9) && path[9] >= 'A' && path[9] <= 'Z' &&
+    if (!strncmp(path, "nn.", 3) && path[3] >= 'A' && path[3] <= 'Z' &&
         !strstr(path, "Loss"))
         return TP_DOES_MAKE_MODULE;
-    return TP_DOES_NONE;
+    if (!strncmp(path, NN, sizeof NN - 1))
+        path += sizeof NN - 1;
+    return strchr(path, '.') ? TP_DOES_NONE
+                             : role_of_policy(path, strlen(path));
 }
 
 static enum tp_call_role role_of_object(uint32_t tags)
@@ -122,11 +233,12 @@ static enum tp_call_role role_of_name(const struct tp_script *script,
                    : TP_DOES_NONE;
     if (kind != TP_PY_ATTRIBUTE || !is_value(script, call->receiver))
         return TP_DOES_NONE;
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        if (tp_py_is(&script->tree, call->function, methods[i].name))
-            return methods[i].role;
-    }
-    return TP_DOES_NONE;
+    const struct tp_py_token *token =
+        &script->tokens.at[script->tree.at[call->function].token];
+    const char *text = script->tokens.source + token->start;
+    role =
+        role_of(methods, sizeof methods / sizeof *methods, text, token->length);
+    return role != TP_DOES_NONE ? role : role_of_policy(text, token->length);
 }
 
 void tp_call_read(const struct tp_script *script, uint32_t node,

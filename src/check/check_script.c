@@ -4,13 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Eight bytes at a time: FNV-1a takes twice as long as all else here. */
+static uint64_t hash_of(const char *text, size_t length)
+{
+    const uint64_t prime = 0x9e3779b97f4a7c15u;
+    uint64_t hash = length * prime, word = 0;
+    for (; length >= 8; length -= 8, text += 8) {
+        memcpy(&word, text, 8);
+        hash = (hash ^ word) * prime;
+        hash ^= hash >> 29;
+    }
+    word = 0;
+    memcpy(&word, text, length);
+    hash = (hash ^ word) * prime;
+    return hash ^ hash >> 32;
+}
+
 static size_t slot_of(const struct tp_names *names, const char *text,
                       size_t length)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    size_t slot = (size_t)(hash ^ hash >> 32) & (names->capacity - 1);
+    size_t slot = (size_t)hash_of(text, length) & (names->capacity - 1);
     while (names->slots[slot].text &&
            (names->slots[slot].length != length ||
             memcmp(names->slots[slot].text, text, length) != 0))
@@ -119,19 +132,35 @@ uint32_t tp_script_argument(const struct tp_script *script, uint32_t call,
     return found;
 }
 
-bool tp_script_is_half(const struct tp_script *script, uint32_t node, bool wide)
+uint32_t tp_script_dtype(const struct tp_script *script, uint32_t node)
 {
-    static const char *const halves[] = {"torch.float16", "torch.half",
-                                         "torch.bfloat16"};
-    static const char *const floats[] = {"torch.float32", "torch.float",
-                                         "torch.float64"};
+    static const struct {
+        const char *name;
+        uint32_t width;
+    } dtypes[] = {{"float16", TP_TAG_HALF | TP_TAG_FP16},
+                  {"half", TP_TAG_HALF | TP_TAG_FP16},
+                  {"HalfTensor", TP_TAG_HALF | TP_TAG_FP16},
+                  {"cuda.HalfTensor", TP_TAG_HALF | TP_TAG_FP16},
+                  {"bfloat16", TP_TAG_HALF | TP_TAG_BF16},
+                  {"BFloat16Tensor", TP_TAG_HALF | TP_TAG_BF16},
+                  {"cuda.BFloat16Tensor", TP_TAG_HALF | TP_TAG_BF16},
+                  {"float32", TP_TAG_FLOAT},
+                  {"float", TP_TAG_FLOAT},
+                  {"float64", TP_TAG_FLOAT},
+                  {"double", TP_TAG_FLOAT},
+                  {"float8_e4m3fn", TP_TAG_FP8},
+                  {"float8_e4m3fnuz", TP_TAG_FP8},
+                  {"float8_e5m2", TP_TAG_FP8},
+                  {"float8_e5m2fnuz", TP_TAG_FP8}};
     char path[TP_PATH_MAX];
     tp_script_path(script, node, path);
-    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
-        if (!strcmp(path, wide ? floats[i] : halves[i]))
-            return true;
+    if (strncmp(path, "torch.", 6) != 0)
+        return 0;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        if (!strcmp(path + 6, dtypes[i].name))
+            return dtypes[i].width;
     }
-    return false;
+    return 0;
 }
 
 void tp_script_clear(struct tp_script *script)

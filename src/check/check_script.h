@@ -9,22 +9,42 @@
 
 /* What a value or an object is, as bits. */
 enum {
-    TP_TAG_HALF = 1,         /* a tensor of 16 bits                    */
-    TP_TAG_FLOAT = 2,        /* one of 32 bits or more                 */
-    TP_TAG_AUTOCAST_OUT = 4, /* made by a module under autocast        */
-    TP_TAG_PROBS = 8,        /* a softmax                              */
-    TP_TAG_SIGMOID = 16,
-    TP_TAG_SCALED = 32, /* a loss times the scale                 */
-    TP_TAG_SCALER = 64, /* a GradScaler                           */
-    TP_TAG_OPTIMIZER = 128,
-    TP_TAG_AUTOCAST = 256, /* a context of autocast                  */
-    TP_TAG_MODULE = 512,
-    TP_TAG_CROSS_ENTROPY = 1024, /* objects that compute these            */
-    TP_TAG_BCE_LOGITS = 2048,
-    TP_TAG_NLL = 4096,
-    TP_TAG_LOSS = 8192,
-    TP_TAG_CONFLICT = 1 << 30 /* given two meanings: unknown            */
+    TP_TAG_HALF = 1 << 0,         /* a tensor or module of 16 bits        */
+    TP_TAG_FP16 = 1 << 1,         /* of these, float16                    */
+    TP_TAG_BF16 = 1 << 2,         /* of these, bfloat16                   */
+    TP_TAG_FLOAT = 1 << 3,        /* one of 32 bits or more               */
+    TP_TAG_FP8 = 1 << 4,          /* float8                               */
+    TP_TAG_AUTOCAST_OUT = 1 << 5, /* made under autocast                  */
+    TP_TAG_DTYPE = 1 << 6,        /* not a tensor, the dtype itself       */
+    TP_TAG_PROBS = 1 << 7,        /* a softmax                            */
+    TP_TAG_SIGMOID = 1 << 8,
+    TP_TAG_SCALED = 1 << 9,  /* a loss times the scale                    */
+    TP_TAG_SCALER = 1 << 10, /* a GradScaler                              */
+    TP_TAG_OPTIMIZER = 1 << 11,
+    TP_TAG_AUTOCAST = 1 << 12, /* a context of autocast                   */
+    TP_TAG_MODULE = 1 << 13,
+    TP_TAG_NORM = 1 << 14,          /* a module that normalizes           */
+    TP_TAG_DATA_PARALLEL = 1 << 15, /* a DataParallel                     */
+    TP_TAG_CROSS_ENTROPY = 1 << 16, /* objects that compute these         */
+    TP_TAG_BCE_LOGITS = 1 << 17,
+    TP_TAG_NLL = 1 << 18,
+    TP_TAG_LOSS = 1 << 19,
+    TP_TAG_EXP = 1 << 20,     /* an exponential, nothing subtracted       */
+    TP_TAG_EXP_SUM = 1 << 21, /* a sum of these                           */
+    TP_TAG_SHIFTED = 1 << 22, /* at most 0, or nearly                     */
+    TP_TAG_SQUARE = 1 << 23,
+    TP_TAG_SQUARES = 1 << 24,  /* a sum or mean of squares                 */
+    TP_TAG_MEAN = 1 << 25,     /* a mean, or what is made from one         */
+    TP_TAG_MASKED = 1 << 26,   /* -Inf where a mask says                   */
+    TP_TAG_POSITIVE = 1 << 27, /* nowhere 0, as an exponential          */
+    TP_TAG_CONSTANT = 1 << 28, /* no gradient goes through it            */
+    TP_TAG_GUESS = 1 << 29,    /* told by a name, or through a call        */
+    TP_TAG_CONFLICT = 1 << 30  /* given two meanings: unknown              */
 };
+
+/* The tags that say in how many bits a tensor is. */
+#define TP_TAG_WIDTH \
+    (TP_TAG_HALF | TP_TAG_FP16 | TP_TAG_BF16 | TP_TAG_FLOAT | TP_TAG_FP8)
 
 /* Names and what they stand for; all-zero bytes are none. */
 struct tp_names {
@@ -46,6 +66,7 @@ struct tp_script {
     struct tp_names imports; /* by name: its dotted path                  */
     struct tp_names objects; /* by name, self.x too: tags                 */
     bool has_update, has_unscale; /* of a GradScaler                      */
+    bool has_torch;               /* it or transformer_engine is imported  */
 };
 
 enum { TP_PATH_MAX = 160 }; /* bytes of a dotted path; longer: unknown    */
@@ -78,9 +99,7 @@ uint32_t tp_script_object(const struct tp_script *script, uint32_t node);
 uint32_t tp_script_argument(const struct tp_script *script, uint32_t call,
                             const char *name, size_t place);
 
-/* Whether an expression is torch.float16 or torch.bfloat16; `wide`: whether
- * torch.float32 or torch.float64. */
-bool tp_script_is_half(const struct tp_script *script, uint32_t node,
-                       bool wide);
+/* The width of a dtype's dotted path, as torch.float16; 0: it is none. */
+uint32_t tp_script_dtype(const struct tp_script *script, uint32_t node);
 
 #endif

@@ -20,9 +20,18 @@ static const struct {
     enum tp_check_target target;
 } about[] = {
     {"softmax_dtype", TP_CHECK_FP16},
+    {"fp16_on_cpu", TP_CHECK_FP16},
+    {"eps_below_fp16", TP_CHECK_FP16},
+    {"mask_below_fp16", TP_CHECK_FP16},
+    {"square_in_half", TP_CHECK_FP16},
+    {"adam_eps_half", TP_CHECK_FP16},
     {"static_loss_scale", TP_CHECK_FP16},
+    {"fp8_dims_not_16", TP_CHECK_FP8},
+    {"mx_dim_not_32", TP_CHECK_FP8},
     {"e4m3_backward", TP_CHECK_FP8},
+    {"fp8_cast_without_scale", TP_CHECK_FP8},
     {"amax_history_1", TP_CHECK_FP8},
+    {"fp8_head", TP_CHECK_FP8},
 };
 
 bool tp_check_list_has(const char *list, size_t length, const char *name)

@@ -2,23 +2,26 @@
 /*
  * The walk through a script: statements in the order of the source, with what
  * surrounds each place and what the names of the function hold; the families
- * of rules are called on the way. A function is a world of its own: its names,
- * its steps, its branches.
+ * of rules are called on the way. A script that imports torch is walked twice:
+ * first to learn what functions are given and return, and what the script does
+ * at all, then for the rules. So facts go one call deep, no deeper.
  *
  * Cost: linear in the nodes, times what the families ask.
  */
 #include "check/check_walk.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "check/check_flow.h"
 
 /* Calls one function of each family that has it. */
-#define EACH_FAMILY(name, ...)                                           \
-    for (const struct tp_check_family *const *f = tp_check_families; *f; \
-         f++) {                                                          \
-        if ((*f)->name)                                                  \
-            (*f)->name(__VA_ARGS__);                                     \
+#define EACH_FAMILY(name, ...)                                       \
+    for (const struct tp_check_family *const *f = tp_check_families; \
+         *f && !flow->learns; f++) {                                 \
+        *flow->guessed = false;                                      \
+        if ((*f)->name)                                              \
+            (*f)->name(__VA_ARGS__);                                 \
     }
 
 static void note_event(struct tp_flow *flow, enum tp_check_step step,
@@ -62,6 +65,113 @@ static void note_step(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
+/* "model.eval()", "model.train()". */
+static void note_mode(struct tp_flow *flow, const struct tp_call *call)
+{
+    if (call->role != TP_DOES_KEEP || flow->at[call->function].next)
+        return;
+    if (tp_flow_is(flow, call->function, "eval"))
+        flow->scope.evaluates = true;
+    else if (tp_flow_is(flow, call->function, "train"))
+        flow->scope.evaluates = false;
+}
+
+/* What a call of one of the script's own functions gives it. */
+static void learn_arguments(struct tp_flow *flow, const struct tp_call *call)
+{
+    struct tp_function *function =
+        tp_functions_called(flow->functions, flow->script, call);
+    if (!function)
+        return;
+    int number = 0;
+    function->calls++;
+    function->is_under_autocast = flow->scope.autocast;
+    function->is_under_no_grad = flow->scope.no_grad;
+    function->autocast = flow->scope.autocast_dtype;
+    for (uint32_t i = flow->at[call->function].next; i; i = flow->at[i].next) {
+        uint32_t value = i;
+        int place = number++;
+        if (flow->at[i].kind == TP_PY_STAR)
+            break;
+        if (flow->at[i].kind == TP_PY_NAMED) {
+            const struct tp_py_token *name =
+                &flow->script->tokens.at[flow->at[i].token];
+            value = flow->at[i].child;
+            place = tp_function_argument(
+                flow->script, function->node,
+                flow->script->tokens.source + name->start, name->length);
+        }
+        if (place >= 0 && place < TP_FUNCTION_ARGUMENTS)
+            function->argument[place] = tp_flow_value(flow, value);
+    }
+}
+
+/* What the script does somewhere. */
+static void learn_from_call(struct tp_flow *flow, const struct tp_call *call)
+{
+    uint32_t dtype;
+    learn_arguments(flow, call);
+    switch (call->role) {
+    case TP_DOES_HALF:
+    case TP_DOES_CAST:
+        if (tp_flow_value(flow, call->node) & TP_TAG_FP16)
+            *flow->seen |= TP_SEEN_FP16;
+        break;
+    case TP_DOES_AUTOCAST:
+        dtype = tp_flow_autocast_dtype(flow, call);
+        if (tp_flow_is_off(flow, call->node))
+            break;
+        *flow->seen |= TP_SEEN_AUTOCAST |
+                       (dtype == TP_TAG_FP16 ? TP_SEEN_FP16_AUTOCAST : 0);
+        break;
+    case TP_DOES_MAKE_SCALER:
+        *flow->seen |= TP_SEEN_SCALER;
+        break;
+    case TP_DOES_BACKWARD:
+        *flow->seen |= TP_SEEN_BACKWARD;
+        if (tp_flow_value(flow, call->receiver) & TP_TAG_SCALED)
+            *flow->seen |= TP_SEEN_SCALER;
+        break;
+    case TP_DOES_KEEP:
+        if (flow->at[call->function].next)
+            break;
+        if (tp_flow_is(flow, call->function, "eval"))
+            *flow->seen |= TP_SEEN_EVAL;
+        else if (tp_flow_is(flow, call->function, "train"))
+            *flow->seen |= TP_SEEN_TRAIN;
+        break;
+    case TP_DOES_MAKE_OPTIMIZER:
+        *flow->seen |= TP_SEEN_TRAIN;
+        break;
+    default:
+        if (call->receiver &&
+            (tp_flow_is(flow, call->function, "make_generation_fast_") ||
+             tp_flow_is(flow, call->function, "prepare_for_inference_")))
+            *flow->seen |= TP_SEEN_EVAL;
+        if (call->receiver && tp_flow_is(flow, call->function, "zero_grad"))
+            *flow->seen |= TP_SEEN_TRAIN;
+        if (strstr(call->path, "fp8_autocast"))
+            *flow->seen |= TP_SEEN_FP8;
+        if (strstr(call->path, "MXFP8BlockScaling"))
+            *flow->seen |= TP_SEEN_MX;
+    }
+}
+
+/* What a function returns; of several values, what is true of all. */
+static void learn_result(struct tp_flow *flow, uint32_t node)
+{
+    uint32_t value = flow->at[node].child;
+    struct tp_function *function =
+        flow->scope.function ? tp_functions_find(flow->functions, flow->script,
+                                                 flow->scope.function)
+                             : NULL;
+    if (!function || !value)
+        return;
+    uint32_t tags = tp_flow_value(flow, value);
+    function->result = function->returns ? function->result & tags : tags;
+    function->returns = true;
+}
+
 /* An expression: what is inside comes first, as Python does it. */
 static void visit(struct tp_flow *flow, uint32_t node)
 {
@@ -72,9 +182,15 @@ static void visit(struct tp_flow *flow, uint32_t node)
         struct tp_call call;
         tp_call_read(flow->script, node, &call);
         note_step(flow, &call);
+        note_mode(flow, &call);
+        if (flow->learns)
+            learn_from_call(flow, &call);
         EACH_FAMILY(call, flow, &call)
         break;
     }
+    case TP_PY_BRACES:
+        EACH_FAMILY(braces, flow, node)
+        break;
     case TP_PY_BINARY:
     case TP_PY_UNARY:
     case TP_PY_COMPARE:
@@ -85,12 +201,9 @@ static void visit(struct tp_flow *flow, uint32_t node)
     }
 }
 
-static void assign(struct tp_flow *flow, uint32_t target, uint32_t tags)
+static void assign_text(struct tp_flow *flow, const char *text, size_t length,
+                        uint32_t tags)
 {
-    size_t length;
-    const char *text = tp_script_text(flow->script, target, &length);
-    if (!text)
-        return;
     struct tp_name *name = tp_names_add(&flow->names, text, length);
     if (!name) {
         flow->findings->failed = true;
@@ -98,6 +211,14 @@ static void assign(struct tp_flow *flow, uint32_t target, uint32_t tags)
     }
     name->tags = tags;
     name->round = flow->round;
+}
+
+static void assign(struct tp_flow *flow, uint32_t target, uint32_t tags)
+{
+    size_t length;
+    const char *text = tp_script_text(flow->script, target, &length);
+    if (text)
+        assign_text(flow, text, length, tags);
 }
 
 /* Targets of an assignment: names get the value's tags; what is taken apart
@@ -135,23 +256,26 @@ static void visit_other_assignment(struct tp_flow *flow, uint32_t node)
         assign(flow, flow->at[node].child, 0);
 }
 
-/* What a "with" item changes. */
+/* What a "with" item changes; of "a if x else b", what one of them does. */
 static void enter(struct tp_flow *flow, uint32_t expression)
 {
-    struct tp_call call;
-    if (flow->at[expression].kind != TP_PY_CALL) {
-        if (tp_flow_value(flow, expression) & TP_TAG_AUTOCAST)
-            flow->scope.autocast = true;
+    if (flow->at[expression].kind == TP_PY_CHOICE) {
+        enter(flow, flow->at[expression].child);
+        enter(flow, tp_py_last(&flow->script->tree, expression));
         return;
     }
-    tp_call_read(flow->script, expression, &call);
-    if (call.role == TP_DOES_NO_GRAD)
-        flow->scope.no_grad = true;
-    if (call.role == TP_DOES_AUTOCAST) {
-        uint32_t enabled =
-            tp_script_argument(flow->script, expression, "enabled", SIZE_MAX);
-        flow->scope.autocast = !enabled || !tp_flow_is(flow, enabled, "False");
+    uint32_t tags = tp_flow_value(flow, expression);
+    if (flow->at[expression].kind == TP_PY_CALL) {
+        struct tp_call call;
+        tp_call_read(flow->script, expression, &call);
+        flow->scope.no_grad |= call.role == TP_DOES_NO_GRAD;
     }
+    if (!(tags & TP_TAG_AUTOCAST))
+        return;
+    bool off = tp_flow_is_off(flow, expression);
+    flow->scope.autocast = !off;
+    flow->scope.autocast_off = off;
+    flow->scope.autocast_dtype = off ? 0 : tags & (TP_TAG_FP16 | TP_TAG_BF16);
 }
 
 static void visit_body(struct tp_flow *flow, uint32_t body);
@@ -174,18 +298,46 @@ static void visit_with(struct tp_flow *flow, uint32_t node)
     flow->scope = before;
 }
 
+/* What a function knows when it begins: its arguments, where it is called
+ * from, what its decorators say. */
+static void begin_function(struct tp_flow *flow, uint32_t node)
+{
+    const struct tp_function *function =
+        tp_functions_find(flow->functions, flow->script, node);
+    bool known = function && function->calls == 1;
+    struct tp_scope *scope = &flow->scope;
+    *scope = (struct tp_scope){.function = node, .class_ = scope->class_};
+    if (known && function->is_under_autocast) {
+        scope->autocast = true;
+        scope->autocast_dtype = function->autocast;
+    }
+    scope->autocast |= tp_flow_decorated(flow, node, "autocast");
+    scope->no_grad = (known && function->is_under_no_grad) ||
+                     tp_flow_decorated(flow, node, "no_grad") ||
+                     tp_flow_decorated(flow, node, "inference_mode");
+    for (uint32_t i = flow->at[node].child; known && i; i = flow->at[i].next) {
+        size_t length;
+        if (flow->at[i].kind != TP_PY_PARAMETER)
+            continue;
+        const struct tp_py_token *name =
+            &flow->script->tokens.at[flow->at[i].token];
+        const char *text = flow->script->tokens.source + name->start;
+        length = name->length;
+        int number = tp_function_argument(flow->script, node, text, length);
+        if (number >= 0 && function->argument[number])
+            assign_text(flow, text, length,
+                        function->argument[number] | TP_TAG_GUESS);
+    }
+}
+
+/* A function is a world of its own: its names, its steps, its branches. */
 static void visit_function(struct tp_flow *flow, uint32_t node)
 {
     struct tp_flow inner = *flow;
     inner.events = (struct tp_check_events){0};
     inner.here = (struct tp_check_event){0};
-    inner.scope = (struct tp_scope){
-        .function = node,
-        .class_ = flow->scope.class_,
-        .autocast = tp_flow_decorated(flow, node, "autocast"),
-        .no_grad = tp_flow_decorated(flow, node, "no_grad") ||
-                   tp_flow_decorated(flow, node, "inference_mode")};
-    inner.round++;
+    inner.round = ++inner.rounds;
+    begin_function(&inner, node);
     for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {
         if (flow->at[i].kind == TP_PY_BODY)
             visit_body(&inner, i);
@@ -195,7 +347,7 @@ static void visit_function(struct tp_flow *flow, uint32_t node)
     EACH_FAMILY(function, &inner, node)
     free(inner.events.at);
     flow->names = inner.names;
-    flow->round = inner.round + 1;
+    flow->rounds = inner.rounds;
 }
 
 static bool leaves(const struct tp_flow *flow, uint32_t statement)
@@ -235,6 +387,20 @@ static void visit_parts(struct tp_flow *flow, uint32_t node)
         else
             visit(flow, i);
     }
+}
+
+/* "model.half()" alone: a module, which changes itself. */
+static void cast_in_place(struct tp_flow *flow, uint32_t node)
+{
+    struct tp_call call;
+    uint32_t expression = flow->at[node].child;
+    if (flow->at[expression].kind != TP_PY_CALL)
+        return;
+    tp_call_read(flow->script, expression, &call);
+    if (call.role == TP_DOES_HALF || call.role == TP_DOES_FLOAT ||
+        call.role == TP_DOES_CAST)
+        assign(flow, call.receiver,
+               tp_flow_value(flow, expression) | TP_TAG_MODULE);
 }
 
 static void visit_class(struct tp_flow *flow, uint32_t node)
@@ -295,6 +461,15 @@ static void visit_statement(struct tp_flow *flow, uint32_t node, uint32_t group)
     case TP_PY_CASE:
         visit_branch(flow, node, group);
         break;
+    case TP_PY_EXPRESSION:
+        visit_parts(flow, node);
+        cast_in_place(flow, node);
+        break;
+    case TP_PY_RETURN:
+        visit_parts(flow, node);
+        if (flow->learns)
+            learn_result(flow, node);
+        break;
     default:
         visit_parts(flow, node);
     }
@@ -312,19 +487,42 @@ static void visit_body(struct tp_flow *flow, uint32_t body)
     }
 }
 
+/* One pass. */
+static void walk(struct tp_flow *flow)
+{
+    flow->round = flow->rounds = 1;
+    flow->scope = (struct tp_scope){0};
+    flow->here = (struct tp_check_event){0};
+    visit_body(flow, 1);
+    EACH_FAMILY(function, flow, 1)
+    EACH_FAMILY(file, flow)
+    free(flow->events.at);
+    free(flow->names.slots);
+    flow->events = (struct tp_check_events){0};
+    flow->names = (struct tp_names){0};
+}
+
 enum tp_status tp_check_walk(const struct tp_script *script,
                              struct tp_check_findings *findings,
                              struct tp_error *err)
 {
+    struct tp_functions functions = {0};
+    uint32_t seen = 0;
+    bool guessed = false;
     struct tp_flow flow = {.script = script,
                            .at = script->tree.at,
-                           .round = 1,
+                           .functions = &functions,
+                           .seen = &seen,
+                           .guessed = &guessed,
+                           .learns = true,
                            .findings = findings};
-    visit_body(&flow, 1);
-    EACH_FAMILY(function, &flow, 1)
-    EACH_FAMILY(file, &flow)
+    enum tp_status status = tp_functions_read(script, &functions, err);
+    if (status == TP_OK && script->has_torch)
+        walk(&flow);
+    flow.learns = false;
+    if (status == TP_OK)
+        walk(&flow);
     tp_check_sort(findings);
-    free(flow.events.at);
-    free(flow.names.slots);
-    return findings->failed ? tp_fail_memory(err) : TP_OK;
+    tp_functions_clear(&functions);
+    return status == TP_OK && findings->failed ? tp_fail_memory(err) : status;
 }

@@ -94,9 +94,10 @@ static void add_finding_json(const struct tp_check_file *file,
         tp_text_add(text, ", \"cell\": %u", place.cell);
     tp_text_add(text,
                 ", \"line\": %u, \"column\": %u, \"rule\": \"%s\", "
-                "\"severity\": \"%s\"",
+                "\"severity\": \"%s\", \"confidence\": \"%s\"",
                 place.line, finding->column, rule->id,
-                tp_severity_name(finding->severity));
+                tp_severity_name(finding->severity),
+                tp_check_confidence_words[finding->confidence]);
     add_member("title", rule->title, finding->what, text);
     add_member("why", rule->why[lang], finding->what, text);
     add_member("suggestion", rule->fix[lang], finding->what, text);

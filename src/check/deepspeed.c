@@ -134,8 +134,7 @@ static void judge(struct config *config)
     const struct tp_json *scale = config->at[FP16_SCALE].value;
     char what[64];
     if (is_on(config, FP16_ENABLED) && is_on(config, BF16_ENABLED))
-        add(config, FP16_ENABLED, "fp16_and_bf16",
-            "fp16.enabled and bf16.enabled");
+        add(config, FP16_ENABLED, "fp16_and_bf16", "DeepSpeed");
     if (is_on(config, FP16_ENABLED) && tp_json_is_number(scale) &&
         scale->real != 0) {
         snprintf(what, sizeof what, "fp16.loss_scale %g", scale->real);
@@ -150,10 +149,10 @@ static void judge(struct config *config)
     }
     if (is_on(config, FP16_ENABLED) && is_on(config, FP16_MASTER))
         add(config, FP16_MASTER, "half_optimizer_without_master",
-            keys[FP16_MASTER].name);
+            "DeepSpeed's optimizer");
     if (is_on(config, BF16_ENABLED) && is_on(config, BF16_MASTER))
         add(config, BF16_MASTER, "half_optimizer_without_master",
-            keys[BF16_MASTER].name);
+            "DeepSpeed's optimizer");
 }
 
 enum tp_status tp_deepspeed_check(const char *text, size_t length,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What goes around autocast, or breaks under it. */
+#include <stdio.h>
 #include <string.h>
 
+#include "check/amp_ops.h"
 #include "check/check_flow.h"
 
 #define AMP "SCRIPTS UNDER AUTOCAST"
@@ -14,7 +16,15 @@ enum {
     REDUCE_OUTSIDE_AUTOCAST,
     AUTOGRAD_FUNCTION,
     BACKWARD_INSIDE_AUTOCAST,
-    DEPRECATED_AUTOCAST
+    DEPRECATED_AUTOCAST,
+    TO_HALF,
+    OPTIMIZER_STEP_INSIDE_AUTOCAST,
+    HALF_MODEL_AUTOCAST,
+    CAST_INSIDE_AUTOCAST,
+    NESTED_AUTOCAST,
+    DISABLED_AUTOCAST_INPUT,
+    FP16_ON_CPU,
+    DATA_PARALLEL_AUTOCAST
 };
 
 static const struct tp_check_rule rules[] = {
@@ -97,17 +107,163 @@ static const struct tp_check_rule rules[] = {
          {"use torch.amp with the device as first argument",
           "改用torch.amp，并以设备名为第一个参数"},
          AMP},
+    [TO_HALF] = {"to_half",
+                 TP_SEVERITY_HIGH,
+                 "a cast by .to(torch.float16) or .type(torch.half)",
+                 "% call detected",
+                 {"a cast by hand may go around what AMP protects",
+                  "手动类型转换可能绕过AMP保护"},
+                 {"remove %, use with autocast()",
+                  "删除%，使用with autocast()"},
+                 AMP},
+    [OPTIMIZER_STEP_INSIDE_AUTOCAST] =
+        {"optimizer_step_inside_autocast",
+         TP_SEVERITY_LOW,
+         "an optimizer that steps inside autocast",
+         "% inside autocast",
+         {"autocast is for forward and loss; operators of the optimizer would "
+          "be chosen by it, too",
+          "autocast只用于forward和loss，放在其中时优化器的算子类型也会被其改"
+          "变"},
+         {"call % behind the with block", "将%移到with代码块之外"},
+         AMP},
+    [HALF_MODEL_AUTOCAST] =
+        {"half_model_autocast",
+         TP_SEVERITY_HIGH,
+         "a model that was cast to 16 bits, run under autocast",
+         "% in 16 bits under autocast",
+         {"autocast wants weights in fp32 and casts them itself; now no fp32 "
+          "weights take the small updates, and GradScaler refuses fp16 "
+          "gradients",
+          "autocast要求权重为FP32并自行转换，此时没有FP32权重承接小更新，且Grad"
+          "Scaler会拒绝FP16梯度"},
+         {"do not cast the model, autocast is enough",
+          "不要转换模型类型，使用autocast即可"},
+         AMP},
+    [CAST_INSIDE_AUTOCAST] =
+        {"cast_inside_autocast",
+         TP_SEVERITY_MEDIUM,
+         "a cast to fp32 that autocast takes back",
+         "% of a tensor cast to fp32, inside autocast",
+         {"autocast casts the inputs of this operator to 16 bits again, "
+          "whatever they were",
+          "autocast会把该算子的输入重新转为16位，转换为FP32无效"},
+         {"put it below with autocast(enabled=False)",
+          "将其放入with autocast(enabled=False)中"},
+         AMP},
+    [NESTED_AUTOCAST] = {"nested_autocast",
+                         TP_SEVERITY_LOW,
+                         "autocast inside autocast, with another dtype",
+                         "% with another dtype inside autocast",
+                         {"tensors of both 16-bit dtypes meet, and torch "
+                          "promotes them to fp32 or raises an error",
+                          "两种16位类型的张量相遇，会被提升为FP32或报错"},
+                         {"use one dtype for both", "两处使用同一类型"},
+                         AMP},
+    [DISABLED_AUTOCAST_INPUT] =
+        {"disabled_autocast_input",
+         TP_SEVERITY_MEDIUM,
+         "a 16-bit output of autocast given to what runs with autocast off",
+         "% of a 16-bit tensor with autocast off",
+         {"what autocast made is still in 16 bits: with fp32 weights this "
+          "raises an error, else it computes in 16 bits",
+          "输入仍为autocast产生的16位类型，与FP32权重相遇会报错，否则以16位计"
+          "算"},
+         {"call .float() on the input first", "先对输入调用.float()"},
+         AMP},
+    [FP16_ON_CPU] =
+        {"fp16_on_cpu",
+         TP_SEVERITY_MEDIUM,
+         "autocast of the CPU with float16",
+         "% with float16 on CPU",
+         {"autocast of the CPU is made for bfloat16; older torch turns it off "
+          "for float16, with a warning, and float16 needs a GradScaler",
+          "CPU的autocast面向bfloat16，旧版torch遇到float16会告警并关闭autocast"
+          "，且float16需要GradScaler"},
+         {"use dtype=torch.bfloat16", "使用dtype=torch.bfloat16"},
+         AMP},
+    [DATA_PARALLEL_AUTOCAST] =
+        {"data_parallel_autocast",
+         TP_SEVERITY_MEDIUM,
+         "a DataParallel called under autocast with bfloat16",
+         "% is a DataParallel under autocast with bfloat16",
+         {"its threads learn that autocast is on, not its dtype: they compute "
+          "in float16",
+          "其线程只继承autocast开关，不继承类型，实际以float16计算"},
+         {"decorate forward with autocast, or use DistributedDataParallel",
+          "用autocast装饰forward，或改用DistributedDataParallel"},
+         AMP},
     {0}};
+
+/* Whether numbers have the range of float16 here, by evidence. What is called
+ * from elsewhere, as forward, may be under autocast. */
+static bool is_fp16(const struct tp_flow *flow, uint32_t tags)
+{
+    uint32_t seen = *flow->seen;
+    if (tags & (TP_TAG_FP16 | TP_TAG_BF16))
+        return tags & TP_TAG_FP16;
+    if (flow->scope.autocast ||
+        (seen & TP_SEEN_AUTOCAST && flow->scope.function &&
+         tp_flow_is(flow, flow->scope.function, "forward")))
+        return false;
+    return seen & (TP_SEEN_FP16 | TP_SEEN_FP16_AUTOCAST | TP_SEEN_SCALER);
+}
+
+/* Whether a cast does no harm: nothing is trained here, it rounds what was
+ * computed in fp32, what is cast is made here, or it is what the function is
+ * for. */
+static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
+{
+    static const char *const words[] = {"half", "bfloat16", "bf16", "fp16",
+                                        "cast", "compress", NULL};
+    struct tp_call inner;
+    if (tp_flow_only_infers(flow) || tp_flow_is_named(flow, words) ||
+        tp_flow_depends_on(flow, "dtype") ||
+        tp_flow_value(flow, call->receiver) & TP_TAG_FLOAT)
+        return true;
+    if (flow->at[call->receiver].kind != TP_PY_CALL)
+        return false;
+    tp_call_read(flow->script, call->receiver, &inner);
+    return tp_flow_is(flow, inner.function, "super") ||
+           tp_flow_is(flow, inner.function, "deepcopy") ||
+           (!strncmp(inner.path, "torch.", 6) && !strchr(inner.path + 6, '.') &&
+            inner.role == TP_DOES_NONE);
+}
+
+static void add_cast(struct tp_flow *flow, const struct tp_call *call, int rule,
+                     const char *what)
+{
+    tp_flow_add_as(flow, call->function, &rules[rule], what,
+                   is_meant(flow, call) ? TP_SEVERITY_LOW
+                                        : rules[rule].severity);
+}
 
 /* A cast has no argument. */
 static void judge_half(struct tp_flow *flow, const struct tp_call *call)
 {
-    if (flow->at[call->function].next)
+    if (!flow->at[call->function].next)
+        add_cast(flow, call, HALF_CALL,
+                 tp_flow_is(flow, call->function, "half") ? ".half()"
+                                                          : ".bfloat16()");
+}
+
+static void judge_cast(struct tp_flow *flow, const struct tp_call *call)
+{
+    char what[64], method[64], dtype[64];
+    for (uint32_t i = flow->at[call->function].next; i; i = flow->at[i].next) {
+        uint32_t value =
+            flow->at[i].kind == TP_PY_NAMED ? flow->at[i].child : i;
+        uint32_t tags = tp_flow_value(flow, value);
+        if (!(tags & TP_TAG_DTYPE) || !(tags & TP_TAG_HALF))
+            continue;
+        tp_flow_name(flow, call->function, method);
+        tp_flow_name(flow, value, dtype);
+        snprintf(what, sizeof what, ".%.8s(%s%.40s)", method,
+                 flow->at[value].kind == TP_PY_ATTRIBUTE ? "torch." : "",
+                 dtype);
+        add_cast(flow, call, TO_HALF, what);
         return;
-    tp_flow_add_as(
-        flow, call->function, &rules[HALF_CALL],
-        tp_flow_is(flow, call->function, "half") ? ".half()" : ".bfloat16()",
-        flow->scope.no_grad ? TP_SEVERITY_LOW : rules[HALF_CALL].severity);
+    }
 }
 
 static void judge_softmax(struct tp_flow *flow, const struct tp_call *call)
@@ -119,10 +275,10 @@ static void judge_softmax(struct tp_flow *flow, const struct tp_call *call)
     uint32_t tags = tp_flow_value(flow, tp_flow_operand(flow, call));
     if (tp_flow_has_dtype(flow, call, place) || tags & TP_TAG_FLOAT)
         return;
+    bool harms = is_fp16(flow, tags) && !flow->scope.autocast &&
+                 !tp_flow_only_infers(flow);
     tp_flow_add_as(flow, call->function, &rules[SOFTMAX_DTYPE], "softmax",
-                   flow->scope.autocast || flow->scope.no_grad
-                       ? TP_SEVERITY_LOW
-                       : rules[SOFTMAX_DTYPE].severity);
+                   harms ? rules[SOFTMAX_DTYPE].severity : TP_SEVERITY_LOW);
 }
 
 static void judge_reduce(struct tp_flow *flow, const struct tp_call *call)
@@ -130,7 +286,7 @@ static void judge_reduce(struct tp_flow *flow, const struct tp_call *call)
     uint32_t tags = tp_flow_value(flow, tp_flow_operand(flow, call));
     if (flow->scope.autocast || flow->scope.no_grad ||
         tp_flow_has_dtype(flow, call, SIZE_MAX) ||
-        !(tags & (TP_TAG_HALF | TP_TAG_AUTOCAST_OUT)))
+        !(tags & (TP_TAG_HALF | TP_TAG_AUTOCAST_OUT)) || tags & TP_TAG_DTYPE)
         return;
     tp_flow_add(flow, call->function, &rules[REDUCE_OUTSIDE_AUTOCAST],
                 tp_flow_is(flow, call->function, "sum") ? "sum" : "mean");
@@ -143,6 +299,17 @@ static void judge_loss(struct tp_flow *flow, const struct tp_call *call)
         !flow->scope.autocast && !flow->scope.no_grad)
         tp_flow_add(flow, call->function, &rules[LOSS_OUTSIDE_AUTOCAST],
                     "loss");
+}
+
+/* A script that trains, and never in 16 bits, may use it. */
+static void judge_bce(struct tp_flow *flow, const struct tp_call *call,
+                      const char *what)
+{
+    const uint32_t mixed = TP_SEEN_AUTOCAST | TP_SEEN_SCALER | TP_SEEN_FP16;
+    bool trains_in_fp32 =
+        *flow->seen & TP_SEEN_BACKWARD && !(*flow->seen & mixed);
+    tp_flow_add_as(flow, call->function, &rules[BCE], what,
+                   trains_in_fp32 ? TP_SEVERITY_LOW : rules[BCE].severity);
 }
 
 /* Names that torch warns about. */
@@ -158,23 +325,113 @@ static void judge_deprecated(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
+static void judge_autocast(struct tp_flow *flow, const struct tp_call *call)
+{
+    uint32_t device =
+        tp_script_argument(flow->script, call->node, "device_type", 0);
+    judge_deprecated(flow, call);
+    if (tp_flow_autocast_dtype(flow, call) & TP_TAG_FP16 &&
+        (strstr(call->path, ".cpu.") || tp_flow_is_text(flow, device, "cpu")))
+        tp_flow_add(flow, call->function, &rules[FP16_ON_CPU], "autocast");
+}
+
+/* Whether an expression is itself a cast to fp32. */
+static bool is_widening(const struct tp_flow *flow, uint32_t node)
+{
+    struct tp_call call;
+    if (flow->at[node].kind != TP_PY_CALL)
+        return false;
+    tp_call_read(flow->script, node, &call);
+    return (call.role == TP_DOES_FLOAT || call.role == TP_DOES_CAST) &&
+           tp_flow_value(flow, node) & TP_TAG_FLOAT;
+}
+
+/* An operator on matrices, under autocast, of one that was cast to fp32. */
+static void judge_multiply(struct tp_flow *flow, const struct tp_call *call)
+{
+    char name[64];
+    uint32_t first = tp_flow_operand(flow, call);
+    uint32_t second =
+        tp_py_child(&flow->script->tree, call->node, call->receiver ? 1 : 2);
+    if (!flow->scope.autocast ||
+        !(is_widening(flow, first) || is_widening(flow, second)))
+        return;
+    tp_flow_name(flow, call->function, name);
+    tp_flow_add(flow, call->function, &rules[CAST_INSIDE_AUTOCAST], name);
+}
+
+static void judge_operation(struct tp_flow *flow, uint32_t node)
+{
+    uint32_t first = flow->at[node].child;
+    if (flow->at[node].kind != TP_PY_BINARY || !flow->scope.autocast)
+        return;
+    for (uint32_t i = flow->at[first].next; i;
+         first = i, i = flow->at[i].next) {
+        if (flow->at[i].op == TP_PY_OP('@') &&
+            (is_widening(flow, first) || is_widening(flow, i)))
+            tp_flow_add(flow, i, &rules[CAST_INSIDE_AUTOCAST], "@");
+    }
+}
+
+/* A module that is called. */
+static void judge_module(struct tp_flow *flow, const struct tp_call *call)
+{
+    char name[64];
+    uint32_t tags = tp_flow_value(flow, call->function);
+    uint32_t input = flow->at[call->function].next;
+    if (!(tags & TP_TAG_MODULE) || !input)
+        return;
+    tp_flow_name(flow, call->function, name);
+    if (flow->scope.autocast && tags & TP_TAG_HALF)
+        tp_flow_add_as(flow, call->function, &rules[HALF_MODEL_AUTOCAST], name,
+                       *flow->seen & TP_SEEN_BACKWARD &&
+                               !tp_flow_only_infers(flow)
+                           ? rules[HALF_MODEL_AUTOCAST].severity
+                           : TP_SEVERITY_LOW);
+    if (flow->scope.autocast && tags & TP_TAG_DATA_PARALLEL &&
+        flow->scope.autocast_dtype == TP_TAG_BF16)
+        tp_flow_add(flow, call->function, &rules[DATA_PARALLEL_AUTOCAST], name);
+    if (flow->scope.autocast_off && !(tags & TP_TAG_HALF) &&
+        tp_flow_value(flow, input) & TP_TAG_AUTOCAST_OUT)
+        tp_flow_add(flow, call->function, &rules[DISABLED_AUTOCAST_INPUT],
+                    name);
+}
+
+static void judge_step(struct tp_flow *flow, const struct tp_call *call)
+{
+    if (flow->scope.autocast &&
+        (tp_script_object(flow->script, call->receiver) & TP_TAG_SCALER ||
+         tp_flow_is_optimizer(flow, call->receiver)))
+        tp_flow_add(flow, call->function,
+                    &rules[OPTIMIZER_STEP_INSIDE_AUTOCAST], ".step()");
+}
+
 static void judge_call(struct tp_flow *flow, const struct tp_call *call)
 {
     switch (call->role) {
+    case TP_DOES_NONE:
+        judge_module(flow, call);
+        break;
     case TP_DOES_HALF:
         judge_half(flow, call);
         break;
+    case TP_DOES_CAST:
+        judge_cast(flow, call);
+        break;
     case TP_DOES_BCE:
-        tp_flow_add(flow, call->function, &rules[BCE], "binary_cross_entropy");
+        judge_bce(flow, call, "binary_cross_entropy");
         break;
     case TP_DOES_MAKE_BCE:
-        tp_flow_add(flow, call->function, &rules[BCE], "BCELoss");
+        judge_bce(flow, call, "BCELoss");
         break;
     case TP_DOES_SOFTMAX:
         judge_softmax(flow, call);
         break;
     case TP_DOES_REDUCE:
         judge_reduce(flow, call);
+        break;
+    case TP_DOES_MULTIPLY:
+        judge_multiply(flow, call);
         break;
     case TP_DOES_CROSS_ENTROPY:
     case TP_DOES_BCE_LOGITS:
@@ -187,13 +444,56 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
             tp_flow_add(flow, call->function, &rules[BACKWARD_INSIDE_AUTOCAST],
                         ".backward()");
         break;
+    case TP_DOES_STEP:
+        judge_step(flow, call);
+        break;
     case TP_DOES_AUTOCAST:
+        judge_autocast(flow, call);
+        break;
     case TP_DOES_MAKE_SCALER:
         judge_deprecated(flow, call);
         break;
     default:
         break;
     }
+}
+
+static void judge_with(struct tp_flow *flow, uint32_t node)
+{
+    uint32_t expression = flow->at[node].child;
+    uint32_t tags = tp_flow_value(flow, expression);
+    uint32_t dtype = tags & (TP_TAG_FP16 | TP_TAG_BF16);
+    uint32_t where = flow->at[expression].kind == TP_PY_CALL
+                         ? flow->at[expression].child
+                         : expression;
+    if (tags & TP_TAG_AUTOCAST && flow->scope.autocast && dtype &&
+        flow->scope.autocast_dtype && dtype != flow->scope.autocast_dtype &&
+        !tp_flow_is_off(flow, expression))
+        tp_flow_add(flow, where, &rules[NESTED_AUTOCAST], "autocast");
+}
+
+/* Whether anything in an expression or a body is on a list of autocast. */
+static bool has_listed(const struct tp_flow *flow, uint32_t node)
+{
+    uint32_t function = flow->at[node].child;
+    if (flow->at[node].op == TP_PY_OP('@'))
+        return true;
+    if (flow->at[node].kind == TP_PY_CALL &&
+        flow->at[function].kind == TP_PY_ATTRIBUTE) {
+        char path[TP_PATH_MAX];
+        tp_script_path(flow->script, function, path);
+        const struct tp_py_token *token =
+            &flow->script->tokens.at[flow->at[function].token];
+        if ((!path[0] || !strncmp(path, "torch.", 6)) &&
+            tp_amp_policy_of(flow->script->tokens.source + token->start,
+                             token->length) != TP_AMP_NONE)
+            return true;
+    }
+    for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {
+        if (has_listed(flow, i))
+            return true;
+    }
+    return false;
 }
 
 /* A torch.autograd.Function whose forward says nothing of autocast. */
@@ -216,8 +516,13 @@ static void judge_class(struct tp_flow *flow, uint32_t node)
     if (!derives || !forward || tp_flow_decorated(flow, forward, "custom_fwd"))
         return;
     tp_flow_name(flow, node, name);
-    tp_flow_add(flow, node, &rules[AUTOGRAD_FUNCTION], name);
+    tp_flow_add_as(flow, node, &rules[AUTOGRAD_FUNCTION], name,
+                   has_listed(flow, body) ? rules[AUTOGRAD_FUNCTION].severity
+                                          : TP_SEVERITY_LOW);
 }
 
-const struct tp_check_family tp_check_amp = {
-    .rules = rules, .call = judge_call, .class_ = judge_class};
+const struct tp_check_family tp_check_amp = {.rules = rules,
+                                             .call = judge_call,
+                                             .operation = judge_operation,
+                                             .with = judge_with,
+                                             .class_ = judge_class};

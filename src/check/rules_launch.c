@@ -15,88 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAUNCH "OPTIONS OF A RUN"
-
-enum {
-    REDUCE_IN_HALF,
-    FP16_AND_BF16,
-    STATIC_LOSS_SCALE,
-    HALF_OPTIMIZER,
-    E4M3_BACKWARD,
-    AMAX_HISTORY_1
-};
-
-static const struct tp_check_rule rules[] = {
-    [REDUCE_IN_HALF] =
-        {"reduce_in_half",
-         TP_SEVERITY_MEDIUM,
-         "gradients summed over ranks or batches in 16 bits",
-         "% sums gradients in 16 bits",
-         {"small gradients vanish in large sums, and in fp16 sums beyond "
-          "65504 are Inf",
-          "小梯度在累加中丢失，FP16下和超过65504即为Inf"},
-         {"sum in fp32: --accumulate-allreduce-grads-in-fp32 of Megatron, "
-          "communication_data_type fp32 of DeepSpeed",
-          "以FP32求和：Megatron用--accumulate-allreduce-grads-in-fp32，"
-          "DeepSpeed用communication_data_type: fp32"},
-         LAUNCH},
-    [FP16_AND_BF16] =
-        {"fp16_and_bf16",
-         TP_SEVERITY_HIGH,
-         "fp16 and bf16 both switched on",
-         "% at once",
-         {"Megatron, DeepSpeed and transformers refuse to start with both",
-          "Megatron、DeepSpeed和transformers均不允许同时开启，启动时报错"},
-         {"keep one of them", "只保留其中一个"},
-         LAUNCH},
-    [STATIC_LOSS_SCALE] =
-        {"static_loss_scale",
-         TP_SEVERITY_MEDIUM,
-         "a loss scale that does not follow overflow",
-         "% is a static loss scale",
-         {"a scale that stays overflows when gradients grow, and lets them "
-          "become 0 when they shrink",
-          "固定缩放因子在梯度变大时溢出，在梯度变小时下溢为0"},
-         {"leave it out, or give 0: the scale is then dynamic",
-          "去掉该项或设为0，改用动态缩放"},
-         LAUNCH},
-    [HALF_OPTIMIZER] =
-        {"half_optimizer_without_master",
-         TP_SEVERITY_HIGH,
-         "weights updated in 16 bits, without a copy in fp32",
-         "% keeps no weights in fp32",
-         {"a step below half of the last bit of a weight is lost: below 2^-11 "
-          "of it in fp16, 2^-8 in bf16",
-          "小于权重最低位一半的更新会丢失（FP16为其2^-11以下，BF16为2^-"
-          "8以下）"},
-         {"keep master weights in fp32", "保留FP32主权重"},
-         LAUNCH},
-    [E4M3_BACKWARD] =
-        {"e4m3_backward",
-         TP_SEVERITY_MEDIUM,
-         "gradients in E4M3",
-         "% has gradients in E4M3",
-         {"with one scale a tensor E4M3 spans 448 to 2^-9; gradients spread "
-          "further and become 0",
-          "每个张量只有一个缩放因子时，E4M3仅覆盖448到2^-9，梯度会下溢为0"},
-         {"use hybrid: E4M3 forward, E5M2 for gradients",
-          "改用hybrid：前向E4M3，梯度E5M2"},
-         LAUNCH},
-    [AMAX_HISTORY_1] =
-        {"amax_history_1",
-         TP_SEVERITY_LOW,
-         "delayed FP8 scaling that remembers one step",
-         "% remembers one step",
-         {"the scale follows the last step alone: behind a quiet one values "
-          "saturate",
-          "缩放因子只取决于上一步，数值突增时会饱和"},
-         {"remember more, as 1024 steps with the algorithm max",
-          "增大历史长度，如1024，并使用max算法"},
-         LAUNCH},
-    {0}};
-
-const struct tp_check_family tp_check_launch = {.rules = rules};
-
 const struct tp_check_rule *tp_launch_rule(const char *id)
 {
     return tp_check_rule_find(id, strlen(id));
@@ -228,12 +146,12 @@ static void read_options(struct launch *launch,
     launch->open |= launch->words[YAML] != NULL;
 }
 
-static void add(struct launch *launch, enum option option, int rule,
+static void add(struct launch *launch, enum option option, const char *rule,
                 const char *what)
 {
     struct tp_check_finding finding = {.line = launch->words[option]->line,
                                        .offset = launch->words[option]->offset,
-                                       .rule = tp_launch_rule(rules[rule].id)};
+                                       .rule = tp_launch_rule(rule)};
     finding.severity = finding.rule->severity;
     snprintf(finding.what, sizeof finding.what, "%s", what);
     tp_check_add(launch->findings, &finding);
@@ -252,18 +170,18 @@ static void judge_half(struct launch *launch)
 {
     char what[64];
     if (launch->sure[FP16] && launch->sure[BF16])
-        add(launch, FP16, FP16_AND_BF16, "--fp16 and --bf16");
+        add(launch, FP16, "fp16_and_bf16", "a run");
     if (launch->sure[FP16] && is_megatron(launch) && !launch->open &&
         !launch->words[ACCUMULATE])
-        add(launch, FP16, REDUCE_IN_HALF,
+        add(launch, FP16, "reduce_in_half",
             "--fp16 without --accumulate-allreduce-grads-in-fp32");
     if (launch->sure[GRAD_BF16])
-        add(launch, GRAD_BF16, REDUCE_IN_HALF, "--grad-reduce-in-bf16");
+        add(launch, GRAD_BF16, "reduce_in_half", "--grad-reduce-in-bf16");
     if (launch->sure[FP16] && launch->sure[LOSS_SCALE] &&
         strtod(launch->values[LOSS_SCALE], NULL) > 0) {
         snprintf(what, sizeof what, "%.30s %.20s", "--loss-scale",
                  launch->values[LOSS_SCALE]);
-        add(launch, LOSS_SCALE, STATIC_LOSS_SCALE, what);
+        add(launch, LOSS_SCALE, "static_loss_scale", what);
     }
 }
 
@@ -276,13 +194,13 @@ static void judge_fp8(struct launch *launch)
     bool tensorwise = launch->sure[FP8_RECIPE] && !strcmp(recipe, "tensorwise");
     if (launch->sure[FP8_FORMAT] && (delayed || tensorwise) &&
         !strcmp(launch->values[FP8_FORMAT], "e4m3"))
-        add(launch, FP8_FORMAT, E4M3_BACKWARD, "--fp8-format e4m3");
+        add(launch, FP8_FORMAT, "e4m3_backward", "--fp8-format e4m3");
     if (launch->sure[FP8_E4M3])
-        add(launch, FP8_E4M3, E4M3_BACKWARD, "--fp8-e4m3");
+        add(launch, FP8_E4M3, "e4m3_backward", "--fp8-e4m3");
     if (launch->sure[FP8_HISTORY] && delayed &&
         (launch->sure[FP8_FORMAT] || launch->sure[FP8_E4M3]) &&
         !strcmp(launch->values[FP8_HISTORY], "1"))
-        add(launch, FP8_HISTORY, AMAX_HISTORY_1, "--fp8-amax-history-len 1");
+        add(launch, FP8_HISTORY, "amax_history_1", "--fp8-amax-history-len 1");
 }
 
 void tp_launch_judge(void *findings, const struct tp_shell_word *words,

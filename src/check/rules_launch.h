@@ -12,7 +12,7 @@
 void tp_launch_judge(void *findings, const struct tp_shell_word *words,
                      size_t count);
 
-/* The rule of that name, which is one of those about launches. */
+/* The rule of that name, which must be one. */
 const struct tp_check_rule *tp_launch_rule(const char *id);
 
 #endif

@@ -6,5 +6,5 @@ def measure(model, batch, target):
     with torch.autocast("cuda"):
         output = model(batch)
     error = output.mean()  # HERE
-    small = (batch - target).to(torch.float16)
+    small = torch.ones(70000, dtype=torch.float16)
     return error + torch.sum(small)  # HERE

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules about scripts: each has a bad and a good example in testdata/check,
- * named by it, in Python, shell or JSON. A bad one has findings of that rule on
- * the lines that end with
- * "# HERE", and no others; a good one has none.
+ * named by it, in Python, shell or JSON, or in several of these. A bad one has
+ * findings of that rule on the lines that end with "# HERE", and no others; a
+ * good one has none.
  */
 #include "check/check.h"
 
@@ -12,18 +12,19 @@
 #include "base/text.h"
 #include "tests/unit/support/testdata.h"
 
-static char *read_example(const char *kind, const char *rule, char *path,
-                          size_t *length)
+static const char *const suffixes[] = {"py", "sh", "json"};
+enum { SUFFIXES = 3 };
+
+/* NULL: the rule has no such example in that language. */
+static char *read_example(const char *kind, const char *rule, size_t suffix,
+                          char path[4096], size_t *length)
 {
-    static const char *const suffixes[] = {"py", "sh", "json"};
-    FILE *file = NULL;
-    for (size_t i = 0; i < 3 && !file; i++) {
-        char name[128];
-        snprintf(name, sizeof name, "check/%s-%s.%s", kind, rule, suffixes[i]);
-        testdata_path(name, path, 4096);
-        file = fopen(path, "rb");
-    }
-    cr_assert(file != NULL, "%s is not there", path);
+    char name[128];
+    snprintf(name, sizeof name, "check/%s-%s.%s", kind, rule, suffixes[suffix]);
+    testdata_path(name, path, 4096);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return NULL;
     char *source = malloc(1 << 16);
     cr_assert(source != NULL);
     *length = fread(source, 1, (1 << 16) - 1, file);
@@ -59,51 +60,63 @@ static size_t wanted_lines(const char *source, uint32_t lines[16])
     return count;
 }
 
-Test(check, each_rule_finds_its_bad_example)
+/* Findings of a bad example are those that it wants. */
+static void expect_findings(const struct tp_check_rule *rule,
+                            const struct tp_check_file *file,
+                            const char *source)
 {
-    const struct tp_check_rule *rule;
-    for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++) {
-        const char *id = rule->id;
+    const char *id = rule->id;
+    uint32_t lines[16];
+    size_t count = wanted_lines(source, lines);
+    cr_expect_geq(count, 1, "%s: no line is wanted", id);
+    cr_expect_eq(file->findings.count, count, "%s: %zu findings", id,
+                 file->findings.count);
+    for (size_t j = 0; j < count && j < file->findings.count; j++) {
+        const struct tp_check_finding *at = &file->findings.at[j];
+        cr_expect_eq(at->line, lines[j], "%s: line %u", id, at->line);
+        cr_expect_eq(at->rule, rule, "%s: finds %s", id, at->rule->id);
+        cr_expect_eq(at->severity, rule->severity, "%s", id);
+    }
+}
+
+/* Checks the examples of a rule; how many there are. */
+static size_t check_examples(const struct tp_check_rule *rule, bool bad)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < SUFFIXES; i++) {
         char path[4096];
         size_t length;
-        uint32_t lines[16];
         struct tp_check_file file;
-        char *source = read_example("bad", id, path, &length);
-        size_t count = wanted_lines(source, lines);
+        char *source =
+            read_example(bad ? "bad" : "good", rule->id, i, path, &length);
+        if (!source)
+            continue;
         check_text(path, source, length, &file);
-        cr_expect_geq(count, 1, "%s: no line is wanted", id);
-        cr_expect_eq(file.findings.count, count, "%s: %zu findings", id,
-                     file.findings.count);
-        for (size_t j = 0; j < count && j < file.findings.count; j++) {
-            cr_expect_eq(file.findings.at[j].line, lines[j], "%s: line %u", id,
-                         file.findings.at[j].line);
-            cr_expect_eq(file.findings.at[j].rule, rule, "%s: finds %s", id,
-                         file.findings.at[j].rule->id);
-            cr_expect_eq(file.findings.at[j].severity, rule->severity, "%s",
-                         id);
-        }
-        cr_expect_eq(file.problem.code, TP_OK, "%s", id);
+        if (bad)
+            expect_findings(rule, &file, source);
+        else
+            cr_expect_eq(file.findings.count, 0, "%s: line %u", path,
+                         file.findings.count ? file.findings.at[0].line : 0);
+        cr_expect_eq(file.problem.code, TP_OK, "%s", path);
         free(file.findings.at);
         free(source);
+        count++;
     }
+    return count;
+}
+
+Test(check, each_rule_finds_its_bad_examples)
+{
+    const struct tp_check_rule *rule;
+    for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++)
+        cr_expect_geq(check_examples(rule, true), 1, "%s", rule->id);
 }
 
 Test(check, no_rule_finds_a_good_example)
 {
     const struct tp_check_rule *rule;
-    for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++) {
-        const char *id = rule->id;
-        char path[4096];
-        size_t length;
-        struct tp_check_file file;
-        char *source = read_example("good", id, path, &length);
-        check_text(path, source, length, &file);
-        cr_expect_eq(file.findings.count, 0, "%s: line %u", id,
-                     file.findings.count ? file.findings.at[0].line : 0);
-        cr_expect_eq(file.problem.code, TP_OK, "%s", id);
-        free(file.findings.at);
-        free(source);
-    }
+    for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++)
+        cr_expect_geq(check_examples(rule, false), 1, "%s", rule->id);
 }
 
 /* The rules of the requirements, with their severities. */
@@ -143,12 +156,89 @@ Test(check, evidence_lowers)
         "import torch\ndef f(x):\n  with torch.autocast('cuda'):\n"
         "    return torch.softmax(x, -1)\n";
     static const char outside[] =
+        "import torch\ndef f(x):\n  return torch.softmax(x, -1)\n"
+        "s = torch.amp.GradScaler('cuda')\n";
+    static const char unknown[] =
         "import torch\ndef f(x):\n  return torch.softmax(x, -1)\n";
     static const char unused[] =
         "import torch\n@torch.no_grad()\ndef f(x):\n  return x.half()\n";
     cr_expect_eq(count_of(inside, TP_SEVERITY_LOW), 1);
     cr_expect_eq(count_of(outside, TP_SEVERITY_MEDIUM), 1);
+    cr_expect_eq(count_of(unknown, TP_SEVERITY_LOW), 1);
     cr_expect_eq(count_of(unused, TP_SEVERITY_LOW), 1);
+}
+
+static size_t found(const char *source, const char *rule, uint32_t line,
+                    enum tp_check_confidence confidence)
+{
+    struct tp_check_file file;
+    size_t count = 0;
+    check(source, strlen(source), &file);
+    for (size_t i = 0; i < file.findings.count; i++)
+        count += !strcmp(file.findings.at[i].rule->id, rule) &&
+                 file.findings.at[i].line == line &&
+                 file.findings.at[i].confidence == confidence;
+    free(file.findings.at);
+    return count;
+}
+
+/* Arguments of the only call, results, and autocast around a call. */
+Test(check, facts_go_one_call_deep)
+{
+    static const char argument[] =
+        "import torch\nx = torch.ones(9, dtype=torch.float16)\n"
+        "def f(a, b=1):\n  return b.sum()\nf(1, b=x)\n";
+    static const char twice[] =
+        "import torch\nx = torch.ones(9, dtype=torch.float16)\n"
+        "def f(a):\n  return a.sum()\nf(x)\nf(x.float())\n";
+    static const char result[] =
+        "import torch.nn.functional as F\nclass A:\n  def g(self, x):\n"
+        "    return F.softmax(x, -1, dtype=x.dtype)\n"
+        "  def h(self, x, y):\n    return F.cross_entropy(self.g(x), y)\n";
+    static const char results[] =
+        "import torch.nn.functional as F\ndef g(x):\n"
+        "  if x is None:\n    return x\n  return F.softmax(x, -1)\n"
+        "F.cross_entropy(g(x), y)\n";
+    static const char scope[] =
+        "import torch\ndef f(x, w):\n  return x.float() @ w\n"
+        "with torch.autocast('cuda'):\n  f(x, w)\n";
+    static const char here[] =
+        "import torch\ndef f(w):\n  x = torch.ones(9, dtype=torch.float16)\n"
+        "  return x.sum()\n";
+    cr_expect_eq(found(argument, "reduce_outside_autocast", 4, TP_CHECK_LIKELY),
+                 1);
+    cr_expect_eq(found(twice, "reduce_outside_autocast", 4, TP_CHECK_LIKELY),
+                 0);
+    cr_expect_eq(
+        found(result, "softmax_before_cross_entropy", 6, TP_CHECK_LIKELY), 1);
+    cr_expect_eq(
+        found(results, "softmax_before_cross_entropy", 6, TP_CHECK_LIKELY), 0);
+    cr_expect_eq(found(scope, "cast_inside_autocast", 3, TP_CHECK_CERTAIN), 1);
+    cr_expect_eq(found(here, "reduce_outside_autocast", 4, TP_CHECK_CERTAIN),
+                 1);
+}
+
+/* Numbers leave a width, fp32 wins, and the unknown stays unknown. */
+Test(check, widths_are_joined)
+{
+#define ONES "import torch\nh = torch.ones(9, dtype=torch.float16)\n"
+    static const char *const half[] = {"(h * 2).sum()", "(1 - h).sum()",
+                                       "(h + h).view(3).sum()", "(h @ h).sum()",
+                                       "(-h[0]).clamp(0).sum()"};
+    static const char *const other[] = {
+        "(h + h.float()).sum()", "(h * x).sum()", "(h > 1).sum()",
+        "(h + h.bfloat16()).sum()", "h.to(x.dtype).sum()"};
+    char source[256];
+    for (size_t i = 0; i < 5; i++) {
+        snprintf(source, sizeof source, ONES "%s\n", half[i]);
+        cr_expect_eq(
+            found(source, "reduce_outside_autocast", 3, TP_CHECK_CERTAIN), 1,
+            "%s", half[i]);
+        snprintf(source, sizeof source, ONES "%s\n", other[i]);
+        cr_expect_eq(
+            found(source, "reduce_outside_autocast", 3, TP_CHECK_CERTAIN), 0,
+            "%s", other[i]);
+    }
 }
 
 Test(check, comments_ignore)

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "check/check_place.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool tp_flow_is(const struct tp_flow *flow, uint32_t node, const char *word)
+{
+    return tp_py_is(&flow->script->tree, node, word);
+}
+
+static bool contains(const char *text, size_t length, const char *word)
+{
+    size_t size = strlen(word);
+    for (size_t i = 0; i + size <= length; i++) {
+        if (memcmp(text + i, word, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool tp_flow_contains(const struct tp_flow *flow, uint32_t node,
+                      const char *word)
+{
+    size_t length;
+    const char *text = tp_script_text(flow->script, node, &length);
+    return text && contains(text, length, word);
+}
+
+void tp_flow_name(const struct tp_flow *flow, uint32_t node, char name[64])
+{
+    const struct tp_py_token *token =
+        &flow->script->tokens.at[flow->at[node].token];
+    size_t length = token->length < 63 ? token->length : 63;
+    memcpy(name, flow->script->tokens.source + token->start, length);
+    name[length] = '\0';
+}
+
+/* The source of an expression, NULL for none. */
+static const char *source_of(const struct tp_flow *flow, uint32_t node,
+                             size_t *length)
+{
+    const struct tp_py_token *tokens = flow->script->tokens.at;
+    uint32_t first = node;
+    *length = 0;
+    if (!node)
+        return NULL;
+    while (flow->at[first].kind == TP_PY_ATTRIBUTE ||
+           flow->at[first].kind == TP_PY_CALL ||
+           flow->at[first].kind == TP_PY_SUBSCRIPT ||
+           flow->at[first].kind == TP_PY_BINARY)
+        first = flow->at[first].child;
+    const struct tp_py_token *begin = &tokens[flow->at[first].token];
+    const struct tp_py_token *end = &tokens[flow->at[node].end - 1];
+    *length = end->start + end->length - begin->start;
+    return flow->script->tokens.source + begin->start;
+}
+
+bool tp_flow_same(const struct tp_flow *flow, uint32_t a, uint32_t b)
+{
+    size_t length, other;
+    const char *left = source_of(flow, a, &length);
+    const char *right = source_of(flow, b, &other);
+    return left && right && length == other && memcmp(left, right, length) == 0;
+}
+
+bool tp_flow_is_text(const struct tp_flow *flow, uint32_t node,
+                     const char *word)
+{
+    const struct tp_py_token *token =
+        &flow->script->tokens.at[flow->at[node].token];
+    size_t length = strlen(word);
+    return node && flow->at[node].kind == TP_PY_TEXT &&
+           token->length == length + 2 &&
+           memcmp(flow->script->tokens.source + token->start + 1, word,
+                  length) == 0;
+}
+
+bool tp_flow_number(const struct tp_flow *flow, uint32_t node, double *value)
+{
+    char digits[40], *end;
+    double sign = 1;
+    while (flow->at[node].kind == TP_PY_UNARY &&
+           (tp_flow_is(flow, node, "-") || tp_flow_is(flow, node, "+"))) {
+        sign = tp_flow_is(flow, node, "-") ? -sign : sign;
+        node = flow->at[node].child;
+    }
+    const struct tp_py_token *token =
+        &flow->script->tokens.at[flow->at[node].token];
+    if (!node || flow->at[node].kind != TP_PY_CONSTANT ||
+        token->kind != TP_PY_NUMBER)
+        return false;
+    size_t kept = 0;
+    for (size_t i = 0; i < token->length && kept + 1 < sizeof digits; i++) {
+        char c = flow->script->tokens.source[token->start + i];
+        if (c != '_')
+            digits[kept++] = c;
+    }
+    digits[kept] = '\0';
+    *value = sign * strtod(digits, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
+bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
+                       const char *word)
+{
+    for (uint32_t i = flow->at[function].child; i; i = flow->at[i].next) {
+        uint32_t name = flow->at[i].child;
+        if (flow->at[i].kind != TP_PY_DECORATOR || !name)
+            continue;
+        while (flow->at[name].kind == TP_PY_CALL)
+            name = flow->at[name].child;
+        const struct tp_py_token *token =
+            &flow->script->tokens.at[flow->at[name].token];
+        if (contains(flow->script->tokens.source + token->start, token->length,
+                     word))
+            return true;
+    }
+    return false;
+}
+
+bool tp_flow_is_named(const struct tp_flow *flow, const char *const *words)
+{
+    char name[64];
+    if (!flow->scope.function)
+        return false;
+    tp_flow_name(flow, flow->scope.function, name);
+    for (; *words; words++) {
+        const char *found = name;
+        while ((found = strstr(found, *words)) != NULL) {
+            if (found == name || found[-1] == '_')
+                return true;
+            found++;
+        }
+    }
+    return false;
+}
+
+bool tp_flow_only_infers(const struct tp_flow *flow)
+{
+    static const char *const words[] = {
+        "infer",  "generat", "eval",    "predict", "export", "convert",
+        "quanti", "load",    "save",    "sampl",   "decode", "pipeline",
+        "test",   "preproc", "extract", "metric",  "rmse",   NULL};
+    const uint32_t trains = TP_SEEN_TRAIN | TP_SEEN_BACKWARD;
+    if ((*flow->seen & (TP_SEEN_EVAL | trains)) == TP_SEEN_EVAL)
+        return true;
+    return flow->scope.no_grad || flow->scope.evaluates ||
+           tp_flow_is_named(flow, words);
+}
+
+bool tp_flow_trains(const struct tp_flow *flow)
+{
+    static const char *const words[] = {"forward", "loss", "train", "step",
+                                        NULL};
+    if (tp_flow_only_infers(flow))
+        return false;
+    if (*flow->seen & TP_SEEN_BACKWARD || tp_flow_is_named(flow, words))
+        return true;
+    uint32_t base = flow->scope.class_ ? flow->at[flow->scope.class_].child : 0;
+    for (; base && flow->at[base].kind != TP_PY_BODY;
+         base = flow->at[base].next) {
+        if (tp_flow_is(flow, base, "Module") ||
+            tp_flow_contains(flow, base, "Loss"))
+            return true;
+    }
+    return false;
+}
+
+bool tp_flow_depends_on(const struct tp_flow *flow, const char *word)
+{
+    for (unsigned i = 0; i < flow->here.arms && i < TP_CHECK_ARMS; i++) {
+        const struct tp_check_arm *arm = &flow->here.arm[i];
+        uint32_t test =
+            flow->at[flow->at[arm->node].kind == TP_PY_ELSE ? arm->group
+                                                            : arm->node]
+                .child;
+        const struct tp_py_token *tokens = flow->script->tokens.at;
+        if (!test || flow->at[test].kind == TP_PY_BODY)
+            continue;
+        size_t begin = tokens[flow->at[arm->node].kind == TP_PY_ELSE
+                                  ? flow->at[arm->group].token
+                                  : flow->at[arm->node].token]
+                           .start;
+        const struct tp_py_token *last = &tokens[flow->at[test].end - 1];
+        if (last->start + last->length > begin &&
+            contains(flow->script->tokens.source + begin,
+                     last->start + last->length - begin, word))
+            return true;
+    }
+    return false;
+}
+
+void tp_flow_add(struct tp_flow *flow, uint32_t node,
+                 const struct tp_check_rule *rule, const char *what)
+{
+    tp_flow_add_as(flow, node, rule, what, rule->severity);
+}
+
+void tp_flow_add_as(struct tp_flow *flow, uint32_t node,
+                    const struct tp_check_rule *rule, const char *what,
+                    enum tp_severity severity)
+{
+    const struct tp_py_token *token =
+        &flow->script->tokens.at[flow->at[node].token];
+    struct tp_check_finding finding = {
+        .line = token->line,
+        .offset = token->start,
+        .rule = rule,
+        .severity = severity,
+        .confidence = *flow->guessed ? TP_CHECK_LIKELY : TP_CHECK_CERTAIN};
+    strncat(finding.what, what, sizeof finding.what - 1);
+    tp_check_add(flow->findings, &finding);
+}
