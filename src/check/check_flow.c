@@ -65,8 +65,10 @@ bool tp_flow_is_off(const struct tp_flow *flow, uint32_t node)
     if (flow->at[node].kind != TP_PY_CALL)
         return false;
     tp_call_read(flow->script, node, &call);
-    uint32_t enabled =
-        tp_script_argument(flow->script, node, "enabled", SIZE_MAX);
+    /* the old autocasts have no device in front */
+    size_t place =
+        strstr(call.path, ".cuda.") || strstr(call.path, ".cpu.") ? 0 : 2;
+    uint32_t enabled = tp_script_argument(flow->script, node, "enabled", place);
     return call.role == TP_DOES_AUTOCAST && enabled &&
            tp_flow_is(flow, enabled, "False");
 }

@@ -298,6 +298,21 @@ static void visit_with(struct tp_flow *flow, uint32_t node)
     flow->scope = before;
 }
 
+/* "@torch.autocast(...)"; custom_fwd(cast_inputs=...) runs with it off. */
+static void begin_decorated(struct tp_flow *flow, uint32_t decorator)
+{
+    if (flow->at[decorator].kind != TP_PY_CALL) {
+        flow->scope.autocast |= tp_flow_is(flow, decorator, "autocast");
+        return;
+    }
+    enter(flow, decorator);
+    if (tp_flow_is(flow, flow->at[decorator].child, "custom_fwd") &&
+        tp_script_argument(flow->script, decorator, "cast_inputs", SIZE_MAX)) {
+        flow->scope.autocast = false;
+        flow->scope.autocast_off = true;
+    }
+}
+
 /* What a function knows when it begins: its arguments, where it is called
  * from, what its decorators say. */
 static void begin_function(struct tp_flow *flow, uint32_t node)
@@ -311,7 +326,10 @@ static void begin_function(struct tp_flow *flow, uint32_t node)
         scope->autocast = true;
         scope->autocast_dtype = function->autocast;
     }
-    scope->autocast |= tp_flow_decorated(flow, node, "autocast");
+    for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {
+        if (flow->at[i].kind == TP_PY_DECORATOR && flow->at[i].child)
+            begin_decorated(flow, flow->at[i].child);
+    }
     scope->no_grad = (known && function->is_under_no_grad) ||
                      tp_flow_decorated(flow, node, "no_grad") ||
                      tp_flow_decorated(flow, node, "inference_mode");

@@ -2,7 +2,7 @@
 import torch
 
 
-def safe(x, y):
+def safe_loss(x, y):
     positive = torch.where(x > 0, x, 1.0)
     first = torch.where(x > 0, torch.log(positive), 0.0)
     second = torch.where(x != 0, y / 2, y)

@@ -218,6 +218,39 @@ Test(check, facts_go_one_call_deep)
                  1);
 }
 
+/* Where autocast is on: blocks, decorators, and what turns it off again. */
+Test(check, scopes_of_autocast)
+{
+    static const char *const on[] = {
+        "with torch.autocast('cuda'):\n  f(x.float() @ y)\n",
+        "with torch.autocast('cuda') if a else b():\n  x.float() @ y\n",
+        "with torch.cuda.amp.autocast(a):\n  x.float() @ y\n",
+        "c = torch.autocast('cuda')\nwith c, d():\n  x.float() @ y\n",
+        "@torch.autocast('cuda')\ndef f(x, y):\n  return x.float() @ y\n",
+        "@torch.no_grad()\n@torch.cuda.amp.autocast()\ndef f(x, y):\n"
+        "  return x.float() @ y\n"};
+    static const char *const off[] = {
+        "with torch.autocast('cuda', enabled=False):\n  x.float() @ y\n",
+        "with torch.autocast('cuda'):\n  a = b\nx.float() @ y\n",
+        "with torch.cuda.amp.autocast(False):\n  x.float() @ y\n",
+        "with torch.autocast('cuda'):\n"
+        "  with torch.autocast('cuda', torch.float16, False):\n"
+        "    x.float() @ y\n",
+        "@torch.autocast('cuda', enabled=False)\ndef f(x, y):\n"
+        "  return x.float() @ y\n",
+        "with torch.autocast('cuda'):\n  def f(x, y):\n"
+        "    return x.float() @ y\n"};
+    char source[256];
+    for (size_t i = 0; i < sizeof on / sizeof *on; i++) {
+        snprintf(source, sizeof source, "import torch\n%s", on[i]);
+        cr_expect_eq(count_of(source, TP_SEVERITY_MEDIUM), 1, "%s", source);
+    }
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+        snprintf(source, sizeof source, "import torch\n%s", off[i]);
+        cr_expect_eq(count_of(source, TP_SEVERITY_MEDIUM), 0, "%s", source);
+    }
+}
+
 /* Numbers leave a width, fp32 wins, and the unknown stays unknown. */
 Test(check, widths_are_joined)
 {
