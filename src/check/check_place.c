@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a class and of a condition no more is looked at, so that each finding
+ * costs little. */
+enum { MOST_BASES = 16, MOST_CONDITION = 256 };
+
 bool tp_flow_is(const struct tp_flow *flow, uint32_t node, const char *word)
 {
     return tp_py_is(&flow->script->tree, node, word);
@@ -159,8 +163,8 @@ bool tp_flow_trains(const struct tp_flow *flow)
     if (*flow->seen & TP_SEEN_BACKWARD || tp_flow_is_named(flow, words))
         return true;
     uint32_t base = flow->scope.class_ ? flow->at[flow->scope.class_].child : 0;
-    for (; base && flow->at[base].kind != TP_PY_BODY;
-         base = flow->at[base].next) {
+    for (int i = 0; i < MOST_BASES && base && flow->at[base].kind != TP_PY_BODY;
+         i++, base = flow->at[base].next) {
         if (tp_flow_is(flow, base, "Module") ||
             tp_flow_contains(flow, base, "Loss"))
             return true;
@@ -170,23 +174,19 @@ bool tp_flow_trains(const struct tp_flow *flow)
 
 bool tp_flow_depends_on(const struct tp_flow *flow, const char *word)
 {
+    const struct tp_py_token *tokens = flow->script->tokens.at;
     for (unsigned i = 0; i < flow->here.arms && i < TP_CHECK_ARMS; i++) {
         const struct tp_check_arm *arm = &flow->here.arm[i];
-        uint32_t test =
-            flow->at[flow->at[arm->node].kind == TP_PY_ELSE ? arm->group
-                                                            : arm->node]
-                .child;
-        const struct tp_py_token *tokens = flow->script->tokens.at;
+        uint32_t node =
+            flow->at[arm->node].kind == TP_PY_ELSE ? arm->group : arm->node;
+        uint32_t test = flow->at[node].child;
         if (!test || flow->at[test].kind == TP_PY_BODY)
             continue;
-        size_t begin = tokens[flow->at[arm->node].kind == TP_PY_ELSE
-                                  ? flow->at[arm->group].token
-                                  : flow->at[arm->node].token]
-                           .start;
         const struct tp_py_token *last = &tokens[flow->at[test].end - 1];
-        if (last->start + last->length > begin &&
-            contains(flow->script->tokens.source + begin,
-                     last->start + last->length - begin, word))
+        size_t begin = tokens[flow->at[node].token].start;
+        size_t length = last->start + last->length - begin;
+        if (contains(flow->script->tokens.source + begin,
+                     length < MOST_CONDITION ? length : MOST_CONDITION, word))
             return true;
     }
     return false;

@@ -78,6 +78,7 @@ static const struct row paths[] = {
     ROW("nn.BatchNorm3d", MAKE_NORM),
     ROW("nn.SyncBatchNorm", MAKE_NORM),
     ROW("nn.DataParallel", MAKE_DATA_PARALLEL),
+    ROW("nn.parallel.DataParallel", MAKE_DATA_PARALLEL),
     ROW("nn.utils.clip_grad_norm_", CLIP),
     ROW("nn.utils.clip_grad_value_", CLIP),
     ROW("nn.utils.clip_grad.clip_grad_norm_", CLIP),

@@ -65,14 +65,39 @@ static void note_step(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
-/* "model.eval()", "model.train()". */
+static void assign_text(struct tp_flow *flow, const char *text, size_t length,
+                        uint32_t tags)
+{
+    struct tp_name *name = tp_names_add(&flow->names, text, length);
+    if (!name) {
+        flow->findings->failed = true;
+        return;
+    }
+    name->tags = tags;
+    name->round = flow->round;
+}
+
+static void assign(struct tp_flow *flow, uint32_t target, uint32_t tags)
+{
+    size_t length;
+    const char *text = tp_script_text(flow->script, target, &length);
+    if (text)
+        assign_text(flow, text, length, tags);
+}
+
+/* "model.eval()", "model.train()", "model.requires_grad_(False)". */
 static void note_mode(struct tp_flow *flow, const struct tp_call *call)
 {
-    if (call->role != TP_DOES_KEEP || flow->at[call->function].next)
+    uint32_t argument = flow->at[call->function].next;
+    if (call->role != TP_DOES_KEEP)
         return;
-    if (tp_flow_is(flow, call->function, "eval"))
+    if (argument && tp_flow_is(flow, argument, "False") &&
+        tp_flow_is(flow, call->function, "requires_grad_"))
+        assign(flow, call->receiver,
+               tp_flow_value(flow, call->receiver) | TP_TAG_CONSTANT);
+    if (!argument && tp_flow_is(flow, call->function, "eval"))
         flow->scope.evaluates = true;
-    else if (tp_flow_is(flow, call->function, "train"))
+    else if (!argument && tp_flow_is(flow, call->function, "train"))
         flow->scope.evaluates = false;
 }
 
@@ -201,26 +226,6 @@ static void visit(struct tp_flow *flow, uint32_t node)
     }
 }
 
-static void assign_text(struct tp_flow *flow, const char *text, size_t length,
-                        uint32_t tags)
-{
-    struct tp_name *name = tp_names_add(&flow->names, text, length);
-    if (!name) {
-        flow->findings->failed = true;
-        return;
-    }
-    name->tags = tags;
-    name->round = flow->round;
-}
-
-static void assign(struct tp_flow *flow, uint32_t target, uint32_t tags)
-{
-    size_t length;
-    const char *text = tp_script_text(flow->script, target, &length);
-    if (text)
-        assign_text(flow, text, length, tags);
-}
-
 /* Targets of an assignment: names get the value's tags; what is taken apart
  * is unknown. */
 static void assign_all(struct tp_flow *flow, uint32_t target, uint32_t tags)
@@ -333,18 +338,16 @@ static void begin_function(struct tp_flow *flow, uint32_t node)
     scope->no_grad = (known && function->is_under_no_grad) ||
                      tp_flow_decorated(flow, node, "no_grad") ||
                      tp_flow_decorated(flow, node, "inference_mode");
-    for (uint32_t i = flow->at[node].child; known && i; i = flow->at[i].next) {
-        size_t length;
-        if (flow->at[i].kind != TP_PY_PARAMETER)
-            continue;
+    uint32_t parameter = 0;
+    for (int i = 0; known && i < TP_FUNCTION_ARGUMENTS; i++) {
+        parameter = tp_function_parameter(flow->script, node, parameter);
+        if (!parameter)
+            break;
         const struct tp_py_token *name =
-            &flow->script->tokens.at[flow->at[i].token];
-        const char *text = flow->script->tokens.source + name->start;
-        length = name->length;
-        int number = tp_function_argument(flow->script, node, text, length);
-        if (number >= 0 && function->argument[number])
-            assign_text(flow, text, length,
-                        function->argument[number] | TP_TAG_GUESS);
+            &flow->script->tokens.at[flow->at[parameter].token];
+        if (function->argument[i])
+            assign_text(flow, flow->script->tokens.source + name->start,
+                        name->length, function->argument[i] | TP_TAG_GUESS);
     }
 }
 

@@ -209,9 +209,9 @@ static bool is_fp16(const struct tp_flow *flow, uint32_t tags)
     return seen & (TP_SEEN_FP16 | TP_SEEN_FP16_AUTOCAST | TP_SEEN_SCALER);
 }
 
-/* Whether a cast does no harm: nothing is trained here, it rounds what was
- * computed in fp32, what is cast is made here, or it is what the function is
- * for. */
+/* Whether a cast does no harm: nothing is trained here or by what is cast, it
+ * rounds what was computed in fp32, what is cast is made here, or it is what
+ * the function is for. */
 static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
 {
     static const char *const words[] = {"half", "bfloat16", "bf16", "fp16",
@@ -219,7 +219,7 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
     struct tp_call inner;
     if (tp_flow_only_infers(flow) || tp_flow_is_named(flow, words) ||
         tp_flow_depends_on(flow, "dtype") ||
-        tp_flow_value(flow, call->receiver) & TP_TAG_FLOAT)
+        tp_flow_value(flow, call->receiver) & (TP_TAG_FLOAT | TP_TAG_CONSTANT))
         return true;
     if (flow->at[call->receiver].kind != TP_PY_CALL)
         return false;

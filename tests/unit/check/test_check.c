@@ -162,10 +162,20 @@ Test(check, evidence_lowers)
         "import torch\ndef f(x):\n  return torch.softmax(x, -1)\n";
     static const char unused[] =
         "import torch\n@torch.no_grad()\ndef f(x):\n  return x.half()\n";
+    static const char *const meant[] = {
+        "def f(x):\n  x.requires_grad_(False)\n  x.half()\n",
+        "def f(x):\n  x.eval()\n  x.half()\n",
+        "def f(x):\n  if x.dtype == y:\n    return x.half()\n",
+        "def generate(x):\n  x.half()\n",
+        "def f(x):\n  return x.float().exp().half()\n",
+        "import torch\ndef f(x):\n  return torch.tensor(1).half()\n",
+        "def to_fp16(x):\n  return x.half()\n"};
     cr_expect_eq(count_of(inside, TP_SEVERITY_LOW), 1);
     cr_expect_eq(count_of(outside, TP_SEVERITY_MEDIUM), 1);
     cr_expect_eq(count_of(unknown, TP_SEVERITY_LOW), 1);
     cr_expect_eq(count_of(unused, TP_SEVERITY_LOW), 1);
+    for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+        cr_expect_eq(count_of(meant[i], TP_SEVERITY_LOW), 1, "%s", meant[i]);
 }
 
 static size_t found(const char *source, const char *rule, uint32_t line,
