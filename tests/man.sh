@@ -32,7 +32,7 @@ section OPTIONS | sed 's/\\-/-/g' | awk '
             }
     }
     { item = 0 }' | sort > "$work/page"
-"$TPROF" --dump_options | sort > "$work/program"
+"$TPROF" --dump_options | sort -u > "$work/program"
 if ! diff "$work/program" "$work/page" > "$work/diff"; then
     echo "options of the program (<) and of the manual (>) differ:"
     cat "$work/diff"

@@ -95,6 +95,17 @@
  * much. */
 #define TP_LIMIT_SCRIPT_BYTES ((size_t)256 << 20)
 
+/* Bytes of a notebook: figures in its cells make some 10 MB. Its tree takes up
+ * to 36 times as much where an output is a list of numbers. */
+#define TP_LIMIT_NOTEBOOK_BYTES ((size_t)64 << 20)
+
+/* Bytes of a shell script that starts a run: people write some KB. */
+#define TP_LIMIT_SHELL_BYTES ((size_t)4 << 20)
+
+/* Bytes of a JSON file that may be a configuration of DeepSpeed; larger ones
+ * are data. */
+#define TP_LIMIT_CONFIG_BYTES ((size_t)1 << 20)
+
 /* How deep expressions of a script nest. CPython allows 200 brackets in each
  * other; calls of calls go deeper, and walking the tree takes some 100 bytes
  * of the stack for each. */

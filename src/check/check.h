@@ -5,42 +5,29 @@
 #include <signal.h>
 
 #include "base/pool.h"
-#include "check/check_findings.h"
+#include "check/check_find.h"
 
 /* Training scripts to findings. Nothing in a script is ever run. */
 
-/* What became of one file. */
-struct tp_check_file {
-    char *path;
-    struct tp_check_findings findings;
-    struct tp_error problem; /* TP_OK, or why it could not be read whole  */
-    uint32_t problem_line;   /* 0: none                                   */
-};
-
-/* The files that were read, in the order of their paths, and what could not
- * be searched. All-zero bytes are none. */
+/* The files that were read, and what was found. All-zero bytes are none. */
 struct tp_check {
-    struct tp_check_file *files;
-    size_t file_count;
-    char **problems; /* sentences                                         */
-    size_t problem_count;
+    struct tp_check_list list;
+    enum tp_check_lang lang; /* that is asked for                         */
 };
 
 struct tp_check_request {
     const char *const *roots; /* files and directories                    */
     size_t root_count;
-    const char *select, *ignore; /* lists of rules; NULL: all, none       */
+    struct tp_check_settings settings; /* before those of projects        */
     struct tp_pool *pool;
     const volatile sig_atomic_t *stop;
 };
 
 /*
- * Reads the scripts: files that are named, and in directories all whose name
- * ends in ".py". A line with "# tprof: ignore" has no findings; with
- * "# tprof: ignore[rule, ...]" none of these. Fails with TP_E_NOT_FOUND (a
- * root is not there, or there is no script), TP_E_USAGE (an unknown rule),
- * TP_E_MEMORY or TP_E_INTERRUPTED. Release with tp_check_clear, also after a
- * failure.
+ * Reads the scripts that tp_check_find finds, as far as they are what their
+ * names say. Fails with TP_E_NOT_FOUND (a root is not there, or there is no
+ * script), TP_E_USAGE (an unknown rule), TP_E_MEMORY or TP_E_INTERRUPTED.
+ * Release with tp_check_clear, also after a failure.
  */
 enum tp_status tp_check_read(const struct tp_check_request *request,
                              struct tp_check *check, struct tp_error *err);
@@ -48,13 +35,7 @@ enum tp_status tp_check_read(const struct tp_check_request *request,
 /* Releases everything. */
 void tp_check_clear(struct tp_check *check);
 
-/* The findings of one source, without a file around it; tests and fuzzers
- * begin here. *problem: as in struct tp_check_file. */
-enum tp_status tp_check_source(const char *source, size_t length,
-                               struct tp_check_file *file,
-                               struct tp_error *err);
-
-/* The worst severity there is; 0 without findings. */
-int tp_check_worst(const struct tp_check *check);
+/* Whether a finding is as severe as its settings want it for a failure. */
+bool tp_check_fails(const struct tp_check *check);
 
 #endif

@@ -18,6 +18,8 @@ extern const char *const tp_check_confidence_words[];
 struct tp_check_finding {
     uint32_t line, column; /* from 1; the column in bytes                 */
     uint32_t offset;       /* byte of the source                          */
+    uint32_t character;    /* the column in characters; 0: not UTF-8      */
+    uint64_t print;        /* of the text of its line, without blanks     */
     const struct tp_check_rule *rule;
     enum tp_severity severity;
     enum tp_check_confidence confidence;

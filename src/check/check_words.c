@@ -8,8 +8,11 @@
 static const char *const before_fix[TP_CHECK_LANGS] = {"suggestion: ",
                                                        "建议："};
 
-/* A text of a rule, with what was found for '%'. */
-static void add_words(const char *words, const char *what, struct tp_text *text)
+/* Tests, which are left out unless asked for. */
+static const char *const left_out[TP_CHECK_LANGS] = {"tests left out: ",
+                                                     "未检查的测试文件："};
+
+void tp_check_words(const char *words, const char *what, struct tp_text *text)
 {
     const char *mark = strchr(words, '%');
     if (!mark) {
@@ -21,41 +24,50 @@ static void add_words(const char *words, const char *what, struct tp_text *text)
     tp_text_add(text, "%s", mark + 1);
 }
 
-static void add_finding(const struct tp_check_finding *finding,
+static void add_finding(const struct tp_check_file *file,
+                        const struct tp_check_finding *finding,
                         enum tp_check_lang lang, struct tp_text *text)
 {
     static const char *const marks[] = {"", "LOW", "MEDIUM", "HIGH"};
     const struct tp_check_rule *rule = finding->rule;
-    tp_text_add(text, "Line %u: [%s] ", finding->line,
-                marks[finding->severity]);
-    add_words(rule->title, finding->what, text);
+    struct tp_check_place place = tp_check_place_of(file, finding->line);
+    if (place.cell)
+        tp_text_add(text, "Cell %u, line %u: ", place.cell, place.line);
+    else
+        tp_text_add(text, "Line %u: ", place.line);
+    tp_text_add(text, "[%s] ", marks[finding->severity]);
+    tp_check_words(rule->title, finding->what, text);
     tp_text_add(text, "\n  -> ");
-    add_words(rule->why[lang], finding->what, text);
+    tp_check_words(rule->why[lang], finding->what, text);
     tp_text_add(text, "\n  -> %s", before_fix[lang]);
-    add_words(rule->fix[lang], finding->what, text);
+    tp_check_words(rule->fix[lang], finding->what, text);
     tp_text_add(text, "\n");
 }
 
-void tp_check_text(const struct tp_check *check, enum tp_check_lang lang,
-                   struct tp_text *text)
+void tp_check_text(const struct tp_check *check, struct tp_text *text)
 {
+    enum tp_check_lang lang = check->lang;
     bool first = true;
-    for (size_t i = 0; i < check->file_count; i++) {
-        const struct tp_check_findings *findings = &check->files[i].findings;
+    for (size_t i = 0; i < check->list.count; i++) {
+        const struct tp_check_findings *findings =
+            &check->list.files[i].findings;
         if (findings->count == 0)
             continue;
         tp_text_add(text, "%sFile: ", first ? "" : "\n");
-        tp_text_printable(text, check->files[i].path);
+        tp_text_printable(text, check->list.files[i].path);
         tp_text_add(text, "\n");
         for (size_t j = 0; j < findings->count; j++) {
             tp_text_add(text, "%s", j ? "\n" : "");
-            add_finding(&findings->at[j], lang, text);
+            add_finding(&check->list.files[i], &findings->at[j], lang, text);
         }
         first = false;
     }
     if (first)
-        tp_text_add(text, "No findings in %zu %s.\n", check->file_count,
-                    check->file_count == 1 ? "script" : "scripts");
+        tp_text_add(text, "No findings in %zu %s.\n", check->list.count,
+                    check->list.count == 1 ? "script" : "scripts");
+    if (check->list.tests > 0)
+        tp_text_add(text, "%s%s%zu (--include_tests)\n", first ? "" : "\n",
+                    left_out[lang], check->list.tests);
 }
 
 /* "name": the text, as JSON. */
@@ -63,24 +75,27 @@ static void add_member(const char *name, const char *words, const char *what,
                        struct tp_text *text)
 {
     struct tp_text value = {0};
-    add_words(words, what, &value);
+    tp_check_words(words, what, &value);
     tp_text_add(text, ", \"%s\": ", name);
     tp_text_json(text, tp_text_get(&value));
     text->failed |= value.failed;
     tp_text_clear(&value);
 }
 
-static void add_finding_json(const char *path,
+static void add_finding_json(const struct tp_check_file *file,
                              const struct tp_check_finding *finding,
                              enum tp_check_lang lang, struct tp_text *text)
 {
     const struct tp_check_rule *rule = finding->rule;
+    struct tp_check_place place = tp_check_place_of(file, finding->line);
     tp_text_add(text, "{\"file\": ");
-    tp_text_json(text, path);
+    tp_text_json(text, file->path);
+    if (place.cell)
+        tp_text_add(text, ", \"cell\": %u", place.cell);
     tp_text_add(text,
                 ", \"line\": %u, \"column\": %u, \"rule\": \"%s\", "
                 "\"severity\": \"%s\", \"confidence\": \"%s\"",
-                finding->line, finding->column, rule->id,
+                place.line, finding->column, rule->id,
                 tp_severity_name(finding->severity),
                 tp_check_confidence_words[finding->confidence]);
     add_member("title", rule->title, finding->what, text);
@@ -90,26 +105,25 @@ static void add_finding_json(const char *path,
     tp_text_add(text, "}");
 }
 
-void tp_check_json(const struct tp_check *check, enum tp_check_lang lang,
-                   struct tp_text *text)
+void tp_check_json(const struct tp_check *check, struct tp_text *text)
 {
     bool first = true;
     tp_text_add(text,
                 "{\"schema_version\": 1,\n\"scripts\": %zu,\n"
-                "\"findings\": [",
-                check->file_count);
-    for (size_t i = 0; i < check->file_count; i++) {
-        const struct tp_check_file *file = &check->files[i];
+                "\"tests_left_out\": %zu,\n\"findings\": [",
+                check->list.count, check->list.tests);
+    for (size_t i = 0; i < check->list.count; i++) {
+        const struct tp_check_file *file = &check->list.files[i];
         for (size_t j = 0; j < file->findings.count; j++) {
             tp_text_add(text, first ? "\n  " : ",\n  ");
-            add_finding_json(file->path, &file->findings.at[j], lang, text);
+            add_finding_json(file, &file->findings.at[j], check->lang, text);
             first = false;
         }
     }
     first = true;
     tp_text_add(text, "],\n\"skipped\": [");
-    for (size_t i = 0; i < check->file_count; i++) {
-        const struct tp_check_file *file = &check->files[i];
+    for (size_t i = 0; i < check->list.count; i++) {
+        const struct tp_check_file *file = &check->list.files[i];
         if (file->problem.code == TP_OK)
             continue;
         tp_text_add(text, first ? "\n  {\"file\": " : ",\n  {\"file\": ");

@@ -197,13 +197,12 @@ static void begin_line(struct lexer *lex)
 /* What is open has no end: a statement is lost. */
 static void close_all(struct lexer *lex)
 {
-    if (lex->depth > 0) {
-        const struct level *first = &lex->levels[0];
+    const struct level *first = lex->levels;
+    if (lex->depth > 0)
         tp_py_problem_add(&lex->out->problem, first->line, first->offset,
                           first->kind == LEVEL_BRACKET
                               ? "a bracket that is never closed"
                               : "a string that does not end");
-    }
     lex->depth = 0;
 }
 

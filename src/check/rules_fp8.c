@@ -45,7 +45,8 @@ static const struct tp_check_rule rules[] = {
          {"gradients spread further than E4M3 holds: 2^-9 to 448, where E5M2 "
           "has 2^-16 to 57344",
           "梯度的分布超出E4M3的范围（2^-9到448），E5M2为2^-16到57344"},
-         {"use Format.HYBRID", "改用Format.HYBRID"},
+         {"use the format HYBRID: E4M3 forward, E5M2 for gradients",
+          "改用HYBRID格式：前向E4M3，梯度E5M2"},
          FP8},
     [FP8_CAST_WITHOUT_SCALE] =
         {"fp8_cast_without_scale",

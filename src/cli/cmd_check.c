@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* tprof-analyze check PATH...: what in training scripts will lose numbers,
  * before they run. Writes no files. */
+#include "config.h"
+
 #include "check/check.h"
+#include "check/check_sarif.h"
 #include "check/check_words.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 
 /* Names what could not be read; the rest was checked. */
 static bool print_problems(const struct tp_options *options,
-                           const struct tp_check *check)
+                           const struct tp_check_list *list)
 {
     bool any = false;
-    for (size_t i = 0; i < check->problem_count; i++)
-        tp_print_warning(options, "%s", check->problems[i]);
-    for (size_t i = 0; i < check->file_count; i++) {
-        if (check->files[i].problem.code == TP_OK)
+    for (size_t i = 0; i < list->problem_count; i++)
+        tp_print_warning(options, "%s", list->problems[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->files[i].problem.code == TP_OK)
             continue;
-        tp_print_error(&check->files[i].problem);
+        tp_print_error(&list->files[i].problem);
         any = true;
     }
     return any;
@@ -27,17 +30,41 @@ static int report(const struct tp_options *options,
 {
     struct tp_text text = {0};
     if (options->format == TP_FORM_JSON)
-        tp_check_json(check, options->lang, &text);
+        tp_check_json(check, &text);
+    else if (options->format == TP_FORM_SARIF)
+        tp_check_sarif(check, PACKAGE_VERSION, &text);
     else if (!options->quiet)
-        tp_check_text(check, options->lang, &text);
+        tp_check_text(check, &text);
     bool printed = tp_print(&text);
-    bool damaged = print_problems(options, check);
+    bool damaged = print_problems(options, &check->list);
     if (!printed)
         return TP_EXIT_FAILED;
     if (damaged)
         return TP_EXIT_DAMAGED;
-    return tp_reaches_fail_on(options, tp_check_worst(check)) ? TP_EXIT_FINDINGS
-                                                              : TP_EXIT_OK;
+    return tp_check_fails(check) ? TP_EXIT_FINDINGS : TP_EXIT_OK;
+}
+
+/* What the command line asks for; what it does not, a project may. */
+static struct tp_check_settings settings_of(const struct tp_options *options)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } given[] = {{"lang", TP_CHECK_SET_LANG},
+                 {"target", TP_CHECK_SET_TARGET},
+                 {"fail_on", TP_CHECK_SET_FAIL_ON},
+                 {"include_tests", TP_CHECK_SET_TESTS}};
+    struct tp_check_settings settings = {.select = options->select,
+                                         .ignore = options->ignore,
+                                         .lang = options->lang,
+                                         .target = options->target,
+                                         .fail_on = options->fail_on,
+                                         .include_tests =
+                                             options->include_tests};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (tp_options_given(options, given[i].name))
+            settings.set |= given[i].bit;
+    return settings;
 }
 
 int tp_cmd_check(const struct tp_options *options, int argc, char **argv)
@@ -48,8 +75,7 @@ int tp_cmd_check(const struct tp_options *options, int argc, char **argv)
     struct tp_error err = {0};
     struct tp_check_request how = {.roots = options->inputs,
                                    .root_count = options->input_count,
-                                   .select = options->select,
-                                   .ignore = options->ignore,
+                                   .settings = settings_of(options),
                                    .stop = &tp_interrupted};
     enum tp_status status = tp_check_options(options, "PATH", &err);
     if (status == TP_OK)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/frame.h"
+#include "cli/scripts.h"
 #include "config.h"
 #include "dump/dump_anomaly.h"
 #include "dump/dump_check.h"
@@ -29,6 +30,7 @@ struct session {
     struct tp_dump_anomalies anomalies;
     struct tp_dump_flow flow;
     struct tp_dump_copies copies;
+    struct tp_check scripts; /* of --scripts                               */
 };
 
 /* What to read, from the options. */
@@ -104,6 +106,11 @@ static enum tp_status read_dump(void *session, struct tp_error *err)
         status = check_integrity(s, err);
     if (status == TP_OK)
         status = audit(s, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_scripts_read(s->frame.options, s->frame.pool, &s->scripts, err);
+    if (status == TP_OK)
+        status = tp_scripts_explain(&s->scripts, &s->dump, &s->findings, err);
     if (status != TP_OK)
         return status;
     tp_dump_findings_sort(&s->findings);
@@ -211,6 +218,7 @@ static void clear(void *session)
     struct session *s = session;
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
+    tp_check_clear(&s->scripts);
     free(s->tree.rows);
     tp_dump_integrity_clear(&s->integrity);
     tp_dump_copies_clear(&s->copies);

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "check/check_rules.h"
+#include "check/check_settings.h"
 #include "compare/compare_row.h"
 #include "data/encode.h"
 #include "dump/dump_integrity.h"
@@ -58,16 +58,17 @@ struct tp_option {
     const char *argument; /* "DIR"; NULL for flags and choices           */
     const struct tp_option_choice *choices; /* ended by NULL; or:        */
     const char *const *words; /* those of an enum by member, then NULL   */
-    const char *initial;  /* default, as one would give it; NULL: none   */
-    const char *shown;    /* the default in the help; NULL: `initial`    */
-    const char *help;     /* one line                                    */
+    const char *initial;      /* default, as one would give it; NULL: none   */
+    const char *shown;        /* the default in the help; NULL: `initial`    */
+    const char *help;         /* one line                                    */
     enum tp_option_kind kind;
-    unsigned commands;    /* TP_FOR_...                                  */
-    size_t offset;        /* of its value in struct tp_options           */
-    double least, most;   /* COUNT, REAL, BYTES: what is allowed         */
+    unsigned commands;  /* TP_FOR_...                                  */
+    size_t offset;      /* of its value in struct tp_options           */
+    double least, most; /* COUNT, REAL, BYTES: what is allowed         */
 };
 
-/* The rows, ended by one whose name is NULL; sorted by name. */
+/* The rows, ended by one whose name is NULL; sorted by name. Two of one name
+ * are for different commands. */
 extern const struct tp_option tp_option_table[];
 
 /* Choice i of a row that has choices; after the last one its word is NULL. */
@@ -75,10 +76,12 @@ struct tp_option_choice tp_option_choice_at(const struct tp_option *row,
                                             size_t i);
 
 enum tp_device_choice { TP_ON_AUTO, TP_ON_CPU, TP_ON_CUDA };
-enum tp_output_form { TP_FORM_TEXT, TP_FORM_JSON };
+enum tp_output_form { TP_FORM_TEXT, TP_FORM_JSON, TP_FORM_SARIF };
 
 /* Where tensor_saver is told to save: the default of --tensor_dir. */
 #define TP_INPUT_VARIABLE "TENSOR_SAVE_DIR"
+
+enum { TP_OPTIONS_MOST = 128 }; /* rows of the table                       */
 
 /* The values. Texts are borrowed from argv or the environment; lists are
  * owned. */
@@ -96,31 +99,34 @@ struct tp_options {
     enum tp_device_choice device;
     enum tp_output_form format;
     enum tp_plot_format plot_format;
-    int fail_on;              /* enum tp_severity; 0: nothing fails        */
+    int fail_on; /* enum tp_severity; 0: nothing fails        */
     enum tp_scale_rule mx_scale;
     enum tp_nonfinite mx_nonfinite;
-    int block_axis;           /* counted from the last                     */
+    int block_axis;              /* counted from the last                     */
     const char *backward_format; /* id                                     */
-    const char *formats;      /* see struct tp_quant_options               */
+    const char *formats;         /* see struct tp_quant_options               */
     enum tp_rounding rounding;
     enum tp_dims_mode dims;
     enum tp_dim_reduce reduce_dtype;
     enum tp_pairs_which pairs;
-    double min_sqnr;          /* dB                                        */
-    double max_underflow;     /* percent                                   */
+    double min_sqnr;      /* dB                                        */
+    double max_underflow; /* percent                                   */
     enum tp_baseline_method baseline;
     uint64_t warmup_steps, alert_window; /* iterations                     */
-    double sigma;             /* spreads                                   */
-    double wait;              /* seconds; 0: analyse what is there         */
-    uint64_t jobs; /* 0: as many as processors                    */
-    uint64_t device_memory; /* bytes; 0: half of what is free     */
+    double sigma;              /* spreads                                   */
+    double wait;               /* seconds; 0: analyse what is there         */
+    uint64_t jobs;             /* 0: as many as processors                    */
+    uint64_t device_memory;    /* bytes; 0: half of what is free     */
     const char *steps, *ranks; /* lists of numbers; NULL: all             */
     bool recover;
     const char *crc_from; /* a dump of msprobe; NULL: none                */
+    const char *scripts;  /* a directory; NULL: none                       */
     enum tp_dump_verify verify;
     enum tp_compare_mode compare_mode;
     enum tp_compare_by match;
     enum tp_check_lang lang;
+    enum tp_check_target target;
+    bool include_tests;
     const char *select, *ignore; /* lists of rules about scripts; or NULL  */
     bool fuzzy_match, autodiff;
     const char *config; /* of msprobe; NULL: none                         */
@@ -129,6 +135,7 @@ struct tp_options {
         *handler_type, *scope, *list;
     const char *map; /* a file; NULL: names are the same                   */
     bool quiet, verbose, no_plots, help, version, dump_options;
+    bool given[TP_OPTIONS_MOST]; /* by row, on the command line            */
 };
 
 /*
@@ -141,6 +148,9 @@ enum tp_status tp_options_parse(int count, char **arguments, unsigned command,
                                 struct tp_options *options,
                                 struct tp_error *err);
 void tp_options_clear(struct tp_options *options);
+
+/* Whether the command line has the option of that name. */
+bool tp_options_given(const struct tp_options *options, const char *name);
 
 /* The options a command takes, as the lines of its help. */
 void tp_options_help(unsigned command, struct tp_text *text);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules about scripts: each has a bad and a good example in testdata/check,
- * named by it. A bad one has findings of that rule on the lines that end with
- * "# HERE", and no others; a good one has none.
+ * named by it, in Python, shell or JSON, or in several of these. A bad one has
+ * findings of that rule on the lines that end with "# HERE", and no others; a
+ * good one has none.
  */
 #include "check/check.h"
 
@@ -12,13 +13,19 @@
 #include "tests/unit/support/cpu_limit.h"
 #include "tests/unit/support/testdata.h"
 
-static char *read_example(const char *kind, const char *rule, size_t *length)
+static const char *const suffixes[] = {"py", "sh", "json"};
+enum { SUFFIXES = 3 };
+
+/* NULL: the rule has no such example in that language. */
+static char *read_example(const char *kind, const char *rule, size_t suffix,
+                          char path[4096], size_t *length)
 {
-    char name[128], path[4096];
-    snprintf(name, sizeof name, "check/%s-%s.py", kind, rule);
-    testdata_path(name, path, sizeof path);
+    char name[128];
+    snprintf(name, sizeof name, "check/%s-%s.%s", kind, rule, suffixes[suffix]);
+    testdata_path(name, path, 4096);
     FILE *file = fopen(path, "rb");
-    cr_assert(file != NULL, "%s is not there", path);
+    if (!file)
+        return NULL;
     char *source = malloc(1 << 16);
     cr_assert(source != NULL);
     *length = fread(source, 1, (1 << 16) - 1, file);
@@ -27,12 +34,18 @@ static char *read_example(const char *kind, const char *rule, size_t *length)
     return source;
 }
 
-static void check(const char *source, size_t length, struct tp_check_file *file)
+static void check_text(const char *path, const char *source, size_t length,
+                       struct tp_check_file *file)
 {
     struct tp_error err = {0};
     *file = (struct tp_check_file){0};
-    cr_assert_eq(tp_check_source(source, length, file, &err), TP_OK, "%s",
-                 err.message);
+    cr_assert_eq(tp_check_text_of(path, source, length, file, &err), TP_OK,
+                 "%s: %s", path, err.message);
+}
+
+static void check(const char *source, size_t length, struct tp_check_file *file)
+{
+    check_text("a.py", source, length, file);
 }
 
 /* The lines that the example wants a finding on. */
@@ -48,49 +61,63 @@ static size_t wanted_lines(const char *source, uint32_t lines[16])
     return count;
 }
 
-Test(check, each_rule_finds_its_bad_example)
+/* Findings of a bad example are those that it wants. */
+static void expect_findings(const struct tp_check_rule *rule,
+                            const struct tp_check_file *file,
+                            const char *source)
 {
-    const struct tp_check_rule *rule;
-    for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++) {
-        const char *id = rule->id;
+    const char *id = rule->id;
+    uint32_t lines[16];
+    size_t count = wanted_lines(source, lines);
+    cr_expect_geq(count, 1, "%s: no line is wanted", id);
+    cr_expect_eq(file->findings.count, count, "%s: %zu findings", id,
+                 file->findings.count);
+    for (size_t j = 0; j < count && j < file->findings.count; j++) {
+        const struct tp_check_finding *at = &file->findings.at[j];
+        cr_expect_eq(at->line, lines[j], "%s: line %u", id, at->line);
+        cr_expect_eq(at->rule, rule, "%s: finds %s", id, at->rule->id);
+        cr_expect_eq(at->severity, rule->severity, "%s", id);
+    }
+}
+
+/* Checks the examples of a rule; how many there are. */
+static size_t check_examples(const struct tp_check_rule *rule, bool bad)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < SUFFIXES; i++) {
+        char path[4096];
         size_t length;
-        uint32_t lines[16];
         struct tp_check_file file;
-        char *source = read_example("bad", id, &length);
-        size_t count = wanted_lines(source, lines);
-        check(source, length, &file);
-        cr_expect_geq(count, 1, "%s: no line is wanted", id);
-        cr_expect_eq(file.findings.count, count, "%s: %zu findings", id,
-                     file.findings.count);
-        for (size_t j = 0; j < count && j < file.findings.count; j++) {
-            cr_expect_eq(file.findings.at[j].line, lines[j], "%s: line %u", id,
-                         file.findings.at[j].line);
-            cr_expect_eq(file.findings.at[j].rule, rule, "%s: finds %s", id,
-                         file.findings.at[j].rule->id);
-            cr_expect_eq(file.findings.at[j].severity, rule->severity, "%s",
-                         id);
-        }
-        cr_expect_eq(file.problem.code, TP_OK, "%s", id);
+        char *source =
+            read_example(bad ? "bad" : "good", rule->id, i, path, &length);
+        if (!source)
+            continue;
+        check_text(path, source, length, &file);
+        if (bad)
+            expect_findings(rule, &file, source);
+        else
+            cr_expect_eq(file.findings.count, 0, "%s: line %u", path,
+                         file.findings.count ? file.findings.at[0].line : 0);
+        cr_expect_eq(file.problem.code, TP_OK, "%s", path);
         free(file.findings.at);
         free(source);
+        count++;
     }
+    return count;
+}
+
+Test(check, each_rule_finds_its_bad_examples)
+{
+    const struct tp_check_rule *rule;
+    for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++)
+        cr_expect_geq(check_examples(rule, true), 1, "%s", rule->id);
 }
 
 Test(check, no_rule_finds_a_good_example)
 {
     const struct tp_check_rule *rule;
-    for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++) {
-        const char *id = rule->id;
-        size_t length;
-        struct tp_check_file file;
-        char *source = read_example("good", id, &length);
-        check(source, length, &file);
-        cr_expect_eq(file.findings.count, 0, "%s: line %u", id,
-                     file.findings.count ? file.findings.at[0].line : 0);
-        cr_expect_eq(file.problem.code, TP_OK, "%s", id);
-        free(file.findings.at);
-        free(source);
-    }
+    for (size_t i = 0; (rule = tp_check_rule_at(i)) != NULL; i++)
+        cr_expect_geq(check_examples(rule, false), 1, "%s", rule->id);
 }
 
 /* The rules of the requirements, with their severities. */

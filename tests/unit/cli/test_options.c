@@ -26,12 +26,32 @@ Test(options, rows_are_sorted_and_complete)
     for (const struct tp_option *row = tp_option_table; row->name; row++) {
         cr_assert_not_null(row->help, "%s", row->name);
         cr_assert_neq(row->commands, 0);
-        cr_assert_eq(row->kind == TP_OPTION_CHOICE,
-                     row->choices || row->words, "%s", row->name);
+        cr_assert_eq(row->kind == TP_OPTION_CHOICE, row->choices || row->words,
+                     "%s", row->name);
         if (row[1].name) {
-            cr_assert_lt(strcmp(row->name, row[1].name), 0, "%s", row->name);
+            int order = strcmp(row->name, row[1].name);
+            bool apart = !(row->commands & row[1].commands);
+            cr_assert(order < 0 || (order == 0 && apart), "%s", row->name);
         }
     }
+}
+
+/* check has a form that others have not. */
+Test(options, rows_are_those_of_the_command)
+{
+    struct tp_options options;
+    struct tp_error err = {0};
+    char name[] = "--format", value[] = "sarif";
+    char *sarif[] = {name, value};
+    cr_expect_eq(tp_options_parse(2, sarif, TP_FOR_CHECK, &options, &err),
+                 TP_OK);
+    cr_expect_eq(options.format, TP_FORM_SARIF);
+    cr_expect(tp_options_given(&options, "format"));
+    cr_expect(!tp_options_given(&options, "lang"));
+    tp_options_clear(&options);
+    cr_expect_eq(tp_options_parse(2, sarif, TP_FOR_DUMP, &options, &err),
+                 TP_E_USAGE);
+    tp_options_clear(&options);
 }
 
 /* A choice means the enum member at its place in the enum's words. */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A line of a stack in the scripts. The machine that ran has them elsewhere, so
+ * a script is known by the end of its path. Python tells the line where a call
+ * begins, a rule where its name stands, which in a statement of several lines
+ * is another one: what counts is the statement. It is looked for by reading the
+ * script again, since few lines are ever asked for.
+ */
+#include "check/check_lookup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "check/check_words.h"
+#include "check/python_tree.h"
+
+/* Parts of two paths that are the same, from the end on; 0: other names. */
+static size_t common_parts(const char *a, size_t a_length, const char *b)
+{
+    size_t i = a_length, j = strlen(b), parts = 0;
+    while (i > 0 && j > 0 && a[i - 1] == b[j - 1]) {
+        i--;
+        j--;
+        parts += a[i] == '/';
+    }
+    bool whole = (i == 0 || a[i - 1] == '/') && (j == 0 || b[j - 1] == '/');
+    return parts + (whole && (a_length > i));
+}
+
+static const struct tp_check_file *file_of(const struct tp_check *check,
+                                           const char *path, size_t length)
+{
+    const struct tp_check_file *best = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < check->list.count; i++) {
+        const struct tp_check_file *file = &check->list.files[i];
+        size_t parts = common_parts(path, length, file->path);
+        if (parts == most)
+            best = NULL; /* which of them is not known */
+        if (parts > most) {
+            most = parts;
+            best = file;
+        }
+    }
+    return best;
+}
+
+static bool is_simple(enum tp_py_kind kind)
+{
+    return kind == TP_PY_EXPRESSION || kind == TP_PY_ASSIGN ||
+           kind == TP_PY_ANNOTATED || kind == TP_PY_AUGMENTED ||
+           kind == TP_PY_RETURN || kind == TP_PY_RAISE ||
+           kind == TP_PY_ASSERT || kind == TP_PY_DELETE;
+}
+
+/* Lines of the simple statement around *first. */
+static void widen(const char *source, size_t length, uint32_t *first,
+                  uint32_t *last)
+{
+    struct tp_py_tokens tokens = {0};
+    struct tp_py_tree tree = {0};
+    uint32_t line = *first;
+    bool read = tp_py_lex(source, length, &tokens, NULL) == TP_OK &&
+                tp_py_parse(&tokens, &tree, NULL) == TP_OK;
+    for (size_t i = 1; read && i < tree.count; i++) {
+        const struct tp_py_node *node = &tree.at[i];
+        if (!is_simple((enum tp_py_kind)node->kind) || node->end == 0)
+            continue;
+        uint32_t begin = tokens.at[node->token].line;
+        uint32_t end = tokens.at[node->end - 1].line;
+        if (begin <= line && line <= end) {
+            *first = begin;
+            *last = end;
+        }
+    }
+    tp_py_tree_clear(&tree);
+    tp_py_tokens_clear(&tokens);
+}
+
+static void widen_in_file(const char *path, uint32_t *first, uint32_t *last)
+{
+    struct tp_bytes bytes = {.fd = -1};
+    if (tp_bytes_open(path, &bytes, NULL) != TP_OK)
+        return;
+    char *source = bytes.size <= TP_LIMIT_SCRIPT_BYTES
+                       ? malloc((size_t)bytes.size + 1)
+                       : NULL;
+    if (source &&
+        tp_bytes_read(&bytes, 0, source, (size_t)bytes.size, NULL) == TP_OK)
+        widen(source, (size_t)bytes.size, first, last);
+    free(source);
+    tp_bytes_close(&bytes);
+}
+
+static void say_finding(const struct tp_check_finding *finding,
+                        enum tp_check_lang lang, struct tp_text *text)
+{
+    const struct tp_check_rule *rule = finding->rule;
+    tp_text_add(text, "%s ", tp_severity_name(finding->severity));
+    tp_check_words(rule->title, finding->what, text);
+    tp_text_add(text, ": ");
+    tp_check_words(rule->why[lang], finding->what, text);
+    tp_text_add(text, "; ");
+    tp_check_words(rule->fix[lang], finding->what, text);
+    tp_text_add(text, ".");
+}
+
+void tp_check_say(const struct tp_check *check, const char *stack,
+                  struct tp_text *text)
+{
+    static const char before[] = "File ", between[] = ", line ";
+    const char *path = strstr(stack, before);
+    const char *comma = path ? strstr(path, between) : NULL;
+    if (!comma)
+        return;
+    path += sizeof before - 1;
+    uint32_t line = (uint32_t)strtoul(comma + sizeof between - 1, NULL, 10);
+    const struct tp_check_file *file =
+        file_of(check, path, (size_t)(comma - path));
+    if (!file || line == 0)
+        return;
+    tp_text_add(text, " At ");
+    tp_text_printable(text, file->path);
+    tp_text_add(text, ":%u", line);
+    uint32_t first = line, last = line;
+    widen_in_file(file->path, &first, &last);
+    bool any = false;
+    for (size_t i = 0; i < file->findings.count; i++) {
+        const struct tp_check_finding *at = &file->findings.at[i];
+        if (file->places || at->line < first || at->line > last)
+            continue;
+        tp_text_add(text, any ? " " : " check says: ");
+        say_finding(at, check->lang, text);
+        any = true;
+    }
+    tp_text_add(text, any ? "" : ".");
+}
