@@ -31,7 +31,7 @@ enum {
     TP_TAG_LOSS = 1 << 19,
     TP_TAG_EXP = 1 << 20,     /* an exponential, nothing subtracted       */
     TP_TAG_EXP_SUM = 1 << 21, /* a sum of these                           */
-    TP_TAG_SHIFTED = 1 << 22, /* at most 0, or nearly                     */
+    TP_TAG_SHIFTED = 1 << 22, /* perhaps at most 0, as x - x.max()         */
     TP_TAG_SQUARE = 1 << 23,
     TP_TAG_SQUARES = 1 << 24,  /* a sum or mean of squares                 */
     TP_TAG_MEAN = 1 << 25,     /* a mean, or what is made from one         */
