@@ -38,8 +38,7 @@ enum {
     TP_TAG_MASKED = 1 << 26,   /* -Inf where a mask says                   */
     TP_TAG_POSITIVE = 1 << 27, /* nowhere 0, as an exponential          */
     TP_TAG_CONSTANT = 1 << 28, /* no gradient goes through it            */
-    TP_TAG_GUESS = 1 << 29,    /* told by a name, or through a call        */
-    TP_TAG_CONFLICT = 1 << 30  /* given two meanings: unknown              */
+    TP_TAG_GUESS = 1 << 29     /* told by a name, or through a call          */
 };
 
 /* The tags that say in how many bits a tensor is. */
@@ -55,7 +54,8 @@ struct tp_names {
 struct tp_name {
     const char *text; /* borrowed from the source                         */
     const char *path; /* what an import made of it, or NULL               */
-    uint32_t length, tags, round; /* round: of which function             */
+    uint32_t length, tags;
+    uint32_t round; /* of which function; of objects: how many meanings   */
 };
 
 /* One script with its facts. All-zero bytes are none. */
