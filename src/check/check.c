@@ -55,7 +55,7 @@ static enum tp_status fail_without_files(const struct tp_check_list *list,
                    "there is no script (*.py, *.ipynb, *.sh)");
 }
 
-/* The language that was asked for, else that of the first project. */
+/* The language that was asked for, else that of the first root, by name. */
 static enum tp_check_lang lang_of(const struct tp_check_list *list)
 {
     return list->project_count > 0 ? list->projects[0]->settings.lang

@@ -94,8 +94,9 @@ static bool add_object(struct tp_script *script, uint32_t node, uint32_t tags)
     struct tp_name *name = tp_names_add(&script->objects, text, length);
     if (!name)
         return false;
-    name->tags |= name->round && name->tags != tags ? TP_TAG_CONFLICT : tags;
-    name->round = 1; /* seen */
+    if (name->round == 0 || name->tags != tags)
+        name->round++; /* beyond 1 it has none */
+    name->tags = tags;
     return true;
 }
 

@@ -361,28 +361,6 @@ static uint32_t value_of_call(const struct tp_flow *flow, uint32_t node,
     }
 }
 
-/* Whether something is the maximum of a tensor, or as good. */
-static bool is_maximum(const struct tp_flow *flow, uint32_t node)
-{
-    size_t length;
-    if (tp_script_text(flow->script, node, &length))
-        return tp_flow_contains(flow, node, "max") ||
-               tp_flow_contains(flow, node, "lse") ||
-               tp_flow_contains(flow, node, "logsumexp");
-    switch (flow->at[node].kind) {
-    case TP_PY_CALL:
-    case TP_PY_SUBSCRIPT:
-        return is_maximum(flow, flow->at[node].child);
-    case TP_PY_ATTRIBUTE:
-        return tp_flow_is(flow, node, "max") ||
-               tp_flow_is(flow, node, "amax") ||
-               tp_flow_is(flow, node, "maximum") ||
-               is_maximum(flow, flow->at[node].child);
-    default:
-        return false;
-    }
-}
-
 static bool has_op(const struct tp_flow *flow, uint32_t operand, char op)
 {
     return flow->at[operand].op == TP_PY_OP(op);
@@ -400,8 +378,9 @@ static uint32_t value_of_power(const struct tp_flow *flow, uint32_t base,
            (exponent == 2 ? TP_TAG_SQUARE | (in & TP_TAG_MEAN) : 0);
 }
 
-/* "a op b op c" of one precedence: the width is that of all. What is at most
- * 0: a tensor less its maximum, and a negative multiple of a square. */
+/* "a op b op c" of one precedence: the width is that of all. What may be
+ * at most 0: a tensor less another, perhaps its maximum, and a negative
+ * multiple of a square. */
 static uint32_t value_of_binary(const struct tp_flow *flow, uint32_t node,
                                 int deep)
 {
@@ -423,7 +402,7 @@ static uint32_t value_of_binary(const struct tp_flow *flow, uint32_t node,
                 : only_numbers       ? right & INHERITED
                                      : join(width, right);
         only_numbers = false;
-        if (has_op(flow, i, '-') && is_maximum(flow, i))
+        if (has_op(flow, i, '-'))
             formula |= TP_TAG_SHIFTED;
     }
     if (has_op(flow, second, '*') && !flow->at[second].next &&

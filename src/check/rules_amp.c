@@ -219,15 +219,19 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
     struct tp_call inner;
     if (tp_flow_only_infers(flow) || tp_flow_is_named(flow, words) ||
         tp_flow_depends_on(flow, "dtype") ||
+        tp_flow_depends_on(flow, "float16") ||
         tp_flow_value(flow, call->receiver) & (TP_TAG_FLOAT | TP_TAG_CONSTANT))
         return true;
-    if (flow->at[call->receiver].kind != TP_PY_CALL)
-        return false;
-    tp_call_read(flow->script, call->receiver, &inner);
-    return tp_flow_is(flow, inner.function, "super") ||
-           tp_flow_is(flow, inner.function, "deepcopy") ||
-           (!strncmp(inner.path, "torch.", 6) && !strchr(inner.path + 6, '.') &&
-            inner.role == TP_DOES_NONE);
+    for (uint32_t made = call->receiver; flow->at[made].kind == TP_PY_CALL;
+         made = inner.receiver) {
+        tp_call_read(flow->script, made, &inner);
+        if (tp_flow_is(flow, inner.function, "super") ||
+            tp_flow_is(flow, inner.function, "deepcopy") ||
+            (!strncmp(inner.path, "torch.", 6) &&
+             !strchr(inner.path + 6, '.') && inner.role == TP_DOES_NONE))
+            return true;
+    }
+    return false;
 }
 
 static void add_cast(struct tp_flow *flow, const struct tp_call *call, int rule,
