@@ -192,12 +192,15 @@ static bool at_augmented(const struct tp_py_parser *parser)
 /* An expression, or an assignment of one of the three kinds. */
 static uint32_t read_assignment(struct tp_py_parser *parser)
 {
+    uint32_t begin = (uint32_t)parser->pos;
     uint32_t first = tp_py_read_expression(parser);
     enum tp_py_kind kind = tp_py_at_op(parser, '=')   ? TP_PY_ASSIGN
                            : tp_py_at_op(parser, ':') ? TP_PY_ANNOTATED
                            : at_augmented(parser)     ? TP_PY_AUGMENTED
                                                       : TP_PY_EXPRESSION;
     struct tp_py_children node = {tp_py_node_over(parser, kind, first), first};
+    if (node.parent) /* "(a).b = c" begins at '(' */
+        parser->tree->at[node.parent].token = begin;
     if (kind == TP_PY_AUGMENTED) {
         parser->pos++;
         tp_py_append(parser, &node, tp_py_read_expression(parser));

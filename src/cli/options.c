@@ -30,22 +30,14 @@ _Static_assert(sizeof(enum tp_scale_rule) == sizeof(int), "an enum is an int");
 
 static const struct tp_option_choice axes[] = {
     {"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {NULL, 0}};
-static const struct tp_option_choice devices[] = {
-    {"auto", TP_ON_AUTO}, {"cpu", TP_ON_CPU}, {"cuda", TP_ON_CUDA}, {NULL, 0}};
+static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const struct tp_option_choice dims_modes[] = {{"worst", TP_DIMS_WORST},
                                                      {"all", TP_DIMS_ALL},
                                                      {"none", TP_DIMS_NONE},
                                                      {NULL, 0}};
-static const struct tp_option_choice forms[] = {
-    {"text", TP_FORM_TEXT}, {"json", TP_FORM_JSON}, {NULL, 0}};
-static const struct tp_option_choice check_forms[] = {{"text", TP_FORM_TEXT},
-                                                      {"json", TP_FORM_JSON},
-                                                      {"sarif", TP_FORM_SARIF},
-                                                      {NULL, 0}};
-static const struct tp_option_choice pairs_modes[] = {{"all", TP_PAIRS_ALL},
-                                                      {"base", TP_PAIRS_BASE},
-                                                      {"none", TP_PAIRS_NONE},
-                                                      {NULL, 0}};
+static const char *const forms[] = {"text", "json", NULL};
+static const char *const check_forms[] = {"text", "json", "sarif", NULL};
+static const char *const pairs_modes[] = {"all", "base", "none", NULL};
 
 #define KIND(word, member) .kind = TP_OPTION_##word, .offset = AT(member)
 #define FLAG(member) KIND(FLAG, member)
@@ -103,7 +95,7 @@ const struct tp_option tp_option_table[] = {
      .help = "dump whose CRC-32s the tensors should have, too",
      .commands = TP_FOR_DUMP},
     {.name = "device",
-     CHOICE(device, devices),
+     WORDS(device, devices),
      .initial = "auto",
      .help = "where to compute",
      .commands = FOR_DUMPS},
@@ -123,12 +115,12 @@ const struct tp_option tp_option_table[] = {
      .help = "exit 1 when a finding is at least this severe",
      .commands = FOR_FILES | TP_FOR_CHECK},
     {.name = "format",
-     CHOICE(format, forms),
+     WORDS(format, forms),
      .initial = "text",
      .help = "form of the result on stdout",
      .commands = FOR_FILES | TP_FOR_INSPECT},
     {.name = "format",
-     CHOICE(format, check_forms),
+     WORDS(format, check_forms),
      .initial = "text",
      .help = "form of the result on stdout",
      .commands = TP_FOR_CHECK},
@@ -239,7 +231,7 @@ const struct tp_option tp_option_table[] = {
      .help = "write the metrics of the run as JSON, too",
      .commands = TP_FOR_TRACE},
     {.name = "pairs",
-     CHOICE(pairs, pairs_modes),
+     WORDS(pairs, pairs_modes),
      .initial = "all",
      .help = "quant types compared by element",
      .commands = TP_FOR_TENSORS},
@@ -284,7 +276,7 @@ const struct tp_option tp_option_table[] = {
      .commands = TP_FOR_REPLAY},
     {.name = "scripts",
      TEXT(scripts, "DIR"),
-     .help = "scripts of the run: findings name what check says of them",
+     .help = "scripts of the run, and what check says of them",
      .commands = TP_FOR_DUMP},
     {.name = "select",
      TEXT(select, "LIST"),

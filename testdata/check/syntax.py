@@ -98,6 +98,15 @@ def scopes(a, *, b):
         async with a() as b: e = 1
         print(lambda: (t := 1))
         del x; (a.b)[c] = 2; global g
+        (
+            late
+        ).attribute = 3
+        (
+            later(x)
+        )[0] += 1
+        (
+            last
+        )(x)
     return [v := 1, {w: w for w in x if (u := w)}]
 
 

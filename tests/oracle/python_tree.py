@@ -77,9 +77,10 @@ def assignments(tree):
                 how, targets = ":=", [node.target]
             case ast.For() | ast.AsyncFor():
                 how, targets = "for", [node.target]
-            case ast.withitem(optional_vars=target) if target:
-                how, targets = "as", [target]
-                line = node.context_expr.lineno
+            case ast.With() | ast.AsyncWith():
+                how = "as"
+                targets = [item.optional_vars for item in node.items
+                           if item.optional_vars]
         for target in targets:
             yield from (f"{line} {how} {leaf}" for leaf in leaves(target))
 

@@ -147,9 +147,12 @@ static void print_assignments(const struct tp_py_tree *tree, FILE *out)
         case TP_PY_FOR:
             print_target(tree, first, "for", line, out);
             break;
-        case TP_PY_WITH_ITEM:
-            if (first != last)
-                print_target(tree, last, "as", line, out);
+        case TP_PY_WITH:
+            for (uint32_t item = first; item != last; item = at[item].next) {
+                uint32_t target = at[at[item].child].next;
+                if (target)
+                    print_target(tree, target, "as", line, out);
+            }
             break;
         default:
             break;
