@@ -28,10 +28,10 @@ enum {
     TP_SEEN_FP16_AUTOCAST = 4,
     TP_SEEN_SCALER = 8,
     TP_SEEN_BACKWARD = 16,
-    TP_SEEN_TRAIN = 256, /* train(), zero_grad(), or an optimizer        */
-    TP_SEEN_EVAL = 128,  /* eval(), or what prepares for inference         */
-    TP_SEEN_FP8 = 32,    /* autocast of transformer_engine               */
-    TP_SEEN_MX = 64      /* its recipe of blocks of 32                   */
+    TP_SEEN_FP8 = 32,   /* autocast of transformer_engine                 */
+    TP_SEEN_MX = 64,    /* its recipe of blocks of 32                     */
+    TP_SEEN_EVAL = 128, /* eval(), or what prepares for inference         */
+    TP_SEEN_TRAIN = 256 /* train(), zero_grad(), or an optimizer          */
 };
 
 struct tp_flow {
