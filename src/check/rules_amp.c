@@ -234,12 +234,20 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
     return false;
 }
 
+/* Whether a cast can harm: it is that of a network, or stands where something
+ * is trained, or outside of functions. */
+static bool may_harm(const struct tp_flow *flow, const struct tp_call *call)
+{
+    return !flow->scope.function || tp_flow_trains(flow) ||
+           tp_flow_is_network(flow, call->receiver);
+}
+
 static void add_cast(struct tp_flow *flow, const struct tp_call *call, int rule,
                      const char *what)
 {
+    bool harms = may_harm(flow, call) && !is_meant(flow, call);
     tp_flow_add_as(flow, call->function, &rules[rule], what,
-                   is_meant(flow, call) ? TP_SEVERITY_LOW
-                                        : rules[rule].severity);
+                   harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
 
 /* A cast has no argument. */
