@@ -288,6 +288,7 @@ static void judge_softmax(struct tp_flow *flow, const struct tp_call *call)
     if (tp_flow_has_dtype(flow, call, place) || tags & TP_TAG_FLOAT)
         return;
     bool harms = is_fp16(flow, tags) && !flow->scope.autocast &&
+                 (tags & TP_TAG_FP16 || tp_flow_trains(flow)) &&
                  !tp_flow_only_infers(flow);
     tp_flow_add_as(flow, call->function, &rules[SOFTMAX_DTYPE], "softmax",
                    harms ? rules[SOFTMAX_DTYPE].severity : TP_SEVERITY_LOW);
