@@ -509,6 +509,24 @@ static bool has_listed(const struct tp_flow *flow, uint32_t node)
     return false;
 }
 
+/* Whether a class deals with autocast itself. */
+static bool knows_autocast(const struct tp_flow *flow, uint32_t node)
+{
+    static const char word[] = "autocast";
+    const struct tp_py_tokens *tokens = &flow->script->tokens;
+    for (uint32_t t = flow->at[node].token; t < flow->at[node].end; t++) {
+        const char *text = tokens->source + tokens->at[t].start;
+        size_t length = tokens->at[t].length, size = sizeof word - 1;
+        if (tokens->at[t].kind != TP_PY_WORD)
+            continue;
+        for (size_t i = 0; i + size <= length; i++) {
+            if (memcmp(text + i, word, size) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* A torch.autograd.Function whose forward says nothing of autocast. */
 static void judge_class(struct tp_flow *flow, uint32_t node)
 {
@@ -530,8 +548,9 @@ static void judge_class(struct tp_flow *flow, uint32_t node)
         return;
     tp_flow_name(flow, node, name);
     tp_flow_add_as(flow, node, &rules[AUTOGRAD_FUNCTION], name,
-                   has_listed(flow, body) ? rules[AUTOGRAD_FUNCTION].severity
-                                          : TP_SEVERITY_LOW);
+                   has_listed(flow, body) && !knows_autocast(flow, body)
+                       ? rules[AUTOGRAD_FUNCTION].severity
+                       : TP_SEVERITY_LOW);
 }
 
 const struct tp_check_family tp_check_amp = {.rules = rules,
