@@ -82,8 +82,9 @@ bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
  * not train. */
 bool tp_flow_only_infers(const struct tp_flow *flow);
 
-/* Whether code is known to train: a forward, a method of a module, a loss by
- * its name, or a script that calls backward(). */
+/* Whether code is known to train: a forward, a method of a module or a trainer,
+ * a loss or a step by its name, or a script that calls backward(), has an
+ * optimizer or a GradScaler. */
 bool tp_flow_trains(const struct tp_flow *flow);
 
 /* Whether the function's name has one of some words that NULL ends, each at

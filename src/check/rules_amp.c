@@ -234,12 +234,20 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
     return false;
 }
 
+/* Whether a cast can harm: it is that of a network, or stands where something
+ * is trained, or outside of functions. */
+static bool may_harm(const struct tp_flow *flow, const struct tp_call *call)
+{
+    return !flow->scope.function || tp_flow_trains(flow) ||
+           tp_flow_is_network(flow, call->receiver);
+}
+
 static void add_cast(struct tp_flow *flow, const struct tp_call *call, int rule,
                      const char *what)
 {
+    bool harms = may_harm(flow, call) && !is_meant(flow, call);
     tp_flow_add_as(flow, call->function, &rules[rule], what,
-                   is_meant(flow, call) ? TP_SEVERITY_LOW
-                                        : rules[rule].severity);
+                   harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
 
 /* A cast has no argument. */
@@ -280,6 +288,7 @@ static void judge_softmax(struct tp_flow *flow, const struct tp_call *call)
     if (tp_flow_has_dtype(flow, call, place) || tags & TP_TAG_FLOAT)
         return;
     bool harms = is_fp16(flow, tags) && !flow->scope.autocast &&
+                 (tags & TP_TAG_FP16 || tp_flow_trains(flow)) &&
                  !tp_flow_only_infers(flow);
     tp_flow_add_as(flow, call->function, &rules[SOFTMAX_DTYPE], "softmax",
                    harms ? rules[SOFTMAX_DTYPE].severity : TP_SEVERITY_LOW);
@@ -500,6 +509,24 @@ static bool has_listed(const struct tp_flow *flow, uint32_t node)
     return false;
 }
 
+/* Whether a class deals with autocast itself. */
+static bool knows_autocast(const struct tp_flow *flow, uint32_t node)
+{
+    static const char word[] = "autocast";
+    const struct tp_py_tokens *tokens = &flow->script->tokens;
+    for (uint32_t t = flow->at[node].token; t < flow->at[node].end; t++) {
+        const char *text = tokens->source + tokens->at[t].start;
+        size_t length = tokens->at[t].length, size = sizeof word - 1;
+        if (tokens->at[t].kind != TP_PY_WORD)
+            continue;
+        for (size_t i = 0; i + size <= length; i++) {
+            if (memcmp(text + i, word, size) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* A torch.autograd.Function whose forward says nothing of autocast. */
 static void judge_class(struct tp_flow *flow, uint32_t node)
 {
@@ -521,8 +548,9 @@ static void judge_class(struct tp_flow *flow, uint32_t node)
         return;
     tp_flow_name(flow, node, name);
     tp_flow_add_as(flow, node, &rules[AUTOGRAD_FUNCTION], name,
-                   has_listed(flow, body) ? rules[AUTOGRAD_FUNCTION].severity
-                                          : TP_SEVERITY_LOW);
+                   has_listed(flow, body) && !knows_autocast(flow, body)
+                       ? rules[AUTOGRAD_FUNCTION].severity
+                       : TP_SEVERITY_LOW);
 }
 
 const struct tp_check_family tp_check_amp = {.rules = rules,
