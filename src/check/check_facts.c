@@ -27,7 +27,8 @@ static bool add_import(struct tp_script *script, uint32_t name,
     struct tp_name *entry = tp_names_add(&script->imports, text, size);
     if (!entry)
         return false;
-    script->has_torch |= length >= 5 && memcmp(path, "torch", 5) == 0;
+    script->has_torch |= (length >= 5 && memcmp(path, "torch", 5) == 0) ||
+                         (length >= 7 && memcmp(path, "msprobe", 7) == 0);
     if (!entry->path) /* of "try: new, except: old", the new one */
         entry->path = tp_arena_text(&script->arena, path, length);
     return entry->path != NULL;

@@ -30,7 +30,14 @@ enum {
     TP_SEEN_FP8 = 32, /* autocast of transformer_engine               */
     TP_SEEN_MX = 64,  /* its recipe of blocks of 32                   */
     TP_SEEN_BF16_AUTOCAST = 1 << 16,
-    TP_SEEN_OTHER_AUTOCAST = 1 << 17 /* its dtype is unknown          */
+    TP_SEEN_OTHER_AUTOCAST = 1 << 17, /* its dtype is unknown          */
+    TP_SEEN_SCALER_UPDATE = 1 << 18,
+    TP_SEEN_SCALER_STATE = 1 << 19, /* its state_dict()                   */
+    TP_SEEN_LOADER = 1 << 20,       /* a DataLoader is made               */
+    TP_SEEN_PROBE_START = 1 << 21,  /* of msprobe                         */
+    TP_SEEN_PROBE_MODEL = 1 << 22,  /* start(model)                       */
+    TP_SEEN_PROBE_STOP = 1 << 23,
+    TP_SEEN_PROBE_STEP = 1 << 24
 };
 
 struct tp_flow {
@@ -43,6 +50,7 @@ struct tp_flow {
     struct tp_check_events events;  /* of the function                    */
     struct tp_functions *functions; /* of the script                      */
     uint32_t *seen;                 /* TP_SEEN_..., of the whole script   */
+    struct tp_names *words;         /* of the whole script, once asked for */
     bool *guessed; /* a value that was asked for since this was cleared
                       is told by a name, or came through a call        */
     bool learns;   /* the first pass: facts about functions, no rules  */
@@ -78,9 +86,12 @@ bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
 bool tp_flow_only_infers(const struct tp_flow *flow);
 
 /* Whether one of the tokens of a node, as a name or a text with its quotes, is
- * `word`; of a function from its name on; node 1 is the whole script. */
+ * `word`; of a function from its name on. Costs the length of the node. */
 bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
                       const char *word);
+
+/* The same of the whole script, whose words are learned once. */
+bool tp_flow_knows(const struct tp_flow *flow, const char *word);
 
 /* Notes an event of the function at a call or a statement. */
 void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node);

@@ -65,7 +65,7 @@ struct tp_script {
     struct tp_names imports; /* by name: its dotted path                  */
     struct tp_names objects; /* by name, self.x too: tags                 */
     bool has_update, has_unscale; /* of a GradScaler                      */
-    bool has_torch;               /* it is imported                       */
+    bool has_torch; /* it or msprobe is imported                   */
 };
 
 enum { TP_PATH_MAX = 160 }; /* bytes of a dotted path; longer: unknown    */
