@@ -370,7 +370,20 @@ static bool divides(const struct tp_flow *flow, uint32_t loop)
     return false;
 }
 
-/* backward in each iteration, the step in each n-th. */
+/* Whether another backward of its loop stands before an event. */
+static bool is_repeated(const struct tp_flow *flow, size_t backward)
+{
+    const struct tp_check_event *at = flow->events.at;
+    for (size_t i = 0; i < backward; i++) {
+        if (at[i].loop == at[backward].loop &&
+            (at[i].step == TP_STEP_BACKWARD ||
+             at[i].step == TP_STEP_SCALED_BACKWARD))
+            return true;
+    }
+    return false;
+}
+
+/* backward in each iteration, the step in each n-th; once per loop. */
 static void judge_accumulation(struct tp_flow *flow, size_t from)
 {
     const struct tp_check_events *events = &flow->events;
@@ -384,7 +397,7 @@ static void judge_accumulation(struct tp_flow *flow, size_t from)
         events->at[step].arms != backward->arms + 1 ||
         events->at[step].arms > TP_CHECK_ARMS ||
         !is_each_nth(flow, events->at[step].arm[backward->arms].node) ||
-        divides(flow, backward->loop))
+        is_repeated(flow, from) || divides(flow, backward->loop))
         return;
     tp_flow_add(flow, flow->at[backward->node].child,
                 &rules[ACCUMULATION_NOT_DIVIDED], ".backward()");
