@@ -61,12 +61,12 @@ done < "$work/commands"
 # "Finding:" of that section, and every section with findings is one of those.
 guide=$srcdir/man/tprof-guide.7
 { "$TPROF" list rules && "$TPROF" list checks; } | sed -n \
-    's/^  \([a-z_]*\) .*\[tprof-guide: \([A-Z ]*\)\]$/\2: \1/p' |
+    's/^  \([a-z0-9_]*\) .*\[tprof-guide: \([A-Z ]*\)\]$/\2: \1/p' |
     sort > "$work/linked"
 awk 'NR == FNR { sub(/.*: /, ""); rule[$0] = 1; next }
     /^\.S[SH]/ { title = $0; sub(/^\.S[SH] *"?/, "", title); on = 0 }
     /^\.PP/ { on = 0 }
-    on { gsub(/[^a-z_]/, " ")
+    on { gsub(/[^a-z0-9_]/, " ")
          for (i = 1; i <= NF; i++) if ($i in rule) print title ": " $i }
     /^\.B Finding:/ { on = 1; print title > titles }' \
     titles="$work/titles" "$work/linked" "$guide" | sort -u > "$work/told"

@@ -87,21 +87,28 @@ struct tp_function *tp_functions_called(const struct tp_functions *functions,
     return by_name(functions, script, call->function);
 }
 
+uint32_t tp_function_parameter(const struct tp_script *script,
+                               uint32_t function, uint32_t before)
+{
+    const struct tp_py_node *at = script->tree.at;
+    uint32_t i = before ? at[before].next : at[function].child;
+    while (i && (at[i].kind != TP_PY_PARAMETER ||
+                 (!before && tp_py_is(&script->tree, i, "self"))))
+        i = at[i].next;
+    return i;
+}
+
 int tp_function_argument(const struct tp_script *script, uint32_t function,
                          const char *name, size_t length)
 {
-    const struct tp_py_node *at = script->tree.at;
-    int number = 0;
-    for (uint32_t i = at[function].child; i; i = at[i].next) {
-        uint32_t size;
-        if (at[i].kind != TP_PY_PARAMETER)
-            continue;
-        const char *text = text_of(script, i, &size);
-        if (number == 0 && size == 4 && memcmp(text, "self", 4) == 0)
-            continue;
+    uint32_t node = 0, size;
+    for (int i = 0; i < TP_FUNCTION_ARGUMENTS; i++) {
+        node = tp_function_parameter(script, function, node);
+        if (!node)
+            break;
+        const char *text = text_of(script, node, &size);
         if (size == length && memcmp(text, name, length) == 0)
-            return number < TP_FUNCTION_ARGUMENTS ? number : -1;
-        number++;
+            return i;
     }
     return -1;
 }

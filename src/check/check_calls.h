@@ -44,7 +44,13 @@ struct tp_function *tp_functions_called(const struct tp_functions *functions,
                                         const struct tp_script *script,
                                         const struct tp_call *call);
 
-/* Number of an argument of a function by its name, or -1; self has none. */
+/* The parameter of a function behind another one, from 0: the first, without
+ * self; 0: none. */
+uint32_t tp_function_parameter(const struct tp_script *script,
+                               uint32_t function, uint32_t before);
+
+/* Number of an argument of a function by its name, or -1 beyond the first ones.
+ */
 int tp_function_argument(const struct tp_script *script, uint32_t function,
                          const char *name, size_t length);
 

@@ -16,6 +16,12 @@
 
 #include "check/check_roles.h"
 
+static bool starts_with(const char *text, size_t length, const char *word)
+{
+    size_t size = strlen(word);
+    return length >= size && memcmp(text, word, size) == 0;
+}
+
 /* Remembers that `name` stands for "path" or "path.tail". */
 static bool add_import(struct tp_script *script, uint32_t name,
                        const char *path, size_t length)
@@ -27,8 +33,9 @@ static bool add_import(struct tp_script *script, uint32_t name,
     struct tp_name *entry = tp_names_add(&script->imports, text, size);
     if (!entry)
         return false;
-    script->has_torch |= (length >= 5 && memcmp(path, "torch", 5) == 0) ||
-                         (length >= 7 && memcmp(path, "msprobe", 7) == 0);
+    script->has_torch |= starts_with(path, length, "torch") ||
+                         starts_with(path, length, "transformer_engine") ||
+                         starts_with(path, length, "msprobe");
     if (!entry->path) /* of "try: new, except: old", the new one */
         entry->path = tp_arena_text(&script->arena, path, length);
     return entry->path != NULL;
@@ -88,8 +95,9 @@ static bool add_object(struct tp_script *script, uint32_t node, uint32_t tags)
     struct tp_name *name = tp_names_add(&script->objects, text, length);
     if (!name)
         return false;
-    name->tags |= name->round && name->tags != tags ? TP_TAG_CONFLICT : tags;
-    name->round = 1; /* seen */
+    if (name->round == 0 || name->tags != tags)
+        name->round++; /* beyond 1 it has none */
+    name->tags = tags;
     return true;
 }
 

@@ -19,7 +19,10 @@
 /* Calls in each other that a value is followed through: x.half().view(...). */
 enum { MOST_DEEP = 8 };
 
-#define WIDTH_OR_ORIGIN (TP_TAG_WIDTH | TP_TAG_AUTOCAST_OUT | TP_TAG_GUESS)
+/* What a function of a tensor keeps of it, and what a cast changes. */
+#define INHERITED \
+    (TP_TAG_WIDTH | TP_TAG_AUTOCAST_OUT | TP_TAG_GUESS | TP_TAG_CONSTANT)
+#define WIDTH_OR_ORIGIN (TP_TAG_WIDTH | TP_TAG_AUTOCAST_OUT)
 
 static uint32_t value_of(const struct tp_flow *flow, uint32_t node, int deep);
 
@@ -62,8 +65,10 @@ bool tp_flow_is_off(const struct tp_flow *flow, uint32_t node)
     if (flow->at[node].kind != TP_PY_CALL)
         return false;
     tp_call_read(flow->script, node, &call);
-    uint32_t enabled =
-        tp_script_argument(flow->script, node, "enabled", SIZE_MAX);
+    /* the old autocasts have no device in front */
+    size_t place =
+        strstr(call.path, ".cuda.") || strstr(call.path, ".cpu.") ? 0 : 2;
+    uint32_t enabled = tp_script_argument(flow->script, node, "enabled", place);
     return call.role == TP_DOES_AUTOCAST && enabled &&
            tp_flow_is(flow, enabled, "False");
 }
@@ -117,14 +122,16 @@ static uint32_t value_of_network(const struct tp_flow *flow, uint32_t function)
 static uint32_t join(uint32_t left, uint32_t right)
 {
     const uint32_t dtypes = TP_TAG_FP16 | TP_TAG_BF16;
-    uint32_t guess = (left | right) & TP_TAG_GUESS;
+    uint32_t guess =
+        ((left | right) & TP_TAG_GUESS) | (left & right & TP_TAG_CONSTANT);
     if ((left | right) & TP_TAG_FLOAT)
         return TP_TAG_FLOAT | guess;
     if (left & right & TP_TAG_HALF && left & right & dtypes)
         return TP_TAG_HALF | (left & right & dtypes) | guess;
     if ((left & dtypes) && (right & dtypes) && !(left & right & dtypes))
         return TP_TAG_FLOAT | guess; /* float16 with bfloat16 */
-    return left & right & TP_TAG_HALF ? TP_TAG_HALF | guess : 0;
+    return left & right & TP_TAG_HALF ? TP_TAG_HALF | guess
+                                      : guess & TP_TAG_CONSTANT;
 }
 
 /* What the dtype argument of a call gives: 0 without one; *found: whether
@@ -171,7 +178,8 @@ static uint32_t value_of_cast(const struct tp_flow *flow,
 /* A function of an operand that autocast may run in fp32. */
 static uint32_t widened(const struct tp_flow *flow, uint32_t operand)
 {
-    return flow->scope.autocast ? TP_TAG_FLOAT : operand & WIDTH_OR_ORIGIN;
+    return flow->scope.autocast ? TP_TAG_FLOAT | (operand & TP_TAG_CONSTANT)
+                                : operand & INHERITED;
 }
 
 static bool is_minus_infinity(const struct tp_flow *flow, uint32_t node)
@@ -197,15 +205,15 @@ static uint32_t value_of_formula(const struct tp_flow *flow,
     uint32_t in = value_of(flow, tp_flow_operand(flow, call), deep + 1);
     uint32_t dtype = dtype_of(flow, call->node, &typed);
     uint32_t wide = typed ? dtype : widened(flow, in);
-    uint32_t same = typed ? dtype : in & WIDTH_OR_ORIGIN;
+    uint32_t same = typed ? dtype : in & INHERITED;
     double number;
     switch (call->role) {
     case TP_DOES_SOFTMAX:
-        return TP_TAG_PROBS | wide;
+        return TP_TAG_PROBS | TP_TAG_POSITIVE | wide;
     case TP_DOES_SIGMOID:
-        return TP_TAG_SIGMOID | same;
+        return TP_TAG_SIGMOID | TP_TAG_POSITIVE | same;
     case TP_DOES_EXP:
-        return wide | (in & TP_TAG_SHIFTED ? 0 : TP_TAG_EXP);
+        return wide | TP_TAG_POSITIVE | (in & TP_TAG_SHIFTED ? 0 : TP_TAG_EXP);
     case TP_DOES_WIDEN:
         return wide |
                (tp_flow_is(flow, call->function, "log_softmax") ? TP_TAG_SHIFTED
@@ -302,7 +310,8 @@ static uint32_t value_of_call(const struct tp_flow *flow, uint32_t node,
     case TP_DOES_CAST:
         return value_of_cast(flow, &call, deep);
     case TP_DOES_KEEP:
-        return in;
+        return tp_flow_is(flow, call.function, "detach") ? in | TP_TAG_CONSTANT
+                                                         : in;
     case TP_DOES_SCALE:
         return tp_script_object(flow->script, call.receiver) & TP_TAG_SCALER
                    ? TP_TAG_SCALED
@@ -352,62 +361,56 @@ static uint32_t value_of_call(const struct tp_flow *flow, uint32_t node,
     }
 }
 
-/* Whether something is the maximum of a tensor, or as good. */
-static bool is_maximum(const struct tp_flow *flow, uint32_t node)
-{
-    size_t length;
-    if (tp_script_text(flow->script, node, &length))
-        return tp_flow_contains(flow, node, "max") ||
-               tp_flow_contains(flow, node, "lse") ||
-               tp_flow_contains(flow, node, "logsumexp");
-    switch (flow->at[node].kind) {
-    case TP_PY_CALL:
-    case TP_PY_SUBSCRIPT:
-        return is_maximum(flow, flow->at[node].child);
-    case TP_PY_ATTRIBUTE:
-        return tp_flow_is(flow, node, "max") ||
-               tp_flow_is(flow, node, "amax") ||
-               tp_flow_is(flow, node, "maximum") ||
-               is_maximum(flow, flow->at[node].child);
-    default:
-        return false;
-    }
-}
-
 static bool has_op(const struct tp_flow *flow, uint32_t operand, char op)
 {
     return flow->at[operand].op == TP_PY_OP(op);
 }
 
-/* "a op b op c": the first two decide what it is, all of them the width. */
+/* "x ** y". */
+static uint32_t value_of_power(const struct tp_flow *flow, uint32_t base,
+                               int deep)
+{
+    double exponent;
+    uint32_t in = value_of(flow, base, deep + 1);
+    if (!tp_flow_number(flow, flow->at[base].next, &exponent))
+        return 0;
+    return widened(flow, in) |
+           (exponent == 2 ? TP_TAG_SQUARE | (in & TP_TAG_MEAN) : 0);
+}
+
+/* "a op b op c" of one precedence: the width is that of all. What may be
+ * at most 0: a tensor less another, perhaps its maximum, and a negative
+ * multiple of a square. */
 static uint32_t value_of_binary(const struct tp_flow *flow, uint32_t node,
                                 int deep)
 {
+    double number = 0;
     uint32_t first = flow->at[node].child, second = flow->at[first].next;
-    uint32_t in = value_of(flow, first, deep + 1), tags = in & WIDTH_OR_ORIGIN;
-    double number;
-    bool number_first = tp_flow_number(flow, first, &number);
-    if (flow->at[second].op == TP_PY_OP2('*', '*')) {
-        if (!tp_flow_number(flow, second, &number))
-            return 0;
-        tags = widened(flow, in);
-        return number == 2 ? tags | TP_TAG_SQUARE | (in & TP_TAG_MEAN) : tags;
-    }
+    if (flow->at[second].op == TP_PY_OP2('*', '*'))
+        return value_of_power(flow, first, deep);
+    uint32_t in = value_of(flow, first, deep + 1), width = in & INHERITED;
+    uint32_t formula = in & TP_TAG_SHIFTED, all = 0;
+    bool only_numbers = tp_flow_number(flow, first, &number);
+    bool negative = number < 0 || (flow->at[first].kind == TP_PY_UNARY &&
+                                   tp_flow_is(flow, first, "-"));
     for (uint32_t i = second; i; i = flow->at[i].next) {
         if (tp_flow_number(flow, i, &number))
             continue;
         uint32_t right = value_of(flow, i, deep + 1);
-        tags = has_op(flow, i, '@') ? value_of_product(flow, tags, right)
-               : number_first       ? right & WIDTH_OR_ORIGIN
-                                    : join(tags, right);
-        number_first = false;
-        if (has_op(flow, i, '-') && is_maximum(flow, i))
-            tags |= TP_TAG_SHIFTED;
+        all |= right;
+        width = has_op(flow, i, '@') ? value_of_product(flow, width, right)
+                : only_numbers       ? right & INHERITED
+                                     : join(width, right);
+        only_numbers = false;
+        if (has_op(flow, i, '-'))
+            formula |= TP_TAG_SHIFTED;
     }
     if (has_op(flow, second, '*') && !flow->at[second].next &&
         tp_flow_same(flow, first, second))
-        tags |= TP_TAG_SQUARE | (in & TP_TAG_MEAN);
-    return tags | (in & TP_TAG_SHIFTED);
+        formula |= TP_TAG_SQUARE | (in & TP_TAG_MEAN);
+    if (has_op(flow, second, '*') && negative && all & TP_TAG_SQUARE)
+        formula |= TP_TAG_SHIFTED;
+    return width | formula;
 }
 
 /* "-x" of a square is at most 0. */
@@ -418,7 +421,7 @@ static uint32_t value_of_unary(const struct tp_flow *flow, uint32_t node,
     uint32_t in = value_of(flow, child, deep + 1);
     if (!tp_flow_is(flow, node, "-"))
         return 0;
-    return (in & WIDTH_OR_ORIGIN) |
+    return (in & INHERITED) |
            (in & (TP_TAG_SQUARE | TP_TAG_SQUARES) ? TP_TAG_SHIFTED : 0);
 }
 
@@ -432,13 +435,15 @@ static uint32_t value_of(const struct tp_flow *flow, uint32_t node, int deep)
     case TP_PY_ATTRIBUTE:
         return value_of_name(flow, node);
     case TP_PY_SUBSCRIPT:
-        return value_of(flow, flow->at[node].child, deep + 1) & WIDTH_OR_ORIGIN;
+        return value_of(flow, flow->at[node].child, deep + 1) & INHERITED;
     case TP_PY_CALL:
         return value_of_call(flow, node, deep);
     case TP_PY_BINARY:
         return value_of_binary(flow, node, deep);
     case TP_PY_UNARY:
         return value_of_unary(flow, node, deep);
+    case TP_PY_COMPARE:
+        return TP_TAG_CONSTANT;
     default:
         return 0;
     }

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a class and of a condition no more is looked at, so that each finding
+ * costs little. */
+enum { MOST_BASES = 16, MOST_CONDITION = 256 };
+
 bool tp_flow_is(const struct tp_flow *flow, uint32_t node, const char *word)
 {
     return tp_py_is(&flow->script->tree, node, word);
@@ -120,19 +124,69 @@ bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
     return false;
 }
 
-bool tp_flow_only_infers(const struct tp_flow *flow)
+bool tp_flow_is_named(const struct tp_flow *flow, const char *const *words)
 {
-    static const char *const words[] = {
-        "infer",    "generate", "eval", "predict", "export", "convert",
-        "quantize", "load",     "save", "sample",  "decode", "pipeline"};
     char name[64];
-    if (flow->scope.no_grad)
-        return true;
     if (!flow->scope.function)
         return false;
     tp_flow_name(flow, flow->scope.function, name);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strstr(name, words[i]))
+    for (; *words; words++) {
+        const char *found = name;
+        while ((found = strstr(found, *words)) != NULL) {
+            if (found == name || found[-1] == '_')
+                return true;
+            found++;
+        }
+    }
+    return false;
+}
+
+bool tp_flow_only_infers(const struct tp_flow *flow)
+{
+    static const char *const words[] = {
+        "infer",  "generat", "eval",    "predict", "export", "convert",
+        "quanti", "load",    "save",    "sampl",   "decode", "pipeline",
+        "test",   "preproc", "extract", "metric",  "rmse",   NULL};
+    const uint32_t trains = TP_SEEN_TRAIN | TP_SEEN_BACKWARD;
+    if ((*flow->seen & (TP_SEEN_EVAL | trains)) == TP_SEEN_EVAL)
+        return true;
+    return flow->scope.no_grad || flow->scope.evaluates ||
+           tp_flow_is_named(flow, words);
+}
+
+bool tp_flow_trains(const struct tp_flow *flow)
+{
+    static const char *const words[] = {"forward", "loss", "train", "step",
+                                        NULL};
+    if (tp_flow_only_infers(flow))
+        return false;
+    if (*flow->seen & TP_SEEN_BACKWARD || tp_flow_is_named(flow, words))
+        return true;
+    uint32_t base = flow->scope.class_ ? flow->at[flow->scope.class_].child : 0;
+    for (int i = 0; i < MOST_BASES && base && flow->at[base].kind != TP_PY_BODY;
+         i++, base = flow->at[base].next) {
+        if (tp_flow_is(flow, base, "Module") ||
+            tp_flow_contains(flow, base, "Loss"))
+            return true;
+    }
+    return false;
+}
+
+bool tp_flow_depends_on(const struct tp_flow *flow, const char *word)
+{
+    const struct tp_py_token *tokens = flow->script->tokens.at;
+    for (unsigned i = 0; i < flow->here.arms && i < TP_CHECK_ARMS; i++) {
+        const struct tp_check_arm *arm = &flow->here.arm[i];
+        uint32_t node =
+            flow->at[arm->node].kind == TP_PY_ELSE ? arm->group : arm->node;
+        uint32_t test = flow->at[node].child;
+        if (!test || flow->at[test].kind == TP_PY_BODY)
+            continue;
+        const struct tp_py_token *last = &tokens[flow->at[test].end - 1];
+        size_t begin = tokens[flow->at[node].token].start;
+        size_t length = last->start + last->length - begin;
+        if (contains(flow->script->tokens.source + begin,
+                     length < MOST_CONDITION ? length : MOST_CONDITION, word))
             return true;
     }
     return false;

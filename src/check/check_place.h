@@ -18,6 +18,7 @@ struct tp_scope {
     bool autocast;           /* known to be on                            */
     bool autocast_off;       /* known to be off: enabled=False            */
     bool no_grad;
+    bool evaluates; /* eval() was called in the function, train() not     */
 };
 
 /* What a script does somewhere, as bits. */
@@ -27,8 +28,10 @@ enum {
     TP_SEEN_FP16_AUTOCAST = 4,
     TP_SEEN_SCALER = 8,
     TP_SEEN_BACKWARD = 16,
-    TP_SEEN_FP8 = 32, /* autocast of transformer_engine               */
-    TP_SEEN_MX = 64,  /* its recipe of blocks of 32                   */
+    TP_SEEN_FP8 = 32,    /* autocast of transformer_engine                 */
+    TP_SEEN_MX = 64,     /* its recipe of blocks of 32                     */
+    TP_SEEN_EVAL = 128,  /* eval(), or what prepares for inference         */
+    TP_SEEN_TRAIN = 256, /* train(), zero_grad(), or an optimizer          */
     TP_SEEN_BF16_AUTOCAST = 1 << 16,
     TP_SEEN_OTHER_AUTOCAST = 1 << 17, /* its dtype is unknown          */
     TP_SEEN_SCALER_UPDATE = 1 << 18,
@@ -45,7 +48,8 @@ struct tp_flow {
     const struct tp_py_node *at; /* of the script's tree                  */
     struct tp_scope scope;
     struct tp_names names;          /* of the function                    */
-    uint32_t round;                 /* its number: others are older       */
+    uint32_t round, rounds;         /* its number, and that of the last:
+                                       names of others are unknown        */
     struct tp_check_event here;     /* the branches that are taken        */
     struct tp_check_events events;  /* of the function                    */
     struct tp_functions *functions; /* of the script                      */
@@ -81,8 +85,9 @@ void tp_flow_name(const struct tp_flow *flow, uint32_t node, char name[64]);
 bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
                        const char *word);
 
-/* Whether code is known not to train: under no_grad, or in a function that
- * says so by its name. */
+/* Whether code is known not to train: under no_grad, behind eval(), in a
+ * function that says so by its name, in a script that calls eval() and does
+ * not train. */
 bool tp_flow_only_infers(const struct tp_flow *flow);
 
 /* Whether one of the tokens of a node, as a name or a text with its quotes, is
@@ -95,6 +100,17 @@ bool tp_flow_knows(const struct tp_flow *flow, const char *word);
 
 /* Notes an event of the function at a call or a statement. */
 void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node);
+
+/* Whether code is known to train: a forward, a method of a module, a loss by
+ * its name, or a script that calls backward(). */
+bool tp_flow_trains(const struct tp_flow *flow);
+
+/* Whether the function's name has one of some words that NULL ends, each at
+ * the begin of a part that "_" divides. */
+bool tp_flow_is_named(const struct tp_flow *flow, const char *const *words);
+
+/* Whether a condition that leads here has `word` in its source. */
+bool tp_flow_depends_on(const struct tp_flow *flow, const char *word);
 
 /* Adds a finding at a node, with the severity of its rule. `what` may be
  * longer than is kept. */

@@ -6,8 +6,11 @@
 const char *const tp_check_lang_words[] = {"en", "zh", NULL};
 
 const struct tp_check_family *const tp_check_families[] = {
-    &tp_check_amp,  &tp_check_scaler, &tp_check_numerics, &tp_check_precision,
-    &tp_check_loop, &tp_check_timing, &tp_check_msprobe,  NULL};
+    &tp_check_amp,       &tp_check_scaler,
+    &tp_check_numerics,  &tp_check_half,
+    &tp_check_precision, &tp_check_fp8,
+    &tp_check_loop,      &tp_check_timing,
+    &tp_check_msprobe,   NULL};
 
 const struct tp_check_rule *tp_check_rule_at(size_t i)
 {

@@ -44,6 +44,8 @@ struct tp_check_family {
     void (*call)(struct tp_flow *flow, const struct tp_call *call);
     /* TP_PY_ASSIGN, _ANNOTATED or _AUGMENTED, before names change. */
     void (*assignment)(struct tp_flow *flow, uint32_t node);
+    /* TP_PY_BRACES: a dict or a set, behind its members. */
+    void (*braces)(struct tp_flow *flow, uint32_t node);
     /* TP_PY_BINARY, _UNARY or _COMPARE, behind its operands. */
     void (*operation)(struct tp_flow *flow, uint32_t node);
     /* A TP_PY_WITH_ITEM, before what it changes. */
@@ -61,6 +63,8 @@ struct tp_check_family {
 extern const struct tp_check_family *const tp_check_families[];
 
 extern const struct tp_check_family tp_check_amp;
+extern const struct tp_check_family tp_check_fp8;
+extern const struct tp_check_family tp_check_half;
 extern const struct tp_check_family tp_check_numerics;
 extern const struct tp_check_family tp_check_precision;
 extern const struct tp_check_family tp_check_scaler;

@@ -112,7 +112,7 @@ uint32_t tp_script_object(const struct tp_script *script, uint32_t node)
     size_t length;
     const char *text = tp_script_text(script, node, &length);
     const struct tp_name *name = tp_names_find(&script->objects, text, length);
-    return name && !(name->tags & TP_TAG_CONFLICT) ? name->tags : 0;
+    return name && name->round == 1 ? name->tags : 0;
 }
 
 uint32_t tp_script_argument(const struct tp_script *script, uint32_t call,

@@ -31,14 +31,15 @@ enum {
     TP_TAG_LOSS = 1 << 19,
     TP_TAG_EXP = 1 << 20,     /* an exponential, nothing subtracted       */
     TP_TAG_EXP_SUM = 1 << 21, /* a sum of these                           */
-    TP_TAG_SHIFTED = 1 << 22, /* at most 0, or nearly                     */
+    TP_TAG_SHIFTED = 1 << 22, /* perhaps at most 0, as x - x.max()         */
     TP_TAG_SQUARE = 1 << 23,
     TP_TAG_SQUARES = 1 << 24,  /* a sum or mean of squares                 */
     TP_TAG_MEAN = 1 << 25,     /* a mean, or what is made from one         */
     TP_TAG_MASKED = 1 << 26,   /* -Inf where a mask says                   */
-    TP_TAG_DEBUGGER = 1 << 28, /* PrecisionDebugger of msprobe             */
-    TP_TAG_GUESS = 1 << 29,    /* told by a name, or through a call        */
-    TP_TAG_CONFLICT = 1 << 30  /* given two meanings: unknown              */
+    TP_TAG_POSITIVE = 1 << 27, /* nowhere 0, as an exponential            */
+    TP_TAG_CONSTANT = 1 << 28, /* no gradient goes through it             */
+    TP_TAG_GUESS = 1 << 29,    /* told by a name, or through a call       */
+    TP_TAG_DEBUGGER = 1 << 30  /* a PrecisionDebugger of msprobe          */
 };
 
 /* The tags that say in how many bits a tensor is. */
@@ -54,7 +55,8 @@ struct tp_names {
 struct tp_name {
     const char *text; /* borrowed from the source                         */
     const char *path; /* what an import made of it, or NULL               */
-    uint32_t length, tags, round; /* round: of which function             */
+    uint32_t length, tags;
+    uint32_t round; /* of which function; of objects: how many meanings   */
 };
 
 /* One script with its facts. All-zero bytes are none. */
@@ -65,7 +67,7 @@ struct tp_script {
     struct tp_names imports; /* by name: its dotted path                  */
     struct tp_names objects; /* by name, self.x too: tags                 */
     bool has_update, has_unscale; /* of a GradScaler                      */
-    bool has_torch; /* it or msprobe is imported                   */
+    bool has_torch; /* it, transformer_engine or msprobe is imported      */
 };
 
 enum { TP_PATH_MAX = 160 }; /* bytes of a dotted path; longer: unknown    */

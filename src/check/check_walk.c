@@ -55,6 +55,42 @@ static void note_step(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
+static void assign_text(struct tp_flow *flow, const char *text, size_t length,
+                        uint32_t tags)
+{
+    struct tp_name *name = tp_names_add(&flow->names, text, length);
+    if (!name) {
+        flow->findings->failed = true;
+        return;
+    }
+    name->tags = tags;
+    name->round = flow->round;
+}
+
+static void assign(struct tp_flow *flow, uint32_t target, uint32_t tags)
+{
+    size_t length;
+    const char *text = tp_script_text(flow->script, target, &length);
+    if (text)
+        assign_text(flow, text, length, tags);
+}
+
+/* "model.eval()", "model.train()", "model.requires_grad_(False)". */
+static void note_mode(struct tp_flow *flow, const struct tp_call *call)
+{
+    uint32_t argument = flow->at[call->function].next;
+    if (call->role != TP_DOES_KEEP)
+        return;
+    if (argument && tp_flow_is(flow, argument, "False") &&
+        tp_flow_is(flow, call->function, "requires_grad_"))
+        assign(flow, call->receiver,
+               tp_flow_value(flow, call->receiver) | TP_TAG_CONSTANT);
+    if (!argument && tp_flow_is(flow, call->function, "eval"))
+        flow->scope.evaluates = true;
+    else if (!argument && tp_flow_is(flow, call->function, "train"))
+        flow->scope.evaluates = false;
+}
+
 /* What a call of one of the script's own functions gives it. */
 static void learn_arguments(struct tp_flow *flow, const struct tp_call *call)
 {
@@ -117,7 +153,24 @@ static void learn_from_call(struct tp_flow *flow, const struct tp_call *call)
         if (tp_flow_value(flow, call->receiver) & TP_TAG_SCALED)
             *flow->seen |= TP_SEEN_SCALER;
         break;
+    case TP_DOES_KEEP:
+        if (flow->at[call->function].next)
+            break;
+        if (tp_flow_is(flow, call->function, "eval"))
+            *flow->seen |= TP_SEEN_EVAL;
+        else if (tp_flow_is(flow, call->function, "train"))
+            *flow->seen |= TP_SEEN_TRAIN;
+        break;
+    case TP_DOES_MAKE_OPTIMIZER:
+        *flow->seen |= TP_SEEN_TRAIN;
+        break;
     default:
+        if (call->receiver &&
+            (tp_flow_is(flow, call->function, "make_generation_fast_") ||
+             tp_flow_is(flow, call->function, "prepare_for_inference_")))
+            *flow->seen |= TP_SEEN_EVAL;
+        if (call->receiver && tp_flow_is(flow, call->function, "zero_grad"))
+            *flow->seen |= TP_SEEN_TRAIN;
         if (strstr(call->path, "fp8_autocast"))
             *flow->seen |= TP_SEEN_FP8;
         if (strstr(call->path, "MXFP8BlockScaling"))
@@ -150,11 +203,15 @@ static void visit(struct tp_flow *flow, uint32_t node)
         struct tp_call call;
         tp_call_read(flow->script, node, &call);
         note_step(flow, &call);
+        note_mode(flow, &call);
         if (flow->learns)
             learn_from_call(flow, &call);
         EACH_FAMILY(call, flow, &call)
         break;
     }
+    case TP_PY_BRACES:
+        EACH_FAMILY(braces, flow, node)
+        break;
     case TP_PY_BINARY:
     case TP_PY_UNARY:
     case TP_PY_COMPARE:
@@ -163,26 +220,6 @@ static void visit(struct tp_flow *flow, uint32_t node)
     default:
         break;
     }
-}
-
-static void assign_text(struct tp_flow *flow, const char *text, size_t length,
-                        uint32_t tags)
-{
-    struct tp_name *name = tp_names_add(&flow->names, text, length);
-    if (!name) {
-        flow->findings->failed = true;
-        return;
-    }
-    name->tags = tags;
-    name->round = flow->round;
-}
-
-static void assign(struct tp_flow *flow, uint32_t target, uint32_t tags)
-{
-    size_t length;
-    const char *text = tp_script_text(flow->script, target, &length);
-    if (text)
-        assign_text(flow, text, length, tags);
 }
 
 /* Targets of an assignment: names get the value's tags; what is taken apart
@@ -264,6 +301,21 @@ static void visit_with(struct tp_flow *flow, uint32_t node)
     flow->scope = before;
 }
 
+/* "@torch.autocast(...)"; custom_fwd(cast_inputs=...) runs with it off. */
+static void begin_decorated(struct tp_flow *flow, uint32_t decorator)
+{
+    if (flow->at[decorator].kind != TP_PY_CALL) {
+        flow->scope.autocast |= tp_flow_is(flow, decorator, "autocast");
+        return;
+    }
+    enter(flow, decorator);
+    if (tp_flow_is(flow, flow->at[decorator].child, "custom_fwd") &&
+        tp_script_argument(flow->script, decorator, "cast_inputs", SIZE_MAX)) {
+        flow->scope.autocast = false;
+        flow->scope.autocast_off = true;
+    }
+}
+
 /* What a function knows when it begins: its arguments, where it is called
  * from, what its decorators say. */
 static void begin_function(struct tp_flow *flow, uint32_t node)
@@ -277,22 +329,23 @@ static void begin_function(struct tp_flow *flow, uint32_t node)
         scope->autocast = true;
         scope->autocast_dtype = function->autocast;
     }
-    scope->autocast |= tp_flow_decorated(flow, node, "autocast");
+    for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {
+        if (flow->at[i].kind == TP_PY_DECORATOR && flow->at[i].child)
+            begin_decorated(flow, flow->at[i].child);
+    }
     scope->no_grad = (known && function->is_under_no_grad) ||
                      tp_flow_decorated(flow, node, "no_grad") ||
                      tp_flow_decorated(flow, node, "inference_mode");
-    for (uint32_t i = flow->at[node].child; known && i; i = flow->at[i].next) {
-        size_t length;
-        if (flow->at[i].kind != TP_PY_PARAMETER)
-            continue;
+    uint32_t parameter = 0;
+    for (int i = 0; known && i < TP_FUNCTION_ARGUMENTS; i++) {
+        parameter = tp_function_parameter(flow->script, node, parameter);
+        if (!parameter)
+            break;
         const struct tp_py_token *name =
-            &flow->script->tokens.at[flow->at[i].token];
-        const char *text = flow->script->tokens.source + name->start;
-        length = name->length;
-        int number = tp_function_argument(flow->script, node, text, length);
-        if (number >= 0 && function->argument[number])
-            assign_text(flow, text, length,
-                        function->argument[number] | TP_TAG_GUESS);
+            &flow->script->tokens.at[flow->at[parameter].token];
+        if (function->argument[i])
+            assign_text(flow, flow->script->tokens.source + name->start,
+                        name->length, function->argument[i] | TP_TAG_GUESS);
     }
 }
 
@@ -302,7 +355,7 @@ static void visit_function(struct tp_flow *flow, uint32_t node)
     struct tp_flow inner = *flow;
     inner.events = (struct tp_check_events){0};
     inner.here = (struct tp_check_event){0};
-    inner.round++;
+    inner.round = ++inner.rounds;
     begin_function(&inner, node);
     for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {
         if (flow->at[i].kind == TP_PY_BODY)
@@ -313,7 +366,7 @@ static void visit_function(struct tp_flow *flow, uint32_t node)
     EACH_FAMILY(function, &inner, node)
     free(inner.events.at);
     flow->names = inner.names;
-    flow->round = inner.round + 1;
+    flow->rounds = inner.rounds;
 }
 
 static bool leaves(const struct tp_flow *flow, uint32_t statement)
@@ -456,7 +509,7 @@ static void visit_body(struct tp_flow *flow, uint32_t body)
 /* One pass. */
 static void walk(struct tp_flow *flow)
 {
-    flow->round = 1;
+    flow->round = flow->rounds = 1;
     flow->scope = (struct tp_scope){0};
     flow->here = (struct tp_check_event){0};
     visit_body(flow, 1);

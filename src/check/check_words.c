@@ -79,9 +79,10 @@ static void add_finding_json(const char *path,
     tp_text_json(text, path);
     tp_text_add(text,
                 ", \"line\": %u, \"column\": %u, \"rule\": \"%s\", "
-                "\"severity\": \"%s\"",
+                "\"severity\": \"%s\", \"confidence\": \"%s\"",
                 finding->line, finding->column, rule->id,
-                tp_severity_name(finding->severity));
+                tp_severity_name(finding->severity),
+                tp_check_confidence_words[finding->confidence]);
     add_member("title", rule->title, finding->what, text);
     add_member("why", rule->why[lang], finding->what, text);
     add_member("suggestion", rule->fix[lang], finding->what, text);

@@ -255,7 +255,8 @@ static int find_keyword(const char *word, size_t length)
         return -1;
     for (int i = first_from[word[0] - 'a'];
          i < TP_KEYWORDS && keywords[i][0] <= word[0]; i++) {
-        if (strncmp(keywords[i], word, length) == 0 && !keywords[i][length])
+        if (keywords[i][1] == word[1] &&
+            strncmp(keywords[i], word, length) == 0 && !keywords[i][length])
             return i;
     }
     return -1;

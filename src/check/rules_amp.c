@@ -209,15 +209,37 @@ static bool is_fp16(const struct tp_flow *flow, uint32_t tags)
     return seen & (TP_SEEN_FP16 | TP_SEEN_FP16_AUTOCAST | TP_SEEN_SCALER);
 }
 
-/* A cast by hand. What is known to be computed in fp32 is rounded on purpose.
- */
+/* Whether a cast does no harm: nothing is trained here or by what is cast, it
+ * rounds what was computed in fp32, what is cast is made here, or it is what
+ * the function is for. */
+static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
+{
+    static const char *const words[] = {"half", "bfloat16", "bf16", "fp16",
+                                        "cast", "compress", NULL};
+    struct tp_call inner;
+    if (tp_flow_only_infers(flow) || tp_flow_is_named(flow, words) ||
+        tp_flow_depends_on(flow, "dtype") ||
+        tp_flow_depends_on(flow, "float16") ||
+        tp_flow_value(flow, call->receiver) & (TP_TAG_FLOAT | TP_TAG_CONSTANT))
+        return true;
+    for (uint32_t made = call->receiver; flow->at[made].kind == TP_PY_CALL;
+         made = inner.receiver) {
+        tp_call_read(flow->script, made, &inner);
+        if (tp_flow_is(flow, inner.function, "super") ||
+            tp_flow_is(flow, inner.function, "deepcopy") ||
+            (!strncmp(inner.path, "torch.", 6) &&
+             !strchr(inner.path + 6, '.') && inner.role == TP_DOES_NONE))
+            return true;
+    }
+    return false;
+}
+
 static void add_cast(struct tp_flow *flow, const struct tp_call *call, int rule,
                      const char *what)
 {
-    bool lower = tp_flow_only_infers(flow) ||
-                 tp_flow_value(flow, call->receiver) & TP_TAG_FLOAT;
     tp_flow_add_as(flow, call->function, &rules[rule], what,
-                   lower ? TP_SEVERITY_LOW : rules[rule].severity);
+                   is_meant(flow, call) ? TP_SEVERITY_LOW
+                                        : rules[rule].severity);
 }
 
 /* A cast has no argument. */
@@ -460,10 +482,14 @@ static bool has_listed(const struct tp_flow *flow, uint32_t node)
     uint32_t function = flow->at[node].child;
     if (flow->at[node].op == TP_PY_OP('@'))
         return true;
-    if (flow->at[node].kind == TP_PY_CALL && function) {
+    if (flow->at[node].kind == TP_PY_CALL &&
+        flow->at[function].kind == TP_PY_ATTRIBUTE) {
+        char path[TP_PATH_MAX];
+        tp_script_path(flow->script, function, path);
         const struct tp_py_token *token =
             &flow->script->tokens.at[flow->at[function].token];
-        if (tp_amp_policy_of(flow->script->tokens.source + token->start,
+        if ((!path[0] || !strncmp(path, "torch.", 6)) &&
+            tp_amp_policy_of(flow->script->tokens.source + token->start,
                              token->length) != TP_AMP_NONE)
             return true;
     }

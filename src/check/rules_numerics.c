@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Formulas that lose numbers, or are given what they do not want. */
+#include <string.h>
+
 #include "check/check_flow.h"
 
 #define NUMERICS "UNSTABLE FORMULAS"
@@ -9,7 +11,13 @@ enum {
     LOG_SIGMOID,
     SOFTMAX_BEFORE_CROSS_ENTROPY,
     SIGMOID_BEFORE_BCE_WITH_LOGITS,
-    NLL_WITHOUT_LOG
+    NLL_WITHOUT_LOG,
+    SQRT_AT_ZERO,
+    DIVIDE_WITHOUT_EPS,
+    EXP_WITHOUT_MAX,
+    VARIANCE_BY_DIFFERENCE,
+    WHERE_NAN_GRADIENT,
+    DATA_IN_PLACE
 };
 
 static const struct tp_check_rule rules[] = {
@@ -61,7 +69,241 @@ static const struct tp_check_rule rules[] = {
          {"use log_softmax, or cross_entropy of the logits",
           "改用log_softmax，或对logits使用cross_entropy"},
          NUMERICS},
+    [SQRT_AT_ZERO] =
+        {"sqrt_at_zero",
+         TP_SEVERITY_MEDIUM,
+         "the root of a sum of squares, with nothing added",
+         "% of a sum of squares",
+         {"where the sum is 0 its gradient is infinite, and times the 0 of the "
+          "square it is NaN",
+          "和为0时其梯度为无穷大，与平方的梯度0相乘得到NaN"},
+         {"add a small number below the root, or use torch.linalg.vector_norm",
+          "在根号内加一个小量，或改用torch.linalg.vector_norm"},
+         NUMERICS},
+    [DIVIDE_WITHOUT_EPS] = {"divide_without_eps",
+                            TP_SEVERITY_LOW,
+                            "a division by a norm or a sum that may be 0",
+                            "division by % without eps",
+                            {"where it is 0 the result is NaN or Inf",
+                             "除数为0时结果为NaN或Inf"},
+                            {"add a small number, or use F.normalize",
+                             "加一个小量，或改用F.normalize"},
+                            NUMERICS},
+    [EXP_WITHOUT_MAX] =
+        {"exp_without_max",
+         TP_SEVERITY_MEDIUM,
+         "a softmax or logsumexp by hand, without its maximum",
+         "% of exp without subtracting the maximum",
+         {"exp is Inf beyond 88.7 in fp32 and bf16, beyond 11.1 in fp16",
+          "exp在FP32和BF16中超过88.7、在FP16中超过11.1即为Inf"},
+         {"use softmax, log_softmax or logsumexp",
+          "改用softmax、log_softmax或logsumexp"},
+         NUMERICS},
+    [VARIANCE_BY_DIFFERENCE] =
+        {"variance_by_difference",
+         TP_SEVERITY_MEDIUM,
+         "a variance as the mean of squares less the square of the mean",
+         "variance as a difference of two means",
+         {"two large numbers that nearly agree leave their rounding errors, "
+          "even below 0",
+          "两个相近的大数相减只剩舍入误差，甚至为负"},
+         {"use torch.var, or subtract the mean before squaring",
+          "改用torch.var，或先减去均值再平方"},
+         NUMERICS},
+    [WHERE_NAN_GRADIENT] =
+        {"where_nan_gradient",
+         TP_SEVERITY_MEDIUM,
+         "torch.where around a log, a root or a quotient of what it tests",
+         "% inside torch.where",
+         {"torch.where hides the value of the other branch, not its gradient: "
+          "Inf times 0 is NaN",
+          "torch.where只屏蔽另一分支的值，不屏蔽其梯度：Inf乘0得NaN"},
+         {"make the input safe by a torch.where of its own, before %",
+          "在%之前先用torch.where将输入替换为安全值"},
+         NUMERICS},
+    [DATA_IN_PLACE] =
+        {"data_in_place",
+         TP_SEVERITY_MEDIUM,
+         "a change of .data in place, in forward",
+         "% in forward",
+         {"autograd does not see it: backward uses the changed values, without "
+          "an error",
+          "autograd感知不到，backward会使用被改动的值且不报错"},
+         {"use an operator that is not in place, or torch.no_grad() outside of "
+          "forward",
+          "改用非原地算子，或在forward之外于torch.no_grad()中修改"},
+         NUMERICS},
     {0}};
+
+/* Whether an expression is an operator that some gradient of makes Inf. */
+static const char *singular(const struct tp_flow *flow, uint32_t node)
+{
+    struct tp_call call;
+    if (flow->at[node].kind == TP_PY_BINARY) {
+        uint32_t second = flow->at[flow->at[node].child].next;
+        double number;
+        return flow->at[second].op == TP_PY_OP('/') &&
+                       !tp_flow_number(flow, second, &number)
+                   ? "division"
+                   : NULL;
+    }
+    if (flow->at[node].kind != TP_PY_CALL)
+        return NULL;
+    tp_call_read(flow->script, node, &call);
+    return call.role == TP_DOES_LOG    ? "log"
+           : call.role == TP_DOES_SQRT ? "sqrt"
+                                       : NULL;
+}
+
+/* What such an operator must not have at 0: its operand, or its divisor. */
+static uint32_t danger_of(const struct tp_flow *flow, uint32_t node)
+{
+    struct tp_call call;
+    if (flow->at[node].kind == TP_PY_BINARY)
+        return flow->at[flow->at[node].child].next;
+    tp_call_read(flow->script, node, &call);
+    return tp_flow_operand(flow, &call);
+}
+
+/* torch.where(x > 0, torch.log(x), 0): what is tested is what is not safe. */
+static void judge_where(struct tp_flow *flow, const struct tp_call *call)
+{
+    uint32_t test =
+        tp_script_argument(flow->script, call->node, "condition", 0);
+    if (!call->path[0] || !test || flow->at[test].kind != TP_PY_COMPARE ||
+        flow->scope.no_grad)
+        return;
+    uint32_t tested = flow->at[test].child;
+    size_t length;
+    for (uint32_t i = flow->at[test].next; i; i = flow->at[i].next) {
+        const char *what = singular(flow, i);
+        if (what && tp_script_text(flow->script, tested, &length) &&
+            tp_flow_same(flow, danger_of(flow, i), tested) &&
+            !(tp_flow_value(flow, tested) & TP_TAG_CONSTANT))
+            tp_flow_add_as(
+                flow, flow->at[i].kind == TP_PY_CALL ? flow->at[i].child : i,
+                &rules[WHERE_NAN_GRADIENT], what,
+                tp_flow_trains(flow) ? rules[WHERE_NAN_GRADIENT].severity
+                                     : TP_SEVERITY_LOW);
+    }
+}
+
+static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
+{
+    uint32_t tags = tp_flow_value(flow, operand);
+    if (!flow->scope.no_grad && tags & TP_TAG_SQUARES &&
+        !(tags & TP_TAG_CONSTANT))
+        tp_flow_add_as(flow, node, &rules[SQRT_AT_ZERO], "sqrt",
+                       tp_flow_trains(flow) ? rules[SQRT_AT_ZERO].severity
+                                            : TP_SEVERITY_LOW);
+}
+
+static bool is_mean_of_squares(uint32_t tags)
+{
+    return tags & TP_TAG_SQUARES && tags & TP_TAG_MEAN;
+}
+
+static bool is_square_of_mean(uint32_t tags)
+{
+    return tags & TP_TAG_SQUARE && tags & TP_TAG_MEAN &&
+           !(tags & TP_TAG_SQUARES);
+}
+
+/* "x / x.norm()", "exp / exp.sum()". */
+static void judge_quotient(struct tp_flow *flow, uint32_t left, uint32_t right)
+{
+    struct tp_call call;
+    uint32_t above = tp_flow_value(flow, left),
+             below = tp_flow_value(flow, right);
+    if (above & TP_TAG_EXP && below & TP_TAG_EXP_SUM) {
+        tp_flow_add(flow, right, &rules[EXP_WITHOUT_MAX], "softmax");
+        return;
+    }
+    if (flow->at[right].kind != TP_PY_CALL || above & TP_TAG_POSITIVE ||
+        (flow->at[left].kind == TP_PY_CALL &&
+         tp_flow_is(flow, flow->at[left].child, "exp")))
+        return;
+    tp_call_read(flow->script, right, &call);
+    if ((call.role == TP_DOES_NORM ||
+         (call.role == TP_DOES_REDUCE &&
+          tp_flow_is(flow, call.function, "sum"))) &&
+        tp_flow_same(flow, left, tp_flow_operand(flow, &call)))
+        tp_flow_add(flow, right, &rules[DIVIDE_WITHOUT_EPS],
+                    call.role == TP_DOES_NORM ? "norm" : "sum");
+}
+
+static void judge_operation(struct tp_flow *flow, uint32_t node)
+{
+    double number;
+    uint32_t left = flow->at[node].child;
+    if (flow->at[node].kind != TP_PY_BINARY)
+        return;
+    for (uint32_t i = flow->at[left].next; i; left = i, i = flow->at[i].next) {
+        if (flow->at[i].op == TP_PY_OP('/'))
+            judge_quotient(flow, left, i);
+        if (flow->at[i].op == TP_PY_OP2('*', '*') &&
+            tp_flow_number(flow, i, &number) && number == 0.5)
+            judge_sqrt(flow, i, left);
+        if (flow->at[i].op == TP_PY_OP('-') &&
+            is_mean_of_squares(tp_flow_value(flow, left)) &&
+            is_square_of_mean(tp_flow_value(flow, i)))
+            tp_flow_add(flow, i, &rules[VARIANCE_BY_DIFFERENCE], "");
+    }
+}
+
+/* "x.data" or "x.data[i]", where x is no parameter by its name; 0: none. */
+static uint32_t data_of(const struct tp_flow *flow, uint32_t node)
+{
+    while (flow->at[node].kind == TP_PY_SUBSCRIPT)
+        node = flow->at[node].child;
+    return flow->at[node].kind == TP_PY_ATTRIBUTE &&
+                   tp_flow_is(flow, node, "data")
+               ? node
+               : 0;
+}
+
+/* What is a parameter or a buffer by its name may be changed on purpose. */
+static void add_data(struct tp_flow *flow, uint32_t node, uint32_t data)
+{
+    uint32_t root = data;
+    while (flow->at[root].child && flow->at[root].kind != TP_PY_NAME)
+        root = flow->at[root].child;
+    bool parameter = tp_flow_is(flow, root, "self") ||
+                     tp_flow_contains(flow, data, ".weight") ||
+                     tp_flow_contains(flow, data, ".bias");
+    tp_flow_add_as(flow, node, &rules[DATA_IN_PLACE], ".data changed in place",
+                   parameter ? TP_SEVERITY_LOW : rules[DATA_IN_PLACE].severity);
+}
+
+static bool is_in_forward(const struct tp_flow *flow)
+{
+    return flow->scope.class_ && flow->scope.function &&
+           tp_flow_is(flow, flow->scope.function, "forward") &&
+           !flow->scope.no_grad;
+}
+
+static void judge_assignment(struct tp_flow *flow, uint32_t node)
+{
+    uint32_t target = flow->at[node].child;
+    if (!is_in_forward(flow) || !data_of(flow, target))
+        return;
+    if (flow->at[node].kind == TP_PY_AUGMENTED ||
+        flow->at[target].kind == TP_PY_SUBSCRIPT)
+        add_data(flow, data_of(flow, target), data_of(flow, target));
+}
+
+/* "x.data.add_(y)": a method whose name ends in "_". */
+static void judge_method(struct tp_flow *flow, const struct tp_call *call)
+{
+    char name[64];
+    if (!call->receiver || !is_in_forward(flow) ||
+        !data_of(flow, call->receiver))
+        return;
+    tp_flow_name(flow, call->function, name);
+    size_t length = strlen(name);
+    if (length > 1 && name[length - 1] == '_' && name[length - 2] != '_')
+        add_data(flow, call->function, data_of(flow, call->receiver));
+}
 
 /* What a loss is given. */
 static void judge_loss(struct tp_flow *flow, const struct tp_call *call)
@@ -82,6 +324,8 @@ static void judge_loss(struct tp_flow *flow, const struct tp_call *call)
 static void judge_log(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t tags = tp_flow_value(flow, tp_flow_operand(flow, call));
+    if (tags & TP_TAG_EXP_SUM)
+        tp_flow_add(flow, call->function, &rules[EXP_WITHOUT_MAX], "logsumexp");
     if (tags & TP_TAG_PROBS)
         tp_flow_add(flow, call->function, &rules[LOG_SOFTMAX], "log");
     if (tags & TP_TAG_SIGMOID)
@@ -99,10 +343,20 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
     case TP_DOES_NLL:
         judge_loss(flow, call);
         break;
+    case TP_DOES_SQRT:
+        judge_sqrt(flow, call->function, tp_flow_operand(flow, call));
+        break;
+    case TP_DOES_WHERE:
+        judge_where(flow, call);
+        break;
     default:
+        judge_method(flow, call);
         break;
     }
 }
 
 const struct tp_check_family tp_check_numerics = {.rules = rules,
-                                                  .call = judge_call};
+                                                  .call = judge_call,
+                                                  .assignment =
+                                                      judge_assignment,
+                                                  .operation = judge_operation};

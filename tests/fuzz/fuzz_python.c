@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "check/check_facts.h"
 #include "fuzz.h"
 
 /*

@@ -129,12 +129,132 @@ Test(check, evidence_lowers)
         "import torch\ndef f(x):\n  with torch.autocast('cuda'):\n"
         "    return torch.softmax(x, -1)\n";
     static const char outside[] =
+        "import torch\ndef f(x):\n  return torch.softmax(x, -1)\n"
+        "s = torch.amp.GradScaler('cuda')\n";
+    static const char unknown[] =
         "import torch\ndef f(x):\n  return torch.softmax(x, -1)\n";
     static const char unused[] =
         "import torch\n@torch.no_grad()\ndef f(x):\n  return x.half()\n";
+    static const char *const meant[] = {
+        "def f(x):\n  x.requires_grad_(False)\n  x.half()\n",
+        "def f(x):\n  x.eval()\n  x.half()\n",
+        "def f(x):\n  if x.dtype == y:\n    return x.half()\n",
+        "def generate(x):\n  x.half()\n",
+        "def f(x):\n  return x.float().exp().half()\n",
+        "import torch\ndef f(x):\n  return torch.tensor(1).half()\n",
+        "def to_fp16(x):\n  return x.half()\n"};
     cr_expect_eq(count_of(inside, TP_SEVERITY_LOW), 1);
     cr_expect_eq(count_of(outside, TP_SEVERITY_MEDIUM), 1);
+    cr_expect_eq(count_of(unknown, TP_SEVERITY_LOW), 1);
     cr_expect_eq(count_of(unused, TP_SEVERITY_LOW), 1);
+    for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+        cr_expect_eq(count_of(meant[i], TP_SEVERITY_LOW), 1, "%s", meant[i]);
+}
+
+static size_t found(const char *source, const char *rule, uint32_t line,
+                    enum tp_check_confidence confidence)
+{
+    struct tp_check_file file;
+    size_t count = 0;
+    check(source, strlen(source), &file);
+    for (size_t i = 0; i < file.findings.count; i++)
+        count += !strcmp(file.findings.at[i].rule->id, rule) &&
+                 file.findings.at[i].line == line &&
+                 file.findings.at[i].confidence == confidence;
+    free(file.findings.at);
+    return count;
+}
+
+/* Arguments of the only call, results, and autocast around a call. */
+Test(check, facts_go_one_call_deep)
+{
+    static const char argument[] =
+        "import torch\nx = torch.ones(9, dtype=torch.float16)\n"
+        "def f(a, b=1):\n  return b.sum()\nf(1, b=x)\n";
+    static const char twice[] =
+        "import torch\nx = torch.ones(9, dtype=torch.float16)\n"
+        "def f(a):\n  return a.sum()\nf(x)\nf(x.float())\n";
+    static const char result[] =
+        "import torch.nn.functional as F\nclass A:\n  def g(self, x):\n"
+        "    return F.softmax(x, -1, dtype=x.dtype)\n"
+        "  def h(self, x, y):\n    return F.cross_entropy(self.g(x), y)\n";
+    static const char results[] =
+        "import torch.nn.functional as F\ndef g(x):\n"
+        "  if x is None:\n    return x\n  return F.softmax(x, -1)\n"
+        "F.cross_entropy(g(x), y)\n";
+    static const char scope[] =
+        "import torch\ndef f(x, w):\n  return x.float() @ w\n"
+        "with torch.autocast('cuda'):\n  f(x, w)\n";
+    static const char here[] =
+        "import torch\ndef f(w):\n  x = torch.ones(9, dtype=torch.float16)\n"
+        "  return x.sum()\n";
+    cr_expect_eq(found(argument, "reduce_outside_autocast", 4, TP_CHECK_LIKELY),
+                 1);
+    cr_expect_eq(found(twice, "reduce_outside_autocast", 4, TP_CHECK_LIKELY),
+                 0);
+    cr_expect_eq(
+        found(result, "softmax_before_cross_entropy", 6, TP_CHECK_LIKELY), 1);
+    cr_expect_eq(
+        found(results, "softmax_before_cross_entropy", 6, TP_CHECK_LIKELY), 0);
+    cr_expect_eq(found(scope, "cast_inside_autocast", 3, TP_CHECK_CERTAIN), 1);
+    cr_expect_eq(found(here, "reduce_outside_autocast", 4, TP_CHECK_CERTAIN),
+                 1);
+}
+
+/* Where autocast is on: blocks, decorators, and what turns it off again. */
+Test(check, scopes_of_autocast)
+{
+    static const char *const on[] = {
+        "with torch.autocast('cuda'):\n  f(x.float() @ y)\n",
+        "with torch.autocast('cuda') if a else b():\n  x.float() @ y\n",
+        "with torch.cuda.amp.autocast(a):\n  x.float() @ y\n",
+        "c = torch.autocast('cuda')\nwith c, d():\n  x.float() @ y\n",
+        "@torch.autocast('cuda')\ndef f(x, y):\n  return x.float() @ y\n",
+        "@torch.no_grad()\n@torch.cuda.amp.autocast()\ndef f(x, y):\n"
+        "  return x.float() @ y\n"};
+    static const char *const off[] = {
+        "with torch.autocast('cuda', enabled=False):\n  x.float() @ y\n",
+        "with torch.autocast('cuda'):\n  a = b\nx.float() @ y\n",
+        "with torch.cuda.amp.autocast(False):\n  x.float() @ y\n",
+        "with torch.autocast('cuda'):\n"
+        "  with torch.autocast('cuda', torch.float16, False):\n"
+        "    x.float() @ y\n",
+        "@torch.autocast('cuda', enabled=False)\ndef f(x, y):\n"
+        "  return x.float() @ y\n",
+        "with torch.autocast('cuda'):\n  def f(x, y):\n"
+        "    return x.float() @ y\n"};
+    char source[256];
+    for (size_t i = 0; i < sizeof on / sizeof *on; i++) {
+        snprintf(source, sizeof source, "import torch\n%s", on[i]);
+        cr_expect_eq(count_of(source, TP_SEVERITY_MEDIUM), 1, "%s", source);
+    }
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+        snprintf(source, sizeof source, "import torch\n%s", off[i]);
+        cr_expect_eq(count_of(source, TP_SEVERITY_MEDIUM), 0, "%s", source);
+    }
+}
+
+/* Numbers leave a width, fp32 wins, and the unknown stays unknown. */
+Test(check, widths_are_joined)
+{
+#define ONES "import torch\nh = torch.ones(9, dtype=torch.float16)\n"
+    static const char *const half[] = {"(h * 2).sum()", "(1 - h).sum()",
+                                       "(h + h).view(3).sum()", "(h @ h).sum()",
+                                       "(-h[0]).clamp(0).sum()"};
+    static const char *const other[] = {
+        "(h + h.float()).sum()", "(h * x).sum()", "(h > 1).sum()",
+        "(h + h.bfloat16()).sum()", "h.to(x.dtype).sum()"};
+    char source[256];
+    for (size_t i = 0; i < 5; i++) {
+        snprintf(source, sizeof source, ONES "%s\n", half[i]);
+        cr_expect_eq(
+            found(source, "reduce_outside_autocast", 3, TP_CHECK_CERTAIN), 1,
+            "%s", half[i]);
+        snprintf(source, sizeof source, ONES "%s\n", other[i]);
+        cr_expect_eq(
+            found(source, "reduce_outside_autocast", 3, TP_CHECK_CERTAIN), 0,
+            "%s", other[i]);
+    }
 }
 
 Test(check, comments_ignore)

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+import torch
+from torch import nn
+
+
+def train(loader):
+    model = nn.Linear(16, 16, dtype=torch.float16)
+    for batch in loader:
+        with torch.autocast("cuda"):
+            loss = model(batch)  # HERE
+        loss.backward()

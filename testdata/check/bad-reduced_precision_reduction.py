@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+import torch
+
+settings = torch.backends.cuda.matmul
+torch.backends.cuda.matmul.allow_fp16_accumulation = True  # HERE
+torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = True  # HERE
