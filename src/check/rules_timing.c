@@ -175,7 +175,7 @@ static bool steps_of(const struct tp_flow *flow, uint32_t schedule,
 /* What a body does with the profiler's name. */
 struct profiled {
     uint32_t name;
-    bool steps;    /* its step() is called                             */
+    bool steps;    /* its step is called, or given to what calls it     */
     bool escapes;  /* it is given to something that may call it        */
     uint32_t loop; /* the innermost one around step()                 */
 };
@@ -184,16 +184,15 @@ static void look_for_steps(const struct tp_flow *flow, uint32_t node,
                            uint32_t loop, struct profiled *profiled)
 {
     int kind = flow->at[node].kind;
-    uint32_t function = flow->at[node].child;
-    if (kind == TP_PY_CALL && flow->at[function].kind == TP_PY_ATTRIBUTE &&
-        tp_flow_is(flow, function, "step") &&
-        tp_flow_same(flow, flow->at[function].child, profiled->name)) {
+    uint32_t child = flow->at[node].child;
+    if (kind == TP_PY_ATTRIBUTE && tp_flow_is(flow, node, "step") &&
+        tp_flow_same(flow, child, profiled->name)) {
         profiled->steps = true;
         profiled->loop = loop;
     }
     if (kind == TP_PY_FOR || kind == TP_PY_WHILE)
         loop = node;
-    for (uint32_t i = function; i; i = flow->at[i].next) {
+    for (uint32_t i = child; i; i = flow->at[i].next) {
         bool is_value = kind != TP_PY_ATTRIBUTE && kind != TP_PY_WITH_ITEM;
         if (is_value && i != profiled->name && flow->at[i].kind == TP_PY_NAME &&
             tp_flow_same(flow, i, profiled->name))
