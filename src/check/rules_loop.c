@@ -310,13 +310,17 @@ static void judge_loader(struct tp_flow *flow, const struct tp_call *call)
                     "prefetch_factor");
 }
 
-/* In a script that makes loaders, and pins nothing. */
+/* Of what has a name, not of what was just computed, in a script that makes
+ * loaders and pins nothing. */
 static void judge_copy(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t way =
         tp_script_argument(flow->script, call->node, "non_blocking", SIZE_MAX);
     uint32_t device = flow->at[call->function].next;
-    if (way && tp_flow_is(flow, way, "True") && flow->scope.loop &&
+    int kind = flow->at[call->receiver].kind;
+    if ((kind == TP_PY_NAME || kind == TP_PY_SUBSCRIPT ||
+         kind == TP_PY_ATTRIBUTE) &&
+        way && tp_flow_is(flow, way, "True") && flow->scope.loop &&
         !tp_flow_is_text(flow, device, "cpu") && *flow->seen & TP_SEEN_LOADER &&
         !tp_flow_knows(flow, "pin_memory"))
         tp_flow_add(flow, call->function, &rules[NON_BLOCKING_WITHOUT_PIN],
