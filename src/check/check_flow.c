@@ -97,25 +97,33 @@ static uint32_t value_of_name(const struct tp_flow *flow, uint32_t node)
     return width ? width | TP_TAG_DTYPE : tags;
 }
 
-/* Whether a call runs a network: by what made it, or by its name. */
-static uint32_t value_of_network(const struct tp_flow *flow, uint32_t function)
+bool tp_flow_is_network(const struct tp_flow *flow, uint32_t node)
 {
     static const char *const names[] = {"model", "net", "module", "network"};
     size_t length;
-    uint32_t known = 0;
-    if (!tp_script_text(flow->script, function, &length))
+    if (!tp_script_text(flow->script, node, &length))
+        return false;
+    if (value_of_name(flow, node) & TP_TAG_MODULE)
+        return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (tp_flow_is(flow, node, names[i])) {
+            *flow->guessed = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a call of a network gives; 0: it is none. */
+static uint32_t value_of_network(const struct tp_flow *flow, uint32_t function)
+{
+    if (!tp_flow_is_network(flow, function))
         return 0;
     uint32_t tags = value_of_name(flow, function);
-    bool is_module = tags & TP_TAG_MODULE;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !is_module; i++) {
-        if (tp_flow_is(flow, function, names[i]))
-            known = TP_TAG_GUESS;
-    }
-    if (!is_module && !known)
-        return 0;
-    if (flow->scope.autocast)
-        return known | TP_TAG_AUTOCAST_OUT | flow->scope.autocast_dtype;
-    return known | (tags & TP_TAG_WIDTH);
+    uint32_t guess = tags & TP_TAG_MODULE ? 0 : TP_TAG_GUESS;
+    return guess | (flow->scope.autocast
+                        ? TP_TAG_AUTOCAST_OUT | flow->scope.autocast_dtype
+                        : tags & TP_TAG_WIDTH);
 }
 
 /* The width of what two operands give. */

@@ -25,6 +25,9 @@ uint32_t tp_flow_autocast_dtype(const struct tp_flow *flow,
 /* Whether an expression is a call of autocast that says enabled=False. */
 bool tp_flow_is_off(const struct tp_flow *flow, uint32_t node);
 
+/* Whether an object is a network: by what made it, or by its name. */
+bool tp_flow_is_network(const struct tp_flow *flow, uint32_t node);
+
 /* Whether an object is an optimiser: by what made it, or by its name. */
 bool tp_flow_is_optimizer(const struct tp_flow *flow, uint32_t node);
 

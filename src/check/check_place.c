@@ -160,9 +160,16 @@ bool tp_flow_trains(const struct tp_flow *flow)
                                         NULL};
     if (tp_flow_only_infers(flow))
         return false;
-    if (*flow->seen & TP_SEEN_BACKWARD || tp_flow_is_named(flow, words))
+    if (*flow->seen & (TP_SEEN_BACKWARD | TP_SEEN_TRAIN | TP_SEEN_SCALER) ||
+        tp_flow_is_named(flow, words))
         return true;
-    uint32_t base = flow->scope.class_ ? flow->at[flow->scope.class_].child : 0;
+    if (!flow->scope.class_)
+        return false;
+    char name[64];
+    tp_flow_name(flow, flow->scope.class_, name);
+    if (strstr(name, "Train"))
+        return true;
+    uint32_t base = flow->at[flow->scope.class_].child;
     for (int i = 0; i < MOST_BASES && base && flow->at[base].kind != TP_PY_BODY;
          i++, base = flow->at[base].next) {
         if (tp_flow_is(flow, base, "Module") ||

@@ -101,8 +101,9 @@ bool tp_flow_knows(const struct tp_flow *flow, const char *word);
 /* Notes an event of the function at a call or a statement. */
 void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node);
 
-/* Whether code is known to train: a forward, a method of a module, a loss by
- * its name, or a script that calls backward(). */
+/* Whether code is known to train: a forward, a method of a module or a trainer,
+ * a loss or a step by its name, or a script that calls backward(), has an
+ * optimizer or a GradScaler. */
 bool tp_flow_trains(const struct tp_flow *flow);
 
 /* Whether the function's name has one of some words that NULL ends, each at

@@ -234,12 +234,20 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
     return false;
 }
 
+/* Whether a cast can harm: it is that of a network, or stands where something
+ * is trained, or outside of functions. */
+static bool may_harm(const struct tp_flow *flow, const struct tp_call *call)
+{
+    return !flow->scope.function || tp_flow_trains(flow) ||
+           tp_flow_is_network(flow, call->receiver);
+}
+
 static void add_cast(struct tp_flow *flow, const struct tp_call *call, int rule,
                      const char *what)
 {
+    bool harms = may_harm(flow, call) && !is_meant(flow, call);
     tp_flow_add_as(flow, call->function, &rules[rule], what,
-                   is_meant(flow, call) ? TP_SEVERITY_LOW
-                                        : rules[rule].severity);
+                   harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
 
 /* A cast has no argument. */
@@ -280,6 +288,7 @@ static void judge_softmax(struct tp_flow *flow, const struct tp_call *call)
     if (tp_flow_has_dtype(flow, call, place) || tags & TP_TAG_FLOAT)
         return;
     bool harms = is_fp16(flow, tags) && !flow->scope.autocast &&
+                 (tags & TP_TAG_FP16 || tp_flow_trains(flow)) &&
                  !tp_flow_only_infers(flow);
     tp_flow_add_as(flow, call->function, &rules[SOFTMAX_DTYPE], "softmax",
                    harms ? rules[SOFTMAX_DTYPE].severity : TP_SEVERITY_LOW);
