@@ -34,7 +34,8 @@ static bool add_import(struct tp_script *script, uint32_t name,
     if (!entry)
         return false;
     script->has_torch |= starts_with(path, length, "torch") ||
-                         starts_with(path, length, "transformer_engine");
+                         starts_with(path, length, "transformer_engine") ||
+                         starts_with(path, length, "msprobe");
     if (!entry->path) /* of "try: new, except: old", the new one */
         entry->path = tp_arena_text(&script->arena, path, length);
     return entry->path != NULL;

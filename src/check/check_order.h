@@ -27,6 +27,7 @@ enum tp_check_step {
     TP_STEP_CLOCK,     /* time.time()                                     */
     TP_STEP_NETWORK,   /* a module is called                              */
     TP_STEP_WAIT,      /* for the device                                  */
+    TP_STEP_PROFILER,  /* p = profile(schedule=...)                        */
     /* of msprobe                                                         */
     TP_STEP_PROBE_START,
     TP_STEP_PROBE_STOP,

@@ -202,13 +202,26 @@ bool tp_flow_depends_on(const struct tp_flow *flow, const char *word)
 bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
                       const char *word)
 {
-    const struct tp_py_tokens *tokens = &flow->script->tokens;
-    size_t end = node == 1 ? tokens->count : flow->at[node].end;
-    for (size_t i = flow->at[node].token; i < end; i++) {
-        if (tp_py_token_is(tokens, i, word))
+    for (size_t i = flow->at[node].token; i < flow->at[node].end; i++) {
+        if (tp_py_token_is(&flow->script->tokens, i, word))
             return true;
     }
     return false;
+}
+
+bool tp_flow_knows(const struct tp_flow *flow, const char *word)
+{
+    const struct tp_py_tokens *tokens = &flow->script->tokens;
+    bool learned = flow->words->count > 0;
+    for (size_t i = 0; i < tokens->count && !learned; i++) {
+        const struct tp_py_token *token = &tokens->at[i];
+        if ((token->kind == TP_PY_WORD || token->kind == TP_PY_STRING ||
+             token->kind == TP_PY_KEYWORD) &&
+            !tp_names_add(flow->words, tokens->source + token->start,
+                          token->length))
+            flow->findings->failed = true;
+    }
+    return tp_names_find(flow->words, word, strlen(word)) != NULL;
 }
 
 void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node)

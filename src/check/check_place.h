@@ -29,11 +29,18 @@ enum {
     TP_SEEN_BF16_AUTOCAST = 1 << 3,
     TP_SEEN_OTHER_AUTOCAST = 1 << 4, /* its dtype is unknown              */
     TP_SEEN_SCALER = 1 << 5,
-    TP_SEEN_BACKWARD = 1 << 6,
-    TP_SEEN_TRAIN = 1 << 7, /* train(), zero_grad(), or an optimizer      */
-    TP_SEEN_EVAL = 1 << 8,  /* eval(), or what prepares for inference     */
-    TP_SEEN_FP8 = 1 << 9,   /* autocast of transformer_engine             */
-    TP_SEEN_MX = 1 << 10    /* its recipe of blocks of 32                 */
+    TP_SEEN_SCALER_UPDATE = 1 << 6,
+    TP_SEEN_SCALER_STATE = 1 << 7, /* its state_dict()                    */
+    TP_SEEN_BACKWARD = 1 << 8,
+    TP_SEEN_TRAIN = 1 << 9,        /* train(), zero_grad(), or an optimizer */
+    TP_SEEN_EVAL = 1 << 10,        /* eval(), or what prepares for inference */
+    TP_SEEN_FP8 = 1 << 11,         /* autocast of transformer_engine      */
+    TP_SEEN_MX = 1 << 12,          /* its recipe of blocks of 32          */
+    TP_SEEN_LOADER = 1 << 13,      /* a DataLoader is made                */
+    TP_SEEN_PROBE_START = 1 << 14, /* of msprobe                          */
+    TP_SEEN_PROBE_MODEL = 1 << 15, /* start(model)                        */
+    TP_SEEN_PROBE_STOP = 1 << 16,
+    TP_SEEN_PROBE_STEP = 1 << 17
 };
 
 struct tp_flow {
@@ -47,6 +54,7 @@ struct tp_flow {
     struct tp_check_events events;  /* of the function                    */
     struct tp_functions *functions; /* of the script                      */
     uint32_t *seen;                 /* TP_SEEN_..., of the whole script   */
+    struct tp_names *words;         /* of the whole script, once asked for */
     bool *guessed; /* a value that was asked for since this was cleared
                       is told by a name, or came through a call        */
     bool learns;   /* the first pass: facts about functions, no rules  */
@@ -82,6 +90,17 @@ bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
  * not train. */
 bool tp_flow_only_infers(const struct tp_flow *flow);
 
+/* Whether one of the tokens of a node, as a name or a text with its quotes, is
+ * `word`; of a function from its name on. Costs the length of the node. */
+bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
+                      const char *word);
+
+/* The same of the whole script, whose words are learned once. */
+bool tp_flow_knows(const struct tp_flow *flow, const char *word);
+
+/* Notes an event of the function at a call or a statement. */
+void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node);
+
 /* Whether code is known to train: a forward, a method of a module or a trainer,
  * a loss or a step by its name, or a script that calls backward(), has an
  * optimizer or a GradScaler. */
@@ -93,14 +112,6 @@ bool tp_flow_is_named(const struct tp_flow *flow, const char *const *words);
 
 /* Whether a condition that leads here has `word` in its source. */
 bool tp_flow_depends_on(const struct tp_flow *flow, const char *word);
-
-/* Whether one of the tokens of a node, as a name or a text with its quotes, is
- * `word`; of a function from its name on; node 1 is the whole script. */
-bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
-                      const char *word);
-
-/* Notes an event of the function at a call or a statement. */
-void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node);
 
 /* Adds a finding at a node, with the severity of its rule. `what` may be
  * longer than is kept. */

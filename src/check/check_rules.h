@@ -37,6 +37,9 @@ struct tp_call;
  */
 struct tp_check_family {
     const struct tp_check_rule *rules; /* the last one has no id          */
+    /* A call, in the pass before the rules: what the script does, as bits of
+     * *flow->seen. */
+    void (*learn)(struct tp_flow *flow, const struct tp_call *call);
     /* A call, behind its arguments. */
     void (*call)(struct tp_flow *flow, const struct tp_call *call);
     /* TP_PY_ASSIGN, _ANNOTATED or _AUGMENTED, before names change. */

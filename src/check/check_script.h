@@ -36,12 +36,11 @@ enum {
     TP_TAG_SQUARES = 1 << 24,  /* a sum or mean of squares                 */
     TP_TAG_MEAN = 1 << 25,     /* a mean, or what is made from one         */
     TP_TAG_MASKED = 1 << 26,   /* -Inf where a mask says                   */
-    TP_TAG_POSITIVE = 1 << 27, /* nowhere 0, as an exponential          */
-    TP_TAG_CONSTANT = 1 << 28, /* no gradient goes through it            */
-    TP_TAG_GUESS = 1 << 29     /* told by a name, or through a call          */
+    TP_TAG_POSITIVE = 1 << 27, /* nowhere 0, as an exponential            */
+    TP_TAG_CONSTANT = 1 << 28, /* no gradient goes through it             */
+    TP_TAG_GUESS = 1 << 29,    /* told by a name, or through a call       */
+    TP_TAG_DEBUGGER = 1 << 30  /* a PrecisionDebugger of msprobe          */
 };
-/* PrecisionDebugger of msprobe; beyond what an enumerator may be. */
-#define TP_TAG_DEBUGGER (UINT32_C(1) << 31)
 
 /* The tags that say in how many bits a tensor is. */
 #define TP_TAG_WIDTH \
@@ -68,7 +67,7 @@ struct tp_script {
     struct tp_names imports; /* by name: its dotted path                  */
     struct tp_names objects; /* by name, self.x too: tags                 */
     bool has_update, has_unscale; /* of a GradScaler                      */
-    bool has_torch;               /* it or transformer_engine is imported  */
+    bool has_torch; /* it, transformer_engine or msprobe is imported      */
 };
 
 enum { TP_PATH_MAX = 160 }; /* bytes of a dotted path; longer: unknown    */

@@ -2,9 +2,10 @@
 /*
  * The walk through a script: statements in the order of the source, with what
  * surrounds each place and what the names of the function hold; the families
- * of rules are called on the way. A script that imports torch is walked twice:
- * first to learn what functions are given and return, and what the script does
- * at all, then for the rules. So facts go one call deep, no deeper.
+ * of rules are called on the way. A script that imports torch or msprobe is
+ * walked twice: first to learn what functions are given and return, and what
+ * the script does at all, then for the rules. So facts go one call deep, no
+ * deeper.
  *
  * Cost: linear in the nodes, times what the families ask.
  */
@@ -125,6 +126,10 @@ static void learn_from_call(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t dtype;
     learn_arguments(flow, call);
+    for (const struct tp_check_family *const *f = tp_check_families; *f; f++) {
+        if ((*f)->learn)
+            (*f)->learn(flow, call);
+    }
     switch (call->role) {
     case TP_DOES_HALF:
     case TP_DOES_CAST:
@@ -521,12 +526,14 @@ enum tp_status tp_check_walk(const struct tp_script *script,
                              struct tp_error *err)
 {
     struct tp_functions functions = {0};
+    struct tp_names words = {0};
     uint32_t seen = 0;
     bool guessed = false;
     struct tp_flow flow = {.script = script,
                            .at = script->tree.at,
                            .functions = &functions,
                            .seen = &seen,
+                           .words = &words,
                            .guessed = &guessed,
                            .learns = true,
                            .findings = findings};
@@ -538,5 +545,6 @@ enum tp_status tp_check_walk(const struct tp_script *script,
         walk(&flow);
     tp_check_sort(findings);
     tp_functions_clear(&functions);
+    free(words.slots);
     return status == TP_OK && findings->failed ? tp_fail_memory(err) : status;
 }

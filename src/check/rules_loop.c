@@ -154,10 +154,10 @@ static void judge_zero_grad(struct tp_flow *flow, size_t backward)
             return;
     }
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (tp_flow_mentions(flow, 1, ways[i]))
+        if (tp_flow_knows(flow, ways[i]))
             return;
     }
-    if (tp_flow_mentions(flow, 1, "grad") && tp_flow_mentions(flow, 1, "None"))
+    if (tp_flow_knows(flow, "grad") && tp_flow_knows(flow, "None"))
         return;
     tp_flow_is_optimizer(flow, object_of(flow, step)); /* by its name? */
     tp_flow_add(flow, flow->at[flow->events.at[step].node].child,
@@ -310,28 +310,19 @@ static void judge_loader(struct tp_flow *flow, const struct tp_call *call)
                     "prefetch_factor");
 }
 
-static bool makes_loader(const struct tp_flow *flow)
-{
-    char path[TP_PATH_MAX];
-    for (size_t i = 1; i < flow->script->tree.count; i++) {
-        if (flow->at[i].kind != TP_PY_CALL)
-            continue;
-        tp_script_path(flow->script, flow->at[i].child, path);
-        if (!strcmp(path, LOADER) && !has_star(flow, (uint32_t)i))
-            return true;
-    }
-    return false;
-}
-
-/* In a script that makes loaders, and pins nothing. */
+/* Of what has a name, not of what was just computed, in a script that makes
+ * loaders and pins nothing. */
 static void judge_copy(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t way =
         tp_script_argument(flow->script, call->node, "non_blocking", SIZE_MAX);
     uint32_t device = flow->at[call->function].next;
-    if (way && tp_flow_is(flow, way, "True") && flow->scope.loop &&
-        !tp_flow_is_text(flow, device, "cpu") && makes_loader(flow) &&
-        !tp_flow_mentions(flow, 1, "pin_memory"))
+    int kind = flow->at[call->receiver].kind;
+    if ((kind == TP_PY_NAME || kind == TP_PY_SUBSCRIPT ||
+         kind == TP_PY_ATTRIBUTE) &&
+        way && tp_flow_is(flow, way, "True") && flow->scope.loop &&
+        !tp_flow_is_text(flow, device, "cpu") && *flow->seen & TP_SEEN_LOADER &&
+        !tp_flow_knows(flow, "pin_memory"))
         tp_flow_add(flow, call->function, &rules[NON_BLOCKING_WITHOUT_PIN],
                     "non_blocking");
 }
@@ -388,7 +379,14 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
         tp_flow_note(flow, TP_STEP_ITEM, call->node);
 }
 
+static void learn(struct tp_flow *flow, const struct tp_call *call)
+{
+    if (!strcmp(call->path, LOADER) && !has_star(flow, call->node))
+        *flow->seen |= TP_SEEN_LOADER;
+}
+
 const struct tp_check_family tp_check_loop = {.rules = rules,
+                                              .learn = learn,
                                               .call = judge_call,
                                               .assignment = judge_assignment,
                                               .function = judge_function};

@@ -84,21 +84,6 @@ static bool is_method(const struct tp_flow *flow, const struct tp_call *call,
                                 strstr(call->path, ".PrecisionDebugger.");
 }
 
-/* Whether the script calls a method of a debugger; `given`: with arguments. */
-static bool calls(const struct tp_flow *flow, const char *name, bool given)
-{
-    for (size_t i = 1; i < flow->script->tree.count; i++) {
-        struct tp_call call;
-        if (flow->at[i].kind != TP_PY_CALL)
-            continue;
-        tp_call_read(flow->script, (uint32_t)i, &call);
-        if (is_method(flow, &call, name) &&
-            (!given || flow->at[call.function].next))
-            return true;
-    }
-    return false;
-}
-
 static void judge_made(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t level = tp_script_argument(flow->script, call->node, "level", 3);
@@ -113,7 +98,8 @@ static void judge_made(struct tp_flow *flow, const struct tp_call *call)
             return;
     }
     if (!model && (is_mix || (level && tp_flow_is_text(flow, level, "L0"))) &&
-        calls(flow, "start", false) && !calls(flow, "start", true))
+        *flow->seen & TP_SEEN_PROBE_START &&
+        !(*flow->seen & TP_SEEN_PROBE_MODEL))
         tp_flow_add(flow, call->function, &rules[DEBUGGER_WITHOUT_MODEL],
                     is_mix ? "mix" : "L0");
 }
@@ -124,10 +110,10 @@ static void judge_start(struct tp_flow *flow, const struct tp_call *call)
 {
     if (!call->receiver || flow->at[call->receiver].kind != TP_PY_NAME)
         return;
-    if (!calls(flow, "stop", false))
+    if (!(*flow->seen & TP_SEEN_PROBE_STOP))
         tp_flow_add(flow, call->function, &rules[DEBUGGER_WITHOUT_STOP],
                     "stop()");
-    else if (flow->scope.loop && !calls(flow, "step", false))
+    else if (flow->scope.loop && !(*flow->seen & TP_SEEN_PROBE_STEP))
         tp_flow_add(flow, call->function, &rules[DEBUGGER_WITHOUT_STOP],
                     "step()");
 }
@@ -215,5 +201,19 @@ static void judge_function(struct tp_flow *flow, uint32_t node)
     }
 }
 
-const struct tp_check_family tp_check_msprobe = {
-    .rules = rules, .call = judge_call, .function = judge_function};
+static void learn(struct tp_flow *flow, const struct tp_call *call)
+{
+    if (is_method(flow, call, "start"))
+        *flow->seen |=
+            TP_SEEN_PROBE_START |
+            (flow->at[call->function].next ? TP_SEEN_PROBE_MODEL : 0);
+    else if (is_method(flow, call, "stop"))
+        *flow->seen |= TP_SEEN_PROBE_STOP;
+    else if (is_method(flow, call, "step"))
+        *flow->seen |= TP_SEEN_PROBE_STEP;
+}
+
+const struct tp_check_family tp_check_msprobe = {.rules = rules,
+                                                 .learn = learn,
+                                                 .call = judge_call,
+                                                 .function = judge_function};

@@ -246,7 +246,7 @@ static void judge_fp16(struct tp_flow *flow, size_t from)
             events->count)
         return;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (tp_flow_mentions(flow, 1, others[i]))
+        if (tp_flow_knows(flow, others[i]))
             return;
     }
     tp_flow_add(flow, flow->at[events->at[from].node].child,
@@ -283,7 +283,7 @@ static void judge_unscaled(struct tp_flow *flow, size_t from)
         first--;
     if (tp_events_any(events, first, step, TP_STEP_SCALED_BACKWARD) ||
         tp_events_any(events, first, step, TP_STEP_SCALE) ||
-        (tp_flow_mentions(flow, 1, "scale") &&
+        (tp_flow_knows(flow, "scale") &&
          !tp_events_any(events, 0, events->count, TP_STEP_SCALE)))
         return;
     tp_flow_add(flow, flow->at[events->at[from].node].child,
@@ -370,7 +370,20 @@ static bool divides(const struct tp_flow *flow, uint32_t loop)
     return false;
 }
 
-/* backward in each iteration, the step in each n-th. */
+/* Whether another backward of its loop stands before an event. */
+static bool is_repeated(const struct tp_flow *flow, size_t backward)
+{
+    const struct tp_check_event *at = flow->events.at;
+    for (size_t i = 0; i < backward; i++) {
+        if (at[i].loop == at[backward].loop &&
+            (at[i].step == TP_STEP_BACKWARD ||
+             at[i].step == TP_STEP_SCALED_BACKWARD))
+            return true;
+    }
+    return false;
+}
+
+/* backward in each iteration, the step in each n-th; once per loop. */
 static void judge_accumulation(struct tp_flow *flow, size_t from)
 {
     const struct tp_check_events *events = &flow->events;
@@ -384,7 +397,7 @@ static void judge_accumulation(struct tp_flow *flow, size_t from)
         events->at[step].arms != backward->arms + 1 ||
         events->at[step].arms > TP_CHECK_ARMS ||
         !is_each_nth(flow, events->at[step].arm[backward->arms].node) ||
-        divides(flow, backward->loop))
+        is_repeated(flow, from) || divides(flow, backward->loop))
         return;
     tp_flow_add(flow, flow->at[backward->node].child,
                 &rules[ACCUMULATION_NOT_DIVIDED], ".backward()");
@@ -397,28 +410,16 @@ static bool is_scaler(const struct tp_flow *flow, uint32_t node)
     return tp_flow_contains(flow, node, "scaler");
 }
 
-/* Whether the script calls a method of what is, or is named, a scaler. */
-static bool calls_scaler(const struct tp_flow *flow, const char *method)
-{
-    for (size_t i = 1; i < flow->script->tree.count; i++) {
-        uint32_t function = flow->at[i].child;
-        if (flow->at[i].kind == TP_PY_CALL &&
-            flow->at[function].kind == TP_PY_ATTRIBUTE &&
-            tp_flow_is(flow, function, method) &&
-            is_scaler(flow, flow->at[function].child))
-            return true;
-    }
-    return false;
-}
-
 /* An update anywhere will do for a scaler that others may update: an attribute
  * or an argument. */
 static void judge_never_updated(struct tp_flow *flow, size_t step)
 {
     uint32_t scaler = object_of(flow, step);
-    bool is_own =
-        flow->at[scaler].kind == TP_PY_NAME && !is_parameter(flow, scaler);
-    if (is_own ? !calls_scaler(flow, "update") : !flow->script->has_update)
+    bool is_own = flow->script->has_torch &&
+                  flow->at[scaler].kind == TP_PY_NAME &&
+                  !is_parameter(flow, scaler);
+    if (is_own ? !(*flow->seen & TP_SEEN_SCALER_UPDATE)
+               : !flow->script->has_update)
         tp_flow_add(flow, flow->at[flow->events.at[step].node].child,
                     &rules[STEP_WITHOUT_UPDATE], "scaler.step()");
 }
@@ -483,11 +484,9 @@ static void judge_grad(struct tp_flow *flow, const struct tp_call *call)
         tp_script_argument(flow->script, call->node, "outputs", 0);
     uint32_t graph =
         tp_script_argument(flow->script, call->node, "create_graph", 4);
-    uint32_t where = flow->scope.function ? flow->scope.function : 1;
     if (tp_flow_value(flow, outputs) & TP_TAG_SCALED && graph &&
-        tp_flow_is(flow, graph, "True") &&
-        !tp_flow_mentions(flow, where, "get_scale") &&
-        !tp_flow_mentions(flow, where, "_scale"))
+        tp_flow_is(flow, graph, "True") && !tp_flow_knows(flow, "get_scale") &&
+        !tp_flow_knows(flow, "_scale"))
         tp_flow_add(flow, call->function, &rules[GRADIENT_PENALTY_SCALED],
                     "autograd.grad");
 }
@@ -497,7 +496,7 @@ static void judge_state(struct tp_flow *flow, const struct tp_call *call)
 {
     if (*flow->seen & TP_SEEN_SCALER &&
         tp_script_object(flow->script, call->receiver) & TP_TAG_OPTIMIZER &&
-        tp_flow_mentions(flow, 1, "save") && !calls_scaler(flow, "state_dict"))
+        tp_flow_knows(flow, "save") && !(*flow->seen & TP_SEEN_SCALER_STATE))
         tp_flow_add(flow, call->function, &rules[SCALER_STATE_NOT_SAVED],
                     "state of the optimizer");
 }
@@ -525,5 +524,17 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
-const struct tp_check_family tp_check_scaler = {
-    .rules = rules, .call = judge_call, .function = judge_function};
+static void learn(struct tp_flow *flow, const struct tp_call *call)
+{
+    if (!call->receiver || !is_scaler(flow, call->receiver))
+        return;
+    if (tp_flow_is(flow, call->function, "update"))
+        *flow->seen |= TP_SEEN_SCALER_UPDATE;
+    else if (tp_flow_is(flow, call->function, "state_dict"))
+        *flow->seen |= TP_SEEN_SCALER_STATE;
+}
+
+const struct tp_check_family tp_check_scaler = {.rules = rules,
+                                                .learn = learn,
+                                                .call = judge_call,
+                                                .function = judge_function};

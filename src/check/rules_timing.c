@@ -114,7 +114,7 @@ static void judge_difference(struct tp_flow *flow, uint32_t node)
     uint32_t left = flow->at[node].child, right = flow->at[left].next;
     const struct tp_check_events *events = &flow->events;
     size_t end = events->count;
-    if (flow->at[node].kind != TP_PY_BINARY ||
+    if (flow->at[node].kind != TP_PY_BINARY || end > TP_CHECK_EVENTS ||
         flow->at[right].op != TP_PY_OP('-') || flow->at[right].next)
         return;
     if (!is_clock(flow, left)) {
@@ -123,8 +123,7 @@ static void judge_difference(struct tp_flow *flow, uint32_t node)
             return;
     }
     size_t begin = clock_of(flow, right, end);
-    if (begin == end || end > TP_CHECK_EVENTS ||
-        !runs_between(flow, begin, end) || !has_device(flow) ||
+    if (begin == end || !runs_between(flow, begin, end) || !has_device(flow) ||
         (end < events->count ? events->at[end].loop : flow->scope.loop) !=
             events->at[begin].loop)
         return;
@@ -176,7 +175,7 @@ static bool steps_of(const struct tp_flow *flow, uint32_t schedule,
 /* What a body does with the profiler's name. */
 struct profiled {
     uint32_t name;
-    bool steps;    /* its step() is called                             */
+    bool steps;    /* its step is called, or given to what calls it     */
     bool escapes;  /* it is given to something that may call it        */
     uint32_t loop; /* the innermost one around step()                 */
 };
@@ -185,16 +184,15 @@ static void look_for_steps(const struct tp_flow *flow, uint32_t node,
                            uint32_t loop, struct profiled *profiled)
 {
     int kind = flow->at[node].kind;
-    uint32_t function = flow->at[node].child;
-    if (kind == TP_PY_CALL && flow->at[function].kind == TP_PY_ATTRIBUTE &&
-        tp_flow_is(flow, function, "step") &&
-        tp_flow_same(flow, flow->at[function].child, profiled->name)) {
+    uint32_t child = flow->at[node].child;
+    if (kind == TP_PY_ATTRIBUTE && tp_flow_is(flow, node, "step") &&
+        tp_flow_same(flow, child, profiled->name)) {
         profiled->steps = true;
         profiled->loop = loop;
     }
     if (kind == TP_PY_FOR || kind == TP_PY_WHILE)
         loop = node;
-    for (uint32_t i = function; i; i = flow->at[i].next) {
+    for (uint32_t i = child; i; i = flow->at[i].next) {
         bool is_value = kind != TP_PY_ATTRIBUTE && kind != TP_PY_WITH_ITEM;
         if (is_value && i != profiled->name && flow->at[i].kind == TP_PY_NAME &&
             tp_flow_same(flow, i, profiled->name))
@@ -262,9 +260,19 @@ static void judge_assignment(struct tp_flow *flow, uint32_t node)
         return;
     if (is_clock(flow, value))
         tp_flow_note(flow, TP_STEP_CLOCK, node);
-    if (flow->at[target].kind == TP_PY_NAME)
-        judge_profiler(flow, value, target,
-                       flow->scope.function ? flow->scope.function : 1);
+    else if (flow->at[target].kind == TP_PY_NAME && schedule_of(flow, value))
+        tp_flow_note(flow, TP_STEP_PROFILER, node);
+}
+
+/* Behind a function: where the names of its profilers are all used. */
+static void judge_function(struct tp_flow *flow, uint32_t node)
+{
+    for (size_t i = 0;
+         i < flow->events.count && flow->events.count <= TP_CHECK_EVENTS; i++) {
+        uint32_t target = flow->at[flow->events.at[i].node].child;
+        if (flow->events.at[i].step == TP_STEP_PROFILER)
+            judge_profiler(flow, flow->at[target].next, target, node);
+    }
 }
 
 static bool is_network(const struct tp_flow *flow, const struct tp_call *call)
@@ -324,4 +332,5 @@ const struct tp_check_family tp_check_timing = {.rules = rules,
                                                 .call = judge_call,
                                                 .assignment = judge_assignment,
                                                 .operation = judge_difference,
-                                                .with = judge_with};
+                                                .with = judge_with,
+                                                .function = judge_function};
