@@ -291,15 +291,16 @@ static bool is_network(const struct tp_flow *flow, const struct tp_call *call)
     return false;
 }
 
-/* Notes what may wait for the device; once, behind a reading of the clock. */
-static void note_wait(struct tp_flow *flow, uint32_t node)
+/* Whether the clock was read, and nothing has waited since. */
+static bool is_running(const struct tp_flow *flow)
 {
-    size_t i = flow->events.count;
-    while (i > 0 && flow->events.at[i - 1].step != TP_STEP_CLOCK &&
-           flow->events.at[i - 1].step != TP_STEP_WAIT)
-        i--;
-    if (i > 0 && flow->events.at[i - 1].step == TP_STEP_CLOCK)
-        tp_flow_note(flow, TP_STEP_WAIT, node);
+    for (size_t i = flow->events.count; i-- > 0;) {
+        if (flow->events.at[i].step == TP_STEP_WAIT)
+            return false;
+        if (flow->events.at[i].step == TP_STEP_CLOCK)
+            return true;
+    }
+    return false;
 }
 
 /* What runs on the device, and what may wait for it: all that is unknown. */
@@ -313,7 +314,7 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
     uint32_t argument = flow->at[call->function].next;
     bool knows =
         call->role != TP_DOES_NONE || !strncmp(call->path, "torch.", 6);
-    if (is_clock(flow, call->node))
+    if (!is_running(flow) || is_clock(flow, call->node))
         return;
     if (is_network(flow, call)) {
         tp_flow_note(flow, TP_STEP_NETWORK, call->node);
@@ -325,7 +326,7 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
         knows &= !tp_flow_is(flow, call->function, waits[i]);
     if (!knows || tp_flow_contains(flow, argument, "cpu") ||
         tp_flow_is_text(flow, argument, "cpu"))
-        note_wait(flow, call->node);
+        tp_flow_note(flow, TP_STEP_WAIT, call->node);
 }
 
 const struct tp_check_family tp_check_timing = {.rules = rules,
