@@ -101,9 +101,10 @@ static bool runs_between(const struct tp_flow *flow, size_t begin, size_t end)
 static bool is_clock(const struct tp_flow *flow, uint32_t node)
 {
     char path[TP_PATH_MAX];
-    if (flow->at[node].kind != TP_PY_CALL)
+    uint32_t function = flow->at[node].child;
+    if (flow->at[node].kind != TP_PY_CALL || flow->at[function].next)
         return false;
-    tp_script_path(flow->script, flow->at[node].child, path);
+    tp_script_path(flow->script, function, path);
     return !strcmp(path, "time.time") || !strcmp(path, "time.perf_counter") ||
            !strcmp(path, "time.monotonic");
 }
@@ -148,12 +149,12 @@ static uint32_t schedule_of(const struct tp_flow *flow, uint32_t node)
     struct tp_call call;
     if (flow->at[node].kind != TP_PY_CALL)
         return 0;
-    tp_call_read(flow->script, node, &call);
-    if (!is_profiler_part(call.path, "profile"))
-        return 0;
     uint32_t schedule =
         tp_script_argument(flow->script, node, "schedule", SIZE_MAX);
     if (flow->at[schedule].kind != TP_PY_CALL)
+        return 0;
+    tp_call_read(flow->script, node, &call);
+    if (!is_profiler_part(call.path, "profile"))
         return 0;
     tp_call_read(flow->script, schedule, &call);
     return is_profiler_part(call.path, "schedule") ? schedule : 0;
