@@ -526,12 +526,14 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
 
 static void learn(struct tp_flow *flow, const struct tp_call *call)
 {
-    if (!call->receiver || !is_scaler(flow, call->receiver))
+    if (!call->receiver)
         return;
-    if (tp_flow_is(flow, call->function, "update"))
-        *flow->seen |= TP_SEEN_SCALER_UPDATE;
-    else if (tp_flow_is(flow, call->function, "state_dict"))
-        *flow->seen |= TP_SEEN_SCALER_STATE;
+    uint32_t seen =
+        tp_flow_is(flow, call->function, "update")       ? TP_SEEN_SCALER_UPDATE
+        : tp_flow_is(flow, call->function, "state_dict") ? TP_SEEN_SCALER_STATE
+                                                         : 0;
+    if (seen && is_scaler(flow, call->receiver))
+        *flow->seen |= seen;
 }
 
 const struct tp_check_family tp_check_scaler = {.rules = rules,

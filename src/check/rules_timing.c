@@ -101,9 +101,10 @@ static bool runs_between(const struct tp_flow *flow, size_t begin, size_t end)
 static bool is_clock(const struct tp_flow *flow, uint32_t node)
 {
     char path[TP_PATH_MAX];
-    if (flow->at[node].kind != TP_PY_CALL)
+    uint32_t function = flow->at[node].child;
+    if (flow->at[node].kind != TP_PY_CALL || flow->at[function].next)
         return false;
-    tp_script_path(flow->script, flow->at[node].child, path);
+    tp_script_path(flow->script, function, path);
     return !strcmp(path, "time.time") || !strcmp(path, "time.perf_counter") ||
            !strcmp(path, "time.monotonic");
 }
@@ -148,12 +149,12 @@ static uint32_t schedule_of(const struct tp_flow *flow, uint32_t node)
     struct tp_call call;
     if (flow->at[node].kind != TP_PY_CALL)
         return 0;
-    tp_call_read(flow->script, node, &call);
-    if (!is_profiler_part(call.path, "profile"))
-        return 0;
     uint32_t schedule =
         tp_script_argument(flow->script, node, "schedule", SIZE_MAX);
     if (flow->at[schedule].kind != TP_PY_CALL)
+        return 0;
+    tp_call_read(flow->script, node, &call);
+    if (!is_profiler_part(call.path, "profile"))
         return 0;
     tp_call_read(flow->script, schedule, &call);
     return is_profiler_part(call.path, "schedule") ? schedule : 0;
@@ -291,15 +292,16 @@ static bool is_network(const struct tp_flow *flow, const struct tp_call *call)
     return false;
 }
 
-/* Notes what may wait for the device; once, behind a reading of the clock. */
-static void note_wait(struct tp_flow *flow, uint32_t node)
+/* Whether the clock was read, and nothing has waited since. */
+static bool is_running(const struct tp_flow *flow)
 {
-    size_t i = flow->events.count;
-    while (i > 0 && flow->events.at[i - 1].step != TP_STEP_CLOCK &&
-           flow->events.at[i - 1].step != TP_STEP_WAIT)
-        i--;
-    if (i > 0 && flow->events.at[i - 1].step == TP_STEP_CLOCK)
-        tp_flow_note(flow, TP_STEP_WAIT, node);
+    for (size_t i = flow->events.count; i-- > 0;) {
+        if (flow->events.at[i].step == TP_STEP_WAIT)
+            return false;
+        if (flow->events.at[i].step == TP_STEP_CLOCK)
+            return true;
+    }
+    return false;
 }
 
 /* What runs on the device, and what may wait for it: all that is unknown. */
@@ -313,7 +315,7 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
     uint32_t argument = flow->at[call->function].next;
     bool knows =
         call->role != TP_DOES_NONE || !strncmp(call->path, "torch.", 6);
-    if (is_clock(flow, call->node))
+    if (!is_running(flow) || is_clock(flow, call->node))
         return;
     if (is_network(flow, call)) {
         tp_flow_note(flow, TP_STEP_NETWORK, call->node);
@@ -325,7 +327,7 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
         knows &= !tp_flow_is(flow, call->function, waits[i]);
     if (!knows || tp_flow_contains(flow, argument, "cpu") ||
         tp_flow_is_text(flow, argument, "cpu"))
-        note_wait(flow, call->node);
+        tp_flow_note(flow, TP_STEP_WAIT, call->node);
 }
 
 const struct tp_check_family tp_check_timing = {.rules = rules,
