@@ -3,7 +3,7 @@
  * Damaged elements come as words of 64 marks (damage_marks.c, damage_pair.c).
  * Where bits of a word change, a run of neighbours begins or ends, and so runs,
  * holes and stretches are counted; sums over rows are counts of bits, and the
- * cells of the last axis take eight bits at a time. Only where few are marked
+ * cells of the last axis take four bits at a time. Only where few are marked
  * are they looked at one by one.
  *
  * What is added up in any order (cells) and what has an order (struct
@@ -21,6 +21,9 @@
 #include <string.h>
 
 #include "damage/damage_pair.h"
+
+/* Cells of the last axis that are added to at a time. */
+enum { LANES = 4 };
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -61,7 +64,7 @@ void tp_damage_plan_make(enum tp_dtype dtype, unsigned kinds,
         axis->first_cell = plan->cells;
         plan->cells += axis->cells;
     }
-    plan->cells += 7; /* eight are added to at a time */
+    plan->cells += LANES - 1; /* so many are added to at a time */
 }
 
 /* --- runs and stretches, in order ----------------------------------------- */
@@ -268,8 +271,8 @@ INLINE void take_runs(struct walk *walk, uint64_t word, int64_t first)
 INLINE void add_last(const struct tp_damage_axis *axis, int64_t from,
                      uint64_t word, int64_t *cells)
 {
-    typedef int64_t lanes __attribute__((vector_size(64)));
-    const lanes bits = {1, 2, 4, 8, 16, 32, 64, 128};
+    typedef uint64_t lanes __attribute__((vector_size(32)));
+    const lanes bit = {0, 1, 2, 3};
     int64_t *its = cells + axis->first_cell;
     if (axis->shift) {
         while (word) {
@@ -285,10 +288,10 @@ INLINE void add_last(const struct tp_damage_axis *axis, int64_t from,
         for (; word; word &= word - 1)
             its[from + __builtin_ctzll(word)]++;
     } else {
-        for (its += from; word; word >>= 8, its += 8) {
+        for (its += from; word; word >>= LANES, its += LANES) {
             lanes some;
             memcpy(&some, its, sizeof some);
-            some -= ((int64_t)(word & 255) & bits) != 0;
+            some += ((lanes){0} + word) >> bit & 1;
             memcpy(its, &some, sizeof some);
         }
     }
