@@ -294,7 +294,8 @@ Test(growth, a_healthy_run_has_none)
 }
 
 /* The least that is asked of ROUNDS runs. Where each tensor has much noise of
- * its own, no more can be known of slow growth than about when. */
+ * its own, no more can be known of slow growth than about when; with a tenth of
+ * a binade, of 48 runs the layer is right in 36 and 31. */
 Test(growth, is_told_once_and_from_its_beginning)
 {
     static const struct {
@@ -304,8 +305,8 @@ Test(growth, is_told_once_and_from_its_beginning)
         {1.2, 0.1, 0, 7, 6, 5, 5},    {1.2, 0.3, 0, 7, 7, 4, 2},
         {1.4, 0.1, 0, 7, 7, 6, 5},    {1.4, 0.3, 0, 7, 7, 5, 4},
         {2, 0.1, 0, 8, 7, 7, 7},      {2, 0.3, 0, 8, 6, 5, 5},
-        {1.2, 0.05, 0.1, 7, 5, 7, 6}, {1.2, 0.05, 0.3, 4, 6, 0, 0},
-        {1.4, 0.05, 0.1, 7, 6, 6, 6}, {1.4, 0.05, 0.3, 6, 6, 1, 1},
+        {1.2, 0.05, 0.1, 7, 5, 6, 6}, {1.2, 0.05, 0.3, 4, 6, 0, 0},
+        {1.4, 0.05, 0.1, 7, 5, 6, 6}, {1.4, 0.05, 0.3, 6, 6, 1, 1},
         {2, 0.05, 0.1, 8, 6, 6, 6},   {2, 0.05, 0.3, 7, 6, 4, 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
