@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Damaged elements come as words of 64 marks (damage_marks.c). These become
- * runs of neighbours, and runs are what everything is counted by: the cells of
- * the last axis as differences (one up where a run begins, one down where it
- * ends), those of the other axes once a row, and runs and stretches as far as
- * they reach. Only what an element holds is looked at one by one.
+ * Damaged elements come as words of 64 marks (damage_marks.c, damage_pair.c).
+ * Where bits of a word change, a run of neighbours begins or ends, and so runs,
+ * holes and stretches are counted; sums over rows are counts of bits, and the
+ * cells of the last axis take four bits at a time. Only where few are marked
+ * are they looked at one by one.
  *
  * What is added up in any order (cells) and what has an order (struct
  * tp_damage) are apart, so that threads share the large part and keep only 3 kB
  * for each range. Where two pieces meet, a run or stretch may go on: of each
- * piece the first and the last one are kept open until then.
+ * piece the first and the last one are kept open until then. A span is a piece
+ * like any other, merged at its end.
  *
  * Alternative: a bitmap of the tensor and any number of looks at it; exact, but
  * an eighth of a float8 tensor in memory. Cost: memcmp where nothing differs;
- * some 10 ns an element where all do, twice that where every other one does.
+ * 1 to 4 ns an element elsewhere, of float64 up to 10.
  */
 #include "damage/damage.h"
 
 #include <string.h>
 
-/* Equal bytes that are skipped at a time: a multiple of 64 codes of 8. */
-enum { SKIP = 4096 };
+#include "damage/damage_pair.h"
+
+/* Cells of the last axis that are added to at a time. */
+enum { LANES = 4 };
+
+#define INLINE static inline __attribute__((always_inline))
 
 /* --- the plan ------------------------------------------------------------- */
 
@@ -57,8 +62,9 @@ void tp_damage_plan_make(enum tp_dtype dtype, unsigned kinds,
             axis->shift++;
         axis->cells = (size_t)((axis->length - 1) >> axis->shift) + 1;
         axis->first_cell = plan->cells;
-        plan->cells += axis->cells + 1; /* one for the end of a run */
+        plan->cells += axis->cells;
     }
+    plan->cells += LANES - 1; /* so many are added to at a time */
 }
 
 /* --- runs and stretches, in order ----------------------------------------- */
@@ -66,6 +72,12 @@ void tp_damage_plan_make(enum tp_dtype dtype, unsigned kinds,
 static void count_near(uint64_t *counts, int64_t length)
 {
     counts[length <= TP_DAMAGE_NEAR ? length : 0]++;
+}
+
+static void uncount_near(uint64_t *counts, const struct tp_damage_run *run)
+{
+    const int64_t length = run->end - run->begin;
+    counts[length <= TP_DAMAGE_NEAR ? length : 0]--;
 }
 
 static void swap(struct tp_damage_stretch *a, struct tp_damage_stretch *b)
@@ -137,137 +149,263 @@ static void add_run(struct tp_damage *damage, const struct tp_damage_run *one)
     *open_run(damage) = *one;
 }
 
-/* --- cells ---------------------------------------------------------------- */
-
-/* Adds to a range of a difference array. */
-static void add_between(int64_t *cells, int64_t begin, int64_t end, int64_t by)
-{
-    cells[begin] += by;
-    cells[end] -= by;
-}
-
-/* Indices [begin, end) of the last axis, once each. */
-static void add_last(const struct tp_damage_axis *axis, int64_t begin,
-                     int64_t end, int64_t *cells)
-{
-    int64_t *its = cells + axis->first_cell;
-    const int64_t width = (int64_t)1 << axis->shift;
-    const int64_t from = begin >> axis->shift, to = (end - 1) >> axis->shift;
-    if (axis->shift == 0) {
-        add_between(its, begin, end, 1);
-    } else if (from == to) {
-        add_between(its, from, from + 1, end - begin);
-    } else {
-        add_between(its, from, from + 1, ((from + 1) << axis->shift) - begin);
-        add_between(its, to, to + 1, end - (to << axis->shift));
-        add_between(its, from + 1, to, width);
-    }
-}
+/* --- rows ----------------------------------------------------------------- */
 
 /* The row that is at hand: a line along the last axis. */
 struct row {
-    int64_t begin, end; /* elements */
+    int64_t begin, end; /* elements; the same: none is                     */
     int64_t damaged;
-    int parity; /* of its index along the axis before the last */
+    int64_t index[TP_LIMIT_DIMS + 1]; /* of the other axes                 */
 };
 
 /* Adds a row to the cells of all other axes. */
 static void leave_row(const struct tp_damage_plan *plan, const struct row *row,
                       int64_t *cells)
 {
-    int64_t left = row->begin;
     for (int i = 0; row->damaged && i < plan->ndim - 1; i++) {
         const struct tp_damage_axis *axis = &plan->axes[i];
-        const int64_t index = left / axis->inner;
-        cells[axis->first_cell + (size_t)(index >> axis->shift)] +=
+        cells[axis->first_cell + (size_t)(row->index[i] >> axis->shift)] +=
             row->damaged;
-        left -= index * axis->inner;
     }
 }
 
+/* Enters the row of an element, which often is the one that follows. */
 static void enter_row(const struct tp_damage_plan *plan, int64_t element,
                       struct row *row)
 {
-    const struct tp_damage_axis *last = &plan->axes[plan->ndim - 1];
-    const int64_t number = element / last->length;
-    row->begin = number * last->length;
-    row->end = row->begin + last->length;
+    const int64_t length = plan->axes[plan->ndim - 1].length;
+    const bool next = row->begin < row->end && element - row->end < length;
+    int i = plan->ndim - 2;
     row->damaged = 0;
-    row->parity = plan->ndim > 1
-                      ? (int)(number % plan->axes[plan->ndim - 2].length % 2)
-                      : 0;
+    if (next) {
+        row->begin = row->end;
+        for (; i >= 0 && ++row->index[i] == plan->axes[i].length; i--)
+            row->index[i] = 0;
+    } else {
+        int64_t number = element / length;
+        row->begin = number * length;
+        for (; i >= 0; i--) {
+            row->index[i] = number % plan->axes[i].length;
+            number /= plan->axes[i].length;
+        }
+    }
+    row->end = row->begin + length;
 }
 
 /* --- elements ------------------------------------------------------------- */
 
-/* What goes from word to word. */
+/* What goes from block to block of a span. */
 struct walk {
     const struct tp_damage_plan *plan;
-    struct tp_damage *damage;
     int64_t *cells;
     struct row row;
-    struct tp_damage_run run; /* empty: none is open */
+    /* what is found: but `first` the ends of runs and stretches are set by
+     * end_walk, and until then the lengths have those of all runs */
+    struct tp_damage found;
+    int64_t at;               /* behind the last element taken            */
+    uint64_t inside;          /* 1: in a run                              */
+    struct tp_damage_run run; /* the one at hand, or the last one         */
+    int64_t stretch;          /* where its stretch began,                 */
+    uint64_t before;          /* and how many were damaged by then        */
 };
 
-/* Indices of the row that add up with its own to an odd number. */
-static uint64_t count_odd(const struct row *row, int64_t begin, int64_t end)
+static void close_stretch(struct walk *walk, uint64_t damaged)
 {
-    const int64_t first = (begin - row->begin + row->parity) % 2;
-    return (uint64_t)((end - begin + first) / 2);
+    const struct tp_damage_stretch one = {walk->stretch, walk->run.end,
+                                          damaged - walk->before};
+    if (one.damaged)
+        add_stretch(&walk->found, &one);
 }
 
-static void close_run(struct walk *walk)
+/* A stretch ends, and one begins behind which so many are damaged. */
+static void begin_stretch(struct walk *walk, int64_t begin, uint64_t damaged)
+{
+    close_stretch(walk, damaged);
+    walk->stretch = begin;
+    walk->before = damaged;
+}
+
+INLINE void end_run(struct walk *walk, int64_t at)
+{
+    struct tp_damage *found = &walk->found;
+    walk->run.end = at;
+    count_near(found->length, at - walk->run.begin);
+    if (found->first.end == 0)
+        found->first = walk->run;
+    walk->inside = 0;
+}
+
+/* Takes the marks of 64 elements from `first` on for runs: where they change,
+ * one begins or ends. */
+INLINE void take_runs(struct walk *walk, uint64_t word, int64_t first)
+{
+    struct tp_damage *found = &walk->found;
+    const uint64_t before = word << 1 | walk->inside;
+    uint64_t change = word ^ before;
+    if (change && walk->inside) {
+        end_run(walk, first + __builtin_ctzll(change));
+        change &= change - 1;
+    }
+    while (change) {
+        const int begin = __builtin_ctzll(change);
+        const int64_t hole = first + begin - walk->run.end;
+        const uint64_t below = (UINT64_C(1) << begin) - 1;
+        change &= change - 1;
+        count_near(found->hole, hole);
+        if (hole > TP_DAMAGE_GAP)
+            begin_stretch(walk, first + begin,
+                          found->damaged +
+                              (uint64_t)__builtin_popcountll(word & below));
+        walk->run.begin = first + begin;
+        walk->inside = 1;
+        if (change == 0)
+            break;
+        end_run(walk, first + __builtin_ctzll(change));
+        change &= change - 1;
+    }
+    found->runs += (uint64_t)__builtin_popcountll(word & ~before);
+    found->damaged += (uint64_t)__builtin_popcountll(word);
+}
+
+/* Adds marks to the cells of the last axis, from index `from` on. */
+INLINE void add_last(const struct tp_damage_axis *axis, int64_t from,
+                     uint64_t word, int64_t *cells)
+{
+    typedef uint64_t lanes __attribute__((vector_size(32)));
+    const lanes bit = {0, 1, 2, 3};
+    int64_t *its = cells + axis->first_cell;
+    if (axis->shift) {
+        while (word) {
+            const int64_t at = from + __builtin_ctzll(word);
+            const int64_t end = ((at >> axis->shift) + 1) << axis->shift;
+            const uint64_t rest = end - from < TP_DAMAGE_WORD
+                                      ? word & UINT64_MAX << (end - from)
+                                      : 0;
+            its[at >> axis->shift] += __builtin_popcountll(word ^ rest);
+            word = rest;
+        }
+    } else if (__builtin_popcountll(word) < 12) { /* about as fast */
+        for (; word; word &= word - 1)
+            its[from + __builtin_ctzll(word)]++;
+    } else {
+        for (its += from; word; word >>= LANES, its += LANES) {
+            lanes some;
+            memcpy(&some, its, sizeof some);
+            some += ((lanes){0} + word) >> bit & 1;
+            memcpy(its, &some, sizeof some);
+        }
+    }
+}
+
+/* Up to 64 marks from `at` on, one word being behind the last. */
+INLINE uint64_t marks_from(const uint64_t *words, int64_t at)
+{
+    const uint64_t *word = words + at / TP_DAMAGE_WORD;
+    const int64_t shift = at % TP_DAMAGE_WORD;
+    return shift ? word[0] >> shift | word[1] << (TP_DAMAGE_WORD - shift)
+                 : word[0];
+}
+
+/* Adds marks of one row, from its index `from` on. */
+INLINE void take_row(struct walk *walk, uint64_t word, int64_t from)
 {
     const struct tp_damage_plan *plan = walk->plan;
-    struct tp_damage *damage = walk->damage;
     struct row *row = &walk->row;
-    struct tp_damage_run run = walk->run;
-    if (run.begin == run.end)
-        return;
-    const struct tp_damage_stretch one = {run.begin, run.end,
-                                          (uint64_t)(run.end - run.begin)};
-    add_run(damage, &run);
-    add_stretch(damage, &one);
-    damage->damaged += one.damaged;
-    walk->run.begin = walk->run.end = 0;
-    while (run.begin < run.end && plan->ndim) {
-        if (run.begin >= row->end) {
+    const int64_t parity =
+        from + (plan->ndim > 1 ? row->index[plan->ndim - 2] : 0);
+    const uint64_t even = UINT64_C(0x5555555555555555);
+    row->damaged += __builtin_popcountll(word);
+    walk->found.odd +=
+        (uint64_t)__builtin_popcountll(word & (parity % 2 ? even : ~even));
+    add_last(&plan->axes[plan->ndim - 1], from, word, walk->cells);
+}
+
+/* Takes marks for rows. */
+INLINE void take_rows(struct walk *walk, const uint64_t *words, int64_t first,
+                      int64_t n)
+{
+    const struct tp_damage_plan *plan = walk->plan;
+    struct row *row = &walk->row;
+    for (int64_t i = 0; i < n && plan->ndim;) {
+        uint64_t word = marks_from(words, i);
+        if (word == 0) {
+            i += TP_DAMAGE_WORD;
+            continue;
+        }
+        i += __builtin_ctzll(word);
+        word = marks_from(words, i);
+        if (first + i >= row->end) {
             leave_row(plan, row, walk->cells);
-            enter_row(plan, run.begin, row);
+            enter_row(plan, first + i, row);
         }
-        const int64_t end = run.end < row->end ? run.end : row->end;
-        add_last(&plan->axes[plan->ndim - 1], run.begin - row->begin,
-                 end - row->begin, walk->cells);
-        damage->odd += count_odd(row, run.begin, end);
-        row->damaged += end - run.begin;
-        run.begin = end;
+        const int64_t left = row->end - (first + i);
+        if (left < TP_DAMAGE_WORD)
+            word &= (UINT64_C(1) << left) - 1;
+        take_row(walk, word, first + i - row->begin);
+        i += left < TP_DAMAGE_WORD ? left : TP_DAMAGE_WORD;
     }
 }
 
-/* Adds the marks of up to 64 elements from `first` on. */
-static void take_word(struct walk *walk, uint64_t word, int64_t first)
+/* Takes the marks of a block of `n` elements from `first` on; one word more is
+ * 0. Blocks that are left out have none. */
+INLINE void take_any(struct walk *walk, const uint64_t *words, int64_t first,
+                     int64_t n)
 {
-    while (word) {
-        const int skip = __builtin_ctzll(word);
-        const uint64_t rest = ~(word >> skip);
-        const int length = rest ? __builtin_ctzll(rest) : TP_DAMAGE_WORD;
-        const int64_t begin = first + skip;
-        if (begin != walk->run.end || walk->run.begin == walk->run.end) {
-            close_run(walk);
-            walk->run.begin = begin;
-        }
-        walk->run.end = begin + length;
-        if (skip + length >= TP_DAMAGE_WORD)
-            return;
-        word &= UINT64_MAX << (skip + length);
-    }
+    if (walk->inside && walk->at != first)
+        end_run(walk, walk->at);
+    for (int64_t i = 0; i < n; i += TP_DAMAGE_WORD)
+        take_runs(walk, words[i / TP_DAMAGE_WORD], first + i);
+    walk->at = first + n;
+    take_rows(walk, words, first, n);
 }
 
-static void end_walk(struct walk *walk)
+typedef void take_fn(struct walk *walk, const uint64_t *words, int64_t first,
+                     int64_t n);
+
+static void take_portable(struct walk *walk, const uint64_t *words,
+                          int64_t first, int64_t n)
 {
-    close_run(walk);
+    take_any(walk, words, first, n);
+}
+
+#if defined(__x86_64__)
+TP_TARGET_AVX2 static void take_avx2(struct walk *walk, const uint64_t *words,
+                                     int64_t first, int64_t n)
+{
+    take_any(walk, words, first, n);
+}
+#endif
+
+static take_fn *const take_by[TP_ISA_COUNT] =
+    TP_ISA_TABLE(take_portable, take_avx2, take_avx2);
+
+static void begin_walk(const struct tp_damage_plan *plan, int64_t *cells,
+                       struct walk *walk)
+{
+    memset(walk, 0, sizeof *walk);
+    walk->plan = plan;
+    walk->cells = cells;
+    walk->run.end = INT64_MIN / 2; /* the first hole is a long one */
+}
+
+/* Adds what was found to `damage`. */
+static void end_walk(struct walk *walk, struct tp_damage *damage)
+{
+    struct tp_damage *found = &walk->found;
+    if (walk->inside)
+        end_run(walk, walk->at);
+    if (found->runs == 0)
+        return;
+    found->hole[0]--; /* before the first run */
+    uncount_near(found->length, &found->first);
+    if (found->runs > 1) {
+        found->last = walk->run;
+        uncount_near(found->length, &found->last);
+    }
+    close_stretch(walk, found->damaged);
     leave_row(walk->plan, &walk->row, walk->cells);
-    walk->cells[0] += walk->damage->damaged > 0;
+    walk->cells[0]++;
+    tp_damage_merge(damage, found);
 }
 
 /* --- what elements hold --------------------------------------------------- */
@@ -309,120 +447,107 @@ static void count_kinds(const struct tp_damage_codes *codes,
     damage->huge += huge;
 }
 
-/* How the bits of two codes of one dtype differ. */
-static void count_bits(const struct tp_damage_codes *codes, const uint64_t *x,
-                       const uint64_t *y, int count, struct tp_damage *damage)
-{
-    const enum tp_code_order order = tp_code_order_of(codes->dtype);
-    const int bits = 8 * (int)codes->size;
-    for (int i = 0; i < count; i++) {
-        const uint64_t differ = x[i] ^ y[i];
-        const uint64_t key_x = tp_code_key(order, bits, x[i]);
-        const uint64_t key_y = tp_code_key(order, bits, y[i]);
-        const uint64_t apart = key_x > key_y ? key_x - key_y : key_y - key_x;
-        damage->ulp[64 - __builtin_clzll(apart)]++;
-        if ((differ & (differ - 1)) == 0)
-            damage->one_bit[__builtin_ctzll(differ)]++;
-    }
-}
-
-/* The marks without elements that are NaN in both; x and y without them. */
-static uint64_t drop_nan(const struct tp_damage_codes *codes, uint64_t word,
-                         uint64_t *x, uint64_t *y)
-{
-    int from = 0, to = 0;
-    for (uint64_t left = word; left; left &= left - 1, from++) {
-        if (tp_damage_kind_of(codes, y[from]) == TP_DAMAGE_NAN &&
-            tp_damage_kind_of(codes, x[from]) == TP_DAMAGE_NAN) {
-            word &= ~(left & (0 - left));
-        } else {
-            x[to] = x[from];
-            y[to++] = y[from];
-        }
-    }
-    return word;
-}
-
-/* Looks at the marked elements of a pair; the marks of those that count. */
-static uint64_t count_pairs(const struct tp_damage_codes *codes,
-                            const struct tp_span pair[2], size_t at,
-                            uint64_t word, struct tp_damage *damage)
-{
-    const struct tp_span *x = &pair[0], *y = &pair[1];
-    uint64_t a[TP_DAMAGE_WORD], b[TP_DAMAGE_WORD];
-    const uint64_t nan = damage->nan;
-    const int count = tp_damage_codes_take(y, at, word, b);
-    count_kinds(codes, b, count, damage);
-    if (x->dtype != y->dtype)
-        return word;
-    tp_damage_codes_take(x, at, word, a);
-    if (damage->nan > nan)
-        word = drop_nan(codes, word, a, b);
-    const int left = __builtin_popcountll(word);
-    damage->nan -= (uint64_t)(count - left);
-    count_bits(codes, a, b, left, damage);
-    return word;
-}
-
 /* --- spans ---------------------------------------------------------------- */
 
-static size_t word_at(const struct tp_span *span, size_t at)
+static size_t count_left(const struct tp_span *span, size_t at, size_t most)
 {
     const size_t left = span->n - at;
-    return left < TP_DAMAGE_WORD ? left : TP_DAMAGE_WORD;
+    return left < most ? left : most;
+}
+
+/* Marks that were found one word at a time; a block of them. */
+struct marks {
+    uint64_t words[TP_DAMAGE_BATCH_WORDS + 1];
+    uint64_t any;
+};
+
+/* Marks a block of the second span, or where it differs from the first one of
+ * another dtype, unless that is NULL, and counts what is marked. */
+static void mark_block(const struct tp_damage_codes *codes,
+                       const struct tp_span *const spans[2], size_t at,
+                       struct tp_damage *damage, struct marks *marks)
+{
+    const struct tp_span *beside = spans[0], *span = spans[1];
+    memset(marks, 0, sizeof *marks);
+    for (int i = 0; i < TP_DAMAGE_BATCH_WORDS && at < span->n;
+         i++, at += TP_DAMAGE_WORD) {
+        const size_t n = count_left(span, at, TP_DAMAGE_WORD);
+        const uint64_t word = beside
+                                  ? tp_damage_marks_values(beside, span, at, n)
+                                  : tp_damage_marks(codes, span, at, n);
+        uint64_t some[TP_DAMAGE_WORD];
+        if (word == 0)
+            continue;
+        marks->words[i] = word;
+        marks->any |= word;
+        count_kinds(codes, some, tp_damage_codes_take(span, at, word, some),
+                    damage);
+    }
+}
+
+static void add_marked(const struct tp_damage_plan *plan,
+                       const struct tp_span *const spans[2], int64_t first,
+                       struct tp_damage *damage, int64_t *cells)
+{
+    const struct tp_span *span = spans[1];
+    struct walk walk;
+    struct marks marks;
+    begin_walk(plan, cells, &walk);
+    for (size_t at = 0; at < span->n; at += TP_DAMAGE_BATCH) {
+        mark_block(&plan->codes, spans, at, &walk.found, &marks);
+        if (marks.any)
+            take_by[plan->codes.isa](
+                &walk, marks.words, first + (int64_t)at,
+                (int64_t)count_left(span, at, TP_DAMAGE_BATCH));
+    }
+    end_walk(&walk, damage);
 }
 
 void tp_damage_add(const struct tp_damage_plan *plan,
                    const struct tp_span *span, int64_t first,
                    struct tp_damage *damage, int64_t *cells)
 {
-    struct walk walk = {.plan = plan, .damage = damage, .cells = cells};
-    for (size_t at = 0; at < span->n; at += TP_DAMAGE_WORD) {
-        const uint64_t word =
-            tp_damage_marks(&plan->codes, span, at, word_at(span, at));
-        if (word == 0)
-            continue;
-        uint64_t codes[TP_DAMAGE_WORD];
-        const int count = tp_damage_codes_take(span, at, word, codes);
-        count_kinds(&plan->codes, codes, count, damage);
-        take_word(&walk, word, first + (int64_t)at);
-    }
-    end_walk(&walk);
+    const struct tp_span *const spans[2] = {NULL, span};
+    add_marked(plan, spans, first, damage, cells);
 }
 
-/* Elements from `at` on that are equal byte by byte, in whole SKIPs. */
-static size_t count_equal(const struct tp_span *x, const struct tp_span *y,
-                          size_t size, size_t at)
+static void set_differences(const struct tp_damage_differences *differences,
+                            struct tp_damage *damage)
 {
-    const unsigned char *a = x->codes, *b = y->codes;
-    const size_t step = SKIP / size;
-    size_t end = at;
-    while (end + step <= x->n && !memcmp(a + end * size, b + end * size, SKIP))
-        end += step;
-    return end - at;
+    damage->nan = differences->nan;
+    damage->inf = differences->inf;
+    damage->zero = differences->zero;
+    damage->huge = differences->huge;
+    memcpy(damage->one_bit, differences->one_bit, sizeof damage->one_bit);
+    memcpy(damage->ulp, differences->ulp, sizeof damage->ulp);
 }
 
 void tp_damage_add_pair(const struct tp_damage_plan *plan,
                         const struct tp_span pair[2], int64_t first,
                         struct tp_damage *damage, int64_t *cells)
 {
-    const struct tp_span *x = &pair[0], *y = &pair[1];
-    struct walk walk = {.plan = plan, .damage = damage, .cells = cells};
+    const unsigned char *x = pair[0].codes, *y = pair[1].codes;
     const size_t size = plan->codes.size;
-    const size_t step = SKIP / size;
-    for (size_t at = 0; at < x->n;) {
-        if (at % step == 0 && x->dtype == y->dtype)
-            at += count_equal(x, y, size, at);
-        const size_t end = at + step < x->n ? at + step : x->n;
-        for (; at < end; at += word_at(x, at)) {
-            uint64_t word =
-                tp_damage_marks_pair(x, y, &plan->codes, at, word_at(x, at));
-            if (word)
-                word = count_pairs(&plan->codes, pair, at, word, damage);
-            take_word(&walk, word, first + (int64_t)at);
-        }
+    struct tp_damage_differences differences;
+    struct walk walk;
+    if (pair[0].dtype != pair[1].dtype) {
+        const struct tp_span *const spans[2] = {&pair[0], &pair[1]};
+        add_marked(plan, spans, first, damage, cells);
+        return;
     }
-    end_walk(&walk);
+    memset(&differences, 0, sizeof differences);
+    begin_walk(plan, cells, &walk);
+    for (size_t at = 0, n; at < pair->n; at += n) {
+        uint64_t words[TP_DAMAGE_BATCH_WORDS + 1] = {0};
+        n = count_left(pair, at, TP_DAMAGE_BATCH);
+        if (!memcmp(x + at * size, y + at * size, n * size))
+            continue;
+        const struct tp_damage_sides sides = {x + at * size, y + at * size, n};
+        tp_damage_pair_look(&plan->codes, &sides, words, &differences);
+        take_by[plan->codes.isa](&walk, words, first + (int64_t)at, (int64_t)n);
+    }
+    set_differences(&differences, &walk.found);
+    end_walk(&walk, damage);
 }
 
 /* --- merging -------------------------------------------------------------- */
@@ -478,14 +603,4 @@ void tp_damage_merge(struct tp_damage *into, const struct tp_damage *from)
         into->one_bit[i] += from->one_bit[i];
     for (int i = 0; i < 65; i++)
         into->ulp[i] += from->ulp[i];
-}
-
-void tp_damage_settle(const struct tp_damage_plan *plan, int64_t *cells)
-{
-    if (plan->ndim == 0)
-        return;
-    const struct tp_damage_axis *last = &plan->axes[plan->ndim - 1];
-    int64_t *its = cells + last->first_cell;
-    for (size_t i = 1; i <= last->cells; i++)
-        its[i] += its[i - 1];
 }

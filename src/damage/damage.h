@@ -41,7 +41,7 @@ struct tp_damage_plan {
     struct tp_damage_axis axes[TP_LIMIT_DIMS + 1];
     int64_t numel;   /* real numbers                                       */
     uint64_t repeat; /* each stands for so many; 1, unless it is set       */
-    size_t cells;    /* of all axes, and one                                 */
+    size_t cells;    /* of all axes, and some                              */
     int tensor_ndim;
     int64_t tensor_shape[TP_LIMIT_DIMS + 1];
 };
@@ -115,8 +115,5 @@ void tp_damage_add_pair(const struct tp_damage_plan *plan,
 
 /* Adds `from` to `into`; merge pieces in the order of the tensor. */
 void tp_damage_merge(struct tp_damage *into, const struct tp_damage *from);
-
-/* Makes damaged elements of the cells, once all are added. */
-void tp_damage_settle(const struct tp_damage_plan *plan, int64_t *cells);
 
 #endif

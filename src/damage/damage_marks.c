@@ -3,9 +3,9 @@
  * Words of 64 marks. A loop compares 64 codes into bytes of 0 and 1, which
  * compilers turn into vector instructions; a multiplication gathers eight such
  * bytes into eight bits. Alternative: movemask of each instruction set, which
- * would be twice as fast where something is damaged and no faster elsewhere,
- * as equal stretches are skipped before (damage.c). About one instruction a
- * byte of codes.
+ * would be twice as fast. About one instruction a byte of codes; values of two
+ * dtypes are decoded and compared one by one. Pairs of one dtype:
+ * damage_pair.c.
  */
 #include "damage/damage_marks.h"
 
@@ -48,12 +48,21 @@ static void set_magnitudes(struct tp_damage_codes *codes)
     }
 }
 
+static void list_byte(struct tp_damage_codes *codes, uint8_t code,
+                      unsigned kind)
+{
+    codes->of_byte[code] = (uint8_t)kind;
+    if (kind)
+        codes->list[kind].code[codes->list[kind].count++] = code;
+}
+
 void tp_damage_codes_make(enum tp_dtype dtype, unsigned kinds,
                           struct tp_damage_codes *codes)
 {
     memset(codes, 0, sizeof *codes);
     codes->dtype = dtype;
     codes->kinds = kinds;
+    codes->isa = tp_isa_best();
     codes->size = tp_dtype_info(dtype)->code_size;
     const int bits = 8 * (int)codes->size;
     codes->mask = UINT64_MAX >> (64 - bits);
@@ -64,7 +73,7 @@ void tp_damage_codes_make(enum tp_dtype dtype, unsigned kinds,
         const uint8_t code = (uint8_t)i;
         double value;
         tp_dtype_decode(dtype, &code, 1, &value);
-        codes->of_byte[i] = (uint8_t)kind_of_value(value);
+        list_byte(codes, code, kind_of_value(value));
         if (codes->of_byte[i] & kinds)
             codes->bad[codes->bad_count++] = code;
     }
@@ -105,23 +114,6 @@ uint64_t tp_damage_code_at(const struct tp_span *span, unsigned size, size_t i)
         memcpy(&eight, code, sizeof eight);
         return eight;
     }
-}
-
-/* --- flags to bits -------------------------------------------------------- */
-
-/* Bytes of 0 and 1 in memory to bits, the first byte lowest. */
-static uint64_t gather(const unsigned char flags[TP_DAMAGE_WORD])
-{
-    uint64_t word = 0;
-    for (int i = 0; i < TP_DAMAGE_WORD / 8; i++) {
-        uint64_t eight;
-        memcpy(&eight, flags + 8 * i, sizeof eight);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        eight = __builtin_bswap64(eight);
-#endif
-        word |= (eight * UINT64_C(0x0102040810204080)) >> 56 << (8 * i);
-    }
-    return word;
 }
 
 /* --- one tensor ----------------------------------------------------------- */
@@ -207,50 +199,13 @@ uint64_t tp_damage_marks(const struct tp_damage_codes *codes,
     default:
         flag_kinds64(codes, first, flags);
     }
-    return gather(flags);
+    return tp_damage_gather(flags);
 }
 
 /* --- two tensors ---------------------------------------------------------- */
 
-#define FLAG_UNEQUAL(type, name)                          \
-    static void name(const void *x, const void *y,        \
-                     unsigned char flags[TP_DAMAGE_WORD]) \
-    {                                                     \
-        type a[TP_DAMAGE_WORD], b[TP_DAMAGE_WORD];        \
-        memcpy(a, x, sizeof a);                           \
-        memcpy(b, y, sizeof b);                           \
-        for (int i = 0; i < TP_DAMAGE_WORD; i++)          \
-            flags[i] = a[i] != b[i];                      \
-    }
-
-FLAG_UNEQUAL(uint8_t, flag_unequal8)
-FLAG_UNEQUAL(uint16_t, flag_unequal16)
-FLAG_UNEQUAL(uint32_t, flag_unequal32)
-FLAG_UNEQUAL(uint64_t, flag_unequal64)
-
-static uint64_t mark_unequal(const unsigned char *x, const unsigned char *y,
-                             unsigned size)
-{
-    unsigned char flags[TP_DAMAGE_WORD];
-    switch (size) {
-    case 1:
-        flag_unequal8(x, y, flags);
-        break;
-    case 2:
-        flag_unequal16(x, y, flags);
-        break;
-    case 4:
-        flag_unequal32(x, y, flags);
-        break;
-    default:
-        flag_unequal64(x, y, flags);
-    }
-    return gather(flags);
-}
-
-static uint64_t mark_unequal_values(const struct tp_span *x,
-                                    const struct tp_span *y, size_t at,
-                                    size_t n)
+uint64_t tp_damage_marks_values(const struct tp_span *x,
+                                const struct tp_span *y, size_t at, size_t n)
 {
     const size_t size_x = tp_dtype_info(x->dtype)->code_size;
     const size_t size_y = tp_dtype_info(y->dtype)->code_size;
@@ -262,24 +217,6 @@ static uint64_t mark_unequal_values(const struct tp_span *x,
         const bool same = a[i] == b[i] || (isnan(a[i]) && isnan(b[i]));
         word |= (uint64_t)!same << i;
     }
-    return word;
-}
-
-uint64_t tp_damage_marks_pair(const struct tp_span *x, const struct tp_span *y,
-                              const struct tp_damage_codes *codes, size_t at,
-                              size_t n)
-{
-    if (x->dtype != y->dtype)
-        return mark_unequal_values(x, y, at, n);
-    const unsigned char *a = (const unsigned char *)x->codes + at * codes->size;
-    const unsigned char *b = (const unsigned char *)y->codes + at * codes->size;
-    if (n == TP_DAMAGE_WORD)
-        return mark_unequal(a, b, codes->size);
-    uint64_t word = 0;
-    for (size_t i = 0; i < n; i++)
-        word |= (uint64_t)(memcmp(a + i * codes->size, b + i * codes->size,
-                                  codes->size) != 0)
-                << i;
     return word;
 }
 

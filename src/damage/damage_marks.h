@@ -3,7 +3,9 @@
 #define TP_DAMAGE_DAMAGE_MARKS_H
 
 #include <stdint.h>
+#include <string.h>
 
+#include "base/isa.h"
 #include "stats/code_key.h"
 
 /*
@@ -26,10 +28,16 @@ enum tp_damage_kind {
 struct tp_damage_codes {
     enum tp_dtype dtype;  /* of one real number                             */
     unsigned size;        /* bytes of a code                                */
+    enum tp_isa isa;      /* whose loops are used; equal results            */
     unsigned kinds;       /* of enum tp_damage_kind: damage, without a pair */
     uint64_t mask;        /* of the magnitude of a wider code               */
     uint64_t huge, inf;   /* magnitudes; above inf: NaN                     */
     uint8_t of_byte[256]; /* kinds of each code of one byte                */
+    struct {              /* and the codes of each kind but HUGE: e5m2 has
+                             6 NaN                                          */
+        int count;
+        uint8_t code[8];
+    } list[TP_DAMAGE_HUGE];
     /* those of them that are damage; e5m2 has most, 10 in all */
     uint8_t bad[16];
     int bad_count;
@@ -56,13 +64,27 @@ uint64_t tp_damage_marks(const struct tp_damage_codes *codes,
                          const struct tp_span *span, size_t at, size_t n);
 
 /*
- * The same where x and y differ, y being what may be damaged: in a bit, or in
- * their values if they have different dtypes. NaN whose bits differ are marked
- * in the first case only.
+ * The same where the values of x and y differ, which have different dtypes; y
+ * is what may be damaged. Two NaN are equal.
  */
-uint64_t tp_damage_marks_pair(const struct tp_span *x, const struct tp_span *y,
-                              const struct tp_damage_codes *codes, size_t at,
-                              size_t n);
+uint64_t tp_damage_marks_values(const struct tp_span *x,
+                                const struct tp_span *y, size_t at, size_t n);
+
+/* Bytes of 0 and 1 to bits, the first byte lowest. */
+static inline uint64_t tp_damage_gather(
+    const unsigned char flags[TP_DAMAGE_WORD])
+{
+    uint64_t word = 0;
+    for (int i = 0; i < TP_DAMAGE_WORD / 8; i++) {
+        uint64_t eight;
+        memcpy(&eight, flags + 8 * i, sizeof eight);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        eight = __builtin_bswap64(eight);
+#endif
+        word |= (eight * UINT64_C(0x0102040810204080)) >> 56 << (8 * i);
+    }
+    return word;
+}
 
 /* The codes of the marked ones of elements [at, at + 64); how many. */
 int tp_damage_codes_take(const struct tp_span *span, size_t at, uint64_t word,

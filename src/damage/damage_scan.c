@@ -111,10 +111,7 @@ static enum tp_status read_view(struct tp_readers *readers, unsigned worker,
     tp_walk_ordered(&view->x, &pass.walk);
     tp_walk_ordered(&view->y, &beside.walk);
     pass.beside = pair ? &beside : NULL;
-    enum tp_status status = tp_pass_run(&pass, &use, 1);
-    if (status == TP_OK)
-        tp_damage_settle(&found->plan, found->cells);
-    return status;
+    return tp_pass_run(&pass, &use, 1);
 }
 
 static enum tp_status scan(struct tp_readers *readers, unsigned worker,

@@ -11,7 +11,7 @@
 struct tp_damage_found {
     struct tp_damage_plan plan;
     struct tp_damage damage;
-    int64_t *cells; /* settled; [plan.cells], owned                        */
+    int64_t *cells; /* [plan.cells], owned                                 */
 };
 
 /* Releases what it owns; it is empty afterwards. */

@@ -26,9 +26,9 @@ struct tp_damage_set {
 };
 
 /*
- * The indices of an axis of the plan that hold most of the `damaged` elements.
- * `cells` are settled. In a range there may be holes; 99 % of the damage is
- * inside.
+ * The indices of an axis of the plan that hold most of the `damaged` elements,
+ * once all were added to `cells`. In a range there may be holes; 99 % of the
+ * damage is inside.
  */
 void tp_damage_set_find(const struct tp_damage_axis *axis, const int64_t *cells,
                         uint64_t damaged, struct tp_damage_set *set);

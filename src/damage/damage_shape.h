@@ -70,9 +70,9 @@ struct tp_damage_shape {
 };
 
 /*
- * Finds the pattern. `cells` are settled. `label` (or NULL) tells what the axes
- * mean, without which there are no heads, experts, tokens; a head only where
- * its layer is one of attention.
+ * Finds the pattern, once all elements were added. `label` (or NULL) tells what
+ * the axes mean, without which there are no heads, experts, tokens; a head only
+ * where its layer is one of attention.
  */
 void tp_damage_shape_find(const struct tp_damage_plan *plan,
                           const struct tp_damage *damage, const int64_t *cells,

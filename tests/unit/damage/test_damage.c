@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "damage/damage_pair.h"
 #include "tests/unit/support/damaged.h"
 
 /* --- codes ---------------------------------------------------------------- */
@@ -97,25 +98,137 @@ Test(damage, kinds_of_wide_codes)
     cr_expect_eq(tp_damage_marks(&how, &whole, 0, 4), 2);
 }
 
-Test(damage, pairs)
+static uint64_t differ(enum tp_dtype dtype, const void *x, const void *y,
+                       size_t n)
 {
     struct tp_damage_codes how;
+    struct tp_damage_differences differences = {0};
+    uint64_t words[TP_DAMAGE_BATCH_WORDS];
+    tp_damage_codes_make(dtype, 0, &how);
+    const struct tp_damage_sides sides = {x, y, n};
+    tp_damage_pair_look(&how, &sides, words, &differences);
+    for (int i = 1; i < TP_DAMAGE_BATCH_WORDS; i++)
+        cr_assert_eq(words[i], 0);
+    return words[0];
+}
+
+Test(damage, pairs)
+{
     float x[64] = {0}, y[64] = {0};
-    const struct tp_span a = {TP_FLOAT32, x, 64}, b = {TP_FLOAT32, y, 64};
-    x[0] = NAN; /* another bit, too; see nan_in_both */
+    x[0] = NAN; /* no difference */
     y[0] = -NAN;
     x[1] = 1;
     y[2] = -0.f; /* another bit */
     y[3] = NAN;
     y[63] = 1e-45f;
-    tp_damage_codes_make(TP_FLOAT32, 0, &how);
-    cr_expect_eq(tp_damage_marks_pair(&a, &b, &how, 0, 64),
-                 UINT64_C(0x800000000000000f));
-    cr_expect_eq(tp_damage_marks_pair(&a, &b, &how, 0, 63), 0xf);
-    const int8_t small[64] = {0, 1, 0, 0, 5};
-    const struct tp_span c = {TP_INT8, small, 64};
-    tp_damage_codes_make(TP_INT8, 0, &how); /* values, of other dtypes */
-    cr_expect_eq(tp_damage_marks_pair(&a, &c, &how, 0, 64), 0x11);
+    cr_expect_eq(differ(TP_FLOAT32, x, y, 64), UINT64_C(0x800000000000000e));
+    cr_expect_eq(differ(TP_FLOAT32, x, y, 63), 0xe);
+    const int8_t small[64] = {1, 1, 0, 0, 5};
+    const struct tp_span a = {TP_FLOAT32, x, 64}, c = {TP_INT8, small, 64};
+    /* values, of other dtypes */
+    cr_expect_eq(tp_damage_marks_values(&a, &c, 0, 64), 0x11);
+    cr_expect_eq(tp_damage_marks_values(&a, &c, 1, 9), 0x8);
+}
+
+/* What is told of an element that differs, one by one. */
+static void add_plain(const struct tp_damage_codes *codes, uint64_t x,
+                      uint64_t y, struct tp_damage_differences *to)
+{
+    const enum tp_code_order order = tp_code_order_of(codes->dtype);
+    const int bits = 8 * (int)codes->size;
+    const uint64_t key_x = tp_code_key(order, bits, x);
+    const uint64_t key_y = tp_code_key(order, bits, y);
+    const unsigned kind = tp_damage_kind_of(codes, y);
+    int far = 0, ones = 0, one = 0;
+    for (uint64_t d = key_x > key_y ? key_x - key_y : key_y - key_x; d; d /= 2)
+        far++;
+    for (int i = 0; i < bits; i++) {
+        ones += (x ^ y) >> i & 1;
+        one = (x ^ y) >> i & 1 ? i : one;
+    }
+    to->ulp[far]++;
+    to->one_bit[one] += ones == 1;
+    to->nan += kind == TP_DAMAGE_NAN;
+    to->inf += kind == TP_DAMAGE_INF;
+    to->zero += kind == TP_DAMAGE_ZERO;
+    to->huge += kind == TP_DAMAGE_HUGE;
+}
+
+/* A code that differs from another in some way: alike; in one bit; by little;
+ * in all; or one at an end of the codes. */
+static uint64_t other_code(uint64_t x, uint64_t *seed)
+{
+    const uint64_t noise = damaged_noise(seed);
+    switch (damaged_noise(seed) % 6) {
+    case 0:
+        return x;
+    case 1:
+        return x ^ UINT64_C(1) << noise % 64;
+    case 2:
+        return x + noise % 5 - 2;
+    case 3:
+        return (noise & 1) << 63 | (noise & 2) << 30 | (noise & 4) << 13 |
+               (noise & 8) << 4;
+    case 4: /* all exponents' bits of some dtype */
+        return ~(noise % 3 << (noise / 8 % 64));
+    default:
+        return noise;
+    }
+}
+
+static void expect_plain(enum tp_dtype dtype, enum tp_isa isa, size_t n,
+                         uint64_t *seed)
+{
+    static unsigned char codes[2][TP_DAMAGE_BATCH * 8 + 1];
+    unsigned char *x = codes[0] + n % 2, *y = codes[1] + 1 - n % 2;
+    uint64_t words[TP_DAMAGE_BATCH_WORDS];
+    uint64_t want_words[TP_DAMAGE_BATCH_WORDS] = {0};
+    struct tp_damage_differences found, want;
+    struct tp_damage_codes how;
+    memset(&found, 0, sizeof found);
+    memset(&want, 0, sizeof want);
+    tp_damage_codes_make(dtype, 0, &how);
+    for (size_t i = 0; i < n; i++) { /* low bytes first: little-endian or not */
+        const uint64_t a = other_code(damaged_noise(seed), seed);
+        const uint64_t b = other_code(a, seed);
+        memcpy(x + i * how.size, &a, how.size);
+        memcpy(y + i * how.size, &b, how.size);
+        const struct tp_span xs = {dtype, x, n}, ys = {dtype, y, n};
+        const uint64_t p = tp_damage_code_at(&xs, how.size, i);
+        const uint64_t q = tp_damage_code_at(&ys, how.size, i);
+        if (p == q || (tp_damage_kind_of(&how, p) == TP_DAMAGE_NAN &&
+                       tp_damage_kind_of(&how, q) == TP_DAMAGE_NAN))
+            continue;
+        want_words[i / 64] |= UINT64_C(1) << i % 64;
+        add_plain(&how, p, q, &want);
+    }
+    const struct tp_damage_sides sides = {x, y, n};
+    how.isa = isa;
+    tp_damage_pair_look(&how, &sides, words, &found);
+    cr_assert_arr_eq(words, want_words, sizeof words, "%s, %zu elements",
+                     tp_dtype_info(dtype)->name, n);
+    cr_assert_arr_eq(&found, &want, sizeof found, "%s, %zu elements",
+                     tp_dtype_info(dtype)->name, n);
+}
+
+Test(damage, pairs_against_plain_loops)
+{
+    static const enum tp_dtype dtypes[] = {
+        TP_FLOAT64,         TP_FLOAT32,
+        TP_FLOAT16,         TP_BFLOAT16,
+        TP_FLOAT8_E4M3FN,   TP_FLOAT8_E5M2,
+        TP_FLOAT8_E4M3FNUZ, TP_FLOAT8_E5M2FNUZ,
+        TP_FLOAT8_E8M0FNU,  TP_INT8,
+        TP_UINT8,           TP_INT16,
+        TP_UINT16,          TP_INT32,
+        TP_UINT32,          TP_INT64,
+        TP_UINT64,          TP_BOOL};
+    const enum tp_isa isas[] = {TP_ISA_PORTABLE, tp_isa_best()};
+    uint64_t seed = 20261122;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        for (size_t n = 1; n <= TP_DAMAGE_BATCH; n += 73)
+            for (int k = 0; k < 2; k++)
+                expect_plain(dtypes[i], isas[k], n, &seed);
 }
 
 /* One NaN is as good as another. */
@@ -265,7 +378,6 @@ static void expect_map(struct damaged *d, const struct map *map)
     }
     cr_assert_eq(all.damaged, bad);
     cr_assert_eq(all.odd, odd);
-    tp_damage_settle(&plan, cells);
     expect_cells(d, map, &plan, cells);
     expect_runs(map, &all);
     expect_stretches(map, &all);

@@ -143,7 +143,6 @@ static inline void damaged_find(struct damaged *d, unsigned kinds,
             tp_damage_add_pair(&found->plan, pair, at, &part, cells);
         tp_damage_merge(&found->damage, &part);
     }
-    tp_damage_settle(&found->plan, cells);
     tp_damage_shape_find(&found->plan, &found->damage, cells, label,
                          &found->shape);
     free(cells);
