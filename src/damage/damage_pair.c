@@ -8,8 +8,9 @@
  * the same bin wait for each other.
  *
  * Alternative: taking the marked elements out, one by one: less where few
- * differ, ten times as much where a third does. Cost: some 4 operations of the
- * processor an element, and half of one for each power of two of distances.
+ * differ, several times as much where a third does. Cost: some operations on
+ * each vector, and three on it for each pass; most for float64, where there may
+ * be 64 passes.
  */
 #include "damage/damage_pair.h"
 
