@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "check/check_flow.h"
+#include "check/check_purpose.h"
 
 /* Calls one function of each family that has it. */
 #define EACH_FAMILY(name, ...)                                       \
@@ -521,19 +522,21 @@ static void walk(struct tp_flow *flow)
     flow->names = (struct tp_names){0};
 }
 
-enum tp_status tp_check_walk(const struct tp_script *script,
+enum tp_status tp_check_walk(const struct tp_script *script, const char *path,
                              struct tp_check_findings *findings,
                              struct tp_error *err)
 {
     struct tp_functions functions = {0};
     struct tp_names words = {0};
-    uint32_t seen = 0;
+    struct tp_training training = {0};
+    uint32_t seen = tp_path_infers(path) ? TP_SEEN_INFERENCE : 0;
     bool guessed = false;
     struct tp_flow flow = {.script = script,
                            .at = script->tree.at,
                            .functions = &functions,
                            .seen = &seen,
                            .words = &words,
+                           .training = &training,
                            .guessed = &guessed,
                            .learns = true,
                            .findings = findings};
