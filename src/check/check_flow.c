@@ -69,8 +69,10 @@ bool tp_flow_is_off(const struct tp_flow *flow, uint32_t node)
     size_t place =
         strstr(call.path, ".cuda.") || strstr(call.path, ".cpu.") ? 0 : 2;
     uint32_t enabled = tp_script_argument(flow->script, node, "enabled", place);
-    return call.role == TP_DOES_AUTOCAST && enabled &&
-           tp_flow_is(flow, enabled, "False");
+    uint32_t dtype = tp_script_argument(flow->script, node, "dtype", 1);
+    return call.role == TP_DOES_AUTOCAST &&
+           ((enabled && tp_flow_is(flow, enabled, "False")) ||
+            (dtype && tp_flow_is(flow, dtype, "float32")));
 }
 
 bool tp_flow_is_optimizer(const struct tp_flow *flow, uint32_t node)

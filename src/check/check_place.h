@@ -44,12 +44,6 @@ enum {
     TP_SEEN_INFERENCE = 1 << 18 /* its path is that of inference or of tests */
 };
 
-/* Whether a function trains, kept for all of its findings. */
-struct tp_training {
-    uint32_t function;
-    bool answer;
-};
-
 struct tp_flow {
     const struct tp_script *script;
     const struct tp_py_node *at; /* of the script's tree                  */
@@ -62,7 +56,6 @@ struct tp_flow {
     struct tp_functions *functions; /* of the script                      */
     uint32_t *seen;                 /* TP_SEEN_..., of the whole script   */
     struct tp_names *words;         /* of the whole script, once asked for */
-    struct tp_training *training;   /* what was last asked about           */
     bool *guessed; /* a value that was asked for since this was cleared
                       is told by a name, or came through a call        */
     bool learns;   /* the first pass: facts about functions, no rules  */

@@ -8,7 +8,7 @@
  * it is only a guess about the script.
  *
  * Alternative: to follow calls through the package, which needs all of it.
- * Cost: one pass over the tokens of a function for all of its findings.
+ * Cost: some names for each finding; the words of a script are learned once.
  */
 #include "check/check_purpose.h"
 
@@ -89,11 +89,11 @@ static bool is_for_inference(const struct tp_flow *flow)
 bool tp_flow_only_infers(const struct tp_flow *flow)
 {
     static const char *const words[] = {
-        "infer",  "generat", "eval",    "predict", "export",  "convert",
-        "quanti", "load",    "save",    "sampl",   "decode",  "pipeline",
-        "test",   "preproc", "extract", "metric",  "rmse",    "serv",
-        "sync",   "bench",   "profile", "strip",   "beam",    "top_filter",
-        "top_k",  "top_p",   NULL};
+        "infer",  "generat", "eval",    "predict", "export", "convert",
+        "quanti", "load",    "save",    "sampl",   "decode", "pipeline",
+        "test",   "preproc", "extract", "metric",  "rmse",   "serv",
+        "sync",   "bench",   "profile", "strip",   "beam",   "top_filter",
+        "top_k",  "top_p",   "latency", NULL};
     static const char *const classes[] = {"Inference", "Predictor", "Quantiz",
                                           "Export",    "Benchmark", "Metric",
                                           NULL};
@@ -123,26 +123,19 @@ bool tp_flow_trains(const struct tp_flow *flow)
             is_trainer(flow) || is_module(flow));
 }
 
-/* Whether the function takes gradients. */
-static bool takes_gradients(const struct tp_flow *flow)
-{
-    uint32_t function = flow->scope.function;
-    if (flow->training->function != function)
-        *flow->training = (struct tp_training){
-            function, tp_flow_mentions(flow, function, "backward") ||
-                          tp_flow_mentions(flow, function, "zero_grad")};
-    return flow->training->answer;
-}
-
 bool tp_flow_trains_here(const struct tp_flow *flow)
 {
     static const char *const losses[] = {"loss", NULL};
-    static const char *const steps[] = {"__init__", "train", "loss",
+    static const char *const steps[] = {"__init__",     "train",   "loss",
                                         "compute_loss", "forward", NULL};
     static const char *const forwards[] = {"__init__", "forward", NULL};
-    if (!flow->scope.function || tp_flow_only_infers(flow))
+    const struct tp_function *function =
+        tp_functions_at(flow->functions, flow->scope.function);
+    if (tp_flow_only_infers(flow))
         return false;
-    return takes_gradients(flow) || tp_flow_is_named(flow, losses) ||
+    if (!function)
+        return *flow->seen & trains;
+    return function->takes_gradients || tp_flow_is_named(flow, losses) ||
            (is_trainer(flow) && tp_flow_is_named(flow, steps)) ||
            (is_module(flow) && tp_flow_is_named(flow, forwards) &&
             (*flow->seen & trains || has_loss(flow)));

@@ -122,11 +122,26 @@ static void learn_arguments(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
+/* "loss.backward()", "self.manual_backward(loss)", "optimizer.zero_grad()". */
+static void learn_gradients(struct tp_flow *flow, const struct tp_call *call)
+{
+    if (flow->at[call->function].kind != TP_PY_ATTRIBUTE ||
+        !(tp_flow_is(flow, call->function, "backward") ||
+          tp_flow_is(flow, call->function, "manual_backward") ||
+          tp_flow_is(flow, call->function, "zero_grad")))
+        return;
+    struct tp_function *function =
+        tp_functions_at(flow->functions, flow->scope.function);
+    if (function)
+        function->takes_gradients = true;
+}
+
 /* What the script does somewhere. */
 static void learn_from_call(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t dtype;
     learn_arguments(flow, call);
+    learn_gradients(flow, call);
     for (const struct tp_check_family *const *f = tp_check_families; *f; f++) {
         if ((*f)->learn)
             (*f)->learn(flow, call);
@@ -528,7 +543,6 @@ enum tp_status tp_check_walk(const struct tp_script *script, const char *path,
 {
     struct tp_functions functions = {0};
     struct tp_names words = {0};
-    struct tp_training training = {0};
     uint32_t seen = tp_path_infers(path) ? TP_SEEN_INFERENCE : 0;
     bool guessed = false;
     struct tp_flow flow = {.script = script,
@@ -536,7 +550,6 @@ enum tp_status tp_check_walk(const struct tp_script *script, const char *path,
                            .functions = &functions,
                            .seen = &seen,
                            .words = &words,
-                           .training = &training,
                            .guessed = &guessed,
                            .learns = true,
                            .findings = findings};

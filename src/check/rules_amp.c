@@ -234,8 +234,7 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
         tp_flow_depends_on(flow, "float16") ||
         tp_flow_value(flow, call->receiver) &
             (TP_TAG_FLOAT | TP_TAG_CONSTANT | TP_TAG_FP8) ||
-        tp_flow_contains(flow, call->receiver, "mask") ||
-        is_loaded(flow, call))
+        tp_flow_contains(flow, call->receiver, "mask") || is_loaded(flow, call))
         return true;
     for (uint32_t made = call->receiver; flow->at[made].kind == TP_PY_CALL;
          made = inner.receiver) {
@@ -252,8 +251,7 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
 static void add_cast(struct tp_flow *flow, const struct tp_call *call, int rule,
                      const char *what)
 {
-    bool harms = (!flow->scope.function || tp_flow_trains_here(flow)) &&
-                 !is_meant(flow, call);
+    bool harms = tp_flow_trains_here(flow) && !is_meant(flow, call);
     tp_flow_add_as(flow, call->function, &rules[rule], what,
                    harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
@@ -565,7 +563,8 @@ static void judge_class(struct tp_flow *flow, uint32_t node)
         splits |= flow->at[i].kind == TP_PY_FUNCTION &&
                   tp_flow_is(flow, i, "setup_context");
     }
-    if (!derives || !forward || splits || tp_flow_decorated(flow, forward, "custom_fwd"))
+    if (!derives || !forward || splits ||
+        tp_flow_decorated(flow, forward, "custom_fwd"))
         return;
     tp_flow_name(flow, node, name);
     tp_flow_add_as(flow, node, &rules[AUTOGRAD_FUNCTION], name,

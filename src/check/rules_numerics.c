@@ -144,12 +144,11 @@ static void add(struct tp_flow *flow, uint32_t node, int rule, const char *what)
                                              : rules[rule].severity);
 }
 
-/* The softmax or logsumexp of powers; who subtracts in place has subtracted
- * the maximum. */
+/* The softmax or logsumexp of powers; a script that subtracts in place may
+ * have subtracted the maximum. */
 static void add_powers(struct tp_flow *flow, uint32_t node, const char *what)
 {
-    uint32_t function = flow->scope.function;
-    if (function && tp_flow_mentions(flow, function, "sub_"))
+    if (tp_flow_knows(flow, "sub_"))
         tp_flow_add_as(flow, node, &rules[EXP_WITHOUT_MAX], what,
                        TP_SEVERITY_LOW);
     else
@@ -209,6 +208,20 @@ static void judge_where(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
+/* Whether an expression begins with "x.data", which has no gradient. */
+static bool is_of_data(const struct tp_flow *flow, uint32_t node)
+{
+    for (; flow->at[node].kind == TP_PY_CALL ||
+           flow->at[node].kind == TP_PY_ATTRIBUTE ||
+           flow->at[node].kind == TP_PY_SUBSCRIPT;
+         node = flow->at[node].child) {
+        if (flow->at[node].kind == TP_PY_ATTRIBUTE &&
+            tp_flow_is(flow, node, "data"))
+            return true;
+    }
+    return false;
+}
+
 /* Optimizers work on numbers without gradients. */
 static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
 {
@@ -217,7 +230,8 @@ static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
         !(tags & TP_TAG_CONSTANT))
         tp_flow_add_as(flow, node, &rules[SQRT_AT_ZERO], "sqrt",
                        tp_flow_trains(flow) &&
-                               !tp_flow_derives(flow, "Optimizer")
+                               !tp_flow_derives(flow, "Optimizer") &&
+                               !is_of_data(flow, operand)
                            ? rules[SQRT_AT_ZERO].severity
                            : TP_SEVERITY_LOW);
 }
