@@ -133,8 +133,8 @@ bool tp_flow_trains_here(const struct tp_flow *flow)
         tp_functions_at(flow->functions, flow->scope.function);
     if (tp_flow_only_infers(flow))
         return false;
-    if (!function)
-        return *flow->seen & trains;
+    if (!function) /* a fragment that imports nothing is taken as it is */
+        return *flow->seen & trains || !flow->script->has_torch;
     return function->takes_gradients || tp_flow_is_named(flow, losses) ||
            (is_trainer(flow) && tp_flow_is_named(flow, steps)) ||
            (is_module(flow) && tp_flow_is_named(flow, forwards) &&

@@ -23,7 +23,8 @@ bool tp_flow_trains(const struct tp_flow *flow);
 /* Whether code is known to train: its function calls backward() or
  * zero_grad(), or computes a loss by its name, or it is the forward or the
  * constructor of a module in a script that trains, or a constructor or a step
- * of a trainer; outside of functions, the script trains. */
+ * of a trainer; outside of functions, the script trains, or is a fragment that
+ * imports nothing of torch. */
 bool tp_flow_trains_here(const struct tp_flow *flow);
 
 /* Whether the class derives from one whose name has `word`. */
