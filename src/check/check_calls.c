@@ -64,6 +64,23 @@ static struct tp_function *by_name(const struct tp_functions *functions,
     return name && name->tags ? &functions->at[name->tags - 1] : NULL;
 }
 
+/* Functions are in the order of their nodes. */
+struct tp_function *tp_functions_at(const struct tp_functions *functions,
+                                    uint32_t node)
+{
+    size_t low = 0, high = functions->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (functions->at[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < functions->count && functions->at[low].node == node
+               ? &functions->at[low]
+               : NULL;
+}
+
 struct tp_function *tp_functions_find(const struct tp_functions *functions,
                                       const struct tp_script *script,
                                       uint32_t node)

@@ -17,6 +17,7 @@ struct tp_function {
     uint32_t autocast;                        /* of the call: its dtype   */
     bool is_under_autocast, is_under_no_grad; /* of the call              */
     bool returns;                             /* result is known          */
+    bool takes_gradients; /* it calls backward() or zero_grad()           */
 };
 
 /* All-zero bytes are none. */
@@ -34,7 +35,11 @@ enum tp_status tp_functions_read(const struct tp_script *script,
                                  struct tp_error *err);
 void tp_functions_clear(struct tp_functions *functions); /* releases all  */
 
-/* The function that a TP_PY_FUNCTION is, NULL when another has its name. */
+/* The function that a TP_PY_FUNCTION is, whatever its name; NULL: none. */
+struct tp_function *tp_functions_at(const struct tp_functions *functions,
+                                    uint32_t node);
+
+/* The same, NULL when another has its name. */
 struct tp_function *tp_functions_find(const struct tp_functions *functions,
                                       const struct tp_script *script,
                                       uint32_t node);

@@ -138,7 +138,7 @@ enum tp_status tp_check_source(const char *source, size_t length,
     struct tp_script script;
     enum tp_status status = tp_script_read(source, length, &script, err);
     if (status == TP_OK)
-        status = tp_check_walk(&script, &file->findings, err);
+        status = tp_check_walk(&script, file->path, &file->findings, err);
     if (status == TP_OK) {
         place_findings(source, length, &file->findings);
         note_problem(&script, file);

@@ -69,8 +69,10 @@ bool tp_flow_is_off(const struct tp_flow *flow, uint32_t node)
     size_t place =
         strstr(call.path, ".cuda.") || strstr(call.path, ".cpu.") ? 0 : 2;
     uint32_t enabled = tp_script_argument(flow->script, node, "enabled", place);
-    return call.role == TP_DOES_AUTOCAST && enabled &&
-           tp_flow_is(flow, enabled, "False");
+    uint32_t dtype = tp_script_argument(flow->script, node, "dtype", 1);
+    return call.role == TP_DOES_AUTOCAST &&
+           ((enabled && tp_flow_is(flow, enabled, "False")) ||
+            (dtype && tp_flow_is(flow, dtype, "float32")));
 }
 
 bool tp_flow_is_optimizer(const struct tp_flow *flow, uint32_t node)
@@ -205,6 +207,15 @@ static bool is_minus_infinity(const struct tp_flow *flow, uint32_t node)
                            "-inf");
 }
 
+/* Whether the operand of exp is the logarithm of a probability by its name: at
+ * most 0. */
+static bool is_logarithm(const struct tp_flow *flow, const struct tp_call *call)
+{
+    uint32_t node = tp_flow_operand(flow, call);
+    return tp_flow_contains(flow, node, "logprob") ||
+           tp_flow_contains(flow, node, "log_prob");
+}
+
 /* Elementwise functions and sums. */
 static uint32_t value_of_formula(const struct tp_flow *flow,
                                  const struct tp_call *call, int deep)
@@ -221,7 +232,9 @@ static uint32_t value_of_formula(const struct tp_flow *flow,
     case TP_DOES_SIGMOID:
         return TP_TAG_SIGMOID | TP_TAG_POSITIVE | same;
     case TP_DOES_EXP:
-        return wide | TP_TAG_POSITIVE | (in & TP_TAG_SHIFTED ? 0 : TP_TAG_EXP);
+        return wide | TP_TAG_POSITIVE |
+               (in & TP_TAG_SHIFTED || is_logarithm(flow, call) ? 0
+                                                                : TP_TAG_EXP);
     case TP_DOES_WIDEN:
         return wide |
                (tp_flow_is(flow, call->function, "log_softmax") ? TP_TAG_SHIFTED

@@ -22,7 +22,8 @@ bool tp_flow_has_dtype(const struct tp_flow *flow, const struct tp_call *call,
 uint32_t tp_flow_autocast_dtype(const struct tp_flow *flow,
                                 const struct tp_call *call);
 
-/* Whether an expression is a call of autocast that says enabled=False. */
+/* Whether an expression is a call of autocast that says enabled=False, or
+ * float32, which is none. */
 bool tp_flow_is_off(const struct tp_flow *flow, uint32_t node);
 
 /* Whether an object is a network: by what made it, or by its name. */

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a class and of a condition no more is looked at, so that each finding
- * costs little. */
-enum { MOST_BASES = 16, MOST_CONDITION = 256 };
+/* Of a condition no more is looked at, so that each finding costs little. */
+enum { MOST_CONDITION = 256 };
 
 bool tp_flow_is(const struct tp_flow *flow, uint32_t node, const char *word)
 {
@@ -124,12 +123,8 @@ bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
     return false;
 }
 
-bool tp_flow_is_named(const struct tp_flow *flow, const char *const *words)
+bool tp_has_part(const char *name, const char *const *words)
 {
-    char name[64];
-    if (!flow->scope.function)
-        return false;
-    tp_flow_name(flow, flow->scope.function, name);
     for (; *words; words++) {
         const char *found = name;
         while ((found = strstr(found, *words)) != NULL) {
@@ -141,42 +136,13 @@ bool tp_flow_is_named(const struct tp_flow *flow, const char *const *words)
     return false;
 }
 
-bool tp_flow_only_infers(const struct tp_flow *flow)
+bool tp_flow_is_named(const struct tp_flow *flow, const char *const *words)
 {
-    static const char *const words[] = {
-        "infer",  "generat", "eval",    "predict", "export", "convert",
-        "quanti", "load",    "save",    "sampl",   "decode", "pipeline",
-        "test",   "preproc", "extract", "metric",  "rmse",   NULL};
-    const uint32_t trains = TP_SEEN_TRAIN | TP_SEEN_BACKWARD;
-    if ((*flow->seen & (TP_SEEN_EVAL | trains)) == TP_SEEN_EVAL)
-        return true;
-    return flow->scope.no_grad || flow->scope.evaluates ||
-           tp_flow_is_named(flow, words);
-}
-
-bool tp_flow_trains(const struct tp_flow *flow)
-{
-    static const char *const words[] = {"forward", "loss", "train", "step",
-                                        NULL};
-    if (tp_flow_only_infers(flow))
-        return false;
-    if (*flow->seen & (TP_SEEN_BACKWARD | TP_SEEN_TRAIN | TP_SEEN_SCALER) ||
-        tp_flow_is_named(flow, words))
-        return true;
-    if (!flow->scope.class_)
-        return false;
     char name[64];
-    tp_flow_name(flow, flow->scope.class_, name);
-    if (strstr(name, "Train"))
-        return true;
-    uint32_t base = flow->at[flow->scope.class_].child;
-    for (int i = 0; i < MOST_BASES && base && flow->at[base].kind != TP_PY_BODY;
-         i++, base = flow->at[base].next) {
-        if (tp_flow_is(flow, base, "Module") ||
-            tp_flow_contains(flow, base, "Loss"))
-            return true;
-    }
-    return false;
+    if (!flow->scope.function)
+        return false;
+    tp_flow_name(flow, flow->scope.function, name);
+    return tp_has_part(name, words);
 }
 
 bool tp_flow_depends_on(const struct tp_flow *flow, const char *word)

@@ -40,7 +40,8 @@ enum {
     TP_SEEN_PROBE_START = 1 << 14, /* of msprobe                          */
     TP_SEEN_PROBE_MODEL = 1 << 15, /* start(model)                        */
     TP_SEEN_PROBE_STOP = 1 << 16,
-    TP_SEEN_PROBE_STEP = 1 << 17
+    TP_SEEN_PROBE_STEP = 1 << 17,
+    TP_SEEN_INFERENCE = 1 << 18 /* its path is that of inference or of tests */
 };
 
 struct tp_flow {
@@ -85,11 +86,6 @@ void tp_flow_name(const struct tp_flow *flow, uint32_t node, char name[64]);
 bool tp_flow_decorated(const struct tp_flow *flow, uint32_t function,
                        const char *word);
 
-/* Whether code is known not to train: under no_grad, behind eval(), in a
- * function that says so by its name, in a script that calls eval() and does
- * not train. */
-bool tp_flow_only_infers(const struct tp_flow *flow);
-
 /* Whether one of the tokens of a node, as a name or a text with its quotes, is
  * `word`; of a function from its name on. Costs the length of the node. */
 bool tp_flow_mentions(const struct tp_flow *flow, uint32_t node,
@@ -101,13 +97,11 @@ bool tp_flow_knows(const struct tp_flow *flow, const char *word);
 /* Notes an event of the function at a call or a statement. */
 void tp_flow_note(struct tp_flow *flow, enum tp_check_step step, uint32_t node);
 
-/* Whether code is known to train: a forward, a method of a module or a trainer,
- * a loss or a step by its name, or a script that calls backward(), has an
- * optimizer or a GradScaler. */
-bool tp_flow_trains(const struct tp_flow *flow);
+/* Whether a name has one of some words that NULL ends, each at the begin of
+ * the name or of a part that "_" divides. */
+bool tp_has_part(const char *name, const char *const *words);
 
-/* Whether the function's name has one of some words that NULL ends, each at
- * the begin of a part that "_" divides. */
+/* The same of the name of the function. */
 bool tp_flow_is_named(const struct tp_flow *flow, const char *const *words);
 
 /* Whether a condition that leads here has `word` in its source. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "check/check_flow.h"
+#include "check/check_purpose.h"
 
 /* Calls one function of each family that has it. */
 #define EACH_FAMILY(name, ...)                                       \
@@ -121,11 +122,26 @@ static void learn_arguments(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
+/* "loss.backward()", "self.manual_backward(loss)", "optimizer.zero_grad()". */
+static void learn_gradients(struct tp_flow *flow, const struct tp_call *call)
+{
+    if (flow->at[call->function].kind != TP_PY_ATTRIBUTE ||
+        !(tp_flow_is(flow, call->function, "backward") ||
+          tp_flow_is(flow, call->function, "manual_backward") ||
+          tp_flow_is(flow, call->function, "zero_grad")))
+        return;
+    struct tp_function *function =
+        tp_functions_at(flow->functions, flow->scope.function);
+    if (function)
+        function->takes_gradients = true;
+}
+
 /* What the script does somewhere. */
 static void learn_from_call(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t dtype;
     learn_arguments(flow, call);
+    learn_gradients(flow, call);
     for (const struct tp_check_family *const *f = tp_check_families; *f; f++) {
         if ((*f)->learn)
             (*f)->learn(flow, call);
@@ -521,13 +537,13 @@ static void walk(struct tp_flow *flow)
     flow->names = (struct tp_names){0};
 }
 
-enum tp_status tp_check_walk(const struct tp_script *script,
+enum tp_status tp_check_walk(const struct tp_script *script, const char *path,
                              struct tp_check_findings *findings,
                              struct tp_error *err)
 {
     struct tp_functions functions = {0};
     struct tp_names words = {0};
-    uint32_t seen = 0;
+    uint32_t seen = tp_path_infers(path) ? TP_SEEN_INFERENCE : 0;
     bool guessed = false;
     struct tp_flow flow = {.script = script,
                            .at = script->tree.at,

@@ -5,6 +5,7 @@
 
 #include "check/amp_ops.h"
 #include "check/check_flow.h"
+#include "check/check_purpose.h"
 
 #define AMP "SCRIPTS UNDER AUTOCAST"
 
@@ -209,9 +210,20 @@ static bool is_fp16(const struct tp_flow *flow, uint32_t tags)
     return seen & (TP_SEEN_FP16 | TP_SEEN_FP16_AUTOCAST | TP_SEEN_SCALER);
 }
 
+/* Whether what is cast is loaded here and given away, not kept: it is for a
+ * test of a network that was saved. */
+static bool is_loaded(const struct tp_flow *flow, const struct tp_call *call)
+{
+    uint32_t made = call->receiver, kept = flow->scope.statement;
+    return flow->at[made].kind == TP_PY_CALL &&
+           tp_flow_contains(flow, flow->at[made].child, "load") &&
+           !(flow->at[kept].kind == TP_PY_ASSIGN &&
+             tp_py_last(&flow->script->tree, kept) == call->node);
+}
+
 /* Whether a cast does no harm: nothing is trained here or by what is cast, it
- * rounds what was computed in fp32, what is cast is made here, or it is what
- * the function is for. */
+ * rounds what was computed in fp32, what is cast is made here or a mask, or it
+ * is what the function is for. */
 static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
 {
     static const char *const words[] = {"half", "bfloat16", "bf16", "fp16",
@@ -220,7 +232,9 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
     if (tp_flow_only_infers(flow) || tp_flow_is_named(flow, words) ||
         tp_flow_depends_on(flow, "dtype") ||
         tp_flow_depends_on(flow, "float16") ||
-        tp_flow_value(flow, call->receiver) & (TP_TAG_FLOAT | TP_TAG_CONSTANT))
+        tp_flow_value(flow, call->receiver) &
+            (TP_TAG_FLOAT | TP_TAG_CONSTANT | TP_TAG_FP8) ||
+        tp_flow_contains(flow, call->receiver, "mask") || is_loaded(flow, call))
         return true;
     for (uint32_t made = call->receiver; flow->at[made].kind == TP_PY_CALL;
          made = inner.receiver) {
@@ -234,18 +248,10 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
     return false;
 }
 
-/* Whether a cast can harm: it is that of a network, or stands where something
- * is trained, or outside of functions. */
-static bool may_harm(const struct tp_flow *flow, const struct tp_call *call)
-{
-    return !flow->scope.function || tp_flow_trains(flow) ||
-           tp_flow_is_network(flow, call->receiver);
-}
-
 static void add_cast(struct tp_flow *flow, const struct tp_call *call, int rule,
                      const char *what)
 {
-    bool harms = may_harm(flow, call) && !is_meant(flow, call);
+    bool harms = tp_flow_trains_here(flow) && !is_meant(flow, call);
     tp_flow_add_as(flow, call->function, &rules[rule], what,
                    harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
@@ -261,18 +267,19 @@ static void judge_half(struct tp_flow *flow, const struct tp_call *call)
 
 static void judge_cast(struct tp_flow *flow, const struct tp_call *call)
 {
-    char what[64], method[64], dtype[64];
+    char what[64], method[64];
     for (uint32_t i = flow->at[call->function].next; i; i = flow->at[i].next) {
         uint32_t value =
             flow->at[i].kind == TP_PY_NAMED ? flow->at[i].child : i;
         uint32_t tags = tp_flow_value(flow, value);
         if (!(tags & TP_TAG_DTYPE) || !(tags & TP_TAG_HALF))
             continue;
+        size_t length;
+        const char *dtype = tp_script_text(flow->script, value, &length);
         tp_flow_name(flow, call->function, method);
-        tp_flow_name(flow, value, dtype);
-        snprintf(what, sizeof what, ".%.8s(%s%.40s)", method,
-                 flow->at[value].kind == TP_PY_ATTRIBUTE ? "torch." : "",
-                 dtype);
+        snprintf(what, sizeof what, ".%.8s(%.*s)", method,
+                 dtype ? (int)(length < 48 ? length : 48) : 0,
+                 dtype ? dtype : "");
         add_cast(flow, call, TO_HALF, what);
         return;
     }
@@ -289,7 +296,8 @@ static void judge_softmax(struct tp_flow *flow, const struct tp_call *call)
         return;
     bool harms = is_fp16(flow, tags) && !flow->scope.autocast &&
                  (tags & TP_TAG_FP16 || tp_flow_trains(flow)) &&
-                 !tp_flow_only_infers(flow);
+                 !tp_flow_only_infers(flow) &&
+                 !tp_flow_depends_on(flow, "dtype");
     tp_flow_add_as(flow, call->function, &rules[SOFTMAX_DTYPE], "softmax",
                    harms ? rules[SOFTMAX_DTYPE].severity : TP_SEVERITY_LOW);
 }
@@ -314,7 +322,8 @@ static void judge_loss(struct tp_flow *flow, const struct tp_call *call)
                     "loss");
 }
 
-/* A script that trains, and never in 16 bits, may use it. */
+/* It raises no error with autocast off; and a script that trains, and never in
+ * 16 bits, may use it. */
 static void judge_bce(struct tp_flow *flow, const struct tp_call *call,
                       const char *what)
 {
@@ -322,7 +331,9 @@ static void judge_bce(struct tp_flow *flow, const struct tp_call *call,
     bool trains_in_fp32 =
         *flow->seen & TP_SEEN_BACKWARD && !(*flow->seen & mixed);
     tp_flow_add_as(flow, call->function, &rules[BCE], what,
-                   trains_in_fp32 ? TP_SEVERITY_LOW : rules[BCE].severity);
+                   trains_in_fp32 || flow->scope.autocast_off
+                       ? TP_SEVERITY_LOW
+                       : rules[BCE].severity);
 }
 
 /* Names that torch warns about. */
@@ -485,8 +496,10 @@ static void judge_with(struct tp_flow *flow, uint32_t node)
         tp_flow_add(flow, where, &rules[NESTED_AUTOCAST], "autocast");
 }
 
-/* Whether anything in an expression or a body is on a list of autocast. */
-static bool has_listed(const struct tp_flow *flow, uint32_t node)
+/* Whether anything in an expression or a body multiplies matrices: there two
+ * dtypes are an error, and autocast would have chosen one. What else it casts
+ * takes either dtype. */
+static bool multiplies(const struct tp_flow *flow, uint32_t node)
 {
     uint32_t function = flow->at[node].child;
     if (flow->at[node].op == TP_PY_OP('@'))
@@ -499,21 +512,24 @@ static bool has_listed(const struct tp_flow *flow, uint32_t node)
             &flow->script->tokens.at[flow->at[function].token];
         if ((!path[0] || !strncmp(path, "torch.", 6)) &&
             tp_amp_policy_of(flow->script->tokens.source + token->start,
-                             token->length) != TP_AMP_NONE)
+                             token->length) == TP_AMP_LOWER)
             return true;
     }
     for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {
-        if (has_listed(flow, i))
+        if (multiplies(flow, i))
             return true;
     }
     return false;
 }
 
-/* Whether a class deals with autocast itself. */
+/* Whether a script deals with autocast itself, in a class or for it. */
 static bool knows_autocast(const struct tp_flow *flow, uint32_t node)
 {
     static const char word[] = "autocast";
     const struct tp_py_tokens *tokens = &flow->script->tokens;
+    if (tp_flow_knows(flow, "get_autocast_dtype") ||
+        tp_flow_knows(flow, "get_autocast_gpu_dtype"))
+        return true;
     for (uint32_t t = flow->at[node].token; t < flow->at[node].end; t++) {
         const char *text = tokens->source + tokens->at[t].start;
         size_t length = tokens->at[t].length, size = sizeof word - 1;
@@ -527,11 +543,12 @@ static bool knows_autocast(const struct tp_flow *flow, uint32_t node)
     return false;
 }
 
-/* A torch.autograd.Function whose forward says nothing of autocast. */
+/* A torch.autograd.Function whose forward says nothing of autocast. One with
+ * setup_context() has a forward without context, which custom_fwd needs. */
 static void judge_class(struct tp_flow *flow, uint32_t node)
 {
     char path[TP_PATH_MAX], name[64];
-    bool derives = false;
+    bool derives = false, splits = false;
     uint32_t body = tp_py_last(&flow->script->tree, node), forward = 0;
     for (uint32_t i = flow->at[node].child; i && i != body;
          i = flow->at[i].next) {
@@ -543,12 +560,16 @@ static void judge_class(struct tp_flow *flow, uint32_t node)
         if (flow->at[i].kind == TP_PY_FUNCTION &&
             tp_flow_is(flow, i, "forward"))
             forward = i;
+        splits |= flow->at[i].kind == TP_PY_FUNCTION &&
+                  tp_flow_is(flow, i, "setup_context");
     }
-    if (!derives || !forward || tp_flow_decorated(flow, forward, "custom_fwd"))
+    if (!derives || !forward || splits ||
+        tp_flow_decorated(flow, forward, "custom_fwd"))
         return;
     tp_flow_name(flow, node, name);
     tp_flow_add_as(flow, node, &rules[AUTOGRAD_FUNCTION], name,
-                   has_listed(flow, body) && !knows_autocast(flow, body)
+                   multiplies(flow, body) && !knows_autocast(flow, body) &&
+                           !tp_flow_only_infers(flow)
                        ? rules[AUTOGRAD_FUNCTION].severity
                        : TP_SEVERITY_LOW);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/check_flow.h"
+#include "check/check_purpose.h"
 
 #define FP8 "SCRIPTS IN EIGHT BITS"
 
@@ -174,7 +175,10 @@ static void judge_cast(struct tp_flow *flow, const struct tp_call *call)
         !is_unscaled(flow, call->receiver))
         return;
     tp_flow_name(flow, to, dtype);
-    tp_flow_add(flow, call->function, &rules[FP8_CAST_WITHOUT_SCALE], dtype);
+    tp_flow_add_as(flow, call->function, &rules[FP8_CAST_WITHOUT_SCALE], dtype,
+                   tp_flow_trains_here(flow)
+                       ? rules[FP8_CAST_WITHOUT_SCALE].severity
+                       : TP_SEVERITY_LOW);
 }
 
 static void judge_call(struct tp_flow *flow, const struct tp_call *call)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check/check_flow.h"
+#include "check/check_purpose.h"
 
 #define NUMERICS "UNSTABLE FORMULAS"
 
@@ -135,6 +136,25 @@ static const struct tp_check_rule rules[] = {
          NUMERICS},
     {0}};
 
+/* Adds a finding, lowered where nothing is trained. */
+static void add(struct tp_flow *flow, uint32_t node, int rule, const char *what)
+{
+    tp_flow_add_as(flow, node, &rules[rule], what,
+                   tp_flow_only_infers(flow) ? TP_SEVERITY_LOW
+                                             : rules[rule].severity);
+}
+
+/* The softmax or logsumexp of powers; a script that subtracts in place may
+ * have subtracted the maximum. */
+static void add_powers(struct tp_flow *flow, uint32_t node, const char *what)
+{
+    if (tp_flow_knows(flow, "sub_"))
+        tp_flow_add_as(flow, node, &rules[EXP_WITHOUT_MAX], what,
+                       TP_SEVERITY_LOW);
+    else
+        add(flow, node, EXP_WITHOUT_MAX, what);
+}
+
 /* Whether an expression is an operator that some gradient of makes Inf. */
 static const char *singular(const struct tp_flow *flow, uint32_t node)
 {
@@ -188,14 +208,32 @@ static void judge_where(struct tp_flow *flow, const struct tp_call *call)
     }
 }
 
+/* Whether an expression begins with "x.data", which has no gradient. */
+static bool is_of_data(const struct tp_flow *flow, uint32_t node)
+{
+    for (; flow->at[node].kind == TP_PY_CALL ||
+           flow->at[node].kind == TP_PY_ATTRIBUTE ||
+           flow->at[node].kind == TP_PY_SUBSCRIPT;
+         node = flow->at[node].child) {
+        if (flow->at[node].kind == TP_PY_ATTRIBUTE &&
+            tp_flow_is(flow, node, "data"))
+            return true;
+    }
+    return false;
+}
+
+/* Optimizers work on numbers without gradients. */
 static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
 {
     uint32_t tags = tp_flow_value(flow, operand);
     if (!flow->scope.no_grad && tags & TP_TAG_SQUARES &&
         !(tags & TP_TAG_CONSTANT))
         tp_flow_add_as(flow, node, &rules[SQRT_AT_ZERO], "sqrt",
-                       tp_flow_trains(flow) ? rules[SQRT_AT_ZERO].severity
-                                            : TP_SEVERITY_LOW);
+                       tp_flow_trains(flow) &&
+                               !tp_flow_derives(flow, "Optimizer") &&
+                               !is_of_data(flow, operand)
+                           ? rules[SQRT_AT_ZERO].severity
+                           : TP_SEVERITY_LOW);
 }
 
 static bool is_mean_of_squares(uint32_t tags)
@@ -216,7 +254,7 @@ static void judge_quotient(struct tp_flow *flow, uint32_t left, uint32_t right)
     uint32_t above = tp_flow_value(flow, left),
              below = tp_flow_value(flow, right);
     if (above & TP_TAG_EXP && below & TP_TAG_EXP_SUM) {
-        tp_flow_add(flow, right, &rules[EXP_WITHOUT_MAX], "softmax");
+        add_powers(flow, right, "softmax");
         return;
     }
     if (flow->at[right].kind != TP_PY_CALL || above & TP_TAG_POSITIVE ||
@@ -247,7 +285,7 @@ static void judge_operation(struct tp_flow *flow, uint32_t node)
         if (flow->at[i].op == TP_PY_OP('-') &&
             is_mean_of_squares(tp_flow_value(flow, left)) &&
             is_square_of_mean(tp_flow_value(flow, i)))
-            tp_flow_add(flow, i, &rules[VARIANCE_BY_DIFFERENCE], "");
+            add(flow, i, VARIANCE_BY_DIFFERENCE, "");
     }
 }
 
@@ -325,11 +363,11 @@ static void judge_log(struct tp_flow *flow, const struct tp_call *call)
 {
     uint32_t tags = tp_flow_value(flow, tp_flow_operand(flow, call));
     if (tags & TP_TAG_EXP_SUM)
-        tp_flow_add(flow, call->function, &rules[EXP_WITHOUT_MAX], "logsumexp");
+        add_powers(flow, call->function, "logsumexp");
     if (tags & TP_TAG_PROBS)
-        tp_flow_add(flow, call->function, &rules[LOG_SOFTMAX], "log");
+        add(flow, call->function, LOG_SOFTMAX, "log");
     if (tags & TP_TAG_SIGMOID)
-        tp_flow_add(flow, call->function, &rules[LOG_SIGMOID], "log");
+        add(flow, call->function, LOG_SIGMOID, "log");
 }
 
 static void judge_call(struct tp_flow *flow, const struct tp_call *call)

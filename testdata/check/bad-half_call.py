@@ -4,4 +4,5 @@ import torch
 
 def step(model, batch):
     model.bfloat16()  # HERE
-    return model(batch.half()).float()  # HERE
+    loss = model(batch.half()).float().mean()  # HERE
+    loss.backward()

@@ -5,4 +5,5 @@ import torch
 def step(model, batch, device):
     batch = batch.to(device, dtype=torch.float16)  # HERE
     model.type(torch.cuda.HalfTensor)  # HERE
-    return model(batch).to(torch.bfloat16)  # HERE
+    loss = model(batch).to(torch.bfloat16)  # HERE
+    loss.backward()

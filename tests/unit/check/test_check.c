@@ -285,16 +285,20 @@ Test(check, widths_are_joined)
     }
 }
 
+#define TRAINS "import torch\nloss.backward()\n"
 Test(check, comments_ignore)
 {
-    cr_expect_eq(count_of("x.half()\n", TP_SEVERITY_HIGH), 1);
-    cr_expect_eq(count_of("x.half()  # tprof: ignore\n", TP_SEVERITY_HIGH), 0);
-    cr_expect_eq(count_of("x.half()  # tprof: ignore[bce, half_call]\n",
+    cr_expect_eq(count_of(TRAINS "x.half()\n", TP_SEVERITY_HIGH), 1);
+    cr_expect_eq(
+        count_of(TRAINS "x.half()  # tprof: ignore\n", TP_SEVERITY_HIGH), 0);
+    cr_expect_eq(count_of(TRAINS "x.half()  # tprof: ignore[bce, half_call]\n",
                           TP_SEVERITY_HIGH),
                  0);
-    cr_expect_eq(count_of("x.half()  # tprof: ignore[bce]\n", TP_SEVERITY_HIGH),
-                 1);
-    cr_expect_eq(count_of("x.half()\ny.half()  # tprof: ignore\r\nz.half()\r",
+    cr_expect_eq(
+        count_of(TRAINS "x.half()  # tprof: ignore[bce]\n", TP_SEVERITY_HIGH),
+        1);
+    cr_expect_eq(count_of(TRAINS
+                          "x.half()\ny.half()  # tprof: ignore\r\nz.half()\r",
                           TP_SEVERITY_HIGH),
                  2);
 }
@@ -331,5 +335,166 @@ Test(check, one_statement_is_lost)
     cr_expect_eq(file.problem_line, 1);
     cr_expect(strstr(file.problem.message, "never closed") != NULL, "%s",
               file.problem.message);
+    free(file.findings.at);
+}
+
+/* Severity of the finding of a rule in a file of that name; -1: none. */
+static int severity_of(const char *path, const char *source, const char *rule)
+{
+    struct tp_check_file file = {0};
+    struct tp_error err = {0};
+    char name[64];
+    int severity = -1;
+    snprintf(name, sizeof name, "%s", path);
+    file.path = name;
+    cr_assert_eq(tp_check_text_of(path, source, strlen(source), &file, &err),
+                 TP_OK);
+    for (size_t i = 0; i < file.findings.count; i++) {
+        if (!strcmp(file.findings.at[i].rule->id, rule))
+            severity = (int)file.findings.at[i].severity;
+    }
+    free(file.findings.at);
+    return severity;
+}
+
+/* One source that has evidence, and one that lacks it or shows the contrary. */
+struct pair {
+    const char *rule, *with, *without;
+};
+
+static void expect_pairs(const struct pair *pairs, size_t count,
+                         enum tp_severity severity)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct pair *at = &pairs[i];
+        cr_expect_eq(severity_of("a.py", at->with, at->rule), (int)severity,
+                     "%s", at->with);
+        cr_expect_eq(severity_of("a.py", at->without, at->rule),
+                     (int)TP_SEVERITY_LOW, "%s", at->without);
+    }
+}
+
+/* A cast is high where its own function or class shows that it trains. */
+Test(check, casts_need_training)
+{
+#define STEP "import torch\ndef f(model, x):\n"
+#define NET                                                                  \
+    "from torch import nn\nclass Net(nn.Module):\n  def forward(self, x):\n" \
+    "    return self.net(x.half())\n"
+    static const struct pair pairs[] = {
+        {"half_call", STEP "  model.half()\n  model(x).backward()\n",
+         STEP "  model.half()\n  return model(x)\n"},
+        {"half_call", STEP "  x = x.half()\n  optimizer.zero_grad()\n",
+         "import torch\ndef sync_weights(model):\n  for p in model:\n"
+         "    yield p.half()\n"},
+        {"half_call", STEP "  y = x.half()\n  y.backward()\n",
+         STEP "  mask = mask.half()\n  x.backward()\n"},
+        {"half_call", STEP "  net = load(x).half()\n  net(x).backward()\n",
+         STEP "  model(x).backward()\n  test(load_best(x).half())\n"},
+        {"half_call", NET "def g(x):\n  criterion(x)\n", NET},
+        {"half_call", NET "opt = torch.optim.SGD(p)\nimport torch\n",
+         NET "class Quantizer(nn.Module):\n  pass\n"},
+        {"to_half",
+         "import torch\nclass NetTrainer:\n  def __init__(self, model):\n"
+         "    model.to(torch.bfloat16)\n",
+         "import torch\nclass NetTrainer:\n  def get_weights(self, model):\n"
+         "    return model.to(torch.bfloat16)\n"},
+        {"half_call", "import torch\nx.half()\nloss.backward()\n",
+         "import torch\nx.half()\n"},
+        {"to_half",
+         "import torch\ndef iou_loss(x, y):\n  return y.to(torch.float16)\n",
+         "import torch\ndef iou(x, y):\n  return y.to(torch.float16)\n"},
+        {"fp8_cast_without_scale",
+         STEP "  w = model.weight.to(torch.float8_e4m3fn)\n  w.backward()\n",
+         STEP "  return model.weight.to(torch.float8_e4m3fn)\n"},
+        {"bce",
+         "import torch.nn.functional as F\ndef f(x, y):\n"
+         "  return F.binary_cross_entropy(x, y)\n",
+         "import torch\nimport torch.nn.functional as F\ndef f(x, y):\n"
+         "  with torch.autocast('cuda', enabled=False):\n"
+         "    return F.binary_cross_entropy(x.float(), y)\n"},
+    };
+    expect_pairs(pairs, sizeof pairs / sizeof *pairs, TP_SEVERITY_HIGH);
+}
+
+/* What no gradient flows through, or autocast does not touch. */
+Test(check, numerics_need_gradients)
+{
+#define FUNCTION                                                         \
+    "import torch\nclass F(torch.autograd.Function):\n  @staticmethod\n" \
+    "  def forward(ctx, x, w):\n    return "
+    static const struct pair pairs[] = {
+        {"sqrt_at_zero",
+         "class Net(Module):\n  def step(self, p):\n"
+         "    return p.square().sum().sqrt()\n",
+         "class Lamb(Optimizer):\n  def step(self, p):\n"
+         "    return p.square().sum().sqrt()\n"},
+        {"sqrt_at_zero", "def step(p):\n  return p.pow(2).sum().sqrt()\n",
+         "def step(p):\n  return p.data.pow(2).sum().sqrt()\n"},
+        {"sqrt_at_zero",
+         "class Net(Module):\n  def forward(self, x):\n"
+         "    return x.square().sum().sqrt()\n",
+         "class Net(Module):\n  def forward(self, x):\n"
+         "    return x.square().sum().sqrt()\n"
+         "  def load_weights(self, weights):\n    pass\n"},
+        {"softmax_dtype",
+         "import torch\ndef forward(x):\n  if x.is_cuda:\n    pass\n  else:\n"
+         "    return x.softmax(-1)\nx = x.half()\n",
+         "import torch\ndef forward(x):\n  if x.dtype == torch.float16:\n"
+         "    pass\n  else:\n    return x.softmax(-1)\nx = x.half()\n"},
+        {"exp_without_max", "def f(x):\n  return x.exp().sum(-1).log()\n",
+         "def f(x):\n  x.sub_(x.amax())\n  return x.exp().sum(-1).log()\n"},
+        {"log_sigmoid", "def score(x):\n  return x.sigmoid().log()\n",
+         "def beam_search(x):\n  return x.sigmoid().log()\n"},
+        {"autograd_function", FUNCTION "x @ w\n", FUNCTION "x.sum()\n"},
+        {"autograd_function", FUNCTION "torch.mm(x, w)\n",
+         FUNCTION "torch.mm(x, w.to(torch.get_autocast_dtype('cuda')))\n"},
+    };
+    expect_pairs(pairs, sizeof pairs / sizeof *pairs, TP_SEVERITY_MEDIUM);
+    cr_expect_eq(severity_of("a.py",
+                             FUNCTION "x @ w\n  def setup_context(ctx, i, o):\n"
+                                      "    pass\n",
+                             "autograd_function"),
+                 -1, "custom_fwd needs a context");
+    cr_expect_eq(severity_of("a.py",
+                             "def f(log_probs):\n"
+                             "  return log_probs.exp().sum(-1).log()\n",
+                             "exp_without_max"),
+                 -1, "at most 1");
+    cr_expect_eq(severity_of("a.py",
+                             "import torch\ndef f(x, y):\n"
+                             "  with torch.autocast('cuda', torch.float32):\n"
+                             "    z = torch.einsum('i,j', x, y)\n"
+                             "  return torch.cos(z)\n",
+                             "rope_in_half"),
+                 -1, "fp32");
+}
+
+/* The file and the three folders above it. */
+Test(check, paths_of_inference)
+{
+    static const char source[] = STEP "  model.half()\n  x.backward()\n";
+    static const char *const inference[] = {
+        "benchmark_attention.py", "a/inference/b/c/run.py", "testing/a.py"};
+    static const char *const other[] = {"train.py", "inference/a/b/c/d.py",
+                                        "latest/a.py", "/a.py", ""};
+    for (size_t i = 0; i < 3; i++)
+        cr_expect_eq(severity_of(inference[i], source, "half_call"),
+                     (int)TP_SEVERITY_LOW, "%s", inference[i]);
+    for (size_t i = 0; i < 5; i++)
+        cr_expect_eq(severity_of(other[i], source, "half_call"),
+                     (int)TP_SEVERITY_HIGH, "%s", other[i]);
+}
+
+/* A dtype is shown as it is written. */
+Test(check, dtype_is_shown_as_written)
+{
+    static const char source[] =
+        "import torch\nclass A:\n  def f(self, x):\n"
+        "    self.width = torch.float16\n    x.to(self.width)\n";
+    struct tp_check_file file;
+    check(source, strlen(source), &file);
+    cr_assert_eq(file.findings.count, 1);
+    cr_expect_str_eq(file.findings.at[0].what, ".to(self.width)");
     free(file.findings.at);
 }

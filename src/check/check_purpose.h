@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_CHECK_CHECK_PURPOSE_H
+#define TP_CHECK_CHECK_PURPOSE_H
+
+#include "check/check_place.h"
+
+/* What code is for: to train a network, or to use one. Both may be unknown. */
+
+/* Whether the name of a file or of the folders next above it is that of
+ * inference, of measurements or of tests. NULL: no. */
+bool tp_path_infers(const char *path);
+
+/* Whether code is known not to train: under no_grad, behind eval(), in a
+ * function, a class or a file that says so by its name, in a script that calls
+ * eval() or loads weights by itself and does not train. */
+bool tp_flow_only_infers(const struct tp_flow *flow);
+
+/* Whether code may train: a forward, a method of a module or a trainer, a loss
+ * or a step by its name, or a script that calls backward(), has an optimizer or
+ * a GradScaler. */
+bool tp_flow_trains(const struct tp_flow *flow);
+
+/* Whether code is known to train: its function calls backward() or
+ * zero_grad(), or computes a loss by its name, or it is the forward or the
+ * constructor of a module in a script that trains, or a constructor or a step
+ * of a trainer; outside of functions, the script trains, or is a fragment that
+ * imports nothing of torch. */
+bool tp_flow_trains_here(const struct tp_flow *flow);
+
+/* Whether the class derives from one whose name has `word`. */
+bool tp_flow_derives(const struct tp_flow *flow, const char *word);
+
+#endif
