@@ -1,11 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The look of all text files: licence line, 80 columns, no tabs in C, no
-# blanks at line ends, no carriage returns, no path of somebody's machine.
+# blanks at line ends, no carriage returns, no path of somebody's machine. And
+# no program that was built is kept with the sources.
 
 cd "$srcdir" || exit 99
 LC_ALL=C
 export LC_ALL
+built=$(git ls-files -z 2> /dev/null |
+    xargs -0 -r grep -la "$(printf '\177ELF')")
+[ -z "$built" ] || { echo "built, and committed: $built"; exit 1; }
 find src formats cuda plots tests man .ci bootstrap configure.ac Makefile.am \
     README.md CONTRIBUTING.md -type f \
     \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \
