@@ -19,7 +19,8 @@
 
 static const char **slot_of(const struct tp_intern *set, const char *text)
 {
-    size_t slot = (size_t)tp_text_hash(text) & (set->capacity - 1);
+    size_t slot =
+        (size_t)tp_text_hash(text, strlen(text)) & (set->capacity - 1);
     while (set->slots[slot] && strcmp(set->slots[slot], text))
         slot = (slot + 1) & (set->capacity - 1);
     return &set->slots[slot];

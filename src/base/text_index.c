@@ -19,10 +19,10 @@ struct tp_text_slot {
     size_t number;
 };
 
-uint64_t tp_text_hash(const char *text)
+uint64_t tp_text_hash(const char *text, size_t length)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    size_t left = strlen(text);
+    size_t left = length;
     uint64_t hash = left, word = 0;
     for (; left >= sizeof word; left -= sizeof word, text += sizeof word) {
         memcpy(&word, text, sizeof word);
@@ -51,7 +51,7 @@ static struct tp_text_slot *slot_of(const struct tp_text_index *index,
                                     const char *text)
 {
     const size_t mask = index->capacity - 1;
-    size_t at = (size_t)tp_text_hash(text) & mask;
+    size_t at = (size_t)tp_text_hash(text, strlen(text)) & mask;
     while (index->slots[at].text && strcmp(index->slots[at].text, text) != 0)
         at = (at + 1) & mask;
     return &index->slots[at];

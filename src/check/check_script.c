@@ -4,26 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Eight bytes at a time: FNV-1a takes twice as long as all else here. */
-static uint64_t hash_of(const char *text, size_t length)
-{
-    const uint64_t prime = 0x9e3779b97f4a7c15u;
-    uint64_t hash = length * prime, word = 0;
-    for (; length >= 8; length -= 8, text += 8) {
-        memcpy(&word, text, 8);
-        hash = (hash ^ word) * prime;
-        hash ^= hash >> 29;
-    }
-    word = 0;
-    memcpy(&word, text, length);
-    hash = (hash ^ word) * prime;
-    return hash ^ hash >> 32;
-}
+#include "base/text_index.h"
 
 static size_t slot_of(const struct tp_names *names, const char *text,
                       size_t length)
 {
-    size_t slot = (size_t)hash_of(text, length) & (names->capacity - 1);
+    size_t slot = (size_t)tp_text_hash(text, length) & (names->capacity - 1);
     while (names->slots[slot].text &&
            (names->slots[slot].length != length ||
             memcmp(names->slots[slot].text, text, length) != 0))

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_index.h"
+
 enum {
     MOST_DEEP = 64,   /* branches in each other                           */
     MOST_ITEMS = 1024 /* words of a variable: a command line has some 100 */
@@ -24,10 +26,7 @@ enum {
 static size_t slot_of(const struct tp_shell_names *names, const char *name,
                       size_t length)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
-    size_t slot = (size_t)(hash & (names->capacity - 1));
+    size_t slot = (size_t)tp_text_hash(name, length) & (names->capacity - 1);
     while (names->slots[slot].name &&
            (strncmp(names->slots[slot].name, name, length) != 0 ||
             names->slots[slot].name[length]))

@@ -28,8 +28,7 @@
 /* Choices are stored as the int that an enum is. */
 _Static_assert(sizeof(enum tp_scale_rule) == sizeof(int), "an enum is an int");
 
-static const struct tp_option_choice axes[] = {
-    {"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {NULL, 0}};
+static const char *const axes[] = {"0", "1", "2", "3", NULL};
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const struct tp_option_choice dims_modes[] = {{"worst", TP_DIMS_WORST},
                                                      {"all", TP_DIMS_ALL},
@@ -78,7 +77,7 @@ const struct tp_option tp_option_table[] = {
      .help = "how the usual level of a number is found",
      .commands = TP_FOR_TENSORS},
     {.name = "block_axis",
-     CHOICE(block_axis, axes),
+     WORDS(block_axis, axes),
      .initial = "0",
      .help = "axis of blocks, counted from the last",
      .commands = FOR_DUMPS},
