@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Vectors of torch's operators in float64: arguments, results, and the gradients
-that the node behind the result takes and gives, as msprobe's hook sees them.
+"""Vectors of torch's operators in float64: arguments, results, and gradients
+that the node behind a result takes and gives, as msprobe's hook sees them.
 
 A file of testdata/op_vectors is text, a call after the other:
 
