@@ -71,6 +71,7 @@ const struct tp_operator *tp_operator_of(struct tp_msprobe_part name);
 TP_KERNEL(tp_run_point);
 TP_KERNEL(tp_run_divide);
 TP_KERNEL(tp_run_gelu);
+TP_KERNEL(tp_run_invert);
 TP_BACKWARD(tp_back_point);
 TP_BACKWARD(tp_back_divide);
 TP_BACKWARD(tp_back_gelu);
