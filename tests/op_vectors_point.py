@@ -35,7 +35,7 @@ ACTIVATIONS = {
     "sigmoid": [{}], "tanh": [{}],
     "leaky_relu": [{}, {"negative_slope": 0.25}, {"negative_slope": 0.1}],
     "relu6": [{}], "elu": [{}, {"alpha": 0.5}, {"alpha": 1.3}],
-    "selu": [{}], "celu": [{}, {"alpha": 0.5}, {"alpha": 1.3}], "mish": [{}],
+    "selu": [{}], "celu": [{}, {"alpha": 0.5}, {"alpha": 1.25}], "mish": [{}],
     "softplus": [{}, {"beta": 2}, {"beta": 0.5, "threshold": 1}],
     "hardswish": [{}], "hardsigmoid": [{}],
     "hardtanh": [{}, {"min_val": -0.5, "max_val": 2.0}], "logsigmoid": [{}],

@@ -73,7 +73,7 @@ const struct tp_operator tp_operators[] = {
     TWO("logaddexp", log_add),
     TWO_FLAT("rfloordiv", reversed_divide_down),
     TWO_FLAT("rmod", reversed_remainder),
-    TWO_FLAT("bitwise_and and rand", bits_and),
+    TWO_FLAT("bitwise_and and", bits_and),
     TWO_FLAT("bitwise_or or ror", bits_or),
     TWO_FLAT("bitwise_xor xor rxor", bits_xor),
     {"bitwise_not invert", "input", tp_run_invert, tp_point_flipped, 1, "",

@@ -47,7 +47,6 @@ TP_POINT(not );
 TP_POINT(isnan);
 TP_POINT(isinf);
 TP_POINT(isfinite);
-
 TP_POINT(asin);
 TP_POINT(acos);
 TP_POINT(atan);
@@ -61,9 +60,10 @@ TP_POINT(round);
 TP_POINT(frac);
 TP_POINT(flipped);
 
-/* Activations; parameters follow the element. */
 #define TP_SELU_ALPHA 1.6732632423543772848170429916717
 #define TP_SELU_SCALE 1.0507009873554804934193349852946
+
+/* Of an element and its parameters. */
 TP_POINT(leaky_relu);
 TP_POINT(elu);
 TP_POINT(selu);

@@ -46,7 +46,6 @@ TP_SLOPE(gelu);
 TP_SLOPE(gelu_tanh);
 TP_SLOPE(relu);
 TP_SLOPE(reciprocal);
-
 TP_SLOPE(asin);
 TP_SLOPE(acos);
 TP_SLOPE(atan);
