@@ -112,6 +112,8 @@ TP_KERNEL(tp_run_extreme);
 TP_KERNEL(tp_run_same);
 TP_BACKWARD(tp_back_same);
 TP_BACKWARD(tp_back_convert);
+TP_BACKWARD(tp_back_move);
+TP_BACKWARD(tp_back_embedding);
 TP_KERNEL(tp_run_transpose);
 TP_KERNEL(tp_run_permute);
 TP_KERNEL(tp_run_expand);
