@@ -55,11 +55,22 @@ TP_KERNEL(tp_run_clamp);
 TP_KERNEL(tp_run_addc);
 TP_KERNEL(tp_run_gelu);
 
-/* Matrix products: x W^T + b; of vectors, matrices and stacks of these as
- * torch.matmul; beta C + alpha A B. */
+/* Products: x W^T + b; of vectors, matrices and stacks of these as
+ * torch.matmul; by an equation; beta C + alpha A B. */
 TP_KERNEL(tp_run_linear);
+TP_KERNEL(tp_run_bilinear);
 TP_KERNEL(tp_run_matmul);
+TP_KERNEL(tp_run_reversed_matmul);
+TP_KERNEL(tp_run_outer);
+TP_KERNEL(tp_run_einsum);
 TP_KERNEL(tp_run_addmm);
+TP_KERNEL(tp_run_baddbmm);
+TP_KERNEL(tp_run_addbmm);
+TP_KERNEL(tp_run_addmv);
+TP_KERNEL(tp_run_addr);
+
+/* The equation of torch.matmul for two tensors of so many axes. */
+const char *tp_matmul_equation(int left, int right);
 
 /* Normalisation over the last axes, the channels of a group, or all but the
  * channel. */
