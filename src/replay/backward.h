@@ -33,12 +33,11 @@ struct tp_operator;
  */
 struct tp_backward {
     struct tp_replay_call *call;    /* the backward call, and its outputs   */
-    struct tp_replay_call *forward; /* its arguments, loaded                */
+    struct tp_replay_call *forward; /* its arguments, loaded, and its results
+                                       as far as they were asked for        */
     const struct tp_operator *row;
     struct tp_array *made; /* gradients, in the order of the node  */
     size_t made_count, made_capacity;
-    struct tp_array *results; /* of the forward call, as far as asked for   */
-    size_t result_count;
 };
 
 /* The gradient of result k; NULL: none came, it counts as zero. */
