@@ -39,6 +39,11 @@
     {                                                          \
         names, signature, run, NULL, 0, parameters, NULL, NULL \
     }
+/* A kernel with both. */
+#define FULL(names, signature, run, parameters, back)          \
+    {                                                          \
+        names, signature, run, NULL, 0, parameters, back, NULL \
+    }
 /* A reduction or loss by a function of two elements. */
 #define PAIR(names, signature, run, function)                         \
     {                                                                 \
@@ -119,18 +124,21 @@ const struct tp_operator tp_operators[] = {
     POINT("addcdiv", "input,tensor1,tensor2,value=1", 4, add_quotient),
 
     /* products */
-    WITH("linear", "input,weight,bias", tp_run_linear, "weight,bias"),
+    FULL("linear", "input,weight,bias", tp_run_linear, "weight,bias",
+         tp_back_linear),
     WITH("bilinear", "input1,input2,weight,bias", tp_run_bilinear,
          "weight,bias"),
-    PLAIN("matmul mm bmm mv dot vdot", "input,other", tp_run_matmul),
-    PLAIN("rmatmul", "input,other", tp_run_reversed_matmul),
-    PLAIN("outer ger", "input,vec2", tp_run_outer),
-    PLAIN("einsum", "equation,operands*", tp_run_einsum),
-    PLAIN("addmm", "input,mat1,mat2", tp_run_addmm),
-    PLAIN("baddbmm", "input,batch1,batch2", tp_run_baddbmm),
-    PLAIN("addbmm", "input,batch1,batch2", tp_run_addbmm),
-    PLAIN("addmv", "input,mat,vec", tp_run_addmv),
-    PLAIN("addr", "input,vec1,vec2", tp_run_addr),
+    BOTH("matmul mm bmm mv dot vdot", "input,other", tp_run_matmul,
+         tp_back_matmul),
+    BOTH("rmatmul", "input,other", tp_run_reversed_matmul,
+         tp_back_reversed_matmul),
+    BOTH("outer ger", "input,vec2", tp_run_outer, tp_back_outer),
+    BOTH("einsum", "equation,operands*", tp_run_einsum, tp_back_view),
+    BOTH("addmm", "input,mat1,mat2", tp_run_addmm, tp_back_addmm),
+    BOTH("baddbmm", "input,batch1,batch2", tp_run_baddbmm, tp_back_baddbmm),
+    BOTH("addbmm", "input,batch1,batch2", tp_run_addbmm, tp_back_addbmm),
+    BOTH("addmv", "input,mat,vec", tp_run_addmv, tp_back_addmv),
+    BOTH("addr", "input,vec1,vec2", tp_run_addr, tp_back_addr),
     WITH("conv1d conv2d conv3d",
          "input,weight,bias,stride,padding,dilation,groups", tp_run_conv,
          "weight,bias"),

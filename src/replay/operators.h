@@ -88,6 +88,16 @@ TP_KERNEL(tp_run_baddbmm);
 TP_KERNEL(tp_run_addbmm);
 TP_KERNEL(tp_run_addmv);
 TP_KERNEL(tp_run_addr);
+TP_BACKWARD(tp_back_linear);
+TP_BACKWARD(tp_back_matmul);
+TP_BACKWARD(tp_back_reversed_matmul);
+TP_BACKWARD(tp_back_outer);
+TP_BACKWARD(tp_back_view);
+TP_BACKWARD(tp_back_addmm);
+TP_BACKWARD(tp_back_baddbmm);
+TP_BACKWARD(tp_back_addbmm);
+TP_BACKWARD(tp_back_addmv);
+TP_BACKWARD(tp_back_addr);
 
 /* The equation of torch.matmul for two tensors of so many axes. */
 const char *tp_matmul_equation(int left, int right);
