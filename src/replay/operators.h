@@ -155,6 +155,7 @@ TP_KERNEL(tp_run_attention);
 
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);
+TP_BACKWARD(tp_back_conv);
 TP_KERNEL(tp_run_max_pool);
 TP_KERNEL(tp_run_adaptive_average);
 
