@@ -105,6 +105,29 @@ enum tp_status tp_backward_result(struct tp_backward *backward, size_t k,
                                             &forward->outputs[k], err);
 }
 
+const struct tp_dump_item *tp_backward_item(const struct tp_backward *backward,
+                                            size_t k)
+{
+    size_t index;
+    return item_at(backward->call, TP_MSPROBE_OUTPUT, k, &index);
+}
+
+size_t tp_backward_arity(const struct tp_backward *backward)
+{
+    size_t count = 0;
+    while (tp_backward_item(backward, count))
+        count++;
+    return count;
+}
+
+bool tp_backward_needs(const struct tp_backward *backward, size_t arity,
+                       size_t k)
+{
+    const struct tp_dump_item *item = tp_backward_item(backward, k);
+    return tp_backward_arity(backward) != arity || !item ||
+           item->kind == TP_DUMP_TENSOR;
+}
+
 /* --- what is made --------------------------------------------------------- */
 
 enum tp_status tp_backward_make(struct tp_backward *backward, int dims,

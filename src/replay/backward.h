@@ -59,6 +59,17 @@ enum tp_status tp_backward_result(struct tp_backward *backward, size_t k,
                                   const struct tp_array **result,
                                   struct tp_error *err);
 
+/* How many gradients the node has that was dumped, null among them; and number
+ * k of these, NULL: it has fewer. */
+const struct tp_dump_item *tp_backward_item(const struct tp_backward *backward,
+                                            size_t k);
+size_t tp_backward_arity(const struct tp_backward *backward);
+
+/* Whether gradient number k of `arity` is worth the work: it was dumped, or
+ * the node is another. */
+bool tp_backward_needs(const struct tp_backward *backward, size_t arity,
+                       size_t k);
+
 /* The next gradient, zero, with bounds; of an argument, of its shape. It is
  * valid until the next one is made. */
 enum tp_status tp_backward_make(struct tp_backward *backward, int dims,

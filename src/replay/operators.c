@@ -39,6 +39,11 @@
     {                                                          \
         names, signature, run, NULL, 0, parameters, NULL, NULL \
     }
+/* A kernel with both. */
+#define FULL(names, signature, run, parameters, back)          \
+    {                                                          \
+        names, signature, run, NULL, 0, parameters, back, NULL \
+    }
 /* A reduction or loss by a function of two elements. */
 #define PAIR(names, signature, run, function)                         \
     {                                                                 \
@@ -159,13 +164,27 @@ const struct tp_operator tp_operators[] = {
     POINT("addcdiv", "input,tensor1,tensor2,value=1", 4, add_quotient),
 
     /* products */
-    WITH("linear", "input,weight,bias", tp_run_linear, "weight,bias"),
-    PLAIN("matmul mm bmm", "input,other", tp_run_matmul),
-    PLAIN("addmm", "input,mat1,mat2", tp_run_addmm),
-    PLAIN("baddbmm", "input,mat1,mat2", tp_run_addmm),
-    WITH("conv1d conv2d conv3d",
-         "input,weight,bias,stride,padding,dilation,groups", tp_run_conv,
+    FULL("linear", "input,weight,bias", tp_run_linear, "weight,bias",
+         tp_back_linear),
+    WITH("bilinear", "input1,input2,weight,bias", tp_run_bilinear,
          "weight,bias"),
+    BOTH("matmul mm bmm mv dot vdot", "input,other", tp_run_matmul,
+         tp_back_matmul),
+    BOTH("rmatmul", "input,other", tp_run_reversed_matmul,
+         tp_back_reversed_matmul),
+    BOTH("outer ger", "input,vec2", tp_run_outer, tp_back_outer),
+    BOTH("einsum", "equation,operands*", tp_run_einsum, tp_back_view),
+    BOTH("addmm", "input,mat1,mat2", tp_run_addmm, tp_back_addmm),
+    BOTH("baddbmm", "input,batch1,batch2", tp_run_baddbmm, tp_back_baddbmm),
+    BOTH("addbmm", "input,batch1,batch2", tp_run_addbmm, tp_back_addbmm),
+    BOTH("addmv", "input,mat,vec", tp_run_addmv, tp_back_addmv),
+    BOTH("addr", "input,vec1,vec2", tp_run_addr, tp_back_addr),
+    FULL("conv1d conv2d conv3d",
+         "input,weight,bias,stride,padding,dilation,groups", tp_run_conv,
+         "weight,bias", tp_back_conv),
+    FULL("conv_transpose1d conv_transpose2d conv_transpose3d",
+         "input,weight,bias,stride,padding,output_padding,groups,dilation",
+         tp_run_conv, "weight,bias", tp_back_conv),
     PLAIN("scaled_dot_product_attention",
           "query,key,value,attn_mask,dropout_p,is_causal,scale,enable_gqa",
           tp_run_attention),
