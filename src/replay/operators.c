@@ -53,6 +53,10 @@
 static const char to_parts[] = "input,dims*";
 static const char over_axes[] = "input,dim,keepdim";
 static const char over_windows[] = "input,kernel_size,stride,padding,dilation";
+static const char to_means[] =
+    "input,kernel_size,stride,padding,ceil_mode,count_include_pad,"
+    "divisor_override";
+static const char to_size[] = "input,output_size";
 static const char by_index[] = "input,dim,index";
 
 const struct tp_operator tp_operators[] = {
@@ -260,11 +264,28 @@ const struct tp_operator tp_operators[] = {
     PLAIN("sort", "input,dim,descending", tp_run_topk),
 
     /* pooling */
-    PLAIN("max_pool1d", over_windows, tp_run_max_pool),
-    PLAIN("max_pool2d", over_windows, tp_run_max_pool),
-    PLAIN("max_pool3d", over_windows, tp_run_max_pool),
-    PLAIN("adaptive_avg_pool1d", "input,output_size", tp_run_adaptive_average),
-    PLAIN("adaptive_avg_pool2d", "input,output_size", tp_run_adaptive_average),
+    BOTH("max_pool1d max_pool1d_with_indices", over_windows, tp_run_pool,
+         tp_back_pool),
+    BOTH("max_pool2d max_pool2d_with_indices", over_windows, tp_run_pool,
+         tp_back_pool),
+    BOTH("max_pool3d max_pool3d_with_indices", over_windows, tp_run_pool,
+         tp_back_pool),
+    BOTH("avg_pool1d", to_means, tp_run_pool, tp_back_pool),
+    BOTH("avg_pool2d", to_means, tp_run_pool, tp_back_pool),
+    BOTH("avg_pool3d", to_means, tp_run_pool, tp_back_pool),
+    BOTH("adaptive_avg_pool1d", to_size, tp_run_pool, tp_back_pool),
+    BOTH("adaptive_avg_pool2d", to_size, tp_run_pool, tp_back_pool),
+    BOTH("adaptive_avg_pool3d", to_size, tp_run_pool, tp_back_pool),
+    BOTH("adaptive_max_pool1d adaptive_max_pool1d_with_indices", to_size,
+         tp_run_pool, tp_back_pool),
+    BOTH("adaptive_max_pool2d adaptive_max_pool2d_with_indices", to_size,
+         tp_run_pool, tp_back_pool),
+    BOTH("adaptive_max_pool3d adaptive_max_pool3d_with_indices", to_size,
+         tp_run_pool, tp_back_pool),
+    BOTH("interpolate",
+         "input,size,scale_factor,mode,align_corners,recompute_scale_factor,"
+         "antialias",
+         tp_run_interpolate, tp_back_interpolate),
 
     /* random, and not set */
     PLAIN("dropout dropout1d dropout2d dropout3d alpha_dropout "

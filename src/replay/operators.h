@@ -159,7 +159,9 @@ TP_KERNEL(tp_run_attention);
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);
 TP_BACKWARD(tp_back_conv);
-TP_KERNEL(tp_run_max_pool);
-TP_KERNEL(tp_run_adaptive_average);
+TP_KERNEL(tp_run_pool);
+TP_BACKWARD(tp_back_pool);
+TP_KERNEL(tp_run_interpolate);
+TP_BACKWARD(tp_back_interpolate);
 
 #endif
