@@ -109,6 +109,12 @@ TP_KERNEL(tp_run_layer_norm);
 TP_KERNEL(tp_run_rms_norm);
 TP_KERNEL(tp_run_group_norm);
 TP_KERNEL(tp_run_batch_norm);
+TP_KERNEL(tp_run_instance_norm);
+TP_KERNEL(tp_run_npu_rms_norm);
+TP_BACKWARD(tp_back_layer_norm);
+TP_BACKWARD(tp_back_group_norm);
+TP_BACKWARD(tp_back_batch_norm);
+TP_BACKWARD(tp_back_npu_rms_norm);
 
 /* Softmax, its logarithm, and losses; pair_loss is the mean, the sum or all of
  * row->point of two tensors. */
