@@ -125,14 +125,28 @@ TP_KERNEL(tp_run_nll);
 TP_KERNEL(tp_run_pair_loss);
 
 /* Reductions over axes: sum is also the mean, variance its root, and extreme
- * the one that row->point leaves. */
+ * the one that row->point leaves, arg its place. Gradients that follow dumped
+ * indices are indexed. */
 TP_KERNEL(tp_run_sum);
-TP_BACKWARD(tp_back_sum);
 TP_KERNEL(tp_run_norm);
 TP_KERNEL(tp_run_variance);
 TP_KERNEL(tp_run_cumsum);
 TP_KERNEL(tp_run_logsumexp);
 TP_KERNEL(tp_run_extreme);
+TP_KERNEL(tp_run_arg);
+TP_KERNEL(tp_run_prod);
+TP_BACKWARD(tp_back_sum);
+TP_BACKWARD(tp_back_norm);
+TP_BACKWARD(tp_back_variance);
+TP_BACKWARD(tp_back_cumsum);
+TP_BACKWARD(tp_back_logsumexp);
+TP_BACKWARD(tp_back_extreme);
+TP_BACKWARD(tp_back_indexed);
+TP_BACKWARD(tp_back_prod);
+
+/* How many a variance takes off the count: a number, or unbiased as a bool,
+ * which may stand where the axes are not said. */
+double tp_variance_correction(const struct tp_replay_call *replay);
 
 /* Movement: same is the input in its order with another shape or dtype; split
  * gives one result after the other along an axis. */
