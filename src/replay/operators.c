@@ -57,6 +57,7 @@ static const char to_means[] =
     "input,kernel_size,stride,padding,ceil_mode,count_include_pad,"
     "divisor_override";
 static const char to_size[] = "input,output_size";
+static const char over_pairs[] = "input,target,size_average,reduce,reduction";
 static const char by_index[] = "input,dim,index";
 
 const struct tp_operator tp_operators[] = {
@@ -211,19 +212,30 @@ const struct tp_operator tp_operators[] = {
          tp_back_view),
     FULL("npu_rms_norm", "input,weight,epsilon", tp_run_npu_rms_norm, "weight",
          tp_back_npu_rms_norm),
-    PLAIN("softmax", "input,dim", tp_run_softmax),
-    PLAIN("log_softmax", "input,dim", tp_run_log_softmax),
-    PLAIN("cross_entropy",
-          "input,target,weight,size_average,ignore_index,reduce,reduction,"
-          "label_smoothing",
-          tp_run_cross_entropy),
-    PLAIN("nll_loss",
-          "input,target,weight,size_average,ignore_index,reduce,reduction",
-          tp_run_nll),
-    PAIR("mse_loss", "input,target,size_average,reduce,reduction",
-         tp_run_pair_loss, squared_difference),
-    PAIR("l1_loss", "input,target,size_average,reduce,reduction",
-         tp_run_pair_loss, difference),
+    BOTH("softmax", "input,dim", tp_run_softmax, tp_back_softmax),
+    BOTH("softmin", "input,dim", tp_run_softmin, tp_back_softmax),
+    BOTH("log_softmax", "input,dim", tp_run_log_softmax, tp_back_log_softmax),
+    BOTH("cross_entropy",
+         "input,target,weight,size_average,ignore_index,reduce,reduction,"
+         "label_smoothing",
+         tp_run_cross_entropy, tp_back_classes),
+    BOTH("nll_loss",
+         "input,target,weight,size_average,ignore_index,reduce,reduction",
+         tp_run_nll, tp_back_classes),
+    BOTH("mse_loss", over_pairs, tp_run_pair_loss, tp_back_pair_loss),
+    BOTH("l1_loss", over_pairs, tp_run_pair_loss, tp_back_pair_loss),
+    BOTH("smooth_l1_loss", "input,target,size_average,reduce,reduction,beta",
+         tp_run_pair_loss, tp_back_pair_loss),
+    BOTH("huber_loss", "input,target,reduction,delta,weight", tp_run_pair_loss,
+         tp_back_pair_loss),
+    BOTH("kl_div", "input,target,size_average,reduce,reduction,log_target",
+         tp_run_pair_loss, tp_back_pair_loss),
+    BOTH("binary_cross_entropy",
+         "input,target,weight,size_average,reduce,reduction", tp_run_pair_loss,
+         tp_back_pair_loss),
+    BOTH("binary_cross_entropy_with_logits",
+         "input,target,weight,size_average,reduce,reduction,pos_weight",
+         tp_run_pair_loss, tp_back_pair_loss),
 
     /* reductions */
     BOTH("sum", over_axes, tp_run_sum, tp_back_sum),

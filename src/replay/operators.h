@@ -100,6 +100,10 @@ TP_BACKWARD(tp_back_addbmm);
 TP_BACKWARD(tp_back_addmv);
 TP_BACKWARD(tp_back_addr);
 
+/* The logarithm of softmax along an axis, into an output with bounds. */
+void tp_log_softmax(const struct tp_array *input, int axis, double unit,
+                    struct tp_array *output);
+
 /* The equation of torch.matmul for two tensors of so many axes. */
 const char *tp_matmul_equation(int left, int right);
 
@@ -117,11 +121,16 @@ TP_BACKWARD(tp_back_batch_norm);
 TP_BACKWARD(tp_back_npu_rms_norm);
 
 /* Softmax, its logarithm, and losses; pair_loss is the mean, the sum or all of
- * row->point of two tensors. */
+ * a function of two tensors. */
 TP_KERNEL(tp_run_softmax);
+TP_KERNEL(tp_run_softmin);
 TP_KERNEL(tp_run_log_softmax);
 TP_KERNEL(tp_run_cross_entropy);
 TP_KERNEL(tp_run_nll);
+TP_BACKWARD(tp_back_softmax);
+TP_BACKWARD(tp_back_log_softmax);
+TP_BACKWARD(tp_back_classes);
+TP_BACKWARD(tp_back_pair_loss);
 TP_KERNEL(tp_run_pair_loss);
 
 /* Reductions over axes: sum is also the mean, variance its root, and extreme
