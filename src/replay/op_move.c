@@ -172,8 +172,9 @@ TP_KERNEL(tp_run_repeat)
     const int ahead = output->dims - input->dims;
     for (int i = 0; i < output->dims; i++)
         if (ahead < 0 ||
-            (i >= ahead && (input->shape[i - ahead] == 0 ||
-                            output->shape[i] % input->shape[i - ahead])))
+            (i >= ahead && (input->shape[i - ahead] == 0
+                                ? output->shape[i] != 0
+                                : output->shape[i] % input->shape[i - ahead])))
             return tp_replay_fail_shapes(err);
     tp_array_strides(input, own);
     struct tp_array_walk walk = {.dims = output->dims, .shape = output->shape};

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text_index.h"
+#include "replay/digest_set.h"
 #include "replay/replay.h"
 #include "tests/unit/support/op_vectors.h"
 #include "tests/unit/support/testdata.h"
@@ -19,7 +21,8 @@ enum { MOST_ROWS = 512, CASES = 20 };
 
 struct seen {
     const char *path;
-    int calls[MOST_ROWS], backward[MOST_ROWS];
+    int calls[MOST_ROWS], backward[MOST_ROWS]; /* that are no repetition  */
+    struct tp_digest_set calls_seen, names_seen;
     size_t moved, found; /* results that were changed, and noticed          */
 };
 
@@ -87,7 +90,8 @@ static void compare(const struct op_vector *v, int which, size_t k,
                   seen->path, v->line, v->key[which], k, (int)i, x, y,
                   computed->bound ? computed->bound[i] : 0);
     }
-    move_one(computed, expected, seen);
+    if (computed->dtype == TP_FLOAT64)
+        move_one(computed, expected, seen);
 }
 
 static void run(struct op_vector *v, int which, const struct tp_operator *row,
@@ -107,6 +111,19 @@ static void run(struct op_vector *v, int which, const struct tp_operator *row,
     tp_replay_call_clear(&replay);
 }
 
+/* Whether no call before had this API and these arguments. */
+static bool is_fresh(const struct op_vector *v, struct seen *seen)
+{
+    const struct tp_msprobe_part name = v->calls[0].name.path;
+    const size_t before = seen->calls_seen.count;
+    struct tp_error err;
+    cr_assert_eq(tp_digest_set_add(&seen->names_seen,
+                                   tp_text_hash(name.at, name.length), &err),
+                 TP_OK);
+    cr_assert_eq(tp_digest_set_add(&seen->calls_seen, v->digest, &err), TP_OK);
+    return seen->calls_seen.count > before;
+}
+
 static void see(struct op_vector *v, void *context)
 {
     struct seen *seen = context;
@@ -115,12 +132,13 @@ static void see(struct op_vector *v, void *context)
                        v->key[0]);
     if (!row)
         return;
-    seen->calls[number_of(row)]++;
+    const bool fresh = is_fresh(v, seen);
+    seen->calls[number_of(row)] += fresh;
     if (row->run)
         run(v, 0, row, seen);
     if (v->calls[1].count == 0)
         return;
-    seen->backward[number_of(row)]++;
+    seen->backward[number_of(row)] += fresh;
     run(v, 1, row, seen);
 }
 
@@ -142,17 +160,49 @@ static void see_files(struct seen *seen)
     closedir(folder);
 }
 
+/* Whether there was a call by a name: add, add_, __add__ or __iadd__. */
+static bool has_call(const struct seen *seen, const char *name, size_t length)
+{
+    static const char *const forms[] = {"%.*s", "%.*s_", "__%.*s__",
+                                        "__i%.*s__"};
+    char text[128];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        snprintf(text, sizeof text, forms[i], (int)length, name);
+        if (tp_digest_set_has(&seen->names_seen,
+                              tp_text_hash(text, strlen(text))))
+            return true;
+    }
+    return false;
+}
+
+static void expect_names(const struct seen *seen, const char *names)
+{
+    for (const char *at = names; *at;) {
+        const size_t length = strcspn(at, " ");
+        cr_expect(has_call(seen, at, length), "no call by the name %.*s",
+                  (int)length, at);
+        at += length + (at[length] == ' ');
+    }
+}
+
 Test(operators_vectors, are_what_torch_computes, .timeout = 600)
 {
     static struct seen seen;
     see_files(&seen);
     for (const struct tp_operator *row = tp_operators; row->names; row++) {
         const size_t i = number_of(row);
-        cr_expect(!seen.calls[i] || seen.calls[i] >= CASES, "%s: %d calls",
-                  row->names, seen.calls[i]);
-        cr_expect(!row->back || !seen.calls[i] || seen.backward[i] >= CASES,
+        /* TODO: vectors of these are on their way */
+        if (!row->run || strstr(row->names, "npu_") ||
+            strstr(row->names, "scaled_dot"))
+            continue;
+        expect_names(&seen, row->names);
+        cr_expect_geq(seen.calls[i], CASES, "%s: %d calls", row->names,
+                      seen.calls[i]);
+        cr_expect(!row->back || seen.backward[i] >= CASES,
                   "%s: %d backward calls", row->names, seen.backward[i]);
     }
     cr_expect_geq(seen.found * 100, seen.moved * 99, "%zu of %zu", seen.found,
                   seen.moved);
+    tp_digest_set_clear(&seen.calls_seen);
+    tp_digest_set_clear(&seen.names_seen);
 }
