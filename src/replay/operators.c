@@ -59,6 +59,7 @@ static const char to_means[] =
 static const char to_size[] = "input,output_size";
 static const char over_pairs[] = "input,target,size_average,reduce,reduction";
 static const char by_index[] = "input,dim,index";
+static const char by_index_source[] = "input,dim,index,source";
 
 const struct tp_operator tp_operators[] = {
     /* elementwise */
@@ -267,6 +268,8 @@ const struct tp_operator tp_operators[] = {
          tp_back_move),
     BOTH("t", "input", tp_run_transpose, tp_back_move),
     BOTH("permute", to_parts, tp_run_permute, tp_back_move),
+    BOTH("movedim moveaxis", "input,source,destination", tp_run_movedim,
+         tp_back_move),
     BOTH("expand expand_as broadcast_to", to_parts, tp_run_expand,
          tp_back_move),
     BOTH("repeat tile", to_parts, tp_run_repeat, tp_back_move),
@@ -287,6 +290,23 @@ const struct tp_operator tp_operators[] = {
     BOTH("select", by_index, tp_run_narrow, tp_back_move),
     BOTH("tril", "input,diagonal", tp_run_triangle, tp_back_move),
     BOTH("triu", "input,diagonal", tp_run_triangle, tp_back_move),
+    BOTH("masked_select", "input,mask", tp_run_masked_select, tp_back_move),
+    BOTH("masked_scatter", "input,mask,source", tp_run_masked_scatter,
+         tp_back_move),
+    BOTH("scatter", "input,dim,index,src,reduce", tp_run_scatter,
+         tp_back_scatter),
+    BOTH("scatter_add", "input,dim,index,src", tp_run_scatter,
+         tp_back_scatter),
+    BOTH("index_add", by_index_source, tp_run_scatter, tp_back_scatter),
+    BOTH("index_copy", by_index_source, tp_run_scatter, tp_back_scatter),
+    BOTH("index_fill", "input,dim,index,value", tp_run_scatter,
+         tp_back_scatter),
+    BOTH("pad", "input,pad,mode,value", tp_run_pad, tp_back_move),
+    BOTH("constant_pad_nd", "input,pad,value", tp_run_pad, tp_back_move),
+    BOTH("flip", to_parts, tp_run_flip, tp_back_move),
+    BOTH("roll", "input,shifts,dims", tp_run_roll, tp_back_move),
+    BOTH("repeat_interleave", "input,repeats,dim", tp_run_interleave,
+         tp_back_interleave),
     BOTH("topk", "input,k,dim,largest,sorted", tp_run_topk, tp_back_indexed),
     BOTH("sort", "input,dim,descending", tp_run_topk, tp_back_indexed),
 
