@@ -418,6 +418,8 @@ TP_KERNEL(tp_run_arange)
     const bool two = tp_arg(replay, "end") != NULL;
     const double start = two ? tp_arg_real(replay, "start", 0) : 0;
     const double step = tp_arg_real(replay, "step", 1);
+    if (tp_arg_is_hidden(replay, "start") || tp_arg_is_hidden(replay, "end"))
+        return tp_fail(err, TP_E_UNSUPPORTED, -1, "its numbers are not said");
     enum tp_status status = tp_replay_make_like_dumped(replay, &output, err);
     if (status == TP_OK)
         status = tp_array_bounds(output, err);

@@ -73,8 +73,11 @@ enum tp_status tp_replay_run(struct tp_replay_call *replay,
                              const struct tp_operator *operator,
                              struct tp_error * err)
 {
-    return replay->forward ? tp_backward_run(replay, operator, err) :
-                           operator->run(replay, operator, err);
+    enum tp_status status =
+        tp_args_recorded(replay->forward ? replay->forward : replay, err);
+    return status != TP_OK   ? status
+           : replay->forward ? tp_backward_run(replay, operator, err)
+                             : operator->run(replay, operator, err);
 }
 
 /* --- judging -------------------------------------------------------------- */
