@@ -71,6 +71,7 @@ const struct tp_operator *tp_operator_of(struct tp_msprobe_part name);
 TP_KERNEL(tp_run_point);
 TP_KERNEL(tp_run_divide);
 TP_KERNEL(tp_run_gelu);
+TP_KERNEL(tp_run_invert);
 TP_BACKWARD(tp_back_point);
 TP_BACKWARD(tp_back_divide);
 TP_BACKWARD(tp_back_gelu);
@@ -133,20 +134,36 @@ TP_BACKWARD(tp_back_pair_loss);
 TP_KERNEL(tp_run_pair_loss);
 
 /* Reductions over axes: sum is also the mean, variance its root, and extreme
- * the one that row->point leaves. */
+ * the one that row->point leaves, arg its place. Gradients that follow dumped
+ * indices are indexed. */
 TP_KERNEL(tp_run_sum);
-TP_BACKWARD(tp_back_sum);
 TP_KERNEL(tp_run_norm);
 TP_KERNEL(tp_run_variance);
 TP_KERNEL(tp_run_cumsum);
 TP_KERNEL(tp_run_logsumexp);
 TP_KERNEL(tp_run_extreme);
+TP_KERNEL(tp_run_arg);
+TP_KERNEL(tp_run_prod);
+TP_BACKWARD(tp_back_sum);
+TP_BACKWARD(tp_back_norm);
+TP_BACKWARD(tp_back_variance);
+TP_BACKWARD(tp_back_cumsum);
+TP_BACKWARD(tp_back_logsumexp);
+TP_BACKWARD(tp_back_extreme);
+TP_BACKWARD(tp_back_indexed);
+TP_BACKWARD(tp_back_prod);
+
+/* How many a variance takes off the count: a number, or unbiased as a bool,
+ * which may stand where the axes are not said. */
+double tp_variance_correction(const struct tp_replay_call *replay);
 
 /* Movement: same is the input in its order with another shape or dtype; split
  * gives one result after the other along an axis. */
 TP_KERNEL(tp_run_same);
 TP_BACKWARD(tp_back_same);
 TP_BACKWARD(tp_back_convert);
+TP_BACKWARD(tp_back_move);
+TP_BACKWARD(tp_back_embedding);
 TP_KERNEL(tp_run_transpose);
 TP_KERNEL(tp_run_permute);
 TP_KERNEL(tp_run_expand);
@@ -180,7 +197,9 @@ TP_BACKWARD(tp_back_scaled_softmax);
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);
 TP_BACKWARD(tp_back_conv);
-TP_KERNEL(tp_run_max_pool);
-TP_KERNEL(tp_run_adaptive_average);
+TP_KERNEL(tp_run_pool);
+TP_BACKWARD(tp_back_pool);
+TP_KERNEL(tp_run_interpolate);
+TP_BACKWARD(tp_back_interpolate);
 
 #endif

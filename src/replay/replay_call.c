@@ -198,6 +198,12 @@ static size_t first_item(const struct tp_replay_call *replay, const char *name)
     return find_item(replay, &wanted, 0);
 }
 
+bool tp_arg_is(const struct tp_replay_call *replay, size_t i, const char *name)
+{
+    const struct wanted wanted = want(replay, name);
+    return is_wanted(item_of(replay, i), &wanted);
+}
+
 const struct tp_dump_item *tp_arg(const struct tp_replay_call *replay,
                                   const char *name)
 {
@@ -391,6 +397,21 @@ enum tp_status tp_replay_make_like_dumped(struct tp_replay_call *replay,
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "the dump does not say what it gave");
     return tp_replay_make(replay, item->dims, item->shape, output, err);
+}
+
+enum tp_status tp_replay_make_indices(struct tp_replay_call *replay,
+                                      struct tp_array **elements,
+                                      struct tp_array **indices,
+                                      struct tp_error *err)
+{
+    const size_t last = replay->output_count - 1;
+    const struct tp_array like = replay->outputs[last];
+    enum tp_status status =
+        tp_replay_make(replay, like.dims, like.shape, indices, err);
+    *elements = &replay->outputs[last];
+    if (status == TP_OK)
+        (*indices)->loose = true;
+    return status;
 }
 
 double tp_replay_gamma(const struct tp_replay_call *replay, double n)

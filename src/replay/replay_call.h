@@ -73,6 +73,9 @@ const char *tp_arg_text(const struct tp_replay_call *replay, const char *name,
 int tp_arg_integers(const struct tp_replay_call *replay, const char *name,
                     int64_t *list);
 
+/* Whether item i of the call is an argument, or one in its list. */
+bool tp_arg_is(const struct tp_replay_call *replay, size_t i, const char *name);
+
 /* The tensors of a list, into `list` with room for call->count. */
 size_t tp_arg_arrays(const struct tp_replay_call *replay, const char *name,
                      const struct tp_array **list);
@@ -112,6 +115,14 @@ enum tp_status tp_replay_make_bounded(struct tp_replay_call *replay, int dims,
 enum tp_status tp_replay_make_like_dumped(struct tp_replay_call *replay,
                                           struct tp_array **output,
                                           struct tp_error *err);
+
+/* The next result, of the shape of the last one: indices of its elements, of
+ * which several may be right, so that it is not judged. Both may be elsewhere
+ * afterwards. */
+enum tp_status tp_replay_make_indices(struct tp_replay_call *replay,
+                                      struct tp_array **elements,
+                                      struct tp_array **indices,
+                                      struct tp_error *err);
 
 /* gamma_n = n u / (1 - n u) of the accumulation: what n roundings add up to at
  * most, relative to the sum of all magnitudes. */
