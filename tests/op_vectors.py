@@ -37,10 +37,15 @@ def number(value):
     return text[:-2] if text.endswith(".0") else text
 
 
+class NPU:
+    """Compositions for what torch lacks: op_vectors_npu.py."""
+
+
 def resolve(api):
     """The function that msprobe wraps as Torch.x, Tensor.x, Functional.x."""
     kind, name = api.split(".", 1)
-    spaces = {"Torch": torch, "Tensor": torch.Tensor, "Functional": functional}
+    spaces = {"Torch": torch, "Tensor": torch.Tensor, "Functional": functional,
+              "NPU": NPU}
     return getattr(spaces[kind], name)
 
 

@@ -164,7 +164,8 @@ TP_KERNEL(tp_run_movedim)
         return status;
     const int count = tp_arg_integers(replay, "source", from);
     if (count != tp_arg_integers(replay, "destination", to) ||
-        !are_axes(from, count, input->dims) || !are_axes(to, count, input->dims))
+        !are_axes(from, count, input->dims) ||
+        !are_axes(to, count, input->dims))
         return tp_replay_fail_shapes(err);
     for (int i = 0; i < input->dims; i++)
         order[i] = -1;

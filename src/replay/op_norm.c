@@ -262,6 +262,7 @@ static enum tp_status bind_npu_rms(const struct tp_replay_call *replay,
                                    struct norm *norm, struct tp_error *err)
 {
     enum tp_status status = bind(replay, norm, 1e-6, err);
+    norm->weight = tp_arg_array(replay, "gamma");
     if (status == TP_OK && !norm->weight)
         status = tp_replay_fail_shapes(err);
     if (status != TP_OK)

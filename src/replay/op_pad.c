@@ -54,8 +54,8 @@ static enum tp_status begin(const struct tp_replay_call *replay,
                             const struct tp_array *input,
                             struct sources *sources, struct tp_error *err)
 {
-    *sources = (struct sources){.input = input,
-                                .dumped = tp_replay_result(replay, 0)};
+    *sources =
+        (struct sources){.input = input, .dumped = tp_replay_result(replay, 0)};
     return sources->dumped && sources->dumped->has_shape
                ? TP_OK
                : tp_fail(err, TP_E_UNSUPPORTED, -1,
@@ -140,10 +140,10 @@ static enum tp_status pad_axis(struct sources *sources, int axis,
 {
     const int64_t n = sources->input->shape[axis];
     const int64_t most = TP_LIMIT_REPLAY_VALUES;
-    if (n > most || before < -n || behind < -n || before > most || behind > most)
+    if (n > most || before < -n || behind < -n || before > most ||
+        behind > most)
         return tp_replay_fail_shapes(err);
-    enum tp_status status =
-        make_list(sources, axis, before + n + behind, err);
+    enum tp_status status = make_list(sources, axis, before + n + behind, err);
     for (int64_t i = 0; status == TP_OK && i < sources->shape[axis]; i++) {
         const int64_t k = i - before;
         const int64_t from = k >= 0 && k < n ? k : beyond(mode, k, n);
@@ -168,8 +168,7 @@ TP_KERNEL(tp_run_pad)
     if (status == TP_OK)
         status = begin(replay, input, &sources, err);
     const int count = tp_arg_integers(replay, "pad", pads);
-    if (status == TP_OK &&
-        (count == 0 || count % 2 || count / 2 > input->dims))
+    if (status == TP_OK && (count == 0 || count % 2 || count / 2 > input->dims))
         status = tp_replay_fail_shapes(err);
     sources.constant = tp_arg_real(replay, "value", 0);
     for (int i = 0; status == TP_OK && i < count / 2; i++)
@@ -310,9 +309,8 @@ TP_KERNEL(tp_run_interleave)
     if (status == TP_OK)
         status = begin(replay, &line, &sources, err);
     for (int i = 0; status == TP_OK && i < line.dims; i++)
-        status = i == axis
-                     ? repeat_axis(&sources, axis, repeats, number, err)
-                     : keep_axis(&sources, i, err);
+        status = i == axis ? repeat_axis(&sources, axis, repeats, number, err)
+                           : keep_axis(&sources, i, err);
     return finish(replay, &sources, status, err);
 }
 

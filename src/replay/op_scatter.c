@@ -70,12 +70,12 @@ static enum tp_status set_walk(struct scatter *to, bool each,
     to->walk = (struct tp_array_walk){.dims = dims, .shape = to->shape};
     to->count = 1;
     for (int i = 0; i < dims; i++) {
-        to->shape[i] = each           ? to->index->shape[i]
+        to->shape[i] = each            ? to->index->shape[i]
                        : i == to->axis ? to->index->count
                                        : to->input->shape[i];
         if ((i != to->axis && to->shape[i] > to->input->shape[i]) ||
-            (to->source && (to->source->dims != dims ||
-                            to->shape[i] > to->source->shape[i])))
+            (to->source &&
+             (to->source->dims != dims || to->shape[i] > to->source->shape[i])))
             return tp_replay_fail_shapes(err);
         to->count *= to->shape[i];
         to->walk.strides[0][i] = each ? index[i] : i == to->axis;
@@ -162,8 +162,8 @@ TP_KERNEL(tp_run_scatter)
     struct tp_array *output;
     enum tp_status status = bind(replay, row, &to, err);
     if (status == TP_OK)
-        status = tp_replay_make_bounded(replay, to.input->dims,
-                                        to.input->shape, &output, err);
+        status = tp_replay_make_bounded(replay, to.input->dims, to.input->shape,
+                                        &output, err);
     if (status != TP_OK)
         return status;
     double *hits = calloc((size_t)output->count + 1, sizeof *hits);
@@ -214,10 +214,10 @@ static enum tp_status back_source(struct tp_backward *backward,
         const int64_t at = place_of(to), from = to->walk.at[1];
         if (at >= 0) {
             gradient->value[from] = to->factor * given->value[at];
-            gradient->bound[from] = to->factor == 1
-                                        ? 0
-                                        : backward->call->unit *
-                                              fabs(gradient->value[from]);
+            gradient->bound[from] =
+                to->factor == 1
+                    ? 0
+                    : backward->call->unit * fabs(gradient->value[from]);
         }
         tp_array_walk_next(&to->walk);
     }
@@ -235,7 +235,6 @@ TP_BACKWARD(tp_back_scatter)
         status = tp_replay_fail_shapes(err);
     if (status == TP_OK)
         status = back_input(backward, &to, given, err);
-    return status == TP_OK && to.source
-               ? back_source(backward, &to, given, err)
-               : status;
+    return status == TP_OK && to.source ? back_source(backward, &to, given, err)
+                                        : status;
 }

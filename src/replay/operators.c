@@ -193,9 +193,23 @@ const struct tp_operator tp_operators[] = {
     FULL("conv_transpose1d conv_transpose2d conv_transpose3d",
          "input,weight,bias,stride,padding,output_padding,groups,dilation",
          tp_run_conv, "weight,bias", tp_back_conv),
-    PLAIN("scaled_dot_product_attention",
-          "query,key,value,attn_mask,dropout_p,is_causal,scale,enable_gqa",
-          tp_run_attention),
+    BOTH("scaled_dot_product_attention",
+         "query,key,value,attn_mask,dropout_p=0,is_causal=0,scale,enable_gqa=0",
+         tp_run_attention, tp_back_attention),
+
+    /* fused operators of torch_npu */
+    BOTH("npu_fusion_attention",
+         "query,key,value,head_num,input_layout,pse,padding_mask,atten_mask,"
+         "scale,keep_prob,pre_tockens,next_tockens,inner_precise,prefix,"
+         "actual_seq_qlen,actual_seq_kvlen,sparse_mode",
+         tp_run_npu_attention, tp_back_npu_attention),
+    BOTH("npu_rotary_mul", "input,r1,r2,rotary_mode", tp_run_rotary,
+         tp_back_rotary),
+    BOTH("npu_swiglu", "input,dim", tp_run_swiglu, tp_back_swiglu),
+    BOTH("npu_scaled_masked_softmax", "x,mask,scale,fixed_triu_mask",
+         tp_run_scaled_softmax, tp_back_scaled_softmax),
+    FULL("npu_rms_norm", "input,gamma,epsilon", tp_run_npu_rms_norm, "gamma",
+         tp_back_npu_rms_norm),
 
     /* norms, softmax, losses */
     FULL("layer_norm", "input,normalized_shape,weight,bias,eps",
@@ -209,12 +223,10 @@ const struct tp_operator tp_operators[] = {
          tp_run_batch_norm, "running_mean,running_var,weight,bias",
          tp_back_batch_norm),
     FULL("instance_norm",
-         "input,running_mean,running_var,weight,bias,use_input_stats=1,momentum,"
-         "eps",
+         "input,running_mean,running_var,weight,bias,use_input_stats=1,"
+         "momentum,eps",
          tp_run_instance_norm, "running_mean,running_var,weight,bias",
          tp_back_view),
-    FULL("npu_rms_norm", "input,weight,epsilon", tp_run_npu_rms_norm, "weight",
-         tp_back_npu_rms_norm),
     BOTH("softmax", "input,dim", tp_run_softmax, tp_back_softmax),
     BOTH("softmin", "input,dim", tp_run_softmin, tp_back_softmax),
     BOTH("log_softmax", "input,dim", tp_run_log_softmax, tp_back_log_softmax),
@@ -297,8 +309,7 @@ const struct tp_operator tp_operators[] = {
          tp_back_move),
     BOTH("scatter", "input,dim,index,src,reduce", tp_run_scatter,
          tp_back_scatter),
-    BOTH("scatter_add", "input,dim,index,src", tp_run_scatter,
-         tp_back_scatter),
+    BOTH("scatter_add", "input,dim,index,src", tp_run_scatter, tp_back_scatter),
     BOTH("index_add", by_index_source, tp_run_scatter, tp_back_scatter),
     BOTH("index_copy", by_index_source, tp_run_scatter, tp_back_scatter),
     BOTH("index_fill", "input,dim,index,value", tp_run_scatter,

@@ -195,8 +195,17 @@ TP_KERNEL(tp_run_roll);
 TP_KERNEL(tp_run_interleave);
 TP_BACKWARD(tp_back_interleave);
 
-/* scaled_dot_product_attention. */
+/* scaled_dot_product_attention, and fused operators of torch_npu. */
 TP_KERNEL(tp_run_attention);
+TP_KERNEL(tp_run_npu_attention);
+TP_KERNEL(tp_run_rotary);
+TP_KERNEL(tp_run_swiglu);
+TP_KERNEL(tp_run_scaled_softmax);
+TP_BACKWARD(tp_back_attention);
+TP_BACKWARD(tp_back_npu_attention);
+TP_BACKWARD(tp_back_rotary);
+TP_BACKWARD(tp_back_swiglu);
+TP_BACKWARD(tp_back_scaled_softmax);
 
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);

@@ -14,8 +14,8 @@ struct tp_replay_call {
     const struct tp_dump_call *call;
     const char *signature;    /* names of positional arguments, joined by ',',
                                  "=1" behind one its default where that is not
-                                 None ("=nan": a number, or None). A last one with '*' takes all that
-                                 are left                                   */
+                                 None ("=nan": a number, or None). A last one
+                                 with '*' takes all that are left           */
     struct tp_array *arrays;  /* [call->count]: of the items that are tensors
                                  and no results; else empty                  */
     struct tp_array *outputs; /* made by the kernel, in order               */

@@ -192,9 +192,7 @@ Test(operators_vectors, are_what_torch_computes, .timeout = 600)
     see_files(see, &seen);
     for (const struct tp_operator *row = tp_operators; row->names; row++) {
         const size_t i = number_of(row);
-        /* TODO: vectors of these are on their way */
-        if (!row->run || strstr(row->names, "npu_") ||
-            strstr(row->names, "scaled_dot"))
+        if (!row->run)
             continue;
         expect_names(&seen, row->names);
         cr_expect_geq(seen.calls[i], CASES, "%s: %d calls", row->names,
@@ -213,8 +211,9 @@ Test(operators_vectors, are_what_torch_computes, .timeout = 600)
 /* Whether torch takes None for an argument of this name; then null says so. */
 static bool may_be_none(const struct tp_operator *row, const char *argument)
 {
-    static const char names[] = " weight bias running_mean running_var stride "
-                                "min max value dim scale_factor ";
+    static const char names[] =
+        " weight bias running_mean running_var stride "
+        "min max value dim scale_factor attn_mask scale ";
     const char *at = row->signature;
     char name[64];
     for (long i = strtol(argument, NULL, 10); i > 0 && *at; i--)
