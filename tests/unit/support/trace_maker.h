@@ -8,8 +8,8 @@
 #include "base/text.h"
 
 /*
- * Writes traces as Kineto does, of a host with one thread and a GPU with one
- * stream. Calls follow the host's clock: each takes the time given, and work
+ * Writes traces as Kineto does, of a host that is on one thread at a time and a
+ * GPU with one stream. Calls follow the host's clock: each takes the time given, and work
  * reaches the GPU when its call has ended and what came before is done. All
  * times are in us. So what a verdict has to find is known by construction.
  */
@@ -19,6 +19,7 @@ struct trace_maker {
     double gpu;      /* end of all work given so far       */
     int64_t correlation, step;
     double step_from;
+    int thread;      /* of the host; set at any time       */
     bool memory;     /* record [memory] events             */
     uint64_t address;
     int64_t allocated;
