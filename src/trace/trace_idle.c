@@ -4,7 +4,8 @@
  * W is charged once, to the first of the causes below that covers it: a call
  * into the driver's allocator outranks the operator it happens in. Counts and
  * total times mislead where this does not: a wait for a busy device costs
- * nothing.
+ * nothing. Where work that was launched does not begin (trace_queued.c), the
+ * host is not to blame, whatever it does.
  *
  * W ends with the last step, so that the synchronisation with which the
  * profiler itself ends is not part of it. A trace without device events is
@@ -16,11 +17,13 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "trace/trace.h"
+#include "trace/trace_queued.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
 
 /* In order of priority. */
 enum cause {
+    CAUSE_QUEUED,
     CAUSE_ALLOC,
     CAUSE_DATALOADER,
     CAUSE_BLOCKING,
@@ -36,6 +39,7 @@ struct causes {
     int64_t *ends; /* of the blocking calls, sorted; calls may be short of
                       the clock's resolution, so that no set holds them */
     size_t end_count, end_capacity;
+    struct tp_trace_queued queued;
 };
 
 static void clear(struct causes *causes)
@@ -45,6 +49,7 @@ static void clear(struct causes *causes)
     }
     tp_intervals_clear(&causes->busy);
     tp_intervals_clear(&causes->idle);
+    tp_trace_queued_clear(&causes->queued);
     free(causes->ends);
 }
 
@@ -202,6 +207,11 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
     *row = (struct tp_idle_row){
         .window_us = (double)window / 1e3,
         .busy = (double)tp_intervals_length(&causes->busy) * unit,
+        .queued = (double)lengths[CAUSE_QUEUED] * unit,
+        .queued_name = causes->queued.name,
+        .queued_count = causes->queued.count,
+        .queued_name_us = (double)causes->queued.length / 1e3,
+        .queued_most = causes->queued.most,
         .alloc = (double)lengths[CAUSE_ALLOC] * unit,
         .dataloader = (double)lengths[CAUSE_DATALOADER] * unit,
         .blocking = (double)lengths[CAUSE_BLOCKING] * unit,
@@ -248,6 +258,11 @@ enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
         status = collect_idle(trace, &causes, err);
     }
     if (!status) {
+        status = tp_trace_queued_find(trace, &causes.idle, &causes.queued, err);
+    }
+    if (!status) { /* the set changes its owner */
+        causes.sets[CAUSE_QUEUED] = causes.queued.set;
+        causes.queued.set = (struct tp_intervals){0};
         status = split_idle(&causes, &trace->idle, err);
     }
     clear(&causes);

@@ -136,6 +136,12 @@ struct tp_idle_row {
     double refill;                /* idle after a blocking call            */
     int64_t blocking_calls;
     double driver_alloc_us;
+    double queued;           /* work that was launched does not begin; of
+                                the shares this one is first               */
+    const char *queued_name; /* the device event that ends most of that ...*/
+    int64_t queued_count;    /* ... so often ...                           */
+    double queued_name_us;   /* ... after so long in all                   */
+    int64_t queued_most;     /* device events pending at one moment        */
 };
 
 /* trace->idle: what the host did in each idle moment of the device. */

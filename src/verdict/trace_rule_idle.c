@@ -122,6 +122,47 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
 
+/* "; most of it, 712.03 ms, ends 60 times when a kernel begins: x" */
+static const char *describe_head(const struct tp_trace_case *it)
+{
+    const struct tp_idle_row *idle = &it->trace->idle;
+    if (!*idle->queued_name)
+        return "";
+    return tp_judge_text(it->judged,
+                         "; most of it, %.2f ms, ends when %s begins (%" PRId64
+                         " times)",
+                         idle->queued_name_us / 1e3, idle->queued_name,
+                         idle->queued_count);
+}
+
+enum tp_status tp_trace_rule_queued(const struct tp_trace_case *it,
+                                    struct tp_error *err)
+{
+    const struct tp_idle_row *idle = &it->trace->idle;
+    const double share = 100 * idle->queued;
+    if (it->trace->facts.device_events == 0 ||
+        share < it->limits[TP_TRACE_QUEUED])
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "GPU idle with work pending, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_QUEUED],
+        .evidence = tp_judge_text(
+            it->judged,
+            "the GPU idles %.1f %% of the window while work that was launched "
+            "over 100 us before does not begin, up to %" PRId64
+            " operations at once%s",
+            share, idle->queued_most, describe_head(it)),
+        .suggestion =
+            "the host is ahead, so fewer waits or launches win nothing: look "
+            "at what this work waits for, which is events of other streams, "
+            "other ranks in a collective, or work that was not recorded; "
+            "compare the ranks, and record without filters"};
+    return tp_trace_finding_add(it, TP_VERDICT_QUEUED, finding, err);
+}
+
 /* What to do about a cause of /syncs. */
 static const struct {
     const char *words, *advice;
@@ -232,15 +273,20 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
     if (finding.value < limit && pageable_cause(it, row))
         return TP_OK; /* the copies' rule says so */
     if (finding.value < limit) {
+        const bool pending =
+            100 * idle->queued >= it->limits[TP_TRACE_QUEUED];
         finding.level = TP_SEVERITY_LOW;
         finding.evidence = tp_judge_text(
             it->judged,
             "calls that wait for the GPU take %.1f %% of the window, but the "
-            "GPU is busy for %.1f of these: they cost %.1f %%",
-            100 * idle->blocked, 100 * idle->blocked_busy, finding.value);
+            "GPU is busy for %.1f of these%s: they cost %.1f %%",
+            100 * idle->blocked, 100 * idle->blocked_busy,
+            pending ? ", or has work that does not begin" : "",
+            finding.value);
         finding.suggestion =
-            tp_trace_blocking_costs(trace)
-                ? sync_advice(row)
+            tp_trace_blocking_costs(trace) ? sync_advice(row)
+            : pending
+                ? "leave them: they wait for work that does not begin"
                 : "leave them: the wait only shows that the GPU is behind the "
                   "host";
         return tp_trace_finding_add(it, TP_VERDICTS, finding, err);

@@ -20,6 +20,8 @@ const struct tp_trace_rule tp_trace_rules[] = {
      "the GPU idles behind the DataLoader; in a trace without a GPU, steps "
      "wait for it",
      "INPUT", tp_trace_rule_dataloader, NULL, false},
+    {"queued", "the GPU idles although work was launched for it",
+     "QUEUED WORK THAT DOES NOT START", tp_trace_rule_queued, NULL, false},
     {"sync", "the GPU idles behind calls that wait for it, by cause",
      "SYNCHRONISATION", tp_trace_rule_sync, NULL, false},
     {"launch", "kernels so short that launching them is what takes the time",

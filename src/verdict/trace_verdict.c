@@ -28,6 +28,8 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
     [TP_VERDICT_COLD_START] =
         {"cold start", "cold_start",
          "the same, but in no steady step: start-up was recorded"},
+    [TP_VERDICT_QUEUED] = {"queued work does not start", "queued",
+                           "the GPU idles although work was launched for it"},
     [TP_VERDICT_DATA_LOADING] = {"data loading", "dataloader",
                                  "the GPU waits for the DataLoader"},
     [TP_VERDICT_SYNCHRONISATION] =
@@ -100,6 +102,7 @@ static enum tp_verdict pick(const struct tp_trace *trace,
         {tp_trace_keeps_allocating(trace) ? TP_VERDICT_ALLOCATION
                                           : TP_VERDICT_COLD_START,
          idle->alloc, limit[TP_TRACE_ALLOC]},
+        {TP_VERDICT_QUEUED, idle->queued, limit[TP_TRACE_QUEUED]},
         {TP_VERDICT_DATA_LOADING, idle->dataloader, limit[TP_TRACE_LOADER]},
         {TP_VERDICT_SYNCHRONISATION, idle->blocking, limit[TP_TRACE_SYNC]},
         {TP_VERDICT_COMMUNICATION, tp_trace_exposed_communication(trace),
@@ -129,11 +132,12 @@ static enum tp_verdict pick(const struct tp_trace *trace,
         best = causes[i].verdict;
         *share = causes[i].share;
     }
-    if (best != TP_VERDICT_NO_LIMIT)
+    const double host = host_share(idle);
+    if (100 * host < limit[TP_TRACE_HOST] || host <= *share) {
+        *share = best == TP_VERDICT_NO_LIMIT ? host : *share;
         return best;
-    *share = host_share(idle);
-    if (100 * *share < limit[TP_TRACE_HOST])
-        return TP_VERDICT_NO_LIMIT;
+    }
+    *share = host;
     if (trace->facts.host_events == 0) /* nobody knows what it waits for */
         return TP_VERDICT_UNKNOWN;
     return 100 * trace->short_share >= limit[TP_TRACE_TINY]
@@ -150,6 +154,7 @@ static const char *largest(const struct tp_trace *trace, double *share)
         double share;
     } shares[] = {
         {"GPU work", idle->busy},
+        {"the GPU idle with work pending", idle->queued},
         {"the GPU idle behind driver allocations", idle->alloc},
         {"the GPU idle behind the DataLoader", idle->dataloader},
         {"the GPU idle behind blocking calls", idle->blocking},
@@ -262,6 +267,12 @@ static const char *describe(struct tp_trace_judged *judged,
         return describe_allocation(judged, trace, percent);
     case TP_VERDICT_COLD_START:
         return describe_cold_start(judged, trace, percent);
+    case TP_VERDICT_QUEUED:
+        return tp_judge_text(judged,
+                             "the GPU idles %.1f %% of the window although "
+                             "work was launched for it (up to %" PRId64
+                             " operations at once) and is busy %.1f %% of it",
+                             percent, idle->queued_most, busy);
     case TP_VERDICT_DATA_LOADING:
         return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind the "

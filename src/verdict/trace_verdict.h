@@ -13,14 +13,15 @@
  *      copies are exposed as in 3.: GPU-bound, which is healthy; unknown in a
  *      trace without steps that has fewer than DEVICE_EVENTS
  *   3. of the causes that reach their threshold, the one with most of W: the
- *      device idles behind driver allocations (ALLOC; a cold start when no
- *      steady step has any, or in a trace without steps when they are over
- *      before half of the device's work), behind the DataLoader (DATALOADER),
- *      behind blocking calls (SYNC), or communication (COMMUNICATION) or
- *      copies (COPIES) are exposed
+ *      device idles with work pending (QUEUED), behind driver allocations
+ *      (ALLOC; a cold start when no steady step has any, or in a trace without
+ *      steps when they are over before half of the device's work), behind the
+ *      DataLoader (DATALOADER), behind blocking calls (SYNC), or communication
+ *      (COMMUNICATION) or copies (COPIES) are exposed
  *   4. it idles behind launches, operators and nothing recorded for HOST of
- *      W: launch-bound when kernels below 10 us have TINY_KERNELS of the
- *      kernels' time, else host-bound; unknown without host events
+ *      W, and longer than for the cause of 3: launch-bound when kernels below
+ *      10 us have TINY_KERNELS of the kernels' time, else host-bound; unknown
+ *      without host events
  *   5. no single limit; the largest share is named
  */
 

@@ -18,8 +18,8 @@ static void add_event(struct trace_maker *maker, const char *category,
     tp_text_add(&maker->json,
                 ",\n{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", "
                 "\"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f",
-                category, name, gpu ? 0 : PID, gpu ? STREAM : TID + maker->thread,
-                from, to - from);
+                category, name, gpu ? 0 : PID,
+                gpu ? STREAM : TID + maker->thread, from, to - from);
 }
 
 static void end_event(struct trace_maker *maker, const char *arguments)
@@ -111,6 +111,12 @@ void trace_maker_step_end(struct trace_maker *maker)
     add_event(maker, "user_annotation", name, maker->step_from, maker->host);
     end_event(maker, "");
     maker->host += 1;
+}
+
+void trace_maker_stall(struct trace_maker *maker, double us)
+{
+    const double from = maker->gpu > maker->host ? maker->gpu : maker->host;
+    maker->gpu = from + us;
 }
 
 void trace_maker_python(struct trace_maker *maker, double us)

@@ -8,10 +8,11 @@
 #include "base/text.h"
 
 /*
- * Writes traces as Kineto does, of a host that is on one thread at a time and a
- * GPU with one stream. Calls follow the host's clock: each takes the time given, and work
- * reaches the GPU when its call has ended and what came before is done. All
- * times are in us. So what a verdict has to find is known by construction.
+ * Writes traces as Kineto does, of a host that is on one thread at a time and
+ * a GPU with one stream. Calls follow the host's clock: each takes the time
+ * given, and work reaches the GPU when its call has ended and what came before
+ * is done. All times are in us. So what a verdict has to find is known by
+ * construction.
  */
 struct trace_maker {
     struct tp_text json;
@@ -35,6 +36,9 @@ void trace_maker_clear(struct trace_maker *maker);
 /* ProfilerStep#N around what lies between. */
 void trace_maker_step_begin(struct trace_maker *maker);
 void trace_maker_step_end(struct trace_maker *maker);
+
+/* The GPU does nothing until so long from now, though work is launched. */
+void trace_maker_stall(struct trace_maker *maker, double us);
 
 /* Time in which nothing is recorded: Python. */
 void trace_maker_python(struct trace_maker *maker, double us);

@@ -37,6 +37,46 @@ Test(trace_rule_idle, copies_to_the_host)
     judged_run_clear(&it);
 }
 
+/* The GPU waits for something that is not in the trace while the host reads a
+ * result: that is no matter of reading, and where the GPU begins at once it is
+ * not of what is pending. */
+Test(trace_rule_idle, queued_work_that_does_not_start)
+{
+    for (int stalls = 0; stalls <= 1; stalls++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            for (int k = 0; k < 10; k++)
+                trace_maker_op(&maker, "aten::mm", 20, 300);
+            if (stalls)
+                trace_maker_stall(&maker, 3000);
+            for (int k = 0; k < 10; k++)
+                trace_maker_op(&maker, "aten::add", 20, 100);
+            trace_maker_copy_out(&maker, 10, 4);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *queued = judged_find(&it, "queued");
+        const struct tp_trace_finding *sync = judged_find(&it, "sync");
+        cr_expect_str_eq(judged_verdict(&it), stalls
+                                                  ? "queued work does not start"
+                                                  : "GPU-bound",
+                         "%s", it.judged.verdict.sentence);
+        cr_expect_eq(queued != NULL, stalls);
+        if (queued) {
+            cr_expect(strstr(queued->evidence, "6 times"), "%s",
+                      queued->evidence);
+        }
+        cr_assert_not_null(sync);
+        cr_expect_eq(sync->level, TP_SEVERITY_LOW);
+        cr_expect(strstr(sync->suggestion, "leave them"));
+        judged_run_clear(&it);
+    }
+}
+
 /* The same copies where the trace does not say which way they go: the advice
  * is for either way, and nobody is told that this happens once. */
 Test(trace_rule_idle, copies_that_go_nobody_knows_where)
