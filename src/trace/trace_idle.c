@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "trace/trace.h"
+#include "trace/trace_first_launch.h"
 #include "trace/trace_queued.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
@@ -40,6 +41,7 @@ struct causes {
                       the clock's resolution, so that no set holds them */
     size_t end_count, end_capacity;
     struct tp_trace_queued queued;
+    struct tp_first_launches first; /* part of launch */
 };
 
 static void clear(struct causes *causes)
@@ -50,6 +52,7 @@ static void clear(struct causes *causes)
     tp_intervals_clear(&causes->busy);
     tp_intervals_clear(&causes->idle);
     tp_trace_queued_clear(&causes->queued);
+    tp_first_launches_clear(&causes->first);
     free(causes->ends);
 }
 
@@ -192,6 +195,18 @@ static int64_t refill_length(const struct causes *causes)
     return length;
 }
 
+/* What of the idle time lies in a set. */
+static int64_t idle_within(const struct causes *causes,
+                           const struct tp_intervals *set)
+{
+    int64_t length = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        length += tp_intervals_within(&causes->idle, set->items[i].from,
+                                      set->items[i].to);
+    }
+    return length;
+}
+
 static void fill_row(const struct causes *causes, const int64_t *lengths,
                      struct tp_idle_row *row)
 {
@@ -199,6 +214,7 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
     const double unit = window > 0 ? 1.0 / (double)window : NAN;
     const struct tp_intervals *blocking = &causes->sets[CAUSE_BLOCKING];
     const struct tp_intervals *alloc = &causes->sets[CAUSE_ALLOC];
+    const struct tp_first_launches *first = &causes->first;
     int64_t blocked_busy = 0;
     for (size_t i = 0; i < blocking->count; i++) {
         blocked_busy += tp_intervals_within(
@@ -212,6 +228,11 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
         .queued_count = causes->queued.count,
         .queued_name_us = (double)causes->queued.length / 1e3,
         .queued_most = causes->queued.most,
+        .first_launch = (double)idle_within(causes, &first->set) * unit,
+        .first_launches = first->calls,
+        .first_launch_steps = first->steps,
+        .first_launch_kernel = first->kernel,
+        .first_launch_max_us = (double)first->longest / 1e3,
         .alloc = (double)lengths[CAUSE_ALLOC] * unit,
         .dataloader = (double)lengths[CAUSE_DATALOADER] * unit,
         .blocking = (double)lengths[CAUSE_BLOCKING] * unit,
@@ -256,6 +277,10 @@ enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
     enum tp_status status = collect_causes(trace, &causes, err);
     if (!status) {
         status = collect_idle(trace, &causes, err);
+    }
+    if (!status) {
+        status = tp_first_launches_find(trace, causes.window, &causes.first,
+                                        err);
     }
     if (!status) {
         status = tp_trace_queued_find(trace, &causes.idle, &causes.queued, err);

@@ -142,6 +142,12 @@ struct tp_idle_row {
     int64_t queued_count;    /* ... so often ...                           */
     double queued_name_us;   /* ... after so long in all                   */
     int64_t queued_most;     /* device events pending at one moment        */
+    double first_launch;     /* idle behind calls that load code; part of
+                                launch, unless another cause is first      */
+    int64_t first_launches;  /* such calls, the longest ...                */
+    int64_t first_launch_steps; /* steps that have some                    */
+    double first_launch_max_us;
+    const char *first_launch_kernel; /* ... of this kernel                 */
 };
 
 /* trace->idle: what the host did in each idle moment of the device. */

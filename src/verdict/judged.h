@@ -90,4 +90,7 @@ const char *tp_judge_text(struct tp_trace_judged *judged, const char *format,
 void tp_judge_note(struct tp_trace_judged *judged, const char *format, ...)
     TP_PRINTF(2, 3);
 
+/* A kernel's name in a sentence: names of templates are cut. */
+const char *tp_judge_kernel(struct tp_trace_judged *judged, const char *name);
+
 #endif

@@ -26,6 +26,8 @@ const struct tp_trace_rule tp_trace_rules[] = {
      "SYNCHRONISATION", tp_trace_rule_sync, NULL, false},
     {"launch", "kernels so short that launching them is what takes the time",
      "LAUNCH AND HOST OVERHEAD", tp_trace_rule_launch, NULL, false},
+    {"first_launch", "launches in which the driver loads code",
+     "LAUNCH AND HOST OVERHEAD", tp_trace_rule_first_launch, NULL, false},
     {"host", "the GPU idles behind operators and Python",
      "LAUNCH AND HOST OVERHEAD", tp_trace_rule_host, NULL, false},
     {"allocation", "driver allocations or frees in steady steps",

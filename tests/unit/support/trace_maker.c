@@ -113,6 +113,12 @@ void trace_maker_step_end(struct trace_maker *maker)
     maker->host += 1;
 }
 
+void trace_maker_launch(struct trace_maker *maker, const char *kernel,
+                        double us)
+{
+    add_call(maker, "cudaLaunchKernel", kernel, us, 10);
+}
+
 void trace_maker_stall(struct trace_maker *maker, double us)
 {
     const double from = maker->gpu > maker->host ? maker->gpu : maker->host;

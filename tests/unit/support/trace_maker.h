@@ -50,6 +50,10 @@ void trace_maker_loader(struct trace_maker *maker, double us, bool workers);
 void trace_maker_op(struct trace_maker *maker, const char *name, double us,
                     double kernel_us);
 
+/* A launch of `us`, of a kernel of this name. */
+void trace_maker_launch(struct trace_maker *maker, const char *kernel,
+                        double us);
+
 /* .item(): a copy of 4 bytes to the host, waited for; the host wakes up
  * `latency_us` after the GPU is done. */
 void trace_maker_item(struct trace_maker *maker, double latency_us);

@@ -77,6 +77,46 @@ Test(trace_rule_idle, queued_work_that_does_not_start)
     }
 }
 
+/* Launches of 3 ms: of kernels that are new in the first steps, or in each, so
+ * that their code is loaded, or of the one that all launch. */
+Test(trace_rule_idle, first_launches)
+{
+    static const char *const words[] = {"", "first launch", "most steps"};
+    static const char *const advice[] = {"", "warm-up", "shapes"};
+    static const int new_steps[] = {0, 2, STEPS};
+    for (size_t k = 0; k < sizeof new_steps / sizeof *new_steps; k++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            char name[] = "void kernel_0<float>(float*)";
+            name[12] = (char)('0' + i);
+            trace_maker_step_begin(&maker);
+            trace_maker_op(&maker, "aten::mm", 20, 300);
+            trace_maker_synchronize(&maker);
+            if (i < new_steps[k])
+                trace_maker_launch(&maker, name, 3000);
+            else if (k != 1)
+                trace_maker_launch(&maker, "void kernel<float>(float*)", 3000);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *first = judged_find(&it, "first_launch");
+        cr_expect_str_eq(judged_verdict(&it),
+                         k == 1 ? "cold start" : "host-bound", "%s",
+                         it.judged.verdict.sentence);
+        cr_expect_eq(first != NULL, new_steps[k] > 0);
+        cr_expect_null(judged_find(&it, "cold_start"));
+        if (first) {
+            cr_expect(strstr(first->evidence, words[k]), "%s", first->evidence);
+            cr_expect(strstr(first->suggestion, advice[k]), "%s",
+                      first->suggestion);
+        }
+        judged_run_clear(&it);
+    }
+}
+
 /* The same copies where the trace does not say which way they go: the advice
  * is for either way, and nobody is told that this happens once. */
 Test(trace_rule_idle, copies_that_go_nobody_knows_where)

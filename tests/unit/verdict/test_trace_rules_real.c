@@ -116,12 +116,13 @@ Test(trace_real, verdicts)
         {"08_ns_resolution", "GPU-bound"},
         {"09_negative_queue", "queued work does not start"},
         {"11_cpu_only", "CPU only"},
-        {"12_mi250_minitoy", "launch-bound"},
+        {"12_mi250_minitoy", "cold start"},
         {"13_simple_add", "cold start"},
         {"15_bert_h100", "launch-bound"},
         {"16_owlv2_h100", "data loading"},
         {"19_b200_eager", "launch-bound"},
         {"23_dlrm_8rank", "host-bound"},
+        {"25_mi300_first_launches", "cold start"},
         {"edge/triton_example.json.gz", "unknown"},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
