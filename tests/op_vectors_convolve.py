@@ -31,22 +31,19 @@ def make(v):
                    v.real(large), **options)
             v.call(turned, y.detach().clone().requires_grad_(),
                    w.detach().clone().requires_grad_(), **options)
-        w = v.real(3, 2, *[3, 2, 1][:axes])
-        v.call(name, v.real(1, 2, *[4, 3, 3][:axes]), w, v.real(3), padding="same")
-        v.call(name, v.real(1, 2, *[4, 3, 3][:axes]), w.detach().clone()
-               .requires_grad_(), v.real(3), padding="valid")
-        v.call(name, v.real(2, *[4, 3, 2][:axes]), w.detach().clone()
-               .requires_grad_(), v.real(3))
-        v.call(name, v.real(1, 2, *[4, 3, 3][:axes], grad=False), w.detach().clone()
-               .requires_grad_(), v.real(3), [1] * axes, [1] * axes,
-               [1] * axes, 1)
-        v.call(name, v.real(0, 2, *[4] * axes), w.detach().clone()
-               .requires_grad_(), v.real(3))
-        v.call(turned, v.real(1, 3, *[3, 2, 2][:axes]), w.detach().clone()
-               .requires_grad_(), v.real(2), 2, 1, 1)
-        v.call(turned, v.real(1, 3, *[3, 2, 2][:axes]), w.detach().clone()
-               .requires_grad_(), v.real(2), [2] * axes, [0] * axes,
-               [1] * axes, 1, [1] * axes)
+        kernel, length = [3, 1, 2][:axes], [4, 3, 2][:axes]
+        for i, (lead, *rest) in enumerate((
+                (1, None, 1, "valid"), (2,), (0,),
+                (1, None, [1] * axes, [1] * axes, [1] * axes, 1))):
+            x = v.real(*([lead, 2] if i != 1 else [2]), *length, grad=i < 3)
+            v.call(name, x, v.real(3, 2, *kernel), v.real(3),
+                   *rest[1:])
+        v.call(name, v.real(1, 2, *length), v.real(3, 2, *[3, 1, 1][:axes]),
+               v.real(3), padding="same")
+        for rest in ((2, 1, 1), ([2] * axes, [0] * axes, [1] * axes, 1,
+                                 [1] * axes)):
+            v.call(turned, v.real(1, 3, *[3, 2, 2][:axes]),
+                   v.real(3, 2, *[3] * axes), v.real(2), *rest)
     v.call("Functional.conv1d", v.special(1.0).reshape(1, 2, 3),
            v.real(2, 2, 2), v.real(2))
     v.call("Functional.conv2d", v.real(1, 2, 5, 6), v.real(3, 2, 2, 3),

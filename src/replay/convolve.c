@@ -104,8 +104,8 @@ static int64_t less(int64_t a, int64_t b)
 
 /* Positions and channels of a group, and where their cells are. */
 struct cells {
-    int64_t first, count;       /* positions                                */
-    int64_t channel, channels;  /* of a group                               */
+    int64_t first, count;      /* positions                                */
+    int64_t channel, channels; /* of a group                               */
     int64_t position_step, row_step; /* one row is a tap of a channel       */
 };
 
@@ -121,8 +121,8 @@ static void gather(const struct part *part, const double *large,
         for (int64_t tap = 0; tap < part->taps; tap++) {
             split(tap, c->kernel, k);
             const int64_t place = place_of(c, p, k);
-            double *to = part->cells + i * cells->position_step +
-                         tap * cells->row_step;
+            double *to =
+                part->cells + i * cells->position_step + tap * cells->row_step;
             for (int64_t n = 0; n < cells->channels; n++)
                 to[n * part->taps * cells->row_step] =
                     place < 0 ? 0 : large[(cells->channel + n) * size + place];
@@ -175,8 +175,8 @@ static enum tp_status small_part(const struct part *part, const double *large,
         const struct cells cells = {p, count, 0, part->each, length, 1};
         gather(part, large, &cells);
         const struct tp_product product = {
-            weight, part->cells, part->value, part->bound,
-            part->rows, count, length, part->gamma};
+            weight,     part->cells, part->value, part->bound,
+            part->rows, count,       length,      part->gamma};
         status = tp_product_run(&product, err);
         for (int64_t i = 0; i < part->rows && status == TP_OK; i++) {
             const size_t bytes = (size_t)count * sizeof *value;
@@ -225,7 +225,7 @@ static enum tp_status large_part(const struct part *part, const double *small,
         turn(small + p, part->rows, count, part->positions, part->cells);
         const struct tp_product product = {
             part->cells, part->turned, part->value, part->bound,
-            count, length, part->rows, part->gamma};
+            count,       length,       part->rows,  part->gamma};
         status = tp_product_run(&product, err);
         if (status == TP_OK)
             scatter(part, p, count, value, bound);
@@ -242,17 +242,16 @@ enum tp_status tp_convolve_large(const struct tp_convolve *convolve,
     const int64_t length = part.each * part.taps, in = volume(convolve->in);
     const int64_t most = at_once(length + part.rows, part.positions);
     const int64_t all = convolve->batch * convolve->groups;
-    part.gamma =
-        gamma_of(convolve->unit, (double)(part.rows * part.taps) + 2);
+    part.gamma = gamma_of(convolve->unit, (double)(part.rows * part.taps) + 2);
     enum tp_status status = make_room(&part, most * part.rows, most * length,
                                       part.rows * length, err);
     for (int64_t i = 0; i < all && status == TP_OK; i++) {
         const int64_t group = i % convolve->groups;
         const int64_t to = i * part.each * in;
-        status = large_part(
-            &part, small->value + i * part.rows * part.positions,
-            weight->value + group * part.rows * length, large->value + to,
-            large->bound + to, err);
+        status =
+            large_part(&part, small->value + i * part.rows * part.positions,
+                       weight->value + group * part.rows * length,
+                       large->value + to, large->bound + to, err);
     }
     free_room(&part);
     return status;
@@ -270,12 +269,12 @@ static enum tp_status weight_part(const struct part *part, const double *large,
     for (int64_t n = 0; n < part->each && status == TP_OK; n += most) {
         const int64_t channels = less(most, part->each - n);
         const int64_t columns = channels * part->taps;
-        const struct cells cells = {0, part->positions, n,
-                                    channels, 1, part->positions};
+        const struct cells cells = {0, part->positions, n, channels,
+                                    1, part->positions};
         gather(part, large, &cells);
         const struct tp_product product = {
-            small, part->cells, part->value, part->bound,
-            part->rows, columns, part->positions, part->gamma};
+            small,      part->cells, part->value,     part->bound,
+            part->rows, columns,     part->positions, part->gamma};
         status = tp_product_run(&product, err);
         for (int64_t i = 0; i < part->rows * columns && status == TP_OK; i++) {
             const int64_t to =
@@ -290,8 +289,7 @@ static enum tp_status weight_part(const struct part *part, const double *large,
 enum tp_status tp_convolve_weight(const struct tp_convolve *convolve,
                                   const struct tp_array *large,
                                   const struct tp_array *small,
-                                  struct tp_array *weight,
-                                  struct tp_error *err)
+                                  struct tp_array *weight, struct tp_error *err)
 {
     struct part part = part_of(convolve);
     const int64_t stretch = part.taps * part.positions;
@@ -300,8 +298,8 @@ enum tp_status tp_convolve_weight(const struct tp_convolve *convolve,
     const int64_t all = convolve->batch * convolve->groups;
     part.gamma = gamma_of(convolve->unit,
                           (double)(convolve->batch * part.positions) + 2);
-    enum tp_status status = make_room(&part, most * stretch,
-                                      part.rows * most * part.taps, 0, err);
+    enum tp_status status =
+        make_room(&part, most * stretch, part.rows * most * part.taps, 0, err);
     for (int64_t i = 0; i < all && status == TP_OK; i++) {
         const int64_t to = i % convolve->groups * part.rows * length;
         status = weight_part(&part, large->value + i * part.each * in,

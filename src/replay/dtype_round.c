@@ -19,9 +19,7 @@ static const struct half *half_of(enum tp_dtype dtype)
 {
     static const struct half fp16 = {10, -14, 65504},
                              bf16 = {7, -126, 0x1.fep127};
-    return dtype == TP_FLOAT16    ? &fp16
-           : dtype == TP_BFLOAT16 ? &bf16
-                                  : NULL;
+    return dtype == TP_FLOAT16 ? &fp16 : dtype == TP_BFLOAT16 ? &bf16 : NULL;
 }
 
 /* A power of two. */

@@ -145,14 +145,16 @@ enum tp_status tp_einsum_init(struct tp_einsum *einsum, const char *equation,
         einsum->arrays[i] = arrays[i];
         at = read_term(at, own, &einsum->operands[i]);
         if (!at || !set_lengths(einsum, i) ||
-            *at != (i + 1 < einsum->count ? ',' : *at == '-' ? '-' : 0))
+            *at != (i + 1 < einsum->count ? ','
+                    : *at == '-'          ? '-'
+                                          : 0))
             return fail_equation(err);
         at += i + 1 < einsum->count;
         rest = own > rest ? own : rest;
     }
     const bool fits =
-        *at ? at[1] == '>' &&
-                  (at = read_term(at + 2, rest, &einsum->output)) && !*at
+        *at ? at[1] == '>' && (at = read_term(at + 2, rest, &einsum->output)) &&
+                  !*at
             : set_implicit(einsum);
     return fits && has_output(einsum) ? TP_OK : fail_equation(err);
 }
@@ -201,10 +203,9 @@ static enum tp_status add_axes(struct tp_contraction *c, struct side sides[3],
             if (seen[label])
                 continue;
             seen[label] = true;
-            struct tp_contract_axis axis = {lengths[label],
-                                            step_of(sides[1], label),
-                                            step_of(sides[2], label),
-                                            step_of(sides[0], label), false};
+            struct tp_contract_axis axis = {
+                lengths[label], step_of(sides[1], label),
+                step_of(sides[2], label), step_of(sides[0], label), false};
             axis.kept = axis.output != 0 ||
                         (axis.length == 1 && has_label(sides[0].labels, label));
             status = tp_contract_add(c, axis, err);
@@ -308,8 +309,7 @@ enum tp_status tp_einsum_run(const struct tp_einsum *einsum,
 
 enum tp_status tp_einsum_gradient(const struct tp_einsum *einsum,
                                   const struct tp_array *gradient, int which,
-                                  struct tp_array *output,
-                                  struct tp_error *err)
+                                  struct tp_array *output, struct tp_error *err)
 {
     struct tp_einsum turned = *einsum;
     turned.arrays[which] = gradient;

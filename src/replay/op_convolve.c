@@ -158,10 +158,10 @@ TP_KERNEL(tp_run_conv)
         status = tp_array_bounds(output, err);
     if (status != TP_OK || output->count == 0)
         return status;
-    status = conv.transposed ? tp_convolve_large(&conv.c, conv.input,
-                                                 conv.weight, output, err)
-                             : tp_convolve_small(&conv.c, conv.input,
-                                                 conv.weight, output, err);
+    status =
+        conv.transposed
+            ? tp_convolve_large(&conv.c, conv.input, conv.weight, output, err)
+            : tp_convolve_small(&conv.c, conv.input, conv.weight, output, err);
     if (status == TP_OK && conv.bias)
         add_bias(replay, conv.bias, inner_of(&conv), output);
     return status;
@@ -237,7 +237,6 @@ TP_BACKWARD(tp_back_conv)
     status = add_input(backward, &conv, given, err);
     if (status == TP_OK)
         status = add_weight(backward, &conv, given, err);
-    return status == TP_OK && conv.bias
-               ? sum_bias(backward, &conv, given, err)
-               : status;
+    return status == TP_OK && conv.bias ? sum_bias(backward, &conv, given, err)
+                                        : status;
 }

@@ -93,9 +93,9 @@ TP_KERNEL(tp_run_einsum)
         return tp_fail_memory(err);
     const size_t count = tp_arg_arrays(replay, "operands", arrays);
     enum tp_status status =
-        equation ? run_equation(replay, equation, arrays, count, &output, err)
-                 : tp_fail(err, TP_E_UNSUPPORTED, -1,
-                           "its equation is no text");
+        equation
+            ? run_equation(replay, equation, arrays, count, &output, err)
+            : tp_fail(err, TP_E_UNSUPPORTED, -1, "its equation is no text");
     free(arrays);
     return status;
 }
@@ -133,9 +133,8 @@ TP_KERNEL(tp_run_linear)
     const bool vector = weight && weight->dims == 1;
     struct tp_array *output;
     (void)row;
-    enum tp_status status =
-        run_pair(replay, names, vector ? "...k,k->..." : "...k,nk->...n",
-                 &output, err);
+    enum tp_status status = run_pair(
+        replay, names, vector ? "...k,k->..." : "...k,nk->...n", &output, err);
     return status == TP_OK
                ? add_bias_of(replay, vector ? 1 : weight->shape[0], output, err)
                : status;

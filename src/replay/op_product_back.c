@@ -53,10 +53,9 @@ static enum tp_status fill(const struct product_back *p, int side,
         return status;
     for (int64_t i = 0; i < gradient->count; i++) {
         gradient->value[i] *= p->factor;
-        gradient->bound[i] =
-            fabs(p->factor) * gradient->bound[i] +
-            (p->backward->call->own + p->einsum.unit) *
-                fabs(gradient->value[i]);
+        gradient->bound[i] = fabs(p->factor) * gradient->bound[i] +
+                             (p->backward->call->own + p->einsum.unit) *
+                                 fabs(gradient->value[i]);
     }
     return status;
 }
@@ -241,8 +240,7 @@ static bool bias_is_first(const struct tp_backward *backward,
     const struct tp_dump_item *middle = tp_backward_item(backward, 1);
     if (axes_of(backward, 0) >= 0 || axes_of(backward, 2) >= 0)
         return axes_of(backward, 0) == 1 || axes_of(backward, 2) == 2;
-    return axes_of(backward, 1) == 2 &&
-           middle->shape[0] == input->shape[0] &&
+    return axes_of(backward, 1) == 2 && middle->shape[0] == input->shape[0] &&
            weight->shape[0] != input->shape[0];
 }
 
@@ -285,9 +283,9 @@ static enum tp_status back_added(struct tp_backward *backward,
                                  struct tp_error *err)
 {
     const struct tp_array *sides[2], *added;
-    struct product_back p = {
-        .backward = backward,
-        .factor = tp_arg_real(backward->forward, "alpha", 1)};
+    struct product_back p = {.backward = backward,
+                             .factor =
+                                 tp_arg_real(backward->forward, "alpha", 1)};
     enum tp_status status = find_sides(backward, names, sides, err);
     if (status == TP_OK)
         status = tp_arg_tensor(backward->forward, "input", &added, err);

@@ -24,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* Multiplications up to which a call of BLAS gains nothing, and from which a
  * second product costs more than the reading of the operands. */
 static const double SMALL = 1 << 18, LARGE = 1 << 27;
@@ -68,13 +67,24 @@ static void multiply_small(const struct tp_product *p)
 /* --- in fp64 -------------------------------------------------------------- */
 
 /* All in one call; BLAS counts in int. */
-static void multiply_doubles(const struct tp_product *p, const double *left,
-                             const double *right, int64_t k, double factor,
-                             double *value)
+static void multiply_doubles(const struct tp_product *p, double factor)
 {
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)p->m, (int)p->n,
-                (int)k, factor, left, (int)k, right, (int)k, 0, value,
-                (int)p->n);
+    const int m = (int)p->m, n = (int)p->n, k = (int)p->k;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, factor,
+                p->left, k, p->right, k, 0, p->value, n);
+}
+
+/* The bound, by two matrices of k terms that are not negative. */
+static struct tp_product bound_of(const struct tp_product *p,
+                                  const double *left, const double *right,
+                                  int64_t k)
+{
+    struct tp_product bound = *p;
+    bound.left = left;
+    bound.right = right;
+    bound.value = p->bound;
+    bound.k = k;
+    return bound;
 }
 
 static double *magnitudes(const double *value, int64_t count)
@@ -91,8 +101,9 @@ static enum tp_status bound_by_magnitudes(const struct tp_product *p,
     double *left = magnitudes(p->left, p->m * p->k);
     double *right = magnitudes(p->right, p->n * p->k);
     const bool held = left && right;
+    const struct tp_product bound = bound_of(p, left, right, p->k);
     if (held)
-        multiply_doubles(p, left, right, p->k, p->gamma, p->bound);
+        multiply_doubles(&bound, p->gamma);
     free(left);
     free(right);
     return held ? TP_OK : tp_fail_memory(err);
@@ -176,14 +187,13 @@ static void add_tile(const struct singles *s, int64_t i, int64_t j)
 }
 
 static enum tp_status multiply_singles(const struct tp_product *p,
-                                       const double *left, const double *right,
-                                       int64_t k, double *value,
                                        struct tp_error *err)
 {
-    float *a = floats(left, p->m * k), *b = floats(right, p->n * k);
+    float *a = floats(p->left, p->m * p->k);
+    float *b = floats(p->right, p->n * p->k);
     float *part = malloc(sizeof *part * ROWS * COLUMNS);
     const bool held = a && b && part;
-    const struct singles singles = {a, b, part, p->m, p->n, k, value};
+    const struct singles singles = {a, b, part, p->m, p->n, p->k, p->value};
     for (int64_t i = 0; held && i < p->m; i += ROWS)
         for (int64_t j = 0; j < p->n; j += COLUMNS)
             add_tile(&singles, i, j);
@@ -202,10 +212,11 @@ static enum tp_status bound_by_norms(const struct tp_product *p, bool single,
     double *right = norms(p->right, p->n, p->k, lines);
     const double own = (STRETCH + 1) * ldexp(1, -24);
     enum tp_status status = left && right ? TP_OK : tp_fail_memory(err);
+    const struct tp_product bound = bound_of(p, left, right, lines);
     if (status == TP_OK && single)
-        status = multiply_singles(p, left, right, lines, p->bound, err);
+        status = multiply_singles(&bound, err);
     else if (status == TP_OK)
-        multiply_doubles(p, left, right, lines, p->gamma, p->bound);
+        multiply_doubles(&bound, p->gamma);
     for (int64_t i = 0; status == TP_OK && single && i < p->m * p->n; i++)
         p->bound[i] *= (p->gamma + own) * (1 + ldexp(1, -14));
     free(left);
@@ -238,10 +249,9 @@ static enum tp_status multiply_large(const struct tp_product *p,
     const bool single = fit_singles(&left, &right, p->k);
     enum tp_status status = TP_OK;
     if (single)
-        status =
-            multiply_singles(p, p->left, p->right, p->k, p->value, err);
+        status = multiply_singles(p, err);
     else
-        multiply_doubles(p, p->left, p->right, p->k, 1, p->value);
+        multiply_doubles(p, 1);
     if (status != TP_OK)
         return status;
     return fit_norms(&left) && fit_norms(&right)
@@ -261,7 +271,6 @@ enum tp_status tp_product_run(const struct tp_product *product,
     openblas_set_num_threads(1); /* else its number would choose the bits */
     if (work >= LARGE)
         return multiply_large(product, err);
-    multiply_doubles(product, product->left, product->right, product->k, 1,
-                     product->value);
+    multiply_doubles(product, 1);
     return bound_by_magnitudes(product, err);
 }

@@ -60,7 +60,8 @@ Test(dtype_round, of_16_bits_is_that_of_the_encoder)
                                    nextafter((a + b) / 2, b)};
             for (int i = 0; i < 4; i++) {
                 const double want = tp_number_decode(
-                    number, tp_number_encode(number, TP_ROUND_DEFAULT, from[i]));
+                    number,
+                    tp_number_encode(number, TP_ROUND_DEFAULT, from[i]));
                 const double got = tp_dtype_round(dtypes[d], from[i]);
                 cr_assert(got == want && !signbit(got) == !signbit(want),
                           "%a: %a %a", from[i], got, want);

@@ -23,9 +23,9 @@ static double *fill(int64_t count, int bits, uint64_t seed)
     double *value = calloc((size_t)count + 1, sizeof *value);
     const int64_t half = (int64_t)1 << (bits - 1);
     for (int64_t i = 0; i < count; i++)
-        value[i] = (double)((int64_t)(next(&seed) % (2 * (uint64_t)half)) -
-                            half) /
-                   (double)half;
+        value[i] =
+            (double)((int64_t)(next(&seed) % (2 * (uint64_t)half)) - half) /
+            (double)half;
     return value;
 }
 
@@ -35,9 +35,8 @@ static struct trial make(int64_t m, int64_t n, int64_t k, int bits)
                       .right = fill(n * k, bits, 2),
                       .value = calloc((size_t)(m * n) + 1, sizeof *t.value),
                       .bound = calloc((size_t)(m * n) + 1, sizeof *t.bound)};
-    t.product =
-        (struct tp_product){t.left, t.right, t.value, t.bound, m, n, k,
-                            ldexp((double)k + 1, -24)};
+    t.product = (struct tp_product){
+        t.left, t.right, t.value, t.bound, m, n, k, ldexp((double)k + 1, -24)};
     return t;
 }
 
@@ -60,7 +59,7 @@ static void clear(struct trial *t)
 static void check(const struct trial *t, double part, double most)
 {
     const struct tp_product *p = &t->product;
-    for (int64_t i = 0; i < p->m; i += p->m > 100 ? 37 : 1)
+    for (int64_t i = 0; i<p->m; i += p->m> 100 ? 37 : 1)
         for (int64_t j = 0; j < p->n; j++) {
             double sum = 0, size = 0;
             for (int64_t l = 0; l < p->k; l++) {
@@ -125,7 +124,8 @@ Test(product, of_nothing_is_zero)
 /* NaN and infinity go where they are used, and nowhere else, by each path. */
 Test(product, keeps_nan_and_infinity_in_their_row)
 {
-    static const int64_t sizes[][3] = {{4, 4, 4}, {80, 80, 80}, {512, 512, 520}};
+    static const int64_t sizes[][3] = {
+        {4, 4, 4}, {80, 80, 80}, {512, 512, 520}};
     for (int bits = 8; bits <= 40; bits += 32)
         for (size_t i = 0; i < 3; i++) {
             const int64_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
