@@ -41,7 +41,7 @@ static enum tp_status make_config(struct session *s, struct tp_error *err)
             ? tp_replay_config_read(options->config, &s->config, err)
             : TP_OK;
     return status == TP_OK
-               ? tp_replay_config_check(&s->config, s->wish.modes, err)
+               ? tp_replay_config_check(&s->config, s->wish.wish.modes, err)
                : status;
 }
 
@@ -71,6 +71,7 @@ static enum tp_status check(void *session, struct tp_error *err)
     wish->roots = s->frame.options->inputs;
     wish->root_count = s->frame.options->input_count;
     s->how.recover = s->frame.options->recover;
+    s->wish.wish.compat = s->frame.options->compat;
     s->how.stop = s->wish.stop = &tp_interrupted;
     return status == TP_OK ? tp_parse_places(s->config.steps, s->config.ranks,
                                              &wish->steps, &wish->ranks, err)
@@ -99,7 +100,7 @@ static struct tp_replay_report report_of(const struct session *s)
     return (struct tp_replay_report){.dump = &s->dump,
                                      .results = &s->results,
                                      .findings = &s->findings,
-                                     .modes = s->wish.modes,
+                                     .modes = s->wish.wish.modes,
                                      .tool_version = PACKAGE_VERSION,
                                      .output_dir = s->frame.options->output_dir,
                                      .inputs = s->frame.options->inputs,

@@ -96,9 +96,9 @@ static void perturb(const struct work *work, struct slot *slot)
 {
     struct tp_error err = {0};
     const struct tp_dump_place *place = &work->dump->places[slot->place];
-    enum tp_status status =
-        tp_perturbed_run(place, call_of(work, slot), slot->verdict.operator,
-                         work->options->modes, &slot->perturbed, &err);
+    enum tp_status status = tp_perturbed_run(
+        place, call_of(work, slot),
+        slot->verdict.operator, & work->options->wish, &slot->perturbed, &err);
     if (status == TP_OK)
         return;
     tp_perturbed_clear(&slot->perturbed);
@@ -225,12 +225,14 @@ static enum tp_status make_rows(struct work *work, struct tp_error *err)
 static const char *max_rel_of(const struct tp_perturbed_flag *flag,
                               struct tp_arena *arena)
 {
+    static const char *const words[] = {[TP_PERTURBED_FLIPPED] =
+                                            "symbol_flipping",
+                                        [TP_PERTURBED_NAN] = "nan",
+                                        [TP_PERTURBED_UNKNOWN] = ""};
     struct tp_text text = {0};
-    if (flag->ratio.flipped)
-        return "symbol_flipping";
-    if (isnan(flag->ratio.ratio))
-        return "";
-    tp_python_float(flag->ratio.ratio - 1, &text);
+    if (flag->kind != TP_PERTURBED_RATIO)
+        return words[flag->kind];
+    tp_python_float(flag->max_rel, &text);
     const char *max_rel = tp_arena_format(arena, "%s", tp_text_get(&text));
     tp_text_clear(&text);
     return max_rel;

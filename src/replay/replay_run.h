@@ -7,13 +7,12 @@
 #include "base/pool.h"
 #include "data/table.h"
 #include "replay/dropout.h"
-#include "replay/perturb.h"
-#include "replay/replay.h"
+#include "replay/replay_perturbed.h"
 
 /* A whole dump, call by call: computed again, perturbed and judged. */
 
 struct tp_replay_options {
-    bool modes[TP_PERTURB_MODES];
+    struct tp_perturb_wish wish;
     const char *const *scope, *const *list; /* keys of calls; parts of these.
                                                Of none: all calls           */
     size_t scope_count, list_count;
