@@ -199,18 +199,6 @@ TP_POINT(gelu_tanh)
 
 /* --- two ------------------------------------------------------------------ */
 
-TP_POINT(add)
-{
-    return exact(x[0] + x[1], terms);
-}
-TP_POINT(subtract)
-{
-    return exact(x[0] - x[1], terms);
-}
-TP_POINT(reversed_subtract)
-{
-    return exact(x[1] - x[0], terms);
-}
 TP_POINT(multiply)
 {
     return exact(x[0] * x[1], terms);
@@ -320,25 +308,27 @@ TP_POINT(remainder)
 
 /* --- three and four ------------------------------------------------------- */
 
-TP_POINT(add_scaled)
+/* A factor of 1 leaves what it multiplies. */
+static double scaled(double factor, double value, double *terms)
 {
-    const double product = x[2] * x[1];
-    *terms = fabs(product);
-    return x[0] + product;
+    const double product = factor == 1 ? value : factor * value;
+    *terms = factor == 1 ? 0 : fabs(product);
+    return product;
 }
 
-TP_POINT(subtract_scaled)
+TP_POINT(add)
 {
-    const double product = x[2] * x[1];
-    *terms = fabs(product);
-    return x[0] - product;
+    return x[0] + scaled(x[2], x[1], terms);
 }
 
-TP_POINT(reversed_subtract_scaled)
+TP_POINT(subtract)
 {
-    const double product = x[2] * x[0];
-    *terms = fabs(product);
-    return x[1] - product;
+    return x[0] - scaled(x[2], x[1], terms);
+}
+
+TP_POINT(reversed_subtract)
+{
+    return x[1] - scaled(x[2], x[0], terms);
 }
 
 /* a + w (b - a), or b - (b - a)(1 - w). */

@@ -49,9 +49,6 @@ TP_POINT(isinf);
 TP_POINT(isfinite);
 
 /* Of two. */
-TP_POINT(add);
-TP_POINT(subtract);
-TP_POINT(reversed_subtract);
 TP_POINT(multiply);
 TP_POINT(divide);
 TP_POINT(divide_down);
@@ -76,10 +73,10 @@ TP_POINT(xor);
 TP_POINT(difference);
 TP_POINT(squared_difference);
 
-/* Of three: the last one of add_scaled and subtract_scaled is alpha. */
-TP_POINT(add_scaled);
-TP_POINT(subtract_scaled);
-TP_POINT(reversed_subtract_scaled);
+/* Of three: the last one of add and subtract is alpha. */
+TP_POINT(add);
+TP_POINT(subtract);
+TP_POINT(reversed_subtract);
 TP_POINT(lerp);
 TP_POINT(where);
 TP_POINT(fill);

@@ -56,11 +56,15 @@ static bool is_chosen(const struct tp_replay_options *options, const char *key)
     return in_scope && in_list;
 }
 
-static bool is_forward(const struct tp_dump_call *call,
-                       enum tp_msprobe_kind kind)
+static bool is_forward(const struct tp_dump_call *call)
+{
+    return call->name.direction == TP_FORWARD;
+}
+
+static bool is_of(const struct tp_dump_call *call, enum tp_msprobe_kind kind)
 {
     return call->known && call->name.kind == kind &&
-           call->name.direction == TP_FORWARD;
+           (is_forward(call) || call->name.direction == TP_BACKWARD);
 }
 
 static enum tp_status choose(struct work *work, struct tp_error *err)
@@ -72,8 +76,8 @@ static enum tp_status choose(struct work *work, struct tp_error *err)
         for (size_t i = 0; i < dump->places[p].call_count; i++) {
             const struct tp_dump_call *call = &dump->places[p].calls[i];
             work->results->counts.modules +=
-                is_forward(call, TP_MSPROBE_MODULE);
-            if (!is_forward(call, TP_MSPROBE_API) ||
+                is_of(call, TP_MSPROBE_MODULE) && is_forward(call);
+            if (!is_of(call, TP_MSPROBE_API) ||
                 !is_chosen(work->options, call->key))
                 continue;
             enum tp_status status =
@@ -85,8 +89,7 @@ static enum tp_status choose(struct work *work, struct tp_error *err)
         }
     return work->count == 0 && asks
                ? tp_fail(err, TP_E_NOT_FOUND, -1,
-                         "no forward call has a name that scope and list "
-                         "choose")
+                         "no call has a name that scope and list choose")
                : TP_OK;
 }
 
@@ -124,6 +127,8 @@ static void replay_one(void *context, size_t index, unsigned worker)
     }
     slot->status = tp_replay_judge(&work->dump->places[slot->place],
                                    call_of(work, slot), &slot->verdict, &err);
+    if (!is_forward(call_of(work, slot)))
+        return;
     if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_JUDGED)
         perturb(work, slot);
     if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_RANDOM)
@@ -173,6 +178,7 @@ static void make_row(const struct work *work, const struct slot *slot,
         .rank = place->rank,
         .order = (int64_t)slot->call,
         .api_name = call_of(work, slot)->key,
+        .stage = is_forward(call_of(work, slot)) ? "forward" : "backward",
         .status = judged ? "replayed" : tp_replay_state_words[verdict->state],
         .reason = tp_arena_format(arena, "%s", verdict->reason),
         .dtype = item ? item->dtype : "",
@@ -180,7 +186,9 @@ static void make_row(const struct work *work, const struct slot *slot,
         .error = judged ? verdict->relative : NAN,
         .bound = judged ? verdict->bound : NAN,
         .excess = judged ? verdict->excess : NAN,
-        .amplification = judged ? perturbed->amplification : NAN,
+        .amplification = judged && is_forward(call_of(work, slot))
+                             ? perturbed->amplification
+                             : NAN,
         .overflows = perturbed->overflows,
         .largest = perturbed->overflows ? perturbed->largest : NAN,
         .flags = perturbed->flag_count,
@@ -196,7 +204,9 @@ static void make_row(const struct work *work, const struct slot *slot,
         [TP_PERTURB_CHANGE] = &row->change_value};
     for (int i = 0; i < TP_PERTURB_MODES; i++) {
         if (worst[i])
-            *worst[i] = judged ? perturbed->worst[i] : NAN;
+            *worst[i] = judged && is_forward(call_of(work, slot))
+                            ? perturbed->worst[i]
+                            : NAN;
         row->outcomes[i] = perturbed->outcomes[i];
         row->reasons[i] = judged ? perturbed->reasons[i] : NULL;
     }
@@ -205,12 +215,14 @@ static void make_row(const struct work *work, const struct slot *slot,
 static enum tp_status make_rows(struct work *work, struct tp_error *err)
 {
     struct tp_replay_results *results = work->results;
-    struct tp_replay_counts *counts = &results->counts;
     results->rows = calloc(work->count + 1, sizeof *results->rows);
     if (!results->rows)
         return tp_fail_memory(err);
     for (size_t i = 0; i < work->count; i++) {
         const struct slot *slot = &work->slots[i];
+        struct tp_replay_counts *counts = is_forward(call_of(work, slot))
+                                              ? &results->counts
+                                              : &results->backward;
         make_row(work, slot, &results->rows[results->count++]);
         counts->calls++;
         counts->states[slot->verdict.state]++;
@@ -253,7 +265,7 @@ static enum tp_status add_flag(struct work *work, const struct slot *slot,
     results->flags[results->flag_count++] = (struct tp_replay_flag){
         .rank = place->rank < 0 ? 0 : place->rank,
         .pert_mode = tp_perturb_words[flag->mode],
-        .stage = "forward",
+        .stage = is_forward(call_of(work, slot)) ? "forward" : "backward",
         .step = place->step,
         .api_name = call_of(work, slot)->key,
         .max_rel = max_rel_of(flag, &results->arena),
@@ -350,6 +362,7 @@ static const struct tp_column row_columns[] = {
     TP_COLUMN(struct tp_replay_row, rank, "1"),
     TP_COLUMN(struct tp_replay_row, order, "1"),
     TP_COLUMN(struct tp_replay_row, api_name, ""),
+    TP_COLUMN(struct tp_replay_row, stage, ""),
     TP_COLUMN(struct tp_replay_row, status, ""),
     TP_COLUMN(struct tp_replay_row, reason, ""),
     TP_COLUMN(struct tp_replay_row, dtype, ""),

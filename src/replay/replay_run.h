@@ -20,11 +20,12 @@ struct tp_replay_options {
     const volatile sig_atomic_t *stop; /* nonzero: give up; may be NULL    */
 };
 
-/* A forward call of an API. Texts are the dump's, the run's or constant.
- * NaN: not measured. */
+/* A call of an API, forward or backward. Texts are the dump's, the run's or
+ * constant. NaN: not measured. */
 struct tp_replay_row {
     int64_t step, rank, order;
     const char *api_name;
+    const char *stage;    /* "forward", "backward"                           */
     const char *status;   /* "replayed", or why not in a word                */
     const char *reason;   /* in a sentence; "": replayed                     */
     const char *dtype;    /* of the first result, "torch.bfloat16"           */
@@ -61,7 +62,7 @@ struct tp_replay_flag {
 
 /* How many calls came to what. */
 struct tp_replay_counts {
-    uint64_t calls; /* forward calls of APIs that were chosen              */
+    uint64_t calls; /* calls of APIs that were chosen                      */
     uint64_t states[TP_REPLAY_STATES];
     uint64_t modules;                   /* forward calls of modules         */
     uint64_t runs[TP_PERTURB_MODES];    /* calls that were run again        */
@@ -74,7 +75,8 @@ struct tp_replay_results {
     size_t count;
     struct tp_replay_flag *flags; /* by mode, place, order                 */
     size_t flag_count, flag_capacity;
-    struct tp_replay_counts counts;
+    struct tp_replay_counts counts;   /* of forward calls                   */
+    struct tp_replay_counts backward; /* the same, of backward calls        */
     struct tp_arena arena;
 };
 

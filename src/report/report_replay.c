@@ -33,16 +33,26 @@ static uint64_t replayed(const struct tp_replay_counts *counts)
     return counts->states[TP_REPLAY_JUDGED];
 }
 
-static void add_coverage(const struct tp_replay_counts *counts,
-                         struct tp_text *text)
+static void add_states(const char *what, const struct tp_replay_counts *counts,
+                       struct tp_text *text)
 {
-    tp_text_add(text, "\nForward calls (%" PRIu64 "): computed again %" PRIu64,
+    tp_text_add(text, "%s calls (%" PRIu64 "): computed again %" PRIu64, what,
                 counts->calls, replayed(counts));
     for (int i = TP_REPLAY_JUDGED + 1; i < TP_REPLAY_STATES; i++)
         if (counts->states[i])
             tp_text_add(text, ", %s %" PRIu64, tp_replay_state_words[i],
                         counts->states[i]);
     tp_text_add(text, "\n");
+}
+
+static void add_coverage(const struct tp_replay_results *results,
+                         struct tp_text *text)
+{
+    const struct tp_replay_counts *counts = &results->counts;
+    tp_text_add(text, "\n");
+    add_states("Forward", counts, text);
+    if (results->backward.calls)
+        add_states("Backward", &results->backward, text);
     if (counts->modules)
         tp_text_add(text,
                     "  Beside these %" PRIu64
@@ -161,7 +171,7 @@ void tp_report_replay_text(const struct tp_replay_report *report, size_t most,
     }
     tp_text_add(text, "\n");
     add_findings(report->findings, most, color, text);
-    add_coverage(&report->results->counts, text);
+    add_coverage(report->results, text);
     add_modes(report, text);
     add_amplifying(report->results, most, text);
     add_absent(report->results, most, text);
