@@ -92,14 +92,15 @@ int64_t tp_benchmark_last_chunk(enum tp_dtype perturbed, int64_t count)
     return count - count / chunks;
 }
 
-struct tp_benchmark_ratio tp_benchmark_ratio_of(struct tp_benchmark_side a,
-                                                struct tp_benchmark_side b,
-                                                int64_t count, int64_t first,
-                                                double limit)
+struct tp_benchmark_ratio tp_benchmark_ratio_of(
+    struct tp_benchmark_side a, struct tp_benchmark_side b, int64_t count,
+    const struct tp_benchmark_rule *rule)
 {
     const double epsilon = tp_perturb_epsilon(b.dtype);
-    const double tolerance = sqrt(epsilon > 0 ? epsilon : other_epsilon);
-    const struct range range = measure(a, b, count, first, tolerance);
+    const double tolerance = rule->tolerance > 0
+                                 ? rule->tolerance
+                                 : sqrt(epsilon > 0 ? epsilon : other_epsilon);
+    const struct range range = measure(a, b, count, rule->first, tolerance);
     struct tp_benchmark_ratio ratio = {true, false, 1};
     if (count == 0)
         return ratio;
@@ -107,8 +108,8 @@ struct tp_benchmark_ratio tp_benchmark_ratio_of(struct tp_benchmark_side a,
     ratio.flipped =
         !range.nan_product && range.least_product < -(tolerance * tolerance);
     ratio.ratio = fmax(range.most, 1 / range.least);
-    ratio.consistent =
-        !ratio.flipped && ratio.ratio <= limit && ratio.ratio >= 1 / limit;
+    ratio.consistent = !ratio.flipped && ratio.ratio <= rule->limit &&
+                       ratio.ratio >= 1 / rule->limit;
     return ratio;
 }
 

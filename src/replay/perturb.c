@@ -57,6 +57,20 @@ static const struct tp_dump_item *item_of(const struct tp_replay_call *replay,
     return &replay->place->items[replay->call->first + i];
 }
 
+/* The tensors that go in: those of the call, then of its forward call. */
+static size_t count_of(const struct tp_replay_call *replay)
+{
+    return replay->call->count +
+           (replay->forward ? replay->forward->call->count : 0);
+}
+
+static struct tp_array *array_at(struct tp_replay_call *replay, size_t i)
+{
+    return i < replay->call->count
+               ? &replay->arrays[i]
+               : &replay->forward->arrays[i - replay->call->count];
+}
+
 static bool floats(const struct tp_array *array)
 {
     return array->value && tp_dtype_info(array->dtype)->kind == TP_CLASS_FLOAT;
@@ -240,16 +254,17 @@ static enum tp_status change(struct tp_array *array, change_fn *fn,
     return TP_OK;
 }
 
+static change_fn *const msprobe_changes[TP_PERTURB_MODES] = {
+    [TP_PERTURB_ADD] = add_noise,
+    [TP_PERTURB_BIT] = flip_bits,
+    [TP_PERTURB_CHANGE] = swap_ends};
+
 /* Changes the first tensor of the argument that can be. */
 static enum tp_status change_first(struct tp_replay_call *replay, size_t from,
                                    enum tp_perturb_mode mode,
                                    struct tp_perturbation *perturbation,
                                    struct tp_error *err)
 {
-    static change_fn *const changes[TP_PERTURB_MODES] = {
-        [TP_PERTURB_ADD] = add_noise,
-        [TP_PERTURB_BIT] = flip_bits,
-        [TP_PERTURB_CHANGE] = swap_ends};
     const struct tp_dump_item *argument = item_of(replay, from);
     perturbation->outcome = TP_PERTURB_CANCELLED;
     perturbation->reason = "no tensor is in its list";
@@ -259,7 +274,7 @@ static enum tp_status change_first(struct tp_replay_call *replay, size_t from,
             continue;
         perturbation->reason = refuse(array, mode);
         if (!perturbation->reason)
-            return change(array, changes[mode], perturbation, err);
+            return change(array, msprobe_changes[mode], perturbation, err);
     }
     return TP_OK;
 }
@@ -276,8 +291,8 @@ static enum tp_status change_all(struct tp_replay_call *replay,
         [TP_PERTURB_CHANGE] = swap_ends};
     enum tp_status status = TP_OK;
     perturbation->outcome = TP_PERTURB_NO_INPUT;
-    for (size_t i = 0; i < replay->call->count && status == TP_OK; i++) {
-        struct tp_array *array = &replay->arrays[i];
+    for (size_t i = 0; i < count_of(replay) && status == TP_OK; i++) {
+        struct tp_array *array = array_at(replay, i);
         if (!floats(array))
             continue;
         const char *reason = mode == TP_PERTURB_CHANGE ? refuse_swap(array)
@@ -295,21 +310,44 @@ static enum tp_status change_all(struct tp_replay_call *replay,
     return status;
 }
 
-static bool has_half(const struct tp_replay_call *replay)
+static bool is_half(const struct tp_array *array)
 {
-    for (size_t i = 0; i < replay->call->count; i++)
-        if (replay->arrays[i].value && (replay->arrays[i].dtype == TP_FLOAT16 ||
-                                        replay->arrays[i].dtype == TP_BFLOAT16))
+    return array->value &&
+           (array->dtype == TP_FLOAT16 || array->dtype == TP_BFLOAT16);
+}
+
+/* Whether a tensor that goes in is one of these. */
+static bool has(struct tp_replay_call *replay,
+                bool (*is)(const struct tp_array *array))
+{
+    for (size_t i = 0; i < count_of(replay); i++)
+        if (is(array_at(replay, i)))
             return true;
     return false;
 }
 
-static bool has_floats(const struct tp_replay_call *replay)
+/* msprobe's backward: the tensors of the forward call that want a gradient come
+ * first, then the gradients that go in. */
+static enum tp_status change_backward(struct tp_replay_call *replay,
+                                      enum tp_perturb_mode mode,
+                                      struct tp_perturbation *perturbation,
+                                      struct tp_error *err)
 {
-    for (size_t i = 0; i < replay->call->count; i++)
+    const struct tp_replay_call *forward = replay->forward;
+    struct tp_array *array = NULL;
+    for (size_t i = 0; i < forward->call->count && !array; i++)
+        if (floats(&forward->arrays[i]) &&
+            item_of(forward, i)->requires_grad == 1)
+            array = &forward->arrays[i];
+    for (size_t i = 0; i < replay->call->count && !array; i++)
         if (floats(&replay->arrays[i]))
-            return true;
-    return false;
+            array = &replay->arrays[i];
+    perturbation->outcome = TP_PERTURB_CANCELLED;
+    perturbation->reason =
+        array ? refuse(array, mode) : "no tensor of it floats";
+    return perturbation->reason
+               ? TP_OK
+               : change(array, msprobe_changes[mode], perturbation, err);
 }
 
 enum tp_status tp_perturb_begin(struct tp_replay_call *replay,
@@ -322,18 +360,22 @@ enum tp_status tp_perturb_begin(struct tp_replay_call *replay,
     const size_t argument = find_argument(replay);
     *perturbation =
         (struct tp_perturbation){.outcome = TP_PERTURB_APPLIED, .reason = ""};
-    if (own ? !has_floats(replay) : argument == replay->call->count) {
+    if (own || replay->forward ? !has(replay, floats)
+                               : argument == replay->call->count) {
         perturbation->outcome = TP_PERTURB_NO_INPUT;
         return TP_OK;
     }
-    if (mode == TP_PERTURB_IMPROVE && !has_half(replay)) {
+    if (mode == TP_PERTURB_IMPROVE && !has(replay, is_half)) {
         perturbation->outcome = TP_PERTURB_SKIPPED;
         perturbation->reason = "no tensor of it is of half precision";
     }
     if (mode != TP_PERTURB_ADD && mode != TP_PERTURB_BIT &&
         mode != TP_PERTURB_CHANGE)
         return TP_OK;
-    return own ? change_all(replay, mode, perturbation, err)
+    if (own)
+        return change_all(replay, mode, perturbation, err);
+    return replay->forward
+               ? change_backward(replay, mode, perturbation, err)
                : change_first(replay, argument, mode, perturbation, err);
 }
 
@@ -343,8 +385,8 @@ enum tp_status tp_perturb_bits(struct tp_replay_call *replay, size_t item,
 {
     enum tp_status status = TP_OK;
     *perturbation = (struct tp_perturbation){.reason = ""};
-    for (size_t i = 0; i < replay->call->count && status == TP_OK; i++) {
-        struct tp_array *array = &replay->arrays[i];
+    for (size_t i = 0; i < count_of(replay) && status == TP_OK; i++) {
+        struct tp_array *array = array_at(replay, i);
         if (floats(array) && tp_perturb_epsilon(array->dtype) > 0 &&
             (item == SIZE_MAX || item == i))
             status = change(array, turn_bits, perturbation, err);

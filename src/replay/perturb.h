@@ -66,7 +66,8 @@ struct tp_perturbation {
                         finite elements                                     */
 };
 
-/* Changes the tensors of a loaded call. TP_E_MEMORY. */
+/* Changes the tensors of a loaded call; of a backward call those of its forward
+ * call, too. TP_E_MEMORY. */
 enum tp_status tp_perturb_begin(struct tp_replay_call *replay,
                                 enum tp_perturb_mode mode,
                                 enum tp_perturb_compat compat,
@@ -74,7 +75,8 @@ enum tp_status tp_perturb_begin(struct tp_replay_call *replay,
                                 struct tp_error *err);
 
 /* Turns the last bit of every floating tensor that goes into the call, or only
- * of its item `item` unless that is SIZE_MAX. TP_E_MEMORY. */
+ * of its item `item` unless that is SIZE_MAX; items of the forward call of a
+ * backward call are numbered behind its own. TP_E_MEMORY. */
 enum tp_status tp_perturb_bits(struct tp_replay_call *replay, size_t item,
                                struct tp_perturbation *perturbation,
                                struct tp_error *err);

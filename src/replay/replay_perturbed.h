@@ -12,6 +12,7 @@
 struct tp_perturb_wish {
     bool modes[TP_PERTURB_MODES];
     enum tp_perturb_compat compat;
+    bool backward; /* calls that are perturbed: backward, not forward       */
 };
 
 /* How a result is inconsistent. */

@@ -40,6 +40,17 @@ must tprof-analyze replay "$dumps/replay" --config config.json --verbose \
 must tprof-analyze replay "$dumps/replay" --pert_mode add_noise --verbose \
     --list arange,Tensor.masked_fill,Torch.eq --output_dir config |
     grep '^\[msprobe\]'
+echo "backward, fix, preheat"
+must tprof-analyze replay "$dumps/msprobe" --list relu,linear --fail_on high \
+    --fuzz_stage backward --pert_mode all --output_dir backward > text
+grep '^Perturbed' text
+must tprof-analyze replay "$dumps/divergence" --step 1 --handler_type fix \
+    --pert_mode to_cpu --output_dir fix > text
+sed -n '/^Results/,/softmax.*matmul/p' text
+grep softmax fix/replay_fix.csv | cut -d , -f 1-7
+must tprof-analyze replay "$dumps/divergence" --if_preheat --compat msprobe \
+    --pert_mode bit_noise --list softmax --verbose --output_dir preheat |
+    grep '^\[msprobe'.*preheat
 echo "refused"
 refuse()
 {
@@ -49,8 +60,9 @@ refuse()
 refuse --handler_type fix --pert_mode add_noise
 refuse --fuzz_device cpu
 refuse --fuzz_stage backward
-refuse --fuzz_stage backward --list relu
-refuse --handler_type fix
+refuse --fuzz_stage backward --list relu --handler_type fix
+refuse --fuzz_device npu --pert_mode to_cpu
+refuse --if_preheat
 refuse --list nothing
 sed 's/"preheat_step"/"preheat"/' config.json > wrong.json
 refuse --config wrong.json

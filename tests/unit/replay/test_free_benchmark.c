@@ -9,9 +9,10 @@ static struct tp_benchmark_ratio ratio(const double *o, enum tp_dtype of_o,
                                        const double *p, enum tp_dtype of_p,
                                        int64_t count)
 {
+    const struct tp_benchmark_rule rule = {.limit = tp_benchmark_limit(of_o)};
     return tp_benchmark_ratio_of((struct tp_benchmark_side){o, of_o},
-                                 (struct tp_benchmark_side){p, of_p}, count, 0,
-                                 tp_benchmark_limit(of_o));
+                                 (struct tp_benchmark_side){p, of_p}, count,
+                                 &rule);
 }
 
 /* Expected values: the rule written with torch 2.15: clamp(abs(o), min=t) /
@@ -128,7 +129,21 @@ Test(free_benchmark, leaves_out_what_msprobe_overwrites)
                         sign[] = {-1, 1, 1, 1};
     const struct tp_benchmark_side a = {o, TP_FLOAT32}, b = {p, TP_FLOAT32},
                                    c = {sign, TP_FLOAT32};
-    cr_expect_eq(tp_benchmark_ratio_of(a, b, 4, 0, 1.0002).ratio, 2);
-    cr_expect(tp_benchmark_ratio_of(a, b, 4, 2, 1.0002).consistent);
-    cr_expect(tp_benchmark_ratio_of(a, c, 4, 2, 1.0002).flipped);
+    const struct tp_benchmark_rule all = {.limit = 1.0002},
+                                   last = {.limit = 1.0002, .first = 2};
+    cr_expect_eq(tp_benchmark_ratio_of(a, b, 4, &all).ratio, 2);
+    cr_expect(tp_benchmark_ratio_of(a, b, 4, &last).consistent);
+    cr_expect(tp_benchmark_ratio_of(a, c, 4, &last).flipped);
+}
+
+/* Gradients below 1e-3 are no sign and no ratio. */
+Test(free_benchmark, has_another_tolerance_for_gradients)
+{
+    static const double o[] = {2e-4, -2e-4}, p[] = {4e-4, 1e-4};
+    const struct tp_benchmark_side a = {o, TP_FLOAT32}, b = {p, TP_FLOAT32};
+    const struct tp_benchmark_rule backward = {
+        .limit = 1.0002, .tolerance = TP_BENCHMARK_BACKWARD_TOLERANCE};
+    const struct tp_benchmark_rule forward = {.limit = 1.0002};
+    cr_expect(tp_benchmark_ratio_of(a, b, 2, &backward).consistent);
+    cr_expect(tp_benchmark_ratio_of(a, b, 2, &forward).flipped);
 }
