@@ -136,12 +136,14 @@ static const struct tp_check_rule rules[] = {
          NUMERICS},
     {0}};
 
-/* Adds a finding, lowered where nothing is trained. */
+/* Adds a finding, lowered where nothing is trained, or in a class that is no
+ * module, of a script that shows no training. */
 static void add(struct tp_flow *flow, uint32_t node, int rule, const char *what)
 {
+    bool harms =
+        flow->scope.class_ ? tp_flow_trains(flow) : !tp_flow_only_infers(flow);
     tp_flow_add_as(flow, node, &rules[rule], what,
-                   tp_flow_only_infers(flow) ? TP_SEVERITY_LOW
-                                             : rules[rule].severity);
+                   harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
 
 /* The softmax or logsumexp of powers; a script that subtracts in place may
@@ -222,7 +224,39 @@ static bool is_of_data(const struct tp_flow *flow, uint32_t node)
     return false;
 }
 
-/* Optimizers work on numbers without gradients. */
+/* Whether the function is a step of an optimizer, or changes what is no
+ * parameter, by its arguments and its name. */
+static bool is_update(const struct tp_flow *flow)
+{
+    static const char *const words[] = {"update", "perturb", "cond_fn", NULL};
+    return flow->scope.function &&
+           (tp_flow_is_named(flow, words) ||
+            tp_flow_mentions(flow, flow->scope.function, "lr"));
+}
+
+/* Whether an expression is made of what no gradient goes through, by a name in
+ * it: gradients themselves, and what comes from a file. */
+static bool has_data(const struct tp_flow *flow, uint32_t node)
+{
+    static const char *const words[] = {"grad",      "grads", "gradient",
+                                        "gradients", "mono",  "audio",
+                                        "waveform",  "wav",   "input_values"};
+    uint32_t first = node;
+    while (flow->at[first].kind == TP_PY_CALL ||
+           flow->at[first].kind == TP_PY_ATTRIBUTE ||
+           flow->at[first].kind == TP_PY_SUBSCRIPT ||
+           flow->at[first].kind == TP_PY_BINARY)
+        first = flow->at[first].child;
+    for (size_t t = flow->at[first].token; t < flow->at[node].end; t++) {
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            if (tp_py_token_is(&flow->script->tokens, t, words[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Optimizers work on numbers without gradients, and so do data. */
 static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
 {
     uint32_t tags = tp_flow_value(flow, operand);
@@ -231,7 +265,8 @@ static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
         tp_flow_add_as(flow, node, &rules[SQRT_AT_ZERO], "sqrt",
                        tp_flow_trains(flow) &&
                                !tp_flow_derives(flow, "Optimizer") &&
-                               !is_of_data(flow, operand)
+                               !is_of_data(flow, operand) &&
+                               !has_data(flow, operand) && !is_update(flow)
                            ? rules[SQRT_AT_ZERO].severity
                            : TP_SEVERITY_LOW);
 }
@@ -300,13 +335,15 @@ static uint32_t data_of(const struct tp_flow *flow, uint32_t node)
                : 0;
 }
 
-/* What is a parameter or a buffer by its name may be changed on purpose. */
+/* What is a parameter or a buffer by its name may be changed on purpose; what
+ * is masked has no gradient behind a softmax. */
 static void add_data(struct tp_flow *flow, uint32_t node, uint32_t data)
 {
     uint32_t root = data;
     while (flow->at[root].child && flow->at[root].kind != TP_PY_NAME)
         root = flow->at[root].child;
     bool parameter = tp_flow_is(flow, root, "self") ||
+                     tp_flow_is(flow, node, "masked_fill_") ||
                      tp_flow_contains(flow, data, ".weight") ||
                      tp_flow_contains(flow, data, ".bias");
     tp_flow_add_as(flow, node, &rules[DATA_IN_PLACE], ".data changed in place",
