@@ -233,8 +233,10 @@ static uint32_t value_of_formula(const struct tp_flow *flow,
         return TP_TAG_SIGMOID | TP_TAG_POSITIVE | same;
     case TP_DOES_EXP:
         return wide | TP_TAG_POSITIVE |
-               (in & TP_TAG_SHIFTED || is_logarithm(flow, call) ? 0
-                                                                : TP_TAG_EXP);
+               (in & (TP_TAG_SHIFTED | TP_TAG_SIGMOID | TP_TAG_PROBS) ||
+                        is_logarithm(flow, call)
+                    ? 0
+                    : TP_TAG_EXP);
     case TP_DOES_WIDEN:
         return wide |
                (tp_flow_is(flow, call->function, "log_softmax") ? TP_TAG_SHIFTED

@@ -90,16 +90,19 @@ static bool is_for_inference(const struct tp_flow *flow)
 bool tp_flow_only_infers(const struct tp_flow *flow)
 {
     static const char *const words[] = {
-        "infer",  "generat", "eval",    "predict", "export", "convert",
-        "quanti", "load",    "save",    "sampl",   "decode", "pipeline",
-        "test",   "preproc", "extract", "metric",  "rmse",   "serv",
-        "sync",   "bench",   "profile", "strip",   "beam",   "top_filter",
-        "top_k",  "top_p",   "latency", NULL};
-    static const char *const classes[] = {"Inference", "Predictor", "Quantiz",
-                                          "Export",    "Benchmark", "Metric",
-                                          NULL};
+        "infer",  "generat", "eval",    "predict", "export",   "convert",
+        "quanti", "load",    "save",    "sampl",   "decode",   "pipeline",
+        "test",   "preproc", "extract", "metric",  "rmse",     "serv",
+        "sync",   "bench",   "profile", "strip",   "beam",     "top_filter",
+        "top_k",  "top_p",   "latency", "refine",  "postproc", "populate",
+        NULL};
+    static const char *const classes[] = {
+        "Inference",    "Predictor",  "Quantiz",  "Export",
+        "Benchmark",    "Metric",     "Sampling", "TreeSearch",
+        "GreedySearch", "BeamSearch", "MapGener", NULL};
     return flow->scope.no_grad || flow->scope.evaluates ||
            tp_flow_is_named(flow, words) || is_class_of(flow, classes) ||
+           (!flow->scope.function && tp_flow_knows(flow, "latency")) ||
            is_for_inference(flow);
 }
 
@@ -131,7 +134,9 @@ bool tp_flow_is_frozen(const struct tp_flow *flow, uint32_t node)
 {
     size_t length;
     const char *text = tp_script_text(flow->script, node, &length);
-    return tp_names_find(flow->frozen, text, length) != NULL;
+    return tp_names_find(flow->frozen, text, length) != NULL ||
+           tp_flow_contains(flow, node, "teacher") ||
+           tp_flow_contains(flow, node, "ref_model");
 }
 
 bool tp_flow_is_data(const struct tp_flow *flow, uint32_t node)

@@ -28,7 +28,8 @@ bool tp_flow_trains(const struct tp_flow *flow);
 bool tp_flow_trains_here(const struct tp_flow *flow);
 
 /* Whether an expression is a network that the script freezes somewhere:
- * requires_grad_(False), train(False), or so for each of its parameters. */
+ * requires_grad_(False), train(False), or so for each of its parameters; or
+ * by its name a teacher or a reference. */
 bool tp_flow_is_frozen(const struct tp_flow *flow, uint32_t node);
 
 /* Whether an expression is what goes through a network and not a part of it,

@@ -277,14 +277,24 @@ static void visit_assignment(struct tp_flow *flow, uint32_t node)
         assign_all(flow, i, made ? tp_script_object(flow->script, i) : tags);
 }
 
-/* "x += y", "x: int = y": what x holds is not followed. */
+/* Whether an augmented assignment is "-=". */
+static bool subtracts(const struct tp_flow *flow, uint32_t node)
+{
+    uint32_t target = flow->at[node].child;
+    size_t token = flow->at[target].end;
+    return tp_py_token_is(&flow->script->tokens, token, "-=");
+}
+
+/* "x += y", "x: int = y": what x holds is not followed; of "x -= y", perhaps
+ * its maximum, no more than that. */
 static void visit_other_assignment(struct tp_flow *flow, uint32_t node)
 {
     for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next)
         visit(flow, i);
     EACH_FAMILY(assignment, flow, node)
     if (flow->at[node].kind == TP_PY_AUGMENTED)
-        assign(flow, flow->at[node].child, 0);
+        assign(flow, flow->at[node].child,
+               subtracts(flow, node) ? TP_TAG_SHIFTED : 0);
 }
 
 /* What a "with" item changes; of "a if x else b", what one of them does. */

@@ -247,6 +247,13 @@ static bool is_frozen_then(const struct tp_flow *flow,
     return frozen && node == call->node;
 }
 
+/* Whether a function that widens what it is given gives back what it was. */
+static bool is_restored(const struct tp_flow *flow)
+{
+    return flow->scope.function && tp_flow_depends_on(flow, "fp16") &&
+           tp_flow_mentions(flow, flow->scope.function, "float");
+}
+
 /* Whether a cast does no harm: nothing is trained here or by what is cast, it
  * rounds what was computed in fp32, what is cast is made here or is data, or
  * it is what the function is for. */
@@ -257,7 +264,7 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
     struct tp_call inner;
     if (tp_flow_only_infers(flow) || tp_flow_is_named(flow, words) ||
         tp_flow_depends_on(flow, "dtype") ||
-        tp_flow_depends_on(flow, "float16") ||
+        tp_flow_depends_on(flow, "float16") || is_restored(flow) ||
         tp_flow_value(flow, call->receiver) &
             (TP_TAG_FLOAT | TP_TAG_CONSTANT | TP_TAG_FP8) ||
         tp_flow_is_data(flow, call->receiver) ||
@@ -351,15 +358,18 @@ static void judge_loss(struct tp_flow *flow, const struct tp_call *call)
 }
 
 /* It raises no error with autocast off; and a script that trains, and never in
- * 16 bits, may use it. */
+ * 16 bits, may use it, as may what measures. */
 static void judge_bce(struct tp_flow *flow, const struct tp_call *call,
                       const char *what)
 {
     const uint32_t mixed = TP_SEEN_AUTOCAST | TP_SEEN_SCALER | TP_SEEN_FP16;
+    static const char *const measures[] = {
+        "get_nll", "eval", "infer", "predict", "score", "metric", "test", NULL};
     bool trains_in_fp32 =
         *flow->seen & TP_SEEN_BACKWARD && !(*flow->seen & mixed);
     tp_flow_add_as(flow, call->function, &rules[BCE], what,
-                   trains_in_fp32 || flow->scope.autocast_off
+                   trains_in_fp32 || flow->scope.autocast_off ||
+                           tp_flow_is_named(flow, measures)
                        ? TP_SEVERITY_LOW
                        : rules[BCE].severity);
 }

@@ -190,10 +190,11 @@ static uint32_t danger_of(const struct tp_flow *flow, uint32_t node)
 /* torch.where(x > 0, torch.log(x), 0): what is tested is what is not safe. */
 static void judge_where(struct tp_flow *flow, const struct tp_call *call)
 {
+    static const char *const gradients[] = {"backward", "clip", NULL};
     uint32_t test =
         tp_script_argument(flow->script, call->node, "condition", 0);
     if (!call->path[0] || !test || flow->at[test].kind != TP_PY_COMPARE ||
-        flow->scope.no_grad)
+        flow->scope.no_grad || tp_flow_is_named(flow, gradients))
         return;
     uint32_t tested = flow->at[test].child;
     size_t length;
@@ -234,24 +235,75 @@ static bool is_update(const struct tp_flow *flow)
             tp_flow_mentions(flow, flow->scope.function, "lr"));
 }
 
-/* Whether an expression is made of what no gradient goes through, by a name in
- * it: gradients themselves, and what comes from a file. */
-static bool has_data(const struct tp_flow *flow, uint32_t node)
+/* Whether a name is that of what no gradient goes through: gradients
+ * themselves, what a teacher computed, and what comes from a file. */
+static bool is_datum(const struct tp_flow *flow, size_t token)
 {
-    static const char *const words[] = {"grad",      "grads", "gradient",
-                                        "gradients", "mono",  "audio",
-                                        "waveform",  "wav",   "input_values"};
+    static const char *const words[] = {"grad",   "teacher", "label",
+                                        "target", "gt",      "mono",
+                                        "audio",  "wav",     "input_values"};
+    const struct tp_py_token *at = &flow->script->tokens.at[token];
+    const char *text = flow->script->tokens.source + at->start;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t size = strlen(words[i]);
+        for (size_t j = 0; j + size <= at->length; j++) {
+            if (memcmp(text + j, words[i], size) == 0 &&
+                (j == 0 || text[j - 1] == '_'))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all that an expression names is such; functions, attributes and
+ * names of arguments are none. */
+static bool is_data(const struct tp_flow *flow, uint32_t node)
+{
+    const struct tp_py_token *at = flow->script->tokens.at;
     uint32_t first = node;
+    bool any = false;
     while (flow->at[first].kind == TP_PY_CALL ||
            flow->at[first].kind == TP_PY_ATTRIBUTE ||
            flow->at[first].kind == TP_PY_SUBSCRIPT ||
            flow->at[first].kind == TP_PY_BINARY)
         first = flow->at[first].child;
     for (size_t t = flow->at[first].token; t < flow->at[node].end; t++) {
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            if (tp_py_token_is(&flow->script->tokens, t, words[i]))
-                return true;
+        bool operand = at[t].kind == TP_PY_WORD &&
+                       !(at[t + 1].kind == TP_PY_OPERATOR &&
+                         (at[t + 1].op == '(' || at[t + 1].op == '=')) &&
+                       !(t > 0 && at[t - 1].kind == TP_PY_OPERATOR &&
+                         at[t - 1].op == '.') &&
+                       !tp_py_token_is(&flow->script->tokens, t, "torch") &&
+                       !tp_py_token_is(&flow->script->tokens, t, "True");
+        if (operand && !is_datum(flow, t))
+            return false;
+        any |= operand;
+    }
+    return any;
+}
+
+/* Whether what a node gives is only compared, or a number: found by going down
+ * from the statement. */
+static bool is_dropped(const struct tp_flow *flow, uint32_t from, uint32_t node)
+{
+    uint32_t token = flow->at[node].token;
+    while (from && from != node) {
+        uint32_t function = flow->at[from].child, into = 0;
+        if (flow->at[from].kind == TP_PY_COMPARE ||
+            (flow->at[from].kind == TP_PY_CALL &&
+             flow->at[function].kind == TP_PY_ATTRIBUTE &&
+             (tp_flow_is(flow, function, "item") ||
+              tp_flow_is(flow, function, "detach"))))
+            return true;
+        for (uint32_t i = function; i; i = flow->at[i].next) {
+            if (flow->at[i].end > token)
+                break;
+            into = i;
         }
+        into = into ? flow->at[into].next : function;
+        if (flow->at[into].kind == TP_PY_BODY)
+            return false;
+        from = into;
     }
     return false;
 }
@@ -266,7 +318,8 @@ static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
                        tp_flow_trains(flow) &&
                                !tp_flow_derives(flow, "Optimizer") &&
                                !is_of_data(flow, operand) &&
-                               !has_data(flow, operand) && !is_update(flow)
+                               !is_data(flow, operand) && !is_update(flow) &&
+                               !is_dropped(flow, flow->scope.statement, node)
                            ? rules[SQRT_AT_ZERO].severity
                            : TP_SEVERITY_LOW);
 }
@@ -329,8 +382,11 @@ static uint32_t data_of(const struct tp_flow *flow, uint32_t node)
 {
     while (flow->at[node].kind == TP_PY_SUBSCRIPT)
         node = flow->at[node].child;
+    uint32_t holder = flow->at[flow->at[node].child].child;
     return flow->at[node].kind == TP_PY_ATTRIBUTE &&
-                   tp_flow_is(flow, node, "data")
+                   tp_flow_is(flow, node, "data") &&
+                   !tp_flow_is(flow, holder, "nodes") && /* of a graph: */
+                   !tp_flow_is(flow, holder, "edges")    /* features    */
                ? node
                : 0;
 }
@@ -344,6 +400,7 @@ static void add_data(struct tp_flow *flow, uint32_t node, uint32_t data)
         root = flow->at[root].child;
     bool parameter = tp_flow_is(flow, root, "self") ||
                      tp_flow_is(flow, node, "masked_fill_") ||
+                     tp_flow_is(flow, node, "set_") ||
                      tp_flow_contains(flow, data, ".weight") ||
                      tp_flow_contains(flow, data, ".bias");
     tp_flow_add_as(flow, node, &rules[DATA_IN_PLACE], ".data changed in place",

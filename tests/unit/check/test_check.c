@@ -395,9 +395,9 @@ Test(check, casts_need_training)
         {"half_call", STEP "  net.half()\n  net(x).backward()\n",
          STEP "  net.half()\n  net(x).backward()\n"
               "def g(net):\n  net.requires_grad_(False)\n"},
-        {"half_call", STEP "  y = teacher.half()\n  y(x).backward()\n",
-         STEP "  y = teacher.half()\n  y(x).backward()\n"
-              "def g():\n  for p in teacher.parameters():\n"
+        {"half_call", STEP "  y = other.half()\n  y(x).backward()\n",
+         STEP "  y = other.half()\n  y(x).backward()\n"
+              "def g():\n  for p in other.parameters():\n"
               "    p.requires_grad = False\n"},
         {"half_call", STEP "  y = make().half()\n  y(x).backward()\n",
          STEP "  y = make().half().eval()\n  y(x).backward()\n"},
@@ -413,6 +413,16 @@ Test(check, casts_need_training)
          STEP "  model.half()\n  model.requires_grad_(False)\n"
               "  with torch.autocast('cuda'):\n    y = model(x)\n"
               "  y.backward()\n"},
+        {"half_call", STEP "  y = net.half()\n  y(x).backward()\n",
+         STEP "  y = teacher.half()\n  y(x).backward()\n"},
+        {"half_call", STEP "  if fp16:\n    y = x.half()\n  y.backward()\n",
+         STEP "  if fp16:\n    x = x.float()\n  if fp16:\n"
+              "    y = x.log().half()\n  y.backward()\n"},
+        {"bce",
+         "import torch.nn.functional as F\ndef f(x, y):\n"
+         "  return F.binary_cross_entropy(x, y)\n",
+         "import torch.nn.functional as F\ndef get_nll(x, y):\n"
+         "  return F.binary_cross_entropy(x, y)\n"},
         {"default_dtype_half",
          "import torch\ntorch.set_default_dtype(torch.float16)\n",
          "import torch\ndef convert(x):\n"
@@ -505,6 +515,13 @@ Test(check, numerics_need_gradients)
          "    return x.exp().sum(-1).log()\n",
          "class Search:\n  def f(self, x):\n"
          "    return x.exp().sum(-1).log()\n"},
+        {"sqrt_at_zero",
+         "def loss(x, target):\n  return (x - target).square().sum().sqrt()\n",
+         "def loss(x, target):\n  return target.square().sum().sqrt()\n"},
+        {"sqrt_at_zero", "def loss(x):\n  return x.square().sum().sqrt() * y\n",
+         "def loss(x):\n  return x.square().sum().sqrt() > y\n"},
+        {"sqrt_at_zero", "def loss(x):\n  return f(x.square().sum().sqrt())\n",
+         "def loss(x):\n  return f(x.square().sum().sqrt().item())\n"},
         {"norm_layer_half",
          "import torch\ndef make():\n"
          "  return torch.nn.LayerNorm(1, dtype=torch.float16)\n",
@@ -524,6 +541,26 @@ Test(check, numerics_need_gradients)
                                       "    pass\n",
                              "autograd_function"),
                  -1, "custom_fwd needs a context");
+    cr_expect_eq(severity_of("a.py",
+                             "def f(x):\n  x -= x.amax()\n"
+                             "  return x.exp().sum(-1).log()\n",
+                             "exp_without_max"),
+                 -1, "shifted in place");
+    cr_expect_eq(severity_of("a.py",
+                             "def f(x):\n  y = x.sigmoid().exp()\n"
+                             "  return y / y.sum(-1)\n",
+                             "exp_without_max"),
+                 -1, "at most e");
+    cr_expect_eq(severity_of("a.py",
+                             "class Net(Module):\n  def forward(self, g):\n"
+                             "    g.nodes['a'].data['h'] = 1\n",
+                             "data_in_place"),
+                 -1, "features of a graph");
+    cr_expect_eq(severity_of("a.py",
+                             "def f(scaler, optimizer):\n"
+                             "  scaler.step(optimizer)\n",
+                             "step_without_update"),
+                 -1, "scaled and updated elsewhere");
     cr_expect_eq(severity_of("a.py",
                              "def f(log_probs):\n"
                              "  return log_probs.exp().sum(-1).log()\n",
