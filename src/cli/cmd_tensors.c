@@ -181,7 +181,9 @@ static enum tp_status find_faults(struct session *s, struct tp_error *err)
                                         .quant = &s->quant,
                                         .monitor = &s->monitor,
                                         .incidents = &s->incidents,
-                                        .findings = &s->findings};
+                                        .findings = &s->findings,
+                                        .pool = s->frame.pool,
+                                        .stop = &tp_interrupted};
     enum tp_status status = tp_findings_make(&input, err);
     if (status == TP_OK)
         status = tp_nonfinite_place(&s->run, s->frame.pool, &tp_interrupted,

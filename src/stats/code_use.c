@@ -77,6 +77,10 @@ static void end_blocks(struct counter *c)
         if (c->scaled->scale.tensor)
             count_scale(c, c->scale[i]);
         c->use->blocks++;
+        c->use->blocks_lost +=
+            c->scaled->scale.tensor && !isfinite(c->scale[i]);
+        c->use->blocks_lost +=
+            c->scaled->scale.tensor && c->scale[i] == 0 && most > 0;
         c->use->blocks_at_max += most >= c->max;
         c->use->blocks_zero += most == 0;
         c->use->blocks_below_half += most > 0 && most < c->max / 2;
@@ -199,7 +203,7 @@ static void finish(struct counter *c)
         end_blocks(c);
     else
         use->blocks = use->blocks_at_max = use->blocks_below_half =
-            use->blocks_zero = 0;
+            use->blocks_zero = use->blocks_lost = 0;
     if (scale && (uint64_t)scale->numel > use->scales)
         use->unused = (uint64_t)scale->numel - use->scales;
     for (unsigned i = 0; i < use->codes; i++) {

@@ -78,6 +78,7 @@ const struct tp_quantised *tp_quantised_pack(const struct tp_tensor *tensor,
     q->blocks_at_max = use->blocks_at_max;
     q->blocks_below_half = use->blocks_below_half;
     q->blocks_zero = use->blocks_zero;
+    q->blocks_lost = use->blocks_lost;
     q->elements_at_max = use->at_max;
     q->codes = use->codes;
     q->codes_used = use->codes_used;

@@ -21,6 +21,7 @@ struct tp_quantised {
     uint64_t scale_saturated, scale_powers;
     double scale_min, scale_max;
     uint64_t blocks, blocks_at_max, blocks_below_half, blocks_zero;
+    uint64_t blocks_lost;
     uint64_t elements_at_max, codes, codes_used;
     double zero_share, at_max_share; /* of the elements                    */
     const float *share;    /* of each code; NULL: none are counted           */
