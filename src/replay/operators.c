@@ -205,6 +205,12 @@ const struct tp_operator tp_operators[] = {
     BOTH("npu_swiglu", "input,dim", tp_run_swiglu, tp_back_swiglu),
     BOTH("npu_scaled_masked_softmax", "x,mask,scale,fixed_triu_mask",
          tp_run_scaled_softmax, tp_back_scaled_softmax),
+    FULL("npu_grouped_matmul",
+         "x,weight,bias,scale,offset,antiquant_scale,antiquant_offset,"
+         "per_token_scale,group_list,activation_input,activation_quant_scale,"
+         "activation_quant_offset,split_item,group_type,group_list_type,"
+         "act_type",
+         tp_run_grouped, "weight,bias", tp_back_grouped),
     FULL("npu_rms_norm", "input,gamma,epsilon", tp_run_npu_rms_norm, "gamma",
          tp_back_npu_rms_norm),
 

@@ -106,6 +106,10 @@ TP_BACKWARD(tp_back_addr);
 void tp_log_softmax(const struct tp_array *input, int axis, double unit,
                     struct tp_array *output);
 
+/* Adds a vector to each row of an output. */
+void tp_add_bias(const struct tp_replay_call *replay,
+                 const struct tp_array *bias, struct tp_array *output);
+
 /* The equation of torch.matmul for two tensors of so many axes. */
 const char *tp_matmul_equation(int left, int right);
 
@@ -191,11 +195,13 @@ TP_KERNEL(tp_run_npu_attention);
 TP_KERNEL(tp_run_rotary);
 TP_KERNEL(tp_run_swiglu);
 TP_KERNEL(tp_run_scaled_softmax);
+TP_KERNEL(tp_run_grouped);
 TP_BACKWARD(tp_back_attention);
 TP_BACKWARD(tp_back_npu_attention);
 TP_BACKWARD(tp_back_rotary);
 TP_BACKWARD(tp_back_swiglu);
 TP_BACKWARD(tp_back_scaled_softmax);
+TP_BACKWARD(tp_back_grouped);
 
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);
