@@ -105,3 +105,12 @@ double tp_dtype_least_normal(enum tp_dtype dtype)
            : dtype == TP_FLOAT16 ? ldexp(1, -14)
                                  : (double)FLT_MIN; /* bf16 has its range */
 }
+
+double tp_dtype_step(enum tp_dtype dtype, double value)
+{
+    int exponent;
+    if (value == 0 || !isfinite(value))
+        return 0;
+    frexp(fmax(fabs(value), tp_dtype_least_normal(dtype)), &exponent);
+    return ldexp(1, exponent - tp_dtype_info(dtype)->significand);
+}

@@ -149,6 +149,17 @@ static void compare(const struct tp_array *computed,
     }
 }
 
+double tp_replay_excess(const struct tp_array *computed,
+                        const struct tp_array *dumped)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < computed->count; i++)
+        worst =
+            fmax(worst, excess_of(computed->dtype, dumped->value[i],
+                                  computed->value[i], limit_of(computed, i)));
+    return worst;
+}
+
 /* Compares a result that was made with what the dump has. */
 static enum tp_status judge_result(struct tp_replay_call *replay, size_t result,
                                    struct sums *sums,

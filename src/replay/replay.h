@@ -63,6 +63,10 @@ enum tp_status tp_replay_run(struct tp_replay_call *replay,
                              const struct tp_operator *operator,
                              struct tp_error * err);
 
+/* The worst element of a result over its limit; of two of as many elements. */
+double tp_replay_excess(const struct tp_array *computed,
+                        const struct tp_array *dumped);
+
 /* How far a result is explained. */
 enum tp_replay_level {
     TP_REPLAY_EXPLAINED,     /* by accumulation in fp32, and a few steps in
