@@ -2,7 +2,7 @@
 """Pools of one to three axes, and interpolate in all its modes."""
 
 LENGTHS = {1: [(5,), (6,), (1,), (7,)], 2: [(4, 5), (3, 3), (5, 4), (2, 6)],
-           3: [(3, 2, 3), (2, 2, 2), (2, 3, 2), (4, 2, 2)]}
+           3: [(3, 2, 3), (2, 2, 2), (2, 3, 2), (4, 2, 2), (3, 3, 3)]}
 
 
 def pools(v, axes):
@@ -31,15 +31,19 @@ def pools(v, axes):
     if axes > 1:
         v.call(f"Functional.avg_pool{axes}d", v.real(1, 1, *[4] * axes), 2,
                divisor_override=3)
-    for _ in range(8):
-        v.call(f"Functional.avg_pool{axes}d", v.real(1, 2, *[4] * axes), 3, 1)
-        v.call(f"Functional.max_pool{axes}d", v.special(
-            *[1.0] * (4 ** axes * 2 - 5)).detach().reshape(
-                1, 2, *[4] * axes).requires_grad_(), 2)
-        v.call(f"Functional.max_pool{axes}d", v.real(1, 1, *[5] * axes), 2,
-               1, 0, 2)
-        v.call(f"Functional.avg_pool{axes}d", v.real(0, 1, *[4] * axes), 2)
-        v.call(f"Functional.max_pool{axes}d", v.real(0, 1, *[4] * axes), 2)
+    size = [6 - axes] * axes
+    for name in ("avg", "max"):
+        api = f"Functional.{name}_pool{axes}d"
+        for kernel in (1, 2, 3):
+            for stride in (1, 2, 3):
+                v.call(api, v.real(1, *size), kernel, stride)
+        v.call(api, v.real(0, 1, *size), 2)
+        v.call(api, v.special(*[1.0] * (size[0] ** axes - 5)).detach().reshape(
+            1, *size).requires_grad_(), 2)
+    v.call(f"Functional.max_pool{axes}d", v.real(1, 1, *size), 2, 1, 0, 2)
+    v.call(f"Functional.max_pool{axes}d_with_indices", v.real(1, *size), 2)
+    v.call(f"Functional.adaptive_max_pool{axes}d_with_indices",
+           v.real(1, *size), 2)
 
 
 def interpolate(v):

@@ -52,13 +52,16 @@
 
 static const char to_parts[] = "input,dims*";
 static const char over_axes[] = "input,dim,keepdim";
-static const char over_windows[] = "input,kernel_size,stride,padding,dilation";
+static const char over_windows[] =
+    "input,kernel_size,stride,padding=0,dilation=1,ceil_mode=0,"
+    "return_indices=0";
 static const char to_means[] =
-    "input,kernel_size,stride,padding,ceil_mode,count_include_pad,"
+    "input,kernel_size,stride,padding=0,ceil_mode=0,count_include_pad=1,"
     "divisor_override";
 static const char to_size[] = "input,output_size";
 static const char over_pairs[] = "input,target,size_average,reduce,reduction";
 static const char by_index[] = "input,dim,index";
+static const char by_index_source[] = "input,dim,index,source";
 
 const struct tp_operator tp_operators[] = {
     /* elementwise */
@@ -117,7 +120,7 @@ const struct tp_operator tp_operators[] = {
     ONE("tanh", tanh),
     ONE("erf", erf),
     ONE("sigmoid", sigmoid),
-    ONE("silu swish", silu),
+    ONE("silu", silu),
     ONE("relu", relu),
     ONE("asin arcsin", asin),
     ONE("acos arccos", acos),
@@ -133,7 +136,7 @@ const struct tp_operator tp_operators[] = {
     ONE("selu", selu),
     POINT("celu", "input,alpha=1", 2, celu),
     POINT("softplus", "input,beta=1,threshold=20", 3, softplus),
-    ONE("logsigmoid log_sigmoid", log_sigmoid),
+    ONE("logsigmoid", log_sigmoid),
     ONE("mish", mish),
     POINT("hardtanh", "input,min_val=-1,max_val=1", 3, hardtanh),
     ONE("relu6", relu6),
@@ -191,7 +194,7 @@ const struct tp_operator tp_operators[] = {
          "input,weight,bias,stride,padding,output_padding,groups,dilation",
          tp_run_conv, "weight,bias", tp_back_conv),
     BOTH("scaled_dot_product_attention",
-         "query,key,value,attn_mask,dropout_p,is_causal,scale,enable_gqa",
+         "query,key,value,attn_mask,dropout_p=0,is_causal=0,scale,enable_gqa=0",
          tp_run_attention, tp_back_attention),
 
     /* fused operators of torch_npu */
@@ -222,12 +225,12 @@ const struct tp_operator tp_operators[] = {
     FULL("group_norm", "input,num_groups,weight,bias,eps", tp_run_group_norm,
          "weight,bias", tp_back_group_norm),
     FULL("batch_norm",
-         "input,running_mean,running_var,weight,bias,training,momentum,eps",
+         "input,running_mean,running_var,weight,bias,training=0,momentum,eps",
          tp_run_batch_norm, "running_mean,running_var,weight,bias",
          tp_back_batch_norm),
     FULL("instance_norm",
-         "input,running_mean,running_var,weight,bias,use_input_stats,momentum,"
-         "eps",
+         "input,running_mean,running_var,weight,bias,use_input_stats=1,"
+         "momentum,eps",
          tp_run_instance_norm, "running_mean,running_var,weight,bias",
          tp_back_view),
     BOTH("softmax", "input,dim", tp_run_softmax, tp_back_softmax),
@@ -285,28 +288,47 @@ const struct tp_operator tp_operators[] = {
          tp_back_move),
     BOTH("t", "input", tp_run_transpose, tp_back_move),
     BOTH("permute", to_parts, tp_run_permute, tp_back_move),
+    BOTH("movedim moveaxis", "input,source,destination", tp_run_movedim,
+         tp_back_move),
     BOTH("expand expand_as broadcast_to", to_parts, tp_run_expand,
          tp_back_move),
     BOTH("repeat tile", to_parts, tp_run_repeat, tp_back_move),
-    BOTH("cat concat concatenate", "tensors,dim", tp_run_cat, tp_back_move),
-    BOTH("stack", "tensors,dim", tp_run_stack, tp_back_move),
-    BOTH("split chunk tensor_split", "input,sizes,dim", tp_run_split,
+    BOTH("cat concat concatenate", "tensors,dim=0", tp_run_cat, tp_back_move),
+    BOTH("stack", "tensors,dim=0", tp_run_stack, tp_back_move),
+    BOTH("split chunk tensor_split", "input,sizes,dim=0", tp_run_split,
          tp_back_move),
-    BOTH("unbind", "input,dim", tp_run_split, tp_back_move),
+    BOTH("unbind", "input,dim=0", tp_run_split, tp_back_move),
     PLAIN("zeros zeros_like", "size*", tp_run_constant),
     PLAIN("ones ones_like", "size*", tp_run_constant),
     PLAIN("full full_like", "size,fill_value", tp_run_constant),
-    PLAIN("arange", "start,end,step", tp_run_arange),
+    PLAIN("arange", "start,end,step=1", tp_run_arange),
     {"embedding", "input,weight,padding_idx,max_norm", tp_run_embedding, NULL,
      0, "weight", tp_back_embedding, NULL},
     BOTH("gather", by_index, tp_run_gather, tp_back_move),
     BOTH("index_select", by_index, tp_run_index_select, tp_back_move),
     BOTH("narrow", "input,dim,start,length", tp_run_narrow, tp_back_move),
     BOTH("select", by_index, tp_run_narrow, tp_back_move),
-    BOTH("tril", "input,diagonal", tp_run_triangle, tp_back_move),
-    BOTH("triu", "input,diagonal", tp_run_triangle, tp_back_move),
-    BOTH("topk", "input,k,dim,largest,sorted", tp_run_topk, tp_back_indexed),
-    BOTH("sort", "input,dim,descending", tp_run_topk, tp_back_indexed),
+    BOTH("tril", "input,diagonal=0", tp_run_triangle, tp_back_move),
+    BOTH("triu", "input,diagonal=0", tp_run_triangle, tp_back_move),
+    BOTH("masked_select", "input,mask", tp_run_masked_select, tp_back_move),
+    BOTH("masked_scatter", "input,mask,source", tp_run_masked_scatter,
+         tp_back_move),
+    BOTH("scatter", "input,dim,index,src,reduce", tp_run_scatter,
+         tp_back_scatter),
+    BOTH("scatter_add", "input,dim,index,src", tp_run_scatter, tp_back_scatter),
+    BOTH("index_add", by_index_source, tp_run_scatter, tp_back_scatter),
+    BOTH("index_copy", by_index_source, tp_run_scatter, tp_back_scatter),
+    BOTH("index_fill", "input,dim,index,value", tp_run_scatter,
+         tp_back_scatter),
+    BOTH("pad", "input,pad,mode=constant,value", tp_run_pad, tp_back_move),
+    BOTH("constant_pad_nd", "input,pad,value=0", tp_run_pad, tp_back_move),
+    BOTH("flip", to_parts, tp_run_flip, tp_back_move),
+    BOTH("roll", "input,shifts,dims", tp_run_roll, tp_back_move),
+    BOTH("repeat_interleave", "input,repeats,dim", tp_run_interleave,
+         tp_back_interleave),
+    BOTH("topk", "input,k,dim=-1,largest=1,sorted=1", tp_run_topk,
+         tp_back_indexed),
+    BOTH("sort", "input,dim=-1,descending=0", tp_run_topk, tp_back_indexed),
 
     /* pooling */
     BOTH("max_pool1d max_pool1d_with_indices", over_windows, tp_run_pool,
@@ -328,8 +350,8 @@ const struct tp_operator tp_operators[] = {
     BOTH("adaptive_max_pool3d adaptive_max_pool3d_with_indices", to_size,
          tp_run_pool, tp_back_pool),
     BOTH("interpolate",
-         "input,size,scale_factor,mode,align_corners,recompute_scale_factor,"
-         "antialias",
+         "input,size,scale_factor,mode=nearest,align_corners,"
+         "recompute_scale_factor,antialias",
          tp_run_interpolate, tp_back_interpolate),
 
     /* random, and not set */

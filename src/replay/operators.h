@@ -173,6 +173,7 @@ TP_BACKWARD(tp_back_move);
 TP_BACKWARD(tp_back_embedding);
 TP_KERNEL(tp_run_transpose);
 TP_KERNEL(tp_run_permute);
+TP_KERNEL(tp_run_movedim);
 TP_KERNEL(tp_run_expand);
 TP_KERNEL(tp_run_repeat);
 TP_KERNEL(tp_run_cat);
@@ -188,6 +189,18 @@ TP_KERNEL(tp_run_index_select);
 TP_KERNEL(tp_run_narrow);
 TP_KERNEL(tp_run_triangle);
 TP_KERNEL(tp_run_topk);
+TP_KERNEL(tp_run_masked_select);
+TP_KERNEL(tp_run_masked_scatter);
+
+/* Elements to places by index, and results whose axes each take the indices of
+ * a list. */
+TP_KERNEL(tp_run_scatter);
+TP_BACKWARD(tp_back_scatter);
+TP_KERNEL(tp_run_pad);
+TP_KERNEL(tp_run_flip);
+TP_KERNEL(tp_run_roll);
+TP_KERNEL(tp_run_interleave);
+TP_BACKWARD(tp_back_interleave);
 
 /* scaled_dot_product_attention, and fused operators of torch_npu. */
 TP_KERNEL(tp_run_attention);

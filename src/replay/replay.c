@@ -71,11 +71,15 @@ const struct tp_operator *tp_replay_backward_operator(
 }
 
 enum tp_status tp_replay_run(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+                             const struct tp_operator *row,
+                             struct tp_error *err)
 {
-    return replay->forward ? tp_backward_run(replay, operator, err) :
-                           operator->run(replay, operator, err);
+    enum tp_status status =
+        tp_args_recorded(replay->forward ? replay->forward : replay, err);
+    if (status != TP_OK)
+        return status;
+    return replay->forward ? tp_backward_run(replay, row, err)
+                           : row->run(replay, row, err);
 }
 
 /* --- judging -------------------------------------------------------------- */

@@ -13,9 +13,9 @@ struct tp_replay_call {
     const struct tp_dump_place *place;
     const struct tp_dump_call *call;
     const char *signature;    /* names of positional arguments, joined by ',',
-                                 "=1" behind one its default where it is a
-                                 number. A last one with '*' takes all that
-                                 are left                                   */
+                                 "=1" behind one its default where that is not
+                                 None ("=nan": a number, or None). A last one
+                                 with '*' takes all that are left           */
     struct tp_array *arrays;  /* [call->count]: of the items that are tensors
                                  and no results; else empty                  */
     struct tp_array *outputs; /* made by the kernel, in order               */
@@ -48,6 +48,12 @@ const struct tp_dump_item *tp_arg(const struct tp_replay_call *replay,
 
 /* Whether there was something in its place that msprobe does not record. */
 bool tp_arg_is_hidden(const struct tp_replay_call *replay, const char *name);
+
+/* TP_E_UNSUPPORTED: in the place of an argument that cannot be None, as its
+ * default is a number, or of one in a list is something that msprobe does not
+ * record. */
+enum tp_status tp_args_recorded(const struct tp_replay_call *replay,
+                                struct tp_error *err);
 
 /* The tensor; NULL: none was given. */
 struct tp_array *tp_arg_array(const struct tp_replay_call *replay,
