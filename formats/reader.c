@@ -18,6 +18,7 @@
 #include "formats/safetensors/safetensors.h"
 #include "formats/tensor_saver.h"
 #include "formats/torch/torch_formats.h"
+#include "formats/value_layouts.h"
 
 /* Names have up to 255 bytes. */
 enum { PATTERN_MAX = 512 };
@@ -257,6 +258,8 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
     file->path = name;
     file->metadata_count = tp_label_ask(file->metadata);
     status = file->format->open(file, err);
+    if (status == TP_OK)
+        status = tp_value_layouts_add(name, file, err);
     if (status != TP_OK)
         return status;
     tp_label_from_metadata(file->metadata, file->metadata_count, &file->label);

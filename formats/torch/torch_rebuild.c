@@ -61,8 +61,6 @@ static const struct tp_torch_global globals[] = {
      "sparse tensors", 0, 0},
     {"torch._utils._rebuild_sparse_csr_tensor", TP_TORCH_UNSUPPORTED,
      "sparse tensors", 0, 0},
-    {"torch._utils._rebuild_qtensor", TP_TORCH_UNSUPPORTED,
-     "tensors of torch's quantised dtypes", 0, 0},
     {"torch._utils._rebuild_nested_tensor", TP_TORCH_UNSUPPORTED,
      "nested tensors", 0, 0},
     {"torch._utils._rebuild_meta_tensor_no_storage", TP_TORCH_UNSUPPORTED,
