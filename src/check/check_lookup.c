@@ -229,3 +229,23 @@ void tp_check_say_frame(const struct tp_check *check, const char *frame,
     }
     tp_text_add(text, any ? "" : ".");
 }
+
+void tp_check_say_places(const struct tp_check *check, const char *const *rules,
+                         struct tp_text *text)
+{
+    enum { MOST = 3 };
+    size_t count = 0;
+    for (size_t i = 0; i < check->list.count; i++) {
+        const struct tp_check_file *file = &check->list.files[i];
+        for (size_t j = 0; j < file->findings.count && !file->places; j++) {
+            const struct tp_check_finding *at = &file->findings.at[j];
+            if (!is_one_of(at->rule->id, rules) || count++ >= MOST)
+                continue;
+            tp_text_add(text, count > 1 ? ", " : "");
+            tp_text_printable(text, file->path);
+            tp_text_add(text, ":%u (%s)", at->line, at->rule->id);
+        }
+    }
+    if (count > MOST)
+        tp_text_add(text, " and %zu more", count - MOST);
+}

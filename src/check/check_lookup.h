@@ -30,4 +30,10 @@ bool tp_check_knows_frame(const struct tp_check *check, const char *frame);
 void tp_check_say_frame(const struct tp_check *check, const char *frame,
                         const char *const *rules, struct tp_text *text);
 
+/* Adds where scripts have findings of some rules, which NULL ends: "FILE:LINE
+ * (RULE), ..." of the first three, by file and line, and how many more there
+ * are; nothing where there is none. Cells of notebooks are left out. */
+void tp_check_say_places(const struct tp_check *check, const char *const *rules,
+                         struct tp_text *text);
+
 #endif

@@ -5,6 +5,7 @@
 #include "check/check.h"
 #include "cli/options.h"
 #include "dump/dump_findings.h"
+#include "rules/findings.h"
 #include "verdict/judged.h"
 
 /* --scripts DIR: the scripts of a run, beside what the run left. */
@@ -33,5 +34,13 @@ enum tp_status tp_scripts_explain_trace(const struct tp_check *check,
                                         const struct tp_trace_run *run,
                                         struct tp_trace_judged *judged,
                                         struct tp_error *err);
+
+/* Adds to the findings about NaN and Inf, and about what float16 loses, where
+ * the scripts do what may cause it: once for each rule, at its worst finding.
+ * That a file of a tensor names no line is said, too. Fails with TP_E_MEMORY.
+ */
+enum tp_status tp_scripts_explain_tensors(const struct tp_check *check,
+                                          struct tp_findings *findings,
+                                          struct tp_error *err);
 
 #endif
