@@ -121,7 +121,7 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
             1e3 * means.data_wait_s, share, means.steps,
             describe_frames(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
-    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
 
 enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
