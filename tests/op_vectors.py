@@ -42,11 +42,13 @@ class NPU:
 
 
 def resolve(api):
-    """The function that msprobe wraps as Torch.x, Tensor.x, Functional.x."""
+    """The function that msprobe wraps as Torch.x, which is also that of
+    torch.linalg, Tensor.x, Functional.x."""
     kind, name = api.split(".", 1)
     spaces = {"Torch": torch, "Tensor": torch.Tensor, "Functional": functional,
               "NPU": NPU}
-    return getattr(spaces[kind], name)
+    space = spaces[kind]
+    return getattr(space if hasattr(space, name) else torch.linalg, name)
 
 
 class Vectors:

@@ -72,6 +72,8 @@ TP_KERNEL(tp_run_point);
 TP_KERNEL(tp_run_divide);
 TP_KERNEL(tp_run_gelu);
 TP_KERNEL(tp_run_invert);
+TP_KERNEL(tp_run_prelu);
+TP_BACKWARD(tp_back_prelu);
 TP_BACKWARD(tp_back_point);
 TP_BACKWARD(tp_back_divide);
 TP_BACKWARD(tp_back_gelu);
@@ -138,6 +140,7 @@ TP_KERNEL(tp_run_pair_loss);
  * indices are indexed. */
 TP_KERNEL(tp_run_sum);
 TP_KERNEL(tp_run_norm);
+TP_KERNEL(tp_run_norms);
 TP_KERNEL(tp_run_variance);
 TP_KERNEL(tp_run_cumsum);
 TP_KERNEL(tp_run_logsumexp);
@@ -152,6 +155,9 @@ TP_BACKWARD(tp_back_logsumexp);
 TP_BACKWARD(tp_back_extreme);
 TP_BACKWARD(tp_back_indexed);
 TP_BACKWARD(tp_back_prod);
+
+/* The name that the order of a norm has: p, or ord in torch.linalg. */
+const char *tp_norm_order_name(const struct tp_operator *row);
 
 /* How many a variance takes off the count: a number, or unbiased as a bool,
  * which may stand where the axes are not said. */
@@ -173,6 +179,7 @@ TP_KERNEL(tp_run_cat);
 TP_KERNEL(tp_run_stack);
 TP_KERNEL(tp_run_split);
 TP_KERNEL(tp_run_constant);
+TP_KERNEL(tp_run_one_hot);
 TP_KERNEL(tp_run_arange);
 
 /* Values by index, or some of them. */
@@ -200,6 +207,8 @@ TP_KERNEL(tp_run_attention);
 TP_KERNEL(tp_run_npu_attention);
 TP_KERNEL(tp_run_rotary);
 TP_KERNEL(tp_run_swiglu);
+TP_KERNEL(tp_run_glu);
+TP_BACKWARD(tp_back_glu);
 TP_KERNEL(tp_run_scaled_softmax);
 TP_BACKWARD(tp_back_attention);
 TP_BACKWARD(tp_back_npu_attention);
