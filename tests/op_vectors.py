@@ -56,6 +56,7 @@ class Vectors:
 
     def __init__(self, path, name):
         self.random = random.Random(name)
+        torch.manual_seed(0)
         self.file = open(path, "w", encoding="ascii")
         self.file.write(f"# {name}: made by tests/make_op_vectors.py with "
                         f"torch {torch.__version__.split('+')[0]}\n")

@@ -358,9 +358,11 @@ const struct tp_operator tp_operators[] = {
          tp_run_interpolate, tp_back_interpolate),
 
     /* random, and not set */
-    PLAIN("dropout dropout1d dropout2d dropout3d alpha_dropout "
-          "feature_alpha_dropout bernoulli multinomial normal uniform random "
-          "rand randn randint randperm rand_like randn_like randint_like "
+    BOTH("dropout dropout1d dropout2d dropout3d",
+         "input,p=0.5,training=1,inplace=0", NULL, tp_back_dropout),
+    PLAIN("alpha_dropout feature_alpha_dropout bernoulli multinomial normal "
+          "uniform random rand randn randint randperm rand_like randn_like "
+          "randint_like "
           "exponential rrelu gumbel_softmax",
           "input", NULL),
     PLAIN("empty empty_like new_empty empty_strided new_empty_strided "

@@ -191,6 +191,7 @@ TP_KERNEL(tp_run_triangle);
 TP_KERNEL(tp_run_topk);
 TP_KERNEL(tp_run_masked_select);
 TP_KERNEL(tp_run_masked_scatter);
+TP_BACKWARD(tp_back_dropout);
 
 /* Elements to places by index, and results whose axes each take the indices of
  * a list. */
