@@ -409,3 +409,10 @@ const struct tp_operator *tp_operator_of(struct tp_msprobe_part name)
         row = find(bare.at + 1, bare.length - 1);
     return row;
 }
+
+bool tp_operator_is_ordered(struct tp_msprobe_part name)
+{
+    static const char others[] =
+        "embedding instance_norm kl_div binary_cross_entropy_with_logits";
+    return !has_name(others, name.at, name.length);
+}

@@ -56,6 +56,10 @@ extern const struct tp_operator tp_operators[];
 /* The row of an API's name; NULL: it has none. */
 const struct tp_operator *tp_operator_of(struct tp_msprobe_part name);
 
+/* Whether the function of torch of this name takes its arguments in the order
+ * of torch.nn.functional, which the rows have. */
+bool tp_operator_is_ordered(struct tp_msprobe_part name);
+
 /* --- the kernels ---------------------------------------------------------- */
 
 #define TP_KERNEL(name)                                \
