@@ -39,14 +39,13 @@ def classes(v):
                v.whole(2, high=2))
     for reduction in ("mean", "sum", "none"):
         v.call("Functional.cross_entropy", v.real(4, 3), v.whole(4, high=2),
-               label_smoothing=0.25, reduction=reduction, backward=True)
+               label_smoothing=0.25, reduction=reduction)
         v.call("Functional.cross_entropy", v.real(4, 3),
-               v.real(4, 3, low=0, high=1, grad=False), reduction=reduction,
-               backward=False)
+               v.real(4, 3, low=0, high=1, grad=False), reduction=reduction)
         v.call("Functional.cross_entropy", v.real(2, 3, 2),
                v.real(2, 3, 2, low=0, high=1, grad=False),
                v.real(3, low=0.5, grad=False), label_smoothing=0.1,
-               reduction=reduction, backward=False)
+               reduction=reduction)
 
 
 SHAPES = ((), (1,), (5,), (2, 3), (2, 1, 3))
@@ -69,11 +68,14 @@ def pairs(v):
                    v.real(*shape), share(v, *shape, grad=i % 2 == 0),
                    reduction=reduction)
             v.call("Functional.kl_div", v.real(*shape),
-                   share(v, *shape, grad=False), reduction=reduction,
-                   backward=reduction != "none")
+                   share(v, *shape, grad=False), reduction=reduction)
+            v.call("Functional.kl_div", v.real(*shape), share(v, *shape),
+                   reduction=reduction)
     for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
         v.call(f"Functional.{name}", v.special(1.0), v.real(6))
         v.call(f"Functional.{name}", v.real(2, 3), v.real(2, 3))
+        v.call(f"Functional.{name}", v.real(2, 3), v.real(3, grad=False))
+        v.call(f"Functional.{name}", v.real(2, 3), v.real(3))
     for beta in (0.5, 2, 0):
         v.call("Functional.smooth_l1_loss", v.real(2, 3), v.real(2, 3),
                beta=beta)

@@ -28,9 +28,8 @@ def rms_norm(v):
                                (2, 3, 3))):
         for options in ({}, {"eps": 1e-2}, {"eps": 1e-6}):
             v.call("Functional.rms_norm", v.real(*shape), [shape[-1]],
-                   affine(v, i, shape[-1])[0], backward=False, **options)
-    v.call("Functional.rms_norm", v.special(1.0).reshape(2, 3), [3],
-           backward=False)
+                   affine(v, i, shape[-1])[0], **options)
+    v.call("Functional.rms_norm", v.special(1.0).reshape(2, 3), [3])
 
 
 def group_norm(v):

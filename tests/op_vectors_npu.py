@@ -119,8 +119,30 @@ def npu_fusion_attention(query, key, value, head_num, input_layout, pse=None,
     return Whole.apply(attention, query, key, value)
 
 
+def npu_grouped_matmul(x, weight, bias=None, group_list=None, split_item=0,
+                       group_type=-1, group_list_type=0):
+    sizes = [len(x), len(weight)]
+
+    def products(*all):
+        xs, ws = all[:sizes[0]], all[sizes[0]:sum(sizes)]
+        bs = all[sum(sizes):]
+        ws = list(ws[0]) if len(ws) == 1 and ws[0].dim() == 3 else ws
+        bs = list(bs[0]) if len(bs) == 1 and bs[0].dim() == 2 else bs
+        if len(xs) == 1 and len(ws) > 1:
+            ends = (group_list.tolist() if isinstance(group_list, torch.Tensor)
+                    else list(group_list))
+            if group_list_type == 0:
+                ends = [b - a for a, b in zip([0] + ends, ends)]
+            xs = torch.split(xs[0], ends)
+        out = [a @ b for a, b in zip(xs, ws)]
+        out = [a + b for a, b in zip(out, bs)] if bs else out
+        return torch.cat(out) if split_item > 1 else tuple(out)
+    out = Whole.apply(products, *x, *weight, *(bias or []))
+    return [out] if isinstance(out, torch.Tensor) else list(out)
+
+
 for one in (npu_rotary_mul, npu_swiglu, npu_scaled_masked_softmax,
-            npu_rms_norm, npu_fusion_attention):
+            npu_rms_norm, npu_fusion_attention, npu_grouped_matmul):
     setattr(NPU, one.__name__, staticmethod(one))
 
 
@@ -193,6 +215,41 @@ def fusion(v):
                atten_mask=triangle)
 
 
+def grouped(v):
+    name = "NPU.npu_grouped_matmul"
+    k, n = 3, 2
+    for rows in ((2, 1, 3), (4,), (1, 1), (2, 0, 1), (1, 2, 3, 1)):
+        count = len(rows)
+        ends = torch.tensor(rows).cumsum(0)
+
+        def weights():
+            return [v.real(k, n) for _ in rows]
+
+        def biases():
+            return [v.real(n) for _ in rows]
+        if 0 not in rows:
+            v.call(name, [v.real(m, k) for m in rows], weights())
+            v.call(name, [v.real(m, k) for m in rows], weights(),
+                   bias=biases())
+        v.call(name, [v.real(m, k) for m in rows], weights(), bias=biases(),
+               split_item=2)
+        v.call(name, [v.real(sum(rows), k)], [v.real(count, k, n)],
+               group_list=ends, split_item=3, group_type=0)
+        v.call(name, [v.real(sum(rows), k)], [v.real(count, k, n)],
+               bias=[v.real(count, n)], group_list=ends.tolist(),
+               split_item=2, group_type=0)
+        if count > 1:
+            v.call(name, [v.real(sum(rows), k)], weights(), bias=biases(),
+                   group_list=torch.tensor(rows), group_list_type=1,
+                   split_item=3, group_type=0)
+            v.call(name, [v.real(sum(rows), k)], weights(), group_list=ends,
+                   group_type=0, split_item=0)
+    v.call(name, [v.real(2, 3, k), v.real(1, 2, 1)],
+           [v.real(k, n), v.real(1, 4)])
+    v.call(name, [v.special(1.0).reshape(2, 3)], [v.real(2, 3, 2)],
+           group_list=[1, 2], split_item=3, group_type=0)
+
+
 def make(v):
-    for part in (rotary, swiglu, scaled, rms, fusion):
+    for part in (rotary, swiglu, scaled, rms, fusion, grouped):
         part(v)

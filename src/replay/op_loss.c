@@ -91,11 +91,13 @@ static enum tp_status begin_losses(struct tp_replay_call *replay,
 
 /* --- losses of two tensors ------------------------------------------------ */
 
-/* The arguments of such a loss. */
+/* The arguments of such a loss, each of the shape that they have together. */
 struct pair {
     const struct tp_loss *loss;
     const struct tp_array *input, *target, *weight, *positive;
-    struct tp_array_walk walk; /* of weight and positive                    */
+    int dims;
+    int64_t shape[TP_LIMIT_DIMS], count;
+    struct tp_array_walk walk; /* of weight, positive, input and target     */
     double parameter;
 };
 
@@ -105,11 +107,33 @@ static enum tp_status bind_weight(const struct tp_replay_call *replay,
                                   struct tp_error *err)
 {
     *weight = tp_arg_array(replay, name);
-    return *weight && !tp_array_broadcast(*weight, pair->input->dims,
-                                          pair->input->shape,
+    return *weight && !tp_array_broadcast(*weight, pair->dims, pair->shape,
                                           pair->walk.strides[step])
                ? tp_replay_fail_shapes(err)
                : TP_OK;
+}
+
+/* What has fewer axes, or one of length 1, repeats. */
+static bool fit_pair(struct pair *pair)
+{
+    const struct tp_array *a = pair->input, *b = pair->target;
+    const struct tp_array *longer = a->dims >= b->dims ? a : b;
+    const struct tp_array *other = longer == a ? b : a;
+    const int ahead = longer->dims - other->dims;
+    pair->dims = longer->dims;
+    pair->count = 1;
+    for (int i = 0; i < pair->dims; i++) {
+        pair->shape[i] = longer->shape[i] == 1 && i >= ahead
+                             ? other->shape[i - ahead]
+                             : longer->shape[i];
+        pair->count *= pair->shape[i];
+    }
+    pair->walk.dims = pair->dims;
+    pair->walk.shape = pair->shape;
+    return tp_array_broadcast(a, pair->dims, pair->shape,
+                              pair->walk.strides[2]) &&
+           tp_array_broadcast(b, pair->dims, pair->shape,
+                              pair->walk.strides[3]);
 }
 
 static enum tp_status bind_pair(const struct tp_replay_call *replay,
@@ -122,13 +146,8 @@ static enum tp_status bind_pair(const struct tp_replay_call *replay,
         status = tp_arg_tensor(replay, "target", &pair->target, err);
     if (status != TP_OK)
         return status;
-    if (pair->input->dims != pair->target->dims ||
-        memcmp(pair->input->shape, pair->target->shape,
-               (size_t)pair->input->dims * sizeof *pair->input->shape) != 0)
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "the shapes of its arguments differ");
-    pair->walk.dims = pair->input->dims;
-    pair->walk.shape = pair->input->shape;
+    if (!fit_pair(pair))
+        return tp_replay_fail_shapes(err);
     pair->parameter =
         tp_arg_real(replay, pair->loss->parameter, pair->loss->absent);
     /* torch itself takes the other where there is nothing to smooth */
@@ -140,14 +159,19 @@ static enum tp_status bind_pair(const struct tp_replay_call *replay,
                            : status;
 }
 
-/* The operands of element i; its weight. */
-static double operands_at(const struct pair *pair, int64_t i, double x[3])
+/* The operands of the element where the walk is; its weight. */
+static double operands_at(const struct pair *pair, double x[3])
 {
-    x[0] = pair->input->value[i];
-    x[1] = pair->target->value[i];
+    x[0] = pair->input->value[pair->walk.at[2]];
+    x[1] = pair->target->value[pair->walk.at[3]];
     x[2] = pair->positive ? pair->positive->value[pair->walk.at[1]]
                           : pair->parameter;
     return pair->weight ? pair->weight->value[pair->walk.at[0]] : 1;
+}
+
+static double first_length(const struct pair *pair)
+{
+    return pair->input->dims ? (double)pair->input->shape[0] : 1;
 }
 
 TP_KERNEL(tp_run_pair_loss)
@@ -156,13 +180,12 @@ TP_KERNEL(tp_run_pair_loss)
     struct losses losses;
     enum tp_status status = bind_pair(replay, row, &pair, err);
     if (status == TP_OK)
-        status = begin_losses(replay, &losses, pair.input->dims,
-                              pair.input->shape, err);
+        status = begin_losses(replay, &losses, pair.dims, pair.shape, err);
     if (status != TP_OK)
         return status;
-    for (int64_t i = 0; i < pair.input->count; i++) {
+    for (int64_t i = 0; i < pair.count; i++) {
         double x[3], terms;
-        const double weight = operands_at(&pair, i, x);
+        const double weight = operands_at(&pair, x);
         const double value = weight * pair.loss->point(x, &terms);
         const bool rounded = losses.reduction != REDUCE_NONE;
         add_loss(&losses, value,
@@ -172,7 +195,7 @@ TP_KERNEL(tp_run_pair_loss)
         tp_array_walk_next(&pair.walk);
     }
     if (losses.reduction == REDUCE_BATCH)
-        losses.weight = pair.input->dims ? (double)pair.input->shape[0] : 1;
+        losses.weight = first_length(&pair);
     finish_losses(&losses);
     return TP_OK;
 }
@@ -180,11 +203,9 @@ TP_KERNEL(tp_run_pair_loss)
 /* The factor of each gradient that a reduction makes, from what came. */
 static double share_of(const struct pair *pair, enum reduction reduction)
 {
-    const struct tp_array *input = pair->input;
-    return reduction == REDUCE_MEAN ? (double)input->count
-           : reduction == REDUCE_BATCH
-               ? (input->dims ? (double)input->shape[0] : 1)
-               : 1;
+    return reduction == REDUCE_MEAN    ? (double)pair->count
+           : reduction == REDUCE_BATCH ? first_length(pair)
+                                       : 1;
 }
 
 /* The node of a mean or a sum: what came, shared out. */
@@ -197,8 +218,9 @@ static enum tp_status back_reduction(struct tp_backward *backward,
     struct tp_array *gradient;
     const double share = share_of(pair, reduction);
     const bool batch = reduction == REDUCE_BATCH;
-    enum tp_status status = tp_backward_make_like(
-        backward, batch ? given : pair->input, &gradient, err);
+    enum tp_status status =
+        tp_backward_make(backward, batch ? given->dims : pair->dims,
+                         batch ? given->shape : pair->shape, &gradient, err);
     for (int64_t i = 0; status == TP_OK && i < gradient->count; i++) {
         gradient->value[i] = given->value[0] / share;
         gradient->bound[i] =
@@ -218,10 +240,10 @@ static enum tp_status back_side(struct tp_backward *backward, struct pair *pair,
     const double share = share_of(pair, reduction);
     const double unit = backward->call->unit;
     enum tp_status status =
-        tp_backward_make_like(backward, pair->input, &gradient, err);
+        tp_backward_make(backward, pair->dims, pair->shape, &gradient, err);
     for (int64_t i = 0; status == TP_OK && i < gradient->count; i++) {
         double x[3], terms;
-        const double weight = operands_at(pair, i, x);
+        const double weight = operands_at(pair, x);
         const double slope = pair->loss->slope(x, side, &terms);
         const double factor = weight * given->value[all ? i : 0] / share;
         gradient->value[i] = slope * factor;
@@ -230,6 +252,37 @@ static enum tp_status back_side(struct tp_backward *backward, struct pair *pair,
         tp_array_walk_next(&pair->walk);
     }
     return status;
+}
+
+static enum tp_status fail_node(struct tp_error *err)
+{
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "the node behind it is not that of the loss");
+}
+
+/* The next gradient is what came, times a factor. */
+static enum tp_status back_factor(struct tp_backward *backward,
+                                  const struct tp_array *given, double factor,
+                                  struct tp_error *err)
+{
+    struct tp_array *gradient;
+    enum tp_status status =
+        tp_backward_make_like(backward, given, &gradient, err);
+    for (int64_t i = 0; status == TP_OK && i < gradient->count; i++) {
+        gradient->value[i] = factor * given->value[i];
+        gradient->bound[i] =
+            2 * backward->call->unit * fabs(gradient->value[i]);
+    }
+    return status;
+}
+
+/* Without a reduction kl_div is the difference t log t - t x. */
+static enum tp_status back_difference(struct tp_backward *backward,
+                                      const struct tp_array *given,
+                                      struct tp_error *err)
+{
+    enum tp_status status = back_factor(backward, given, 1, err);
+    return status == TP_OK ? back_factor(backward, given, -1, err) : status;
 }
 
 TP_BACKWARD(tp_back_pair_loss)
@@ -243,15 +296,15 @@ TP_BACKWARD(tp_back_pair_loss)
     if (status == TP_OK)
         status = reduction_of(backward->forward, &reduction, err);
     if (status == TP_OK &&
-        given->count != (reduction == REDUCE_NONE ? pair.input->count : 1))
+        given->count != (reduction == REDUCE_NONE ? pair.count : 1))
         status = tp_replay_fail_shapes(err);
     if (status != TP_OK)
         return status;
     if (pair.loss->reduces && reduction != REDUCE_NONE)
         return back_reduction(backward, &pair, reduction, given, err);
     if (!pair.loss->slope)
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "the node behind it is not that of the loss");
+        return pair.parameter == 0 ? back_difference(backward, given, err)
+                                   : fail_node(err);
     status = back_side(backward, &pair, reduction, 0, given, err);
     return status == TP_OK && tp_backward_arity(backward) > 1
                ? back_side(backward, &pair, reduction, 1, given, err)
@@ -492,6 +545,24 @@ static enum tp_status back_nll(struct tp_backward *backward,
     return TP_OK;
 }
 
+/* With probabilities, the last node turns the sum of logarithms around, or
+ * divides it by their number. */
+static enum tp_status back_shares(struct tp_backward *backward,
+                                  const struct classes *c,
+                                  const struct tp_array *given,
+                                  struct tp_error *err)
+{
+    enum reduction reduction;
+    enum tp_status status = reduction_of(backward->forward, &reduction, err);
+    const double count = (double)(c->logs->count / c->count);
+    if (status == TP_OK && tp_backward_arity(backward) != 1)
+        return fail_node(err);
+    return status == TP_OK
+               ? back_factor(backward, given,
+                             reduction == REDUCE_MEAN ? 1 / count : -1, err)
+               : status;
+}
+
 /* Behind cross_entropy stands nll_loss, whose input are logarithms, or with
  * smoothing the sum of two losses. */
 TP_BACKWARD(tp_back_classes)
@@ -507,8 +578,7 @@ TP_BACKWARD(tp_back_classes)
     if (status != TP_OK)
         return status;
     if (classes.shares)
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "the node behind it is not that of the loss");
+        return back_shares(backward, &classes, given, err);
     if (tp_arg_real(backward->forward, "label_smoothing", 0) == 0)
         return back_nll(backward, &classes, given, err);
     for (size_t k = 0; k < 2 && status == TP_OK; k++)

@@ -180,14 +180,14 @@ const struct tp_operator tp_operators[] = {
     /* products */
     FULL("linear", "input,weight,bias", tp_run_linear, "weight,bias",
          tp_back_linear),
-    WITH("bilinear", "input1,input2,weight,bias", tp_run_bilinear,
-         "weight,bias"),
+    FULL("bilinear", "input1,input2,weight,bias", tp_run_bilinear,
+         "weight,bias", tp_back_bilinear),
     BOTH("matmul mm bmm mv dot vdot", "input,other", tp_run_matmul,
          tp_back_matmul),
     BOTH("rmatmul", "input,other", tp_run_reversed_matmul,
          tp_back_reversed_matmul),
     BOTH("outer ger", "input,vec2", tp_run_outer, tp_back_outer),
-    BOTH("einsum", "equation,operands*", tp_run_einsum, tp_back_view),
+    BOTH("einsum", "equation,operands*", tp_run_einsum, tp_back_einsum),
     BOTH("addmm", "input,mat1,mat2", tp_run_addmm, tp_back_addmm),
     BOTH("baddbmm", "input,batch1,batch2", tp_run_baddbmm, tp_back_baddbmm),
     BOTH("addbmm", "input,batch1,batch2", tp_run_addbmm, tp_back_addbmm),
@@ -214,14 +214,20 @@ const struct tp_operator tp_operators[] = {
     BOTH("npu_swiglu", "input,dim", tp_run_swiglu, tp_back_swiglu),
     BOTH("npu_scaled_masked_softmax", "x,mask,scale,fixed_triu_mask",
          tp_run_scaled_softmax, tp_back_scaled_softmax),
+    FULL("npu_grouped_matmul",
+         "x,weight,bias,scale,offset,antiquant_scale,antiquant_offset,"
+         "per_token_scale,group_list,activation_input,activation_quant_scale,"
+         "activation_quant_offset,split_item,group_type,group_list_type,"
+         "act_type",
+         tp_run_grouped, "weight,bias", tp_back_grouped),
     FULL("npu_rms_norm", "input,gamma,epsilon", tp_run_npu_rms_norm, "gamma",
          tp_back_npu_rms_norm),
 
     /* norms, softmax, losses */
     FULL("layer_norm", "input,normalized_shape,weight,bias,eps",
          tp_run_layer_norm, "weight,bias", tp_back_layer_norm),
-    WITH("rms_norm", "input,normalized_shape,weight,eps", tp_run_rms_norm,
-         "weight"),
+    FULL("rms_norm", "input,normalized_shape,weight,eps", tp_run_rms_norm,
+         "weight", tp_back_rms_norm),
     FULL("group_norm", "input,num_groups,weight,bias,eps", tp_run_group_norm,
          "weight,bias", tp_back_group_norm),
     FULL("batch_norm",
@@ -413,4 +419,11 @@ const struct tp_operator *tp_operator_of(struct tp_msprobe_part name)
     if (!row && dunder && bare.length > 1 && *bare.at == 'i')
         row = find(bare.at + 1, bare.length - 1);
     return row;
+}
+
+bool tp_operator_is_ordered(struct tp_msprobe_part name)
+{
+    static const char others[] =
+        "embedding instance_norm kl_div binary_cross_entropy_with_logits";
+    return !has_name(others, name.at, name.length);
 }

@@ -56,6 +56,10 @@ extern const struct tp_operator tp_operators[];
 /* The row of an API's name; NULL: it has none. */
 const struct tp_operator *tp_operator_of(struct tp_msprobe_part name);
 
+/* Whether the function of torch of this name takes its arguments in the order
+ * of torch.nn.functional, which the rows have. */
+bool tp_operator_is_ordered(struct tp_msprobe_part name);
+
 /* --- the kernels ---------------------------------------------------------- */
 
 #define TP_KERNEL(name)                                \
@@ -96,6 +100,8 @@ TP_BACKWARD(tp_back_matmul);
 TP_BACKWARD(tp_back_reversed_matmul);
 TP_BACKWARD(tp_back_outer);
 TP_BACKWARD(tp_back_view);
+TP_BACKWARD(tp_back_einsum);
+TP_BACKWARD(tp_back_bilinear);
 TP_BACKWARD(tp_back_addmm);
 TP_BACKWARD(tp_back_baddbmm);
 TP_BACKWARD(tp_back_addbmm);
@@ -105,6 +111,10 @@ TP_BACKWARD(tp_back_addr);
 /* The logarithm of softmax along an axis, into an output with bounds. */
 void tp_log_softmax(const struct tp_array *input, int axis, double unit,
                     struct tp_array *output);
+
+/* Adds a vector to each row of an output. */
+void tp_add_bias(const struct tp_replay_call *replay,
+                 const struct tp_array *bias, struct tp_array *output);
 
 /* The equation of torch.matmul for two tensors of so many axes. */
 const char *tp_matmul_equation(int left, int right);
@@ -118,6 +128,7 @@ TP_KERNEL(tp_run_batch_norm);
 TP_KERNEL(tp_run_instance_norm);
 TP_KERNEL(tp_run_npu_rms_norm);
 TP_BACKWARD(tp_back_layer_norm);
+TP_BACKWARD(tp_back_rms_norm);
 TP_BACKWARD(tp_back_group_norm);
 TP_BACKWARD(tp_back_batch_norm);
 TP_BACKWARD(tp_back_npu_rms_norm);
@@ -211,11 +222,13 @@ TP_KERNEL(tp_run_swiglu);
 TP_KERNEL(tp_run_glu);
 TP_BACKWARD(tp_back_glu);
 TP_KERNEL(tp_run_scaled_softmax);
+TP_KERNEL(tp_run_grouped);
 TP_BACKWARD(tp_back_attention);
 TP_BACKWARD(tp_back_npu_attention);
 TP_BACKWARD(tp_back_rotary);
 TP_BACKWARD(tp_back_swiglu);
 TP_BACKWARD(tp_back_scaled_softmax);
+TP_BACKWARD(tp_back_grouped);
 
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);
