@@ -262,6 +262,8 @@ struct tp_sync_row {
     enum tp_sync_cause why;
     const char *cause; /* why, in words                                    */
     const char *op;    /* innermost operator, "" outside of all            */
+    const char *frame; /* of a script, where most of it was spent; "":
+                          unknown, or no scripts were given                */
     int64_t count;
     double total_us, idle_us; /* time; of it with the device idle          */
 };
@@ -386,6 +388,8 @@ struct tp_trace_facts {
     struct tp_pageable to_device, to_host; /* inside W                     */
     double device_memory_b;  /* of the device it ran on; 0: not said       */
     const char *device_name; /* the same                                   */
+    const char *copy_frame; /* where a script copies through pageable
+                               memory, as tp_sync_row.frame                */
 };
 
 #endif
