@@ -42,11 +42,13 @@ class NPU:
 
 
 def resolve(api):
-    """The function that msprobe wraps as Torch.x, Tensor.x, Functional.x."""
+    """The function that msprobe wraps as Torch.x, which is also that of
+    torch.linalg, Tensor.x, Functional.x."""
     kind, name = api.split(".", 1)
     spaces = {"Torch": torch, "Tensor": torch.Tensor, "Functional": functional,
               "NPU": NPU}
-    return getattr(spaces[kind], name)
+    space = spaces[kind]
+    return getattr(space if hasattr(space, name) else torch.linalg, name)
 
 
 class Vectors:
@@ -54,6 +56,7 @@ class Vectors:
 
     def __init__(self, path, name):
         self.random = random.Random(name)
+        torch.manual_seed(0)
         self.file = open(path, "w", encoding="ascii")
         self.file.write(f"# {name}: made by tests/make_op_vectors.py with "
                         f"torch {torch.__version__.split('+')[0]}\n")

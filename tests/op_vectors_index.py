@@ -125,6 +125,18 @@ def masks(v):
     v.call("Torch.masked_scatter", v.special(), v.flags(5), v.special())
 
 
+def dropouts(v):
+    for p in (0.5, 0.1, 0.9, 0.0, 1.0):
+        for shape in ((6,), (2, 3), (0,), ()):
+            v.call("Functional.dropout", v.real(*shape, low=0.5), p)
+            v.call("Functional.dropout", v.real(*shape, low=0.5), p=p,
+                   training=True)
+        v.call("Functional.dropout", v.real(6, low=0.5), p, inplace=True)
+        for axes in (1, 2, 3):
+            v.call(f"Functional.dropout{axes}d",
+                   v.real(1, 4, *[2] * axes, low=0.5), p)
+
+
 def pads(v):
     for shape in ((4,), (2, 3), (3, 1, 4), (1, 2, 3, 3)):
         for pad in ((1, 2), (0, 3), (-1, 2), (0, 0)):
@@ -180,5 +192,6 @@ def make(v):
     slices(v)
     scatters(v)
     masks(v)
+    dropouts(v)
     pads(v)
     axes(v)

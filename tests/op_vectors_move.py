@@ -155,6 +155,9 @@ def constants(v):
         v.call("Torch.full", [i], fill_value=float(i))
         v.call("Torch.full_like", v.real(*shape), 0.25 * i)
     for i in range(7):
+        v.call("Functional.one_hot", v.whole(4, high=i))
+        v.call("Functional.one_hot", v.whole(2, 3, high=i), 7)
+        v.call("Functional.one_hot", v.whole(2, 1, high=i), num_classes=i + 1)
         v.call("Torch.arange", i)
         v.call("Torch.arange", i - 2, 5)
         v.call("Torch.arange", 0.5 * i, 4)

@@ -21,7 +21,9 @@ ONE = {
     "erf": ("", WIDE), "sigmoid": ("", WIDE), "relu": ("", WIDE),
     "reciprocal": ("", POSITIVE), "floor": ("", WIDE), "ceil": ("", WIDE),
     "trunc": ("fix", WIDE), "isnan": ("", WIDE), "isinf": ("", WIDE),
-    "isfinite": ("", WIDE), "logical_not": ("", (-1.0, 1.0)),
+    "isfinite": ("", WIDE), "isposinf": ("", WIDE),
+    "isneginf": ("", WIDE), "signbit": ("", WIDE),
+    "logical_not": ("", (-1.0, 1.0)),
     "asin": ("arcsin", UNIT), "acos": ("arccos", UNIT),
     "atan": ("arctan", WIDE), "sinh": ("", WIDE), "cosh": ("", WIDE),
     "asinh": ("arcsinh", WIDE), "acosh": ("arccosh", (1.125, 6.0)),
@@ -75,7 +77,8 @@ TWO = {
 }
 TENSORS_ONLY = {"maximum", "minimum", "fmax", "fmin", "atan2", "hypot",
                 "logaddexp", "logical_and", "logical_or", "logical_xor"}
-NOT_IN_PLACE = {"isnan", "isinf", "isfinite", "logical_not"}
+NOT_IN_PLACE = {"isnan", "isinf", "isfinite", "logical_not", "isposinf",
+                "isneginf", "signbit"}
 
 
 def one(v):
@@ -113,6 +116,20 @@ def activations(v):
                 v.call(api, v.real(5), inplace=True, backward=ok, **form)
         for _ in range(20 - 11 * len(forms)):
             v.call(api, v.real(2, 2), backward=ok, **forms[0])
+    for shape in SHAPES:
+        v.call("Functional.prelu", v.real(*shape), v.real(1))
+        v.call("Torch.prelu", v.real(*shape), weight=v.real(1))
+        if len(shape) > 1:
+            v.call("Functional.prelu", v.real(*shape), v.real(shape[1]))
+            for axis in range(len(shape)):
+                x = v.real(*[2 * n for n in shape])
+                v.call("Functional.glu", x, axis)
+                v.call("Functional.glu", x, dim=axis - len(shape))
+            v.call("Functional.glu", v.real(*shape[:-1], 4))
+    v.call("Functional.prelu", v.special(), v.real(1))
+    v.call("Functional.prelu", v.special(1.0).reshape(2, 3), v.special(
+        )[:3].detach().requires_grad_())
+    v.call("Functional.glu", v.special(1.0), 0)
     for _ in range(3):
         v.call("Tensor.sigmoid_", v.real(4))
         v.call("Torch.sigmoid", v.real(4))

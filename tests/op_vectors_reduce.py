@@ -30,7 +30,9 @@ def sums(v):
             if 0 not in shape:
                 v.call("Torch.norm", v.real(*shape), p=float("inf"),
                        backward=False, **way)
+            v.call("Torch.vector_norm", v.real(*shape), **way)
             if "dim" in way:
+                v.call("Torch.vector_norm", v.real(*shape), 1, way["dim"])
                 v.call("Torch.logsumexp", v.real(*shape), **way)
             if is_one(way) and len(way) != 1 or not way:
                 v.call("Torch.prod", v.real(*shape, step=0.5), **way)
@@ -39,6 +41,15 @@ def sums(v):
             v.call("Torch.var", v.real(*shape), unbiased=False, **way
                    ) if way else v.call("Torch.var", v.real(*shape), False)
             v.call("Torch.std", v.real(*shape), correction=0, **way)
+        for order in (1, 2.0, 3):
+            v.call("Torch._foreach_norm", [v.real(*shape), v.real(2)], order,
+                   backward=False)
+        v.call("Torch._foreach_norm", (v.real(*shape), v.real(3, 1)),
+               backward=False)
+    for order in (1, 2.0, 3, 0.5):
+        v.call("Torch.vector_norm", v.real(2, 3, low=0.5), ord=order)
+        v.call("Torch.vector_norm", v.special(1.0), order)
+    v.call("Torch._foreach_norm", [v.special(), v.real()], backward=False)
     v.call("Torch.sum", v.special(1.0))
     v.call("Torch.mean", v.special(1.0))
     v.call("Torch.sum", v.whole(3, 4))

@@ -144,17 +144,19 @@ static void list_damage(struct tp_text *text)
     }
 }
 
-/* Names, how positional arguments are read, and which are parameters. */
+/* Names, how positional arguments are read, which are parameters, and whether
+ * gradients are replayed. */
 static void list_ops(struct tp_text *text)
 {
     for (const struct tp_operator *row = tp_operators; row->names; row++)
-        tp_text_add(text, "  %s: %s%s%s%s\n", row->names,
+        tp_text_add(text, "  %s: %s%s%s%s%s\n", row->names,
                     row->run          ? row->signature
                     : *row->signature ? "random, not judged"
                                       : "not set, not judged",
                     row->run && *row->parameters ? " [parameters: " : "",
                     row->run ? row->parameters : "",
-                    row->run && *row->parameters ? "]" : "");
+                    row->run && *row->parameters ? "]" : "",
+                    row->run && !row->back ? " (forward only)" : "");
 }
 
 static void list_checks(struct tp_text *text)

@@ -185,6 +185,12 @@ double tp_dtype_rounding(enum tp_dtype dtype)
     return bits ? ldexp(1, -bits) : 0;
 }
 
+double tp_rounding_gamma(double rounding, double n)
+{
+    const double share = n * rounding;
+    return share < 0.5 ? share / (1 - share) : INFINITY;
+}
+
 double tp_dtype_underflow(enum tp_dtype dtype)
 {
     switch (dtype) {

@@ -69,6 +69,10 @@ void tp_array_walk_next(struct tp_array_walk *walk);
  * error of rounding to it; 0 of integers. */
 double tp_dtype_rounding(enum tp_dtype dtype);
 
+/* gamma_n, which bounds the relative error of n roundings one after the other
+ * (Higham, Accuracy and Stability, 3.1); INFINITY where that bounds nothing. */
+double tp_rounding_gamma(double rounding, double n);
+
 /* What is lost where numbers end, absolute: half the least number of fp16, the
  * least normal one of others, as devices may flush what is below to 0. */
 double tp_dtype_underflow(enum tp_dtype dtype);

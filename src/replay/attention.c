@@ -35,11 +35,6 @@ struct row {
     double *size; /* of the terms of dP                                     */
 };
 
-static double gamma_of(const struct tp_attention *a, double n)
-{
-    return n * a->unit < 0.5 ? n * a->unit / (1 - n * a->unit) : INFINITY;
-}
-
 static int64_t start_of(const struct tp_attention_side *side, int64_t stack,
                         int64_t head)
 {
@@ -118,7 +113,7 @@ static double masked(const struct tp_attention *a, const struct place *place,
 static bool make_row(const struct tp_attention *a, const struct place *place,
                      const struct row *room)
 {
-    const double gamma = gamma_of(a, (double)a->width + 3);
+    const double gamma = tp_rounding_gamma(a->unit, (double)a->width + 3);
     const double *q = place->q + room->number * a->q.row;
     bool any = false;
     for (int64_t key = 0; key < a->keys; key++) {
@@ -144,7 +139,8 @@ static bool make_row(const struct tp_attention *a, const struct place *place,
 static void make_result(const struct tp_attention *a, const struct place *place,
                         const struct row *room, double *out, double *off)
 {
-    const double share = a->own + gamma_of(a, (double)a->keys + 2);
+    const double share =
+        a->own + tp_rounding_gamma(a->unit, (double)a->keys + 2);
     for (int64_t key = 0; key < a->keys; key++) {
         const double p = room->p[key];
         const double *v = place->v + key * a->v.row;
@@ -162,9 +158,9 @@ static void make_products(const struct tp_attention *a,
                           const struct place *place, const struct row *room,
                           struct tp_array *gradient)
 {
-    const double gamma = gamma_of(a, (double)a->depth + 1);
+    const double gamma = tp_rounding_gamma(a->unit, (double)a->depth + 1);
     const double of_rows =
-        a->own + gamma_of(a, (double)(a->rows * a->shared) + 1);
+        a->own + tp_rounding_gamma(a->unit, (double)(a->rows * a->shared) + 1);
     for (int64_t key = 0; key < a->keys; key++) {
         const int64_t at = place->v_at + key * a->v.row;
         const double p = room->p[key];
@@ -185,7 +181,8 @@ static void make_products(const struct tp_attention *a,
  * what D takes from it by as much as products do from their terms. */
 static void make_slopes(const struct tp_attention *a, const struct row *room)
 {
-    const double of_keys = a->own + gamma_of(a, (double)a->keys + 2);
+    const double of_keys =
+        a->own + tp_rounding_gamma(a->unit, (double)a->keys + 2);
     double sum = 0, off = 0;
     for (int64_t key = 0; key < a->keys; key++) {
         const double p = room->p[key], dp = room->dp[key];
@@ -210,7 +207,8 @@ struct slope {
 static struct slope slope_of(const struct tp_attention *a,
                              const struct row *row, int64_t key, double terms)
 {
-    const double ds = row->dp[key], gamma = gamma_of(a, terms + 2);
+    const double ds = row->dp[key],
+                 gamma = tp_rounding_gamma(a->unit, terms + 2);
     return (struct slope){a->scale * ds, fabs(a->scale) * (row->dp_bound[key] +
                                                            gamma * fabs(ds))};
 }

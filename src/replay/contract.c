@@ -128,11 +128,6 @@ static void scatter(struct matrix *matrix, const double *from, double *to)
 
 /* --- products ------------------------------------------------------------- */
 
-static double gamma_of(double unit, double n)
-{
-    return n * unit < 0.5 ? n * unit / (1 - n * unit) : INFINITY;
-}
-
 /* The three matrices of a stack; room of the result is of values and bounds. */
 struct stack {
     struct matrix left, right, output;
@@ -155,7 +150,7 @@ static enum tp_status run_stack(const struct tp_contraction *c,
         stack->left.rows->count,
         stack->right.rows->count,
         k,
-        gamma_of(c->unit, (double)k + 1)};
+        tp_rounding_gamma(c->unit, (double)k + 1)};
     enum tp_status status = tp_product_run(&product, err);
     if (status != TP_OK || lies)
         return status;

@@ -11,7 +11,6 @@
  */
 #include "replay/convolve.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,11 +53,6 @@ struct part {
     double gamma;
     double *cells, *value, *bound, *turned; /* room                         */
 };
-
-static double gamma_of(double unit, double n)
-{
-    return n * unit < 0.5 ? n * unit / (1 - n * unit) : INFINITY;
-}
 
 static struct part part_of(const struct tp_convolve *c)
 {
@@ -198,7 +192,7 @@ enum tp_status tp_convolve_small(const struct tp_convolve *convolve,
     const int64_t length = part.each * part.taps, in = volume(convolve->in);
     const int64_t most = at_once(length + part.rows, part.positions);
     const int64_t all = convolve->batch * convolve->groups;
-    part.gamma = gamma_of(convolve->unit, (double)length + 2);
+    part.gamma = tp_rounding_gamma(convolve->unit, (double)length + 2);
     enum tp_status status =
         make_room(&part, most * length, most * part.rows, 0, err);
     for (int64_t i = 0; i < all && status == TP_OK; i++) {
@@ -242,7 +236,8 @@ enum tp_status tp_convolve_large(const struct tp_convolve *convolve,
     const int64_t length = part.each * part.taps, in = volume(convolve->in);
     const int64_t most = at_once(length + part.rows, part.positions);
     const int64_t all = convolve->batch * convolve->groups;
-    part.gamma = gamma_of(convolve->unit, (double)(part.rows * part.taps) + 2);
+    part.gamma =
+        tp_rounding_gamma(convolve->unit, (double)(part.rows * part.taps) + 2);
     enum tp_status status = make_room(&part, most * part.rows, most * length,
                                       part.rows * length, err);
     for (int64_t i = 0; i < all && status == TP_OK; i++) {
@@ -296,8 +291,8 @@ enum tp_status tp_convolve_weight(const struct tp_convolve *convolve,
     const int64_t most = at_once(stretch + part.rows, part.each);
     const int64_t length = part.each * part.taps, in = volume(convolve->in);
     const int64_t all = convolve->batch * convolve->groups;
-    part.gamma = gamma_of(convolve->unit,
-                          (double)(convolve->batch * part.positions) + 2);
+    part.gamma = tp_rounding_gamma(
+        convolve->unit, (double)(convolve->batch * part.positions) + 2);
     enum tp_status status =
         make_room(&part, most * stretch, part.rows * most * part.taps, 0, err);
     for (int64_t i = 0; i < all && status == TP_OK; i++) {

@@ -410,6 +410,30 @@ TP_KERNEL(tp_run_constant)
     return status;
 }
 
+/* A 1 in the place that each number says; how many places, the dump says. */
+TP_KERNEL(tp_run_one_hot)
+{
+    const struct tp_array *input;
+    struct tp_array *output;
+    (void)row;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_replay_make_like_dumped(replay, &output, err);
+    if (status != TP_OK)
+        return status;
+    const int64_t places = output->dims ? output->shape[output->dims - 1] : 0;
+    if (output->dims != input->dims + 1 ||
+        output->count != input->count * places)
+        return tp_replay_fail_shapes(err);
+    for (int64_t i = 0; i < input->count; i++) {
+        const double place = input->value[i];
+        if (!(place >= 0 && place < (double)places))
+            return tp_replay_fail_shapes(err);
+        output->value[i * places + (int64_t)place] = 1;
+    }
+    return TP_OK;
+}
+
 /* arange(end), arange(start, end), arange(start, end, step); computed as
  * start + i step, whose product and sum are rounded. */
 TP_KERNEL(tp_run_arange)

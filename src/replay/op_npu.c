@@ -218,6 +218,57 @@ TP_BACKWARD(tp_back_swiglu)
     return status;
 }
 
+/* --- glu: a sigmoid(b) of the halves ------------------------------------- */
+
+TP_KERNEL(tp_run_glu)
+{
+    struct halves h;
+    struct tp_array *output;
+    int64_t shape[TP_LIMIT_DIMS];
+    (void)row;
+    enum tp_status status = bind_halves(replay, &h, err);
+    if (status != TP_OK)
+        return status;
+    for (int i = 0; i < h.x->dims; i++)
+        shape[i] = i == h.axis ? h.length : h.x->shape[i];
+    status = tp_replay_make_bounded(replay, h.x->dims, shape, &output, err);
+    for (int64_t i = 0; status == TP_OK && i < output->count; i++) {
+        const int64_t at = first_half(&h, i);
+        const double b = h.x->value[at + h.length * h.inner];
+        output->value[i] = h.x->value[at] * sigmoid(b);
+        output->bound[i] = replay->unit * (SIGMOID_ROUNDINGS + 1 + fabs(b)) *
+                           fabs(output->value[i]);
+    }
+    return status;
+}
+
+TP_BACKWARD(tp_back_glu)
+{
+    struct halves h;
+    struct tp_array *gradient;
+    const struct tp_array *given;
+    (void)row;
+    enum tp_status status = tp_backward_single(backward, &given, err);
+    if (status == TP_OK)
+        status = bind_halves(backward->forward, &h, err);
+    if (status == TP_OK && 2 * given->count != h.x->count)
+        status = tp_replay_fail_shapes(err);
+    if (status == TP_OK)
+        status = tp_backward_make_like(backward, h.x, &gradient, err);
+    for (int64_t i = 0; status == TP_OK && i < given->count; i++) {
+        const int64_t at = first_half(&h, i);
+        const int64_t second = at + h.length * h.inner;
+        const double a = h.x->value[at], b = h.x->value[second];
+        const double off =
+            backward->call->unit * (SIGMOID_ROUNDINGS + 4 + fabs(b));
+        gradient->value[at] = given->value[i] * sigmoid(b);
+        gradient->value[second] = gradient->value[at] * a * sigmoid(-b);
+        gradient->bound[at] = off * fabs(gradient->value[at]);
+        gradient->bound[second] = 2 * off * fabs(gradient->value[second]);
+    }
+    return status;
+}
+
 /* --- scaled_masked_softmax ------------------------------------------------ */
 
 /* What a hidden score becomes. */

@@ -369,3 +369,29 @@ TP_KERNEL(tp_run_invert)
         point.function = tp_point_not;
     return run(replay, point, err);
 }
+
+/* The weight of prelu is one for all or one a channel, axis 1: as torch views
+ * it, in as many axes as the input, whose shape its gradient has, too. */
+static void view_channels(const struct tp_replay_call *call)
+{
+    const struct tp_array *input = tp_arg_array(call, "input");
+    struct tp_array *weight = tp_arg_array(call, "weight");
+    if (!input || !weight || weight->dims != 1 || input->dims == 1 ||
+        (input->dims == 0 && weight->count != 1))
+        return;
+    weight->dims = input->dims;
+    for (int i = 0; i < input->dims; i++)
+        weight->shape[i] = i == 1 ? weight->count : 1;
+}
+
+TP_KERNEL(tp_run_prelu)
+{
+    view_channels(replay);
+    return run(replay, point_of(row), err);
+}
+
+TP_BACKWARD(tp_back_prelu)
+{
+    view_channels(backward->forward);
+    return back(backward, point_of(row), err);
+}

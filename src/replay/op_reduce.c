@@ -117,16 +117,23 @@ TP_KERNEL(tp_run_cumsum)
 
 /* The order of a norm: 2 unless it is said. */
 static enum tp_status order_of(const struct tp_replay_call *replay,
-                               double *order, struct tp_error *err)
+                               const struct tp_operator *row, double *order,
+                               struct tp_error *err)
 {
-    const char *word = tp_arg_text(replay, "p", "");
-    *order = tp_arg_real(replay, "p", 2);
+    const char *name = tp_norm_order_name(row);
+    const char *word = tp_arg_text(replay, name, "");
+    *order = tp_arg_real(replay, name, 2);
     if (!strcmp(word, "inf"))
         *order = INFINITY;
     if (!strcmp(word, "nuc") || *order == 0 || *order == -INFINITY)
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "norms of this order are not replayed");
     return TP_OK;
+}
+
+const char *tp_norm_order_name(const struct tp_operator *row)
+{
+    return strstr(row->signature, ",ord=") ? "ord" : "p";
 }
 
 /* torch.linalg.norm(matrix, 2) is another thing than torch.norm(matrix, 2),
@@ -140,17 +147,28 @@ static bool is_of_linalg(const struct tp_replay_call *replay)
     return false;
 }
 
-static void add_powers(struct tp_axes *axes, double order, struct cell *cells)
+static void add_power(double element, double order, double *sum)
 {
-    for (int64_t i = 0; i < axes->input->count; i++) {
-        const double x = fabs(axes->input->value[i]);
-        struct cell *cell = &cells[axes->walk.at[1]];
-        if (isinf(order))
-            cell->sum = cell->sum > x || isnan(cell->sum) ? cell->sum : x;
-        else
-            cell->sum += order == 2 ? x * x : order == 1 ? x : pow(x, order);
-        tp_array_walk_next(&axes->walk);
-    }
+    const double x = fabs(element);
+    if (isinf(order))
+        *sum = *sum > x || isnan(*sum) ? *sum : x;
+    else
+        *sum += order == 2 ? x * x : order == 1 ? x : pow(x, order);
+}
+
+/* Element i of the result, from the sum of `count` powers. */
+static void set_norm(const struct tp_replay_call *replay, double order,
+                     double sum, double count, struct tp_array *output,
+                     int64_t i)
+{
+    const bool simple = order == 1 || order == 2 || isinf(order);
+    const double value = order == 2 ? sqrt(sum)
+                         : simple   ? sum
+                                    : pow(sum, 1 / order);
+    const double k = (isinf(order) ? 0 : count + 2) +
+                     (simple ? 0 : 4 * TP_FUNCTION_ROUNDINGS);
+    output->value[i] = value;
+    output->bound[i] = fabs(value) * tp_replay_gamma(replay, k);
 }
 
 TP_KERNEL(tp_run_norm)
@@ -159,30 +177,45 @@ TP_KERNEL(tp_run_norm)
     struct tp_array *output;
     struct cell *cells = NULL;
     double order;
-    (void)row;
-    enum tp_status status = order_of(replay, &order, err);
+    enum tp_status status = order_of(replay, row, &order, err);
     if (status == TP_OK && is_of_linalg(replay) && tp_arg(replay, "p"))
         status = tp_fail(err, TP_E_UNSUPPORTED, -1,
                          "norms of torch.linalg are not replayed");
     if (status == TP_OK)
         status = make_cells(replay, &axes, &output, &cells, err);
-    if (status == TP_OK) {
-        const bool simple = order == 1 || order == 2 || isinf(order);
-        const double k = isinf(order) ? 0 : axes.count + 2;
-        add_powers(&axes, order, cells);
-        for (int64_t i = 0; i < output->count; i++) {
-            const double value = order == 2 ? sqrt(cells[i].sum)
-                                 : simple   ? cells[i].sum
-                                            : pow(cells[i].sum, 1 / order);
-            output->value[i] = value;
-            output->bound[i] =
-                fabs(value) *
-                (simple
-                     ? tp_replay_gamma(replay, k)
-                     : tp_replay_gamma(replay, k + 4 * TP_FUNCTION_ROUNDINGS));
-        }
+    for (int64_t i = 0; status == TP_OK && i < axes.input->count; i++) {
+        add_power(axes.input->value[i], order, &cells[axes.walk.at[1]].sum);
+        tp_array_walk_next(&axes.walk);
     }
+    for (int64_t i = 0; status == TP_OK && i < output->count; i++)
+        set_norm(replay, order, cells[i].sum, axes.count, output, i);
     free(cells);
+    return status;
+}
+
+/* One norm of each tensor of a list. */
+TP_KERNEL(tp_run_norms)
+{
+    double order;
+    const struct tp_array **parts =
+        calloc(replay->call->count + 1, sizeof *parts);
+    if (!parts)
+        return tp_fail_memory(err);
+    const size_t count = tp_arg_arrays(replay, "tensors", parts);
+    enum tp_status status = order_of(replay, row, &order, err);
+    if (status == TP_OK && tp_replay_result(replay, count))
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "it gives more norms than it has tensors");
+    for (size_t k = 0; status == TP_OK && k < count; k++) {
+        struct tp_array *output;
+        double sum = 0;
+        status = tp_replay_make_bounded(replay, 0, NULL, &output, err);
+        for (int64_t i = 0; status == TP_OK && i < parts[k]->count; i++)
+            add_power(parts[k]->value[i], order, &sum);
+        if (status == TP_OK)
+            set_norm(replay, order, sum, (double)parts[k]->count, output, 0);
+    }
+    free(parts);
     return status;
 }
 

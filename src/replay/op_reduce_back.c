@@ -112,9 +112,9 @@ static double by_norm(const struct element *e, double *bound)
 TP_BACKWARD(tp_back_norm)
 {
     const struct tp_replay_call *forward = backward->forward;
-    const double order = tp_arg_real(forward, "p", 2);
-    (void)row;
-    if (*tp_arg_text(forward, "p", "") || !isfinite(order) || order <= 0)
+    const char *name = tp_norm_order_name(row);
+    const double order = tp_arg_real(forward, name, 2);
+    if (*tp_arg_text(forward, name, "") || !isfinite(order) || order <= 0)
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "gradients of norms of this order are not replayed");
     return each(backward, by_norm, order, err);

@@ -147,6 +147,9 @@ const struct tp_operator tp_operators[] = {
     POINT("hardshrink", "input,lambd=0.5", 2, hardshrink),
     POINT("softshrink", "input,lambd=0.5", 2, softshrink),
     POINT("threshold", "input,threshold,value", 3, threshold),
+    {"prelu", "input,weight", tp_run_prelu, tp_point_leaky_relu, 2, "weight",
+     tp_back_prelu, tp_slope_prelu},
+    BOTH("glu", "input,dim=-1", tp_run_glu, tp_back_glu),
     ONE("reciprocal", reciprocal),
     ZERO("round", round),
     {"frac", "input", tp_run_point, tp_point_frac, 1, "", tp_back_point,
@@ -158,6 +161,9 @@ const struct tp_operator tp_operators[] = {
     ONE_FLAT("isnan", isnan),
     ONE_FLAT("isinf", isinf),
     ONE_FLAT("isfinite", isfinite),
+    ONE_FLAT("isposinf", isposinf),
+    ONE_FLAT("isneginf", isneginf),
+    ONE_FLAT("signbit", signbit),
     {"gelu", "input", tp_run_gelu, tp_point_gelu, 1, "", tp_back_gelu,
      tp_slope_gelu},
     POINT("lerp", "input,end,weight", 3, lerp),
@@ -262,6 +268,8 @@ const struct tp_operator tp_operators[] = {
     BOTH("sum", over_axes, tp_run_sum, tp_back_sum),
     BOTH("mean", over_axes, tp_run_sum, tp_back_sum),
     BOTH("norm", "input,p,dim,keepdim", tp_run_norm, tp_back_norm),
+    BOTH("vector_norm", "input,ord=2,dim,keepdim=0", tp_run_norm, tp_back_norm),
+    PLAIN("_foreach_norm", "tensors,ord=2", tp_run_norms),
     BOTH("var", "input,dim,unbiased,keepdim", tp_run_variance,
          tp_back_variance),
     BOTH("std", "input,dim,unbiased,keepdim", tp_run_variance,
@@ -301,6 +309,7 @@ const struct tp_operator tp_operators[] = {
     PLAIN("zeros zeros_like", "size*", tp_run_constant),
     PLAIN("ones ones_like", "size*", tp_run_constant),
     PLAIN("full full_like", "size,fill_value", tp_run_constant),
+    PLAIN("one_hot", "input,num_classes=-1", tp_run_one_hot),
     PLAIN("arange", "start,end,step=1", tp_run_arange),
     {"embedding", "input,weight,padding_idx,max_norm", tp_run_embedding, NULL,
      0, "weight", tp_back_embedding, NULL},
@@ -355,9 +364,11 @@ const struct tp_operator tp_operators[] = {
          tp_run_interpolate, tp_back_interpolate),
 
     /* random, and not set */
-    PLAIN("dropout dropout1d dropout2d dropout3d alpha_dropout "
-          "feature_alpha_dropout bernoulli multinomial normal uniform random "
-          "rand randn randint randperm rand_like randn_like randint_like "
+    BOTH("dropout dropout1d dropout2d dropout3d",
+         "input,p=0.5,training=1,inplace=0", NULL, tp_back_dropout),
+    PLAIN("alpha_dropout feature_alpha_dropout bernoulli multinomial normal "
+          "uniform random rand randn randint randperm rand_like randn_like "
+          "randint_like "
           "exponential rrelu gumbel_softmax",
           "input", NULL),
     PLAIN("empty empty_like new_empty empty_strided new_empty_strided "
@@ -408,4 +419,11 @@ const struct tp_operator *tp_operator_of(struct tp_msprobe_part name)
     if (!row && dunder && bare.length > 1 && *bare.at == 'i')
         row = find(bare.at + 1, bare.length - 1);
     return row;
+}
+
+bool tp_operator_is_ordered(struct tp_msprobe_part name)
+{
+    static const char others[] =
+        "embedding instance_norm kl_div binary_cross_entropy_with_logits";
+    return !has_name(others, name.at, name.length);
 }

@@ -56,6 +56,10 @@ extern const struct tp_operator tp_operators[];
 /* The row of an API's name; NULL: it has none. */
 const struct tp_operator *tp_operator_of(struct tp_msprobe_part name);
 
+/* Whether the function of torch of this name takes its arguments in the order
+ * of torch.nn.functional, which the rows have. */
+bool tp_operator_is_ordered(struct tp_msprobe_part name);
+
 /* --- the kernels ---------------------------------------------------------- */
 
 #define TP_KERNEL(name)                                \
@@ -72,6 +76,8 @@ TP_KERNEL(tp_run_point);
 TP_KERNEL(tp_run_divide);
 TP_KERNEL(tp_run_gelu);
 TP_KERNEL(tp_run_invert);
+TP_KERNEL(tp_run_prelu);
+TP_BACKWARD(tp_back_prelu);
 TP_BACKWARD(tp_back_point);
 TP_BACKWARD(tp_back_divide);
 TP_BACKWARD(tp_back_gelu);
@@ -145,6 +151,7 @@ TP_KERNEL(tp_run_pair_loss);
  * indices are indexed. */
 TP_KERNEL(tp_run_sum);
 TP_KERNEL(tp_run_norm);
+TP_KERNEL(tp_run_norms);
 TP_KERNEL(tp_run_variance);
 TP_KERNEL(tp_run_cumsum);
 TP_KERNEL(tp_run_logsumexp);
@@ -159,6 +166,9 @@ TP_BACKWARD(tp_back_logsumexp);
 TP_BACKWARD(tp_back_extreme);
 TP_BACKWARD(tp_back_indexed);
 TP_BACKWARD(tp_back_prod);
+
+/* The name that the order of a norm has: p, or ord in torch.linalg. */
+const char *tp_norm_order_name(const struct tp_operator *row);
 
 /* How many a variance takes off the count: a number, or unbiased as a bool,
  * which may stand where the axes are not said. */
@@ -180,6 +190,7 @@ TP_KERNEL(tp_run_cat);
 TP_KERNEL(tp_run_stack);
 TP_KERNEL(tp_run_split);
 TP_KERNEL(tp_run_constant);
+TP_KERNEL(tp_run_one_hot);
 TP_KERNEL(tp_run_arange);
 
 /* Values by index, or some of them. */
@@ -191,6 +202,7 @@ TP_KERNEL(tp_run_triangle);
 TP_KERNEL(tp_run_topk);
 TP_KERNEL(tp_run_masked_select);
 TP_KERNEL(tp_run_masked_scatter);
+TP_BACKWARD(tp_back_dropout);
 
 /* Elements to places by index, and results whose axes each take the indices of
  * a list. */
@@ -207,6 +219,8 @@ TP_KERNEL(tp_run_attention);
 TP_KERNEL(tp_run_npu_attention);
 TP_KERNEL(tp_run_rotary);
 TP_KERNEL(tp_run_swiglu);
+TP_KERNEL(tp_run_glu);
+TP_BACKWARD(tp_back_glu);
 TP_KERNEL(tp_run_scaled_softmax);
 TP_KERNEL(tp_run_grouped);
 TP_BACKWARD(tp_back_attention);

@@ -144,6 +144,21 @@ TP_POINT(isfinite)
     return exact(isfinite(x[0]) != 0, terms);
 }
 
+TP_POINT(isposinf)
+{
+    return exact(x[0] == INFINITY, terms);
+}
+
+TP_POINT(isneginf)
+{
+    return exact(x[0] == -INFINITY, terms);
+}
+
+TP_POINT(signbit)
+{
+    return exact(signbit(x[0]) != 0, terms);
+}
+
 TP_POINT(asin)
 {
     return function(asin(x[0]), terms);

@@ -180,6 +180,14 @@ SLOPE(erfc, -two_over_root_pi *exp(-x[0] * x[0]), F + x[0] * x[0],
 
 SLOPE(leaky_relu, x[0] > 0 ? 1 : x[1], 0, 0)
 
+TP_SLOPE(prelu)
+{
+    (void)y;
+    if (x[0] > 0)
+        return i == 0 ? exact(1, terms) : mask(false, terms);
+    return exact(x[1 - i], terms);
+}
+
 /* Of what is below zero, which in place starts from the result: y + alpha. */
 static double below(double slope, double y, double roundings, double *terms)
 {

@@ -56,6 +56,7 @@ TP_SLOPE(acosh);
 TP_SLOPE(atanh);
 TP_SLOPE(erfc);
 TP_SLOPE(leaky_relu);
+TP_SLOPE(prelu);
 TP_SLOPE(elu);
 TP_SLOPE(selu);
 TP_SLOPE(celu);

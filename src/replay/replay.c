@@ -39,9 +39,10 @@ static bool calls_operator(const struct tp_dump_call *call,
 static const struct tp_operator *row_of(const struct tp_dump_call *call,
                                         enum tp_replay_state *state)
 {
-    const bool ours = is_type(call, "Functional") || is_type(call, "Tensor") ||
-                      is_type(call, "Torch") || is_type(call, "VF") ||
-                      is_type(call, "NPU");
+    const bool ours =
+        is_type(call, "Functional") || is_type(call, "Tensor") ||
+        is_type(call, "VF") || is_type(call, "NPU") ||
+        (is_type(call, "Torch") && tp_operator_is_ordered(call->name.path));
     const struct tp_operator *row =
         ours ? tp_operator_of(call->name.path) : NULL;
     *state = !row              ? TP_REPLAY_UNSUPPORTED

@@ -469,6 +469,5 @@ enum tp_status tp_replay_make_indices(struct tp_replay_call *replay,
 
 double tp_replay_gamma(const struct tp_replay_call *replay, double n)
 {
-    const double share = n * replay->unit;
-    return share < 0.5 ? share / (1 - share) : INFINITY;
+    return tp_rounding_gamma(replay->unit, n);
 }

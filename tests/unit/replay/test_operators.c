@@ -61,5 +61,5 @@ Test(operators, are_a_table_without_contradictions)
         }
     }
     cr_assert_geq(rows, 100);
-    cr_assert_eq(random, 2); /* random, and not set                          */
+    cr_assert_eq(random, 3); /* random, and not set                          */
 }

@@ -192,7 +192,7 @@ Test(operators_vectors, are_what_torch_computes, .timeout = 600)
     see_files(see, &seen);
     for (const struct tp_operator *row = tp_operators; row->names; row++) {
         const size_t i = number_of(row);
-        if (!row->run)
+        if (!row->run && !row->back)
             continue;
         expect_names(&seen, row->names);
         cr_expect_geq(seen.calls[i], CASES, "%s: %d calls", row->names,

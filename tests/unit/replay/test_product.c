@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "replay/product.h"
 
@@ -142,4 +144,37 @@ Test(product, keeps_nan_and_infinity_in_their_row)
             cr_assert(isfinite(t.value[3 * n]));
             clear(&t);
         }
+}
+
+static void *run_beside(void *trial)
+{
+    run(trial);
+    return NULL;
+}
+
+/* So that --jobs changes no byte. */
+Test(product, has_the_same_bits_beside_others)
+{
+    static const int64_t sizes[][3] = {
+        {130, 90, 60}, {512, 515, 513}, {600, 1100, 700}};
+    enum { THREADS = 3 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t *s = sizes[i];
+        const size_t size = (size_t)(s[0] * s[1]) * sizeof(double);
+        struct trial alone = make(s[0], s[1], s[2], 8), beside[THREADS];
+        pthread_t threads[THREADS];
+        run(&alone);
+        for (int k = 0; k < THREADS; k++) {
+            beside[k] = make(s[0], s[1], s[2], 8);
+            cr_assert_eq(
+                pthread_create(&threads[k], NULL, run_beside, &beside[k]), 0);
+        }
+        for (int k = 0; k < THREADS; k++) {
+            cr_assert_eq(pthread_join(threads[k], NULL), 0);
+            cr_assert_arr_eq(beside[k].value, alone.value, size);
+            cr_assert_arr_eq(beside[k].bound, alone.bound, size);
+            clear(&beside[k]);
+        }
+        clear(&alone);
+    }
 }

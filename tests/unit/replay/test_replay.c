@@ -249,3 +249,33 @@ Test(replay, has_nan_where_the_arguments_give_it)
 {
     check_dump("msprobe");
 }
+
+static struct tp_msprobe_part part(const char *text)
+{
+    return (struct tp_msprobe_part){text, strlen(text)};
+}
+
+/* The rows have the arguments of torch.nn.functional: of functions that have
+ * others by the same name nothing is computed. */
+Test(replay, leaves_functions_with_other_arguments)
+{
+    static const struct {
+        const char *type, *name;
+        enum tp_replay_state state;
+    } calls[] = {{"Torch", "kl_div", TP_REPLAY_UNSUPPORTED},
+                 {"Torch", "embedding", TP_REPLAY_UNSUPPORTED},
+                 {"Torch", "softmax", TP_REPLAY_JUDGED},
+                 {"Functional", "kl_div", TP_REPLAY_JUDGED},
+                 {"NPU", "npu_swiglu", TP_REPLAY_JUDGED}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        enum tp_replay_state state;
+        const struct tp_dump_call call = {.known = true,
+                                          .name = {.kind = TP_MSPROBE_API,
+                                                   .type = part(calls[i].type),
+                                                   .path = part(calls[i].name),
+                                                   .direction = TP_FORWARD}};
+        tp_replay_operator(&call, &state);
+        cr_expect_eq(state, calls[i].state, "%s.%s", calls[i].type,
+                     calls[i].name);
+    }
+}
