@@ -292,7 +292,11 @@ static enum tp_status run_rows(const struct work *work, struct row *room,
 
 static enum tp_status run(const struct work *work, struct tp_error *err)
 {
-    const size_t keys = (size_t)work->a->keys + 1;
+    const struct tp_attention *a = work->a;
+    const size_t keys = (size_t)a->keys + 1;
+    /* Of nothing the number of keys is but a word. */
+    if (a->stacks == 0 || a->heads == 0 || a->rows == 0)
+        return TP_OK;
     double *room = calloc(7 * keys, sizeof *room);
     if (!room)
         return tp_fail_memory(err);

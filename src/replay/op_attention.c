@@ -88,7 +88,8 @@ static bool fit_torch(struct tp_attention *a)
     set_torch_side(&a->k);
     set_torch_side(&a->v);
     return k->shape[dims - 1] == a->width && v->shape[dims - 2] == a->keys &&
-           a->keys > 0 && (dims < 3 || v->shape[dims - 3] == own) &&
+           a->keys > 0 && a->width > 0 &&
+           (dims < 3 || v->shape[dims - 3] == own) &&
            a->heads == a->shared * own;
 }
 

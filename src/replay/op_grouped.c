@@ -206,6 +206,8 @@ static enum tp_status bind(const struct tp_replay_call *call, struct grouped *g,
     if (g->x.count == 0 || g->weight.count == 0)
         return tp_replay_fail_shapes(err);
     const struct tp_array *first = g->weight.arrays[0];
+    if (first->count == 0)
+        return tp_replay_fail_shapes(err);
     g->groups = g->weight.count == 1 && first->dims == 3
                     ? first->shape[0]
                     : (int64_t)g->weight.count;

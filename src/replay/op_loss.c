@@ -127,6 +127,8 @@ static bool fit_pair(struct pair *pair)
                              ? other->shape[i - ahead]
                              : longer->shape[i];
         pair->count *= pair->shape[i];
+        if (pair->count > TP_LIMIT_REPLAY_VALUES)
+            return false;
     }
     pair->walk.dims = pair->dims;
     pair->walk.shape = pair->shape;
