@@ -31,7 +31,11 @@ struct tp_storage {
     bool big_endian;      /* codes are stored most significant byte first */
     bool crc_checked;     /* set by who verified it, so that tensors that
                              share a storage verify it once               */
+    const char *member;   /* in which file it lies, for messages; NULL: in
+                             the one that was opened                      */
 };
+
+struct tp_scaled; /* of data/scaled.h */
 
 /*
  * One tensor. Invariants, ensured by the reader: every index of the shape
@@ -48,6 +52,10 @@ struct tp_tensor {
     int64_t offset;       /* first element, in elements of the storage    */
     int64_t numel;        /* product of shape                             */
     struct tp_storage *storage;    /* NULL only when numel is 0           */
+    const struct tp_scaled *scaled; /* its values are made from codes and
+                              scales; NULL: they are stored             */
+    bool encoded;         /* codes or scales, whose values are another
+                              tensor of the file                          */
 };
 
 /*

@@ -12,8 +12,10 @@
 struct tp_replay_call {
     const struct tp_dump_place *place;
     const struct tp_dump_call *call;
-    const char *signature;    /* names of positional arguments, joined by ','.
-                                 A last one with '*' takes all that are left */
+    const char *signature;    /* names of positional arguments, joined by ',',
+                                 "=1" behind one its default where that is not
+                                 None ("=nan": a number, or None). A last one
+                                 with '*' takes all that are left           */
     struct tp_array *arrays;  /* [call->count]: of the items that are tensors
                                  and no results; else empty                  */
     struct tp_array *outputs; /* made by the kernel, in order               */
@@ -21,10 +23,16 @@ struct tp_replay_call {
     double unit; /* relative error of one rounding while it accumulates: that
                     of fp32, or of fp64 where an element is that wide      */
     double own;  /* the same of the coarsest floating tensor               */
+    struct tp_replay_call *forward; /* of a backward call, whose arguments are
+                                       gradients: that whose gradients it makes;
+                                       NULL: a forward call                 */
+    bool anew; /* a backward call takes the results of its forward call as
+                  computed, not as dumped: if arguments are changed         */
 };
 
 /* Reads the tensors that go into a call, which is zeroed but for place, call
- * and signature. Fails as tp_array_read; cleared also then. */
+ * and signature; of a backward call into its forward call, too, which is then
+ * made from the dump. Fails as tp_array_read; cleared also then. */
 enum tp_status tp_replay_call_load(struct tp_replay_call *replay,
                                    struct tp_error *err);
 
@@ -40,6 +48,12 @@ const struct tp_dump_item *tp_arg(const struct tp_replay_call *replay,
 
 /* Whether there was something in its place that msprobe does not record. */
 bool tp_arg_is_hidden(const struct tp_replay_call *replay, const char *name);
+
+/* TP_E_UNSUPPORTED: in the place of an argument that cannot be None, as its
+ * default is a number, or of one in a list is something that msprobe does not
+ * record. */
+enum tp_status tp_args_recorded(const struct tp_replay_call *replay,
+                                struct tp_error *err);
 
 /* The tensor; NULL: none was given. */
 struct tp_array *tp_arg_array(const struct tp_replay_call *replay,
@@ -64,6 +78,9 @@ const char *tp_arg_text(const struct tp_replay_call *replay, const char *name,
  * at most TP_LIMIT_DIMS. Returns how many. */
 int tp_arg_integers(const struct tp_replay_call *replay, const char *name,
                     int64_t *list);
+
+/* Whether item i of the call is an argument, or one in its list. */
+bool tp_arg_is(const struct tp_replay_call *replay, size_t i, const char *name);
 
 /* The tensors of a list, into `list` with room for call->count. */
 size_t tp_arg_arrays(const struct tp_replay_call *replay, const char *name,
@@ -104,6 +121,14 @@ enum tp_status tp_replay_make_bounded(struct tp_replay_call *replay, int dims,
 enum tp_status tp_replay_make_like_dumped(struct tp_replay_call *replay,
                                           struct tp_array **output,
                                           struct tp_error *err);
+
+/* The next result, of the shape of the last one: indices of its elements, of
+ * which several may be right, so that it is not judged. Both may be elsewhere
+ * afterwards. */
+enum tp_status tp_replay_make_indices(struct tp_replay_call *replay,
+                                      struct tp_array **elements,
+                                      struct tp_array **indices,
+                                      struct tp_error *err);
 
 /* gamma_n = n u / (1 - n u) of the accumulation: what n roundings add up to at
  * most, relative to the sum of all magnitudes. */

@@ -90,8 +90,9 @@ static void add_section(const struct section *section,
     TP_SHOWN_PERCENT(tp_idle_row, member, head, width, 1)
 static const struct tp_shown idle_columns[] = {
     TP_SHOWN_PER(tp_idle_row, window_us, "window ms", 9, 2, 1e3),
-    IDLE(busy, "busy", 6), IDLE(alloc, "alloc", 6),
-    IDLE(dataloader, "loader", 6), IDLE(blocking, "block", 6),
+    IDLE(busy, "busy", 6), IDLE(queued, "queue", 6),
+    IDLE(alloc, "alloc", 6), IDLE(dataloader, "loader", 6),
+    IDLE(blocking, "block", 6),
     IDLE(launch, "launch", 6), IDLE(cpu_op, "op", 6), IDLE(none, "none", 6),
     TP_SHOWN_BAR("|"), IDLE(blocked, "blocked", 7),
     IDLE(blocked_busy, "GPU busy", 8), IDLE(refill, "refill", 6), {0}};
@@ -118,7 +119,8 @@ void tp_report_idle(const struct tp_trace_run *run, size_t most,
     add_section(&section, run, most && most < count ? most : count, text);
     size_t from = text->length;
     tp_text_add(text,
-                "  window: %s\n  block: calls that wait for the GPU; op: "
+                "  window: %s\n  queue: work that was launched long before "
+                "does not begin; block: calls that wait for the GPU; op: "
                 "operators; none: Python, or nothing\n  blocked: time in "
                 "blocking calls, and of it with the GPU busy (harmless); "
                 "refill: idle after one, included on the left\n",
@@ -399,6 +401,21 @@ static void add_annotation(const void *row, struct tp_text *text)
     tp_text_printable(text, ((const struct tp_annotation_row *)row)->name);
 }
 
+#define FRAME(member, head) TP_SHOWN_PER(tp_frame_row, member, head, 12, 1, 1)
+static const struct tp_shown frame_columns[] = {
+    FRAME(self_idle_us[TP_FRAME_HOST], "self idle"),
+    FRAME(idle_us[TP_FRAME_HOST], "idle"),
+    FRAME(idle_us[TP_FRAME_LOADER], "loading"),
+    FRAME(idle_us[TP_FRAME_BLOCKING], "waiting"),
+    FRAME(self_us, "self"), TP_SHOWN_COUNT(tp_frame_row, count, "calls", 8),
+    {0}};
+
+static void add_frame(const void *row, struct tp_text *text)
+{
+    tp_text_add(text, "  ");
+    tp_text_printable(text, ((const struct tp_frame_row *)row)->name);
+}
+
 /* The first `top` rows of a trace. */
 static void add_trace(const struct section *section,
                       const struct tp_trace_run *run, size_t trace, size_t top,
@@ -447,7 +464,15 @@ void tp_report_device_work(const struct tp_trace_run *run, size_t top,
          .columns = annotation_columns,
          .tail = "  name",
          .is_shown = is_host_range,
-         .add_tail = add_annotation}};
+         .add_tail = add_annotation},
+        {.title = "Python functions",
+         .what = "by time of their own with the GPU idle; us; idle: behind the "
+                 "host, loading: behind the DataLoader, waiting: behind calls "
+                 "that wait",
+         .list = TP_TRACE_FRAMES,
+         .columns = frame_columns,
+         .tail = "  function",
+         .add_tail = add_frame}};
     for (size_t s = 0; s < sizeof work / sizeof *work; s++) {
         for (size_t i = 0; i < run->trace_count; i++)
             add_trace(&work[s], run, i, top, text);

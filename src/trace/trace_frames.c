@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls and frames nest on their lane, so one sweep in the order of lane and
- * start, with a stack of the frames that are open, gives each call its
- * innermost one. Frames that do not count, as those of libraries, never enter.
+ * Which Python code the host was in: frames of stacks that were recorded
+ * (with_stack=True), added up by function.
  *
- * Alternative: a search for each call among all frames, which for a recursion
- * walks back over all that have ended. Cost: sorting the frames that count,
- * then one pass over them and the events of the host for each row of /syncs, of
- * which there are some ten.
+ * Frames nest on their lane by time, as host events do (trace_index.c). Time
+ * and idle time of a frame are those of the frames inside, too; where a
+ * function is inside itself the outer one has them. The device idles for the
+ * lane that trains, so that idle moments are held against the frames of that
+ * lane alone. All frames around a slow one hold as much as it does: to blame is
+ * the innermost that still holds half. n log n for the order, then a search in
+ * the sorted moments for each frame of the lane.
  */
 #include "trace/trace_frames.h"
 
@@ -16,159 +18,268 @@
 
 #include "base/memory.h"
 #include "base/order.h"
-#include "trace/trace_sets.h"
+#include "trace/trace_order.h"
+#include "trace/trace_rows.h"
 
-struct open_frame {
-    uint32_t lane, name;
-    int64_t from, to;
-};
-
-struct sweep {
+struct frames_state {
     struct tp_trace *trace;
-    struct open_frame *frames; /* by lane, start, longest first            */
-    size_t count, capacity;
-    size_t *open; /* numbers of frames                                     */
-    size_t depth;
-    double *spent; /* [texts.count], by name of the frame, ns              */
+    const struct tp_intervals *idle; /* [TP_FRAME_IDLES]                    */
+    uint32_t *list;                  /* frames in order; [count]            */
+    size_t count;
+    uint32_t *parent; /* [events.count] the frame around a frame           */
+    uint32_t *depth;  /* [events.count] frames around it                    */
+    uint32_t *row;    /* [texts.count] row + 1; 0: none                     */
+    int64_t *until;   /* [texts.count] end of the function's outermost frame
+                         that was met last, on its lane                     */
+    uint32_t *lane;   /* [texts.count] that lane + 1                        */
+    double *most;     /* [texts.count] idle time of the call that has most  */
 };
 
-static int by_lane_and_start(const void *a, const void *b)
+static size_t count_frames(const struct tp_events *events)
 {
-    const struct open_frame *x = a, *y = b;
-    if (x->lane != y->lane)
-        return x->lane < y->lane ? -1 : 1;
-    if (x->from != y->from)
-        return tp_order_int64(x->from, y->from);
-    return tp_order_int64(y->to, x->to);
-}
-
-/* Frames that count; whether a name does is asked once. */
-static enum tp_status collect(struct sweep *sweep,
-                              bool (*is_frame)(const char *name,
-                                               const void *context),
-                              const void *context, struct tp_error *err)
-{
-    const struct tp_events *events = &sweep->trace->events;
-    enum { UNKNOWN, COUNTS, NOT };
-    uint8_t *asked = calloc(events->texts.count + 1, 1);
-    enum tp_status status = asked ? TP_OK : tp_fail_memory(err);
-    for (size_t i = 0; i < events->count && status == TP_OK; i++) {
-        const uint32_t name = events->name[i];
-        if (events->category[i] != TP_EVENT_PYTHON &&
-            events->category[i] != TP_EVENT_ANNOTATION)
-            continue;
-        if (asked[name] == UNKNOWN)
-            asked[name] =
-                is_frame(tp_events_get(events, name), context) ? COUNTS : NOT;
-        if (asked[name] == NOT)
-            continue;
-        status = tp_grow(&sweep->frames, &sweep->capacity, sweep->count + 1,
-                         sizeof *sweep->frames, err);
-        if (status == TP_OK)
-            sweep->frames[sweep->count++] = (struct open_frame){
-                .lane = events->lane[i],
-                .name = name,
-                .from = events->start[i],
-                .to = events->start[i] + events->duration[i]};
+    size_t count = 0;
+    for (size_t i = 0; i < events->count; i++) {
+        count += events->category[i] == TP_EVENT_PYTHON;
     }
-    free(asked);
-    if (sweep->count > 0)
-        qsort(sweep->frames, sweep->count, sizeof *sweep->frames,
-              by_lane_and_start);
-    return status;
+    return count;
 }
 
-static bool is_around(const struct open_frame *frame, uint32_t lane, int64_t at)
+static enum tp_status order_frames(struct frames_state *state,
+                                   struct tp_error *err)
 {
-    return frame->lane == lane && frame->from <= at && at <= frame->to;
-}
-
-/* Whether an event is one of the calls of a row of /syncs; of none: a copy
- * through pageable memory. */
-static bool is_call(const struct tp_trace *trace, uint32_t event,
-                    const struct tp_sync_row *row)
-{
-    const struct tp_events *events = &trace->events;
-    const uint32_t made = trace->index.launched[event];
-    const uint32_t op = trace->index.op[event];
-    if (!row)
-        return made != TP_NO_EVENT &&
-               events->category[made] == TP_EVENT_MEMCPY &&
-               strstr(tp_events_get(events, events->name[made]), "Pageable");
-    return tp_trace_blocks(trace, event) &&
-           !strcmp(tp_events_get(events, events->name[event]), row->call) &&
-           !strcmp(op == TP_NO_EVENT ? ""
-                                     : tp_events_get(events, events->name[op]),
-                   row->op);
-}
-
-/* Leaves the frames that are not around a moment of a lane. */
-static void leave(struct sweep *sweep, uint32_t lane, int64_t at)
-{
-    while (sweep->depth > 0 &&
-           !is_around(&sweep->frames[sweep->open[sweep->depth - 1]], lane, at))
-        sweep->depth--;
-}
-
-/* Gives each call to the innermost frame around its start. */
-static void sweep_calls(struct sweep *sweep, const struct tp_sync_row *row)
-{
-    const struct tp_trace_index *index = &sweep->trace->index;
-    const struct tp_events *events = &sweep->trace->events;
+    const struct tp_events *events = &state->trace->events;
+    struct tp_ordered *items = malloc(2 * state->count * sizeof *items);
+    if (!items) {
+        return tp_fail_memory(err);
+    }
     size_t next = 0;
-    sweep->depth = 0;
-    for (size_t i = 0; i < index->host_count; i++) {
-        const uint32_t event = index->host[i], lane = events->lane[event];
-        const int64_t at = events->start[event];
-        for (; next < sweep->count; next++) {
-            const struct open_frame *frame = &sweep->frames[next];
-            if (frame->lane > lane || (frame->lane == lane && frame->from > at))
-                break;
-            leave(sweep, frame->lane, frame->from);
-            sweep->open[sweep->depth++] = next;
+    for (uint32_t i = 0; i < events->count; i++) {
+        if (events->category[i] == TP_EVENT_PYTHON) {
+            state->list[next++] = i;
         }
-        leave(sweep, lane, at);
-        if (sweep->depth > 0 && is_call(sweep->trace, event, row))
-            sweep->spent[sweep->frames[sweep->open[sweep->depth - 1]].name] +=
-                (double)events->duration[event] + 1;
+    }
+    tp_trace_order(events, state->list, next, items, items + next);
+    tp_trace_nest(events, state->list, next, state->parent);
+    free(items);
+    return TP_OK;
+}
+
+static enum tp_frame_kind kind_of(const char *name)
+{
+    return strncmp(name, "nn.Module: ", 11) == 0 ? TP_FRAME_MODULE
+           : name[0] == '<'                      ? TP_FRAME_BUILTIN
+                                                 : TP_FRAME_FUNCTION;
+}
+
+static struct tp_frame_row *row_of(struct frames_state *state, uint32_t name)
+{
+    static const char *const words[TP_FRAME_KINDS] = {
+        [TP_FRAME_FUNCTION] = "function",
+        [TP_FRAME_BUILTIN] = "built-in",
+        [TP_FRAME_MODULE] = "module"};
+    struct tp_trace *trace = state->trace;
+    if (!state->row[name]) {
+        if (tp_grow(&trace->frames.rows, &trace->frames.capacity,
+                    trace->frames.count + 1, sizeof *trace->frames.rows,
+                    NULL)) {
+            return NULL;
+        }
+        const char *text = tp_events_get(&trace->events, name);
+        const enum tp_frame_kind what = kind_of(text);
+        trace->frames.rows[trace->frames.count++] = (struct tp_frame_row){
+            .name = text, .what = what, .kind = words[what]};
+        state->row[name] = (uint32_t)trace->frames.count;
+    }
+    return &trace->frames.rows[state->row[name] - 1];
+}
+
+/* Whether the frame is in no other of the same function. */
+static bool is_outermost(struct frames_state *state, uint32_t event)
+{
+    const struct tp_events *events = &state->trace->events;
+    const uint32_t name = events->name[event];
+    const uint32_t lane = events->lane[event] + 1;
+    if (state->lane[name] == lane &&
+        events->start[event] < state->until[name]) {
+        return false;
+    }
+    state->lane[name] = lane;
+    state->until[name] = events->start[event] + events->duration[event];
+    return true;
+}
+
+/* What of a frame's time is idle time of a kind, us. */
+static double idle_of(const struct frames_state *state, uint32_t event,
+                      enum tp_frame_idle kind)
+{
+    const struct tp_events *events = &state->trace->events;
+    const int64_t from = events->start[event];
+    return (double)tp_intervals_within(&state->idle[kind], from,
+                                       from + events->duration[event]) /
+           1e3;
+}
+
+/* A frame of the lane that trains. Its row, and that of the frame around it,
+ * are there. */
+static void add_idle(struct frames_state *state, uint32_t event, bool outermost)
+{
+    const uint32_t *names = state->trace->events.name;
+    const uint32_t around = state->parent[event];
+    struct tp_frame_row *row = row_of(state, names[event]);
+    double all = 0;
+    for (int kind = 0; kind < TP_FRAME_IDLES; kind++) {
+        const double us = idle_of(state, event, kind);
+        all += us;
+        row->idle_us[kind] += outermost ? us : 0;
+        row->self_idle_us[kind] += us;
+        if (around != TP_NO_EVENT) {
+            row_of(state, names[around])->self_idle_us[kind] -= us;
+        }
+    }
+    if (all > state->most[names[event]]) {
+        state->most[names[event]] = all;
+        row->depth = state->depth[event];
     }
 }
 
-/* The frame in which most time was spent in calls; "" without. */
-static const char *worst_frame(struct sweep *sweep,
-                               const struct tp_sync_row *row)
+static enum tp_status add_frames(struct frames_state *state,
+                                 struct tp_error *err)
 {
-    const struct tp_events *events = &sweep->trace->events;
-    uint32_t most = 0;
-    memset(sweep->spent, 0, events->texts.count * sizeof *sweep->spent);
-    sweep_calls(sweep, row);
-    for (uint32_t i = 1; i < events->texts.count; i++)
-        most = sweep->spent[i] > sweep->spent[most] ? i : most;
-    return tp_events_get(events, most);
+    const struct tp_events *events = &state->trace->events;
+    for (size_t i = 0; i < state->count; i++) { /* parents first */
+        const uint32_t event = state->list[i];
+        const uint32_t around = state->parent[event];
+        const double us = (double)events->duration[event] / 1e3;
+        const bool outermost = is_outermost(state, event);
+        struct tp_frame_row *row = row_of(state, events->name[event]);
+        if (!row) {
+            return tp_fail_memory(err);
+        }
+        row->count++;
+        row->total_us += outermost ? us : 0;
+        row->self_us += us;
+        state->depth[event] = 0;
+        if (around != TP_NO_EVENT) {
+            state->depth[event] = state->depth[around] + 1;
+            row_of(state, events->name[around])->self_us -= us;
+        }
+        if (events->lane[event] == state->trace->index.main_lane) {
+            add_idle(state, event, outermost);
+        }
+    }
+    return TP_OK;
 }
 
-enum tp_status tp_trace_frames_make(struct tp_trace *trace,
-                                    bool (*is_frame)(const char *name,
-                                                     const void *context),
-                                    const void *context, struct tp_error *err)
+static double own_idle(const struct tp_frame_row *row)
 {
-    struct sweep sweep = {.trace = trace};
-    enum tp_status status = collect(&sweep, is_frame, context, err);
-    if (status == TP_OK && sweep.count > 0) {
-        sweep.open = malloc(sweep.count * sizeof *sweep.open);
-        sweep.spent =
-            calloc(trace->events.texts.count + 1, sizeof *sweep.spent);
-        if (!sweep.open || !sweep.spent)
-            status = tp_fail_memory(err);
+    double us = 0;
+    for (int kind = 0; kind < TP_FRAME_IDLES; kind++) {
+        us += row->self_idle_us[kind];
     }
-    if (status == TP_OK && sweep.count > 0) {
-        for (size_t i = 0; i < trace->syncs.count; i++)
-            trace->syncs.rows[i].frame =
-                worst_frame(&sweep, &trace->syncs.rows[i]);
-        trace->facts.copy_frame = worst_frame(&sweep, NULL);
+    return us;
+}
+
+/* Most idle time in its own code first, then most time there. */
+static int compare(const void *left, const void *right)
+{
+    const struct tp_frame_row *a = left, *b = right;
+    int result = tp_order_double(own_idle(b), own_idle(a));
+    if (!result) {
+        result = tp_order_double(b->self_us, a->self_us);
     }
-    free(sweep.frames);
-    free(sweep.open);
-    free(sweep.spent);
+    return result ? result : strcmp(a->name, b->name);
+}
+
+enum tp_status
+tp_trace_frames(struct tp_trace *trace,
+                const struct tp_intervals idle[TP_FRAME_IDLES],
+                struct tp_error *err)
+{
+    const size_t events = trace->events.count;
+    const size_t names = trace->events.texts.count + 1;
+    struct frames_state state = {.trace = trace,
+                                 .idle = idle,
+                                 .count = count_frames(&trace->events)};
+    if (state.count == 0) {
+        return TP_OK;
+    }
+    state.list = malloc(state.count * sizeof *state.list);
+    state.parent = malloc(events * sizeof *state.parent);
+    state.depth = malloc(events * sizeof *state.depth);
+    state.row = calloc(names, sizeof *state.row);
+    state.until = calloc(names, sizeof *state.until);
+    state.lane = calloc(names, sizeof *state.lane);
+    state.most = calloc(names, sizeof *state.most);
+    enum tp_status status = state.list && state.parent && state.depth &&
+                                    state.row && state.until && state.lane &&
+                                    state.most
+                                ? order_frames(&state, err)
+                                : tp_fail_memory(err);
+    if (!status) {
+        status = add_frames(&state, err);
+    }
+    if (!status) {
+        qsort(trace->frames.rows, trace->frames.count,
+              sizeof *trace->frames.rows, compare);
+    }
+    free(state.list);
+    free(state.parent);
+    free(state.depth);
+    free(state.row);
+    free(state.until);
+    free(state.lane);
+    free(state.most);
     return status;
+}
+
+/* --- blame -------------------------------------------------------------- */
+
+/* Frames of torch, and of what only passes calls on, say nothing of whose code
+ * it is. */
+static bool is_own(const struct tp_frame_row *row)
+{
+    static const char *const passing[] = {"torch/", "contextlib.py(",
+                                          "functools.py(", "threading.py("};
+    if (row->what != TP_FRAME_FUNCTION) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
+        const char *at = strstr(row->name, passing[i]);
+        if (at && (at == row->name || at[-1] == '/')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_deeper(const struct tp_frame_row *row,
+                      const struct tp_frame_row *kept)
+{
+    return !kept || row->depth > kept->depth;
+}
+
+struct tp_frame_blame tp_trace_blame(const struct tp_trace *trace,
+                                     enum tp_frame_idle kind, double total_us)
+{
+    struct tp_frame_blame blame = {NULL, NULL, NULL};
+    for (int pass = 0; pass < 2 && total_us > 0; pass++) {
+        for (size_t i = 0; i < trace->frames.count; i++) {
+            const struct tp_frame_row *row = &trace->frames.rows[i];
+            if (2 * row->idle_us[kind] < total_us) {
+                continue;
+            }
+            if (pass == 0 && is_deeper(row, blame.inner)) {
+                blame.inner = row;
+            } else if (pass == 1 && row != blame.inner) {
+                if (row->what == TP_FRAME_MODULE &&
+                    is_deeper(row, blame.module)) {
+                    blame.module = row;
+                }
+                if (is_own(row) && is_deeper(row, blame.caller)) {
+                    blame.caller = row;
+                }
+            }
+        }
+    }
+    return blame;
 }

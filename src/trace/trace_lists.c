@@ -25,199 +25,158 @@
 #define OP_MEMORY(member) TP_COLUMN_OF_SIGNED(struct tp_op_row, member, "byte")
 
 static const struct tp_column op_columns[] = {
-    TRACE_NUMBER(tp_op_row),
-    OP(name, ""),
-    OP(device_type, ""),
-    OP(count, "1"),
+    TRACE_NUMBER(tp_op_row), OP(name, ""), OP(device_type, ""), OP(count, "1"),
     TP_COLUMN_AS(struct tp_op_row, "cpu_time_total_us", cpu_total_us, "us"),
     TP_COLUMN_AS(struct tp_op_row, "self_cpu_time_total_us", self_cpu_us, "us"),
     TP_COLUMN_AS(struct tp_op_row, "cuda_time_total_us", cuda_total_us, "us"),
     TP_COLUMN_AS(struct tp_op_row, "self_cuda_time_total_us", self_cuda_us,
-                 "us"),
-    OP_MEMORY(cpu_mem_b),
-    OP_MEMORY(self_cpu_mem_b),
-    OP_MEMORY(cuda_mem_b),
+                  "us"),
+    OP_MEMORY(cpu_mem_b), OP_MEMORY(self_cpu_mem_b), OP_MEMORY(cuda_mem_b),
     OP_MEMORY(self_cuda_mem_b),
 };
 
 #define KERNEL(member, unit) TP_COLUMN(struct tp_kernel_row, member, unit)
 
 static const struct tp_column kernel_columns[] = {
-    TRACE_NUMBER(tp_kernel_row),
-    KERNEL(name, ""),
-    KERNEL(kind, ""),
-    KERNEL(count, "1"),
-    KERNEL(total_us, "us"),
-    KERNEL(mean_us, "us"),
-    KERNEL(min_us, "us"),
-    KERNEL(max_us, "us"),
-    KERNEL(std_us, "us"),
-    KERNEL(share, "1"),
-    KERNEL(mean_blocks_per_sm, "1"),
+    TRACE_NUMBER(tp_kernel_row), KERNEL(name, ""), KERNEL(kind, ""),
+    KERNEL(count, "1"), KERNEL(total_us, "us"), KERNEL(mean_us, "us"),
+    KERNEL(min_us, "us"), KERNEL(max_us, "us"), KERNEL(std_us, "us"),
+    KERNEL(share, "1"), KERNEL(mean_blocks_per_sm, "1"),
     KERNEL(mean_occupancy, "percent"),
 };
 
 #define OP_KERNEL(member, unit) TP_COLUMN(struct tp_op_kernel_row, member, unit)
 
 static const struct tp_column op_kernel_columns[] = {
-    TRACE_NUMBER(tp_op_kernel_row),
-    OP_KERNEL(op, ""),
-    OP_KERNEL(kernel, ""),
-    OP_KERNEL(count, "1"),
-    OP_KERNEL(device_us, "us"),
-    OP_KERNEL(mean_us, "us"),
-    OP_KERNEL(launch_delay_us, "us"),
-    OP_KERNEL(runtime_delay_us, "us"),
+    TRACE_NUMBER(tp_op_kernel_row), OP_KERNEL(op, ""), OP_KERNEL(kernel, ""),
+    OP_KERNEL(count, "1"), OP_KERNEL(device_us, "us"), OP_KERNEL(mean_us, "us"),
+    OP_KERNEL(launch_delay_us, "us"), OP_KERNEL(runtime_delay_us, "us"),
 };
 
 #define ANNOTATION(member, unit) \
     TP_COLUMN(struct tp_annotation_row, member, unit)
 
 static const struct tp_column annotation_columns[] = {
-    TRACE_NUMBER(tp_annotation_row),
-    ANNOTATION(name, ""),
-    ANNOTATION(where, ""),
-    ANNOTATION(count, "1"),
-    ANNOTATION(total_us, "us"),
-    ANNOTATION(mean_us, "us"),
-    ANNOTATION(max_us, "us"),
-    ANNOTATION(device_events, "1"),
-    ANNOTATION(device_us, "us"),
-    ANNOTATION(self_device_events, "1"),
-    ANNOTATION(self_device_us, "us"),
+    TRACE_NUMBER(tp_annotation_row), ANNOTATION(name, ""),
+    ANNOTATION(where, ""), ANNOTATION(count, "1"), ANNOTATION(total_us, "us"),
+    ANNOTATION(mean_us, "us"), ANNOTATION(max_us, "us"),
+    ANNOTATION(device_events, "1"), ANNOTATION(device_us, "us"),
+    ANNOTATION(self_device_events, "1"), ANNOTATION(self_device_us, "us"),
 };
 
 #define STEP(member, unit) TP_COLUMN(struct tp_step_row, member, unit)
 
 static const struct tp_column step_columns[] = {
-    TRACE_NUMBER(tp_step_row),
-    STEP(step, "1"),
-    STEP(start_us, "us"),
-    STEP(host_us, "us"),
-    STEP(window_us, "us"),
-    STEP(data_wait_us, "us"),
-    STEP(compute_us, "us"),
-    STEP(kernel_us, "us"),
-    STEP(memcpy_us, "us"),
-    STEP(memset_us, "us"),
-    STEP(communication_us, "us"),
-    STEP(runtime_us, "us"),
-    STEP(dataloader_us, "us"),
-    STEP(cpu_exec_us, "us"),
-    STEP(other_us, "us"),
-    STEP(device_events, "1"),
-    STEP(busy, "1"),
-    STEP(steady, "1"),
+    TRACE_NUMBER(tp_step_row), STEP(step, "1"), STEP(start_us, "us"),
+    STEP(host_us, "us"), STEP(window_us, "us"), STEP(data_wait_us, "us"),
+    STEP(compute_us, "us"), STEP(kernel_us, "us"), STEP(memcpy_us, "us"),
+    STEP(memset_us, "us"), STEP(communication_us, "us"), STEP(runtime_us, "us"),
+    STEP(dataloader_us, "us"), STEP(cpu_exec_us, "us"), STEP(other_us, "us"),
+    STEP(device_events, "1"), STEP(busy, "1"), STEP(steady, "1"),
     STEP(typical, "1"),
 };
 
 #define IDLE(member, unit) TP_COLUMN(struct tp_idle_row, member, unit)
 
 static const struct tp_column idle_columns[] = {
-    TRACE_NUMBER(tp_idle_row), IDLE(window_us, "us"),       IDLE(busy, "1"),
-    IDLE(alloc, "1"),          IDLE(dataloader, "1"),       IDLE(blocking, "1"),
-    IDLE(launch, "1"),         IDLE(cpu_op, "1"),           IDLE(none, "1"),
-    IDLE(blocked, "1"),        IDLE(blocked_busy, "1"),     IDLE(refill, "1"),
-    IDLE(blocking_calls, "1"), IDLE(driver_alloc_us, "us"),
+    TRACE_NUMBER(tp_idle_row), IDLE(window_us, "us"), IDLE(busy, "1"),
+    IDLE(alloc, "1"), IDLE(dataloader, "1"), IDLE(blocking, "1"),
+    IDLE(launch, "1"), IDLE(cpu_op, "1"), IDLE(none, "1"), IDLE(blocked, "1"),
+    IDLE(blocked_busy, "1"), IDLE(refill, "1"), IDLE(blocking_calls, "1"),
+    IDLE(driver_alloc_us, "us"), IDLE(queued, "1"),
+    IDLE(queued_name, ""), IDLE(queued_count, "1"), IDLE(queued_name_us, "us"),
+    IDLE(queued_most, "1"), IDLE(first_launch, "1"), IDLE(first_launches, "1"),
+    IDLE(first_launch_steps, "1"), IDLE(first_launch_max_us, "us"),
+    IDLE(first_launch_kernel, ""),
 };
 
 #define BUSY(member, unit) TP_COLUMN(struct tp_busy_row, member, unit)
 
 static const struct tp_column busy_columns[] = {
-    TRACE_NUMBER(tp_busy_row),
-    BUSY(definition, ""),
-    BUSY(total_us, "us"),
-    BUSY(busy_us, "us"),
-    BUSY(idle_us, "us"),
-    BUSY(compute_us, "us"),
-    BUSY(communication_us, "us"),
-    BUSY(memory_us, "us"),
-    BUSY(exposed_communication_us, "us"),
-    BUSY(exposed_memory_us, "us"),
-    BUSY(overlap_us, "us"),
-    BUSY(overlap, "1"),
+    TRACE_NUMBER(tp_busy_row), BUSY(definition, ""), BUSY(total_us, "us"),
+    BUSY(busy_us, "us"), BUSY(idle_us, "us"), BUSY(compute_us, "us"),
+    BUSY(communication_us, "us"), BUSY(memory_us, "us"),
+    BUSY(exposed_communication_us, "us"), BUSY(exposed_memory_us, "us"),
+    BUSY(overlap_us, "us"), BUSY(overlap, "1"),
 };
 
 #define LAUNCH(member, unit) TP_COLUMN(struct tp_launch_row, member, unit)
 
 static const struct tp_column launch_columns[] = {
-    TRACE_NUMBER(tp_launch_row),  LAUNCH(name, ""),
-    LAUNCH(count, "1"),           LAUNCH(call_us, "us"),
-    LAUNCH(mean_call_us, "us"),   LAUNCH(max_call_us, "us"),
-    LAUNCH(mean_device_us, "us"), LAUNCH(mean_delay_us, "us"),
-    LAUNCH(max_delay_us, "us"),   LAUNCH(short_kernels, "1"),
+    TRACE_NUMBER(tp_launch_row), LAUNCH(name, ""), LAUNCH(count, "1"),
+    LAUNCH(call_us, "us"), LAUNCH(mean_call_us, "us"),
+    LAUNCH(max_call_us, "us"), LAUNCH(mean_device_us, "us"),
+    LAUNCH(mean_delay_us, "us"), LAUNCH(max_delay_us, "us"),
+    LAUNCH(short_kernels, "1"),
 };
 
 #define STREAM(member, unit) TP_COLUMN(struct tp_stream_row, member, unit)
 
 static const struct tp_column stream_columns[] = {
-    TRACE_NUMBER(tp_stream_row),  STREAM(device, "1"),
-    STREAM(stream, "1"),          STREAM(device_events, "1"),
-    STREAM(busy_us, "us"),        STREAM(host_wait_us, "us"),
-    STREAM(kernel_wait_us, "us"), STREAM(other_wait_us, "us"),
-    STREAM(mean_queue, "1"),      STREAM(max_queue, "1"),
-    STREAM(full_queue_us, "us"),
+    TRACE_NUMBER(tp_stream_row), STREAM(device, "1"), STREAM(stream, "1"),
+    STREAM(device_events, "1"), STREAM(busy_us, "us"),
+    STREAM(host_wait_us, "us"), STREAM(kernel_wait_us, "us"),
+    STREAM(other_wait_us, "us"), STREAM(mean_queue, "1"),
+    STREAM(max_queue, "1"), STREAM(full_queue_us, "us"),
 };
 
 #define COPY(member, unit) TP_COLUMN(struct tp_copy_row, member, unit)
 
 static const struct tp_column copy_columns[] = {
-    TRACE_NUMBER(tp_copy_row), COPY(kind, ""),
-    COPY(count, "1"),          COPY(bytes, "byte"),
-    COPY(total_us, "us"),      COPY(bandwidth_gbps, "GB/s"),
+    TRACE_NUMBER(tp_copy_row), COPY(kind, ""), COPY(count, "1"),
+    COPY(bytes, "byte"), COPY(total_us, "us"), COPY(bandwidth_gbps, "GB/s"),
     COPY(call_us, "us"),
 };
 
 #define SYNC(member, unit) TP_COLUMN(struct tp_sync_row, member, unit)
 
 static const struct tp_column sync_columns[] = {
-    TRACE_NUMBER(tp_sync_row), SYNC(call, ""),
-    SYNC(cause, ""),           SYNC(op, ""),
-    SYNC(count, "1"),          SYNC(total_us, "us"),
-    SYNC(idle_us, "us"),
+    TRACE_NUMBER(tp_sync_row), SYNC(call, ""), SYNC(cause, ""), SYNC(op, ""),
+    SYNC(count, "1"), SYNC(total_us, "us"), SYNC(idle_us, "us"),
 };
 
 #define PATH(member, unit) TP_COLUMN(struct tp_path_row, member, unit)
 
 static const struct tp_column path_columns[] = {
-    TRACE_NUMBER(tp_path_row),
-    PATH(step, "1"),
-    PATH(kind, ""),
-    PATH(name, ""),
-    PATH(count, "1"),
-    PATH(total_us, "us"),
-    PATH(share, "1"),
+    TRACE_NUMBER(tp_path_row), PATH(step, "1"), PATH(kind, ""), PATH(name, ""),
+    PATH(count, "1"), PATH(total_us, "us"), PATH(share, "1"),
 };
 
 #define MEMORY(member, unit) TP_COLUMN(struct tp_memory_row, member, unit)
 
 static const struct tp_column memory_columns[] = {
-    TRACE_NUMBER(tp_memory_row),
-    MEMORY(device, ""),
-    MEMORY(events, "1"),
-    MEMORY(allocations, "1"),
-    MEMORY(frees, "1"),
-    MEMORY(allocated_b, "byte"),
-    MEMORY(peak_allocated_b, "byte"),
-    MEMORY(peak_reserved_b, "byte"),
-    MEMORY(allocations_per_step, "1"),
-    MEMORY(allocated_per_step_b, "byte"),
-    MEMORY(turnover, "1"),
-    MEMORY(short_lived, "1"),
+    TRACE_NUMBER(tp_memory_row), MEMORY(device, ""), MEMORY(events, "1"),
+    MEMORY(allocations, "1"), MEMORY(frees, "1"), MEMORY(allocated_b, "byte"),
+    MEMORY(peak_allocated_b, "byte"), MEMORY(peak_reserved_b, "byte"),
+    MEMORY(allocations_per_step, "1"), MEMORY(allocated_per_step_b, "byte"),
+    MEMORY(turnover, "1"), MEMORY(short_lived, "1"),
     MEMORY(reserved_swings, "1"),
 };
 
 #define COMM(member, unit) TP_COLUMN(struct tp_comm_row, member, unit)
 
 static const struct tp_column comm_columns[] = {
-    TRACE_NUMBER(tp_comm_row), COMM(collective, ""),
-    COMM(kernel, ""),          COMM(group, ""),
-    COMM(dtype, ""),           COMM(group_size, "1"),
-    COMM(count, "1"),          COMM(in_bytes, "byte"),
-    COMM(out_bytes, "byte"),   COMM(total_us, "us"),
-    COMM(mean_us, "us"),       COMM(max_us, "us"),
-    COMM(exposed_us, "us"),    COMM(algorithm_gbps, "GB/s"),
-    COMM(bus_gbps, "GB/s"),
+    TRACE_NUMBER(tp_comm_row), COMM(collective, ""), COMM(kernel, ""),
+    COMM(group, ""), COMM(dtype, ""), COMM(group_size, "1"), COMM(count, "1"),
+    COMM(in_bytes, "byte"), COMM(out_bytes, "byte"), COMM(total_us, "us"),
+    COMM(mean_us, "us"), COMM(max_us, "us"), COMM(exposed_us, "us"),
+    COMM(algorithm_gbps, "GB/s"), COMM(bus_gbps, "GB/s"),
+};
+
+#define FRAME(member, unit) TP_COLUMN(struct tp_frame_row, member, unit)
+#define FRAME_IDLE(name, member) \
+    TP_COLUMN_AS(struct tp_frame_row, name, member, "us")
+
+static const struct tp_column frame_columns[] = {
+    TRACE_NUMBER(tp_frame_row), FRAME(name, ""), FRAME(kind, ""),
+    FRAME(count, "1"), FRAME(depth, "1"), FRAME(total_us, "us"),
+    FRAME(self_us, "us"),
+    FRAME_IDLE("host_idle_us", idle_us[TP_FRAME_HOST]),
+    FRAME_IDLE("self_host_idle_us", self_idle_us[TP_FRAME_HOST]),
+    FRAME_IDLE("loader_idle_us", idle_us[TP_FRAME_LOADER]),
+    FRAME_IDLE("self_loader_idle_us", self_idle_us[TP_FRAME_LOADER]),
+    FRAME_IDLE("blocking_idle_us", idle_us[TP_FRAME_BLOCKING]),
+    FRAME_IDLE("self_blocking_idle_us", self_idle_us[TP_FRAME_BLOCKING]),
 };
 
 static const struct tp_column arrival_columns[] = {
@@ -232,10 +191,10 @@ static const struct tp_column arrival_columns[] = {
         name, columns, COUNT_OF(columns), offsetof(struct tp_trace, member), \
             sizeof *((struct tp_trace *)0)->member.rows, false, make         \
     }
-#define CURVE(member, make)                               \
-    {                                                     \
-        NULL, NULL, 0, offsetof(struct tp_trace, member), \
-            sizeof(struct tp_moment), false, make         \
+#define CURVE(member, make)                                                   \
+    {                                                                         \
+        NULL, NULL, 0, offsetof(struct tp_trace, member),                     \
+            sizeof(struct tp_moment), false, make                             \
     }
 
 const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
@@ -263,6 +222,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST("collectives", comm_columns, comms, tp_trace_comms),
     [TP_TRACE_PATHS] =
         LIST("critical_path", path_columns, paths, tp_trace_paths),
+    [TP_TRACE_FRAMES] = LIST("frames", frame_columns, frames, NULL),
     [TP_TRACE_ARRIVALS] =
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
     [TP_TRACE_UTILISATION] = CURVE(utilisation, tp_trace_curves),
@@ -304,7 +264,8 @@ struct tp_table tp_trace_list_table(const struct tp_trace *trace,
 }
 
 /* Steps first: others ask which of them are steady. */
-enum tp_status tp_trace_lists_make(struct tp_trace *trace, struct tp_error *err)
+enum tp_status tp_trace_lists_make(struct tp_trace *trace,
+                                   struct tp_error *err)
 {
     enum tp_status status = tp_trace_lists[TP_TRACE_STEPS].make(trace, err);
     for (size_t i = 0; i < TP_TRACE_LISTS && status == TP_OK; i++) {
@@ -372,9 +333,10 @@ enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
     struct tp_trace_facts *facts = &trace->facts;
     const char **texts[] = {&facts->window,         &facts->loader,
                             &facts->driver_call,    &facts->top_op,
+                            &facts->orphan,
                             &facts->single_tensor,  &facts->device_name,
                             &trace->events.backend, &trace->events.trace_name,
-                            &facts->copy_frame};
+                             &facts->copy_frame};
     for (enum tp_trace_list i = 0; i < TP_TRACE_LISTS; i++) {
         if (!keep_list(trace, i, set, arena))
             return tp_fail_memory(err);

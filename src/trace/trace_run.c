@@ -22,8 +22,8 @@
 #include "base/order.h"
 #include "formats/trace/trace_reader.h"
 #include "trace/trace_beside.h"
+#include "trace/trace_callers.h"
 #include "trace/trace_facts.h"
-#include "trace/trace_frames.h"
 #include "trace/trace_lists.h"
 #include "trace/trace_settings.h"
 
@@ -195,7 +195,7 @@ static void run_slot(void *context, size_t i, unsigned worker)
     if (slot->status == TP_OK && trace->events.count)
         slot->status = make_rows(trace, &slot->err);
     if (slot->status == TP_OK && c->options->is_frame)
-        slot->status = tp_trace_frames_make(
+        slot->status = tp_trace_callers_make(
             trace, c->options->is_frame, c->options->frame_context, &slot->err);
     trace->rank = trace->events.rank;
     advance(c, 1, 0);

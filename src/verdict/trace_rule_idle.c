@@ -13,7 +13,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "trace/trace_frames.h"
 #include "verdict/trace_rule_costs.h"
+#include "verdict/trace_verdict.h"
 
 /* Steps among which a cost of the window is shared out; at least one. */
 static double steps_of(const struct tp_trace *trace)
@@ -66,6 +68,36 @@ static const char *loader_advice(const struct tp_trace_case *it)
                          pin);
 }
 
+/* Idle time of a kind of this trace, from shares of /idle. */
+static double idle_us(const struct tp_trace *trace, enum tp_frame_idle kind)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    const double shares[TP_FRAME_IDLES] = {
+        [TP_FRAME_HOST] = idle->launch + idle->cpu_op + idle->none,
+        [TP_FRAME_LOADER] = idle->dataloader,
+        [TP_FRAME_BLOCKING] = idle->blocking};
+    return shares[kind] * idle->window_us;
+}
+
+/* "; 164.20 ms idle in vision.py(178): resize (128 calls), called by
+ * vision.py(235): preprocess, in nn.Module: Vision_0" */
+static const char *describe_frames(const struct tp_trace_case *it,
+                                   enum tp_frame_idle kind)
+{
+    const double us = idle_us(it->trace, kind);
+    const struct tp_frame_blame blame = tp_trace_blame(it->trace, kind, us);
+    if (!blame.inner || us < 0.01 * it->trace->idle.window_us)
+        return ""; /* what is less is not worth a line */
+    return tp_judge_text(
+        it->judged,
+        "; %.2f ms idle in %s (%" PRId64 " call%s)%s%s%s%s",
+        blame.inner->idle_us[kind] / 1e3, blame.inner->name, blame.inner->count,
+        blame.inner->count == 1 ? "" : "s",
+        blame.caller ? ", called by " : "",
+        blame.caller ? blame.caller->name : "", blame.module ? ", in " : "",
+        blame.module ? blame.module->name : "");
+}
+
 /* Without a device nothing idles: the share of the steps is what is known. */
 static enum tp_status loader_of_host(const struct tp_trace_case *it,
                                      struct tp_error *err)
@@ -85,8 +117,9 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "steps wait %.2f ms for the DataLoader, %.1f %% of ProfilerStep "
-            "(mean of %" PRId64 "); no GPU was recorded",
-            1e3 * means.data_wait_s, share, means.steps),
+            "(mean of %" PRId64 "); no GPU was recorded%s",
+            1e3 * means.data_wait_s, share, means.steps,
+            describe_frames(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
@@ -114,12 +147,54 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "%s: each step waits %.2f ms for its batch, %.2f ms of it with "
-            "the GPU idle: %.1f %% of the window",
+            "the GPU idle: %.1f %% of the window%s",
             trace->facts.loader,
             isnan(means.data_wait_s) ? exposed_ms : 1e3 * means.data_wait_s,
-            exposed_ms, share),
+            exposed_ms, share, describe_frames(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
+}
+
+/* "; most of it, 712.03 ms, ends 60 times when a kernel begins: x" */
+static const char *describe_head(const struct tp_trace_case *it)
+{
+    const struct tp_idle_row *idle = &it->trace->idle;
+    if (!*idle->queued_name)
+        return "";
+    return tp_judge_text(it->judged,
+                         "; most of it, %.2f ms, ends when %s begins (%" PRId64
+                         " times)",
+                         idle->queued_name_us / 1e3,
+                         tp_judge_kernel(it->judged, idle->queued_name),
+                         idle->queued_count);
+}
+
+enum tp_status tp_trace_rule_queued(const struct tp_trace_case *it,
+                                    struct tp_error *err)
+{
+    const struct tp_idle_row *idle = &it->trace->idle;
+    const double share = 100 * idle->queued;
+    if (it->trace->facts.device_events == 0 ||
+        share < it->limits[TP_TRACE_QUEUED])
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "GPU idle with work pending, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_QUEUED],
+        .evidence = tp_judge_text(
+            it->judged,
+            "the GPU idles %.1f %% of the window while work that was launched "
+            "over 100 us before does not begin, up to %" PRId64
+            " operations at once%s",
+            share, idle->queued_most, describe_head(it)),
+        .suggestion =
+            "the host is ahead, so fewer waits or launches win nothing: look "
+            "at what this work waits for, which is events of other streams, "
+            "other ranks in a collective, or work that was not recorded; "
+            "compare the ranks, and record without filters"};
+    return tp_trace_finding_add(it, TP_VERDICT_QUEUED, finding, err);
 }
 
 /* What to do about a cause of /syncs. */
@@ -232,15 +307,20 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
     if (finding.value < limit && pageable_cause(it, row))
         return TP_OK; /* the copies' rule says so */
     if (finding.value < limit) {
+        const bool pending =
+            100 * idle->queued >= it->limits[TP_TRACE_QUEUED];
         finding.level = TP_SEVERITY_LOW;
         finding.evidence = tp_judge_text(
             it->judged,
             "calls that wait for the GPU take %.1f %% of the window, but the "
-            "GPU is busy for %.1f of these: they cost %.1f %%",
-            100 * idle->blocked, 100 * idle->blocked_busy, finding.value);
+            "GPU is busy for %.1f of these%s: they cost %.1f %%",
+            100 * idle->blocked, 100 * idle->blocked_busy,
+            pending ? ", or has work that does not begin" : "",
+            finding.value);
         finding.suggestion =
-            tp_trace_blocking_costs(trace)
-                ? sync_advice(row)
+            tp_trace_blocking_costs(trace) ? sync_advice(row)
+            : pending
+                ? "leave them: they wait for work that does not begin"
                 : "leave them: the wait only shows that the GPU is behind the "
                   "host";
         return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
@@ -249,23 +329,56 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
     finding.evidence = tp_judge_text(
         it->judged,
         "%" PRId64 " blocking calls; the GPU idles behind them %.1f %% of the "
-        "window, and %.1f %% more until work reaches it again%s",
+        "window, and %.1f %% more until work reaches it again%s%s",
         idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
-        describe_sync(it, row));
+        describe_sync(it, row), describe_frames(it, TP_FRAME_BLOCKING));
     finding.suggestion = sync_advice(row);
     return tp_trace_finding_add(it, TP_VERDICT_SYNCHRONISATION, finding, err);
-}
-
-/* Idle behind launches, operators and nothing, of W. */
-static double host_share(const struct tp_idle_row *idle)
-{
-    return idle->launch + idle->cpu_op + idle->none;
 }
 
 /* In a start-up the host is slow for reasons that pass. */
 static bool starts_up(const struct tp_trace_case *it)
 {
     return it->verdict == TP_VERDICT_COLD_START;
+}
+
+/* One percent: below it nothing is worth a line. */
+enum { LOADING_SEEN = 1 };
+
+enum tp_status tp_trace_rule_first_launch(const struct tp_trace_case *it,
+                                          struct tp_error *err)
+{
+    const struct tp_idle_row *idle = &it->trace->idle;
+    const double share = 100 * idle->first_launch;
+    const bool goes_on = tp_trace_keeps_loading(it->trace);
+    if (!(share >= LOADING_SEEN))
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_LOW,
+        .step = -1,
+        .metric = "GPU idle behind first launches, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_FIRST_LAUNCH],
+        .evidence = tp_judge_text(
+            it->judged,
+            "%" PRId64 " first launch%s took over 1 ms%s, as code was loaded "
+            "or compiled; the longest %.2f ms, of %s; the GPU "
+            "idles %.1f %% of the window behind %s%s",
+            idle->first_launches, idle->first_launches == 1 ? "" : "es",
+            idle->first_launches == 1 ? "" : " each",
+            idle->first_launch_max_us / 1e3,
+            tp_judge_kernel(it->judged, idle->first_launch_kernel), share,
+            idle->first_launches == 1 ? "it" : "them",
+            goes_on ? ", and most steps have some" : ""),
+        .suggestion =
+            goes_on ? "kernels are new in most steps: keep shapes and dtypes "
+                      "constant (pad to a few lengths), or compile for "
+                      "changing ones (torch.compile(dynamic=True))"
+                    : "record after some steps of warm-up: "
+                      "schedule(wait=1, warmup=3, active=...)"};
+    return tp_trace_finding_add(
+        it, goes_on ? TP_VERDICT_HOST_BOUND : TP_VERDICT_COLD_START, finding,
+        err);
 }
 
 static const char *launch_advice(const struct tp_trace_case *it)
@@ -287,7 +400,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
 {
     const struct tp_trace *trace = it->trace;
     const struct tp_trace_facts *facts = &trace->facts;
-    const double host = 100 * host_share(&trace->idle);
+    const double host = 100 * tp_trace_host_share(trace);
     const double tiny = 100 * trace->short_share;
     /* tiny kernels matter where the device waits for the next one */
     if (facts->kernels == 0 || starts_up(it) ||
@@ -304,12 +417,27 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
             it->judged,
             "%" PRId64 " kernels, median %.1f us; %.1f %% of their time is in "
             "kernels below 10 us, and the GPU idles %.1f %% of the window "
-            "behind the host; most come from %s (%" PRId64 ", %.1f us each)",
+            "behind the host; most come from %s (%" PRId64 ", %.1f us each)%s",
             facts->kernels, trace->median_kernel_us, tiny, host,
             *facts->top_op ? facts->top_op : "no recorded operator",
-            facts->top_op_kernels, facts->top_op_kernel_us),
+            facts->top_op_kernels, facts->top_op_kernel_us,
+            describe_frames(it, TP_FRAME_HOST)),
         .suggestion = launch_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_LAUNCH_BOUND, finding, err);
+}
+
+static const char *host_advice(const struct tp_trace *trace)
+{
+    if (trace->idle.none <= trace->idle.cpu_op)
+        return "let torch.compile or a CUDA graph replace the operators' own "
+               "cost, or give each more work (a larger batch)";
+    return trace->frames.count
+               ? "take this Python code out of the step, into workers of the "
+                 "DataLoader or behind it, or let torch.compile or a CUDA "
+                 "graph replace it"
+               : "record with_stack=True to see which Python code this is; "
+                 "take it out of the step, or let torch.compile or a CUDA "
+                 "graph replace it";
 }
 
 enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
@@ -317,7 +445,7 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
 {
     const struct tp_trace *trace = it->trace;
     const struct tp_idle_row *idle = &trace->idle;
-    const double host = 100 * host_share(idle);
+    const double host = 100 * tp_trace_host_share(trace);
     if (trace->facts.device_events == 0 || trace->facts.host_events == 0 ||
         starts_up(it) || host < it->limits[TP_TRACE_HOST] ||
         100 * trace->short_share >= it->limits[TP_TRACE_TINY])
@@ -331,16 +459,12 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "the GPU idles %.1f %% of the window behind the host: %.1f inside "
-            "operators, %.1f inside launch calls, %.1f with nothing recorded "
-            "(Python); mean queue on the GPU %.1f",
+            "operators, %.1f inside launch calls, %.1f in %s; mean queue on "
+            "the GPU %.1f%s",
             host, 100 * idle->cpu_op, 100 * idle->launch, 100 * idle->none,
-            trace->mean_queue),
-        .suggestion = idle->none > idle->cpu_op
-                          ? "record with_stack=True to see which Python code "
-                            "this is; take it out of the step, or let "
-                            "torch.compile or a CUDA graph replace it"
-                          : "let torch.compile or a CUDA graph replace the "
-                            "operators' own cost, or give each more work (a "
-                            "larger batch)"};
+            trace->frames.count ? "Python alone"
+                                : "what was not recorded (Python)",
+            trace->mean_queue, describe_frames(it, TP_FRAME_HOST)),
+        .suggestion = host_advice(trace)};
     return tp_trace_finding_add(it, TP_VERDICT_HOST_BOUND, finding, err);
 }
