@@ -336,7 +336,7 @@ enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
                             &facts->orphan,
                             &facts->single_tensor,  &facts->device_name,
                             &trace->events.backend, &trace->events.trace_name,
-                             &facts->copy_frame};
+                            &facts->copy_frame};
     for (enum tp_trace_list i = 0; i < TP_TRACE_LISTS; i++) {
         if (!keep_list(trace, i, set, arena))
             return tp_fail_memory(err);

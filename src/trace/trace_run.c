@@ -22,7 +22,7 @@
 #include "base/order.h"
 #include "formats/trace/trace_reader.h"
 #include "trace/trace_beside.h"
-#include "trace/trace_callers.h"
+#include "trace/trace_call_frames.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_lists.h"
 #include "trace/trace_settings.h"
@@ -50,20 +50,15 @@ static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
 static void release_events(struct tp_trace *trace)
 {
     struct tp_events *events = &trace->events;
-    struct tp_events kept = {.base_ns = events->base_ns,
-                             .has_base = events->has_base,
-                             .rank = events->rank,
-                             .world_size = events->world_size,
-                             .backend = events->backend,
-                             .trace_name = events->trace_name,
-                             .record_shapes = events->record_shapes,
-                             .profile_memory = events->profile_memory,
-                             .with_stack = events->with_stack,
-                             .with_modules = events->with_modules,
-                             .with_flops = events->with_flops,
-                             .bytes = events->bytes,
-                             .seen = events->seen,
-                             .truncated_at = events->truncated_at};
+    struct tp_events kept = {
+        .base_ns = events->base_ns, .has_base = events->has_base,
+        .rank = events->rank, .world_size = events->world_size,
+        .backend = events->backend, .trace_name = events->trace_name,
+        .record_shapes = events->record_shapes,
+        .profile_memory = events->profile_memory,
+        .with_stack = events->with_stack, .with_modules = events->with_modules,
+        .with_flops = events->with_flops, .bytes = events->bytes,
+        .seen = events->seen, .truncated_at = events->truncated_at};
     memcpy(kept.repairs, events->repairs, sizeof kept.repairs);
     memcpy(kept.first_repair, events->first_repair, sizeof kept.first_repair);
     tp_trace_index_clear(&trace->index);
@@ -105,8 +100,8 @@ struct collector {
     struct tp_intern texts;
     const struct tp_found **files; /* those that are traces */
     size_t file_count;
-    uint64_t bytes_all;   /* of them                           */
-    pthread_mutex_t lock; /* guards the next two               */
+    uint64_t bytes_all;    /* of them                           */
+    pthread_mutex_t lock;  /* guards the next two               */
     uint64_t files_done, bytes_done;
     size_t first;       /* file of slots[0] */
     struct slot *slots; /* of the batch     */
@@ -190,12 +185,12 @@ static void run_slot(void *context, size_t i, unsigned worker)
     struct tp_trace *trace = &slot->trace;
     (void)worker;
     trace->path = c->files[c->first + i]->path;
-    slot->status =
-        tp_trace_read(trace->path, c->pool, &watch, &trace->events, &slot->err);
+    slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,
+                                 &slot->err);
     if (slot->status == TP_OK && trace->events.count)
         slot->status = make_rows(trace, &slot->err);
     if (slot->status == TP_OK && c->options->is_frame)
-        slot->status = tp_trace_callers_make(
+        slot->status = tp_trace_call_frames_make(
             trace, c->options->is_frame, c->options->frame_context, &slot->err);
     trace->rank = trace->events.rank;
     advance(c, 1, 0);
@@ -227,9 +222,10 @@ static enum tp_status say_repairs(struct tp_trace_run *run,
     }
     if (status != TP_OK || events->truncated_at < 0)
         return status;
-    const char *text = tp_arena_format(
-        &run->arena, "cut off at byte %" PRId64 "; analysed up to there",
-        events->truncated_at);
+    const char *text =
+        tp_arena_format(&run->arena,
+                        "cut off at byte %" PRId64 "; analysed up to there",
+                        events->truncated_at);
     return add_skipped(run,
                        (struct tp_trace_skipped){trace->path, text,
                                                  events->truncated_at, true},

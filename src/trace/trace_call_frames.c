@@ -9,7 +9,7 @@
  * then one pass over them and the events of the host for each row of /syncs, of
  * which there are some ten.
  */
-#include "trace/trace_callers.h"
+#include "trace/trace_call_frames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +147,7 @@ static const char *worst_frame(struct sweep *sweep,
     return tp_events_get(events, most);
 }
 
-enum tp_status tp_trace_callers_make(struct tp_trace *trace,
+enum tp_status tp_trace_call_frames_make(struct tp_trace *trace,
                                     bool (*is_frame)(const char *name,
                                                      const void *context),
                                     const void *context, struct tp_error *err)

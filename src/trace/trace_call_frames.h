@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TP_TRACE_TRACE_CALLERS_H
-#define TP_TRACE_TRACE_CALLERS_H
+#ifndef TP_TRACE_TRACE_CALL_FRAMES_H
+#define TP_TRACE_TRACE_CALL_FRAMES_H
 
 #include "trace/trace.h"
 
@@ -11,7 +11,7 @@
  * the rows, before the events go; texts are borrowed from these. TP_E_MEMORY
  * only.
  */
-enum tp_status tp_trace_callers_make(struct tp_trace *trace,
+enum tp_status tp_trace_call_frames_make(struct tp_trace *trace,
                                     bool (*is_frame)(const char *name,
                                                      const void *context),
                                     const void *context, struct tp_error *err);
