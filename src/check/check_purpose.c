@@ -87,15 +87,22 @@ static bool is_for_inference(const struct tp_flow *flow)
             (tp_flow_knows(flow, "load_weights") && !has_loss(flow)));
 }
 
+/* Whether a function goes on from a position, as with a cache of keys. */
+static bool decodes(const struct tp_flow *flow)
+{
+    return flow->scope.function &&
+           tp_flow_mentions(flow, flow->scope.function, "start_pos");
+}
+
 bool tp_flow_only_infers(const struct tp_flow *flow)
 {
     static const char *const words[] = {
-        "infer",  "generat", "eval",    "predict", "export",   "convert",
-        "quanti", "load",    "save",    "sampl",   "decode",   "pipeline",
-        "test",   "preproc", "extract", "metric",  "rmse",     "serv",
-        "sync",   "bench",   "profile", "strip",   "beam",     "top_filter",
-        "top_k",  "top_p",   "latency", "refine",  "postproc", "populate",
-        NULL};
+        "infer",     "generat", "eval",    "predict", "export",   "convert",
+        "quanti",    "load",    "save",    "sampl",   "decode",   "pipeline",
+        "test",      "preproc", "extract", "metric",  "rmse",     "serv",
+        "sync",      "bench",   "profile", "strip",   "beam",     "top_filter",
+        "top_k",     "top_p",   "latency", "refine",  "postproc", "populate",
+        "uncertain", NULL};
     static const char *const classes[] = {
         "Inference",    "Predictor",  "Quantiz",  "Export",
         "Benchmark",    "Metric",     "Sampling", "TreeSearch",
@@ -103,7 +110,7 @@ bool tp_flow_only_infers(const struct tp_flow *flow)
     return flow->scope.no_grad || flow->scope.evaluates ||
            tp_flow_is_named(flow, words) || is_class_of(flow, classes) ||
            (!flow->scope.function && tp_flow_knows(flow, "latency")) ||
-           is_for_inference(flow);
+           decodes(flow) || is_for_inference(flow);
 }
 
 static bool is_trainer(const struct tp_flow *flow)
@@ -142,20 +149,30 @@ bool tp_flow_is_frozen(const struct tp_flow *flow, uint32_t node)
 bool tp_flow_is_data(const struct tp_flow *flow, uint32_t node)
 {
     static const char *const words[] = {
-        "mask",  "input", "image", "img",   "pixel", "batch",
-        "video", "frame", "audio", "wav",   "label", "targe",
-        "ids",   "idx",   "indic", "posit", "noise", "timestep"};
+        "mask", "image", "img",   "pixel", "video", "audio",
+        "wav",  "input", "batch", "frame", "label", "targe",
+        "ids",  "idx",   "indic", "posit", "noise", "timestep"};
+    enum { ANYWHERE = 7 }; /* of these, what is data where all else trains */
     const struct tp_function *function =
         tp_functions_at(flow->functions, flow->scope.function);
+    size_t count = sizeof words / sizeof *words;
     if (!function || function->takes_gradients)
-        return tp_flow_contains(flow, node, words[0]);
+        count = ANYWHERE;
     while (flow->at[node].kind == TP_PY_SUBSCRIPT)
         node = flow->at[node].child;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (tp_flow_contains(flow, node, words[i]))
             return true;
     }
     return false;
+}
+
+bool tp_flow_only_tries(const struct tp_flow *flow)
+{
+    bool aside = flow->scope.function || tp_flow_depends_on(flow, "__main__");
+    return aside && !(*flow->seen & trains && (tp_flow_knows(flow, "step") ||
+                                               tp_flow_knows(flow, "fit") ||
+                                               tp_flow_knows(flow, "Trainer")));
 }
 
 bool tp_flow_trains_here(const struct tp_flow *flow)
@@ -169,7 +186,8 @@ bool tp_flow_trains_here(const struct tp_flow *flow)
     if (tp_flow_only_infers(flow))
         return false;
     if (!function) /* a fragment that imports nothing is taken as it is */
-        return *flow->seen & trains || !flow->script->has_torch;
+        return (*flow->seen & trains && !tp_flow_only_tries(flow)) ||
+               !flow->script->has_torch;
     return function->takes_gradients || tp_flow_is_named(flow, losses) ||
            (is_trainer(flow) && tp_flow_is_named(flow, steps)) ||
            (is_module(flow) && tp_flow_is_named(flow, forwards) &&

@@ -20,6 +20,10 @@ bool tp_flow_only_infers(const struct tp_flow *flow);
  * a GradScaler. */
 bool tp_flow_trains(const struct tp_flow *flow);
 
+/* Whether code is only tried or run once, as far as can be told: a function, or
+ * what runs where the file is the program, of a script that never steps. */
+bool tp_flow_only_tries(const struct tp_flow *flow);
+
 /* Whether code is known to train: its function calls backward() or
  * zero_grad(), or computes a loss by its name, or it is the forward or the
  * constructor of a module in a script that trains, or a constructor or a step

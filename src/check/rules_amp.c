@@ -332,7 +332,8 @@ static void judge_softmax(struct tp_flow *flow, const struct tp_call *call)
     bool harms = is_fp16(flow, tags) && !flow->scope.autocast &&
                  (tags & TP_TAG_FP16 || tp_flow_trains(flow)) &&
                  !tp_flow_only_infers(flow) &&
-                 !tp_flow_depends_on(flow, "dtype");
+                 !tp_flow_depends_on(flow, "dtype") &&
+                 !tp_flow_depends_on(flow, "train");
     tp_flow_add_as(flow, call->function, &rules[SOFTMAX_DTYPE], "softmax",
                    harms ? rules[SOFTMAX_DTYPE].severity : TP_SEVERITY_LOW);
 }
@@ -358,7 +359,7 @@ static void judge_loss(struct tp_flow *flow, const struct tp_call *call)
 }
 
 /* It raises no error with autocast off; and a script that trains, and never in
- * 16 bits, may use it, as may what measures. */
+ * 16 bits, may use it, as may what measures, or takes no gradient. */
 static void judge_bce(struct tp_flow *flow, const struct tp_call *call,
                       const char *what)
 {
@@ -369,6 +370,7 @@ static void judge_bce(struct tp_flow *flow, const struct tp_call *call,
         *flow->seen & TP_SEEN_BACKWARD && !(*flow->seen & mixed);
     tp_flow_add_as(flow, call->function, &rules[BCE], what,
                    trains_in_fp32 || flow->scope.autocast_off ||
+                           flow->scope.no_grad ||
                            tp_flow_is_named(flow, measures)
                        ? TP_SEVERITY_LOW
                        : rules[BCE].severity);

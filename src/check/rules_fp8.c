@@ -146,8 +146,10 @@ static void judge_recipe(struct tp_flow *flow, const struct tp_call *call)
     double length;
     uint32_t format = named(flow, call, "fp8_format", SIZE_MAX);
     if (format && tp_flow_is(flow, format, "E4M3"))
-        tp_flow_add(flow, format, &rules[E4M3_BACKWARD],
-                    "gradients in Format.E4M3");
+        tp_flow_add_as(
+            flow, format, &rules[E4M3_BACKWARD], "gradients in Format.E4M3",
+            tp_flow_only_infers(flow) ? TP_SEVERITY_LOW
+                                      : rules[E4M3_BACKWARD].severity);
     uint32_t history = named(flow, call, "amax_history_len", SIZE_MAX);
     if (tp_flow_number(flow, history, &length) && length == 1)
         tp_flow_add(flow, history, &rules[AMAX_HISTORY_1], "");

@@ -310,15 +310,24 @@ static bool is_dropped(const struct tp_flow *flow, uint32_t from, uint32_t node)
     return false;
 }
 
-/* Whether the function is one that gradients go through, by its name: of the
- * methods of a class many only prepare or measure. */
+/* Whether the function is one that gradients go through: of the methods of a
+ * class many only prepare or measure, by their names; and arrays of numpy have
+ * no gradient. */
 static bool is_differentiated(const struct tp_flow *flow)
 {
     static const char *const words[] = {"forward", "loss",     "train",
                                         "step",    "norm",     "dist",
                                         "simil",   "__call__", NULL};
+    static const char *const forwards[] = {"forward", "loss", NULL};
+    const struct tp_function *function =
+        tp_functions_at(flow->functions, flow->scope.function);
+    if (!function)
+        return !flow->scope.class_;
     return (!flow->scope.class_ || tp_flow_is_named(flow, words)) &&
-           !tp_flow_depends_on(flow, "verbose");
+           !tp_flow_depends_on(flow, "verbose") &&
+           !tp_flow_depends_on(flow, "trainable") &&
+           (function->takes_gradients || tp_flow_is_named(flow, forwards) ||
+            !tp_flow_mentions(flow, flow->scope.function, "numpy"));
 }
 
 /* Optimizers work on numbers without gradients, and so do data. */
@@ -385,7 +394,8 @@ static void judge_operation(struct tp_flow *flow, uint32_t node)
             judge_sqrt(flow, i, left);
         if (flow->at[i].op == TP_PY_OP('-') &&
             is_mean_of_squares(tp_flow_value(flow, left)) &&
-            is_square_of_mean(tp_flow_value(flow, i)))
+            is_square_of_mean(tp_flow_value(flow, i)) &&
+            !tp_flow_mentions(flow, node, "axis")) /* as numpy has it */
             add(flow, i, VARIANCE_BY_DIFFERENCE, "");
     }
 }
@@ -398,14 +408,15 @@ static uint32_t data_of(const struct tp_flow *flow, uint32_t node)
     uint32_t holder = flow->at[flow->at[node].child].child;
     return flow->at[node].kind == TP_PY_ATTRIBUTE &&
                    tp_flow_is(flow, node, "data") &&
-                   !tp_flow_is(flow, holder, "nodes") && /* of a graph: */
-                   !tp_flow_is(flow, holder, "edges")    /* features    */
+                   !tp_flow_contains(flow, holder, "nodes") && /* of a graph: */
+                   !tp_flow_contains(flow, holder, "edges")    /* features */
                ? node
                : 0;
 }
 
 /* What is a parameter or a buffer by its name may be changed on purpose; what
- * is masked has no gradient behind a softmax. */
+ * is masked has no gradient behind a softmax, and numbers of words have none.
+ */
 static void add_data(struct tp_flow *flow, uint32_t node, uint32_t data)
 {
     uint32_t root = data;
@@ -415,7 +426,8 @@ static void add_data(struct tp_flow *flow, uint32_t node, uint32_t data)
                      tp_flow_is(flow, node, "masked_fill_") ||
                      tp_flow_is(flow, node, "set_") ||
                      tp_flow_contains(flow, data, ".weight") ||
-                     tp_flow_contains(flow, data, ".bias");
+                     tp_flow_contains(flow, data, ".bias") ||
+                     tp_flow_contains(flow, data, "ids.");
     tp_flow_add_as(flow, node, &rules[DATA_IN_PLACE], ".data changed in place",
                    parameter ? TP_SEVERITY_LOW : rules[DATA_IN_PLACE].severity);
 }

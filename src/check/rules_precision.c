@@ -206,7 +206,7 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
             TP_TAG_HALF)
         tp_flow_add_as(flow, call->function, &rules[DEFAULT_DTYPE_HALF],
                        "set_default_dtype",
-                       tp_flow_only_infers(flow)
+                       tp_flow_only_infers(flow) || tp_flow_only_tries(flow)
                            ? TP_SEVERITY_LOW
                            : rules[DEFAULT_DTYPE_HALF].severity);
     if (call->role != TP_DOES_NONE || !flow->at[call->function].next)

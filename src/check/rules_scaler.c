@@ -253,9 +253,9 @@ static void judge_fp16(struct tp_flow *flow, size_t from)
                 &rules[FP16_WITHOUT_SCALER], ".backward()");
 }
 
-static bool is_parameter(const struct tp_flow *flow, uint32_t node)
+static bool is_parameter_of(const struct tp_flow *flow, uint32_t node,
+                            uint32_t function)
 {
-    uint32_t function = flow->scope.function;
     size_t length;
     const char *name = tp_script_text(flow->script, node, &length);
     for (uint32_t i = flow->at[function].child; name && function && i;
@@ -267,6 +267,20 @@ static bool is_parameter(const struct tp_flow *flow, uint32_t node)
             return true;
     }
     return false;
+}
+
+/* The same of the functions around it, too. */
+static bool is_parameter(const struct tp_flow *flow, uint32_t node)
+{
+    const struct tp_functions *functions = flow->functions;
+    uint32_t inner = flow->scope.function;
+    bool found = is_parameter_of(flow, node, inner);
+    for (size_t i = 0; inner && !found && i < functions->count; i++) {
+        uint32_t outer = functions->at[i].node;
+        found = outer < inner && flow->at[outer].end > flow->at[inner].token &&
+                is_parameter_of(flow, node, outer);
+    }
+    return found;
 }
 
 /* A plain backward before the scaler's step. That nothing was scaled must be

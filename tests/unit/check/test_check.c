@@ -458,6 +458,27 @@ Test(check, casts_need_training)
          "import torch\nimport torch.nn.functional as F\ndef f(x, y):\n"
          "  with torch.autocast('cuda', enabled=False):\n"
          "    return F.binary_cross_entropy(x.float(), y)\n"},
+        {"bce",
+         "import torch.nn.functional as F\ndef cost(x, y):\n"
+         "  return F.binary_cross_entropy(x, y)\n",
+         "import torch\nimport torch.nn.functional as F\n@torch.no_grad()\n"
+         "def cost(x, y):\n  return F.binary_cross_entropy(x, y)\n"},
+        {"default_dtype_half",
+         "import torch\ndef main(model):\n  optimizer.zero_grad()\n"
+         "  torch.set_default_dtype(torch.float16)\n  optimizer.step()\n",
+         "import torch\ndef main(model):\n"
+         "  torch.set_default_dtype(torch.float16)\n"},
+        {"half_call",
+         "import torch\nif __name__ == '__main__':\n  m.half()\n"
+         "  m(x).backward()\n  optimizer.step()\n",
+         "import torch\nif __name__ == '__main__':\n  m.half()\n"
+         "  m(x).backward()\n"},
+        {"half_call", STEP "  y = x.half()\n  y.backward()\n",
+         STEP "  y = encode(image.half())\n  y.backward()\n"},
+        {"half_call", NET "def g(x):\n  criterion(x)\n",
+         "from torch import nn\nclass Net(nn.Module):\n"
+         "  def forward(self, x, start_pos):\n"
+         "    return self.net(x.half())\ndef g(x):\n  criterion(x)\n"},
     };
     expect_pairs(pairs, sizeof pairs / sizeof *pairs, TP_SEVERITY_HIGH);
 }
@@ -552,6 +573,28 @@ Test(check, numerics_need_gradients)
          "    return x.softmax(-1)\ns = torch.amp.GradScaler('cuda')\n"},
         {"autograd_function", FUNCTION "torch.mm(x, w)\n",
          FUNCTION "torch.mm(x, w.to(torch.get_autocast_dtype('cuda')))\n"},
+        {"softmax_dtype",
+         "import torch\ndef forward(x):\n  if deep:\n    pass\n  else:\n"
+         "    return x.softmax(-1)\nx = x.half()\n",
+         "import torch\ndef forward(x):\n  if phase == 'train':\n    pass\n"
+         "  else:\n    return x.softmax(-1)\nx = x.half()\n"},
+        {"data_in_place",
+         "class Net(Module):\n  def forward(self, x):\n    x.data.mul_(2)\n",
+         "class Net(Module):\n  def forward(self, x_ids):\n"
+         "    x_ids.data.mul_(2)\n"},
+        {"sqrt_at_zero",
+         "class Net(Module):\n  def forward(self, x):\n    if self.a:\n"
+         "      return x.square().sum().sqrt()\n",
+         "class Net(Module):\n  def forward(self, x):\n"
+         "    if self.trainable == False:\n"
+         "      return x.square().sum().sqrt()\n"},
+        {"exp_without_max", "def f(x):\n  return x.exp().sum(-1).log()\n",
+         "def uncertainty(x):\n  return x.exp().sum(-1).log()\n"},
+        {"e4m3_backward",
+         "from transformer_engine.common import recipe\ndef f():\n"
+         "  return recipe.DelayedScaling(fp8_format=recipe.Format.E4M3)\n",
+         "from transformer_engine.common import recipe\ndef test_f():\n"
+         "  return recipe.DelayedScaling(fp8_format=recipe.Format.E4M3)\n"},
     };
     expect_pairs(pairs, sizeof pairs / sizeof *pairs, TP_SEVERITY_MEDIUM);
     cr_expect_eq(severity_of("a.py",
@@ -574,6 +617,16 @@ Test(check, numerics_need_gradients)
                              "    g.nodes['a'].data['h'] = 1\n",
                              "data_in_place"),
                  -1, "features of a graph");
+    cr_expect_eq(severity_of("a.py",
+                             "class Net(Module):\n  def forward(self, g):\n"
+                             "    g.srcnodes['a'].data['h'] = 1\n",
+                             "data_in_place"),
+                 -1, "features of a graph, by its ends");
+    cr_expect_eq(severity_of("a.py",
+                             "def f(x):\n  return (x ** 2).mean(axis=0) - "
+                             "x.mean(axis=0) ** 2\n",
+                             "variance_by_difference"),
+                 -1, "of numpy");
     cr_expect_eq(severity_of("a.py",
                              "def f(scaler, optimizer):\n"
                              "  scaler.step(optimizer)\n",

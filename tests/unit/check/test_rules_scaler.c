@@ -69,6 +69,11 @@ Test(rules_scaler, evidence)
          IMPORTS "def f(loss, optimizer, d):\n" SCALE
                  "  scaler.step(optimizer)\n  d.update(a=1)\n",
          1},
+        /* the scaler of a caller, in a function within */
+        {"step_without_update",
+         IMPORTS "def f(optimizer, scaler):\n def step():\n"
+                 "  scaler.step(optimizer)\n return step\n",
+         0},
         {"update_per_optimizer",
          IMPORTS "def f(loss, a, b):\n" SCALE
                  "  scaler.step(a)\n  scaler.update()\n" SCALE
