@@ -81,7 +81,9 @@ enum tp_status tp_replay_run(struct tp_replay_call *replay,
 
 /* Sums of squares of a call's results. */
 struct sums {
-    double error, limit, size;
+    double error, limit, size;   /* where there is a limit                 */
+    double dumped, product, all; /* of all finite elements, and the product */
+    bool unbounded; /* an element has no limit                             */
 };
 
 static double limit_of(const struct tp_array *computed, int64_t i)
@@ -121,7 +123,13 @@ static double excess_of(enum tp_dtype dtype, double dumped, double computed,
 static void add(struct sums *sums, double dumped, double computed, double limit)
 {
     const double error = dumped - computed;
-    if (!isfinite(error) || !isfinite(limit))
+    sums->unbounded |= !isfinite(limit) && isfinite(computed);
+    if (!isfinite(error))
+        return;
+    sums->dumped += dumped * dumped;
+    sums->product += dumped * computed;
+    sums->all += computed * computed;
+    if (!isfinite(limit))
         return;
     sums->error += error * error;
     sums->limit += limit * limit;
@@ -148,14 +156,19 @@ static void compare(const struct tp_array *computed,
     }
 }
 
+double tp_replay_element_excess(const struct tp_array *computed,
+                                const struct tp_array *dumped, int64_t i)
+{
+    return excess_of(computed->dtype, dumped->value[i], computed->value[i],
+                     limit_of(computed, i));
+}
+
 double tp_replay_excess(const struct tp_array *computed,
                         const struct tp_array *dumped)
 {
     double worst = 0;
     for (int64_t i = 0; i < computed->count; i++)
-        worst =
-            fmax(worst, excess_of(computed->dtype, dumped->value[i],
-                                  computed->value[i], limit_of(computed, i)));
+        worst = fmax(worst, tp_replay_element_excess(computed, dumped, i));
     return worst;
 }
 
@@ -192,6 +205,8 @@ static enum tp_status judge_results(struct tp_replay_call *replay,
         status = judge_result(replay, i, &sums, verdict, err);
     verdict->relative = sqrt(sums.error / sums.size);
     verdict->bound = sqrt(sums.limit / sums.size);
+    verdict->cosine = sums.product / sqrt(sums.dumped * sums.all);
+    verdict->own_unbounded = sums.unbounded;
     return status;
 }
 
@@ -207,6 +222,7 @@ static enum tp_status judge_own(struct tp_replay_call *replay,
     if (status == TP_OK)
         status = judge_results(replay, &own, err);
     verdict->excess_own = own.excess;
+    verdict->own_unbounded = own.own_unbounded;
     return status;
 }
 
@@ -227,7 +243,8 @@ static enum tp_status load_and_judge(struct tp_replay_call *replay,
 
 enum tp_replay_level tp_replay_level_of(const struct tp_replay_verdict *verdict)
 {
-    const bool own = !(verdict->excess_own > 1);
+    const bool elsewhere = verdict->own_unbounded && verdict->cosine < 0.5;
+    const bool own = !(verdict->excess_own > 1) && !elsewhere;
     return !(verdict->excess > (own ? TP_REPLAY_STEPS : 1))
                ? TP_REPLAY_EXPLAINED
            : own ? TP_REPLAY_LOW_PRECISION
@@ -245,8 +262,8 @@ enum tp_status tp_replay_judge(const struct tp_dump_place *place,
         [TP_REPLAY_UNSUPPORTED] = "no operator of this name is replayed",
         [TP_REPLAY_OTHER] = "it is no call of an operator"};
     struct tp_error own = {0};
-    *verdict =
-        (struct tp_replay_verdict){.at = -1, .relative = NAN, .bound = NAN};
+    *verdict = (struct tp_replay_verdict){
+        .at = -1, .relative = NAN, .bound = NAN, .cosine = NAN};
     const bool backward = call->known && call->name.direction == TP_BACKWARD;
     verdict->operator= backward
         ? tp_replay_backward_operator(call, &verdict->state)

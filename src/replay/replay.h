@@ -46,6 +46,8 @@ struct tp_replay_verdict {
     double relative; /* |dumped - computed| over |computed|, by L2 norms of
                         the finite elements of all results; NaN: nothing    */
     double bound;    /* the same of the limits: what is explained at most   */
+    double cosine;   /* of dumped and computed results; NaN: nothing        */
+    bool own_unbounded; /* no limit of excess_own is finite somewhere       */
 };
 
 /* The operator of a forward call, and of a backward call; NULL: it calls none
@@ -67,6 +69,10 @@ enum tp_status tp_replay_run(struct tp_replay_call *replay,
 double tp_replay_excess(const struct tp_array *computed,
                         const struct tp_array *dumped);
 
+/* The same of element i. */
+double tp_replay_element_excess(const struct tp_array *computed,
+                                const struct tp_array *dumped, int64_t i);
+
 /* How far a result is explained. */
 enum tp_replay_level {
     TP_REPLAY_EXPLAINED,     /* by accumulation in fp32, and a few steps in
@@ -79,7 +85,9 @@ enum tp_replay_level {
  * 1 / sqrt(x) and a sum times a factor are: three roundings beside the last. */
 enum { TP_REPLAY_STEPS = 4 };
 
-/* The level; excess up to TP_REPLAY_STEPS is explained if excess_own is. */
+/* The level; excess up to TP_REPLAY_STEPS is explained if excess_own is. Sums
+ * that are too long for a bound explain nothing that points elsewhere: a cosine
+ * below a half, where random signs of a result give about 0. */
 enum tp_replay_level tp_replay_level_of(
     const struct tp_replay_verdict *verdict);
 

@@ -86,9 +86,13 @@ static void say_wrong(const struct finder *f, const struct tp_replay_row *row,
         "From its dumped arguments element %" PRId64
         " of result %zu is %.6g; the dump has %.6g. Rounding explains a "
         "difference of %.3g, this one is %.3g times that. By norms the results "
-        "are off by %.2g, of which %.2g is explained.%s",
+        "are off by %.2g, of which %.2g is explained.%s%s%s%s",
         v->at, v->result, v->computed, v->dumped, v->limit, v->excess,
-        row->error, row->bound, where(f, row));
+        row->error, row->bound,
+        row->explain.id == TP_EXPLAIN_REGION ? " "
+        : row->explain.id                    ? " What fits: "
+                                             : "",
+        row->explain.words, row->explain.id ? "." : "", where(f, row));
     finding->suggestion =
         "Run this call alone on the device with the dumped arguments: if the "
         "result is the dumped one, its kernel is wrong; if not, something "
@@ -186,6 +190,7 @@ static double badness_of(const struct finder *f,
                          enum tp_replay_finding_id id)
 {
     const enum tp_replay_level level = tp_replay_level_of(&row->verdict);
+    const bool wrong = tp_replay_is_wrong(&row->verdict, &row->explain);
     if (id == TP_REPLAY_DROPOUT)
         return row->dropout.wrong ? INFINITY
                : row->dropout.judged
@@ -194,9 +199,10 @@ static double badness_of(const struct finder *f,
     if (row->verdict.state != TP_REPLAY_JUDGED)
         return 0;
     if (id == TP_REPLAY_WRONG)
-        return level == TP_REPLAY_UNEXPLAINED ? row->verdict.excess : 0;
+        return wrong ? row->verdict.excess : 0;
     if (id == TP_REPLAY_NARROW)
-        return level == TP_REPLAY_LOW_PRECISION ? row->verdict.excess : 0;
+        return !wrong && level == TP_REPLAY_LOW_PRECISION ? row->verdict.excess
+                                                          : 0;
     if (id == TP_REPLAY_OVERFLOW)
         return row->overflows ? row->largest : 0;
     return row->amplification * sqrt(rounding_of(f, row));

@@ -25,6 +25,7 @@ struct slot {
     struct tp_replay_verdict verdict;
     struct tp_perturbed perturbed;
     struct tp_dropout dropout;
+    struct tp_explain explain;
     enum tp_status status; /* of TP_E_MEMORY and TP_E_INTERRUPTED          */
     double limits[TP_PERTURB_MODES]; /* of ratios, with preheat            */
     uint64_t sample, sample_total;
@@ -125,6 +126,13 @@ static bool is_perturbed(const struct work *work, const struct slot *slot)
     return is_forward(call_of(work, slot)) != work->options->wish.backward;
 }
 
+/* Whether rounding as usual does not explain its results. */
+static bool is_odd(const struct slot *slot)
+{
+    return slot->verdict.state == TP_REPLAY_JUDGED &&
+           tp_replay_level_of(&slot->verdict) != TP_REPLAY_EXPLAINED;
+}
+
 static void replay_one(void *context, size_t index, unsigned worker)
 {
     struct work *work = context;
@@ -140,6 +148,9 @@ static void replay_one(void *context, size_t index, unsigned worker)
     work->done++;
     slot->status = tp_replay_judge(&work->dump->places[slot->place],
                                    call_of(work, slot), &slot->verdict, &err);
+    if (slot->status == TP_OK && is_odd(slot))
+        slot->status = tp_replay_explain(work->dump, slot->place, slot->call,
+                                         &slot->verdict, &slot->explain, &err);
     if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_JUDGED &&
         is_perturbed(work, slot))
         perturb(work, slot);
@@ -313,6 +324,10 @@ static void make_row(const struct work *work, const struct slot *slot,
         .sample = slot->sample,
         .sample_total = slot->sample_total,
         .verdict = *verdict,
+        .explain = slot->explain,
+        .cause = tp_replay_is_wrong(verdict, &slot->explain)
+                     ? tp_explain_words[slot->explain.id]
+                     : "",
         .dropout = slot->dropout,
         .place = slot->place,
         .call = slot->call};
@@ -497,6 +512,7 @@ static const struct tp_column row_columns[] = {
     TP_COLUMN(struct tp_replay_row, reason, ""),
     TP_COLUMN(struct tp_replay_row, dtype, ""),
     TP_COLUMN(struct tp_replay_row, shape, ""),
+    TP_COLUMN(struct tp_replay_row, cause, ""),
     TP_COLUMN(struct tp_replay_row, error, "1"),
     TP_COLUMN(struct tp_replay_row, bound, "1"),
     TP_COLUMN(struct tp_replay_row, excess, "1"),

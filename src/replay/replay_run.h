@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "data/table.h"
 #include "replay/dropout.h"
+#include "replay/replay_explain.h"
 #include "replay/replay_perturbed.h"
 
 /* A whole dump, call by call: computed again, perturbed and judged. */
@@ -35,6 +36,8 @@ struct tp_replay_row {
     const char *reason;   /* in a sentence; "": replayed                     */
     const char *dtype;    /* of the first result, "torch.bfloat16"           */
     const char *shape;    /* "torch.Size([2, 8])"                            */
+    const char *cause;    /* of tp_explain_words: what a wrong result would be
+                             the right one of; "": it is not wrong           */
     double error;         /* of the results against fp64, by L2 norms        */
     double bound;         /* what rounding explains at most, alike           */
     double excess;        /* worst element over its limit                    */
@@ -47,6 +50,7 @@ struct tp_replay_row {
     double largest;     /* magnitude of these                            */
     uint64_t flags; /* results that are inconsistent, in all modes         */
     struct tp_replay_verdict verdict;
+    struct tp_explain explain;
     struct tp_dropout dropout;
     size_t place, call; /* in the dump                                     */
     enum tp_perturb_outcome outcomes[TP_PERTURB_MODES];
