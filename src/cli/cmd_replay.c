@@ -9,6 +9,7 @@
 #include "dump/dump_read.h"
 #include "replay/replay_config.h"
 #include "replay/replay_fix.h"
+#include "replay/replay_tables.h"
 #include "report/csv.h"
 #include "report/report_replay.h"
 

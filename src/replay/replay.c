@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "replay/backward.h"
+#include "replay/replay_repeat.h"
 
 const char *const tp_replay_state_words[TP_REPLAY_STATES] = {
     "judged", "random", "unset", "unsupported", "unreadable", "other"};
@@ -84,6 +85,7 @@ struct sums {
     double error, limit, size;   /* where there is a limit                 */
     double dumped, product, all; /* of all finite elements, and the product */
     bool unbounded; /* an element has no limit                             */
+    uint64_t nonfinite;
 };
 
 static double limit_of(const struct tp_array *computed, int64_t i)
@@ -123,6 +125,7 @@ static double excess_of(enum tp_dtype dtype, double dumped, double computed,
 static void add(struct sums *sums, double dumped, double computed, double limit)
 {
     const double error = dumped - computed;
+    sums->nonfinite += !isfinite(dumped) && !isfinite(computed);
     sums->unbounded |= !isfinite(limit) && isfinite(computed);
     if (!isfinite(error))
         return;
@@ -189,6 +192,7 @@ static enum tp_status judge_result(struct tp_replay_call *replay, size_t result,
                          "the file of a result has another shape");
     if (status == TP_OK)
         compare(computed, &dumped, result, sums, verdict);
+    verdict->made = verdict->made * 31 + dumped.digest;
     tp_array_clear(&dumped);
     return status;
 }
@@ -207,6 +211,7 @@ static enum tp_status judge_results(struct tp_replay_call *replay,
     verdict->bound = sqrt(sums.limit / sums.size);
     verdict->cosine = sums.product / sqrt(sums.dumped * sums.all);
     verdict->own_unbounded = sums.unbounded;
+    verdict->nonfinite = sums.nonfinite;
     return status;
 }
 
@@ -226,6 +231,23 @@ static enum tp_status judge_own(struct tp_replay_call *replay,
     return status;
 }
 
+/* Whether all that goes in is a number. */
+static bool is_finite(const struct tp_replay_call *replay)
+{
+    for (size_t i = 0; i < replay->call->count; i++) {
+        const struct tp_dump_item *item =
+            &replay->place->items[replay->call->first + i];
+        const struct tp_array *array = &replay->arrays[i];
+        for (int64_t k = 0; array->value && k < array->count; k++)
+            if (!isfinite(array->value[k]))
+                return false;
+        if (item->value && item->value->kind == TP_JSON_REAL &&
+            !isfinite(item->value->real))
+            return false;
+    }
+    return !replay->forward || is_finite(replay->forward);
+}
+
 static enum tp_status load_and_judge(struct tp_replay_call *replay,
                                      struct tp_replay_verdict *verdict,
                                      struct tp_error *err)
@@ -236,6 +258,10 @@ static enum tp_status load_and_judge(struct tp_replay_call *replay,
     if (status == TP_OK)
         status = judge_results(replay, verdict, err);
     verdict->excess_own = verdict->excess;
+    if (status == TP_OK)
+        verdict->given = tp_repeat_given(replay);
+    if (status == TP_OK && verdict->nonfinite && !is_finite(replay))
+        verdict->nonfinite = 0;
     return status == TP_OK && verdict->excess > 1 && replay->own > replay->unit
                ? judge_own(replay, verdict, err)
                : status;

@@ -47,7 +47,11 @@ struct tp_replay_verdict {
                         the finite elements of all results; NaN: nothing    */
     double bound;    /* the same of the limits: what is explained at most   */
     double cosine;   /* of dumped and computed results; NaN: nothing        */
-    bool own_unbounded; /* no limit of excess_own is finite somewhere       */
+    bool own_unbounded;   /* no limit of excess_own is finite somewhere       */
+    uint64_t given, made; /* digests of what goes in (replay_repeat.h) and of
+                             results that were dumped                       */
+    uint64_t nonfinite;   /* NaN and infinities of results, both computed and
+                             dumped, where all that goes in is finite         */
 };
 
 /* The operator of a forward call, and of a backward call; NULL: it calls none

@@ -143,25 +143,3 @@ Test(replay_run, stops_when_told)
     tp_pool_free(options.pool);
     tp_dump_clear(&dump);
 }
-
-/* Each mode has its line for each call, in msprobe's words. */
-Test(replay_run, logs_what_msprobe_logs)
-{
-    struct tp_dump dump;
-    struct tp_replay_results results;
-    struct tp_text text = {0};
-    static const char *const scope[] = {"Torch.square.0.forward",
-                                        "Torch.arange.0.forward",
-                                        "Torch.topk.0.forward"};
-    read_dump("replay", &dump);
-    replay(&dump, 1,
-           (struct tp_replay_options){.scope = scope, .scope_count = 3},
-           &results);
-    tp_replay_log(&results, &text);
-    const char *log = tp_text_get(&text);
-    cr_expect_not_null(strstr(log, "[msprobe] Free Benchmark: Perturbation is "
-                                   "add_noise of Torch.square.0.forward.\n"));
-    tp_text_clear(&text);
-    tp_replay_results_clear(&results);
-    tp_dump_clear(&dump);
-}
