@@ -15,6 +15,7 @@
 
 #include "formats/tensor_saver.h"
 #include "formats/torch/torch_formats.h"
+#include "formats/value_layouts.h"
 
 const struct tp_format *const tp_formats[] = {
     &tp_format_torch_zip,
@@ -182,6 +183,8 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
     }
     file->metadata_count = tp_label_ask(file->metadata);
     status = file->format->open(file, err);
+    if (status == TP_OK)
+        status = tp_value_layouts_add(name, file, err);
     if (status != TP_OK)
         return status;
     tp_label_from_metadata(file->metadata, file->metadata_count, &file->label);

@@ -22,6 +22,14 @@ enum { KEY_MAX_BYTES = 256 };
 
 /* ---- persistent ids --------------------------------------------------- */
 
+/* Storages of torch's quantised dtypes: of codes, integers. */
+static const struct {
+    const char *class_name;
+    enum tp_dtype dtype;
+} quantised[] = {{"QInt8Storage", TP_INT8},
+                 {"QUInt8Storage", TP_UINT8},
+                 {"QInt32Storage", TP_INT32}};
+
 /* The dtype of "torch.FloatStorage", "torch.cuda.FloatStorage", ... */
 static enum tp_status class_dtype(struct tp_torch_id *id, struct tp_error *err)
 {
@@ -35,6 +43,10 @@ static enum tp_status class_dtype(struct tp_torch_id *id, struct tp_error *err)
         strcmp(class_name, "_UntypedStorage") == 0)
         return TP_OK;
     id->dtype = tp_dtype_by_storage(class_name);
+    for (size_t i = 0; i < sizeof quantised / sizeof *quantised; i++) {
+        if (strcmp(class_name, quantised[i].class_name) == 0)
+            id->dtype = quantised[i].dtype;
+    }
     if (id->dtype == TP_DTYPE_COUNT)
         return tp_fail(err, TP_E_UNSUPPORTED, id->at,
                        "storages of class %s are not supported",

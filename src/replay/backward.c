@@ -58,60 +58,74 @@ enum tp_status tp_backward_single(const struct tp_backward *backward,
                             "the gradient of its result was not dumped");
 }
 
-/* Results of the forward call, computed again. */
-static enum tp_status compute_results(struct tp_backward *backward,
-                                      struct tp_error *err)
+/* Room for all results of the forward call, empty. */
+static enum tp_status make_room(struct tp_replay_call *forward,
+                                struct tp_error *err)
 {
-    struct tp_replay_call *forward = backward->forward;
-    const struct tp_operator *row = backward->row;
-    tp_replay_outputs_clear(forward);
+    size_t count = 0;
+    while (tp_replay_result(forward, count))
+        count++;
     enum tp_status status =
-        row->run ? row->run(forward, row, err)
-                 : tp_fail(err, TP_E_UNSUPPORTED, -1,
-                           "its results cannot be computed again");
-    for (size_t i = 0; status == TP_OK && i < forward->output_count &&
-                       i < backward->result_count;
-         i++) {
-        backward->results[i] = forward->outputs[i];
-        forward->outputs[i] = (struct tp_array){.dims = 0};
-    }
+        tp_grow(&forward->outputs, &forward->output_capacity, count + 1,
+                sizeof *forward->outputs, err);
+    if (status == TP_OK)
+        memset(forward->outputs, 0, count * sizeof *forward->outputs);
+    forward->output_count = status == TP_OK ? count : 0;
     return status;
 }
 
-/* Room for the results of the forward call. */
-static enum tp_status make_room(struct tp_backward *backward,
-                                struct tp_error *err)
+/* Computes all results of the forward call, or makes room to read them. */
+static enum tp_status begin_results(const struct tp_backward *backward,
+                                    struct tp_error *err)
 {
-    if (backward->results)
+    struct tp_replay_call *forward = backward->forward;
+    if (forward->output_count)
         return TP_OK;
-    while (tp_replay_result(backward->forward, backward->result_count))
-        backward->result_count++;
-    backward->results =
-        calloc(backward->result_count + 1, sizeof *backward->results);
-    return backward->results ? TP_OK : tp_fail_memory(err);
+    if (!backward->call->anew)
+        return make_room(forward, err);
+    return backward->row->run ? backward->row->run(forward, backward->row, err)
+                              : tp_fail(err, TP_E_UNSUPPORTED, -1,
+                                        "its results cannot be computed again");
 }
 
 enum tp_status tp_backward_result(struct tp_backward *backward, size_t k,
                                   const struct tp_array **result,
                                   struct tp_error *err)
 {
-    enum tp_status status = make_room(backward, err);
-    if (status == TP_OK && k >= backward->result_count)
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "the result of its forward call was not dumped");
+    struct tp_replay_call *forward = backward->forward;
+    enum tp_status status = begin_results(backward, err);
+    if (status == TP_OK && k >= forward->output_count)
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "the result of its forward call was not dumped");
     if (status != TP_OK)
         return status;
-    struct tp_array *array = &backward->results[k];
-    if (!array->value)
-        status = backward->call->anew
-                     ? compute_results(backward, err)
-                     : tp_array_read(tp_replay_result(backward->forward, k),
-                                     array, err);
-    if (status == TP_OK && !array->value)
-        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
-                         "its results cannot be computed again");
-    *result = array;
-    return status;
+    *result = &forward->outputs[k];
+    return (*result)->value ? TP_OK
+                            : tp_array_read(tp_replay_result(forward, k),
+                                            &forward->outputs[k], err);
+}
+
+const struct tp_dump_item *tp_backward_item(const struct tp_backward *backward,
+                                            size_t k)
+{
+    size_t index;
+    return item_at(backward->call, TP_MSPROBE_OUTPUT, k, &index);
+}
+
+size_t tp_backward_arity(const struct tp_backward *backward)
+{
+    size_t count = 0;
+    while (tp_backward_item(backward, count))
+        count++;
+    return count;
+}
+
+bool tp_backward_needs(const struct tp_backward *backward, size_t arity,
+                       size_t k)
+{
+    const struct tp_dump_item *item = tp_backward_item(backward, k);
+    return tp_backward_arity(backward) != arity || !item ||
+           item->kind == TP_DUMP_TENSOR;
 }
 
 /* --- what is made --------------------------------------------------------- */
@@ -329,10 +343,7 @@ static void clear(struct tp_backward *backward)
 {
     for (size_t i = 0; i < backward->made_count; i++)
         tp_array_clear(&backward->made[i]);
-    for (size_t i = 0; backward->results && i < backward->result_count; i++)
-        tp_array_clear(&backward->results[i]);
     free(backward->made);
-    free(backward->results);
     tp_replay_outputs_clear(backward->forward);
 }
 

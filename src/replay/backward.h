@@ -33,12 +33,11 @@ struct tp_operator;
  */
 struct tp_backward {
     struct tp_replay_call *call;    /* the backward call, and its outputs   */
-    struct tp_replay_call *forward; /* its arguments, loaded                */
+    struct tp_replay_call *forward; /* its arguments, loaded, and its results
+                                       as far as they were asked for        */
     const struct tp_operator *row;
     struct tp_array *made; /* gradients, in the order of the node  */
     size_t made_count, made_capacity;
-    struct tp_array *results; /* of the forward call, as far as asked for   */
-    size_t result_count;
 };
 
 /* The gradient of result k; NULL: none came, it counts as zero. */
@@ -59,6 +58,17 @@ enum tp_status tp_backward_single(const struct tp_backward *backward,
 enum tp_status tp_backward_result(struct tp_backward *backward, size_t k,
                                   const struct tp_array **result,
                                   struct tp_error *err);
+
+/* How many gradients the node has that was dumped, null among them; and number
+ * k of these, NULL: it has fewer. */
+const struct tp_dump_item *tp_backward_item(const struct tp_backward *backward,
+                                            size_t k);
+size_t tp_backward_arity(const struct tp_backward *backward);
+
+/* Whether gradient number k of `arity` is worth the work: it was dumped, or
+ * the node is another. */
+bool tp_backward_needs(const struct tp_backward *backward, size_t arity,
+                       size_t k);
 
 /* The next gradient, zero, with bounds; of an argument, of its shape. It is
  * valid until the next one is made. */

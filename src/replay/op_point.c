@@ -240,6 +240,9 @@ static double gradient_at(const struct partial *part, int64_t at,
     if (terms[0] == TP_SLOPE_MASKED)
         return 0;
     const double value = given * slope;
+    *bound = fabs(given);
+    if (terms[0] == TP_SLOPE_KINK)
+        return value;
     *bound = fabs(given) *
              (part->call->unit * terms[0] + part->call->own * terms[1]);
     if (terms[0] > 0)
@@ -355,4 +358,14 @@ TP_KERNEL(tp_run_gelu)
 TP_BACKWARD(tp_back_gelu)
 {
     return back(backward, gelu_of(backward->forward, row), err);
+}
+
+/* Of a bool, not; else all bits. */
+TP_KERNEL(tp_run_invert)
+{
+    const struct tp_array *input = tp_arg_array(replay, "input");
+    struct point point = point_of(row);
+    if (input && input->dtype == TP_BOOL)
+        point.function = tp_point_not;
+    return run(replay, point, err);
 }

@@ -71,15 +71,37 @@ const struct tp_operator *tp_operator_of(struct tp_msprobe_part name);
 TP_KERNEL(tp_run_point);
 TP_KERNEL(tp_run_divide);
 TP_KERNEL(tp_run_gelu);
+TP_KERNEL(tp_run_invert);
 TP_BACKWARD(tp_back_point);
 TP_BACKWARD(tp_back_divide);
 TP_BACKWARD(tp_back_gelu);
 
-/* Matrix products: x W^T + b; of vectors, matrices and stacks of these as
- * torch.matmul; beta C + alpha A B. */
+/* Products: x W^T + b; of vectors, matrices and stacks of these as
+ * torch.matmul; by an equation; beta C + alpha A B. */
 TP_KERNEL(tp_run_linear);
+TP_KERNEL(tp_run_bilinear);
 TP_KERNEL(tp_run_matmul);
+TP_KERNEL(tp_run_reversed_matmul);
+TP_KERNEL(tp_run_outer);
+TP_KERNEL(tp_run_einsum);
 TP_KERNEL(tp_run_addmm);
+TP_KERNEL(tp_run_baddbmm);
+TP_KERNEL(tp_run_addbmm);
+TP_KERNEL(tp_run_addmv);
+TP_KERNEL(tp_run_addr);
+TP_BACKWARD(tp_back_linear);
+TP_BACKWARD(tp_back_matmul);
+TP_BACKWARD(tp_back_reversed_matmul);
+TP_BACKWARD(tp_back_outer);
+TP_BACKWARD(tp_back_view);
+TP_BACKWARD(tp_back_addmm);
+TP_BACKWARD(tp_back_baddbmm);
+TP_BACKWARD(tp_back_addbmm);
+TP_BACKWARD(tp_back_addmv);
+TP_BACKWARD(tp_back_addr);
+
+/* The equation of torch.matmul for two tensors of so many axes. */
+const char *tp_matmul_equation(int left, int right);
 
 /* Normalisation over the last axes, the channels of a group, or all but the
  * channel. */
@@ -111,6 +133,8 @@ TP_KERNEL(tp_run_extreme);
 TP_KERNEL(tp_run_same);
 TP_BACKWARD(tp_back_same);
 TP_BACKWARD(tp_back_convert);
+TP_BACKWARD(tp_back_move);
+TP_BACKWARD(tp_back_embedding);
 TP_KERNEL(tp_run_transpose);
 TP_KERNEL(tp_run_permute);
 TP_KERNEL(tp_run_expand);
@@ -134,6 +158,7 @@ TP_KERNEL(tp_run_attention);
 
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);
+TP_BACKWARD(tp_back_conv);
 TP_KERNEL(tp_run_max_pool);
 TP_KERNEL(tp_run_adaptive_average);
 

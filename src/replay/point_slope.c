@@ -33,6 +33,28 @@ static double mask(bool handed, double *terms)
     return slope;
 }
 
+/* As much at a kink. */
+static double kink(double slope, double *terms)
+{
+    exact(slope, terms);
+    terms[0] = TP_SLOPE_KINK;
+    return slope;
+}
+
+/* Handed on between two limits; a NaN as the kernel pleases. */
+static double band(double x, double low, double high, double *terms)
+{
+    return x == low || x == high || isnan(x) ? kink(0, terms)
+                                             : mask(x > low && x < high, terms);
+}
+
+/* Handed on outside of these. */
+static double outside(double x, double limit, double *terms)
+{
+    return fabs(x) == limit || isnan(x) ? kink(0, terms)
+                                        : mask(fabs(x) > limit, terms);
+}
+
 /* Slopes of one expression of x[0] and y. */
 #define SLOPE(name, slope, steps, tensors)          \
     TP_SLOPE(name)                                  \
@@ -136,7 +158,160 @@ TP_SLOPE(gelu_tanh)
     return 0.5 * (1 + t) + 0.5 * x[0] * bend * steep;
 }
 
+SLOPE(asin, 1 / sqrt(1 - x[0] * x[0]),
+      2 + 2 / fmax(1e-300, fabs(1 - x[0] * x[0])),
+      2 + 2 / fmax(1e-300, fabs(1 - x[0] * x[0])))
+SLOPE(acos, -1 / sqrt(1 - x[0] * x[0]),
+      2 + 2 / fmax(1e-300, fabs(1 - x[0] * x[0])),
+      2 + 2 / fmax(1e-300, fabs(1 - x[0] * x[0])))
+SLOPE(atan, 1 / (1 + x[0] * x[0]), 2, 2)
+SLOPE(sinh, cosh(x[0]), F, 1)
+SLOPE(cosh, sinh(x[0]), F, 1)
+SLOPE(asinh, 1 / sqrt(1 + x[0] * x[0]), 4, 3)
+SLOPE(acosh, 1 / sqrt(x[0] * x[0] - 1),
+      2 + 2 * x[0] * x[0] / fmax(1e-300, fabs(x[0] * x[0] - 1)),
+      2 + 2 * x[0] * x[0] / fmax(1e-300, fabs(x[0] * x[0] - 1)))
+SLOPE(atanh, 1 / (1 - x[0] * x[0]), 2 + 2 / fmax(1e-300, fabs(1 - x[0] * x[0])),
+      2 + 2 / fmax(1e-300, fabs(1 - x[0] * x[0])))
+SLOPE(erfc, -two_over_root_pi *exp(-x[0] * x[0]), F + x[0] * x[0],
+      2 + x[0] * x[0])
+
+/* --- one, with parameters ------------------------------------------------- */
+
+SLOPE(leaky_relu, x[0] > 0 ? 1 : x[1], 0, 0)
+
+/* Of what is below zero, which in place starts from the result: y + alpha. */
+static double below(double slope, double y, double roundings, double *terms)
+{
+    terms[0] = roundings * fabs(slope) + 2 * fabs(y);
+    terms[1] = fabs(y);
+    return slope;
+}
+
+TP_SLOPE(elu)
+{
+    (void)i;
+    return x[0] > 0 ? exact(1, terms)
+                    : below(x[1] * exp(x[0]), y, F + 2, terms);
+}
+
+TP_SLOPE(selu)
+{
+    (void)i;
+    return x[0] > 0 ? rough(TP_SELU_SCALE, 1, 0, terms)
+                    : below(TP_SELU_SCALE * TP_SELU_ALPHA * exp(x[0]), y, F + 2,
+                            terms);
+}
+
+/* torch divides by an alpha in fp32. */
+TP_SLOPE(celu)
+{
+    (void)i;
+    const double inverse = 1 / (double)(float)x[1], z = x[0] * inverse;
+    return x[0] > 0 ? exact(1, terms)
+                    : below(x[1] * inverse * exp(z), y / x[1],
+                            F + 2 + fmin(fabs(z), 1e3), terms);
+}
+
+#define KINKED(name, slope)        \
+    TP_SLOPE(name)                 \
+    {                              \
+        (void)x, (void)y, (void)i; \
+        return slope;              \
+    }
+
+KINKED(hardtanh, band(x[0], x[1], x[2], terms))
+KINKED(relu6, band(x[0], 0, 6, terms))
+KINKED(hardshrink, outside(x[0], x[1], terms))
+KINKED(softshrink, outside(x[0], x[1], terms))
+KINKED(threshold,
+       x[0] == x[1] || isnan(x[0]) ? kink(0, terms) : mask(x[0] > x[1], terms))
+
+/* z / (z + 1), z = e^(beta x). */
+TP_SLOPE(softplus)
+{
+    (void)y, (void)i;
+    const double z = exp(x[0] * x[1]);
+    if (x[0] * x[1] > x[2])
+        return exact(1, terms);
+    return rough(z / (z + 1), F + 3 + fmin(fabs(x[0] * x[1]), 1e3), 0, terms);
+}
+
+/* 1 / (1 + e^x), of negative x as 1 - z / (1 + z). */
+TP_SLOPE(log_sigmoid)
+{
+    (void)y, (void)i;
+    const double slope = 1 / (1 + exp(x[0]));
+    return rough(slope, 2 * F + 4, 0, terms);
+}
+
+/* t + x s (1 - t^2), t = tanh(log(1 + e^x)), s the sigmoid of x. */
+TP_SLOPE(mish)
+{
+    (void)y, (void)i;
+    const double s = 1 / (1 + exp(-x[0]));
+    const double t = tanh(log1p(exp(x[0]))), bend = 1 - t * t;
+    terms[0] =
+        3 * F * fabs(t) + fabs(x[0] * s) * (fabs(bend) * 3 * F + 4 * F * t * t);
+    terms[1] = 0;
+    return t + x[0] * s * bend;
+}
+
+/* torch has a sixth in fp32. */
+TP_SLOPE(hardsigmoid)
+{
+    (void)y, (void)i;
+    if (fabs(x[0]) == 3 || isnan(x[0]))
+        return kink(0, terms);
+    return fabs(x[0]) < 3 ? rough(1.0f / 6, 1, 0, terms) : mask(false, terms);
+}
+
+TP_SLOPE(hardswish)
+{
+    (void)y, (void)i;
+    if (fabs(x[0]) == 3)
+        return kink(x[0] > 0, terms);
+    if (fabs(x[0]) > 3)
+        return mask(x[0] > 0, terms);
+    terms[0] = fabs(x[0]) + 0.5;
+    terms[1] = 0;
+    return x[0] / 3 + 0.5;
+}
+
 /* --- two ------------------------------------------------------------------ */
+
+TP_SLOPE(fmax)
+{
+    (void)y;
+    const bool first = x[0] >= x[1] || isnan(x[1]);
+    return x[0] == x[1] || (isnan(x[0]) && isnan(x[1]))
+               ? kink(0.5, terms)
+               : mask(first == (i == 0), terms);
+}
+
+TP_SLOPE(fmin)
+{
+    (void)y;
+    const bool first = x[0] <= x[1] || isnan(x[1]);
+    return x[0] == x[1] || (isnan(x[0]) && isnan(x[1]))
+               ? kink(0.5, terms)
+               : mask(first == (i == 0), terms);
+}
+
+/* The element over the result. */
+TP_SLOPE(hypot)
+{
+    return rough(x[i] / y, 2, 1, terms);
+}
+
+/* 1 / (1 + e^(b - a)). */
+TP_SLOPE(log_add)
+{
+    (void)y;
+    const double off = x[1 - i] - x[i];
+    const double size = isfinite(off) ? fabs(off) : 0;
+    return rough(1 / (1 + exp(off)), F + 3 + size, 3 + size, terms);
+}
 
 /* a + alpha b and so on; the last operand is alpha. */
 TP_SLOPE(add)
@@ -224,7 +399,8 @@ TP_SLOPE(minimum)
 TP_SLOPE(remainder)
 {
     (void)y;
-    return exact(i == 0 ? 1 : -floor(x[0] / x[1]), terms);
+    double none;
+    return exact(i == 0 ? 1 : -tp_point_divide_down(x, &none), terms);
 }
 
 TP_SLOPE(fmod)
@@ -270,24 +446,28 @@ TP_SLOPE(fill)
 TP_SLOPE(clamp)
 {
     (void)y;
-    const bool low = !isnan(x[1]), high = !isnan(x[2]);
-    if (i == 0)
-        return mask((!low || x[0] >= x[1]) && (!high || x[0] <= x[2]), terms);
-    if (i == 1)
-        return mask(x[0] < x[1] && (!high || x[1] < x[2]), terms);
-    return mask(x[0] > x[2] || (low && x[2] < x[1]), terms);
+    const bool low = x[0]<x[1], high = x[0]> x[2];
+    if (x[0] == x[1] || x[0] == x[2] || x[1] == x[2])
+        return kink(i == 0, terms);
+    if (isnan(x[0]))
+        return kink(0, terms);
+    return i == 0   ? mask(!low && !high, terms)
+           : i == 1 ? mask(low && !(x[2] < x[1]), terms)
+                    : mask(high || x[2] < x[1], terms);
 }
 
 TP_SLOPE(clamp_min)
 {
     (void)y;
-    return mask(i == 0 ? x[0] >= x[1] : x[0] < x[1], terms);
+    return x[0] == x[1] || isnan(x[0]) ? kink(0.5, terms)
+                                       : mask((x[0] > x[1]) == (i == 0), terms);
 }
 
 TP_SLOPE(clamp_max)
 {
     (void)y;
-    return mask(i == 0 ? x[0] <= x[1] : x[0] > x[1], terms);
+    return x[0] == x[1] || isnan(x[0]) ? kink(0.5, terms)
+                                       : mask((x[0] < x[1]) == (i == 0), terms);
 }
 
 /* a + v b c. */

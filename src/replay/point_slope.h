@@ -13,6 +13,10 @@
 /* In terms[0]: the gradient is not handed on, whatever it is. */
 #define TP_SLOPE_MASKED (-1.0)
 
+/* The element is at a kink, where torch's versions and kernels differ: all
+ * between none and the whole gradient is right. */
+#define TP_SLOPE_KINK (-2.0)
+
 #define TP_SLOPE(name) \
     double tp_slope_##name(const double *x, double y, int i, double *terms)
 
@@ -42,8 +46,35 @@ TP_SLOPE(gelu);
 TP_SLOPE(gelu_tanh);
 TP_SLOPE(relu);
 TP_SLOPE(reciprocal);
+TP_SLOPE(asin);
+TP_SLOPE(acos);
+TP_SLOPE(atan);
+TP_SLOPE(sinh);
+TP_SLOPE(cosh);
+TP_SLOPE(asinh);
+TP_SLOPE(acosh);
+TP_SLOPE(atanh);
+TP_SLOPE(erfc);
+TP_SLOPE(leaky_relu);
+TP_SLOPE(elu);
+TP_SLOPE(selu);
+TP_SLOPE(celu);
+TP_SLOPE(softplus);
+TP_SLOPE(log_sigmoid);
+TP_SLOPE(mish);
+TP_SLOPE(hardtanh);
+TP_SLOPE(relu6);
+TP_SLOPE(hardsigmoid);
+TP_SLOPE(hardswish);
+TP_SLOPE(hardshrink);
+TP_SLOPE(softshrink);
+TP_SLOPE(threshold);
 
 /* Of two and more. */
+TP_SLOPE(fmax);
+TP_SLOPE(fmin);
+TP_SLOPE(hypot);
+TP_SLOPE(log_add);
 TP_SLOPE(add);
 TP_SLOPE(subtract);
 TP_SLOPE(reversed_subtract);

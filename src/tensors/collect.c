@@ -27,6 +27,7 @@
 #include "scan/scan.h"
 #include "tensors/dims_table.h"
 #include "tensors/dump_labels.h"
+#include "tensors/quantised.h"
 #include "tensors/row.h"
 
 /* What one file gave; a slot per file makes the result independent of the
@@ -45,6 +46,7 @@ struct worker {
     struct tp_scan_result scan; /* 32 KiB: too large for a stack */
     struct tp_quant_choice quant;
     struct tp_dims_room dims;
+    struct tp_code_use use;
 };
 
 struct collector {
@@ -127,9 +129,15 @@ static void add_failure(struct collector *c, struct file_result *result,
     tp_text_clear(&reason);
 }
 
+/* Whether a tensor gets statistics by index: codes and scales do not. */
+static bool has_dims(const struct collector *c, bool encoded)
+{
+    return c->options->dims != TP_DIMS_NONE && !encoded;
+}
+
 /* Moves what a row borrows from the open file into the run. */
-static bool keep_texts(struct collector *c, struct tp_row *row,
-                       const struct worker *worker)
+static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
+                       struct tp_row *row, const struct worker *worker)
 {
     struct tp_label *label = &row->label;
     const char **const texts[] = {
@@ -147,7 +155,12 @@ static bool keep_texts(struct collector *c, struct tp_row *row,
     if (worker->quant.count)
         row->quant = tp_quant_pack(&worker->quant, &c->run->arena);
     kept = kept && (row->quant || !worker->quant.count);
-    if (c->options->dims != TP_DIMS_NONE) {
+    if (tensor->scaled) {
+        row->quantised =
+            tp_quantised_pack(tensor, &worker->use, &c->run->arena);
+        kept = kept && row->quantised;
+    }
+    if (has_dims(c, row->encoded)) {
         row->dims = tp_dims_pack(&worker->dims.dims, c->options->dims,
                                  &c->run->arena);
         kept = kept && row->dims;
@@ -184,7 +197,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
     const struct tp_number *target =
         tp_row_describe(tensor, &worker->file.label, &rules, shape, &row);
     worker->quant.count = 0;
-    if (c->options->quant)
+    if (c->options->quant && !tensor->encoded)
         tp_quant_choose(c->options->quant, tensor->dtype, target,
                         &worker->quant);
     const struct tp_scan_request request = {
@@ -196,19 +209,23 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         .specs = worker->quant.specs,
         .spec_count = worker->quant.count,
         .errors = worker->quant.errors,
-        .dims = c->options->dims == TP_DIMS_NONE ? NULL : &worker->dims,
+        .dims = has_dims(c, tensor->encoded) ? &worker->dims : NULL,
         .dims_keep = dims_keep(c, worker),
         .dims_reduce = c->options->reduce,
         .ahead = true,
     };
     row.file = path;
     row.place = place;
-    if (tp_scan(c->scanner, tensor, &request, &worker->scan, &err) != TP_OK) {
+    enum tp_status status =
+        tp_scan(c->scanner, tensor, &request, &worker->scan, &err);
+    if (status == TP_OK && tensor->scaled)
+        status = tp_code_use_count(tensor->scaled, &worker->use, &err);
+    if (status != TP_OK) {
         add_failure(c, result, path, tensor->path, &err);
         return;
     }
     tp_row_measure(&row, &worker->scan);
-    if (!keep_texts(c, &row, worker)) {
+    if (!keep_texts(c, tensor, &row, worker)) {
         c->no_memory = true;
         return;
     }
@@ -394,6 +411,8 @@ static void note_missing_casts(struct tp_run *run)
 static void add_totals(struct tp_run *run, const struct file_result *result,
                        uint64_t size)
 {
+    for (size_t i = 0; i < result->row_count; i++)
+        run->encoded_count += result->rows[i].encoded;
     run->row_count += result->row_count;
     run->skipped_count += result->skipped_count;
     run->files_ignored += result->ignored;
@@ -408,13 +427,14 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     struct file_result *results = c->results;
     for (size_t i = 0; i < run->files.count; i++)
         add_totals(run, &results[i], run->files.files[i].size);
+    run->row_count -= run->encoded_count;
     size_t problems = run->files.problem_count;
-    run->rows = calloc(run->row_count + 1, sizeof *run->rows);
+    run->rows = calloc(run->row_count + run->encoded_count + 1, sizeof *run->rows);
     run->skipped =
         calloc(run->skipped_count + problems + 1, sizeof *run->skipped);
     if (!run->rows || !run->skipped)
         return tp_fail_memory(err);
-    size_t row = 0, skipped = 0;
+    size_t row = 0, encoded = run->row_count, skipped = 0;
     for (size_t i = 0; i < problems; i++)
         run->skipped[skipped++] =
             (struct tp_skipped){"", "", run->files.problems[i], -1, true};
@@ -422,8 +442,9 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     for (size_t i = 0; i < run->files.count; i++) {
         struct file_result *result = &results[i];
         for (size_t j = 0; j < result->row_count; j++) {
-            run->rows[row] = result->rows[j];
-            run->rows[row++].source = i;
+            result->rows[j].source = i;
+            run->rows[result->rows[j].encoded ? encoded++ : row++] =
+                result->rows[j];
         }
         for (size_t j = 0; j < result->skipped_count; j++)
             run->skipped[skipped++] = result->skipped[j];
@@ -438,6 +459,8 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     tp_row_note_unknown_types(run);
     if (c->options->dims != TP_DIMS_NONE &&
         tp_dims_number(run, err) != TP_OK)
+        return TP_E_MEMORY;
+    if (tp_quantised_number(run, err) != TP_OK)
         return TP_E_MEMORY;
     if (tp_dump_label(run, err) != TP_OK)
         return TP_E_MEMORY;
