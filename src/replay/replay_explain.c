@@ -116,8 +116,8 @@ static void read_across(const struct tp_array *array, double *values)
 
 static bool try_transposed(struct tries *t)
 {
-    static const char *const names[] = {"weight", "other", "mat1", "mat2",
-                                        "input"};
+    static const char *const names[] = {"weight", "other",  "mat2", "batch2",
+                                        "mat1",   "batch1", "input"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const size_t item = item_of(t, names[i]);
         const struct tp_array *array = &t->call.arrays[item];

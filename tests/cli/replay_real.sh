@@ -11,11 +11,11 @@ for name in tensor_L1_v26 tensor_L1_v26_bf16 tensor_mix_v8.3 overflow_check_v8.3
 do
     must tar xzf "$shared/$name.tar.gz"
     must chmod -R u+w "$name"
-    must tprof-analyze replay "$name" --pert_mode all --fail_on high \
+    must tprof-analyze replay "$name" --pert_mode all \
         --compat msprobe \
         --output_dir "out_$name" > printed
     echo "$name: $(grep '^Forward' printed)"
-    grep -o '^  medium .*:' printed
+    grep -o '^  \(high\|medium\) .*:' printed
 done
 must tprof-analyze replay tensor_L1_v26_bf16 --step 0 --pert_mode all \
     --compat msprobe \

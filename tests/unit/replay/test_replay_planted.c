@@ -90,7 +90,7 @@ static const struct {
     {2, "Torch.mm.0", "other", ACROSS, TP_EXPLAIN_TRANSPOSED},
     {2, "Torch.bmm.0", "other", ACROSS, TP_EXPLAIN_TRANSPOSED},
     {2, "Torch.addmm.0", "mat2", ACROSS, TP_EXPLAIN_TRANSPOSED},
-    {2, "Torch.baddbmm.0", "mat2", ACROSS, TP_EXPLAIN_TRANSPOSED},
+    {2, "Torch.baddbmm.0", "batch2", ACROSS, TP_EXPLAIN_TRANSPOSED},
     {2, "Functional.conv1d.0", "bias", NO_BIAS, TP_EXPLAIN_NO_BIAS},
     {2, "Functional.conv2d.0", "", TILE, TP_EXPLAIN_REGION},
     {2, "Functional.scaled_dot_product_attention.0", "", TILE,
