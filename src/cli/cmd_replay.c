@@ -10,6 +10,7 @@
 #include "replay/replay_config.h"
 #include "replay/replay_fix.h"
 #include "replay/replay_tables.h"
+#include "replay/saved_calls.h"
 #include "report/csv.h"
 #include "report/report_replay.h"
 
@@ -110,6 +111,9 @@ static enum tp_status replay(void *session, struct tp_error *err)
     struct session *s = session;
     s->how.pool = s->wish.pool = s->frame.pool;
     enum tp_status status = tp_dump_read(&s->how, &s->dump, err);
+    if (status == TP_E_NOT_FOUND && s->dump.place_count == 0 &&
+        s->dump.found.count)
+        status = tp_saved_calls_read(&s->how.wish, &s->dump, err);
     if (status == TP_OK)
         status = replay_calls(s, err);
     if (status == TP_OK && s->fix)

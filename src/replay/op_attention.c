@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "replay/softmax_math.h"
 
@@ -22,6 +23,7 @@ struct attention {
     double scale;
     bool causal;
     double *score, *bound; /* [keys]                                        */
+    struct tp_array *weights; /* probabilities, too; NULL: not wanted        */
 };
 
 /* Where the matrices of a stack begin; in elements. */
@@ -74,6 +76,13 @@ static bool run_row(const struct attention *a, const struct place *place,
     tp_softmax_line(&line, a->score + a->keys, a->bound + a->keys);
     const double share =
         a->replay->own + tp_replay_gamma(a->replay, (double)a->keys + 2);
+    if (a->weights) {
+        const int64_t at = place->output / a->depth + row;
+        memcpy(a->weights->value + at * a->keys, a->score + a->keys,
+               (size_t)a->keys * sizeof *a->score);
+        memcpy(a->weights->bound + at * a->keys, a->bound + a->keys,
+               (size_t)a->keys * sizeof *a->bound);
+    }
     for (int64_t key = 0; key < a->keys; key++) {
         const double p = a->score[a->keys + key];
         const double *v = a->v->value + place->v + key * a->depth;
@@ -180,6 +189,18 @@ static enum tp_status bind(struct tp_replay_call *replay, struct attention *a,
     return tp_replay_make_bounded(replay, a->q->dims, shape, &a->output, err);
 }
 
+static enum tp_status run(struct attention *a, struct tp_error *err)
+{
+    const size_t room = 2 * (size_t)a->keys;
+    a->score = calloc(room, sizeof *a->score);
+    a->bound = calloc(room, sizeof *a->bound);
+    enum tp_status status =
+        a->score && a->bound ? run_stacks(a, err) : tp_fail_memory(err);
+    free(a->score);
+    free(a->bound);
+    return status;
+}
+
 TP_KERNEL(tp_run_attention)
 {
     struct attention a = {.replay = replay};
@@ -187,11 +208,188 @@ TP_KERNEL(tp_run_attention)
     enum tp_status status = bind(replay, &a, err);
     if (status != TP_OK)
         return status;
-    const size_t room = 2 * (size_t)a.keys;
-    a.score = calloc(room, sizeof *a.score);
-    a.bound = calloc(room, sizeof *a.bound);
-    status = a.score && a.bound ? run_stacks(&a, err) : tp_fail_memory(err);
-    free(a.score);
-    free(a.bound);
+    return run(&a, err);
+}
+
+/* --- Megatron's core attention -------------------------------------------- */
+
+/*
+ * Q, K, V are [s, b, heads, d], the result [s, b, heads * d]; probabilities,
+ * if they were saved, [b, heads, s, keys]. Nobody saves whether it is causal:
+ * what fits the saved result better is taken, and has to fit half of it, as
+ * dropout and other masks, which nobody saves either, fit nothing.
+ */
+
+/* A copy with its axes in another order. */
+static enum tp_status permute(const struct tp_array *from, const int *axes,
+                              struct tp_array *to, struct tp_error *err)
+{
+    int64_t shape[TP_LIMIT_DIMS], strides[TP_LIMIT_DIMS];
+    struct tp_array_walk walk = {.dims = from->dims, .shape = shape};
+    tp_array_strides(from, strides);
+    for (int i = 0; i < from->dims; i++) {
+        shape[i] = from->shape[axes[i]];
+        walk.strides[0][i] = strides[axes[i]];
+    }
+    to->dtype = from->dtype;
+    enum tp_status status = tp_array_make(to, from->dims, shape, err);
+    for (int64_t i = 0; status == TP_OK && i < to->count; i++) {
+        to->value[i] = from->value[walk.at[0]];
+        tp_array_walk_next(&walk);
+    }
+    return status;
+}
+
+struct core {
+    struct tp_replay_call *replay;
+    struct tp_array in[3];        /* q, k, v: [b, heads, s, d]              */
+    struct tp_array weights, out; /* [b, heads, s, keys], [b, heads, s, d]  */
+    bool weighed; /* the dump has the probabilities                        */
+};
+
+static void clear_core(struct core *c)
+{
+    for (int i = 0; i < 3; i++)
+        tp_array_clear(&c->in[i]);
+    tp_array_clear(&c->weights);
+    tp_array_clear(&c->out);
+}
+
+static enum tp_status load_core(struct core *c, struct tp_error *err)
+{
+    static const char *const names[3] = {"query", "key", "value"};
+    static const int axes[4] = {1, 2, 0, 3};
+    enum tp_status status = TP_OK;
+    for (int i = 0; i < 3 && status == TP_OK; i++) {
+        const struct tp_array *array;
+        status = tp_arg_tensor(c->replay, names[i], &array, err);
+        if (status == TP_OK && array->dims != 4)
+            status = tp_replay_fail_shapes(err);
+        if (status == TP_OK)
+            status = permute(array, axes, &c->in[i], err);
+    }
+    return status;
+}
+
+/* Makes weights and out. */
+static enum tp_status run_core(struct core *c, bool causal,
+                               struct tp_error *err)
+{
+    struct attention a = {.replay = c->replay,
+                          .q = &c->in[0],
+                          .k = &c->in[1],
+                          .v = &c->in[2],
+                          .output = &c->out,
+                          .weights = c->weighed ? &c->weights : NULL,
+                          .causal = causal};
+    int64_t shape[4];
+    tp_array_clear(&c->weights);
+    tp_array_clear(&c->out);
+    if (!fit(&a))
+        return tp_replay_fail_shapes(err);
+    a.scale = 1 / sqrt((double)a.width);
+    for (int i = 0; i < 4; i++)
+        shape[i] = a.q->shape[i];
+    shape[3] = a.depth;
+    enum tp_status status = tp_array_make(&c->out, 4, shape, err);
+    if (status == TP_OK)
+        status = tp_array_bounds(&c->out, err);
+    shape[3] = a.keys;
+    if (status == TP_OK && c->weighed)
+        status = tp_array_make(&c->weights, 4, shape, err);
+    if (status == TP_OK && c->weighed)
+        status = tp_array_bounds(&c->weights, err);
+    return status == TP_OK ? run(&a, err) : status;
+}
+
+/* Adds out as the next result. */
+static enum tp_status give_core(struct core *c, struct tp_error *err)
+{
+    const int64_t *from = c->out.shape; /* b, heads, s, d                   */
+    const int64_t shape[3] = {from[2], from[0], from[1] * from[3]};
+    struct tp_array *weights, *out;
+    enum tp_status status = TP_OK;
+    if (c->weighed) {
+        status = tp_replay_make_bounded(c->replay, 4, c->weights.shape,
+                                        &weights, err);
+        if (status == TP_OK) {
+            const size_t size = (size_t)weights->count * sizeof(double);
+            memcpy(weights->value, c->weights.value, size);
+            memcpy(weights->bound, c->weights.bound, size);
+        }
+    }
+    if (status == TP_OK)
+        status = tp_replay_make_bounded(c->replay, 3, shape, &out, err);
+    for (int64_t i = 0; status == TP_OK && i < c->out.count; i++) {
+        const int64_t d = i % from[3], s = i / from[3] % from[2],
+                      head = i / from[3] / from[2] % from[1],
+                      b = i / from[3] / from[2] / from[1];
+        const int64_t at = ((s * from[0] + b) * from[1] + head) * from[3] + d;
+        out->value[at] = c->out.value[i];
+        out->bound[at] = c->out.bound[i];
+    }
+    return status;
+}
+
+/* The share of a saved result that the one made last is near to: within eight
+ * roundings of its dtype, of an element and of all by their root mean square.
+ */
+static double share_near(const struct core *c, const struct tp_array *saved)
+{
+    const struct tp_array *out =
+        &c->replay->outputs[c->replay->output_count - 1];
+    const double u = 8 * c->replay->own;
+    double size = 0;
+    int64_t near = 0;
+    if (out->count != saved->count || out->count == 0)
+        return 0;
+    for (int64_t i = 0; i < out->count; i++)
+        size += out->value[i] * out->value[i];
+    size = sqrt(size / (double)out->count);
+    for (int64_t i = 0; i < out->count; i++)
+        near += fabs(out->value[i] - saved->value[i]) <=
+                u * (fabs(out->value[i]) + size);
+    return (double)near / (double)out->count;
+}
+
+/* Runs it, and how near it comes. */
+static enum tp_status try_core(struct core *c, bool causal,
+                               const struct tp_array *saved, double *share,
+                               struct tp_error *err)
+{
+    tp_replay_outputs_clear(c->replay);
+    enum tp_status status = run_core(c, causal, err);
+    if (status == TP_OK)
+        status = give_core(c, err);
+    if (status == TP_OK)
+        *share = share_near(c, saved);
+    return status;
+}
+
+TP_KERNEL(tp_run_core_attention)
+{
+    struct core c = {.replay = replay,
+                     .weighed = tp_replay_result(replay, 1) != NULL};
+    const struct tp_dump_item *item = tp_replay_result(replay, c.weighed);
+    struct tp_array saved = {.dims = 0};
+    double causal = 0, full = 0;
+    (void)row;
+    enum tp_status status =
+        item ? tp_array_read(item, &saved, err) : tp_replay_fail_shapes(err);
+    if (status == TP_OK)
+        status = load_core(&c, err);
+    if (status == TP_OK)
+        status = try_core(&c, false, &saved, &full, err);
+    if (status == TP_OK)
+        status = try_core(&c, true, &saved, &causal, err);
+    if (status == TP_OK && full > causal)
+        status = try_core(&c, false, &saved, &full, err);
+    if (status == TP_OK && !replay->anew && fmax(full, causal) < 0.5)
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "neither causal nor full attention without dropout "
+                         "gives half of its result, and its mask and dropout "
+                         "were not saved");
+    clear_core(&c);
+    tp_array_clear(&saved);
     return status;
 }

@@ -188,6 +188,9 @@ const struct tp_operator tp_operators[] = {
     PLAIN("scaled_dot_product_attention",
           "query,key,value,attn_mask,dropout_p,is_causal,scale,enable_gqa",
           tp_run_attention),
+    /* of tensor_saver's files: saved_calls.h */
+    PLAIN("linear_dgrad", "input,other", tp_run_matmul),
+    PLAIN("core_attention", "query,key,value", tp_run_core_attention),
 
     /* norms, softmax, losses */
     WITH("layer_norm", "input,normalized_shape,weight,bias,eps",

@@ -155,6 +155,7 @@ TP_KERNEL(tp_run_topk);
 
 /* scaled_dot_product_attention. */
 TP_KERNEL(tp_run_attention);
+TP_KERNEL(tp_run_core_attention);
 
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);

@@ -36,12 +36,22 @@ static bool calls_operator(const struct tp_dump_call *call,
            call->name.direction == direction && !is_type(call, "Distributed");
 }
 
+/* "Layer", "L" and its number: of tensor_saver's files (saved_calls.h). */
+static bool is_layer(const struct tp_dump_call *call)
+{
+    const struct tp_msprobe_part *type = &call->name.type;
+    return is_type(call, "Layer") ||
+           (type->length > 1 && *type->at == 'L' &&
+            tp_digits_value(type->at + 1, type->length - 1) >= 0);
+}
+
 /* The row of a call's name; what becomes of its forward call. */
 static const struct tp_operator *row_of(const struct tp_dump_call *call,
                                         enum tp_replay_state *state)
 {
     const bool ours = is_type(call, "Functional") || is_type(call, "Tensor") ||
-                      is_type(call, "Torch") || is_type(call, "VF");
+                      is_type(call, "Torch") || is_type(call, "VF") ||
+                      is_layer(call);
     const struct tp_operator *row =
         ours ? tp_operator_of(call->name.path) : NULL;
     *state = !row              ? TP_REPLAY_UNSUPPORTED
@@ -248,6 +258,23 @@ static bool is_finite(const struct tp_replay_call *replay)
     return !replay->forward || is_finite(replay->forward);
 }
 
+/* TP_E_UNSUPPORTED: operands were quantised on the way in, to what the files
+ * of a saver do not have, and that may be why the results do not fit. */
+static enum tp_status check_quantised(const struct tp_replay_call *replay,
+                                      const struct tp_replay_verdict *verdict,
+                                      struct tp_error *err)
+{
+    static const char *const dtypes[] = {"", "bf16", "fp16", "fp32"};
+    const char *word = tp_arg_text(replay, "quant_type", "");
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (verdict->excess <= 1 || !strcmp(word, dtypes[i]))
+            return TP_OK;
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "rounding does not explain its results; its operands may "
+                   "have been quantised to %s, which was not saved",
+                   word);
+}
+
 static enum tp_status load_and_judge(struct tp_replay_call *replay,
                                      struct tp_replay_verdict *verdict,
                                      struct tp_error *err)
@@ -258,6 +285,8 @@ static enum tp_status load_and_judge(struct tp_replay_call *replay,
     if (status == TP_OK)
         status = judge_results(replay, verdict, err);
     verdict->excess_own = verdict->excess;
+    if (status == TP_OK)
+        status = check_quantised(replay, verdict, err);
     if (status == TP_OK)
         verdict->given = tp_repeat_given(replay);
     if (status == TP_OK && verdict->nonfinite && !is_finite(replay))

@@ -136,8 +136,9 @@ static void say_narrow(const struct finder *f, const struct tp_replay_row *row,
         &f->findings->arena,
         "Its results are off by %.2g by norms, %.3g times what accumulation in "
         "float32 explains; rounding every step to the dtype of the tensors "
-        "does. %s%s",
-        row->error, row->verdict.excess, row->repair.why, where(f, row));
+        "does.%s%s%s",
+        row->error, row->verdict.excess, *row->repair.why ? " " : "",
+        row->repair.why, where(f, row));
     finding->suggestion =
         *row->repair.change
             ? tp_arena_format(&f->findings->arena, "%s", row->repair.change)
@@ -199,9 +200,9 @@ static void say_condition(const struct finder *f,
         &f->findings->arena,
         "With the last bit of its arguments turned, its results change %.3g "
         "times as much as the arguments, relative to their norms: less than "
-        "half of the significant bits of %s are left. %s%s",
+        "half of the significant bits of %s are left.%s%s%s",
         row->amplification, *row->dtype ? row->dtype : "the arguments",
-        row->repair.why, where(f, row));
+        *row->repair.why ? " " : "", row->repair.why, where(f, row));
     finding->suggestion =
         *row->repair.change
             ? tp_arena_format(&f->findings->arena, "%s", row->repair.change)

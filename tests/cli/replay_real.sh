@@ -17,6 +17,11 @@ do
     echo "$name: $(grep '^Forward' printed)"
     grep -o '^  \(high\|medium\) .*:' printed
 done
+# Linears and attentions of a training run that tensor_saver saved.
+must tar xzf "$shared/../tensor_saver/training_run.tar.gz" run_a/logs/bf16
+must tprof-analyze replay run_a --fail_on high --output_dir out_saved > printed
+echo "training_run: $(grep '^Forward' printed)"
+grep -o '^  \(high\|medium\) .*step' printed
 must tprof-analyze replay tensor_L1_v26_bf16 --step 0 --pert_mode all \
     --compat msprobe \
     --output_dir out > printed
