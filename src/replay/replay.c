@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "replay/backward.h"
+#include "replay/dtype_round.h"
 #include "replay/replay_repeat.h"
 
 const char *const tp_replay_state_words[TP_REPLAY_STATES] = {
@@ -94,6 +95,7 @@ enum tp_status tp_replay_run(struct tp_replay_call *replay,
 struct sums {
     double error, limit, size;   /* where there is a limit                 */
     double dumped, product, all; /* of all finite elements, and the product */
+    double ulps, rounded, steps; /* errors, those of one rounding; ulps     */
     bool unbounded; /* an element has no limit                             */
     uint64_t nonfinite;
 };
@@ -149,6 +151,20 @@ static void add(struct sums *sums, double dumped, double computed, double limit)
     sums->size += computed * computed;
 }
 
+/* Errors, and units in the last place of what was computed. */
+static void add_ulps(struct sums *sums, enum tp_dtype dtype, double dumped,
+                     double computed)
+{
+    const double step =
+        tp_dtype_rounding(dtype) > 0 ? tp_dtype_step(dtype, computed) : 0;
+    const double rounded = tp_dtype_round(dtype, computed) - computed;
+    if (!(step > 0) || !isfinite(dumped))
+        return;
+    sums->ulps += (dumped - computed) * (dumped - computed);
+    sums->rounded += isfinite(rounded) ? rounded * rounded : 0;
+    sums->steps += step * step;
+}
+
 static void compare(const struct tp_array *computed,
                     const struct tp_array *dumped, size_t result,
                     struct sums *sums, struct tp_replay_verdict *verdict)
@@ -158,6 +174,7 @@ static void compare(const struct tp_array *computed,
         const double limit = limit_of(computed, i);
         const double excess = excess_of(computed->dtype, d, v, limit);
         add(sums, d, v, limit);
+        add_ulps(sums, computed->dtype, d, v);
         if (verdict->at >= 0 && !(excess > verdict->excess))
             continue;
         verdict->excess = excess;
@@ -220,6 +237,8 @@ static enum tp_status judge_results(struct tp_replay_call *replay,
     verdict->relative = sqrt(sums.error / sums.size);
     verdict->bound = sqrt(sums.limit / sums.size);
     verdict->cosine = sums.product / sqrt(sums.dumped * sums.all);
+    verdict->ulp = sqrt(sums.ulps / sums.steps);
+    verdict->ulp_rounded = sqrt(sums.rounded / sums.steps);
     verdict->own_unbounded = sums.unbounded;
     verdict->nonfinite = sums.nonfinite;
     return status;
@@ -317,8 +336,12 @@ enum tp_status tp_replay_judge(const struct tp_dump_place *place,
         [TP_REPLAY_UNSUPPORTED] = "no operator of this name is replayed",
         [TP_REPLAY_OTHER] = "it is no call of an operator"};
     struct tp_error own = {0};
-    *verdict = (struct tp_replay_verdict){
-        .at = -1, .relative = NAN, .bound = NAN, .cosine = NAN};
+    *verdict = (struct tp_replay_verdict){.at = -1,
+                                          .relative = NAN,
+                                          .bound = NAN,
+                                          .cosine = NAN,
+                                          .ulp = NAN,
+                                          .ulp_rounded = NAN};
     const bool backward = call->known && call->name.direction == TP_BACKWARD;
     verdict->operator= backward
         ? tp_replay_backward_operator(call, &verdict->state)

@@ -46,7 +46,10 @@ struct tp_replay_verdict {
     double relative; /* |dumped - computed| over |computed|, by L2 norms of
                         the finite elements of all results; NaN: nothing    */
     double bound;    /* the same of the limits: what is explained at most   */
-    double cosine;   /* of dumped and computed results; NaN: nothing        */
+    double ulp;      /* |dumped - computed| over units in the last place of
+                        what was computed, by L2 norms; NaN: nothing        */
+    double ulp_rounded; /* the same of what was computed, rounded once      */
+    double cosine; /* of dumped and computed results; NaN: nothing        */
     bool own_unbounded;   /* no limit of excess_own is finite somewhere       */
     uint64_t given, made; /* digests of what goes in (replay_repeat.h) and of
                              results that were dumped                       */

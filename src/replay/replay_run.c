@@ -17,6 +17,7 @@
 
 #include "base/notes.h"
 #include "formats/json/json_python.h"
+#include "replay/op_family.h"
 #include "replay/replay_preheat.h"
 #include "replay/replay_repeat.h"
 
@@ -408,6 +409,11 @@ static void make_row(const struct work *work, const struct slot *slot,
         .error = judged ? verdict->relative : NAN,
         .bound = judged ? verdict->bound : NAN,
         .excess = judged ? verdict->excess : NAN,
+        .ulp = judged ? verdict->ulp : NAN,
+        .ulp_rounded = judged ? verdict->ulp_rounded : NAN,
+        .family = judged
+                      ? tp_op_family_words[tp_op_family_of(verdict->operator)]
+                      : "",
         .amplification =
             judged && is_perturbed(work, slot) ? perturbed->amplification : NAN,
         .overflows = perturbed->overflows,

@@ -41,8 +41,10 @@ struct tp_replay_row {
                            one that loses digits of tp_repair_words; or "" */
     double error;       /* of the results against fp64, by L2 norms        */
     double bound;       /* what rounding explains at most, alike           */
-    double excess;      /* worst element over its limit                    */
-    double limit;       /* of msprobe's ratio, by preheat; NaN: the usual  */
+    double ulp, ulp_rounded; /* see tp_replay_verdict                       */
+    const char *family;      /* of tp_op_family_words; "": not replayed      */
+    double excess; /* worst element over its limit                    */
+    double limit;  /* of msprobe's ratio, by preheat; NaN: the usual  */
     double error_fp32, error_bf16, error_fp8; /* relative, of the results with
                              arguments in these; NaN: not measured          */
     int64_t repeats;      /* the first call with its arguments, its row; -1:
