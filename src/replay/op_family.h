@@ -13,7 +13,7 @@ enum tp_op_family {
     TP_OP_NORM,
     TP_OP_SOFTMAX,   /* and losses                                          */
     TP_OP_REDUCTION, /* sums, means, extremes                               */
-    TP_OP_POOL,
+    TP_OP_POOL,      /* and what lies between elements                      */
     TP_OP_MOVE, /* elements keep their values                          */
     TP_OP_FAMILIES
 };
