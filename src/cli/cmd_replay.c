@@ -114,7 +114,7 @@ static enum tp_status replay(void *session, struct tp_error *err)
     enum tp_status status = tp_dump_read(&s->how, &s->dump, err);
     if (status == TP_E_NOT_FOUND && s->dump.place_count == 0 &&
         s->dump.found.count)
-        status = tp_saved_calls_read(&s->how.wish, &s->dump, err);
+        status = tp_saved_calls_read(&s->how, &s->dump, err);
     if (status == TP_OK)
         status = replay_calls(s, err);
     if (status == TP_OK && s->fix)

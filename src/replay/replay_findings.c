@@ -207,9 +207,8 @@ static void say_condition(const struct finder *f,
         *row->repair.change
             ? tp_arena_format(&f->findings->arena, "%s", row->repair.change)
             : "Compute its arguments, not only the call, in higher precision; "
-              "or "
-              "rewrite what cancels, as a difference of nearly equal numbers "
-              "does.";
+              "or rewrite what cancels, as a difference of nearly equal "
+              "numbers does.";
 }
 
 /* --- which calls ---------------------------------------------------------- */

@@ -421,13 +421,15 @@ static enum tp_status check_calls(const struct reader *r, struct tp_error *err)
                            r->wish->root_count > 1 ? " or another" : "");
 }
 
-enum tp_status tp_saved_calls_read(const struct tp_dump_wish *wish,
+enum tp_status tp_saved_calls_read(const struct tp_dump_read_options *options,
                                    struct tp_dump *dump, struct tp_error *err)
 {
-    struct reader r = {.wish = wish, .dump = dump};
+    struct reader r = {.wish = &options->wish, .dump = dump};
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < dump->found.count && status == TP_OK; i++)
-        status = add_file(&r, &dump->found.files[i], err);
+        status = options->stop && *options->stop
+                     ? tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted")
+                     : add_file(&r, &dump->found.files[i], err);
     if (status == TP_OK && r.count)
         qsort(r.saved, r.count, sizeof *r.saved, compare_saved);
     if (status == TP_OK)

@@ -2,7 +2,7 @@
 #ifndef TP_REPLAY_SAVED_CALLS_H
 #define TP_REPLAY_SAVED_CALLS_H
 
-#include "dump/dump_find.h"
+#include "dump/dump_read.h"
 
 /*
  * Calls from files of tensor_saver, as a dump. What one call takes and gives is
@@ -23,9 +23,10 @@
  * Makes places of the files that dump->found has, of the iterations and ranks
  * that are asked for; steps are iterations. Only the heads of files are read; a
  * file that cannot be is an item without a shape. What waits for a result in
- * vain is counted in a note. TP_E_NOT_FOUND: no call is complete; TP_E_MEMORY.
+ * vain is counted in a note. TP_E_NOT_FOUND: no call is complete; TP_E_MEMORY,
+ * TP_E_INTERRUPTED.
  */
-enum tp_status tp_saved_calls_read(const struct tp_dump_wish *wish,
+enum tp_status tp_saved_calls_read(const struct tp_dump_read_options *options,
                                    struct tp_dump *dump, struct tp_error *err);
 
 #endif

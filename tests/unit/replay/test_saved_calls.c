@@ -131,13 +131,15 @@ static enum tp_status read_saved(const struct calls_maker *m, const char *ranks,
     char path[512];
     const char *root = path;
     maker_path(&m->maker, "logs", path, sizeof path);
-    struct tp_dump_wish wish = {.roots = &root, .root_count = 1};
+    struct tp_dump_read_options options = {
+        .wish = {.roots = &root, .root_count = 1}};
+    struct tp_dump_wish *wish = &options.wish;
     memset(dump, 0, sizeof *dump);
     if (ranks)
-        cr_assert_eq(tp_number_set_parse(&wish.ranks, ranks, err), TP_OK);
-    cr_assert_eq(tp_dump_find(&wish, dump, err), TP_E_NOT_FOUND);
-    enum tp_status status = tp_saved_calls_read(&wish, dump, err);
-    tp_number_set_clear(&wish.ranks);
+        cr_assert_eq(tp_number_set_parse(&wish->ranks, ranks, err), TP_OK);
+    cr_assert_eq(tp_dump_find(wish, dump, err), TP_E_NOT_FOUND);
+    enum tp_status status = tp_saved_calls_read(&options, dump, err);
+    tp_number_set_clear(&wish->ranks);
     return status;
 }
 
