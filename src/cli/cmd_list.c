@@ -13,6 +13,7 @@
 #include "dump/dump_findings.h"
 #include "figures/compare_figures.h"
 #include "figures/figures.h"
+#include "figures/replay_figures.h"
 #include "figures/trace_figures.h"
 #include "formats/reader.h"
 #include "replay/replay_findings.h"
@@ -90,6 +91,12 @@ static void list_figures(struct tp_text *text)
     for (const struct tp_compare_figure_info *row = tp_compare_figure_table;
          row->id; row++) {
         snprintf(path, sizeof path, "%s/%s", TP_COMPARE_FIGURE_CATEGORY,
+                 row->id);
+        tp_text_add(text, "  %-46s %s\n", path, row->caption);
+    }
+    for (const struct tp_replay_figure_info *row = tp_replay_figure_table;
+         row->id; row++) {
+        snprintf(path, sizeof path, "%s/%s", TP_REPLAY_FIGURE_CATEGORY,
                  row->id);
         tp_text_add(text, "  %-46s %s\n", path, row->caption);
     }

@@ -2,13 +2,16 @@
 /*
  * tprof-analyze replay DUMP: its operators computed again and perturbed.
  * free_benchmark.csv with msprobe's columns, replay_coverage.csv,
- * replay_report.txt, replay_findings.json, replay.h5.
+ * replay_report.txt, replay_findings.json, replay.h5 and figures.
  */
 #include "cli/frame.h"
 #include "config.h"
 #include "dump/dump_read.h"
+#include "figures/replay_figures.h"
 #include "replay/replay_config.h"
 #include "replay/replay_fix.h"
+#include "replay/replay_tables.h"
+#include "replay/saved_calls.h"
 #include "report/csv.h"
 #include "report/report_replay.h"
 
@@ -109,6 +112,9 @@ static enum tp_status replay(void *session, struct tp_error *err)
     struct session *s = session;
     s->how.pool = s->wish.pool = s->frame.pool;
     enum tp_status status = tp_dump_read(&s->how, &s->dump, err);
+    if (status == TP_E_NOT_FOUND && s->dump.place_count == 0 &&
+        s->dump.found.count)
+        status = tp_saved_calls_read(&s->how, &s->dump, err);
     if (status == TP_OK)
         status = replay_calls(s, err);
     if (status == TP_OK && s->fix)
@@ -125,6 +131,21 @@ static enum tp_status replay(void *session, struct tp_error *err)
 
 /* --- results -------------------------------------------------------------- */
 
+static enum tp_status draw(void *session, struct tp_error *err)
+{
+    struct session *s = session;
+    enum tp_status status =
+        tp_replay_figures_build(&s->results, &s->frame.figures, err);
+    if (status != TP_OK)
+        return status;
+    status = tp_output_draw(s->frame.options, &s->frame.figures, &s->dump.arena,
+                            &s->frame.drawn, err);
+    if (s->frame.drawn.warning[0])
+        tp_notes_add(&s->dump.notes, tp_arena_format(&s->dump.arena, "%s",
+                                                     s->frame.drawn.warning));
+    return status;
+}
+
 static struct tp_replay_report report_of(const struct session *s)
 {
     return (struct tp_replay_report){.dump = &s->dump,
@@ -132,6 +153,8 @@ static struct tp_replay_report report_of(const struct session *s)
                                      .findings = &s->findings,
                                      .wish = &s->wish.wish,
                                      .fixes = s->fix ? &s->fixes : NULL,
+                                     .figures = s->frame.drawn.lines,
+                                     .figure_count = s->frame.drawn.count,
                                      .tool_version = PACKAGE_VERSION,
                                      .output_dir = s->frame.options->output_dir,
                                      .inputs = s->frame.options->inputs,
@@ -176,6 +199,10 @@ static enum tp_status write_hdf5(const struct session *s, struct tp_error *err)
 static enum tp_status write_results(void *session, struct tp_error *err)
 {
     const struct session *s = session;
+    for (const struct tp_replay_figure_info *row = tp_replay_figure_table;
+         row->id; row++)
+        tp_output_remove_figure(s->frame.options, TP_REPLAY_FIGURE_CATEGORY,
+                                row->id);
     enum tp_status status = write_tables(s, err);
     return status == TP_OK ? write_hdf5(s, err) : status;
 }
@@ -219,6 +246,7 @@ int tp_cmd_replay(const struct tp_options *options, int argc, char **argv)
         .check = check,
         .read = replay,
         .write = write_results,
+        .draw = draw,
         .text = add_text,
         .json = add_json,
         .clear = clear,

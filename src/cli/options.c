@@ -51,8 +51,9 @@ static const char *const pairs_modes[] = {"all", "base", "none", NULL};
 enum {
     FOR_DUMPS = TP_FOR_TENSORS | TP_FOR_INSPECT,
     FOR_MSPROBE = TP_FOR_DUMP | TP_FOR_COMPARE | TP_FOR_REPLAY,
-    FOR_FIGURES = TP_FOR_TENSORS | TP_FOR_TRACE | TP_FOR_DUMP | TP_FOR_COMPARE,
-    FOR_FILES = FOR_FIGURES | TP_FOR_REPLAY
+    FOR_FIGURES = TP_FOR_TENSORS | TP_FOR_TRACE | TP_FOR_DUMP | TP_FOR_COMPARE |
+                  TP_FOR_REPLAY,
+    FOR_FILES = FOR_FIGURES
 };
 
 const struct tp_option tp_option_table[] = {

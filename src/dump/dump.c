@@ -27,6 +27,16 @@ const struct tp_dump_item tp_dump_item_none = {
     .p2p = "",
     .peer = -1};
 
+void tp_dump_place_init(struct tp_dump_place *place)
+{
+    *place = (struct tp_dump_place){.step = -1, .rank = -1, .process = -1};
+    for (int i = 0; i < TP_MSPROBE_HEADS; i++)
+        place->heads[i] = "";
+    for (int i = 0; i < TP_DUMP_JSONS; i++)
+        place->sources[i] =
+            (struct tp_dump_source){.offset = -1, .problem = ""};
+}
+
 static void clear_place(struct tp_dump_place *place)
 {
     free(place->calls);

@@ -158,6 +158,9 @@ struct tp_dump {
 /* Releases everything; it is empty afterwards. */
 void tp_dump_clear(struct tp_dump *dump);
 
+/* Makes a place of which nothing is known. */
+void tp_dump_place_init(struct tp_dump_place *place);
+
 /* An item of which nothing is known. */
 extern const struct tp_dump_item tp_dump_item_none;
 

@@ -172,12 +172,7 @@ static enum tp_status fill_place(struct tp_dump *dump,
                                  struct tp_error *err)
 {
     size_t jsons = 0;
-    *place = (struct tp_dump_place){.step = -1, .rank = -1, .process = -1};
-    for (int i = 0; i < TP_MSPROBE_HEADS; i++)
-        place->heads[i] = "";
-    for (int i = 0; i < TP_DUMP_JSONS; i++)
-        place->sources[i] =
-            (struct tp_dump_source){.offset = -1, .problem = ""};
+    tp_dump_place_init(place);
     place->directory =
         parts->directory
             ? tp_arena_text(&dump->arena, parts->path, parts->directory)

@@ -60,6 +60,9 @@ const struct tp_operator *tp_operator_of(struct tp_msprobe_part name);
  * of torch.nn.functional, which the rows have. */
 bool tp_operator_is_ordered(struct tp_msprobe_part name);
 
+/* The same of a call that tensor_saver saved (saved_calls.h). */
+const struct tp_operator *tp_saved_operator_of(struct tp_msprobe_part name);
+
 /* --- the kernels ---------------------------------------------------------- */
 
 #define TP_KERNEL(name)                                \
@@ -216,6 +219,7 @@ TP_BACKWARD(tp_back_interleave);
 
 /* scaled_dot_product_attention, and fused operators of torch_npu. */
 TP_KERNEL(tp_run_attention);
+TP_KERNEL(tp_run_core_attention);
 TP_KERNEL(tp_run_npu_attention);
 TP_KERNEL(tp_run_rotary);
 TP_KERNEL(tp_run_swiglu);

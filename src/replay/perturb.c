@@ -394,6 +394,40 @@ enum tp_status tp_perturb_bits(struct tp_replay_call *replay, size_t item,
     return status;
 }
 
+/* Rounds a tensor whose largest number becomes that of the dtype. */
+static void round_scaled(struct tp_array *array, enum tp_dtype dtype)
+{
+    const bool scaled = tp_dtype_info(dtype)->size == 1;
+    double most = 0;
+    for (int64_t i = 0; scaled && i < array->count; i++)
+        if (isfinite(array->value[i]))
+            most = fmax(most, fabs(array->value[i]));
+    const double scale = most > 0 ? tp_dtype_largest(dtype) / most : 1;
+    for (int64_t i = 0; i < array->count; i++)
+        if (isfinite(array->value[i]))
+            array->value[i] =
+                tp_dtype_round(dtype, array->value[i] * scale) / scale;
+}
+
+enum tp_status tp_perturb_round(struct tp_replay_call *replay,
+                                enum tp_dtype dtype,
+                                struct tp_perturbation *perturbation,
+                                struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    *perturbation = (struct tp_perturbation){.reason = ""};
+    for (size_t i = 0; i < count_of(replay) && status == TP_OK; i++) {
+        struct tp_array *array = array_at(replay, i);
+        if (!floats(array) ||
+            tp_dtype_rounding(array->dtype) >= tp_dtype_rounding(dtype))
+            continue;
+        status = save(array, perturbation, err);
+        if (status == TP_OK)
+            round_scaled(array, dtype);
+    }
+    return status;
+}
+
 void tp_perturb_end(struct tp_perturbation *perturbation)
 {
     for (size_t i = perturbation->count; i-- > 0;) {

@@ -81,6 +81,14 @@ enum tp_status tp_perturb_bits(struct tp_replay_call *replay, size_t item,
                                struct tp_perturbation *perturbation,
                                struct tp_error *err);
 
+/* Rounds every floating tensor that goes in and has more bits to a dtype; FP8
+ * as it is used, times what makes its largest number that of the dtype.
+ * TP_E_MEMORY. */
+enum tp_status tp_perturb_round(struct tp_replay_call *replay,
+                                enum tp_dtype dtype,
+                                struct tp_perturbation *perturbation,
+                                struct tp_error *err);
+
 /* Puts the values back. */
 void tp_perturb_end(struct tp_perturbation *perturbation);
 

@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "replay/backward.h"
+#include "replay/dtype_round.h"
+#include "replay/replay_repeat.h"
 
 const char *const tp_replay_state_words[TP_REPLAY_STATES] = {
     "judged", "random", "unset", "unsupported", "unreadable", "other"};
@@ -35,6 +37,15 @@ static bool calls_operator(const struct tp_dump_call *call,
            call->name.direction == direction && !is_type(call, "Distributed");
 }
 
+/* "Layer", "L" and its number: of tensor_saver's files (saved_calls.h). */
+static bool is_layer(const struct tp_dump_call *call)
+{
+    const struct tp_msprobe_part *type = &call->name.type;
+    return is_type(call, "Layer") ||
+           (type->length > 1 && *type->at == 'L' &&
+            tp_digits_value(type->at + 1, type->length - 1) >= 0);
+}
+
 /* The row of a call's name; what becomes of its forward call. */
 static const struct tp_operator *row_of(const struct tp_dump_call *call,
                                         enum tp_replay_state *state)
@@ -44,7 +55,9 @@ static const struct tp_operator *row_of(const struct tp_dump_call *call,
         is_type(call, "VF") || is_type(call, "NPU") ||
         (is_type(call, "Torch") && tp_operator_is_ordered(call->name.path));
     const struct tp_operator *row =
-        ours ? tp_operator_of(call->name.path) : NULL;
+        is_layer(call) ? tp_saved_operator_of(call->name.path)
+        : ours         ? tp_operator_of(call->name.path)
+                       : NULL;
     *state = !row              ? TP_REPLAY_UNSUPPORTED
              : row->run        ? TP_REPLAY_JUDGED
              : *row->signature ? TP_REPLAY_RANDOM
@@ -87,7 +100,11 @@ enum tp_status tp_replay_run(struct tp_replay_call *replay,
 
 /* Sums of squares of a call's results. */
 struct sums {
-    double error, limit, size;
+    double error, limit, size;   /* where there is a limit                 */
+    double dumped, product, all; /* of all finite elements, and the product */
+    double ulps, rounded, steps; /* errors, those of one rounding; ulps     */
+    bool unbounded; /* an element has no limit                             */
+    uint64_t nonfinite;
 };
 
 static double limit_of(const struct tp_array *computed, int64_t i)
@@ -127,11 +144,32 @@ static double excess_of(enum tp_dtype dtype, double dumped, double computed,
 static void add(struct sums *sums, double dumped, double computed, double limit)
 {
     const double error = dumped - computed;
-    if (!isfinite(error) || !isfinite(limit))
+    sums->nonfinite += !isfinite(dumped) && !isfinite(computed);
+    sums->unbounded |= !isfinite(limit) && isfinite(computed);
+    if (!isfinite(error))
+        return;
+    sums->dumped += dumped * dumped;
+    sums->product += dumped * computed;
+    sums->all += computed * computed;
+    if (!isfinite(limit))
         return;
     sums->error += error * error;
     sums->limit += limit * limit;
     sums->size += computed * computed;
+}
+
+/* Errors, and units in the last place of what was computed. */
+static void add_ulps(struct sums *sums, enum tp_dtype dtype, double dumped,
+                     double computed)
+{
+    const double step =
+        tp_dtype_rounding(dtype) > 0 ? tp_dtype_step(dtype, computed) : 0;
+    const double rounded = tp_dtype_round(dtype, computed) - computed;
+    if (!(step > 0) || !isfinite(dumped))
+        return;
+    sums->ulps += (dumped - computed) * (dumped - computed);
+    sums->rounded += isfinite(rounded) ? rounded * rounded : 0;
+    sums->steps += step * step;
 }
 
 static void compare(const struct tp_array *computed,
@@ -143,6 +181,7 @@ static void compare(const struct tp_array *computed,
         const double limit = limit_of(computed, i);
         const double excess = excess_of(computed->dtype, d, v, limit);
         add(sums, d, v, limit);
+        add_ulps(sums, computed->dtype, d, v);
         if (verdict->at >= 0 && !(excess > verdict->excess))
             continue;
         verdict->excess = excess;
@@ -154,14 +193,19 @@ static void compare(const struct tp_array *computed,
     }
 }
 
+double tp_replay_element_excess(const struct tp_array *computed,
+                                const struct tp_array *dumped, int64_t i)
+{
+    return excess_of(computed->dtype, dumped->value[i], computed->value[i],
+                     limit_of(computed, i));
+}
+
 double tp_replay_excess(const struct tp_array *computed,
                         const struct tp_array *dumped)
 {
     double worst = 0;
     for (int64_t i = 0; i < computed->count; i++)
-        worst =
-            fmax(worst, excess_of(computed->dtype, dumped->value[i],
-                                  computed->value[i], limit_of(computed, i)));
+        worst = fmax(worst, tp_replay_element_excess(computed, dumped, i));
     return worst;
 }
 
@@ -182,6 +226,7 @@ static enum tp_status judge_result(struct tp_replay_call *replay, size_t result,
                          "the file of a result has another shape");
     if (status == TP_OK)
         compare(computed, &dumped, result, sums, verdict);
+    verdict->made = verdict->made * 31 + dumped.digest;
     tp_array_clear(&dumped);
     return status;
 }
@@ -198,6 +243,11 @@ static enum tp_status judge_results(struct tp_replay_call *replay,
         status = judge_result(replay, i, &sums, verdict, err);
     verdict->relative = sqrt(sums.error / sums.size);
     verdict->bound = sqrt(sums.limit / sums.size);
+    verdict->cosine = sums.product / sqrt(sums.dumped * sums.all);
+    verdict->ulp = sqrt(sums.ulps / sums.steps);
+    verdict->ulp_rounded = sqrt(sums.rounded / sums.steps);
+    verdict->own_unbounded = sums.unbounded;
+    verdict->nonfinite = sums.nonfinite;
     return status;
 }
 
@@ -213,7 +263,42 @@ static enum tp_status judge_own(struct tp_replay_call *replay,
     if (status == TP_OK)
         status = judge_results(replay, &own, err);
     verdict->excess_own = own.excess;
+    verdict->own_unbounded = own.own_unbounded;
     return status;
+}
+
+/* Whether all that goes in is a number. */
+static bool is_finite(const struct tp_replay_call *replay)
+{
+    for (size_t i = 0; i < replay->call->count; i++) {
+        const struct tp_dump_item *item =
+            &replay->place->items[replay->call->first + i];
+        const struct tp_array *array = &replay->arrays[i];
+        for (int64_t k = 0; array->value && k < array->count; k++)
+            if (!isfinite(array->value[k]))
+                return false;
+        if (item->value && item->value->kind == TP_JSON_REAL &&
+            !isfinite(item->value->real))
+            return false;
+    }
+    return !replay->forward || is_finite(replay->forward);
+}
+
+/* TP_E_UNSUPPORTED: operands were quantised on the way in, to what the files
+ * of a saver do not have, and that may be why the results do not fit. */
+static enum tp_status check_quantised(const struct tp_replay_call *replay,
+                                      const struct tp_replay_verdict *verdict,
+                                      struct tp_error *err)
+{
+    static const char *const dtypes[] = {"", "bf16", "fp16", "fp32"};
+    const char *word = tp_arg_text(replay, "quant_type", "");
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (verdict->excess <= 1 || !strcmp(word, dtypes[i]))
+            return TP_OK;
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "rounding does not explain its results; its operands may "
+                   "have been quantised to %s, which was not saved",
+                   word);
 }
 
 static enum tp_status load_and_judge(struct tp_replay_call *replay,
@@ -226,6 +311,12 @@ static enum tp_status load_and_judge(struct tp_replay_call *replay,
     if (status == TP_OK)
         status = judge_results(replay, verdict, err);
     verdict->excess_own = verdict->excess;
+    if (status == TP_OK)
+        status = check_quantised(replay, verdict, err);
+    if (status == TP_OK)
+        verdict->given = tp_repeat_given(replay);
+    if (status == TP_OK && verdict->nonfinite && !is_finite(replay))
+        verdict->nonfinite = 0;
     return status == TP_OK && verdict->excess > 1 && replay->own > replay->unit
                ? judge_own(replay, verdict, err)
                : status;
@@ -233,7 +324,8 @@ static enum tp_status load_and_judge(struct tp_replay_call *replay,
 
 enum tp_replay_level tp_replay_level_of(const struct tp_replay_verdict *verdict)
 {
-    const bool own = !(verdict->excess_own > 1);
+    const bool elsewhere = verdict->own_unbounded && verdict->cosine < 0.5;
+    const bool own = !(verdict->excess_own > 1) && !elsewhere;
     return !(verdict->excess > (own ? TP_REPLAY_STEPS : 1))
                ? TP_REPLAY_EXPLAINED
            : own ? TP_REPLAY_LOW_PRECISION
@@ -251,8 +343,12 @@ enum tp_status tp_replay_judge(const struct tp_dump_place *place,
         [TP_REPLAY_UNSUPPORTED] = "no operator of this name is replayed",
         [TP_REPLAY_OTHER] = "it is no call of an operator"};
     struct tp_error own = {0};
-    *verdict =
-        (struct tp_replay_verdict){.at = -1, .relative = NAN, .bound = NAN};
+    *verdict = (struct tp_replay_verdict){.at = -1,
+                                          .relative = NAN,
+                                          .bound = NAN,
+                                          .cosine = NAN,
+                                          .ulp = NAN,
+                                          .ulp_rounded = NAN};
     const bool backward = call->known && call->name.direction == TP_BACKWARD;
     verdict->operator= backward
         ? tp_replay_backward_operator(call, &verdict->state)

@@ -46,6 +46,15 @@ struct tp_replay_verdict {
     double relative; /* |dumped - computed| over |computed|, by L2 norms of
                         the finite elements of all results; NaN: nothing    */
     double bound;    /* the same of the limits: what is explained at most   */
+    double ulp;      /* |dumped - computed| over units in the last place of
+                        what was computed, by L2 norms; NaN: nothing        */
+    double ulp_rounded; /* the same of what was computed, rounded once      */
+    double cosine; /* of dumped and computed results; NaN: nothing        */
+    bool own_unbounded;   /* no limit of excess_own is finite somewhere       */
+    uint64_t given, made; /* digests of what goes in (replay_repeat.h) and of
+                             results that were dumped                       */
+    uint64_t nonfinite;   /* NaN and infinities of results, both computed and
+                             dumped, where all that goes in is finite         */
 };
 
 /* The operator of a forward call, and of a backward call; NULL: it calls none
@@ -67,6 +76,10 @@ enum tp_status tp_replay_run(struct tp_replay_call *replay,
 double tp_replay_excess(const struct tp_array *computed,
                         const struct tp_array *dumped);
 
+/* The same of element i. */
+double tp_replay_element_excess(const struct tp_array *computed,
+                                const struct tp_array *dumped, int64_t i);
+
 /* How far a result is explained. */
 enum tp_replay_level {
     TP_REPLAY_EXPLAINED,     /* by accumulation in fp32, and a few steps in
@@ -79,7 +92,9 @@ enum tp_replay_level {
  * 1 / sqrt(x) and a sum times a factor are: three roundings beside the last. */
 enum { TP_REPLAY_STEPS = 4 };
 
-/* The level; excess up to TP_REPLAY_STEPS is explained if excess_own is. */
+/* The level; excess up to TP_REPLAY_STEPS is explained if excess_own is. Sums
+ * that are too long for a bound explain nothing that points elsewhere: a cosine
+ * below a half, where random signs of a result give about 0. */
 enum tp_replay_level tp_replay_level_of(
     const struct tp_replay_verdict *verdict);
 

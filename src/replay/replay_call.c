@@ -242,6 +242,8 @@ enum tp_status tp_arg_tensor(const struct tp_replay_call *replay,
 static const struct tp_json *value_of(const struct tp_replay_call *replay,
                                       const char *name)
 {
+    if (replay->override_name && !strcmp(name, replay->override_name))
+        return replay->override_value;
     const struct tp_dump_item *item = tp_arg(replay, name);
     return item && item->kind == TP_DUMP_VALUE ? item->value : NULL;
 }

@@ -28,6 +28,8 @@ struct tp_replay_call {
                                        NULL: a forward call                 */
     bool anew; /* a backward call takes the results of its forward call as
                   computed, not as dumped: if arguments are changed         */
+    const char *override_name; /* an argument with another value, ...       */
+    const struct tp_json *override_value; /* ... this one; NULL: none       */
 };
 
 /* Reads the tensors that go into a call, which is zeroed but for place, call

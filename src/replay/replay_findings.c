@@ -34,6 +34,12 @@ const struct tp_dump_rule tp_replay_rules[TP_REPLAY_FINDING_IDS] = {
     [TP_REPLAY_OVERFLOW] = {"overflows",
                             "a result that is finite, but not in its dtype",
                             GUIDE},
+    [TP_REPLAY_NONFINITE] = {"makes_nan",
+                             "a NaN or infinity that an operator makes of "
+                             "numbers",
+                             GUIDE},
+    [TP_REPLAY_REPEAT] = {"not_repeated",
+                          "equal arguments that gave other results", GUIDE},
     [TP_REPLAY_CONDITION] = {"ill_conditioned",
                              "an operator that loses half of the significant "
                              "bits of its arguments",
@@ -45,6 +51,7 @@ static const double least_chance = 1e-9;
 
 struct finder {
     const struct tp_dump *dump;
+    const struct tp_replay_results *results;
     struct tp_dump_findings *findings;
     struct tp_error *err;
 };
@@ -86,9 +93,13 @@ static void say_wrong(const struct finder *f, const struct tp_replay_row *row,
         "From its dumped arguments element %" PRId64
         " of result %zu is %.6g; the dump has %.6g. Rounding explains a "
         "difference of %.3g, this one is %.3g times that. By norms the results "
-        "are off by %.2g, of which %.2g is explained.%s",
+        "are off by %.2g, of which %.2g is explained.%s%s%s%s",
         v->at, v->result, v->computed, v->dumped, v->limit, v->excess,
-        row->error, row->bound, where(f, row));
+        row->error, row->bound,
+        row->explain.id == TP_EXPLAIN_REGION ? " "
+        : row->explain.id                    ? " What fits: "
+                                             : "",
+        row->explain.words, row->explain.id ? "." : "", where(f, row));
     finding->suggestion =
         "Run this call alone on the device with the dumped arguments: if the "
         "result is the dumped one, its kernel is wrong; if not, something "
@@ -125,10 +136,13 @@ static void say_narrow(const struct finder *f, const struct tp_replay_row *row,
         &f->findings->arena,
         "Its results are off by %.2g by norms, %.3g times what accumulation in "
         "float32 explains; rounding every step to the dtype of the tensors "
-        "does.%s",
-        row->error, row->verdict.excess, where(f, row));
+        "does.%s%s%s",
+        row->error, row->verdict.excess, *row->repair.why ? " " : "",
+        row->repair.why, where(f, row));
     finding->suggestion =
-        "Have it accumulate in float32, or give it float32 arguments.";
+        *row->repair.change
+            ? tp_arena_format(&f->findings->arena, "%s", row->repair.change)
+            : "Have it accumulate in float32, or give it float32 arguments.";
 }
 
 static void say_overflow(const struct finder *f,
@@ -146,6 +160,38 @@ static void say_overflow(const struct finder *f,
         "exponents: bf16 or float32 for fp16.";
 }
 
+static void say_nonfinite(const struct finder *f,
+                          const struct tp_replay_row *row,
+                          struct tp_dump_finding *finding)
+{
+    finding->evidence = tp_arena_format(
+        &f->findings->arena,
+        "%" PRIu64 " elements of its results are NaN or infinite, and so they "
+        "are in fp64, of arguments that are all finite.%s",
+        row->nonfinite, where(f, row));
+    finding->suggestion =
+        "Keep its arguments where the function is defined: clamp what a "
+        "logarithm or a root is given, add an eps to what divides.";
+}
+
+static void say_repeat(const struct finder *f, const struct tp_replay_row *row,
+                       struct tp_dump_finding *finding)
+{
+    const struct tp_replay_row *first = &f->results->rows[row->repeats];
+    struct tp_text text = {0};
+    tp_text_printable(&text, first->api_name);
+    if (first->step >= 0 && first->step != row->step)
+        tp_text_add(&text, " of step %" PRId64, first->step);
+    finding->evidence = tp_arena_format(
+        &f->findings->arena,
+        "Its arguments are those of %s bit by bit, its results are not.%s",
+        tp_text_get(&text), where(f, row));
+    tp_text_clear(&text);
+    finding->suggestion =
+        "A kernel that adds in another order each time does so: ask for "
+        "deterministic algorithms, if runs are to be compared.";
+}
+
 static void say_condition(const struct finder *f,
                           const struct tp_replay_row *row,
                           struct tp_dump_finding *finding)
@@ -154,12 +200,15 @@ static void say_condition(const struct finder *f,
         &f->findings->arena,
         "With the last bit of its arguments turned, its results change %.3g "
         "times as much as the arguments, relative to their norms: less than "
-        "half of the significant bits of %s are left.%s",
+        "half of the significant bits of %s are left.%s%s%s",
         row->amplification, *row->dtype ? row->dtype : "the arguments",
-        where(f, row));
+        *row->repair.why ? " " : "", row->repair.why, where(f, row));
     finding->suggestion =
-        "Compute its arguments, not only the call, in higher precision; or "
-        "rewrite what cancels, as a difference of nearly equal numbers does.";
+        *row->repair.change
+            ? tp_arena_format(&f->findings->arena, "%s", row->repair.change)
+            : "Compute its arguments, not only the call, in higher precision; "
+              "or rewrite what cancels, as a difference of nearly equal "
+              "numbers does.";
 }
 
 /* --- which calls ---------------------------------------------------------- */
@@ -186,6 +235,7 @@ static double badness_of(const struct finder *f,
                          enum tp_replay_finding_id id)
 {
     const enum tp_replay_level level = tp_replay_level_of(&row->verdict);
+    const bool wrong = tp_replay_is_wrong(&row->verdict, &row->explain);
     if (id == TP_REPLAY_DROPOUT)
         return row->dropout.wrong ? INFINITY
                : row->dropout.judged
@@ -194,9 +244,14 @@ static double badness_of(const struct finder *f,
     if (row->verdict.state != TP_REPLAY_JUDGED)
         return 0;
     if (id == TP_REPLAY_WRONG)
-        return level == TP_REPLAY_UNEXPLAINED ? row->verdict.excess : 0;
+        return wrong ? row->verdict.excess : 0;
     if (id == TP_REPLAY_NARROW)
-        return level == TP_REPLAY_LOW_PRECISION ? row->verdict.excess : 0;
+        return !wrong && level == TP_REPLAY_LOW_PRECISION ? row->verdict.excess
+                                                          : 0;
+    if (id == TP_REPLAY_NONFINITE)
+        return row->nonfinite ? 1 + (double)row->nonfinite : 0;
+    if (id == TP_REPLAY_REPEAT)
+        return row->differs ? 2 : 0;
     if (id == TP_REPLAY_OVERFLOW)
         return row->overflows ? row->largest : 0;
     return row->amplification * sqrt(rounding_of(f, row));
@@ -233,12 +288,14 @@ static enum tp_status note(const struct finder *f,
                            enum tp_replay_finding_id id, double badness)
 {
     static const enum tp_severity levels[TP_REPLAY_FINDING_IDS] = {
-        TP_SEVERITY_HIGH, TP_SEVERITY_HIGH, TP_SEVERITY_MEDIUM,
-        TP_SEVERITY_MEDIUM, TP_SEVERITY_LOW};
+        TP_SEVERITY_HIGH,   TP_SEVERITY_HIGH, TP_SEVERITY_MEDIUM,
+        TP_SEVERITY_MEDIUM, TP_SEVERITY_HIGH, TP_SEVERITY_LOW,
+        TP_SEVERITY_LOW};
     static void (*const say[TP_REPLAY_FINDING_IDS])(
         const struct finder *f, const struct tp_replay_row *row,
-        struct tp_dump_finding *finding) = {say_wrong, say_dropout, say_narrow,
-                                            say_overflow, say_condition};
+        struct tp_dump_finding *finding) = {
+        say_wrong,     say_dropout, say_narrow,   say_overflow,
+        say_nonfinite, say_repeat,  say_condition};
     struct tp_dump_finding *finding = find(f, id, &call_of(f, row)->name);
     const uint64_t count = finding ? finding->count + 1 : 1;
     if (finding && badness <= finding->excess) {
@@ -278,7 +335,7 @@ enum tp_status tp_replay_findings_make(const struct tp_dump *dump,
                                        struct tp_dump_findings *findings,
                                        struct tp_error *err)
 {
-    const struct finder f = {dump, findings, err};
+    const struct finder f = {dump, results, findings, err};
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < results->count; i++)
         for (int id = 0; id < TP_REPLAY_FINDING_IDS && status == TP_OK; id++) {

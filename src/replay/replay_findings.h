@@ -18,6 +18,8 @@ enum tp_replay_finding_id {
     TP_REPLAY_DROPOUT,   /* no mask, or one of another share               */
     TP_REPLAY_NARROW,    /* every step was rounded to the tensors' dtype   */
     TP_REPLAY_OVERFLOW,  /* finite, but not in the dtype of the result     */
+    TP_REPLAY_NONFINITE, /* NaN or infinity made of numbers                */
+    TP_REPLAY_REPEAT,    /* equal arguments, other results                 */
     TP_REPLAY_CONDITION, /* rounding of the arguments grows                */
     TP_REPLAY_FINDING_IDS
 };

@@ -370,6 +370,39 @@ static enum tp_status amplify(struct perturber *p)
     return status;
 }
 
+/* --- other dtypes --------------------------------------------------------- */
+
+/* What rounding the tensors that go in to a dtype makes of the results. */
+static enum tp_status measure_error(struct perturber *p, enum tp_dtype dtype,
+                                    double *error)
+{
+    struct results results = {NULL, 0};
+    struct tp_perturbation rounded;
+    enum tp_status status =
+        tp_perturb_round(p->replay, dtype, &rounded, p->err);
+    *error = 0;
+    if (status == TP_OK && rounded.count) {
+        status = run(p->replay, p->operator, & results, p->err);
+        if (status == TP_OK && results.count == p->own.count)
+            *error = change_of_all(&p->own, &results);
+    }
+    tp_perturb_end(&rounded);
+    results_clear(&results);
+    return status;
+}
+
+static enum tp_status measure_errors(struct perturber *p,
+                                     const bool modes[TP_PERTURB_MODES])
+{
+    static const enum tp_dtype dtypes[TP_PERTURBED_ERRORS] = {
+        TP_FLOAT32, TP_BFLOAT16, TP_FLOAT8_E4M3FN};
+    enum tp_status status = TP_OK;
+    for (int i = 0; i < TP_PERTURBED_ERRORS && status == TP_OK; i++)
+        if (modes[TP_PERTURB_IMPROVE] || modes[TP_PERTURB_TO_CPU])
+            status = measure_error(p, dtypes[i], &p->perturbed->errors[i]);
+    return status;
+}
+
 /* --- overflow ------------------------------------------------------------- */
 
 /* Elements that only the dtype of the result makes infinite. */
@@ -399,6 +432,9 @@ static enum tp_status run_modes(struct perturber *p,
     for (int mode = 0; mode < TP_PERTURB_MODES && status == TP_OK; mode++)
         if (modes[mode])
             status = run_mode(p, (enum tp_perturb_mode)mode);
+    if (status == TP_OK)
+        status = measure_errors(p, modes);
+    p->perturbed->rounding = p->replay->own;
     return status == TP_OK ? amplify(p) : status;
 }
 
@@ -419,6 +455,8 @@ enum tp_status tp_perturbed_run(const struct tp_dump_place *place,
     *perturbed = (struct tp_perturbed){.amplification = NAN};
     for (int i = 0; i < TP_PERTURB_MODES; i++)
         perturbed->worst[i] = NAN;
+    for (int i = 0; i < TP_PERTURBED_ERRORS; i++)
+        perturbed->errors[i] = NAN;
     enum tp_status status = tp_replay_call_load(&replay, err);
     /* with and without a change gradients start from the same results */
     replay.anew = true;

@@ -8,6 +8,8 @@
 
 /* One call, run again with perturbed arguments. */
 
+enum { TP_PERTURBED_ERRORS = 3 };
+
 /* What is done with a call, and by whose rules. */
 struct tp_perturb_wish {
     bool modes[TP_PERTURB_MODES];
@@ -44,6 +46,11 @@ struct tp_perturbed {
                                        infinite where a sign changes or
                                        numbers come or go; NaN: no number  */
     double amplification;           /* NaN: not known                      */
+    double rounding; /* of the coarsest floating tensor of the call         */
+    double errors[TP_PERTURBED_ERRORS]; /* of the results, relative, with its
+                        tensors in float32, bf16 and FP8 (E4M3, scaled by
+                        tensor); 0: they are no finer; NaN: not measured,
+                        without a mode of higher precision              */
     uint64_t overflows; /* finite elements beyond the dtype of their result */
     double largest;     /* magnitude of these                              */
 };

@@ -17,7 +17,9 @@
 
 #include "base/notes.h"
 #include "formats/json/json_python.h"
+#include "replay/op_family.h"
 #include "replay/replay_preheat.h"
+#include "replay/replay_repeat.h"
 
 /* What a call came to, before it is a row. */
 struct slot {
@@ -25,6 +27,9 @@ struct slot {
     struct tp_replay_verdict verdict;
     struct tp_perturbed perturbed;
     struct tp_dropout dropout;
+    struct tp_explain explain;
+    struct tp_replay_repair repair;
+    struct tp_repeat repeat;
     enum tp_status status; /* of TP_E_MEMORY and TP_E_INTERRUPTED          */
     double limits[TP_PERTURB_MODES]; /* of ratios, with preheat            */
     uint64_t sample, sample_total;
@@ -125,6 +130,29 @@ static bool is_perturbed(const struct work *work, const struct slot *slot)
     return is_forward(call_of(work, slot)) != work->options->wish.backward;
 }
 
+/* Whether rounding as usual does not explain its results. */
+static bool is_odd(const struct slot *slot)
+{
+    return slot->verdict.state == TP_REPLAY_JUDGED &&
+           tp_replay_level_of(&slot->verdict) != TP_REPLAY_EXPLAINED;
+}
+
+/* What keeps the digits of a call that loses them. */
+static enum tp_status repair(const struct work *work, struct slot *slot,
+                             struct tp_error *err)
+{
+    const struct tp_dump_place *place = &work->dump->places[slot->place];
+    const struct tp_dump_call *call = call_of(work, slot);
+    if (is_odd(slot) && !tp_replay_is_wrong(&slot->verdict, &slot->explain))
+        return tp_repair_steps(place, call, &slot->verdict, &slot->repair, err);
+    return slot->verdict.state == TP_REPLAY_JUDGED &&
+                   slot->perturbed.amplification >
+                       tp_perturbed_limit(slot->perturbed.rounding)
+               ? tp_repair_condition(
+                     place, call, slot->verdict.operator, & slot->repair, err)
+               : TP_OK;
+}
+
 static void replay_one(void *context, size_t index, unsigned worker)
 {
     struct work *work = context;
@@ -140,9 +168,14 @@ static void replay_one(void *context, size_t index, unsigned worker)
     work->done++;
     slot->status = tp_replay_judge(&work->dump->places[slot->place],
                                    call_of(work, slot), &slot->verdict, &err);
+    if (slot->status == TP_OK && is_odd(slot))
+        slot->status = tp_replay_explain(work->dump, slot->place, slot->call,
+                                         &slot->verdict, &slot->explain, &err);
     if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_JUDGED &&
         is_perturbed(work, slot))
         perturb(work, slot);
+    if (slot->status == TP_OK)
+        slot->status = repair(work, slot, &err);
     if (!is_forward(call_of(work, slot)))
         return;
     if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_RANDOM)
@@ -247,6 +280,75 @@ static bool lets_pass(const struct work *work, const struct slot *slot,
             (flag->kind == TP_PERTURBED_RATIO && flag->max_rel + 1 <= limit));
 }
 
+/* --- repeats -------------------------------------------------------------- */
+
+/* How far the results of two calls are apart, relative, by L2 norms; NaN: not
+ * known. */
+static double distance(const struct work *work, const struct slot *a,
+                       const struct slot *b)
+{
+    double change = 0, size = 0;
+    const struct tp_dump_item *item;
+    for (size_t i = 0; (item = result_of(work, a, i)); i++) {
+        struct tp_array x = {.dims = 0}, y = {.dims = 0};
+        struct tp_error err = {0};
+        const struct tp_dump_item *other = result_of(work, b, i);
+        if (!other || tp_array_read(item, &x, &err) != TP_OK ||
+            tp_array_read(other, &y, &err) != TP_OK)
+            size = NAN;
+        for (int64_t k = 0; k < x.count && k < y.count; k++) {
+            const double d = x.value[k] - y.value[k];
+            change += isfinite(d) ? d * d : 0;
+            size += isfinite(x.value[k]) ? x.value[k] * x.value[k] : 0;
+        }
+        tp_array_clear(&x);
+        tp_array_clear(&y);
+    }
+    return sqrt(change / size);
+}
+
+static enum tp_status flag_repeat(struct work *work, struct slot *slot,
+                                  struct tp_error *err)
+{
+    struct tp_perturbed *to = &slot->perturbed;
+    const struct slot *first = &work->slots[slot->repeat.first];
+    const double off = distance(work, first, slot);
+    enum tp_status status = tp_grow(&to->flags, &to->flag_capacity,
+                                    to->flag_count + 1, sizeof *to->flags, err);
+    if (status != TP_OK)
+        return status;
+    to->flags[to->flag_count++] = (struct tp_perturbed_flag){
+        .mode = TP_PERTURB_NO_CHANGE,
+        .kind = isnan(off) ? TP_PERTURBED_UNKNOWN : TP_PERTURBED_RATIO,
+        .max_rel = off};
+    to->worst[TP_PERTURB_NO_CHANGE] = off;
+    return TP_OK;
+}
+
+/* By our own rules no_change is what the run itself did again. */
+static enum tp_status find_repeats(struct work *work, struct tp_error *err)
+{
+    struct tp_repeat *repeats = calloc(work->count + 1, sizeof *repeats);
+    if (!repeats)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < work->count; i++) {
+        const struct tp_replay_verdict *verdict = &work->slots[i].verdict;
+        if (verdict->state == TP_REPLAY_JUDGED)
+            repeats[i] = (struct tp_repeat){.given = verdict->given,
+                                            .made = verdict->made};
+    }
+    enum tp_status status = tp_repeats_find(repeats, work->count, err);
+    for (size_t i = 0; i < work->count && status == TP_OK; i++) {
+        struct slot *slot = &work->slots[i];
+        slot->repeat = repeats[i];
+        if (repeats[i].differs && work->wish.modes[TP_PERTURB_NO_CHANGE] &&
+            work->wish.compat == TP_COMPAT_NONE && is_perturbed(work, slot))
+            status = flag_repeat(work, slot, err);
+    }
+    free(repeats);
+    return status;
+}
+
 /* --- rows ----------------------------------------------------------------- */
 
 /* "torch.Size([2, 8])"; "": not known. */
@@ -291,6 +393,9 @@ static void make_row(const struct work *work, const struct slot *slot,
     const struct tp_perturbed *perturbed = &slot->perturbed;
     const struct tp_dump_item *item = result_of(work, slot, 0);
     const bool judged = verdict->state == TP_REPLAY_JUDGED;
+    const double nothing[TP_PERTURBED_ERRORS] = {NAN, NAN, NAN};
+    const double *errors =
+        judged && is_perturbed(work, slot) ? perturbed->errors : nothing;
     *row = (struct tp_replay_row){
         .step = place->step,
         .rank = place->rank,
@@ -304,6 +409,11 @@ static void make_row(const struct work *work, const struct slot *slot,
         .error = judged ? verdict->relative : NAN,
         .bound = judged ? verdict->bound : NAN,
         .excess = judged ? verdict->excess : NAN,
+        .ulp = judged ? verdict->ulp : NAN,
+        .ulp_rounded = judged ? verdict->ulp_rounded : NAN,
+        .family = judged
+                      ? tp_op_family_words[tp_op_family_of(verdict->operator)]
+                      : "",
         .amplification =
             judged && is_perturbed(work, slot) ? perturbed->amplification : NAN,
         .overflows = perturbed->overflows,
@@ -313,6 +423,20 @@ static void make_row(const struct work *work, const struct slot *slot,
         .sample = slot->sample,
         .sample_total = slot->sample_total,
         .verdict = *verdict,
+        .explain = slot->explain,
+        .repair = slot->repair,
+        .rounding = perturbed->rounding,
+        .repeats =
+            slot->repeat.first == SIZE_MAX ? -1 : (int64_t)slot->repeat.first,
+        .differs = slot->repeat.differs,
+        .nonfinite = judged ? verdict->nonfinite : 0,
+        .error_fp32 = errors[0],
+        .error_bf16 = errors[1],
+        .error_fp8 = errors[2],
+        .cause = tp_replay_is_wrong(verdict, &slot->explain)
+                     ? tp_explain_words[slot->explain.id]
+                 : slot->repair.cause ? tp_repair_words[slot->repair.cause]
+                                      : "",
         .dropout = slot->dropout,
         .place = slot->place,
         .call = slot->call};
@@ -465,6 +589,8 @@ enum tp_status tp_replay_dump(const struct tp_dump *dump,
         tp_pool_for(options->pool, work.count, replay_one, &work);
         status = status_of(&work, err);
     }
+    if (status == TP_OK)
+        status = find_repeats(&work, err);
     if (status == TP_OK && options->preheat_step)
         status = preheat(&work, err);
     if (status == TP_OK)
@@ -483,121 +609,4 @@ void tp_replay_results_clear(struct tp_replay_results *results)
     free(results->flags);
     tp_arena_clear(&results->arena);
     memset(results, 0, sizeof *results);
-}
-
-/* --- tables --------------------------------------------------------------- */
-
-static const struct tp_column row_columns[] = {
-    TP_COLUMN(struct tp_replay_row, step, "1"),
-    TP_COLUMN(struct tp_replay_row, rank, "1"),
-    TP_COLUMN(struct tp_replay_row, order, "1"),
-    TP_COLUMN(struct tp_replay_row, api_name, ""),
-    TP_COLUMN(struct tp_replay_row, stage, ""),
-    TP_COLUMN(struct tp_replay_row, status, ""),
-    TP_COLUMN(struct tp_replay_row, reason, ""),
-    TP_COLUMN(struct tp_replay_row, dtype, ""),
-    TP_COLUMN(struct tp_replay_row, shape, ""),
-    TP_COLUMN(struct tp_replay_row, error, "1"),
-    TP_COLUMN(struct tp_replay_row, bound, "1"),
-    TP_COLUMN(struct tp_replay_row, excess, "1"),
-    TP_COLUMN(struct tp_replay_row, limit, "1"),
-    TP_COLUMN(struct tp_replay_row, amplification, "1"),
-    TP_COLUMN(struct tp_replay_row, overflows, "1"),
-    TP_COLUMN(struct tp_replay_row, improve_precision, "1"),
-    TP_COLUMN(struct tp_replay_row, add_noise, "1"),
-    TP_COLUMN(struct tp_replay_row, bit_noise, "1"),
-    TP_COLUMN(struct tp_replay_row, no_change, "1"),
-    TP_COLUMN(struct tp_replay_row, change_value, "1"),
-    TP_COLUMN(struct tp_replay_row, flags, "1"),
-};
-
-static const struct tp_column flag_columns[] = {
-    TP_COLUMN(struct tp_replay_flag, rank, "1"),
-    TP_COLUMN(struct tp_replay_flag, pert_mode, ""),
-    TP_COLUMN(struct tp_replay_flag, stage, ""),
-    TP_COLUMN(struct tp_replay_flag, step, "1"),
-    TP_COLUMN(struct tp_replay_flag, api_name, ""),
-    TP_COLUMN(struct tp_replay_flag, max_rel, ""),
-    TP_COLUMN(struct tp_replay_flag, dtype, ""),
-    TP_COLUMN(struct tp_replay_flag, shape, ""),
-    TP_COLUMN(struct tp_replay_flag, output_index, "1"),
-};
-
-static const struct tp_column coverage_columns[] = {
-    TP_COLUMN(struct tp_replay_row, api_name, ""),
-    TP_COLUMN(struct tp_replay_row, status, ""),
-    TP_COLUMN(struct tp_replay_row, reason, ""),
-};
-
-void tp_replay_table(const struct tp_replay_results *results,
-                     struct tp_table *table)
-{
-    *table = TP_TABLE_OF("replay", row_columns, results->rows, results->count);
-}
-
-void tp_replay_flags_table(const struct tp_replay_results *results,
-                           struct tp_table *table)
-{
-    *table = TP_TABLE_OF("free_benchmark", flag_columns, results->flags,
-                         results->flag_count);
-}
-
-void tp_replay_coverage_table(const struct tp_replay_results *results,
-                              struct tp_table *table)
-{
-    *table = TP_TABLE_OF("replay_coverage", coverage_columns, results->rows,
-                         results->count);
-}
-
-/* --- the log -------------------------------------------------------------- */
-
-static void log_call(const struct tp_replay_row *row, int mode,
-                     struct tp_text *text)
-{
-    struct tp_text name = {0};
-    tp_text_printable(&name, row->api_name);
-    const char *api = tp_text_get(&name);
-    switch (row->outcomes[mode]) {
-    case TP_PERTURB_APPLIED:
-        tp_text_add(text,
-                    "[msprobe] Free Benchmark: Perturbation is %s of %s.\n",
-                    tp_perturb_words[mode], api);
-        break;
-    case TP_PERTURB_NO_INPUT:
-        tp_text_add(text,
-                    "[msprobe] Free benchmark: "
-                    "无标杆工具不支持当前算子的输入类型 %s.\n",
-                    api);
-        break;
-    default:
-        tp_text_add(text,
-                    "[msprobe] Free Benchmark: For %s,%s. "
-                    "Cancel perturbation.\n",
-                    api, row->reasons[mode]);
-    }
-    tp_text_clear(&name);
-}
-
-static void log_sample(const struct tp_replay_row *row, struct tp_text *text)
-{
-    if (!row->sample)
-        return;
-    tp_text_add(text,
-                "[msprobe] Free benchmark: preheat sample in step %" PRId64
-                " api_name ",
-                row->step);
-    tp_text_printable(text, row->api_name);
-    tp_text_add(text, " curr_called_seq: %" PRIu64 "/%" PRIu64 "\n",
-                row->sample, row->sample_total);
-}
-
-void tp_replay_log(const struct tp_replay_results *results,
-                   struct tp_text *text)
-{
-    for (size_t i = 0; i < results->count; i++)
-        log_sample(&results->rows[i], text);
-    for (int mode = 0; mode < TP_PERTURB_MODES; mode++)
-        for (size_t i = 0; i < results->count; i++)
-            if (results->rows[i].reasons[mode])
-                log_call(&results->rows[i], mode, text);
 }

@@ -7,7 +7,9 @@
 #include "base/pool.h"
 #include "data/table.h"
 #include "replay/dropout.h"
+#include "replay/replay_explain.h"
 #include "replay/replay_perturbed.h"
+#include "replay/replay_repair.h"
 
 /* A whole dump, call by call: computed again, perturbed and judged. */
 
@@ -30,15 +32,24 @@ struct tp_replay_options {
 struct tp_replay_row {
     int64_t step, rank, order;
     const char *api_name;
-    const char *stage;    /* "forward", "backward"                           */
-    const char *status;   /* "replayed", or why not in a word                */
-    const char *reason;   /* in a sentence; "": replayed                     */
-    const char *dtype;    /* of the first result, "torch.bfloat16"           */
-    const char *shape;    /* "torch.Size([2, 8])"                            */
-    double error;         /* of the results against fp64, by L2 norms        */
-    double bound;         /* what rounding explains at most, alike           */
-    double excess;        /* worst element over its limit                    */
-    double limit;         /* of msprobe's ratio, by preheat; NaN: the usual  */
+    const char *stage;  /* "forward", "backward"                           */
+    const char *status; /* "replayed", or why not in a word                */
+    const char *reason; /* in a sentence; "": replayed                     */
+    const char *dtype;  /* of the first result, "torch.bfloat16"           */
+    const char *shape;  /* "torch.Size([2, 8])"                            */
+    const char *cause;  /* of a wrong result one of tp_explain_words; of
+                           one that loses digits of tp_repair_words; or "" */
+    double error;       /* of the results against fp64, by L2 norms        */
+    double bound;       /* what rounding explains at most, alike           */
+    double ulp, ulp_rounded; /* see tp_replay_verdict                       */
+    const char *family;      /* of tp_op_family_words; "": not replayed      */
+    double excess; /* worst element over its limit                    */
+    double limit;  /* of msprobe's ratio, by preheat; NaN: the usual  */
+    double error_fp32, error_bf16, error_fp8; /* relative, of the results with
+                             arguments in these; NaN: not measured          */
+    int64_t repeats;      /* the first call with its arguments, its row; -1:
+                             none came before                               */
+    uint64_t nonfinite;   /* NaN and infinities made of numbers             */
     double amplification; /* relative change of the results over that of
                              the arguments, each with its last bit turned  */
     /* the worst result: ratio - 1; infinite where a sign changes */
@@ -47,6 +58,10 @@ struct tp_replay_row {
     double largest;     /* magnitude of these                            */
     uint64_t flags; /* results that are inconsistent, in all modes         */
     struct tp_replay_verdict verdict;
+    struct tp_explain explain;
+    struct tp_replay_repair repair;
+    double rounding; /* of its coarsest floating tensor                     */
+    bool differs;    /* from the call that it repeats                       */
     struct tp_dropout dropout;
     size_t place, call; /* in the dump                                     */
     enum tp_perturb_outcome outcomes[TP_PERTURB_MODES];
@@ -102,17 +117,5 @@ enum tp_status tp_replay_dump(const struct tp_dump *dump,
 
 /* Releases everything; empty afterwards. */
 void tp_replay_results_clear(struct tp_replay_results *results);
-
-/* The tables "replay", of free_benchmark.csv and of replay_coverage.csv. */
-void tp_replay_table(const struct tp_replay_results *results,
-                     struct tp_table *table);
-void tp_replay_flags_table(const struct tp_replay_results *results,
-                           struct tp_table *table);
-void tp_replay_coverage_table(const struct tp_replay_results *results,
-                              struct tp_table *table);
-
-/* Adds the lines that msprobe logs while it perturbs. */
-void tp_replay_log(const struct tp_replay_results *results,
-                   struct tp_text *text);
 
 #endif

@@ -238,6 +238,8 @@ void tp_report_replay_text(const struct tp_replay_report *report, size_t most,
     add_amplifying(report->results, most, text);
     add_absent(report->results, most, text);
     add_notes(&report->dump->notes, text);
+    if (report->figure_count)
+        tp_report_figures(report->figures, report->figure_count, text);
     tp_report_written(report->output_dir,
                       report->fixes
                           ? "replay_report.txt, free_benchmark.csv, "

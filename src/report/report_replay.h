@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "replay/replay_findings.h"
 #include "replay/replay_fix.h"
+#include "report/report_parts.h"
 
 /* The replay of a dump in words. Nothing is printed here. */
 
@@ -15,6 +16,8 @@ struct tp_replay_report {
     const struct tp_dump_findings *findings;
     const struct tp_perturb_wish *wish;
     const struct tp_fixes *fixes; /* NULL: nothing was replaced            */
+    const struct tp_report_figure *figures;
+    size_t figure_count;
     const char *tool_version, *output_dir;
     const char *const *inputs;
     size_t input_count;

@@ -11,12 +11,17 @@ for name in tensor_L1_v26 tensor_L1_v26_bf16 tensor_mix_v8.3 overflow_check_v8.3
 do
     must tar xzf "$shared/$name.tar.gz"
     must chmod -R u+w "$name"
-    must tprof-analyze replay "$name" --pert_mode all --fail_on high \
+    must tprof-analyze replay "$name" --pert_mode all \
         --compat msprobe \
         --output_dir "out_$name" > printed
     echo "$name: $(grep '^Forward' printed)"
-    grep -o '^  medium .*:' printed
+    grep -o '^  \(high\|medium\) .*:' printed
 done
+# Linears and attentions of a training run that tensor_saver saved.
+must tar xzf "$shared/../tensor_saver/training_run.tar.gz" run_a/logs/bf16
+must tprof-analyze replay run_a --fail_on high --output_dir out_saved > printed
+echo "training_run: $(grep '^Forward' printed)"
+grep -o '^  \(high\|medium\) .*step' printed
 must tprof-analyze replay tensor_L1_v26_bf16 --step 0 --pert_mode all \
     --compat msprobe \
     --output_dir out > printed

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <criterion/criterion.h>
+#include "tests/unit/support/calls_maker.h"
 #include <math.h>
 
 #include "replay/replay_run.h"
@@ -144,24 +144,31 @@ Test(replay_run, stops_when_told)
     tp_dump_clear(&dump);
 }
 
-/* Each mode has its line for each call, in msprobe's words. */
-Test(replay_run, logs_what_msprobe_logs)
+/* x * 1 in float32, each element one step off: an error of one unit in the last
+ * place, where one rounding has none. */
+Test(replay_run, has_errors_in_units_of_the_last_place)
 {
-    struct tp_dump dump;
+    static const int64_t shape[] = {3};
+    static const double x[3] = {1, 1.5, 3},
+                        y[3] = {1 + 0x1p-23, 1.5 - 0x1p-23, 3 + 0x1p-22};
+    struct calls_maker m = calls_begin();
+    struct tp_replay_options options = {.wish = {.modes = {false}}};
     struct tp_replay_results results;
-    struct tp_text text = {0};
-    static const char *const scope[] = {"Torch.square.0.forward",
-                                        "Torch.arange.0.forward",
-                                        "Torch.topk.0.forward"};
-    read_dump("replay", &dump);
-    replay(&dump, 1,
-           (struct tp_replay_options){.scope = scope, .scope_count = 3},
-           &results);
-    tp_replay_log(&results, &text);
-    const char *log = tp_text_get(&text);
-    cr_expect_not_null(strstr(log, "[msprobe] Free Benchmark: Perturbation is "
-                                   "add_noise of Torch.square.0.forward.\n"));
-    tp_text_clear(&text);
+    struct tp_dump dump;
+    calls_call(&m, "Torch.mul.0.forward");
+    calls_tensor(&m, TP_FLOAT32, 1, shape, x);
+    calls_value(&m, "{\"type\": \"float\", \"value\": 1.0}");
+    calls_results(&m, "");
+    calls_tensor(&m, TP_FLOAT32, 1, shape, y);
+    calls_done(&m);
+    calls_write(&m);
+    calls_replay(&m, &options, &dump, &results);
+    cr_assert_eq(results.count, 1);
+    cr_expect_eq(results.rows[0].ulp, 1);
+    cr_expect_eq(results.rows[0].ulp_rounded, 0);
+    cr_expect_str_eq(results.rows[0].family, "elementwise");
     tp_replay_results_clear(&results);
     tp_dump_clear(&dump);
+    tp_pool_free(options.pool);
+    calls_end(&m);
 }
