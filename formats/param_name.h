@@ -16,10 +16,10 @@
  *           module layers.17.mlp.experts.5.down_proj
  *
  * Names are those of PyTorch's modules as the libraries of models give them
- * (transformers, timm, Megatron-LM, torchtitan). Words that wrappers add (in
- * formats/param_table.h) are no part of the module. Of an optimizer's state, keys
- * hold the parameter's name (state.NAME.exp_avg, optimizer.state.exp_avg.NAME)
- * or its number (state.12.exp_avg); the tensor is then called after the
+ * (transformers, timm, Megatron-LM, torchtitan). Words of wrappers
+ * (formats/param_table.h) are left out. Of an optimizer's state, keys hold the
+ * parameter's name (state.NAME.exp_avg, optimizer.state.exp_avg.NAME) or its
+ * number (state.12.exp_avg); the tensor is then called after the
  * parameter, with the word of the state behind it: down_proj.weight.exp_avg.
  */
 
