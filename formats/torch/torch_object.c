@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "formats/torch/torch_optimizer.h"
 #include "formats/torch/torch_rebuild.h"
 #include "formats/torch/torch_scaled.h"
 
@@ -51,6 +52,8 @@ struct frame {
 struct walk {
     const struct tp_pickle *pickle;
     struct tp_arena *arena;
+    struct tp_optimizer **optimizer; /* where the next one goes          */
+    uint64_t parameters;             /* of optimizers that may still come    */
     struct note *notes;
     size_t note_count, note_room;
     struct frame *frames;
@@ -315,6 +318,24 @@ static enum tp_status visit_call(struct walk *w, tp_ref ref, tp_ref blame)
     return status;
 }
 
+/* Enters a dict; if it is an optimizer's, what it says of parameters. */
+static enum tp_status visit_dict(struct walk *w, tp_ref ref, tp_ref blame)
+{
+    struct tp_optimizer *optimizer;
+    enum tp_status status = tp_torch_optimizer(w->pickle, ref, &w->parameters,
+                                               w->arena, &optimizer, w->err);
+    if (status != TP_OK)
+        return status;
+    if (optimizer) {
+        optimizer->path = tp_arena_text(w->arena, w->path, w->path_length);
+        if (!optimizer->path)
+            return tp_fail_memory(w->err);
+        *w->optimizer = optimizer;
+        w->optimizer = &optimizer->next;
+    }
+    return enter(w, ref, blame);
+}
+
 /* Visits a value whose path is w->path. */
 static enum tp_status visit(struct walk *w, tp_ref ref, tp_ref blame)
 {
@@ -322,8 +343,9 @@ static enum tp_status visit(struct walk *w, tp_ref ref, tp_ref blame)
     case TP_VALUE_LIST:
     case TP_VALUE_TUPLE:
     case TP_VALUE_SET:
-    case TP_VALUE_DICT:
         return enter(w, ref, blame);
+    case TP_VALUE_DICT:
+        return visit_dict(w, ref, blame);
     case TP_VALUE_CALL:
         return visit_call(w, ref, blame);
     default:
@@ -579,7 +601,8 @@ enum tp_status tp_torch_metadata(const struct tp_pickle *pickle,
     tp_ref dict = tp_pickle_lookup(pickle, pickle->root, "metadata");
     for (size_t i = 0; i < count; i++) {
         struct tp_metadata *answer = &metadata[i];
-        tp_ref ref = tp_pickle_lookup(pickle, dict, answer->name);
+        tp_ref ref = tp_pickle_lookup(pickle, answer->top ? pickle->root : dict,
+                                      answer->name);
         const char *text;
         size_t length;
         int64_t number;
@@ -611,6 +634,8 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
     memset(&w, 0, offsetof(struct walk, path));
     w.pickle = pickle;
     w.arena = &file->arena;
+    w.optimizer = &file->optimizers;
+    w.parameters = pickle->item_count;
     w.blamed = TP_REF_NONE;
     w.err = err;
     /* Shared values are visited once on each path to them. Honest files

@@ -28,6 +28,7 @@
 #include "tensors/dims_table.h"
 #include "tensors/dump_labels.h"
 #include "tensors/quantised.h"
+#include "tensors/rank_grid.h"
 #include "tensors/row.h"
 
 /* What one file gave; a slot per file makes the result independent of the
@@ -143,7 +144,8 @@ static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
     const char **const texts[] = {
         &row->path,         &row->shape,        &label->layer_type,
         &label->operation,  &label->phase,      &label->component,
-        &label->quant_type, &label->tensor_name, &label->timestamp};
+        &label->quant_type, &label->tensor_name, &label->timestamp,
+        &label->module};
     bool kept = true;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -194,8 +196,13 @@ static void scan_tensor(struct collector *c, struct file_result *result,
     struct tp_row row;
     const struct tp_row_rules rules = {c->options->mx_scale,
                                        c->options->backward_format};
+    struct tp_label label;
+    if (tp_tensor_file_label(&worker->file, place, &label, &err) != TP_OK) {
+        c->no_memory = true;
+        return;
+    }
     const struct tp_number *target =
-        tp_row_describe(tensor, &worker->file.label, &rules, shape, &row);
+        tp_row_describe(tensor, &label, &rules, shape, &row);
     worker->quant.count = 0;
     if (c->options->quant && !tensor->encoded)
         tp_quant_choose(c->options->quant, tensor->dtype, target,
@@ -464,6 +471,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
         return TP_E_MEMORY;
     if (tp_dump_label(run, err) != TP_OK)
         return TP_E_MEMORY;
+    tp_rank_grid(run);
     return tp_run_number(run, err);
 }
 
