@@ -126,7 +126,6 @@ struct search {
     size_t count;    /* of the tensors before any was added                 */
     struct value *values;
     size_t value_count, value_room;
-    struct tp_skip **last; /* where the next skip goes                      */
     struct tp_text text;
     struct tp_error *err;
 };
@@ -189,17 +188,9 @@ static size_t stem_of(const char *path, const char *ending)
 static enum tp_status add_skip(struct search *s, const char *path,
                                enum tp_status code, const char *reason)
 {
-    struct tp_arena *arena = &s->file->arena;
-    struct tp_skip *skip = tp_arena_alloc(arena, sizeof *skip);
-    const char *kept = tp_arena_text(arena, reason, strlen(reason));
-    if (!skip || !kept)
-        return tp_fail_memory(s->err);
-    *skip = (struct tp_skip){
-        .path = path, .code = code, .reason = kept, .offset = -1};
-    while (*s->last)
-        s->last = &(*s->last)->next;
-    *s->last = skip;
-    return TP_OK;
+    struct tp_error why = {0};
+    tp_fail(&why, code, -1, "%s", reason);
+    return tp_tensor_file_skip(s->file, path, &why, s->err);
 }
 
 static void add_shape(struct tp_text *text, const struct tp_tensor *tensor)
@@ -615,7 +606,6 @@ enum tp_status tp_value_layouts_add(const char *name,
         return TP_OK;
     struct search s = {.file = file,
                        .count = file->tensor_count,
-                       .last = &file->skips,
                        .err = err};
     enum tp_status status = find_all(&s, name);
     tp_text_clear(&s.text);

@@ -534,36 +534,6 @@ static size_t most_tensors(const struct note *note)
                         : note->global != NULL;
 }
 
-/* Whether a path leads to an attribute of what is at `owner`. */
-static bool is_below(const char *path, const char *owner)
-{
-    size_t length = strlen(owner);
-    return strncmp(path, owner, length) == 0 &&
-           path[length] == (length ? '.' : path[0]);
-}
-
-/* The attributes that codes and scales are, where their values are shown:
- * they follow the values. */
-static void mark_attributes(struct tp_tensor_file *file)
-{
-    static const char value[] = "#value";
-    const char *owner = NULL;
-    char path[PATH_MAX_BYTES];
-    for (size_t i = 0; i < file->tensor_count; i++) {
-        struct tp_tensor *tensor = &file->tensors[i];
-        size_t length = strlen(tensor->path);
-        if (tensor->scaled && length - strlen(value) < sizeof path) {
-            memcpy(path, tensor->path, length - strlen(value));
-            path[length - strlen(value)] = '\0';
-            owner = path;
-        } else if (owner && is_below(tensor->path, owner)) {
-            tensor->encoded = true;
-        } else {
-            owner = NULL;
-        }
-    }
-}
-
 static enum tp_status use_notes(struct tp_tensor_file *file,
                                 struct tp_torch_builder *builder,
                                 const struct walk *w, struct tp_error *err)
@@ -588,7 +558,7 @@ static enum tp_status use_notes(struct tp_tensor_file *file,
              add_skip(file, &last, w->notes[i].path, &why) != TP_OK))
             return tp_fail_memory(err);
     }
-    mark_attributes(file);
+    tp_torch_scaled_mark(file->tensors, file->tensor_count);
     return TP_OK;
 }
 

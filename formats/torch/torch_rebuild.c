@@ -362,8 +362,9 @@ static enum tp_status read_geometry(const struct tp_pickle *pickle, tp_ref args,
                                     struct tp_error *err)
 {
     int strides = 0;
-    enum tp_status status = tp_torch_dims(pickle, tp_pickle_item(pickle, args, 2),
-                                          tensor->shape, &tensor->ndim, err);
+    enum tp_status status =
+        tp_torch_dims(pickle, tp_pickle_item(pickle, args, 2), tensor->shape,
+                      &tensor->ndim, err);
     if (status == TP_OK)
         status = tp_torch_dims(pickle, tp_pickle_item(pickle, args, 3),
                                tensor->stride, &strides, err);
@@ -394,7 +395,8 @@ static enum tp_status read_dtype(const struct tp_pickle *pickle, tp_ref ref,
         return tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, ref),
                        "its dtype is no torch dtype");
     tensor->dtype = tp_dtype_by_name(value->u.text.data + strlen(prefix));
-    if (tensor->dtype == TP_DTYPE_COUNT)
+    if (tensor->dtype == TP_DTYPE_COUNT ||
+        tp_dtype_info(tensor->dtype)->packed)
         return tp_fail(err, TP_E_UNSUPPORTED, tp_pickle_offset(pickle, ref),
                        "the dtype %s is not supported", value->u.text.data);
     return TP_OK;

@@ -198,3 +198,30 @@ enum tp_status tp_torch_scaled(struct tp_torch_builder *builder,
     *count = 0;
     return layout->make(&m, err);
 }
+
+/* Whether a path leads to an attribute of what is at the first
+ * `length` bytes of `owner`. */
+static bool is_below(const char *path, const char *owner, size_t length)
+{
+    return strncmp(path, owner, length) == 0 &&
+           path[length] == (length ? '.' : path[0]);
+}
+
+void tp_torch_scaled_mark(struct tp_tensor *tensors, size_t count)
+{
+    static const char value[] = "#value";
+    const char *owner = NULL;
+    size_t owned = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct tp_tensor *tensor = &tensors[i];
+        size_t length = strlen(tensor->path);
+        if (tensor->scaled && length >= strlen(value)) {
+            owner = tensor->path;
+            owned = length - strlen(value);
+        } else if (owner && is_below(tensor->path, owner, owned)) {
+            tensor->encoded = true;
+        } else {
+            owner = NULL;
+        }
+    }
+}

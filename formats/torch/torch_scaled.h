@@ -40,4 +40,9 @@ enum tp_status tp_torch_scaled(struct tp_torch_builder *builder,
                                const char *path, struct tp_tensor *tensors,
                                size_t *count, struct tp_error *err);
 
+/* Marks as encoded the tensors that follow a tensor of values and are
+ * attributes of the same object: codes and scales of layouts that are walked.
+ */
+void tp_torch_scaled_mark(struct tp_tensor *tensors, size_t count);
+
 #endif

@@ -76,6 +76,7 @@ struct tp_run {
     size_t *dims_first; /* [rows + 1]: rows of /dims before each row; NULL:
                            there are none                                  */
     struct tp_notes notes;      /* warnings, one sentence each             */
+    bool parts;             /* rows of parts of tensors are among them */
     uint64_t files_read;    /* opened as a file with tensors           */
     uint64_t files_ignored; /* found, but not a file of ours           */
     uint64_t bytes_read;    /* sizes of the files read                 */
