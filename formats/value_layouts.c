@@ -332,19 +332,21 @@ static enum tp_status describe(struct search *s, const struct value *value,
     if (status != TP_OK)
         return status;
     even_groups(scaled, even);
-    if (!tp_scale_fit(&scaled->scale, scaled,
-                      layout->sizes ? layout->sizes : even, false))
+    if (!tp_block_scale_fit(&scaled->scale, scaled,
+                            layout->sizes ? layout->sizes : even, false))
         return tp_fail(err, TP_E_DAMAGED, -1,
                        "these are no blocks of the codes");
     if (value->factor != none) {
         scaled->factor.tensor = &tensors[value->factor];
         scaled->factor_use = layout->use;
         if (scaled->factor.tensor->numel != 1 &&
-            !tp_scale_fit(&scaled->factor, scaled, (const int64_t[]){0}, false))
+            !tp_block_scale_fit(&scaled->factor, scaled, (const int64_t[]){0},
+                                false))
             return tp_fail(err, TP_E_DAMAGED, -1,
                            "the factor of the scales has another shape");
         if (scaled->factor.tensor->numel == 1)
-            tp_scale_fit(&scaled->factor, scaled, (const int64_t[]){0}, false);
+            tp_block_scale_fit(&scaled->factor, scaled, (const int64_t[]){0},
+                               false);
     }
     return tp_scaled_check(scaled, err);
 }
@@ -604,9 +606,7 @@ enum tp_status tp_value_layouts_add(const char *name,
 {
     if (!may_have_codes(file))
         return TP_OK;
-    struct search s = {.file = file,
-                       .count = file->tensor_count,
-                       .err = err};
+    struct search s = {.file = file, .count = file->tensor_count, .err = err};
     enum tp_status status = find_all(&s, name);
     tp_text_clear(&s.text);
     free(s.by_name);

@@ -53,7 +53,7 @@ def scales(*shape):
     return torch.rand(*shape) * 1e-3 + 1e-4
 
 
-# ---- names -------------------------------------------------------------------
+# ---- names ----------------------------------------
 
 
 def names():
@@ -142,7 +142,7 @@ def names():
         file.write('{"quantization_config": {"quant_method": "fp8"}}\n')
 
 
-# ---- torch and torchao ---------------------------------------------------------
+# ---- torch and torchao ----------------------------------------
 
 
 def torch_own():
@@ -191,7 +191,7 @@ def torchao_own():
         save(f"good-torchao_{key}.pt", {"w": q, "expect": {"w": expect[key]}})
 
 
-# ---- TransformerEngine ------------------------------------------------------------
+# ---- TransformerEngine ----------------------------------------
 
 
 class Call:

@@ -500,12 +500,12 @@ static enum tp_status add_skip(struct tp_tensor_file *file,
 /* Turns one note into tensors, or says why there is none, or not all. */
 static enum tp_status use_note(struct tp_torch_builder *builder,
                                const struct note *note,
-                               struct tp_tensor *tensors, size_t *count,
+                               struct tp_torch_made *made,
                                struct tp_error *why)
 {
     int64_t at = tp_pickle_offset(builder->pickle, note->at);
     enum tp_status status;
-    *count = 0;
+    made->count = 0;
     if (note->reason)
         return tp_fail(why, TP_E_LIMIT, at, "%s", note->reason);
     if (note->name)
@@ -513,15 +513,15 @@ static enum tp_status use_note(struct tp_torch_builder *builder,
                        "a tensor inside the unknown object %s", note->name);
     if (note->layout) {
         status = tp_torch_scaled(builder, note->layout, &note->object,
-                                 note->path, tensors, count, why);
+                                 note->path, made, why);
     } else if (note->global->role != TP_TORCH_TENSOR) {
         return tp_fail(why, TP_E_UNSUPPORTED, at, "%s are not supported",
                        note->global->what);
     } else {
         status = tp_torch_rebuild(builder, note->global, note->object.args,
-                                  tensors, why);
-        tensors->path = note->path;
-        *count = status == TP_OK;
+                                  made->tensors, why);
+        made->tensors->path = note->path;
+        made->count = status == TP_OK;
     }
     if (status != TP_OK && why->offset < 0)
         why->offset = at;
@@ -548,11 +548,9 @@ static enum tp_status use_notes(struct tp_tensor_file *file,
         return tp_fail_memory(err);
     for (size_t i = 0; i < w->note_count; i++) {
         struct tp_error why = {0};
-        struct tp_tensor *next = &file->tensors[file->tensor_count];
-        size_t count;
-        enum tp_status status =
-            use_note(builder, &w->notes[i], next, &count, &why);
-        file->tensor_count += count;
+        struct tp_torch_made made = {&file->tensors[file->tensor_count], 0};
+        enum tp_status status = use_note(builder, &w->notes[i], &made, &why);
+        file->tensor_count += made.count;
         if (status == TP_E_MEMORY ||
             (status != TP_OK &&
              add_skip(file, &last, w->notes[i].path, &why) != TP_OK))

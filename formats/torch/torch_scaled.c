@@ -186,16 +186,16 @@ bool tp_torch_layout_walks(const struct tp_torch_layout *layout)
 enum tp_status tp_torch_scaled(struct tp_torch_builder *builder,
                                const struct tp_torch_layout *layout,
                                const struct tp_torch_object *object,
-                               const char *path, struct tp_tensor *tensors,
-                               size_t *count, struct tp_error *err)
+                               const char *path, struct tp_torch_made *made,
+                               struct tp_error *err)
 {
     struct tp_maker m = {.builder = builder,
                          .name = layout->name,
                          .object = *object,
                          .path = path,
-                         .tensors = tensors,
-                         .count = count};
-    *count = 0;
+                         .tensors = made->tensors,
+                         .count = &made->count};
+    made->count = 0;
     return layout->make(&m, err);
 }
 

@@ -507,7 +507,8 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
         add_totals(run, &results[i], run->files.files[i].size);
     run->row_count -= run->encoded_count;
     size_t problems = run->files.problem_count;
-    run->rows = calloc(run->row_count + run->encoded_count + 1, sizeof *run->rows);
+    run->rows =
+        calloc(run->row_count + run->encoded_count + 1, sizeof *run->rows);
     run->skipped =
         calloc(run->skipped_count + problems + 1, sizeof *run->skipped);
     if (!run->rows || !run->skipped)
