@@ -20,6 +20,14 @@ const struct tp_format *tp_format_by_content(const unsigned char *head,
 /* Whether the name ends as those of some format do. */
 bool tp_format_has_suffix(const char *path);
 
+/* Whether a format claims the file by its name: it describes tensors that lie
+ * in other files of its folder. */
+enum tp_name_claim tp_format_claims(const char *path);
+
+/* The pattern of a unit without an index that the file belongs to, in its
+ * folder: "dir/shard-*-model.safetensors", or false. It opens as a file. */
+bool tp_format_pattern(const char *path, struct tp_text *pattern);
+
 /* Adds the suffixes of all formats, each once, joined by ' '. */
 void tp_format_suffixes(struct tp_text *text);
 

@@ -11,6 +11,7 @@
 #include "formats/torch/torch_optimizer.h"
 #include "formats/torch/torch_path.h"
 #include "formats/torch/torch_rebuild.h"
+#include "formats/torch/torch_scaled.h"
 
 /*
  * The search for tensors: a walk over the values with a stack of its own,
@@ -32,7 +33,8 @@ enum {
 struct note {
     const char *path;
     const struct tp_torch_global *global; /* TENSOR or UNSUPPORTED, or NULL */
-    tp_ref args;                          /* of a TENSOR's call            */
+    const struct tp_torch_layout *layout; /* of codes and scales, or NULL   */
+    struct tp_torch_object object;        /* the call of either            */
     tp_ref at;
     const char *name;   /* of a call we do not know      */
     const char *reason; /* of a limit that was reached   */
@@ -90,14 +92,11 @@ static enum tp_status note_limit(struct walk *w, tp_ref at, const char *reason)
 
 /* A tensor, or an unsupported one; inside the arguments of an unknown call
  * it is that call which is noted, once. */
-static enum tp_status note_tensor(struct walk *w, tp_ref blame, tp_ref at,
-                                  const struct tp_torch_global *global,
-                                  tp_ref args)
+static enum tp_status note_tensor(struct walk *w, tp_ref blame,
+                                  struct note note)
 {
     if (blame == TP_REF_NONE)
-        return add_note(
-            w, w->path_length,
-            (struct note){.global = global, .args = args, .at = at});
+        return add_note(w, w->path_length, note);
     if (blame == w->blamed)
         return TP_OK;
     w->blamed = blame;
@@ -148,9 +147,10 @@ static enum tp_status enter(struct walk *w, tp_ref ref, tp_ref blame)
 /* What is left of a call when wrappers are taken off it. */
 struct unwrapped {
     const struct tp_torch_global *global; /* NULL: unknown */
-    tp_ref ref;   /* the value found; a call or something else */
-    tp_ref args;  /* of the call */
-    tp_ref state; /* attributes of a tensor subclass, or TP_REF_NONE */
+    tp_ref ref;      /* the value found; a call or something else */
+    tp_ref callable; /* what names the function */
+    tp_ref args;     /* of the call */
+    tp_ref state;    /* attributes of a tensor subclass, or TP_REF_NONE */
 };
 
 /* Like tp_pickle_lookup, but of the first few pairs: a large dict may be the
@@ -183,25 +183,32 @@ static tp_ref local_tensor(const struct tp_pickle *pickle, tp_ref state)
 
 static struct unwrapped unwrap(const struct tp_pickle *pickle, tp_ref ref)
 {
-    struct unwrapped u = {NULL, ref, TP_REF_NONE, TP_REF_NONE};
-    tp_ref callable = ref;
+    struct unwrapped u = {
+        .ref = ref,
+        .callable = ref,
+        .args = TP_REF_NONE,
+        .state = TP_REF_NONE,
+    };
     for (int i = 0; i < UNWRAP_MAX; i++) {
-        if (callable == u.ref) {
+        if (u.callable == u.ref) {
             if (tp_pickle_kind(pickle, u.ref) != TP_VALUE_CALL)
-                return (struct unwrapped){NULL, u.ref, TP_REF_NONE, u.state};
+                return (struct unwrapped){.ref = u.ref,
+                                          .callable = TP_REF_NONE,
+                                          .args = TP_REF_NONE,
+                                          .state = u.state};
             u.args = pickle->values[u.ref].u.call.args;
         }
-        u.global = tp_torch_global_find(tp_pickle_callable(pickle, callable));
+        u.global = tp_torch_global_find(tp_pickle_callable(pickle, u.callable));
         if (u.global && u.global->role == TP_TORCH_WRAPPER) {
-            u.ref = callable = tp_pickle_item(pickle, u.args, 0);
+            u.ref = u.callable = tp_pickle_item(pickle, u.args, 0);
         } else if (u.global && u.global->role == TP_TORCH_FROM_TYPE) {
-            callable = tp_pickle_item(pickle, u.args, 0);
+            u.callable = tp_pickle_item(pickle, u.args, 0);
             u.state = tp_pickle_item(pickle, u.args, 3);
             u.args = tp_pickle_item(pickle, u.args, 2);
         } else if (u.global && u.global->role == TP_TORCH_SHELL &&
                    local_tensor(pickle, u.state) != TP_REF_NONE) {
             /* the other attributes tell of the mesh; no data of the user */
-            u.ref = callable = local_tensor(pickle, u.state);
+            u.ref = u.callable = local_tensor(pickle, u.state);
             u.state = TP_REF_NONE;
         } else {
             return u;
@@ -216,12 +223,19 @@ static enum tp_status visit_call(struct walk *w, tp_ref ref, tp_ref blame)
     struct unwrapped u = unwrap(w->pickle, ref);
     if (u.ref == TP_REF_NONE)
         return TP_OK;
+    const struct tp_torch_object object = {u.callable, u.args, u.state};
+    struct note note = {.layout = tp_torch_layout_of(w->pickle, &object),
+                        .global = u.global,
+                        .object = object,
+                        .at = ref};
+    if (note.layout && !tp_torch_layout_walks(note.layout))
+        return note_tensor(w, blame, note);
     enum tp_status status = TP_OK;
     bool tensor = u.global && (u.global->role == TP_TORCH_TENSOR ||
                                u.global->role == TP_TORCH_SHELL ||
                                u.global->role == TP_TORCH_UNSUPPORTED);
     if (tensor)
-        status = note_tensor(w, blame, ref, u.global, u.args);
+        status = note_tensor(w, blame, note);
     else if (tp_pickle_kind(w->pickle, u.ref) != TP_VALUE_PERSISTENT)
         status = enter(w, u.ref, blame);
     /* tensors among the attributes of a tensor */
@@ -411,25 +425,41 @@ static enum tp_status add_skip(struct tp_tensor_file *file,
     return TP_OK;
 }
 
-/* Turns one note into *tensor, or says why there is none. */
+/* Turns one note into tensors, or says why there is none, or not all. */
 static enum tp_status use_note(struct tp_torch_builder *builder,
                                const struct note *note,
-                               struct tp_tensor *tensor, struct tp_error *why)
+                               struct tp_torch_made *made,
+                               struct tp_error *why)
 {
     int64_t at = tp_pickle_offset(builder->pickle, note->at);
+    enum tp_status status;
+    made->count = 0;
     if (note->reason)
         return tp_fail(why, TP_E_LIMIT, at, "%s", note->reason);
     if (note->name)
         return tp_fail(why, TP_E_UNSUPPORTED, at,
                        "a tensor inside the unknown object %s", note->name);
-    if (note->global->role != TP_TORCH_TENSOR)
+    if (note->layout) {
+        status = tp_torch_scaled(builder, note->layout, &note->object,
+                                 note->path, made, why);
+    } else if (note->global->role != TP_TORCH_TENSOR) {
         return tp_fail(why, TP_E_UNSUPPORTED, at, "%s are not supported",
                        note->global->what);
-    enum tp_status status =
-        tp_torch_rebuild(builder, note->global, note->args, tensor, why);
+    } else {
+        status = tp_torch_rebuild(builder, note->global, note->object.args,
+                                  made->tensors, why);
+        made->tensors->path = note->path;
+        made->count = status == TP_OK;
+    }
     if (status != TP_OK && why->offset < 0)
         why->offset = at;
     return status;
+}
+
+static size_t most_tensors(const struct note *note)
+{
+    return note->layout ? tp_torch_layout_parts(note->layout)
+                        : note->global != NULL;
 }
 
 static enum tp_status use_notes(struct tp_tensor_file *file,
@@ -439,23 +469,22 @@ static enum tp_status use_notes(struct tp_tensor_file *file,
     struct tp_skip *last = NULL;
     size_t tensors = 0;
     for (size_t i = 0; i < w->note_count; i++)
-        tensors += w->notes[i].global != NULL;
+        tensors += most_tensors(&w->notes[i]);
     file->tensors =
         tp_arena_alloc(&file->arena, tensors * sizeof *file->tensors);
     if (!file->tensors)
         return tp_fail_memory(err);
     for (size_t i = 0; i < w->note_count; i++) {
         struct tp_error why = {0};
-        struct tp_tensor *tensor = &file->tensors[file->tensor_count];
-        enum tp_status status = use_note(builder, &w->notes[i], tensor, &why);
-        if (status == TP_OK) {
-            tensor->path = w->notes[i].path;
-            file->tensor_count++;
-        } else if (status == TP_E_MEMORY ||
-                   add_skip(file, &last, w->notes[i].path, &why) != TP_OK) {
+        struct tp_torch_made made = {&file->tensors[file->tensor_count], 0};
+        enum tp_status status = use_note(builder, &w->notes[i], &made, &why);
+        file->tensor_count += made.count;
+        if (status == TP_E_MEMORY ||
+            (status != TP_OK &&
+             add_skip(file, &last, w->notes[i].path, &why) != TP_OK))
             return tp_fail_memory(err);
-        }
     }
+    tp_torch_scaled_mark(file->tensors, file->tensor_count);
     return TP_OK;
 }
 

@@ -22,6 +22,14 @@ enum { KEY_MAX_BYTES = 256 };
 
 /* ---- persistent ids --------------------------------------------------- */
 
+/* Storages of torch's quantised dtypes: of codes, integers. */
+static const struct {
+    const char *class_name;
+    enum tp_dtype dtype;
+} quantised[] = {{"QInt8Storage", TP_INT8},
+                 {"QUInt8Storage", TP_UINT8},
+                 {"QInt32Storage", TP_INT32}};
+
 /* The dtype of "torch.FloatStorage", "torch.cuda.FloatStorage", ... */
 static enum tp_status class_dtype(struct tp_torch_id *id, struct tp_error *err)
 {
@@ -35,6 +43,10 @@ static enum tp_status class_dtype(struct tp_torch_id *id, struct tp_error *err)
         strcmp(class_name, "_UntypedStorage") == 0)
         return TP_OK;
     id->dtype = tp_dtype_by_storage(class_name);
+    for (size_t i = 0; i < sizeof quantised / sizeof *quantised; i++) {
+        if (strcmp(class_name, quantised[i].class_name) == 0)
+            id->dtype = quantised[i].dtype;
+    }
     if (id->dtype == TP_DTYPE_COUNT)
         return tp_fail(err, TP_E_UNSUPPORTED, id->at,
                        "storages of class %s are not supported",
@@ -150,41 +162,4 @@ struct tp_torch_entry *tp_torch_table_find(const struct tp_torch_table *table,
                    compare_entry(&table->entries[i], key, length) == 0
                ? &table->entries[i]
                : NULL;
-}
-
-/* ---- ranges of the file ----------------------------------------------- */
-
-static enum tp_status range_read(const struct tp_storage *storage,
-                                 uint64_t offset, void *buffer, size_t length,
-                                 struct tp_error *err)
-{
-    const struct tp_range_storage *range =
-        (const struct tp_range_storage *)storage;
-    if (offset > storage->size || length > storage->size - offset)
-        return tp_fail(
-            err, TP_E_DAMAGED, (int64_t)(range->start + storage->size),
-            "the storage ends after %" PRIu64
-            " bytes, but %zu bytes from byte %" PRIu64 " of it are needed",
-            storage->size, length, offset);
-    return tp_bytes_read(&range->bytes, range->start + offset, buffer, length,
-                         err);
-}
-
-struct tp_range_storage *tp_range_storage_new(struct tp_arena *arena,
-                                              const struct tp_bytes *bytes,
-                                              uint64_t start, uint64_t size)
-{
-    struct tp_range_storage *range = tp_arena_alloc(arena, sizeof *range);
-    if (!range)
-        return NULL;
-    if (start > bytes->size)
-        start = bytes->size;
-    if (size > bytes->size - start)
-        size = bytes->size - start;
-    range->base.read = range_read;
-    range->base.size = size;
-    range->base.file_offset = (int64_t)start;
-    range->bytes = *bytes;
-    range->start = start;
-    return range;
 }

@@ -2,7 +2,7 @@
 #ifndef TP_TORCH_TORCH_STORAGE_H
 #define TP_TORCH_TORCH_STORAGE_H
 
-#include "data/tensor.h"
+#include "data/range_storage.h"
 #include "formats/torch/pickle.h"
 
 /*
@@ -89,20 +89,5 @@ struct tp_torch_source {
     struct tp_torch_table table;
     struct tp_bytes bytes;    /* what the pickle was read from, borrowed   */
 };
-
-/* A storage that is bytes [start, start + base.size) of an input. */
-struct tp_range_storage {
-    struct tp_storage base;
-    struct tp_bytes bytes; /* borrowed */
-    uint64_t start;
-};
-
-/*
- * Makes one in `arena`; the input stays open as long as it is read. A range
- * beyond the end of the input is cut there. NULL when out of memory.
- */
-struct tp_range_storage *tp_range_storage_new(struct tp_arena *arena,
-                                              const struct tp_bytes *bytes,
-                                              uint64_t start, uint64_t size);
 
 #endif

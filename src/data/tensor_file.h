@@ -56,6 +56,9 @@ struct tp_optimizer {
 /* An open file: its tensors in payload order, its labels, what was skipped. */
 struct tp_tensor_file {
     struct tp_bytes bytes;
+    const char *path;            /* as it was opened                       */
+    bool parts;                  /* set by who opens it: of tensors that lie
+                                    in parts, these are wanted, too        */
     struct tp_arena arena;       /* owns everything below                  */
     const struct tp_format *format;
     struct tp_tensor *tensors;   /* [tensor_count]                         */
@@ -75,7 +78,26 @@ struct tp_tensor_file {
     const char *saved_as;        /* the stem of the name that the file had
                                     when it was written; "": not known     */
     struct tp_skip *skips;
+    struct tp_skip *last_skip;   /* of tp_tensor_file_skip                 */
+    const char *const *members;  /* names of files of the same folder whose
+                                    tensors are among these                */
+    size_t member_count;
     void *state;                 /* the format's own                       */
+};
+
+/* Adds a skip, behind those there are, about `path`, which is borrowed. Fails
+ * only with TP_E_MEMORY. */
+enum tp_status tp_tensor_file_skip(struct tp_tensor_file *file,
+                                   const char *path,
+                                   const struct tp_error *why,
+                                   struct tp_error *err);
+
+/* Whether a format claims a file by its name, whatever its content is. */
+enum tp_name_claim {
+    TP_NAME_OTHER,  /* no                                                  */
+    TP_NAME_FILE,   /* yes                                                 */
+    TP_NAME_PATTERN /* yes: "shard-*.safetensors" stands for all files of
+                       the folder with such names; there is none of it     */
 };
 
 /* A file format: all that is known of it outside its own file. */
@@ -87,6 +109,10 @@ struct tp_format {
                              to be: "zip"; NULL: not mentioned             */
     bool any_content;     /* its first bytes are no proof of tensors: only
                              a name or the user makes a file count         */
+    bool falls_back;      /* opens files with its suffix for which no format
+                             bids, to say what is wrong with them          */
+    /* What it makes of the last component of a path; NULL: nothing. */
+    enum tp_name_claim (*claims)(const char *name);
     /* How sure the format is that `head` (the file's first `length` bytes,
      * at most TP_FORMAT_HEAD, all of a shorter file) is its own, as bits of
      * evidence; 0: not at all. */

@@ -8,6 +8,7 @@
 #include "series/series_tables.h"
 #include "stats/stats.h"
 #include "tensors/dims_table.h"
+#include "tensors/quantised.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -178,14 +179,16 @@ void tp_run_tables_make(const struct tp_results *results,
     made[TP_TABLE_SKIPPED] =
         (struct tp_table){"skipped", skipped_columns, COUNT_OF(skipped_columns),
                           ROWS(run->skipped, run->skipped_count)};
-    tp_tensors_table_make(run->rows, run->row_count, tables->tensors,
-                          &made[TP_TABLE_TENSORS]);
+    tp_tensors_table_make(run->rows, run->row_count + run->encoded_count,
+                          tables->tensors, &made[TP_TABLE_TENSORS]);
     tp_findings_table_make(results->findings, &made[TP_TABLE_FINDINGS]);
     tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANTIZATION],
                          &made[TP_TABLE_QUANT_GROUPS],
                          &made[TP_TABLE_RECOMMENDATIONS]);
     tp_dims_table_make(run, &made[TP_TABLE_DIMS]);
     tp_pairs_table_make(results->pairs, &made[TP_TABLE_PAIRS]);
+    tp_quantised_tables_make(run, &made[TP_TABLE_QUANTISED],
+                             &made[TP_TABLE_CODE_USE]);
     tp_series_tables_make(results->monitor, &made[TP_TABLE_SERIES],
                           &made[TP_TABLE_BASELINES]);
 }

@@ -93,6 +93,7 @@ void tp_run_clear(struct tp_run *run)
     tp_arena_clear(&run->arena);
     tp_found_clear(&run->files);
     free(run->rows);
+    free(run->quantised);
     free(run->skipped);
     tp_notes_clear(&run->notes);
     free(run->dims_first);
