@@ -95,6 +95,20 @@ static bool carries_magic(const char *path)
     return format && !format->any_content;
 }
 
+/* A text as tables show it: names are any bytes, a table is UTF-8. NULL: no
+ * memory. Called under the lock. */
+static const char *shown_text(struct collector *c, const char *text)
+{
+    if (tp_text_is_utf8(text))
+        return tp_intern(&c->texts, &c->run->arena, text);
+    struct tp_text printable = {0};
+    tp_text_printable(&printable, text);
+    const char *shown =
+        tp_intern(&c->texts, &c->run->arena, tp_text_get(&printable));
+    tp_text_clear(&printable);
+    return shown;
+}
+
 static void add_skipped(struct collector *c, struct file_result *result,
                         const char *file, const struct tp_skip *skip)
 {
@@ -105,8 +119,8 @@ static void add_skipped(struct collector *c, struct file_result *result,
         return;
     }
     pthread_mutex_lock(&c->lock);
-    const char *path = tp_intern(&c->texts, &c->run->arena, skip->path);
-    const char *reason = tp_intern(&c->texts, &c->run->arena, skip->reason);
+    const char *path = shown_text(c, skip->path);
+    const char *reason = shown_text(c, skip->reason);
     pthread_mutex_unlock(&c->lock);
     if (!path || !reason)
         c->no_memory = true;
@@ -155,7 +169,7 @@ static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
     bool kept = true;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        *texts[i] = tp_intern(&c->texts, &c->run->arena, *texts[i]);
+        *texts[i] = shown_text(c, *texts[i]);
         kept = kept && *texts[i];
     }
     row->packed = tp_summary_pack(&worker->scan.summary, &c->run->arena);
@@ -259,7 +273,7 @@ static void read_open_file(struct collector *c, struct file_result *result,
     if (file->label_conflict[0]) {
         pthread_mutex_lock(&c->lock);
         result->conflict =
-            tp_intern(&c->texts, &c->run->arena, file->label_conflict);
+            shown_text(c, file->label_conflict);
         pthread_mutex_unlock(&c->lock);
     }
     /* exactly: a run has 10^5 files of one tensor each */
@@ -277,18 +291,14 @@ static void read_open_file(struct collector *c, struct file_result *result,
     }
 }
 
-/* The path as tables show it: a path is any bytes, a table is UTF-8. */
+/* The path of a file. */
 static const char *shown_path(struct collector *c, const char *path)
 {
     if (tp_text_is_utf8(path))
         return path;
-    struct tp_text text = {0};
-    tp_text_printable(&text, path);
     pthread_mutex_lock(&c->lock);
-    const char *shown =
-        tp_intern(&c->texts, &c->run->arena, tp_text_get(&text));
+    const char *shown = shown_text(c, path);
     pthread_mutex_unlock(&c->lock);
-    tp_text_clear(&text);
     return shown ? shown : "";
 }
 
