@@ -29,6 +29,7 @@
 #include "tensors/dump_labels.h"
 #include "tensors/quantised.h"
 #include "tensors/rank_grid.h"
+#include "tensors/rank_tree.h"
 #include "tensors/row.h"
 
 /* What one file gave; a slot per file makes the result independent of the
@@ -508,6 +509,23 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
     run->bytes_read += result->ignored ? 0 : size;
 }
 
+/* Names the ranks of Megatron that are missing of their trees. */
+static void note_missing_ranks(struct collector *c)
+{
+    const struct tp_found_list *files = &c->run->files;
+    for (size_t next = 0; next < files->count;) {
+        struct tp_text missing = {0};
+        struct tp_error err = {0};
+        const size_t first = tp_rank_tree_next(files, &next, &missing);
+        if (first < files->count && missing.length) {
+            tp_fail(&err, TP_E_DAMAGED, -1, "%s", tp_text_get(&missing));
+            add_failure(c, &c->results[first],
+                        shown_path(c, files->files[first].path), "", &err);
+        }
+        tp_text_clear(&missing);
+    }
+}
+
 /* Joins the files' results in the order of their paths. */
 static enum tp_status assemble(const struct collector *c, struct tp_error *err)
 {
@@ -594,7 +612,8 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     if (c->no_memory)
         return tp_fail_memory(err);
-    return assemble(c, err);
+    note_missing_ranks(c);
+    return c->no_memory ? tp_fail_memory(err) : assemble(c, err);
 }
 
 enum tp_status tp_collect(struct tp_pool *pool,

@@ -136,6 +136,18 @@ struct tp_idle_row {
     double refill;                /* idle after a blocking call            */
     int64_t blocking_calls;
     double driver_alloc_us;
+    double queued;           /* work that was launched does not begin; of
+                                the shares this one is first               */
+    const char *queued_name; /* the device event that ends most of that ...*/
+    int64_t queued_count;    /* ... so often ...                           */
+    double queued_name_us;   /* ... after so long in all                   */
+    int64_t queued_most;     /* device events pending at one moment        */
+    double first_launch;     /* idle behind calls that load code; part of
+                                launch, unless another cause is first      */
+    int64_t first_launches;  /* such calls, the longest ...                */
+    int64_t first_launch_steps; /* steps that have some                    */
+    double first_launch_max_us;
+    const char *first_launch_kernel; /* ... of this kernel                 */
 };
 
 /* trace->idle: what the host did in each idle moment of the device. */
@@ -335,6 +347,11 @@ struct tp_trace_facts {
     double top_op_kernel_us; /* mean duration of them                      */
     const char *single_tensor; /* an optimizer without foreach, or ""      */
     int64_t kernels;
+    double device_us;        /* device events, summed up                   */
+    double orphan_us;        /* of it without an operator around its call  */
+    const char *orphan;      /* the event with most of that, or ""; ...    */
+    int64_t orphan_events;   /* ... so many of this name ...               */
+    double orphan_name_us;   /* ... which last so long                     */
     double alloc_op_us;      /* the host inside operators that allocate    */
     struct tp_pageable to_device, to_host; /* inside W                     */
     double device_memory_b;  /* of the device it ran on; 0: not said       */

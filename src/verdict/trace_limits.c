@@ -19,6 +19,16 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
         {"alloc", 5, "%",
          "GPU idle behind driver allocations, of the window",
          "public traces: 0 in every warm one, 52 in a cold start"},
+    [TP_TRACE_FIRST_LAUNCH] =
+        {"first_launch", 10, "%",
+         "GPU idle behind first launches of kernels that load their code, of "
+         "the window: a cold start",
+         "public traces: 26 to 97 where code is loaded, 0 in others"},
+    [TP_TRACE_QUEUED] =
+        {"queued", 10, "%",
+         "GPU idle with work pending for over 100 us, of the window: a limit "
+         "of the run",
+         "public traces: 62 where streams wait for each other, 0 in others"},
     [TP_TRACE_LOADER] =
         {"dataloader", 20, "%",
          "GPU idle behind the DataLoader, of the window: a limit of the run",
@@ -87,6 +97,12 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
          "the same, in spreads of the steps around their line",
          "simulation, with a test of the slope: of recordings that do not rise "
          "at most 3 in 1 000 pass, 70 where step times wander"},
+    [TP_TRACE_UNEVEN] =
+        {"uneven", 10, "%",
+         "what steps of over 1.5 medians take beyond the median, of the steps' "
+         "time",
+         "as communication; public traces: 13 and 19 where one step waits for "
+         "other processes, 0 in others"},
 };
 
 struct tp_trace_limits tp_trace_limits_default(void)

@@ -59,6 +59,8 @@ typedef enum tp_status tp_trace_rule_fn(const struct tp_trace_case *it,
                                         struct tp_error *err);
 /* trace_rule_idle.c */
 tp_trace_rule_fn tp_trace_rule_dataloader;
+tp_trace_rule_fn tp_trace_rule_queued;
+tp_trace_rule_fn tp_trace_rule_first_launch;
 tp_trace_rule_fn tp_trace_rule_sync;
 tp_trace_rule_fn tp_trace_rule_launch;
 tp_trace_rule_fn tp_trace_rule_host;
@@ -74,6 +76,8 @@ tp_trace_rule_fn tp_trace_rule_copies;
 /* trace_rule_steps.c */
 tp_trace_rule_fn tp_trace_rule_rising_steps;
 tp_trace_rule_fn tp_trace_rule_rising_traces;
+/* trace_rule_uneven.c */
+tp_trace_rule_fn tp_trace_rule_uneven_steps;
 /* trace_rule_input.c */
 tp_trace_rule_fn tp_trace_rule_incomplete;
 tp_trace_rule_fn tp_trace_rule_not_recorded;
