@@ -27,6 +27,7 @@
 #include "scan/scan.h"
 #include "tensors/dims_table.h"
 #include "tensors/dump_labels.h"
+#include "tensors/lone_shards.h"
 #include "tensors/quantised.h"
 #include "tensors/rank_grid.h"
 #include "tensors/rank_tree.h"
@@ -509,14 +510,16 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
     run->bytes_read += result->ignored ? 0 : size;
 }
 
-/* Names the ranks of Megatron that are missing of their trees. */
-static void note_missing_ranks(struct collector *c)
+/* Names what is missing of files that belong together. */
+static void note_missing(struct collector *c,
+                         size_t (*find)(const struct tp_found_list *files,
+                                        size_t *next, struct tp_text *missing))
 {
     const struct tp_found_list *files = &c->run->files;
     for (size_t next = 0; next < files->count;) {
         struct tp_text missing = {0};
         struct tp_error err = {0};
-        const size_t first = tp_rank_tree_next(files, &next, &missing);
+        const size_t first = find(files, &next, &missing);
         if (first < files->count && missing.length) {
             tp_fail(&err, TP_E_DAMAGED, -1, "%s", tp_text_get(&missing));
             add_failure(c, &c->results[first],
@@ -612,7 +615,8 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     if (c->no_memory)
         return tp_fail_memory(err);
-    note_missing_ranks(c);
+    note_missing(c, tp_rank_tree_next);
+    note_missing(c, tp_lone_shards_next);
     return c->no_memory ? tp_fail_memory(err) : assemble(c, err);
 }
 
