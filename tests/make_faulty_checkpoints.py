@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes testdata/checkpoint_faults: three checkpoints of a small model that are as
-they should be, and for each rule about checkpoints the files that differ where
-its fault is.
+"""Makes testdata/checkpoint_faults: three checkpoints of a small model that are
+as they should be, and for each rule about checkpoints the files that differ
+where its fault is.
 
     python3 tests/make_faulty_checkpoints.py testdata/checkpoint_faults
 
