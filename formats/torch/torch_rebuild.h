@@ -60,6 +60,11 @@ struct tp_torch_builder {
 enum tp_status tp_torch_builder_init(struct tp_torch_builder *builder,
                                      struct tp_error *err);
 
+/* Reads a tuple, list or torch.Size of integers. TP_E_DAMAGED, TP_E_LIMIT. */
+enum tp_status tp_torch_dims(const struct tp_pickle *pickle, tp_ref ref,
+                             int64_t dims[TP_LIMIT_DIMS], int *count,
+                             struct tp_error *err);
+
 /*
  * Fills in *tensor, but for its path, from the arguments of a TP_TORCH_TENSOR
  * call. Fails with TP_E_DAMAGED or TP_E_UNSUPPORTED.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Each rule about checkpoints tells its fault, and nothing where it is not:
-# the runs are testdata/checkpoint_faults/KIND, with the files of KIND-FAULT
-# instead of those of their names.
+# Each rule about checkpoints tells its fault, and nothing where it is not: the
+# runs are testdata/checkpoint_faults/KIND, with the files of KIND-FAULT instead
+# of those of their names.
 need jq
 data=$srcdir/testdata/checkpoint_faults
 
