@@ -33,12 +33,6 @@ struct tp_torch_global {
 /* The row of a global; NULL for all we know nothing about, and for NULL. */
 const struct tp_torch_global *tp_torch_global_find(const char *name);
 
-/* Reads a tuple, list or torch.Size of integers, *count of them. TP_E_DAMAGED,
- * TP_E_LIMIT. */
-enum tp_status tp_torch_dims(const struct tp_pickle *pickle, tp_ref ref,
-                             int64_t dims[TP_LIMIT_DIMS], int *count,
-                             struct tp_error *err);
-
 /* Storages that lie inside the pickle, as bytes of a file of their own. */
 struct tp_torch_nested {
     tp_ref call;                /* of torch.storage._load_from_bytes       */
