@@ -15,6 +15,12 @@ enum tp_torch_role {
     TP_TORCH_UNSUPPORTED  /* a tensor we cannot read, see `what`           */
 };
 
+/* An object of a pickle: what is called with `args`, what it is called by, and
+ * the attributes it gets; TP_REF_NONE where there are none. */
+struct tp_torch_object {
+    tp_ref call, args, state;
+};
+
 /* One row of the allow-list of globals. */
 struct tp_torch_global {
     const char *name;

@@ -1,161 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 #include "tensors/rank_grid.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "formats/saved_place.h"
 
-#include "base/memory.h"
+/* From the fastest to the slowest, as Megatron-LM and DeepSpeed order them. */
+static const enum tp_place_number order[] = {TP_PLACE_TENSOR, TP_PLACE_EXPERT,
+                                             TP_PLACE_DATA, TP_PLACE_PIPELINE};
 
-enum {
-    AXES = 3,
-    CELLS_MAX = 1 << 20, /* of a grid; real ones have some thousand */
-    NAMED_MAX = 3        /* ranks named in the sentence             */
-};
+enum { AXES = sizeof order / sizeof *order };
 
-static const char HEAD[] = "/mp_rank_";
-
-/* One folder of a rank. */
-struct rank {
-    size_t parent; /* bytes of the path before it */
-    int count;     /* of numbers */
-    int64_t numbers[AXES];
-};
-
-/* The folder of a rank that a path has, the last one. */
-static bool parse(const char *path, struct rank *rank)
+/* The ranks a file is named by; false when it is none of a grid. */
+static bool place_of(const struct tp_row *row, int64_t at[AXES])
 {
-    const char *found = NULL;
-    for (const char *at = path; (at = strstr(at, HEAD)); at++)
-        found = at;
-    if (!found)
-        return false;
-    *rank = (struct rank){.parent = (size_t)(found - path)};
-    const char *at = found + strlen(HEAD);
-    for (; rank->count < AXES; at++) {
-        const size_t digits = strspn(at, "0123456789");
-        if (digits == 0 || digits > 6)
-            return false;
-        rank->numbers[rank->count++] = tp_digits_value(at, digits);
-        at += digits;
-        if (*at != '_')
-            break;
+    struct tp_saved_place place;
+    size_t stem;
+    int axes = 0;
+    tp_saved_place_of(row->file, true, &place, &stem);
+    for (int i = 0; i < AXES; i++) {
+        at[i] = place.number[order[i]];
+        axes += at[i] >= 0;
     }
-    return *at == '/';
+    return axes > 1 && place.number[TP_PLACE_RANK] < 0;
 }
 
-/* The name of a cell, as Megatron writes it. */
-static void add_name(struct tp_text *text, const int64_t *numbers, int count)
+static void widen(int64_t size[AXES], const int64_t at[AXES])
 {
-    tp_text_add(text, "mp_rank");
-    for (int i = 0; i < count; i++)
-        tp_text_add(text, "_%0*d", i ? 3 : 2, (int)numbers[i]);
+    for (int i = 0; i < AXES; i++)
+        size[i] = at[i] >= size[i] ? at[i] + 1 : size[i];
 }
 
-/* How many of the cells there are, for each number of each axis, and the most
- * of an axis. */
-struct shares {
-    size_t *of[AXES], most[AXES];
-};
-
-/*
- * Whether a cell that is absent is missed. Experts may be spread over ranks
- * that split the other layers (Megatron folds one grid into the other), so that
- * of three axes only some cells are ever written, each number of an axis in
- * equally many: there only a cell is missed whose numbers have less of them.
- */
-static bool is_missed(const struct shares *shares, const int64_t *size,
-                      const int64_t *numbers, int axes)
+/* The rank; -1 when numbers of files multiply beyond what can be. */
+static int64_t rank_of(const int64_t size[AXES], const int64_t at[AXES])
 {
-    bool missed = true;
-    for (int k = 0; axes == AXES && k < AXES; k++)
-        missed = missed && (size[k] == 1 ||
-                            shares->of[k][numbers[k]] < shares->most[k]);
-    return missed;
+    const int64_t most = INT32_MAX;
+    int64_t rank = 0, step = 1;
+    for (int i = 0; i < AXES; i++) {
+        if (size[i] > most || step > most)
+            return -1;
+        rank += at[i] > 0 ? at[i] * step : 0;
+        step *= size[i];
+    }
+    return rank;
 }
 
-static void count_shares(struct shares *shares, const unsigned char *seen,
-                         const int64_t *size)
+/* Rows of a file are neighbours, and its name is read once. */
+void tp_rank_grid(struct tp_run *run)
 {
-    for (int64_t i = 0; i < size[0] * size[1] * size[2]; i++) {
-        const int64_t n[AXES] = {i / size[2] / size[1], i / size[2] % size[1],
-                                 i % size[2]};
-        for (int k = 0; seen[i] && k < AXES; k++) {
-            const size_t share = ++shares->of[k][n[k]];
-            if (share > shares->most[k])
-                shares->most[k] = share;
-        }
-    }
-}
-
-/* Says which cells of the grid of these ranks are not there. */
-static void add_missing(const struct rank *ranks, size_t count,
-                        struct tp_text *missing)
-{
-    int64_t size[AXES] = {1, 1, 1};
-    const int axes = ranks[0].count;
-    for (size_t i = 0; i < count; i++) {
-        for (int k = 0; k < axes; k++) {
-            if (ranks[i].numbers[k] >= size[k])
-                size[k] = ranks[i].numbers[k] + 1;
-        }
-    }
-    const int64_t cells = size[0] * size[1] * size[2];
-    unsigned char *seen =
-        cells <= CELLS_MAX ? calloc((size_t)cells, 1) : NULL;
-    size_t *numbers =
-        calloc((size_t)(size[0] + size[1] + size[2]), sizeof *numbers);
-    size_t absent = 0;
-    const bool room = seen && numbers;
-    struct shares shares = {
-        .of = {numbers, numbers + size[0], numbers + size[0] + size[1]}};
-    for (size_t i = 0; room && i < count; i++) {
-        const int64_t *n = ranks[i].numbers;
-        seen[(n[0] * size[1] + n[1]) * size[2] + n[2]] = 1;
-    }
-    if (room)
-        count_shares(&shares, seen, size);
-    for (int64_t i = 0; room && i < cells; i++) {
-        const int64_t n[AXES] = {i / size[2] / size[1], i / size[2] % size[1],
-                                 i % size[2]};
-        if (seen[i] || !is_missed(&shares, size, n, axes))
+    int64_t size[AXES] = {1, 1, 1, 1}, at[AXES];
+    const char *file = NULL;
+    bool any = false, own = false;
+    for (size_t i = 0; i < run->row_count; i++) {
+        const struct tp_row *row = &run->rows[i];
+        if (row->file == file)
             continue;
-        if (absent++ < NAMED_MAX) {
-            tp_text_add(missing, "%s", missing->length ? ", " : "");
-            add_name(missing, n, axes);
+        file = row->file;
+        if (!place_of(row, at))
+            continue;
+        any = true;
+        widen(size, at);
+    }
+    int64_t rank = -1;
+    file = NULL;
+    for (size_t i = 0; any && i < run->row_count; i++) {
+        struct tp_row *row = &run->rows[i];
+        if (row->file != file) {
+            file = row->file;
+            own = place_of(row, at);
+            rank = own ? rank_of(size, at) : -1;
         }
+        if (own && row->label.rank < 0)
+            row->label.rank = rank;
     }
-    free(seen);
-    free(numbers);
-    if (absent > NAMED_MAX)
-        tp_text_add(missing, " and %zu more", absent - NAMED_MAX);
-    if (absent)
-        tp_text_add(missing,
-                    " %s not there, while other ranks of the same tree are: "
-                    "tensors split over the ranks are incomplete",
-                    absent == 1 ? "is" : "are");
-}
-
-size_t tp_rank_grid_next(const struct tp_found_list *files, size_t *next,
-                         struct tp_text *missing)
-{
-    struct rank first, rank;
-    struct rank *ranks = NULL;
-    size_t count = 0, room = 0, begin = *next;
-    while (begin < files->count && !parse(files->files[begin].path, &first))
-        begin++;
-    size_t i = begin;
-    for (; i < files->count && parse(files->files[i].path, &rank); i++) {
-        if (rank.parent != first.parent || rank.count != first.count ||
-            memcmp(files->files[i].path, files->files[begin].path,
-                   rank.parent) != 0)
-            break;
-        if (tp_grow(&ranks, &room, count + 1, sizeof *ranks, NULL) != TP_OK)
-            break;
-        ranks[count++] = rank;
-    }
-    if (count)
-        add_missing(ranks, count, missing);
-    free(ranks);
-    *next = i > begin ? i : begin + 1;
-    return begin;
+    if (any)
+        tp_run_note(run, "files named by several ranks are numbered in one: "
+                         "ranks of tensors fastest, then of experts, of data "
+                         "and of the pipeline");
 }
