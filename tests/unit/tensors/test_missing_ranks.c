@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tensors/rank_grid.h"
+#include "tensors/missing_ranks.h"
 
 static void check(const char *const *paths, size_t count, const char *want)
 {
@@ -12,7 +12,7 @@ static void check(const char *const *paths, size_t count, const char *want)
     size_t next = 0;
     for (size_t i = 0; i < count; i++)
         files[i] = (struct tp_found){(char *)paths[i], 1};
-    const size_t first = tp_rank_grid_next(&list, &next, &missing);
+    const size_t first = tp_missing_ranks_next(&list, &next, &missing);
     cr_expect_eq(first, 0);
     if (want[0])
         cr_expect(strstr(tp_text_get(&missing), want), "%s",
@@ -23,7 +23,7 @@ static void check(const char *const *paths, size_t count, const char *want)
     tp_text_clear(&missing);
 }
 
-Test(rank_grid, whole_trees)
+Test(missing_ranks, whole_trees)
 {
     static const char *const one[] = {"a/iter_1/mp_rank_00/m.pt"};
     static const char *const four[] = {
@@ -39,7 +39,7 @@ Test(rank_grid, whole_trees)
     check(folded, 4, "");
 }
 
-Test(rank_grid, ranks_that_are_missing)
+Test(missing_ranks, ranks_that_are_missing)
 {
     static const char *const three[] = {"a/mp_rank_00_000/m.pt",
                                         "a/mp_rank_00_001/m.pt",
@@ -58,7 +58,7 @@ Test(rank_grid, ranks_that_are_missing)
     check(experts, 3, "mp_rank_00_001_000 is not there");
 }
 
-Test(rank_grid, trees_stand_apart_and_other_names_are_none)
+Test(missing_ranks, trees_stand_apart_and_other_names_are_none)
 {
     struct tp_found files[] = {{(char *)"a/iter_1/mp_rank_00/m.pt", 1},
                                {(char *)"a/iter_1/mp_rank_01/m.pt", 1},
@@ -68,10 +68,10 @@ Test(rank_grid, trees_stand_apart_and_other_names_are_none)
     struct tp_found_list list = {.files = files, .count = 5};
     struct tp_text missing = {0};
     size_t next = 0;
-    cr_expect_eq(tp_rank_grid_next(&list, &next, &missing), 0);
+    cr_expect_eq(tp_missing_ranks_next(&list, &next, &missing), 0);
     cr_expect_eq(next, 2);
-    cr_expect_eq(tp_rank_grid_next(&list, &next, &missing), 2);
-    cr_expect_eq(tp_rank_grid_next(&list, &next, &missing), 5);
+    cr_expect_eq(tp_missing_ranks_next(&list, &next, &missing), 2);
+    cr_expect_eq(tp_missing_ranks_next(&list, &next, &missing), 5);
     cr_expect_eq(missing.length, 0);
     tp_text_clear(&missing);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TP_TENSORS_RANK_GRID_H
-#define TP_TENSORS_RANK_GRID_H
+#ifndef TP_TENSORS_MISSING_RANKS_H
+#define TP_TENSORS_MISSING_RANKS_H
 
 #include "base/file.h"
 #include "base/text.h"
@@ -15,7 +15,7 @@
  * stays empty where none is; files->count: there is no more. The last rank of
  * an axis is not missed.
  */
-size_t tp_rank_grid_next(const struct tp_found_list *files, size_t *next,
-                         struct tp_text *missing);
+size_t tp_missing_ranks_next(const struct tp_found_list *files, size_t *next,
+                             struct tp_text *missing);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tensors/rank_grid.h"
+#include "tensors/missing_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,8 +135,8 @@ static void add_missing(const struct rank *ranks, size_t count,
                     absent == 1 ? "is" : "are");
 }
 
-size_t tp_rank_grid_next(const struct tp_found_list *files, size_t *next,
-                         struct tp_text *missing)
+size_t tp_missing_ranks_next(const struct tp_found_list *files, size_t *next,
+                             struct tp_text *missing)
 {
     struct rank first, rank;
     struct rank *ranks = NULL;
