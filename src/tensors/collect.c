@@ -28,8 +28,8 @@
 #include "tensors/dims_table.h"
 #include "tensors/dump_labels.h"
 #include "tensors/lone_shards.h"
-#include "tensors/missing_ranks.h"
 #include "tensors/quantised.h"
+#include "tensors/rank_tree.h"
 #include "tensors/row.h"
 
 /* What one file gave; a slot per file makes the result independent of the
@@ -597,7 +597,7 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     if (c->no_memory)
         return tp_fail_memory(err);
-    note_missing(c, tp_missing_ranks_next);
+    note_missing(c, tp_rank_tree_next);
     note_missing(c, tp_lone_shards_next);
     return c->no_memory ? tp_fail_memory(err) : assemble(c, err);
 }
