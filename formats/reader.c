@@ -15,6 +15,8 @@
 
 #include "base/file.h"
 #include "formats/distcp/unit.h"
+#include "formats/optimizer_names.h"
+#include "formats/param_name.h"
 #include "formats/safetensors/safetensors.h"
 #include "formats/tensor_saver.h"
 #include "formats/torch/torch_formats.h"
@@ -263,8 +265,51 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
     if (status != TP_OK)
         return status;
     tp_label_from_metadata(file->metadata, file->metadata_count, &file->label);
-    return tp_label_complete(&file->label, name, &file->arena,
-                             &file->label_conflict, err);
+    status = tp_label_complete(&file->label, name, &file->arena,
+                               &file->label_conflict, &file->labelled, err);
+    if (status == TP_OK && file->label.iteration < 0)
+        file->label.iteration =
+            tp_label_epoch(file->metadata, file->metadata_count);
+    file->flat = true;
+    for (size_t i = 0; i < file->tensor_count && file->flat; i++)
+        file->flat = !strchr(file->tensors[i].path, '.');
+    return status == TP_OK && file->optimizers ? tp_optimizer_names(file, err)
+                                               : status;
+}
+
+/* Where no key has a module, the file is one: "q_proj.pt" with "weight". */
+static enum tp_status name_by_file(struct tp_tensor_file *file,
+                                   struct tp_label *label, struct tp_error *err)
+{
+    struct tp_text name = {0};
+    tp_text_add(&name, "%s.%s", file->label.tensor_name, label->tensor_name);
+    label->tensor_name =
+        name.failed
+            ? NULL
+            : tp_arena_text(&file->arena, tp_text_get(&name), name.length);
+    tp_text_clear(&name);
+    return label->tensor_name ? TP_OK : tp_fail_memory(err);
+}
+
+enum tp_status tp_tensor_file_label(struct tp_tensor_file *file, size_t place,
+                                    struct tp_label *label,
+                                    struct tp_error *err)
+{
+    *label = file->label;
+    if (file->labelled)
+        return TP_OK;
+    struct tp_label own = file->label;
+    bool named;
+    enum tp_status status =
+        tp_param_name_label(file->tensors[place].path,
+                            file->parameters ? file->parameters[place] : NULL,
+                            &file->arena, &own, &named, err);
+    bool by_file = file->flat && *file->label.tensor_name;
+    bool nameless = by_file && file->tensor_count == 1 && !*own.component;
+    if (status != TP_OK || !named || nameless) /* "tensor" says nothing */
+        return status;
+    *label = own;
+    return by_file ? name_by_file(file, label, err) : TP_OK;
 }
 
 /* Everything but the arena, which is reused, and the bytes. */
@@ -277,7 +322,11 @@ static void start(struct tp_tensor_file *file)
     file->tensors = NULL;
     file->tensor_count = 0;
     file->metadata_count = 0;
+    file->optimizers = NULL;
+    file->parameters = NULL;
     file->label = none;
+    file->labelled = false;
+    file->flat = false;
     file->label_conflict = "";
     file->saved_as = "";
     file->skips = file->last_skip = NULL;

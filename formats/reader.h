@@ -50,6 +50,16 @@ enum tp_status tp_tensor_file_open_memory(const char *name, const void *data,
                                           struct tp_error *err);
 
 /*
+ * The label of a tensor of an open file, by its number: what metadata and the
+ * file's name say, completed by its key (formats/param_name.h), which speaks
+ * where these do not say what the tensor is. Texts are the file's. Fails only
+ * with TP_E_MEMORY.
+ */
+enum tp_status tp_tensor_file_label(struct tp_tensor_file *file, size_t place,
+                                    struct tp_label *label,
+                                    struct tp_error *err);
+
+/*
  * Closes the file; its tensors, labels and skips are gone. The arena keeps
  * one block for the next open; tp_arena_clear(&file->arena) releases it.
  */

@@ -42,6 +42,13 @@ static const struct field {
 
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
 
+/* What a checkpoint calls its step, the surest name first; an epoch stands for
+ * it where neither payload nor name say one. */
+static const char *const steps[] = {"global_step", "global_steps", "iteration",
+                                    "iter_num",    "step",         "epoch"};
+
+enum { STEP_COUNT = sizeof steps / sizeof steps[0], EPOCH = STEP_COUNT - 1 };
+
 static const char **text_field(struct tp_label *label, size_t i)
 {
     return (const char **)(void *)((char *)label + fields[i].offset);
@@ -129,13 +136,15 @@ enum tp_status tp_label_from_name(const char *path, struct tp_arena *arena,
     drop_unknown(&name.claims);
     *label = name.claims;
     fill(label, &name.hints);
+    if (label->iteration < 0)
+        label->iteration = name.epoch;
     tp_label_classify(label);
     return TP_OK;
 }
 
 enum tp_status tp_label_complete(struct tp_label *label, const char *path,
                                  struct tp_arena *arena, const char **conflict,
-                                 struct tp_error *err)
+                                 bool *labelled, struct tp_error *err)
 {
     struct tp_file_name name;
     enum tp_status status = tp_file_name_parse(path, arena, &name, err);
@@ -148,7 +157,10 @@ enum tp_status tp_label_complete(struct tp_label *label, const char *path,
         return tp_fail_memory(err);
     }
     fill(label, &name.claims);
+    *labelled = *label->tensor_name || *label->layer_type || *label->operation;
     fill(label, &name.hints);
+    if (label->iteration < 0)
+        label->iteration = name.epoch;
     tp_label_classify(label);
     return TP_OK;
 }
@@ -161,6 +173,9 @@ size_t tp_label_ask(struct tp_metadata metadata[TP_METADATA_MAX])
             metadata[count++] =
                 (struct tp_metadata){.name = fields[i].name, .number = -1};
     }
+    for (size_t i = 0; i < STEP_COUNT; i++)
+        metadata[count++] =
+            (struct tp_metadata){.name = steps[i], .top = true, .number = -1};
     return count;
 }
 
@@ -176,15 +191,36 @@ static void answer_field(struct tp_label *label, size_t i,
         *text_field(label, i) = answer->text;
 }
 
+/* What the payload itself has of a name; -1: no number. */
+static int64_t number_on_top(const struct tp_metadata *metadata, size_t count,
+                             const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (metadata[i].top && !strcmp(metadata[i].name, name))
+            return metadata[i].text
+                       ? tp_digits_value(metadata[i].text, metadata[i].length)
+                       : metadata[i].number;
+    }
+    return -1;
+}
+
 void tp_label_from_metadata(const struct tp_metadata *metadata, size_t count,
                             struct tp_label *label)
 {
     *label = (struct tp_label)TP_LABEL_NONE;
     for (size_t i = 0; i < count; i++) {
         for (size_t field = 0; field < FIELD_COUNT; field++) {
-            if (strcmp(fields[field].name, metadata[i].name) == 0)
+            if (!metadata[i].top &&
+                strcmp(fields[field].name, metadata[i].name) == 0)
                 answer_field(label, field, &metadata[i]);
         }
     }
+    for (size_t i = 0; i < EPOCH && label->iteration < 0; i++)
+        label->iteration = number_on_top(metadata, count, steps[i]);
     drop_unknown(label);
+}
+
+int64_t tp_label_epoch(const struct tp_metadata *metadata, size_t count)
+{
+    return number_on_top(metadata, count, steps[EPOCH]);
 }

@@ -30,7 +30,8 @@ enum {
     WORDS = 4,  /* int32                                                   */
     E4M3 = 8,
     E8M0 = 16,
-    WIDE = 32 /* of 16 bits and more, floating                           */
+    WIDE = 32, /* of 16 bits and more, floating                          */
+    INT8 = 64
 };
 
 static const int64_t of_16[] = {16, 0}, of_32[] = {32, 0},
@@ -72,6 +73,8 @@ static const struct layout {
      TP_FLOAT8_E8M0FNU, of_32, false, false},
     {"FP8 static", "", FLOAT8, "_scale", WIDE, NULL, 0, TP_PACKED_NOT, NULL,
      TP_DTYPE_COUNT, squares, false, false},
+    {"compressed-tensors INT8", "", INT8, "_scale", WIDE, NULL, 0,
+     TP_PACKED_NOT, NULL, TP_DTYPE_COUNT, NULL, false, false},
 };
 
 /* Layouts that are known by name alone. */
@@ -91,6 +94,8 @@ static bool has_dtype(const struct tp_tensor *tensor, int set)
     switch (tensor->dtype) {
     case TP_UINT8:
         return set & BYTES;
+    case TP_INT8:
+        return set & INT8;
     case TP_INT32:
         return set & WORDS;
     case TP_FLOAT8_E8M0FNU:
@@ -126,7 +131,6 @@ struct search {
     size_t count;    /* of the tensors before any was added                 */
     struct value *values;
     size_t value_count, value_room;
-    struct tp_skip **last; /* where the next skip goes                      */
     struct tp_text text;
     struct tp_error *err;
 };
@@ -189,17 +193,9 @@ static size_t stem_of(const char *path, const char *ending)
 static enum tp_status add_skip(struct search *s, const char *path,
                                enum tp_status code, const char *reason)
 {
-    struct tp_arena *arena = &s->file->arena;
-    struct tp_skip *skip = tp_arena_alloc(arena, sizeof *skip);
-    const char *kept = tp_arena_text(arena, reason, strlen(reason));
-    if (!skip || !kept)
-        return tp_fail_memory(s->err);
-    *skip = (struct tp_skip){
-        .path = path, .code = code, .reason = kept, .offset = -1};
-    while (*s->last)
-        s->last = &(*s->last)->next;
-    *s->last = skip;
-    return TP_OK;
+    struct tp_error why = {0};
+    tp_fail(&why, code, -1, "%s", reason);
+    return tp_tensor_file_skip(s->file, path, &why, s->err);
 }
 
 static void add_shape(struct tp_text *text, const struct tp_tensor *tensor)
@@ -341,19 +337,21 @@ static enum tp_status describe(struct search *s, const struct value *value,
     if (status != TP_OK)
         return status;
     even_groups(scaled, even);
-    if (!tp_scale_fit(&scaled->scale, scaled,
-                      layout->sizes ? layout->sizes : even, false))
+    if (!tp_block_scale_fit(&scaled->scale, scaled,
+                            layout->sizes ? layout->sizes : even, false))
         return tp_fail(err, TP_E_DAMAGED, -1,
                        "these are no blocks of the codes");
     if (value->factor != none) {
         scaled->factor.tensor = &tensors[value->factor];
         scaled->factor_use = layout->use;
         if (scaled->factor.tensor->numel != 1 &&
-            !tp_scale_fit(&scaled->factor, scaled, (const int64_t[]){0}, false))
+            !tp_block_scale_fit(&scaled->factor, scaled, (const int64_t[]){0},
+                                false))
             return tp_fail(err, TP_E_DAMAGED, -1,
                            "the factor of the scales has another shape");
         if (scaled->factor.tensor->numel == 1)
-            tp_scale_fit(&scaled->factor, scaled, (const int64_t[]){0}, false);
+            tp_block_scale_fit(&scaled->factor, scaled, (const int64_t[]){0},
+                               false);
     }
     return tp_scaled_check(scaled, err);
 }
@@ -373,7 +371,7 @@ static const char *value_path(struct search *s, const struct value *value)
 /* ---- finding
  * ------------------------------------------------------------------- */
 
-/* What beside scales changes the meaning of packed integers. */
+/* What beside scales changes the meaning of integers. */
 static const char *unread_part(struct search *s, const char *path, size_t stem)
 {
     static const char *const parts[] = {"_zero_point", "_g_idx"};
@@ -388,7 +386,7 @@ static enum tp_status make(struct search *s, struct value *value, size_t stem)
 {
     const char *path = s->file->tensors[value->codes].path;
     struct tp_error why = {0};
-    const char *unread = value->layout->packing == TP_PACKED_WORDS
+    const char *unread = value->layout->codes_dtype & (WORDS | INT8)
                              ? unread_part(s, path, stem)
                              : NULL;
     if (unread) {
@@ -601,7 +599,7 @@ static enum tp_status find_all(struct search *s, const char *name)
 static bool may_have_codes(const struct tp_tensor_file *file)
 {
     for (size_t i = 0; i < file->tensor_count; i++) {
-        if (has_dtype(&file->tensors[i], BYTES | FLOAT8 | WORDS))
+        if (has_dtype(&file->tensors[i], BYTES | FLOAT8 | WORDS | INT8))
             return true;
     }
     return false;
@@ -613,10 +611,7 @@ enum tp_status tp_value_layouts_add(const char *name,
 {
     if (!may_have_codes(file))
         return TP_OK;
-    struct search s = {.file = file,
-                       .count = file->tensor_count,
-                       .last = &file->skips,
-                       .err = err};
+    struct search s = {.file = file, .count = file->tensor_count, .err = err};
     enum tp_status status = find_all(&s, name);
     tp_text_clear(&s.text);
     free(s.by_name);

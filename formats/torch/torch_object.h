@@ -25,7 +25,8 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
                                 struct tp_error *err);
 
 /*
- * Answers `count` questions from the dict "metadata" of the payload: texts,
+ * Answers `count` questions from the dict "metadata" of the payload, or the
+ * payload itself: texts,
  * Python's and numpy's integers. Texts are copied into `arena`. Fails only
  * with TP_E_MEMORY.
  */

@@ -186,15 +186,42 @@ bool tp_torch_layout_walks(const struct tp_torch_layout *layout)
 enum tp_status tp_torch_scaled(struct tp_torch_builder *builder,
                                const struct tp_torch_layout *layout,
                                const struct tp_torch_object *object,
-                               const char *path, struct tp_tensor *tensors,
-                               size_t *count, struct tp_error *err)
+                               const char *path, struct tp_torch_made *made,
+                               struct tp_error *err)
 {
     struct tp_maker m = {.builder = builder,
                          .name = layout->name,
                          .object = *object,
                          .path = path,
-                         .tensors = tensors,
-                         .count = count};
-    *count = 0;
+                         .tensors = made->tensors,
+                         .count = &made->count};
+    made->count = 0;
     return layout->make(&m, err);
+}
+
+/* Whether a path leads to an attribute of what is at the first
+ * `length` bytes of `owner`. */
+static bool is_below(const char *path, const char *owner, size_t length)
+{
+    return strncmp(path, owner, length) == 0 &&
+           path[length] == (length ? '.' : path[0]);
+}
+
+void tp_torch_scaled_mark(struct tp_tensor *tensors, size_t count)
+{
+    static const char value[] = "#value";
+    const char *owner = NULL;
+    size_t owned = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct tp_tensor *tensor = &tensors[i];
+        size_t length = strlen(tensor->path);
+        if (tensor->scaled && length >= strlen(value)) {
+            owner = tensor->path;
+            owned = length - strlen(value);
+        } else if (owner && is_below(tensor->path, owner, owned)) {
+            tensor->encoded = true;
+        } else {
+            owner = NULL;
+        }
+    }
 }

@@ -12,10 +12,10 @@
  */
 struct tp_torch_layout;
 
-/* An object of a pickle: what is called with `args`, what it is called by, and
- * the attributes it gets; TP_REF_NONE where there are none. */
-struct tp_torch_object {
-    tp_ref call, args, state;
+/* Tensors that are made; there is room for all. */
+struct tp_torch_made {
+    struct tp_tensor *tensors;
+    size_t count;
 };
 
 /* The row of an object; NULL: it is none of these. */
@@ -30,14 +30,19 @@ size_t tp_torch_layout_parts(const struct tp_torch_layout *layout);
 bool tp_torch_layout_walks(const struct tp_torch_layout *layout);
 
 /*
- * Makes the tensors of an object at `path`: *count of them in `tensors`. Fails
+ * Makes the tensors of an object at `path`: made->count of them. Fails
  * with TP_E_DAMAGED where parts contradict each other and TP_E_UNSUPPORTED;
  * parts that could be read are there then, too, the values are not.
  */
 enum tp_status tp_torch_scaled(struct tp_torch_builder *builder,
                                const struct tp_torch_layout *layout,
                                const struct tp_torch_object *object,
-                               const char *path, struct tp_tensor *tensors,
-                               size_t *count, struct tp_error *err);
+                               const char *path, struct tp_torch_made *made,
+                               struct tp_error *err);
+
+/* Marks as encoded the tensors that follow a tensor of values and are
+ * attributes of the same object: codes and scales of layouts that are walked.
+ */
+void tp_torch_scaled_mark(struct tp_tensor *tensors, size_t count);
 
 #endif

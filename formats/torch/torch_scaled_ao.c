@@ -112,7 +112,7 @@ static enum tp_status ao_blocks(struct tp_maker *m, struct ao *ao,
                        s->layout, ao->shape.ndim);
     s->ndim = ao->shape.ndim;
     memcpy(s->shape, ao->shape.size, (size_t)s->ndim * sizeof *s->shape);
-    if (tp_scale_fit(&s->scale, s, ao->block, false))
+    if (tp_block_scale_fit(&s->scale, s, ao->block, false))
         return TP_OK;
     return tp_fail(err, TP_E_DAMAGED, -1,
                    "its scales do not fit its shape in blocks of %" PRId64,
@@ -138,7 +138,7 @@ static enum tp_status ao_value(struct tp_maker *m, struct ao *ao,
     if (status == TP_OK && ao->factor) {
         s->factor.tensor = ao->factor;
         s->factor_use = TP_FACTOR_TIMES;
-        status = tp_scale_fit(&s->factor, s, (const int64_t[]){0}, false)
+        status = tp_block_scale_fit(&s->factor, s, (const int64_t[]){0}, false)
                      ? TP_OK
                      : tp_fail(err, TP_E_DAMAGED, -1,
                                "its factor of scales has a shape of its own");

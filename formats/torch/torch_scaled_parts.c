@@ -244,7 +244,7 @@ enum tp_status tp_part_lines(struct tp_scaled *s,
     return same ? TP_OK : codes_differ(s->codes, shape, err);
 }
 
-void tp_part_blocks(struct tp_scale *scale, int64_t down, int64_t across,
+void tp_part_blocks(struct tp_block_scale *scale, int64_t down, int64_t across,
                     int64_t pitch_down, int64_t pitch_across)
 {
     scale->block[0] = down > 0 ? down : 1;

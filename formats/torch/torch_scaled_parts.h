@@ -3,7 +3,7 @@
 #define TP_TORCH_TORCH_SCALED_PARTS_H
 
 #include "data/scaled.h"
-#include "formats/torch/torch_scaled.h"
+#include "formats/torch/torch_rebuild.h"
 
 /*
  * What makers of quantised tensors have in common: parts of an object as
@@ -88,8 +88,8 @@ enum tp_status tp_part_lines(struct tp_scaled *s,
                              const struct tp_part_shape *shape,
                              struct tp_error *err);
 
-/* Blocks of lines, `down` by `across`; pitches as of struct tp_scale. */
-void tp_part_blocks(struct tp_scale *scale, int64_t down, int64_t across,
+/* Blocks of lines, `down` by `across`; pitches as of struct tp_block_scale. */
+void tp_part_blocks(struct tp_block_scale *scale, int64_t down, int64_t across,
                     int64_t pitch_down, int64_t pitch_across);
 
 /* Checks a description, and adds the row of its values with that shape. */

@@ -29,7 +29,7 @@ enum {
 
 /* A scale in the course of being read. */
 struct window {
-    const struct tp_scale *scale;
+    const struct tp_block_scale *scale;
     struct tp_walk walk;
     int64_t first, n; /* what is in value                                 */
     double value[WINDOW];
@@ -39,6 +39,8 @@ enum { SCALE, ZERO, FACTOR, WINDOWS };
 
 struct work {
     const struct tp_scaled *scaled;
+    tp_scaled_visit *visit;
+    void *context;
     struct tp_walk codes;
     struct window windows[WINDOWS];
     unsigned char *scratch; /* TP_CHUNK_BYTES, or NULL where all is dense */
@@ -74,7 +76,7 @@ static enum tp_status scale_at(struct work *w, struct window *window,
                                const int64_t *index, int64_t *place,
                                double *value, struct tp_error *err)
 {
-    const struct tp_scale *scale = window->scale;
+    const struct tp_block_scale *scale = window->scale;
     *place = 0;
     *value = scale->constant;
     if (!scale->tensor)
@@ -186,7 +188,7 @@ static enum tp_status work_new(const struct tp_scaled *s, struct work **work,
         return tp_fail_memory(err);
     w->scaled = s;
     w->scratch = NULL;
-    const struct tp_scale *const scales[WINDOWS] = {
+    const struct tp_block_scale *const scales[WINDOWS] = {
         [SCALE] = &s->scale, [ZERO] = &s->zero, [FACTOR] = &s->factor};
     bool dense = walk_of(s->codes, &w->codes);
     for (int i = 0; i < WINDOWS; i++) {
@@ -213,7 +215,7 @@ static size_t piece_length(const struct work *w, int64_t k, size_t n)
 {
     const int last = w->scaled->ndim - 1;
     for (int i = 0; i < WINDOWS; i++) {
-        const struct tp_scale *scale = w->windows[i].scale;
+        const struct tp_block_scale *scale = w->windows[i].scale;
         if (!scale->tensor || scale->pitch[last] == 0)
             continue;
         size_t left = (size_t)(scale->block[last] - k % scale->block[last]);
@@ -222,12 +224,22 @@ static size_t piece_length(const struct work *w, int64_t k, size_t n)
     return n;
 }
 
-/* The pieces of a part of one line, whose codes are there. */
-static enum tp_status visit_line(struct work *w, int64_t first, size_t from,
-                                 size_t n, int64_t *index,
-                                 tp_scaled_visit *visit, void *context,
-                                 struct tp_error *err)
+static void index_of(const struct tp_scaled *s, int64_t element,
+                     int64_t index[TP_SCALED_DIMS])
 {
+    for (int i = s->ndim - 1; i >= 0; i--) {
+        index[i] = element % s->shape[i];
+        element /= s->shape[i];
+    }
+}
+
+/* The pieces of a part of one line, whose codes are there: of `n` of the batch,
+ * from its number `from` on. */
+static enum tp_status visit_line(struct work *w, int64_t first, size_t from,
+                                 size_t n, struct tp_error *err)
+{
+    int64_t index[TP_SCALED_DIMS];
+    index_of(w->scaled, first + (int64_t)from, index);
     const int last = w->scaled->ndim - 1;
     for (size_t done = 0; done < n;) {
         struct tp_scaled_piece piece = {
@@ -245,24 +257,14 @@ static enum tp_status visit_line(struct work *w, int64_t first, size_t from,
                               &piece.factor, err);
         if (status != TP_OK)
             return status;
-        visit(context, &piece);
+        w->visit(w->context, &piece);
         index[last] += (int64_t)piece.count;
         done += piece.count;
     }
     return TP_OK;
 }
 
-static void index_of(const struct tp_scaled *s, int64_t element,
-                     int64_t index[TP_SCALED_DIMS])
-{
-    for (int i = s->ndim - 1; i >= 0; i--) {
-        index[i] = element % s->shape[i];
-        element /= s->shape[i];
-    }
-}
-
 static enum tp_status walk_with(struct work *w, int64_t first, int64_t n,
-                                tp_scaled_visit *visit, void *context,
                                 struct tp_error *err)
 {
     const struct tp_scaled *s = w->scaled;
@@ -272,13 +274,10 @@ static enum tp_status walk_with(struct work *w, int64_t first, int64_t n,
         const size_t batch = n - done < BATCH ? (size_t)(n - done) : BATCH;
         status = read_codes(w, first + done, batch, err);
         for (size_t from = 0; from < batch && status == TP_OK;) {
-            int64_t index[TP_SCALED_DIMS];
-            index_of(s, first + done + (int64_t)from, index);
-            int64_t left = length - index[s->ndim - 1];
+            int64_t left = length - (first + done + (int64_t)from) % length;
             size_t part =
                 (int64_t)(batch - from) < left ? batch - from : (size_t)left;
-            status = visit_line(w, first + done, from, part, index, visit,
-                                context, err);
+            status = visit_line(w, first + done, from, part, err);
             from += part;
         }
     }
@@ -291,8 +290,11 @@ enum tp_status tp_scaled_walk(const struct tp_scaled *scaled, int64_t first,
 {
     struct work *w;
     enum tp_status status = work_new(scaled, &w, err);
-    if (status == TP_OK)
-        status = walk_with(w, first, n, visit, context, err);
+    if (status == TP_OK) {
+        w->visit = visit;
+        w->context = context;
+        status = walk_with(w, first, n, err);
+    }
     work_free(w);
     return status;
 }
@@ -438,7 +440,7 @@ static enum tp_status check_shape(struct tp_scaled *s, int64_t *numel,
 
 /* The place of the last element's scale must be there, and so all are. */
 static enum tp_status check_scale(const struct tp_scaled *s,
-                                  const struct tp_scale *scale,
+                                  const struct tp_block_scale *scale,
                                   const char *what, struct tp_error *err)
 {
     int64_t last = 0;
@@ -498,8 +500,9 @@ static int64_t block_of(int64_t n, int64_t m, const int64_t *sizes, bool padded)
     return 0;
 }
 
-bool tp_scale_fit(struct tp_scale *scale, const struct tp_scaled *scaled,
-                  const int64_t *sizes, bool padded)
+bool tp_block_scale_fit(struct tp_block_scale *scale,
+                        const struct tp_scaled *scaled, const int64_t *sizes,
+                        bool padded)
 {
     const struct tp_tensor *tensor = scale->tensor;
     int64_t pitch = 1;

@@ -30,7 +30,7 @@ enum { TP_SCALED_DIMS = 8 };
 
 /* A number for each block: element [i0, i1, ...] of the value has that at
  * place sum(i / block * pitch) of the tensor's ordered walk. */
-struct tp_scale {
+struct tp_block_scale {
     const struct tp_tensor *tensor; /* NULL: all have the constant        */
     double constant;
     enum tp_dtype dtype; /* what its codes mean; as stored, or
@@ -55,9 +55,9 @@ struct tp_scaled {
     int bits;     /* of a code; PACKED_NOT: unused       */
     int64_t bias; /* of integers: code - bias            */
     int ndim;
-    int64_t shape[TP_SCALED_DIMS]; /* of the values                       */
-    struct tp_scale scale, zero;   /* zero: integers, may be absent       */
-    struct tp_scale factor;        /* may be absent                       */
+    int64_t shape[TP_SCALED_DIMS];     /* of the values                       */
+    struct tp_block_scale scale, zero; /* zero: integers, may be absent       */
+    struct tp_block_scale factor;      /* may be absent                       */
     enum tp_factor factor_use;
     float amax_for; /* scale of a block with that amax     */
 };
@@ -76,8 +76,9 @@ enum tp_status tp_scaled_check(struct tp_scaled *scaled, struct tp_error *err);
  * ended by 0: the first that fits. False: none does. Lines of a tensor that is
  * padded are longer than needed: `padded`, where sizes alone decide.
  */
-bool tp_scale_fit(struct tp_scale *scale, const struct tp_scaled *scaled,
-                  const int64_t *sizes, bool padded);
+bool tp_block_scale_fit(struct tp_block_scale *scale,
+                        const struct tp_scaled *scaled, const int64_t *sizes,
+                        bool padded);
 
 /* Makes the tensor of the values: path, and the shape and order of scaled.
  * Fails as tp_tensor_check does. */

@@ -31,13 +31,27 @@ struct tp_skip {
  */
 struct tp_metadata {
     const char *name;
+    bool top;               /* of the payload itself, not its "metadata"   */
     const char *text;       /* NULL: not there, no text, or longer than
                                TP_LIMIT_LABEL_BYTES                        */
     size_t length;          /* of text, which also ends in NUL             */
     int64_t number;         /* -1: not there, negative or no integer       */
 };
 
-enum { TP_METADATA_MAX = 16 };
+enum { TP_METADATA_MAX = 24 };
+
+/*
+ * An optimizer in a payload: a dict with "param_groups", which numbers the
+ * parameters that its "state" is of.
+ */
+struct tp_optimizer {
+    const char *path;         /* of the dict: "optimizer", "" of the root  */
+    size_t count;             /* of the parameters of all groups           */
+    int64_t *number;          /* [count] in the order of the groups        */
+    uint32_t *group;          /* [count]                                   */
+    const char **name;        /* [count] as param_names says; "": nothing  */
+    struct tp_optimizer *next;
+};
 
 /* An open file: its tensors in payload order, its labels, what was skipped. */
 struct tp_tensor_file {
@@ -52,7 +66,13 @@ struct tp_tensor_file {
     struct tp_metadata metadata[TP_METADATA_MAX];
     size_t metadata_count;       /* a format that holds several payloads
                                     sets it to 0                           */
+    struct tp_optimizer *optimizers; /* in payload order                   */
+    const char **parameters;     /* [tensor_count] the name of the parameter
+                                    that a state's number is of, or NULL;
+                                    NULL: of none                          */
     struct tp_label label;       /* from metadata and file name            */
+    bool labelled;               /* these say what a tensor is; else keys do */
+    bool flat;                   /* no path has a '.'                      */
     const char *label_conflict;  /* one sentence: where metadata and name
                                     disagree; "" if they do not            */
     const char *saved_as;        /* the stem of the name that the file had

@@ -44,6 +44,11 @@ static const struct tp_column tensor_labels[] = {
     ROW("shape", shape, ""),
 };
 
+/* What keys of checkpoints say; the last columns. */
+static const struct tp_column key_columns[] = {
+    TP_KEY_COLUMNS(struct tp_row, label),
+};
+
 #define GROUP(member, unit) TP_COLUMN(struct tp_group, member, unit)
 
 static const struct tp_column group_labels[] = {
@@ -111,6 +116,8 @@ static const struct tp_column finding_columns[] = {
     FINDING(file, ""),
     FINDING(path, ""),
     TP_COLUMN_WORD("guide", guide_word),
+    FINDING(module, ""),
+    FINDING(expert, "1"),
 };
 
 /* Labels first, then every row of the statistics table. */
@@ -139,8 +146,11 @@ void tp_tensors_table_make(const struct tp_row *rows, size_t count,
     size_t column_count = join_columns(
         tensor_labels, COUNT_OF(tensor_labels), offsetof(struct tp_row, counts),
         offsetof(struct tp_row, numbers), columns);
-    *table = (struct tp_table){"tensors", columns, column_count,
-                               ROWS(rows, count)};
+    for (size_t i = 0; i < COUNT_OF(key_columns); i++)
+        columns[column_count++] = key_columns[i];
+    assert(column_count <= TP_TABLE_COLUMNS_MAX);
+    *table =
+        (struct tp_table){"tensors", columns, column_count, ROWS(rows, count)};
 }
 
 void tp_findings_table_make(const struct tp_findings *findings,
@@ -169,7 +179,7 @@ void tp_run_tables_make(const struct tp_results *results,
     made[TP_TABLE_SKIPPED] =
         (struct tp_table){"skipped", skipped_columns, COUNT_OF(skipped_columns),
                           ROWS(run->skipped, run->skipped_count)};
-    tp_tensors_table_make(run->rows, run->row_count + run->encoded_count,
+    tp_tensors_table_make(run->rows, run->row_count + run->aside_count,
                           tables->tensors, &made[TP_TABLE_TENSORS]);
     tp_findings_table_make(results->findings, &made[TP_TABLE_FINDINGS]);
     tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANTIZATION],

@@ -218,7 +218,7 @@ static void finish(struct counter *c)
 enum tp_status tp_code_use_count(const struct tp_scaled *scaled,
                                  struct tp_code_use *use, struct tp_error *err)
 {
-    const struct tp_scale *scale = &scaled->scale;
+    const struct tp_block_scale *scale = &scaled->scale;
     *use = (struct tp_code_use){.codes = codes_of(scaled),
                                 .scale_min = INFINITY,
                                 .scale_max = -INFINITY};

@@ -27,7 +27,7 @@ struct tp_code_use {
     uint64_t blocks_at_max, blocks_below_half, blocks_zero;
     uint64_t blocks_lost; /* whose scale is NaN, infinite, or 0 and a code is
                              not                                            */
-    uint64_t codes; /* the format has; 0: more than 256               */
+    uint64_t codes;       /* the format has; 0: more than 256               */
     uint64_t codes_used;
     uint64_t code[TP_CODE_USE_CODES];
 };

@@ -29,6 +29,7 @@
 #include "tensors/dump_labels.h"
 #include "tensors/lone_shards.h"
 #include "tensors/quantised.h"
+#include "tensors/rank_grid.h"
 #include "tensors/rank_tree.h"
 #include "tensors/row.h"
 
@@ -95,6 +96,20 @@ static bool carries_magic(const char *path)
     return format && !format->any_content;
 }
 
+/* A text as tables show it: names are any bytes, a table is UTF-8. NULL: no
+ * memory. Called under the lock. */
+static const char *shown_text(struct collector *c, const char *text)
+{
+    if (tp_text_is_utf8(text))
+        return tp_intern(&c->texts, &c->run->arena, text);
+    struct tp_text printable = {0};
+    tp_text_printable(&printable, text);
+    const char *shown =
+        tp_intern(&c->texts, &c->run->arena, tp_text_get(&printable));
+    tp_text_clear(&printable);
+    return shown;
+}
+
 static void add_skipped(struct collector *c, struct file_result *result,
                         const char *file, const struct tp_skip *skip)
 {
@@ -105,8 +120,8 @@ static void add_skipped(struct collector *c, struct file_result *result,
         return;
     }
     pthread_mutex_lock(&c->lock);
-    const char *path = tp_intern(&c->texts, &c->run->arena, skip->path);
-    const char *reason = tp_intern(&c->texts, &c->run->arena, skip->reason);
+    const char *path = shown_text(c, skip->path);
+    const char *reason = shown_text(c, skip->reason);
     pthread_mutex_unlock(&c->lock);
     if (!path || !reason)
         c->no_memory = true;
@@ -136,10 +151,10 @@ static void add_failure(struct collector *c, struct file_result *result,
     tp_text_clear(&reason);
 }
 
-/* Whether a tensor gets statistics by index: codes and scales do not. */
-static bool has_dims(const struct collector *c, bool encoded)
+/* Whether a row gets statistics by index: codes, scales and counters do not. */
+static bool has_dims(const struct collector *c, const struct tp_row *row)
 {
-    return c->options->dims != TP_DIMS_NONE && !encoded;
+    return c->options->dims != TP_DIMS_NONE && !row->aside;
 }
 
 /* Moves what a row borrows from the open file into the run. */
@@ -150,11 +165,12 @@ static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
     const char **const texts[] = {
         &row->path,         &row->shape,        &label->layer_type,
         &label->operation,  &label->phase,      &label->component,
-        &label->quant_type, &label->tensor_name, &label->timestamp};
+        &label->quant_type, &label->tensor_name, &label->timestamp,
+        &label->module};
     bool kept = true;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        *texts[i] = tp_intern(&c->texts, &c->run->arena, *texts[i]);
+        *texts[i] = shown_text(c, *texts[i]);
         kept = kept && *texts[i];
     }
     row->packed = tp_summary_pack(&worker->scan.summary, &c->run->arena);
@@ -167,7 +183,7 @@ static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
             tp_quantised_pack(tensor, &worker->use, &c->run->arena);
         kept = kept && row->quantised;
     }
-    if (has_dims(c, row->encoded)) {
+    if (has_dims(c, row)) {
         row->dims = tp_dims_pack(&worker->dims.dims, c->options->dims,
                                  &c->run->arena);
         kept = kept && row->dims;
@@ -201,10 +217,15 @@ static void scan_tensor(struct collector *c, struct file_result *result,
     struct tp_row row;
     const struct tp_row_rules rules = {c->options->mx_scale,
                                        c->options->backward_format};
+    struct tp_label label;
+    if (tp_tensor_file_label(&worker->file, place, &label, &err) != TP_OK) {
+        c->no_memory = true;
+        return;
+    }
     const struct tp_number *target =
-        tp_row_describe(tensor, &worker->file.label, &rules, shape, &row);
+        tp_row_describe(tensor, &label, &rules, shape, &row);
     worker->quant.count = 0;
-    if (c->options->quant && !tensor->encoded)
+    if (c->options->quant && !row.aside)
         tp_quant_choose(c->options->quant, tensor->dtype, target,
                         &worker->quant);
     const struct tp_scan_request request = {
@@ -216,7 +237,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         .specs = worker->quant.specs,
         .spec_count = worker->quant.count,
         .errors = worker->quant.errors,
-        .dims = has_dims(c, tensor->encoded) ? &worker->dims : NULL,
+        .dims = has_dims(c, &row) ? &worker->dims : NULL,
         .dims_keep = dims_keep(c, worker),
         .dims_reduce = c->options->reduce,
         .ahead = true,
@@ -253,7 +274,7 @@ static void read_open_file(struct collector *c, struct file_result *result,
     if (file->label_conflict[0]) {
         pthread_mutex_lock(&c->lock);
         result->conflict =
-            tp_intern(&c->texts, &c->run->arena, file->label_conflict);
+            shown_text(c, file->label_conflict);
         pthread_mutex_unlock(&c->lock);
     }
     /* exactly: a run has 10^5 files of one tensor each */
@@ -271,18 +292,14 @@ static void read_open_file(struct collector *c, struct file_result *result,
     }
 }
 
-/* The path as tables show it: a path is any bytes, a table is UTF-8. */
+/* The path of a file. */
 static const char *shown_path(struct collector *c, const char *path)
 {
     if (tp_text_is_utf8(path))
         return path;
-    struct tp_text text = {0};
-    tp_text_printable(&text, path);
     pthread_mutex_lock(&c->lock);
-    const char *shown =
-        tp_intern(&c->texts, &c->run->arena, tp_text_get(&text));
+    const char *shown = shown_text(c, path);
     pthread_mutex_unlock(&c->lock);
-    tp_text_clear(&text);
     return shown ? shown : "";
 }
 
@@ -485,7 +502,7 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
                        uint64_t size)
 {
     for (size_t i = 0; i < result->row_count; i++)
-        run->encoded_count += result->rows[i].encoded;
+        run->aside_count += result->rows[i].aside;
     run->row_count += result->row_count;
     run->skipped_count += result->skipped_count;
     run->files_ignored += result->ignored;
@@ -519,15 +536,15 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     struct file_result *results = c->results;
     for (size_t i = 0; i < run->files.count; i++)
         add_totals(run, &results[i], run->files.files[i].size);
-    run->row_count -= run->encoded_count;
+    run->row_count -= run->aside_count;
     size_t problems = run->files.problem_count;
     run->rows =
-        calloc(run->row_count + run->encoded_count + 1, sizeof *run->rows);
+        calloc(run->row_count + run->aside_count + 1, sizeof *run->rows);
     run->skipped =
         calloc(run->skipped_count + problems + 1, sizeof *run->skipped);
     if (!run->rows || !run->skipped)
         return tp_fail_memory(err);
-    size_t row = 0, encoded = run->row_count, skipped = 0;
+    size_t row = 0, aside = run->row_count, skipped = 0;
     for (size_t i = 0; i < problems; i++)
         run->skipped[skipped++] =
             (struct tp_skipped){"", "", run->files.problems[i], -1, true};
@@ -536,7 +553,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
         struct file_result *result = &results[i];
         for (size_t j = 0; j < result->row_count; j++) {
             result->rows[j].source = i;
-            run->rows[result->rows[j].encoded ? encoded++ : row++] =
+            run->rows[result->rows[j].aside ? aside++ : row++] =
                 result->rows[j];
         }
         for (size_t j = 0; j < result->skipped_count; j++)
@@ -557,6 +574,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
         return TP_E_MEMORY;
     if (tp_dump_label(run, err) != TP_OK)
         return TP_E_MEMORY;
+    tp_rank_grid(run);
     return tp_run_number(run, err);
 }
 
