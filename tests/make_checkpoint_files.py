@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the checkpoints of testdata/models and expected.json beside them.
+"""Makes the checkpoints of testdata/checkpoints and expected.json beside them.
 
 Run by hand with a recent torch and safetensors:
-tests/make_checkpoint_files.py testdata/models
+tests/make_checkpoint_files.py testdata/checkpoints
 A unit is a file or a folder; good-* must be read as expected.json says, bad-*
 have a sentence there under "". What torch and safetensors can write, they
 write (torch.distributed.checkpoint: two processes); the rest is changed bytes.
@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
-OUT = sys.argv[1] if len(sys.argv) > 1 else "testdata/models"
+OUT = sys.argv[1] if len(sys.argv) > 1 else "testdata/checkpoints"
 EXPECTED = {}
 
 

@@ -9,7 +9,7 @@
 
 /*
  * What describes a checkpoint of several files: the first byte says which kind
- * the rest is, and the files beside it are those of testdata/models. All
+ * the rest is, and the files beside it are those of testdata/checkpoints. All
  * tensors are read, with their parts.
  */
 
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[4096];
     if (size == 0)
         return 0;
-    snprintf(path, sizeof path, "%s/testdata/models/%s",
+    snprintf(path, sizeof path, "%s/testdata/checkpoints/%s",
              source ? source : ".",
              names[data[0] % (sizeof names / sizeof *names)]);
     struct fuzz_guard guard = fuzz_guard_copy(data + 1, size - 1);

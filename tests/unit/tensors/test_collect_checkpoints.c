@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checkpoints against what torch, or plain arithmetic, said of them:
- * testdata/models, made by tests/make_checkpoint_files.py, and where they
+ * testdata/checkpoints, made by tests/make_checkpoint_files.py, and where they
  * are there 250 files of the shared folder. All of a good one has to be as
  * expected; a bad one is damage, says what is expected of it, and what is
  * listed for it is there nevertheless.
@@ -210,7 +210,7 @@ static size_t check_folder(const char *folder, bool own)
 Test(collect_checkpoints, ours_are_as_expected)
 {
     char folder[4096];
-    testdata_path("models", folder, sizeof folder);
+    testdata_path("checkpoints", folder, sizeof folder);
     cr_expect_gt(check_folder(folder, true), 80);
 }
 
@@ -246,7 +246,7 @@ Test(collect_checkpoints, parts_on_request)
 {
     char path[4096];
     struct tp_run run;
-    testdata_path("models/good-dcp", path, sizeof path);
+    testdata_path("checkpoints/good-dcp", path, sizeof path);
     collect(path, true, &run);
     const struct tp_row *whole = find(&run, "model.v");
     const struct tp_row *left = find(&run, "model.v[0:5,0:5]");
@@ -277,7 +277,7 @@ Test(collect_checkpoints, members_are_read_once)
 {
     char folder[4000], path[4096];
     struct tp_run run;
-    testdata_path("models/good-sharded", folder, sizeof folder);
+    testdata_path("checkpoints/good-sharded", folder, sizeof folder);
     collect(folder, false, &run);
     cr_expect_eq(run.row_count, 9);
     cr_expect_eq(run.files_ignored, 0);

@@ -14,7 +14,7 @@ static bool is_lone(const char *unit)
     struct tp_found_list list = {.files = files, .count = 2};
     struct tp_text missing = {0};
     size_t next = 0;
-    testdata_path("models", root, sizeof root);
+    testdata_path("checkpoints", root, sizeof root);
     for (size_t i = 0; i < 2; i++) {
         snprintf(paths[i], sizeof paths[i], "%s/%s/__%zu_0.distcp", root, unit,
                  i);
