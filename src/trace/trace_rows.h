@@ -366,6 +366,7 @@ struct tp_trace_facts {
     int64_t unlinked;        /* device events without a call in the file   */
     int64_t uncorrelated;    /* of them without any correlation id         */
     int64_t empty_steps;     /* of no length, left out of /steps           */
+    int64_t zero_events;     /* at time 0, left out everywhere             */
     int64_t memory_events, out_of_memory;
     const char *loader;      /* name of the DataLoader's events, or ""     */
     int64_t driver_calls;    /* that allocate or free, inside W            */
