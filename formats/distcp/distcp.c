@@ -173,8 +173,9 @@ static enum tp_status open_chunks(struct reading *r,
         struct tp_tensor chunk;
         if (is_empty(part, tensor->ndim))
             continue;
-        enum tp_status status =
-            open_chunk(r, entry, tensor, part, &chunk, &why);
+        enum tp_status status = tp_tensor_part_inside(tensor, part, &why);
+        if (status == TP_OK)
+            status = open_chunk(r, entry, tensor, part, &chunk, &why);
         if (status == TP_E_MEMORY)
             return tp_fail_memory(r->err);
         if (status == TP_OK && dtype != TP_DTYPE_COUNT &&

@@ -289,7 +289,7 @@ static int bid(const unsigned char *head, size_t length)
 }
 
 const struct tp_format tp_format_distcp_safetensors = {
-    .name = "distcp_safetensors",
+    .name = "distcp_hf",
     .help = "torch.distributed.checkpoint in safetensors (shard-*.safetensors)",
     .suffixes = "",
     .claims = claims,

@@ -185,22 +185,19 @@ static uint64_t part_numel(const struct tp_tensor *tensor,
     return numel;
 }
 
-static enum tp_status check_inside(const struct tp_tensor *tensor,
-                                   const struct tp_tensor_part *part,
-                                   struct tp_error *err)
+enum tp_status tp_tensor_part_inside(const struct tp_tensor *tensor,
+                                     const struct tp_tensor_part *part,
+                                     struct tp_error *err)
 {
     for (int i = 0; i < tensor->ndim; i++) {
         if (part->offset[i] < 0 || part->size[i] < 0 ||
             part->offset[i] > tensor->shape[i] ||
             part->size[i] > tensor->shape[i] - part->offset[i])
             return tp_fail(err, TP_E_DAMAGED, -1,
-                           "a part has the indices %" PRId64 " to %" PRId64
-                           " - 1 of dimension %d, which has %" PRId64,
-                           part->offset[i],
-                           part->offset[i] > INT64_MAX - part->size[i]
-                               ? INT64_MAX
-                               : part->offset[i] + part->size[i],
-                           i, tensor->shape[i]);
+                           "a part begins at index %" PRId64 " and has %" PRId64
+                           " indices of dimension %d, which has %" PRId64,
+                           part->offset[i], part->size[i], i,
+                           tensor->shape[i]);
     }
     return TP_OK;
 }
@@ -289,7 +286,7 @@ static enum tp_status check_parts(const struct tp_tensor *tensor,
     uint64_t numel = 0;
     size_t n = 0;
     for (size_t i = 0; i < *count; i++) {
-        enum tp_status status = check_inside(tensor, &parts[i], err);
+        enum tp_status status = tp_tensor_part_inside(tensor, &parts[i], err);
         if (status != TP_OK)
             return status;
         const uint64_t of_part = part_numel(tensor, &parts[i]);

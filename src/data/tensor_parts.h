@@ -27,6 +27,12 @@ enum tp_status tp_tensor_join(struct tp_arena *arena, struct tp_tensor *tensor,
                               const struct tp_tensor_part *parts, size_t count,
                               struct tp_error *err);
 
+/* Whether a box lies inside a tensor, of which ndim and shape are set.
+ * TP_E_DAMAGED names the dimension in which it does not. */
+enum tp_status tp_tensor_part_inside(const struct tp_tensor *tensor,
+                                     const struct tp_tensor_part *part,
+                                     struct tp_error *err);
+
 /* Of a storage that tp_tensor_join made of several parts that of part `i`;
  * NULL: it has no such part, or is another kind of storage. */
 struct tp_storage *tp_joined_part(const struct tp_storage *storage, size_t i);

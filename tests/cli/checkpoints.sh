@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+# Models and checkpoints in several files: a row for each whole tensor, with its
+# parts on request; what is missing or wrong is named, and the rest is there.
+data=$srcdir/testdata/checkpoints
+rows()
+{
+    tprof-analyze inspect "$@" 2> said | sed -n 's/^[^ ].* \[\(.*\)\]$/\1/p'
+}
+for unit in good-sharded good-bin good-dcp good-dcp_of_ranks \
+    good-dcp_safetensors; do
+    echo "$unit: $(rows "$data/$unit" | wc -l)"
+    cat said
+done
+rows "$data/good-dcp" --parts | grep '^model.v' | tr '[]' '()'
+for unit in "$data"/bad-*; do
+    tprof-analyze inspect "$unit" > /dev/null 2> said
+    echo "${unit##*/}: exit $?"
+    sed "s|^.*checkpoints/||" said | head -n 2
+done
+tprof-analyze tensors "$data/good-dcp" "$data/good-sharded" --no_plots \
+    --quiet && ls draw/summary.h5
