@@ -23,7 +23,7 @@ enum { CHUNK = 1 << 18 };
 
 static const size_t NOTHING = SIZE_MAX;
 
-static void start(struct tp_json_stream *stream, size_t chunk)
+static void begin(struct tp_json_stream *stream, size_t chunk)
 {
     memset(stream, 0, sizeof *stream);
     stream->kept = NOTHING;
@@ -33,20 +33,33 @@ static void start(struct tp_json_stream *stream, size_t chunk)
 enum tp_status tp_json_stream_open(struct tp_json_stream *stream,
                                    const char *path, struct tp_error *err)
 {
-    start(stream, CHUNK);
+    begin(stream, CHUNK);
     return tp_bytes_open(path, &stream->bytes, err);
 }
 
 void tp_json_stream_view(struct tp_json_stream *stream, const void *memory,
                          size_t size, size_t chunk)
 {
-    start(stream, chunk);
+    begin(stream, chunk);
     tp_bytes_view(memory, size, &stream->bytes);
+}
+
+void tp_json_stream_range(struct tp_json_stream *stream,
+                          const struct tp_bytes *bytes, uint64_t start,
+                          uint64_t end)
+{
+    begin(stream, CHUNK);
+    stream->bytes = *bytes;
+    stream->bytes.owned = NULL;
+    stream->bytes.size = end;
+    stream->taken = start;
+    stream->borrowed = true;
 }
 
 void tp_json_stream_close(struct tp_json_stream *stream)
 {
-    tp_bytes_close(&stream->bytes);
+    if (!stream->borrowed)
+        tp_bytes_close(&stream->bytes);
     free(stream->buffer);
     memset(stream, 0, sizeof *stream);
 }
@@ -137,13 +150,21 @@ static enum tp_status take(struct tp_json_stream *stream, char wanted,
     return status;
 }
 
-enum tp_status tp_json_stream_enter(struct tp_json_stream *stream,
-                                    struct tp_error *err)
+/* Takes the colon before the value of a member, unless it was taken. */
+static enum tp_status take_colon(struct tp_json_stream *stream,
+                                 struct tp_error *err)
 {
     enum tp_status status = TP_OK;
     if (stream->member)
         status = take(stream, ':', "a colon is missing", err);
     stream->member = false;
+    return status;
+}
+
+enum tp_status tp_json_stream_enter(struct tp_json_stream *stream,
+                                    struct tp_error *err)
+{
+    enum tp_status status = take_colon(stream, err);
     stream->fresh = true;
     return status == TP_OK
                ? take(stream, '{', "an object should begin here", err)
@@ -368,8 +389,7 @@ enum tp_status tp_json_stream_value(struct tp_json_stream *stream,
                                     struct tp_json_part *value,
                                     struct tp_error *err)
 {
-    stream->member = false;
-    enum tp_status status = take(stream, ':', "a colon is missing", err);
+    enum tp_status status = take_colon(stream, err);
     return status == TP_OK ? next_value(stream, true, value, err) : status;
 }
 
@@ -377,9 +397,25 @@ enum tp_status tp_json_stream_skip(struct tp_json_stream *stream,
                                    struct tp_error *err)
 {
     struct tp_json_part part;
-    stream->member = false;
-    enum tp_status status = take(stream, ':', "a colon is missing", err);
+    enum tp_status status = take_colon(stream, err);
     return status == TP_OK ? next_value(stream, false, &part, err) : status;
+}
+
+enum tp_status tp_json_stream_end(struct tp_json_stream *stream,
+                                  struct tp_error *err)
+{
+    for (;;) {
+        while (stream->at < stream->used &&
+               tp_json_is_blank(stream->buffer[stream->at]))
+            stream->at++;
+        if (stream->at < stream->used)
+            return fail_here(stream, "something follows its end", err);
+        if (stream->taken == stream->bytes.size)
+            return TP_OK;
+        enum tp_status status = read_on(stream, err);
+        if (status != TP_OK)
+            return status;
+    }
 }
 
 bool tp_json_key_is(const struct tp_json_part *key, const char *word)

@@ -28,6 +28,7 @@ struct tp_json_stream {
     bool fresh;   /* no member of the object was read yet                   */
     bool member;  /* a key was read, its value was not                      */
     bool cut;     /* the file ended too early                               */
+    bool borrowed; /* the bytes are someone else's to close                 */
 };
 
 /* Opens a file. TP_E_IO; close also after a failure. */
@@ -38,6 +39,12 @@ enum tp_status tp_json_stream_open(struct tp_json_stream *stream,
  * not depend on it. */
 void tp_json_stream_view(struct tp_json_stream *stream, const void *memory,
                          size_t size, size_t chunk);
+
+/* Reads bytes [start, end) of an input, which stays open longer; places are
+ * those in the input. */
+void tp_json_stream_range(struct tp_json_stream *stream,
+                          const struct tp_bytes *bytes, uint64_t start,
+                          uint64_t end);
 
 /* Releases everything. Accepts a zeroed or closed object. */
 void tp_json_stream_close(struct tp_json_stream *stream);
@@ -73,6 +80,10 @@ enum tp_status tp_json_stream_value(struct tp_json_stream *stream,
 /* Passes over the value, whatever its size. */
 enum tp_status tp_json_stream_skip(struct tp_json_stream *stream,
                                    struct tp_error *err);
+
+/* That only white space follows. */
+enum tp_status tp_json_stream_end(struct tp_json_stream *stream,
+                                  struct tp_error *err);
 
 /* Whether a key is this plain word. */
 bool tp_json_key_is(const struct tp_json_part *key, const char *word);

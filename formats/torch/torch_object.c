@@ -104,6 +104,14 @@ static enum tp_status note_tensor(struct walk *w, tp_ref blame, tp_ref at,
         (struct note){.at = blame, .name = name ? name : "a nameless call"});
 }
 
+/* A storage that is not one of a tensor: what it holds is not known. */
+static enum tp_status note_storage(struct walk *w, tp_ref blame, tp_ref at)
+{
+    return blame == TP_REF_NONE
+               ? add_note(w, w->path_length, (struct note){.at = at})
+               : note_tensor(w, blame, at, NULL, TP_REF_NONE);
+}
+
 /* ---- paths ------------------------------------------------------------ */
 
 /* Returns false, with the path as it was, when it would get too long. */
@@ -288,11 +296,15 @@ static enum tp_status visit_call(struct walk *w, tp_ref ref, tp_ref blame)
         return TP_OK;
     enum tp_status status = TP_OK;
     bool tensor = u.global && (u.global->role == TP_TORCH_TENSOR ||
+                               u.global->role == TP_TORCH_ARRAY ||
                                u.global->role == TP_TORCH_SHELL ||
                                u.global->role == TP_TORCH_UNSUPPORTED);
     if (tensor)
-        status = note_tensor(w, blame, ref, u.global, u.args);
-    else if (tp_pickle_kind(w->pickle, u.ref) != TP_VALUE_PERSISTENT)
+        status = note_tensor(w, blame, ref, u.global,
+                             u.global->role == TP_TORCH_ARRAY ? u.ref : u.args);
+    else if (tp_torch_is_storage(w->pickle, u.ref))
+        status = note_storage(w, blame, u.ref);
+    else
         status = enter(w, u.ref, blame);
     /* tensors among the attributes of a tensor */
     if (status == TP_OK && tensor &&
@@ -312,6 +324,9 @@ static enum tp_status visit(struct walk *w, tp_ref ref, tp_ref blame)
         return enter(w, ref, blame);
     case TP_VALUE_CALL:
         return visit_call(w, ref, blame);
+    case TP_VALUE_PERSISTENT:
+        return tp_torch_is_storage(w->pickle, ref) ? note_storage(w, blame, ref)
+                                                   : TP_OK;
     default:
         return TP_OK;
     }
@@ -385,7 +400,7 @@ static bool can_hold_tensors(const struct tp_pickle *pickle, tp_ref ref)
     enum tp_value_kind kind = tp_pickle_kind(pickle, ref);
     return kind == TP_VALUE_LIST || kind == TP_VALUE_TUPLE ||
            kind == TP_VALUE_SET || kind == TP_VALUE_DICT ||
-           kind == TP_VALUE_CALL;
+           kind == TP_VALUE_CALL || kind == TP_VALUE_PERSISTENT;
 }
 
 static enum tp_status visit_child(struct walk *w, const struct frame *frame,
@@ -440,27 +455,6 @@ static enum tp_status walk_all(struct walk *w)
 
 /* ---- from notes to tensors -------------------------------------------- */
 
-static enum tp_status add_skip(struct tp_tensor_file *file,
-                               struct tp_skip **last, const char *path,
-                               const struct tp_error *why)
-{
-    struct tp_skip *skip = tp_arena_alloc(&file->arena, sizeof *skip);
-    const char *reason =
-        tp_arena_text(&file->arena, why->message, strlen(why->message));
-    if (!skip || !reason)
-        return TP_E_MEMORY;
-    *skip = (struct tp_skip){.path = path,
-                             .code = why->code,
-                             .reason = reason,
-                             .offset = why->offset};
-    if (*last)
-        (*last)->next = skip;
-    else
-        file->skips = skip;
-    *last = skip;
-    return TP_OK;
-}
-
 /* Turns one note into *tensor, or says why there is none. */
 static enum tp_status use_note(struct tp_torch_builder *builder,
                                const struct note *note,
@@ -472,7 +466,11 @@ static enum tp_status use_note(struct tp_torch_builder *builder,
     if (note->name)
         return tp_fail(why, TP_E_UNSUPPORTED, at,
                        "a tensor inside the unknown object %s", note->name);
-    if (note->global->role != TP_TORCH_TENSOR)
+    if (!note->global)
+        return tp_fail(why, TP_E_UNSUPPORTED, at,
+                       "a storage that belongs to no tensor");
+    if (note->global->role != TP_TORCH_TENSOR &&
+        note->global->role != TP_TORCH_ARRAY)
         return tp_fail(why, TP_E_UNSUPPORTED, at, "%s are not supported",
                        note->global->what);
     enum tp_status status =
@@ -486,7 +484,6 @@ static enum tp_status use_notes(struct tp_tensor_file *file,
                                 struct tp_torch_builder *builder,
                                 const struct walk *w, struct tp_error *err)
 {
-    struct tp_skip *last = NULL;
     size_t tensors = 0;
     for (size_t i = 0; i < w->note_count; i++)
         tensors += w->notes[i].global != NULL;
@@ -502,7 +499,8 @@ static enum tp_status use_notes(struct tp_tensor_file *file,
             tensor->path = w->notes[i].path;
             file->tensor_count++;
         } else if (status == TP_E_MEMORY ||
-                   add_skip(file, &last, w->notes[i].path, &why) != TP_OK) {
+                   tp_tensor_file_skip(file, w->notes[i].path, &why, NULL) !=
+                       TP_OK) {
             return tp_fail_memory(err);
         }
     }
@@ -516,9 +514,14 @@ enum tp_status tp_torch_metadata(const struct tp_pickle *pickle,
                                  struct tp_arena *arena, struct tp_error *err)
 {
     tp_ref dict = tp_pickle_lookup(pickle, pickle->root, "metadata");
+    tp_ref meta = TP_REF_NONE;
+    if (tp_pickle_lookup(pickle, pickle->root, "value") != TP_REF_NONE)
+        meta = tp_pickle_lookup(pickle, pickle->root, "meta");
     for (size_t i = 0; i < count; i++) {
         struct tp_metadata *answer = &metadata[i];
-        tp_ref ref = tp_pickle_lookup(pickle, dict, answer->name);
+        bool beside = strncmp(answer->name, "meta.", 5) == 0;
+        tp_ref ref = beside ? tp_pickle_lookup(pickle, meta, answer->name + 5)
+                            : tp_pickle_lookup(pickle, dict, answer->name);
         const char *text;
         size_t length;
         int64_t number;
@@ -564,20 +567,9 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
     if (status == TP_OK)
         status = use_notes(file, &builder, &w, err);
     if (status == TP_OK)
-        status = tp_torch_metadata(pickle, file->metadata,
-                                   file->metadata_count, &file->arena, err);
+        status = tp_torch_metadata(pickle, file->metadata, file->metadata_count,
+                                   &file->arena, err);
     free(w.notes);
     free(w.frames);
     return status;
-}
-
-enum tp_status tp_torch_skip_file(struct tp_tensor_file *file,
-                                  const struct tp_error *why,
-                                  struct tp_error *err)
-{
-    struct tp_skip *last = file->skips;
-    while (last && last->next)
-        last = last->next;
-    return add_skip(file, &last, "", why) == TP_OK ? TP_OK
-                                                   : tp_fail_memory(err);
 }

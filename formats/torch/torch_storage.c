@@ -22,6 +22,17 @@ enum { KEY_MAX_BYTES = 256 };
 
 /* ---- persistent ids --------------------------------------------------- */
 
+/* Storages of torch's quantised dtypes hold codes; the last two hold several
+ * in a byte. What scales them is among the arguments of their tensors. */
+static const struct {
+    const char *name;
+    enum tp_dtype codes;
+} quantised[] = {
+    {"QUInt8Storage", TP_UINT8},   {"QInt8Storage", TP_INT8},
+    {"QInt32Storage", TP_INT32},   {"QUInt4x2Storage", TP_UINT8},
+    {"QUInt2x4Storage", TP_UINT8},
+};
+
 /* The dtype of "torch.FloatStorage", "torch.cuda.FloatStorage", ... */
 static enum tp_status class_dtype(struct tp_torch_id *id, struct tp_error *err)
 {
@@ -35,11 +46,25 @@ static enum tp_status class_dtype(struct tp_torch_id *id, struct tp_error *err)
         strcmp(class_name, "_UntypedStorage") == 0)
         return TP_OK;
     id->dtype = tp_dtype_by_storage(class_name);
+    for (size_t i = 0; i < sizeof quantised / sizeof *quantised; i++) {
+        if (strcmp(quantised[i].name, class_name) == 0)
+            id->dtype = quantised[i].codes;
+    }
     if (id->dtype == TP_DTYPE_COUNT)
         return tp_fail(err, TP_E_UNSUPPORTED, id->at,
                        "storages of class %s are not supported",
                        id->class_name);
     return TP_OK;
+}
+
+/* A text or, in torch.package, a number. */
+static bool read_key(const struct tp_pickle *pickle, tp_ref ref,
+                     struct tp_torch_id *id)
+{
+    id->number = -1;
+    if (tp_pickle_text(pickle, ref, &id->key, &id->key_length))
+        return true;
+    return tp_pickle_int(pickle, ref, &id->number) && id->number >= 0;
 }
 
 enum tp_status tp_torch_id_read(const struct tp_pickle *pickle, tp_ref ref,
@@ -57,8 +82,7 @@ enum tp_status tp_torch_id_read(const struct tp_pickle *pickle, tp_ref ref,
     };
     if (!tp_pickle_is(pickle, tp_pickle_item(pickle, args, 0), "storage") ||
         !class_value || class_value->kind != TP_VALUE_GLOBAL ||
-        !tp_pickle_text(pickle, tp_pickle_item(pickle, args, 2), &id->key,
-                        &id->key_length) ||
+        !read_key(pickle, tp_pickle_item(pickle, args, 2), id) ||
         !tp_pickle_int(pickle, tp_pickle_item(pickle, args, 4), &id->numel))
         return tp_fail(err, TP_E_DAMAGED, id->at,
                        "the persistent id names no torch storage");
@@ -84,18 +108,14 @@ uint64_t tp_torch_id_element(const struct tp_torch_id *id)
 
 /* ---- the table -------------------------------------------------------- */
 
-static int compare_keys(const char *a, size_t a_length, const char *b,
-                        size_t b_length)
+static int compare_keys(const struct tp_torch_id *a,
+                        const struct tp_torch_id *b)
 {
-    if (a_length != b_length)
-        return a_length < b_length ? -1 : 1;
-    return a_length ? memcmp(a, b, a_length) : 0;
-}
-
-static int compare_entry(const struct tp_torch_entry *entry, const char *key,
-                         size_t length)
-{
-    return compare_keys(entry->id.key, entry->id.key_length, key, length);
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    if (a->key_length != b->key_length)
+        return a->key_length < b->key_length ? -1 : 1;
+    return a->key_length ? memcmp(a->key, b->key, a->key_length) : 0;
 }
 
 /* By key, then by place, so that the first mention leads its key. */
@@ -103,7 +123,7 @@ static int compare_entries(const void *a, const void *b)
 {
     const struct tp_torch_id *x = &((const struct tp_torch_entry *)a)->id;
     const struct tp_torch_id *y = &((const struct tp_torch_entry *)b)->id;
-    int order = compare_keys(x->key, x->key_length, y->key, y->key_length);
+    int order = compare_keys(x, y);
     return order ? order : tp_order_uint64(x->at, y->at);
 }
 
@@ -130,9 +150,8 @@ enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
     if (count)
         qsort(entries, count, sizeof *entries, compare_entries);
     for (size_t i = 0; i < count; i++) {
-        const struct tp_torch_id *id = &entries[i].id;
         if (kept == 0 ||
-            compare_entry(&entries[kept - 1], id->key, id->key_length) != 0)
+            compare_keys(&entries[kept - 1].id, &entries[i].id) != 0)
             entries[kept++] = entries[i];
     }
     table->entries = entries;
@@ -141,50 +160,12 @@ enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
 }
 
 struct tp_torch_entry *tp_torch_table_find(const struct tp_torch_table *table,
-                                           const char *key, size_t length)
+                                           const struct tp_torch_id *id)
 {
     size_t i;
     TP_PARTITION_POINT(i, table->count,
-                       compare_entry(&table->entries[i], key, length) < 0);
-    return i < table->count &&
-                   compare_entry(&table->entries[i], key, length) == 0
+                       compare_keys(&table->entries[i].id, id) < 0);
+    return i < table->count && compare_keys(&table->entries[i].id, id) == 0
                ? &table->entries[i]
                : NULL;
-}
-
-/* ---- ranges of the file ----------------------------------------------- */
-
-static enum tp_status range_read(const struct tp_storage *storage,
-                                 uint64_t offset, void *buffer, size_t length,
-                                 struct tp_error *err)
-{
-    const struct tp_range_storage *range =
-        (const struct tp_range_storage *)storage;
-    if (offset > storage->size || length > storage->size - offset)
-        return tp_fail(
-            err, TP_E_DAMAGED, (int64_t)(range->start + storage->size),
-            "the storage ends after %" PRIu64
-            " bytes, but %zu bytes from byte %" PRIu64 " of it are needed",
-            storage->size, length, offset);
-    return tp_bytes_read(&range->bytes, range->start + offset, buffer, length,
-                         err);
-}
-
-struct tp_range_storage *tp_range_storage_new(struct tp_arena *arena,
-                                              const struct tp_bytes *bytes,
-                                              uint64_t start, uint64_t size)
-{
-    struct tp_range_storage *range = tp_arena_alloc(arena, sizeof *range);
-    if (!range)
-        return NULL;
-    if (start > bytes->size)
-        start = bytes->size;
-    if (size > bytes->size - start)
-        size = bytes->size - start;
-    range->base.read = range_read;
-    range->base.size = size;
-    range->base.file_offset = (int64_t)start;
-    range->bytes = *bytes;
-    range->start = start;
-    return range;
 }

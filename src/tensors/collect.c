@@ -37,7 +37,9 @@ struct file_result {
     struct tp_skipped *skipped;
     size_t skipped_count, skipped_capacity;
     const char *conflict; /* between metadata and name, or NULL */
+    const char *assumption; /* of the reader, or NULL           */
     bool ignored;
+    bool empty; /* by its nature: it may hold nothing but tensors */
 };
 
 struct worker {
@@ -225,11 +227,18 @@ static void read_open_file(struct collector *c, struct file_result *result,
         const struct tp_skip none = {
             .path = "", .reason = "no tensor", .offset = -1};
         add_skipped(c, result, path, &none);
+        result->empty = file->format->only_tensors;
     }
     if (file->label_conflict[0]) {
         pthread_mutex_lock(&c->lock);
         result->conflict =
             tp_intern(&c->texts, &c->run->arena, file->label_conflict);
+        pthread_mutex_unlock(&c->lock);
+    }
+    if (file->assumption[0]) {
+        pthread_mutex_lock(&c->lock);
+        result->assumption =
+            tp_intern(&c->texts, &c->run->arena, file->assumption);
         pthread_mutex_unlock(&c->lock);
     }
     /* exactly: a run has 10^5 files of one tensor each */
@@ -332,6 +341,25 @@ static void note_conflicts(struct tp_run *run,
                     count, count == 1 ? "" : "s", where, first);
 }
 
+/* Says which files were read under an assumption. */
+static void note_assumptions(struct tp_run *run,
+                             const struct file_result *results)
+{
+    size_t count = 0;
+    const char *first = NULL, *where = NULL;
+    for (size_t i = 0; i < run->files.count; i++) {
+        if (!results[i].assumption)
+            continue;
+        if (count++ == 0) {
+            first = results[i].assumption;
+            where = run->files.files[i].path;
+        }
+    }
+    if (count)
+        tp_run_note(run, "assumed in %zu file%s: %s. First: %s", count,
+                    count == 1 ? "" : "s", first, where);
+}
+
 /* Says once that integers have no quantisation rows. */
 static void note_integers(struct tp_run *run)
 {
@@ -398,6 +426,7 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
     run->skipped_count += result->skipped_count;
     run->files_ignored += result->ignored;
     run->files_read += !result->ignored;
+    run->files_empty += result->empty;
     run->bytes_read += result->ignored ? 0 : size;
 }
 
@@ -433,6 +462,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     if (c->options->quant)
         run->plan = *c->options->quant;
     note_conflicts(run, results);
+    note_assumptions(run, results);
     note_integers(run);
     note_missing_casts(run);
     tp_row_note_unknown_types(run);
