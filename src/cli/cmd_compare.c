@@ -119,15 +119,19 @@ static enum tp_status write_calls(struct session *s, struct tp_error *err)
 static enum tp_status find_operator(struct session *s, struct tp_error *err)
 {
     const struct tp_divergence_options how = {.stop = &tp_interrupted};
+    return s->frame.options->autodiff
+               ? tp_compare_autodiff_make(&s->comparison, &how, &s->autodiff,
+                                          &s->findings, err)
+               : TP_OK;
+}
+
+static enum tp_status write_autodiff(struct session *s, struct tp_error *err)
+{
     struct tp_table table;
-    if (!s->frame.options->autodiff)
-        return TP_OK;
-    enum tp_status status = tp_compare_autodiff_make(
-        &s->comparison, &how, &s->autodiff, &s->findings, err);
-    if (status != TP_OK)
-        return status;
     tp_compare_autodiff_table(&s->autodiff, &table);
-    return tp_output_csv(s->frame.options, "autodiff.csv", &table, err);
+    return s->frame.options->autodiff
+               ? tp_output_csv(s->frame.options, "autodiff.csv", &table, err)
+               : TP_OK;
 }
 
 static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
@@ -145,11 +149,10 @@ static enum tp_status write_hdf5(struct session *s, struct tp_error *err)
     return tp_frame_hdf5(&s->frame, tables, 5, files, 0, err);
 }
 
-static enum tp_status draw(struct session *s, struct tp_error *err)
+static enum tp_status draw(void *session, struct tp_error *err)
 {
+    struct session *s = session;
     const struct tp_compare_figure_input input = {&s->comparison, &s->calls};
-    if (s->frame.options->no_plots)
-        return TP_OK;
     enum tp_status status =
         tp_compare_figures_build(&input, &s->frame.figures, err);
     if (status != TP_OK)
@@ -185,11 +188,10 @@ static void remove_old_figures(const struct tp_options *options)
         tp_output_remove_figure(options, TP_COMPARE_FIGURE_CATEGORY, row->id);
 }
 
-/* The comparison is there: everything that follows from it. */
-static enum tp_status write_results(void *session, struct tp_error *err)
+/* What follows from the rows of both. */
+static enum tp_status judge(void *session, struct tp_error *err)
 {
     struct session *s = session;
-    remove_old_figures(s->frame.options);
     enum tp_status status =
         tp_compare_calls_make(&s->comparison, &s->calls, err);
     if (status == TP_OK)
@@ -207,13 +209,22 @@ static enum tp_status write_results(void *session, struct tp_error *err)
                            s->comparison.counts.damaged >
                        0;
     s->frame.worst = tp_dump_findings_worst(&s->findings);
+    s->frame.known = status == TP_OK;
+    return status;
+}
+
+static enum tp_status write_results(void *session, struct tp_error *err)
+{
+    struct session *s = session;
+    remove_old_figures(s->frame.options);
+    enum tp_status status = write_autodiff(s, err);
     if (status == TP_OK)
         status = write_sheets(s, err);
     if (status == TP_OK)
         status = write_calls(s, err);
     if (status == TP_OK)
         status = write_hdf5(s, err);
-    return status == TP_OK ? draw(s, err) : status;
+    return status;
 }
 
 static void add_text(const void *session, const struct tp_report_style *style,
@@ -251,7 +262,9 @@ int tp_cmd_compare(const struct tp_options *options, int argc, char **argv)
         .others = {"compare_by_call.csv", "autodiff.csv"},
         .check = check,
         .read = compare,
+        .judge = judge,
         .write = write_results,
+        .draw = draw,
         .text = add_text,
         .json = add_json,
         .clear = clear,

@@ -50,7 +50,7 @@ static enum tp_dtype coarser(const struct tp_dump_damage *damage)
 static double size_of(const struct tp_compare_line *line)
 {
     const struct tp_compare_elements *elements = &line->elements;
-    return line->metrics[TP_COMPARE_DISTANCE].value / elements->relative_l2 /
+    return line->metrics[TP_MSPROBE_EUC_DIST].value / elements->relative_l2 /
            sqrt(elements->values);
 }
 
@@ -64,7 +64,7 @@ static bool is_rounding(const struct look *look)
         size_of(look->line) * large * ldexp(1, bits - significand);
     if (significand == 0)
         return false;
-    return look->line->metrics[TP_COMPARE_MAX_ABS].value <= most ||
+    return look->line->metrics[TP_MSPROBE_MAX_ABS_ERR].value <= most ||
            (look->damage.from != look->damage.to &&
             look->line->elements.ulp99 < ldexp(1, bits));
 }

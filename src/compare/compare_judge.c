@@ -152,13 +152,13 @@ static void judge_norms(const struct call *call)
 
 /* The smallest of a metric that is a number. */
 static double least(const struct call *call, bool outputs,
-                    enum tp_compare_metric metric)
+                    enum tp_msprobe_metric metric)
 {
     double found = 1;
     for (size_t i = 0; i < call->count; i++) {
-        const struct tp_compare_number *number = &call->rows[i].metrics[metric];
+        const struct tp_msprobe_value *number = &call->rows[i].metrics[metric];
         if (is_output(call, &call->rows[i]) == outputs &&
-            number->reason == TP_COMPARE_IS_NUMBER)
+            number->reason == TP_MSPROBE_NUMBER)
             found = fmin(found, number->value);
     }
     return found;
@@ -169,11 +169,11 @@ static void judge_elements(const struct call *call)
     struct tp_compare_line *first = first_output(call);
     if (!first)
         return;
-    if (least(call, false, TP_COMPARE_THOUSANDTH) > 0.9 &&
-        least(call, true, TP_COMPARE_THOUSANDTH) < 0.1)
+    if (least(call, false, TP_MSPROBE_ONE_THOUSANDTH) > 0.9 &&
+        least(call, true, TP_MSPROBE_ONE_THOUSANDTH) < 0.1)
         say(first, TP_SAYS_THOUSANDTH);
-    const double in = least(call, false, TP_COMPARE_COSINE);
-    if (in > 0.9 && in - least(call, true, TP_COMPARE_COSINE) > 0.1)
+    const double in = least(call, false, TP_MSPROBE_COSINE);
+    if (in > 0.9 && in - least(call, true, TP_MSPROBE_COSINE) > 0.1)
         say(first, TP_SAYS_COSINE);
 }
 

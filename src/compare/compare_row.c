@@ -91,7 +91,7 @@ static double distance_of_tensors(const struct tp_compare_line *row)
                    ? elements->relative_l2 * (elements->norm_b / larger)
                    : elements->relative_l2;
     const bool apart =
-        row->metrics[TP_COMPARE_DISTANCE].reason == TP_COMPARE_NONFINITE;
+        row->metrics[TP_MSPROBE_EUC_DIST].reason == TP_MSPROBE_APART;
     return apart || elements->norm_b > 0 || !(larger > 0) ? INFINITY : 1;
 }
 

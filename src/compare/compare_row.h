@@ -4,6 +4,7 @@
 
 #include "compare/compare_entry.h"
 #include "compare/compare_match.h"
+#include "stats/difference_msprobe.h"
 
 /* What is known of a row of A and its partner in B. */
 
@@ -35,31 +36,6 @@ struct tp_compare_shift {
     double error; /* the relative one; Inf: B is 0; NaN: none is known     */
 };
 
-/* The metrics of msprobe for two tensors, in the order of its columns. */
-enum tp_compare_metric {
-    TP_COMPARE_COSINE,
-    TP_COMPARE_DISTANCE, /* L2 norm of A - B                               */
-    TP_COMPARE_MAX_ABS,
-    TP_COMPARE_MAX_RELATIVE,
-    TP_COMPARE_THOUSANDTH,       /* share of relative errors below 1/1000  */
-    TP_COMPARE_FIVE_THOUSANDTHS, /* and below 5/1000                       */
-    TP_COMPARE_METRICS
-};
-
-/* Why a metric is no number. */
-enum tp_compare_reason {
-    TP_COMPARE_IS_NUMBER,
-    TP_COMPARE_UNSUPPORTED, /* no tensor, no file, no elements, too few    */
-    TP_COMPARE_SHAPES,      /* they differ                                 */
-    TP_COMPARE_NONFINITE,   /* NaN or Inf in other places                  */
-    TP_COMPARE_NO_NUMBER    /* NaN: one side is zero, or 0-d and not finite */
-};
-
-struct tp_compare_number {
-    enum tp_compare_reason reason;
-    double value; /* NaN where there is a reason                           */
-};
-
 /* What the elements of two tensors say besides msprobe's metrics. NaN and -1
  * where it is not known. */
 struct tp_compare_elements {
@@ -83,7 +59,7 @@ struct tp_compare_line {
     size_t b;    /* of B; TP_COMPARE_NONE                         */
     bool dtypes; /* of tp_compare_partner                         */
     struct tp_compare_shift shifts[TP_DUMP_STATS];
-    struct tp_compare_number metrics[TP_COMPARE_METRICS];
+    struct tp_msprobe_value metrics[TP_MSPROBE_METRICS];
     struct tp_compare_elements elements;
     const char *problem; /* why tensors were not compared; "": nothing    */
     bool damaged;        /* since a file is damaged, or not there         */

@@ -85,17 +85,17 @@ static const char *relative_cell(const struct wording *w, int which)
 
 static const char *metric_cell(const struct wording *w, int which)
 {
-    static const char *const words[] = {[TP_COMPARE_UNSUPPORTED] =
+    static const char *const words[] = {[TP_MSPROBE_UNSUPPORTED] =
                                             "unsupported",
-                                        [TP_COMPARE_SHAPES] = "shape unmatched",
-                                        [TP_COMPARE_NONFINITE] = "N/A",
-                                        [TP_COMPARE_NO_NUMBER] = "Nan"};
-    const struct tp_compare_number *number = &w->row->metrics[which];
-    if (number->reason != TP_COMPARE_IS_NUMBER)
-        return words[number->reason];
-    if (isinf(number->value))
-        return number->value > 0 ? " inf" : " -inf";
-    tp_python_float(number->value, w->text);
+                                        [TP_MSPROBE_SHAPES] = "shape unmatched",
+                                        [TP_MSPROBE_APART] = "N/A",
+                                        [TP_MSPROBE_NAN] = "Nan"};
+    const struct tp_msprobe_value *cell = &w->row->metrics[which];
+    if (cell->reason != TP_MSPROBE_NUMBER)
+        return words[cell->reason];
+    if (isinf(cell->value))
+        return cell->value > 0 ? " inf" : " -inf";
+    tp_python_float(cell->value, w->text);
     return NULL;
 }
 
@@ -166,12 +166,13 @@ static const struct column {
     {"Bench Tensor Shape", shape_cell, 1, IN_ALL},
     {"NPU Requires_grad", grad_cell, 0, IN_ALL},
     {"Bench Requires_grad", grad_cell, 1, IN_ALL},
-    {"Cosine", metric_cell, TP_COMPARE_COSINE, IN_TENSOR},
-    {"EucDist", metric_cell, TP_COMPARE_DISTANCE, IN_TENSOR},
-    {"MaxAbsErr", metric_cell, TP_COMPARE_MAX_ABS, IN_TENSOR},
-    {"MaxRelativeErr", metric_cell, TP_COMPARE_MAX_RELATIVE, IN_TENSOR},
-    {"One Thousandth Err Ratio", metric_cell, TP_COMPARE_THOUSANDTH, IN_TENSOR},
-    {"Five Thousandths Err Ratio", metric_cell, TP_COMPARE_FIVE_THOUSANDTHS,
+    {"Cosine", metric_cell, TP_MSPROBE_COSINE, IN_TENSOR},
+    {"EucDist", metric_cell, TP_MSPROBE_EUC_DIST, IN_TENSOR},
+    {"MaxAbsErr", metric_cell, TP_MSPROBE_MAX_ABS_ERR, IN_TENSOR},
+    {"MaxRelativeErr", metric_cell, TP_MSPROBE_MAX_RELATIVE_ERR, IN_TENSOR},
+    {"One Thousandth Err Ratio", metric_cell, TP_MSPROBE_ONE_THOUSANDTH,
+     IN_TENSOR},
+    {"Five Thousandths Err Ratio", metric_cell, TP_MSPROBE_FIVE_THOUSANDTHS,
      IN_TENSOR},
     {"Max diff", difference_cell, TP_DUMP_MAX, IN_STATISTICS},
     {"Min diff", difference_cell, TP_DUMP_MIN, IN_STATISTICS},

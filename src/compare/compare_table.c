@@ -51,14 +51,14 @@ static void set_elements(const struct tp_compare_line *row,
                          struct tp_compare_record *record)
 {
     const struct tp_compare_elements *elements = &row->elements;
-    double *const metrics[TP_COMPARE_METRICS] = {
+    double *const metrics[TP_MSPROBE_METRICS] = {
         &record->cosine,
         &record->euc_dist,
         &record->max_abs_err,
         &record->max_relative_err,
         &record->one_thousandth_err_ratio,
         &record->five_thousandths_err_ratio};
-    for (int i = 0; i < TP_COMPARE_METRICS; i++)
+    for (int i = 0; i < TP_MSPROBE_METRICS; i++)
         *metrics[i] = row->metrics[i].value;
     record->differing_share = elements->unequal / elements->values;
     record->first_difference = elements->first;

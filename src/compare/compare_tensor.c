@@ -4,18 +4,14 @@
  * that a checkpoint is opened once and not for each of its tensors; a large
  * tensor is split over the pool inside of it (scan/difference_scan.h). Two
  * tensors are held at a time by each worker, in pieces. From the sums of one
- * reading come msprobe's six metrics, by its rules: NaN and Inf in the same
- * places on both sides count as equal, in other places there is no metric; one
- * element has no cosine; a tensor without axes has errors only. Cost: one
- * reading of both.
+ * reading come msprobe's six metrics (stats/difference_msprobe.h) and our own.
+ * Cost: one reading of both.
  */
 #include "compare/compare_tensor.h"
 
-#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,87 +42,7 @@ struct measurer {
     uint64_t done, bytes_done;
 };
 
-/* --- from sums to metrics ------------------------------------------------- */
-
-static struct tp_compare_number number_of(double value)
-{
-    return (struct tp_compare_number){
-        isnan(value) ? TP_COMPARE_NO_NUMBER : TP_COMPARE_IS_NUMBER, value};
-}
-
-static void set_all(struct tp_compare_line *row, enum tp_compare_reason reason)
-{
-    for (int i = 0; i < TP_COMPARE_METRICS; i++)
-        row->metrics[i] = (struct tp_compare_number){reason, NAN};
-}
-
-/* msprobe prints twelve decimals. */
-static double twelve(double value)
-{
-    char text[400]; /* 309 digits before the point */
-    snprintf(text, sizeof text, "%.12f", value);
-    return isfinite(value) ? strtod(text, NULL) : value;
-}
-
-/* Two tensors that are nearly zero are alike; one of them has no direction. */
-static double cosine_of(const struct tp_difference_numbers *n)
-{
-    const bool no_x = !(n->norm_x > DBL_EPSILON);
-    const bool no_y = !(n->norm_y > DBL_EPSILON);
-    if (no_x || no_y)
-        return no_x && no_y ? 1 : NAN;
-    const double cosine = twelve(n->cosine);
-    return cosine > 0.9999 ? rint(cosine * 1e6) / 1e6 : cosine;
-}
-
-/* Share of all elements, of which those that are equally no numbers have no
- * error. */
-static double share_of(const struct tp_difference_numbers *n, double share)
-{
-    const double finite = (double)n->finite, all = (double)n->values;
-    const double below = n->finite ? rint(share * finite) : 0;
-    return twelve((below + (all - finite)) / all);
-}
-
-/* Of 0-d tensors msprobe computes the errors as they are, NaN and Inf too. */
-static void set_single(const struct tp_difference_plan *plan,
-                       const struct tp_difference_numbers *n,
-                       struct tp_compare_line *row)
-{
-    double absolute = n->finite ? n->max_abs : NAN;
-    double relative = n->finite ? n->max_relative : NAN;
-    set_all(row, TP_COMPARE_UNSUPPORTED);
-    if (!n->finite && !n->nan_x && !n->nan_y && n->inf_x != n->inf_y) {
-        absolute = INFINITY;
-        relative = n->inf_y ? NAN : INFINITY;
-    }
-    if (plan->single) /* the difference of two binary32 is one */
-        absolute = (double)(float)absolute;
-    row->metrics[TP_COMPARE_MAX_ABS] = number_of(twelve(absolute));
-    row->metrics[TP_COMPARE_MAX_RELATIVE] = number_of(twelve(relative));
-}
-
-static void set_metrics(const struct tp_difference_numbers *n,
-                        struct tp_compare_line *row)
-{
-    struct tp_compare_number *metrics = row->metrics;
-    const bool some = n->finite > 0;
-    if (n->nonfinite_apart > 0) {
-        set_all(row, TP_COMPARE_NONFINITE);
-        return;
-    }
-    metrics[TP_COMPARE_COSINE] = number_of(some ? cosine_of(n) : 1);
-    if (n->values == 1)
-        metrics[TP_COMPARE_COSINE] =
-            (struct tp_compare_number){TP_COMPARE_UNSUPPORTED, NAN};
-    metrics[TP_COMPARE_DISTANCE] = number_of(some ? n->l2 : 0);
-    metrics[TP_COMPARE_MAX_ABS] = number_of(some ? twelve(n->max_abs) : 0);
-    metrics[TP_COMPARE_MAX_RELATIVE] =
-        number_of(some ? twelve(n->max_relative) : 0);
-    metrics[TP_COMPARE_THOUSANDTH] = number_of(share_of(n, n->below_1e_3));
-    metrics[TP_COMPARE_FIVE_THOUSANDTHS] =
-        number_of(share_of(n, n->below_5e_3));
-}
+/* --- from sums to columns ------------------------------------------------- */
 
 static void set_elements(const struct tp_difference_numbers *n,
                          struct tp_compare_line *row)
@@ -208,10 +124,8 @@ static enum tp_status measure(struct measurer *m, struct tp_compare_line *row,
         return status;
     tp_difference_numbers(&scan->plan, &scan->difference, scan->totals,
                           &numbers);
-    if (tensors[0]->ndim == 0)
-        set_single(&scan->plan, &numbers, row);
-    else
-        set_metrics(&numbers, row);
+    tp_difference_msprobe(&scan->plan, &scan->difference, tensors[0]->ndim == 0,
+                          row->metrics);
     set_elements(&numbers, row);
     return TP_OK;
 }
@@ -232,7 +146,7 @@ static void measure_job(struct measurer *m, const struct job *job,
     if (tensors[0]->numel == 0)
         return;
     if (!same_shape(tensors[0], tensors[1])) {
-        set_all(row, TP_COMPARE_SHAPES);
+        tp_msprobe_set_all(TP_MSPROBE_SHAPES, row->metrics);
         return;
     }
     enum tp_status status = measure(m, row, tensors, worker, &err);
@@ -315,7 +229,7 @@ static void plan_row(struct measurer *m, size_t pair, size_t row)
     struct tp_compare_line *its = &m->pairs[pair].rows[row];
     const struct tp_compare_entry *a = tp_compare_row_a(&m->pairs[pair], its);
     const struct tp_compare_entry *b = tp_compare_row_b(&m->pairs[pair], its);
-    set_all(its, TP_COMPARE_UNSUPPORTED);
+    tp_msprobe_set_all(TP_MSPROBE_UNSUPPORTED, its->metrics);
     if (!b)
         return;
     const struct job job = {pair, row, a->item->file, b->item->file};

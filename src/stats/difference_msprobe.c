@@ -8,16 +8,17 @@
 
 #include "data/encode.h"
 
-static const struct tp_msprobe_value unsupported = {"unsupported", NAN};
+static const struct tp_msprobe_value unsupported = {TP_MSPROBE_UNSUPPORTED,
+                                                    NAN};
 
 /* A number as text with so many digits after the point, and back. */
 static struct tp_msprobe_value rounded(double number, int digits)
 {
     char text[DBL_MAX_10_EXP + 32];
     if (isnan(number))
-        return (struct tp_msprobe_value){"Nan", NAN};
+        return (struct tp_msprobe_value){TP_MSPROBE_NAN, NAN};
     snprintf(text, sizeof text, "%.*f", digits, number);
-    return (struct tp_msprobe_value){NULL, strtod(text, NULL)};
+    return (struct tp_msprobe_value){TP_MSPROBE_NUMBER, strtod(text, NULL)};
 }
 
 static struct tp_msprobe_value cosine(const struct tp_difference *sums)
@@ -26,11 +27,11 @@ static struct tp_msprobe_value cosine(const struct tp_difference *sums)
     if (sums->values == 1)
         return unsupported;
     if (x <= DBL_EPSILON && y <= DBL_EPSILON)
-        return (struct tp_msprobe_value){NULL, 1};
+        return (struct tp_msprobe_value){TP_MSPROBE_NUMBER, 1};
     if (x <= DBL_EPSILON || y <= DBL_EPSILON)
-        return (struct tp_msprobe_value){"Nan", NAN};
+        return (struct tp_msprobe_value){TP_MSPROBE_NAN, NAN};
     const struct tp_msprobe_value value = rounded(sums->xy / (x * y), 12);
-    return value.number > 0.9999 ? rounded(value.number, 6) : value;
+    return value.value > 0.9999 ? rounded(value.value, 6) : value;
 }
 
 /* Elements counted as 0 on both sides have a relative error of 0. */
@@ -69,8 +70,7 @@ static void set_scalar(const struct tp_difference_plan *plan,
                        const struct tp_difference *sums,
                        struct tp_msprobe_value *values)
 {
-    for (int i = 0; i < TP_MSPROBE_METRICS; i++)
-        values[i] = unsupported;
+    tp_msprobe_set_all(TP_MSPROBE_UNSUPPORTED, values);
     if (sums->finite < sums->values) {
         set_infinite(sums, values);
         return;
@@ -80,10 +80,11 @@ static void set_scalar(const struct tp_difference_plan *plan,
     values[TP_MSPROBE_MAX_RELATIVE_ERR] = rounded(sums->max_relative, 12);
 }
 
-static void set_all(const char *word, struct tp_msprobe_value *values)
+void tp_msprobe_set_all(enum tp_msprobe_reason reason,
+                        struct tp_msprobe_value *values)
 {
     for (int i = 0; i < TP_MSPROBE_METRICS; i++)
-        values[i] = (struct tp_msprobe_value){word, NAN};
+        values[i] = (struct tp_msprobe_value){reason, NAN};
 }
 
 void tp_difference_msprobe(const struct tp_difference_plan *plan,
@@ -94,15 +95,15 @@ void tp_difference_msprobe(const struct tp_difference_plan *plan,
     const uint64_t matched =
         sums->both_nan + sums->same_inf + sums->opposite_inf;
     if (sums->values == 0) {
-        set_all("unsupported", values);
+        tp_msprobe_set_all(TP_MSPROBE_UNSUPPORTED, values);
     } else if (scalar) {
         set_scalar(plan, sums, values);
     } else if (sums->finite + matched < sums->values) {
-        set_all("N/A", values);
+        tp_msprobe_set_all(TP_MSPROBE_APART, values);
     } else {
         values[TP_MSPROBE_COSINE] = cosine(sums);
-        values[TP_MSPROBE_EUC_DIST].word = NULL;
-        values[TP_MSPROBE_EUC_DIST].number = sqrt(sums->dd);
+        values[TP_MSPROBE_EUC_DIST] =
+            (struct tp_msprobe_value){TP_MSPROBE_NUMBER, sqrt(sums->dd)};
         values[TP_MSPROBE_MAX_ABS_ERR] = rounded(sums->max_abs, 12);
         values[TP_MSPROBE_MAX_RELATIVE_ERR] = rounded(sums->max_relative, 12);
         values[TP_MSPROBE_ONE_THOUSANDTH] = share(sums, sums->below_1e_3);

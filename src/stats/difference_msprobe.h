@@ -16,20 +16,35 @@ enum tp_msprobe_metric {
     TP_MSPROBE_METRICS
 };
 
-/* What msprobe has in a cell. */
-struct tp_msprobe_value {
-    const char *word; /* "unsupported", "N/A", "Nan"; NULL: a number */
-    double number;    /* rounded as there: to 12 digits after the point, the
-                         cosine to 6 above 0.9999, EucDist not at all       */
+/* Why there is no number in a cell. */
+enum tp_msprobe_reason {
+    TP_MSPROBE_NUMBER,      /* there is one                                 */
+    TP_MSPROBE_UNSUPPORTED, /* no tensor, no file, no elements, too few     */
+    TP_MSPROBE_SHAPES,      /* they differ                                  */
+    TP_MSPROBE_APART,       /* NaN or Inf in other places                   */
+    TP_MSPROBE_NAN          /* one side is zero, or 0-d and not finite      */
 };
 
+/* What msprobe has in a cell. */
+struct tp_msprobe_value {
+    enum tp_msprobe_reason reason;
+    double value; /* NaN where there is a reason; else rounded as there: to 12
+                     digits after the point, the cosine to 6 above 0.9999,
+                     EucDist not at all                                     */
+};
+
+/* Sets all values to a reason. */
+void tp_msprobe_set_all(enum tp_msprobe_reason reason,
+                        struct tp_msprobe_value *values);
+
 /*
- * Sets values[TP_MSPROBE_METRICS] as mindstudio-probe 26.2 does: "unsupported"
- * for empty tensors, "N/A" where NaN or infinities are not at the same places
+ * Sets values[TP_MSPROBE_METRICS] as mindstudio-probe 26.2 does: no number
+ * for empty tensors, nor where NaN or infinities are not at the same places
  * (their signs are not looked at), and else of elements in whose place both are
- * not finite as if both were 0. `scalar`: msprobe sees a tensor without axes,
- * which is any of one element, as it drops axes of length 1. Complex tensors,
- * of which msprobe drops the imaginary parts, are taken with them.
+ * not finite as if both were 0. `scalar`: a tensor without axes, of which there
+ * are the two greatest errors only, as its values give them, NaN and Inf too.
+ * Complex tensors, of which msprobe drops the imaginary parts, are taken with
+ * them.
  */
 void tp_difference_msprobe(const struct tp_difference_plan *plan,
                            const struct tp_difference *difference, bool scalar,

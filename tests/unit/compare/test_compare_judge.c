@@ -46,9 +46,9 @@ static void make_rows(struct call *call, const char *const *names, size_t count)
                                      .b = i,
                                      .elements = tp_compare_elements_none,
                                      .problem = ""};
-        for (int k = 0; k < TP_COMPARE_METRICS; k++)
+        for (int k = 0; k < TP_MSPROBE_METRICS; k++)
             call->rows[i].metrics[k] =
-                (struct tp_compare_number){TP_COMPARE_IS_NUMBER, 1};
+                (struct tp_msprobe_value){TP_MSPROBE_NUMBER, 1};
     }
     call->pair.a.rows = call->a;
     call->pair.b.rows = call->b;
@@ -168,22 +168,22 @@ Test(compare_judge, elements)
 {
     struct call call;
     make(&call);
-    call.rows[0].metrics[TP_COMPARE_THOUSANDTH].value = 0.91;
-    call.rows[1].metrics[TP_COMPARE_THOUSANDTH].value = 0.09;
+    call.rows[0].metrics[TP_MSPROBE_ONE_THOUSANDTH].value = 0.91;
+    call.rows[1].metrics[TP_MSPROBE_ONE_THOUSANDTH].value = 0.09;
     SAYS(&call, TP_COMPARE_TENSOR,
          "pass[]error[\"error: The input/parameters of One Thousandth Err "
          "Ratio > 0.9 while the output < 0.6.\"]");
-    call.rows[1].metrics[TP_COMPARE_THOUSANDTH].value = 0.1;
+    call.rows[1].metrics[TP_MSPROBE_ONE_THOUSANDTH].value = 0.1;
     SAYS(&call, TP_COMPARE_TENSOR, CLEAN);
-    call.rows[0].metrics[TP_COMPARE_THOUSANDTH].value = 0.9;
-    call.rows[1].metrics[TP_COMPARE_THOUSANDTH].value = 0;
+    call.rows[0].metrics[TP_MSPROBE_ONE_THOUSANDTH].value = 0.9;
+    call.rows[1].metrics[TP_MSPROBE_ONE_THOUSANDTH].value = 0;
     SAYS(&call, TP_COMPARE_TENSOR, CLEAN);
     make(&call);
-    call.rows[1].metrics[TP_COMPARE_COSINE].value = 0.89;
+    call.rows[1].metrics[TP_MSPROBE_COSINE].value = 0.89;
     SAYS(&call, TP_COMPARE_TENSOR,
          "pass[]warning[\"warning: The input/parameters of Cosine > 0.9, and "
          "input/parameters - output > 0.1\"]");
-    call.rows[1].metrics[TP_COMPARE_COSINE].reason = TP_COMPARE_SHAPES;
+    call.rows[1].metrics[TP_MSPROBE_COSINE].reason = TP_MSPROBE_SHAPES;
     SAYS(&call, TP_COMPARE_TENSOR, CLEAN); /* a word is no number */
 }
 
@@ -272,8 +272,8 @@ Test(compare_judge, all_messages_of_a_row)
          "\"error: The dtype of NPU and Bench are inconsistent.\", " SHAPE
          ", " GROWS "]");
     make(&call);
-    call.rows[1].metrics[TP_COMPARE_THOUSANDTH].value = 0;
-    call.rows[1].metrics[TP_COMPARE_COSINE].value = 0;
+    call.rows[1].metrics[TP_MSPROBE_ONE_THOUSANDTH].value = 0;
+    call.rows[1].metrics[TP_MSPROBE_COSINE].value = 0;
     SAYS(&call, TP_COMPARE_TENSOR,
          "pass[]error[\"error: The input/parameters of One Thousandth Err "
          "Ratio > 0.9 while the output < 0.6.\", \"warning: The "
@@ -307,11 +307,11 @@ Test(compare_judge, the_worst_of_several)
     call.rows[2].shifts[TP_DUMP_NORM].error = 0.2;
     SAYS(&call, TP_COMPARE_STATISTICS, "pass[]pass[]warning[" GROWS "]pass[]");
     make_two(&call);
-    call.rows[2].metrics[TP_COMPARE_COSINE].value = 0.8;
+    call.rows[2].metrics[TP_MSPROBE_COSINE].value = 0.8;
     SAYS(&call, TP_COMPARE_TENSOR,
          "pass[]pass[]warning[\"warning: The input/parameters of Cosine > "
          "0.9, and input/parameters - output > 0.1\"]pass[]");
-    call.rows[0].metrics[TP_COMPARE_COSINE].value = 0.85;
+    call.rows[0].metrics[TP_MSPROBE_COSINE].value = 0.85;
     SAYS(&call, TP_COMPARE_TENSOR, CLEAN CLEAN);
 }
 
@@ -319,10 +319,10 @@ Test(compare_judge, limits_of_cosines)
 {
     struct call call;
     make(&call);
-    call.rows[1].metrics[TP_COMPARE_COSINE].value = 0.9; /* 1 - 0.9 < 0.1 */
+    call.rows[1].metrics[TP_MSPROBE_COSINE].value = 0.9; /* 1 - 0.9 < 0.1 */
     SAYS(&call, TP_COMPARE_TENSOR, CLEAN);
-    call.rows[0].metrics[TP_COMPARE_COSINE].value = 0.9;
-    call.rows[1].metrics[TP_COMPARE_COSINE].value = 0;
+    call.rows[0].metrics[TP_MSPROBE_COSINE].value = 0.9;
+    call.rows[1].metrics[TP_MSPROBE_COSINE].value = 0;
     SAYS(&call, TP_COMPARE_TENSOR, CLEAN);
 }
 
@@ -334,8 +334,8 @@ Test(compare_judge, numbers_of_the_other_mode)
     call.rows[1].shifts[TP_DUMP_NORM].error = 0.6;
     SAYS(&call, TP_COMPARE_TENSOR, CLEAN);
     make(&call);
-    call.rows[1].metrics[TP_COMPARE_THOUSANDTH].value = 0;
-    call.rows[1].metrics[TP_COMPARE_COSINE].value = 0;
+    call.rows[1].metrics[TP_MSPROBE_ONE_THOUSANDTH].value = 0;
+    call.rows[1].metrics[TP_MSPROBE_COSINE].value = 0;
     SAYS(&call, TP_COMPARE_STATISTICS, CLEAN);
 }
 
@@ -466,8 +466,8 @@ Test(compare_judge, calls_whose_arguments_do_not_count)
         call.a[0].shape = call.a[1].shape = "[3]";
         call.rows[1].shifts[TP_DUMP_NORM].error = 0.6;
         SAYS(&call, TP_COMPARE_STATISTICS, "pass[]error[" SHAPE "]");
-        call.rows[1].metrics[TP_COMPARE_THOUSANDTH].value = 0;
-        call.rows[1].metrics[TP_COMPARE_COSINE].value = 0;
+        call.rows[1].metrics[TP_MSPROBE_ONE_THOUSANDTH].value = 0;
+        call.rows[1].metrics[TP_MSPROBE_COSINE].value = 0;
         SAYS(&call, TP_COMPARE_TENSOR, "pass[]error[" SHAPE "]");
     }
 }

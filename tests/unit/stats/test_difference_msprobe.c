@@ -2,7 +2,7 @@
 /*
  * The metrics of msprobe's compare. Wanted values are what mindstudio-probe
  * 26.2.0 with numpy 2.4 returned for the same arrays (ValidateTensor, then
- * compare_ops_apply, of squeezed arrays), copied.
+ * compare_ops_apply), copied.
  */
 #include "stats/difference_msprobe.h"
 
@@ -22,6 +22,12 @@ struct example {
     const char *want[TP_MSPROBE_METRICS];
 };
 
+static const char *const words[] = {[TP_MSPROBE_NUMBER] = "a number",
+                                    [TP_MSPROBE_UNSUPPORTED] = NONE,
+                                    [TP_MSPROBE_SHAPES] = "shape unmatched",
+                                    [TP_MSPROBE_APART] = "N/A",
+                                    [TP_MSPROBE_NAN] = "Nan"};
+
 static void encode(enum tp_dtype dtype, const double *values, size_t n,
                    unsigned char *codes)
 {
@@ -39,7 +45,7 @@ static void encode(enum tp_dtype dtype, const double *values, size_t n,
     }
 }
 
-static void expect(const struct example *example)
+static void expect(const struct example *example, bool scalar)
 {
     static struct tp_difference_cells cells;
     static const struct tp_difference empty;
@@ -52,26 +58,28 @@ static void expect(const struct example *example)
     const struct tp_difference_spans spans = {x, y, example->n, 0};
     tp_difference_plan_make(example->x, example->y, TP_ISA_UNKNOWN, &plan);
     tp_difference_add(&plan, &spans, &sums, &cells);
-    tp_difference_msprobe(&plan, &sums, example->n == 1, got);
+    tp_difference_msprobe(&plan, &sums, scalar, got);
     for (int i = 0; i < TP_MSPROBE_METRICS; i++) {
         char *end;
         const double want = strtod(example->want[i], &end);
         if (*end || !strcmp(example->want[i], "Nan")) {
-            cr_assert(got[i].word, "%d: %.17g", i, got[i].number);
-            cr_expect_str_eq(got[i].word, example->want[i], "%d", i);
+            cr_expect(!strcmp(words[got[i].reason], example->want[i]), "%d: %s",
+                      i, words[got[i].reason]);
         } else {
-            cr_assert_null(got[i].word, "%d: %s", i, got[i].word);
-            cr_expect(got[i].number == want ||
-                          fabs(got[i].number - want) <= 1e-15 * want,
-                      "%d: %.17g, want %.17g", i, got[i].number, want);
+            cr_assert(got[i].reason == TP_MSPROBE_NUMBER, "%d: %s", i,
+                      words[got[i].reason]);
+            cr_expect(got[i].value == want ||
+                          fabs(got[i].value - want) <= 1e-15 * want,
+                      "%d: %.17g, want %.17g", i, got[i].value, want);
         }
     }
 }
 
-static void expect_all(const struct example *examples, size_t count)
+static void expect_all(const struct example *examples, size_t count,
+                       bool scalar)
 {
     for (size_t i = 0; i < count; i++)
-        expect(&examples[i]);
+        expect(&examples[i], scalar);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -107,7 +115,7 @@ Test(difference_msprobe, arrays)
          2,
          {"0", "1.4142135623730951", "1", "8388608", "0", "0"}},
     };
-    expect_all(examples, COUNT(examples));
+    expect_all(examples, COUNT(examples), false);
 }
 
 Test(difference_msprobe, zeros_take_the_epsilon)
@@ -146,7 +154,7 @@ Test(difference_msprobe, zeros_take_the_epsilon)
          2,
          {"1", "1e-17", "0", "1", "0.5", "0.5"}},
     };
-    expect_all(examples, COUNT(examples));
+    expect_all(examples, COUNT(examples), false);
 }
 
 Test(difference_msprobe, infinities_at_equal_places_are_zeros)
@@ -171,10 +179,10 @@ Test(difference_msprobe, infinities_at_equal_places_are_zeros)
          2,
          {"N/A", "N/A", "N/A", "N/A", "N/A", "N/A"}},
     };
-    expect_all(examples, COUNT(examples));
+    expect_all(examples, COUNT(examples), false);
 }
 
-Test(difference_msprobe, one_element_has_two_metrics)
+Test(difference_msprobe, of_no_axes_there_are_two_metrics)
 {
     static const struct example examples[] = {
         {TP_FLOAT32,
@@ -240,5 +248,38 @@ Test(difference_msprobe, one_element_has_two_metrics)
          0,
          {NONE, NONE, NONE, NONE, NONE, NONE}},
     };
-    expect_all(examples, COUNT(examples));
+    expect_all(examples, COUNT(examples), true);
+}
+
+Test(difference_msprobe, one_element_of_an_axis_has_no_cosine)
+{
+    static const struct example examples[] = {
+        {TP_FLOAT32,
+         TP_FLOAT32,
+         {1},
+         {1.1},
+         1,
+         {NONE, "0.10000002384185791", "0.100000023842", "0.09090910852", "0",
+          "0"}},
+        /* 1 and 1.1 in binary16 */
+        {TP_FLOAT16,
+         TP_FLOAT16,
+         {0x3c00},
+         {0x3c66},
+         1,
+         {NONE, "0.099609375", "0.099609375", "0.090586148202", "0", "0"}},
+        {TP_FLOAT32,
+         TP_FLOAT32,
+         {INFINITY},
+         {-INFINITY},
+         1,
+         {NONE, "0", "0", "0", "1", "1"}},
+        {TP_FLOAT32,
+         TP_FLOAT32,
+         {INFINITY},
+         {1},
+         1,
+         {"N/A", "N/A", "N/A", "N/A", "N/A", "N/A"}},
+    };
+    expect_all(examples, COUNT(examples), false);
 }
