@@ -465,7 +465,9 @@ static enum tp_status use_note(struct tp_torch_builder *builder,
         return tp_fail(why, TP_E_LIMIT, at, "%s", note->reason);
     if (note->name)
         return tp_fail(why, TP_E_UNSUPPORTED, at,
-                       "a tensor inside the unknown object %s", note->name);
+                       "a tensor, an array or a storage inside the unknown "
+                       "object %s",
+                       note->name);
     if (!note->global)
         return tp_fail(why, TP_E_UNSUPPORTED, at,
                        "a storage that belongs to no tensor");
