@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "data/number.h"
 #include "formats/msprobe/msprobe_name.h"
+#include "formats/saved_place.h"
 
 /* File systems stop at 255 bytes a name; the last word takes what is left of
  * a longer one. */
@@ -480,45 +481,13 @@ static void parse_free(struct name *name, struct word stem,
         if (quant)
             label->quant_type = join(name, i, i + quant);
     }
-    split(name, stem, "_");
-    label->tensor_name = join(name, 0, name->count);
-}
-
-/* One directory of the path. */
-static void parse_directory(struct name *name, struct word directory,
-                            struct tp_label *hints)
-{
-    static const char *const steps[] = {"iter_", "iter", "iteration_", "step_",
-                                        "step"};
-    int64_t rank = word_number(directory, "rank_");
-    if (rank < 0)
-        rank = word_number(directory, "rank");
-    if (hints->rank < 0)
-        hints->rank = rank;
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
-        if (hints->iteration < 0)
-            hints->iteration = word_number(directory, steps[i]);
-    if (!*hints->quant_type && is_quant(directory.at, directory.length)) {
-        name->word[0] = directory;
-        hints->quant_type = join(name, 0, 1);
-    }
 }
 
 /* The last component of a path, without the extension of a dump. */
 static struct word path_stem(const char *path)
 {
-    static const char *const extensions[] = {".pt", ".pth", ".pkl", ".bin"};
-    struct word stem = {tp_file_base_name(path), 0};
-    stem.length = strlen(stem.at);
-    for (size_t i = 0; i < sizeof extensions / sizeof extensions[0]; i++) {
-        size_t n = strlen(extensions[i]);
-        if (stem.length > n &&
-            memcmp(stem.at + stem.length - n, extensions[i], n) == 0) {
-            stem.length -= n;
-            return stem;
-        }
-    }
-    return stem;
+    const char *name = tp_file_base_name(path);
+    return (struct word){name, tp_saved_stem(name)};
 }
 
 /*
@@ -534,22 +503,47 @@ static void cut_address(struct name *name, struct word stem,
         hints->tensor_name = join(name, 0, name->count - 1);
 }
 
+/* A quantisation type, and "rank": what a run of one process is saved in. */
 static void parse_directories(struct name *name, const char *path,
                               size_t length, struct tp_label *hints)
 {
-    bool alone = false; /* "rank": what a run of one process is saved in */
+    bool alone = false;
     for (int i = 0; i < 3 && length > 0; i++) {
         const char *end = path + length - 1; /* at a slash */
         const char *at = end;
         while (at > path && at[-1] != '/')
             at--;
         const struct word directory = {at, (size_t)(end - at)};
-        parse_directory(name, directory, hints);
+        if (!*hints->quant_type && is_quant(directory.at, directory.length)) {
+            name->word[0] = directory;
+            hints->quant_type = join(name, 0, 1);
+        }
         alone = alone || word_is(directory, "rank");
         length = (size_t)(at - path);
     }
     if (alone && hints->rank < 0)
         hints->rank = 0;
+}
+
+/* Step and rank, as layouts of checkpoints have them. Returns the number of an
+ * epoch, which stands for a step where nothing else is said. What is read from
+ * the name of a file is no part of the tensor's. */
+static int64_t parse_saved_place(struct name *name, const char *path,
+                                 bool free_name, struct tp_label *hints)
+{
+    struct tp_saved_place place;
+    size_t stem;
+    tp_saved_place_of(path, free_name, &place, &stem);
+    if (hints->iteration < 0)
+        hints->iteration = place.number[TP_PLACE_STEP];
+    if (hints->rank < 0)
+        hints->rank = tp_saved_rank(&place);
+    if (!free_name)
+        return place.number[TP_PLACE_EPOCH];
+    const struct word file = {tp_file_base_name(path), stem};
+    split(name, file, "_");
+    hints->tensor_name = stem ? join(name, 0, name->count) : "";
+    return place.number[TP_PLACE_EPOCH];
 }
 
 enum tp_status tp_file_name_parse(const char *path, struct tp_arena *arena,
@@ -574,6 +568,8 @@ enum tp_status tp_file_name_parse(const char *path, struct tp_arena *arena,
         parse_free(&name, stem, &file_name->hints);
     }
     bool stepless = file_name->hints.iteration < 0;
+    file_name->epoch =
+        parse_saved_place(&name, path, !known, &file_name->hints);
     parse_directories(&name, path, (size_t)(stem.at - path), &file_name->hints);
     if (!known && stepless && file_name->hints.iteration >= 0)
         cut_address(&name, stem, &file_name->hints);

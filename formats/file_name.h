@@ -28,13 +28,15 @@ struct tp_file_name {
     struct tp_label claims; /* what follows from one of these conventions   */
     struct tp_label hints;  /* what directories, single words of a free name
                                or its stem suggest                          */
+    int64_t epoch;          /* a step where nothing says one; -1: not said  */
 };
 
 /*
  * Parses the last component of `path`, and its last three directories, the
- * nearest first: rank_N ("rank" alone is 0), iter_N, or a quantisation type. A
- * file that follows no convention gets its stem as tensor_name, among the
- * hints. Texts are owned by `arena`. Fails only with TP_E_MEMORY. Any thread.
+ * nearest first: steps and ranks as in formats/saved_place.h, "rank" alone (0),
+ * or a quantisation type. A file that follows no convention gets its stem as
+ * tensor_name, without its step and rank, among the hints. Texts are owned by
+ * `arena`. Fails only with TP_E_MEMORY. Any thread.
  */
 enum tp_status tp_file_name_parse(const char *path, struct tp_arena *arena,
                                   struct tp_file_name *file_name,

@@ -16,11 +16,20 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "formats/distcp/unit.h"
 #include "formats/gzip.h"
 #include "formats/numpy/numpy_formats.h"
+#include "formats/optimizer_names.h"
+#include "formats/param_name.h"
 #include "formats/pt2/pt2_formats.h"
+#include "formats/safetensors/safetensors.h"
 #include "formats/tensor_saver.h"
 #include "formats/torch/torch_formats.h"
+#include "formats/value_layouts.h"
+
+/* Names have up to 255 bytes. */
+enum { PATTERN_MAX = 512 };
 
 static enum tp_status open_packed(struct tp_tensor_file *file,
                                   struct tp_error *err);
@@ -46,6 +55,8 @@ const struct tp_format *const tp_formats[] = {
     &tp_format_torch_pickle,  &tp_format_torch_tar,
     &tp_format_torch_package, &tp_format_pt2,
     &tp_format_npy,           &tp_format_npz,
+    &tp_format_safetensors,   &tp_format_weight_map,
+    &tp_format_distcp,        &tp_format_distcp_safetensors,
     &packed_by_gzip,          NULL,
 };
 
@@ -73,47 +84,67 @@ const struct tp_format *tp_format_by_content(const unsigned char *head,
     return bidder_below(&bid, head, length);
 }
 
-/* Longest header that the safetensors library accepts. */
-#define SAFETENSORS_MAX ((uint64_t)100000000)
-
-/* Safetensors: the length of a JSON text, little-endian, and the text. */
-static bool is_safetensors(const unsigned char *head, size_t length)
+/* The format that claims a file by its name. */
+static const struct tp_format *format_by_name(const char *path,
+                                              enum tp_name_claim *claim)
 {
-    uint64_t text = 0;
-    for (size_t i = 8; length > 9 && i-- > 0;)
-        text = text << 8 | head[i];
-    return text >= 2 && text < SAFETENSORS_MAX && head[8] == '{' &&
-           (head[9] == '"' || head[9] == '}' || head[9] == ' ');
+    const char *name = tp_file_base_name(path);
+    *claim = TP_NAME_OTHER;
+    for (size_t i = 0; tp_formats[i]; i++) {
+        if (tp_formats[i]->claims)
+            *claim = tp_formats[i]->claims(name);
+        if (*claim != TP_NAME_OTHER)
+            return tp_formats[i];
+    }
+    return NULL;
 }
 
-/* Formats that are not read, by how they start or by a test. */
+bool tp_format_pattern(const char *path, struct tp_text *pattern)
+{
+    char own[PATTERN_MAX];
+    const char *name = tp_file_base_name(path);
+    const char *found = tp_unit_pattern(name, own, sizeof own);
+    if (!found)
+        return false;
+    tp_text_bytes(pattern, path, (size_t)(name - path));
+    tp_text_add(pattern, "%s", found);
+    return true;
+}
+
+enum tp_name_claim tp_format_claims(const char *path)
+{
+    enum tp_name_claim claim;
+    format_by_name(path, &claim);
+    return claim;
+}
+
+/* Formats that are not read, by how they start. */
 static const struct foreign {
     const char *word, *start;
-    bool (*test)(const unsigned char *head, size_t length);
 } foreign_formats[] = {
-    {"HDF5", "\x89HDF\r\n", NULL},
+    {"HDF5", "\x89HDF\r\n"},
     {"a pointer of Git LFS in place of the file; `git lfs pull` fetches it",
-     "version https://git-lfs", NULL},
-    {"a GGUF model", "GGUF", NULL},
-    {"packed by bzip2; unpack it first", "BZh", NULL},
+     "version https://git-lfs"},
+    {"a GGUF model", "GGUF"},
+    {"packed by bzip2; unpack it first", "BZh"},
     {"packed by xz; unpack it first",
      "\xfd"
-     "7zXZ",
-     NULL},
-    {"packed by zstd; unpack it first", "\x28\xb5\x2f\xfd", NULL},
-    {"a page of HTML", "<!DOCTYPE", NULL},
-    {"a page of HTML", "<html", NULL},
-    {"safetensors", NULL, is_safetensors},
-    {NULL, NULL, NULL},
+     "7zXZ"},
+    {"packed by zstd; unpack it first", "\x28\xb5\x2f\xfd"},
+    {"a page of HTML", "<!DOCTYPE"},
+    {"a page of HTML", "<html"},
+    {NULL, NULL},
 };
 
-static bool is_foreign(const struct foreign *row, const unsigned char *head,
-                       size_t length)
+/* What these first bytes show that is not read; NULL: nothing known. */
+static const char *foreign_word(const unsigned char *head, size_t length)
 {
-    if (!row->start)
-        return row->test(head, length);
-    size_t start = strlen(row->start);
-    return length >= start && memcmp(head, row->start, start) == 0;
+    for (const struct foreign *row = foreign_formats; row->word; row++) {
+        size_t start = strlen(row->start);
+        if (length >= start && memcmp(head, row->start, start) == 0)
+            return row->word;
+    }
+    return NULL;
 }
 
 /* Adds, in words, what a file is for which no format bids, as far as its
@@ -121,11 +152,10 @@ static bool is_foreign(const struct foreign *row, const unsigned char *head,
 static void add_foreign(const unsigned char *head, size_t length,
                         struct tp_text *text)
 {
-    for (const struct foreign *row = foreign_formats; row->word; row++) {
-        if (is_foreign(row, head, length)) {
-            tp_text_add(text, "%s", row->word);
-            return;
-        }
+    const char *foreign = foreign_word(head, length);
+    if (foreign) {
+        tp_text_add(text, "%s", foreign);
+        return;
     }
     const char *last = NULL, *joint = "neither ";
     for (size_t i = 0; tp_formats[i]; i++) {
@@ -149,15 +179,23 @@ static const char *next_word(const char **list, size_t *length)
     return *length ? word : NULL;
 }
 
-bool tp_format_has_suffix(const char *path)
+/* Whether the path ends as those of the format do. */
+static bool has_suffix_of(const struct tp_format *format, const char *path)
 {
     size_t whole = strlen(path), tail;
+    const char *list = format->suffixes, *suffix;
+    while ((suffix = next_word(&list, &tail))) {
+        if (whole > tail && !memcmp(path + whole - tail, suffix, tail))
+            return true;
+    }
+    return false;
+}
+
+bool tp_format_has_suffix(const char *path)
+{
     for (size_t i = 0; tp_formats[i]; i++) {
-        const char *list = tp_formats[i]->suffixes, *suffix;
-        while ((suffix = next_word(&list, &tail))) {
-            if (whole > tail && !memcmp(path + whole - tail, suffix, tail))
-                return true;
-        }
+        if (has_suffix_of(tp_formats[i], path))
+            return true;
     }
     return false;
 }
@@ -199,6 +237,9 @@ static void leave(struct tp_tensor_file *file)
     file->tensors = NULL;
     file->tensor_count = 0;
     file->skips = file->last_skip = NULL;
+    file->optimizers = NULL;
+    file->members = NULL;
+    file->member_count = 0;
     file->saved_as = file->assumption = "";
     file->metadata_count = tp_label_ask(file->metadata);
 }
@@ -232,6 +273,36 @@ static enum tp_status open_by_bid(struct tp_tensor_file *file,
     return tp_fail(err, TP_E_UNSUPPORTED, its.offset, "%s", its.message);
 }
 
+/* The format that says what is wrong with a file for which none bids: that of
+ * its name, unless something else is known to be in it. */
+static const struct tp_format *fall_back(const char *name,
+                                         const unsigned char *head,
+                                         size_t length)
+{
+    for (size_t i = 0; tp_formats[i] && !foreign_word(head, length); i++) {
+        if (tp_formats[i]->falls_back && has_suffix_of(tp_formats[i], name))
+            return tp_formats[i];
+    }
+    return NULL;
+}
+
+/* Says that no format reads the file, and what it is instead. */
+static enum tp_status fail_foreign(const char *name, const unsigned char *head,
+                                   size_t length, struct tp_error *err)
+{
+    const char *promised = "a torch file";
+    for (size_t i = 0; tp_formats[i]; i++) {
+        if (tp_formats[i]->falls_back && has_suffix_of(tp_formats[i], name))
+            promised = tp_formats[i]->word;
+    }
+    struct tp_text word = {0};
+    add_foreign(head, length, &word);
+    enum tp_status status = tp_fail(err, TP_E_UNSUPPORTED, 0, "not %s: %s",
+                                    promised, tp_text_get(&word));
+    tp_text_clear(&word);
+    return status;
+}
+
 /* Opens file->bytes as the format that their content tells, but for the label.
  */
 static enum tp_status open_content(struct tp_tensor_file *file,
@@ -246,16 +317,11 @@ static enum tp_status open_content(struct tp_tensor_file *file,
     if (length == 0)
         return tp_fail(err, TP_E_DAMAGED, 0, "the file is empty");
     file->format = tp_format_by_content(head, length);
-    if (!file->format) {
-        struct tp_text word = {0};
-        add_foreign(head, length, &word);
-        status = tp_fail(err, TP_E_UNSUPPORTED, 0, "not a torch file: %s",
-                         tp_text_get(&word));
-        tp_text_clear(&word);
-        return status;
-    }
-    file->metadata_count = tp_label_ask(file->metadata);
-    return open_by_bid(file, head, length, err);
+    if (file->format)
+        return open_by_bid(file, head, length, err);
+    file->format = fall_back(file->path, head, length);
+    return file->format ? file->format->open(file, err)
+                        : fail_foreign(file->path, head, length, err);
 }
 
 /* Refuses what is no file of tensors by its first unpacked bytes. */
@@ -293,19 +359,66 @@ static const char *plain_name(const char *name, struct tp_arena *arena)
     return is_packed ? tp_arena_text(arena, name, length - tail) : name;
 }
 
-/* Opens file->bytes, which are open. */
+/* Opens file->bytes, which are open unless the name is a pattern. */
 static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
                                  struct tp_error *err)
 {
-    enum tp_status status = open_content(file, err);
+    file->path = plain_name(name, &file->arena);
+    if (!file->path)
+        return tp_fail_memory(err);
+    file->metadata_count = tp_label_ask(file->metadata);
+    enum tp_status status = file->format ? file->format->open(file, err)
+                                         : open_content(file, err);
+    if (status == TP_OK)
+        status = tp_value_layouts_add(file->path, file, err);
     if (status != TP_OK)
         return status;
     tp_label_from_metadata(file->metadata, file->metadata_count, &file->label);
-    const char *plain = plain_name(name, &file->arena);
-    if (!plain)
-        return tp_fail_memory(err);
-    return tp_label_complete(&file->label, plain, &file->arena,
-                             &file->label_conflict, err);
+    status = tp_label_complete(&file->label, file->path, &file->arena,
+                               &file->label_conflict, &file->labelled, err);
+    if (status == TP_OK && file->label.iteration < 0)
+        file->label.iteration =
+            tp_label_epoch(file->metadata, file->metadata_count);
+    file->flat = true;
+    for (size_t i = 0; i < file->tensor_count && file->flat; i++)
+        file->flat = !strchr(file->tensors[i].path, '.');
+    return status == TP_OK && file->optimizers ? tp_optimizer_names(file, err)
+                                               : status;
+}
+
+/* Where no key has a module, the file is one: "q_proj.pt" with "weight". */
+static enum tp_status name_by_file(struct tp_tensor_file *file,
+                                   struct tp_label *label, struct tp_error *err)
+{
+    struct tp_text name = {0};
+    tp_text_add(&name, "%s.%s", file->label.tensor_name, label->tensor_name);
+    label->tensor_name =
+        name.failed
+            ? NULL
+            : tp_arena_text(&file->arena, tp_text_get(&name), name.length);
+    tp_text_clear(&name);
+    return label->tensor_name ? TP_OK : tp_fail_memory(err);
+}
+
+enum tp_status tp_tensor_file_label(struct tp_tensor_file *file, size_t place,
+                                    struct tp_label *label,
+                                    struct tp_error *err)
+{
+    *label = file->label;
+    if (file->labelled)
+        return TP_OK;
+    struct tp_label own = file->label;
+    bool named;
+    enum tp_status status =
+        tp_param_name_label(file->tensors[place].path,
+                            file->parameters ? file->parameters[place] : NULL,
+                            &file->arena, &own, &named, err);
+    bool by_file = file->flat && *file->label.tensor_name;
+    bool nameless = by_file && file->tensor_count == 1 && !*own.component;
+    if (status != TP_OK || !named || nameless) /* "tensor" says nothing */
+        return status;
+    *label = own;
+    return by_file ? name_by_file(file, label, err) : TP_OK;
 }
 
 /* Everything but the arena, which is reused, and the bytes. */
@@ -314,14 +427,21 @@ static void start(struct tp_tensor_file *file)
     static const struct tp_label none = TP_LABEL_NONE;
     tp_arena_reset(&file->arena);
     file->format = NULL;
+    file->path = "";
     file->tensors = NULL;
     file->tensor_count = 0;
     file->metadata_count = 0;
+    file->optimizers = NULL;
+    file->parameters = NULL;
     file->label = none;
+    file->labelled = false;
+    file->flat = false;
     file->label_conflict = "";
     file->saved_as = "";
     file->assumption = "";
     file->skips = file->last_skip = NULL;
+    file->members = NULL;
+    file->member_count = 0;
     file->state = NULL;
 }
 
@@ -329,8 +449,16 @@ enum tp_status tp_tensor_file_open(const char *name,
                                    struct tp_tensor_file *file,
                                    struct tp_error *err)
 {
+    enum tp_name_claim claim;
+    enum tp_status status = TP_OK;
     start(file);
-    enum tp_status status = tp_bytes_open(name, &file->bytes, err);
+    file->format = format_by_name(name, &claim);
+    if (claim == TP_NAME_PATTERN)
+        tp_bytes_view("", 0, &file->bytes);
+    else
+        status = tp_bytes_open(name, &file->bytes, err);
+    if (status != TP_OK)
+        file->format = NULL; /* nothing to close */
     if (status == TP_OK)
         status = open_bytes(name, file, err);
     if (status != TP_OK)
@@ -343,7 +471,9 @@ enum tp_status tp_tensor_file_open_memory(const char *name, const void *data,
                                           struct tp_tensor_file *file,
                                           struct tp_error *err)
 {
+    enum tp_name_claim claim;
     start(file);
+    file->format = format_by_name(name, &claim);
     tp_bytes_view(data, size, &file->bytes);
     enum tp_status status = open_bytes(name, file, err);
     if (status != TP_OK)

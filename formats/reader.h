@@ -20,6 +20,14 @@ const struct tp_format *tp_format_by_content(const unsigned char *head,
 /* Whether the name ends as those of some format do. */
 bool tp_format_has_suffix(const char *path);
 
+/* Whether a format claims the file by its name: it describes tensors that lie
+ * in other files of its folder. */
+enum tp_name_claim tp_format_claims(const char *path);
+
+/* The pattern of a unit without an index that the file belongs to, in its
+ * folder: "dir/shard-*-model.safetensors", or false. It opens as a file. */
+bool tp_format_pattern(const char *path, struct tp_text *pattern);
+
 /* Adds the suffixes of all formats, each once, joined by ' '. */
 void tp_format_suffixes(struct tp_text *text);
 
@@ -40,6 +48,16 @@ enum tp_status tp_tensor_file_open_memory(const char *name, const void *data,
                                           size_t size,
                                           struct tp_tensor_file *file,
                                           struct tp_error *err);
+
+/*
+ * The label of a tensor of an open file, by its number: what metadata and the
+ * file's name say, completed by its key (formats/param_name.h), which speaks
+ * where these do not say what the tensor is. Texts are the file's. Fails only
+ * with TP_E_MEMORY.
+ */
+enum tp_status tp_tensor_file_label(struct tp_tensor_file *file, size_t place,
+                                    struct tp_label *label,
+                                    struct tp_error *err);
 
 /*
  * Closes the file; its tensors, labels and skips are gone. The arena keeps

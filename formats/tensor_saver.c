@@ -50,6 +50,13 @@ static const struct field {
 
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
 
+/* What a checkpoint calls its step, the surest name first; an epoch stands for
+ * it where neither payload nor name say one. */
+static const char *const steps[] = {"global_step", "global_steps", "iteration",
+                                    "iter_num",    "step",         "epoch"};
+
+enum { STEP_COUNT = sizeof steps / sizeof steps[0], EPOCH = STEP_COUNT - 1 };
+
 static const char **text_field(struct tp_label *label, size_t i)
 {
     return (const char **)(void *)((char *)label + fields[i].offset);
@@ -137,13 +144,15 @@ enum tp_status tp_label_from_name(const char *path, struct tp_arena *arena,
     drop_unknown(&name.claims);
     *label = name.claims;
     fill(label, &name.hints);
+    if (label->iteration < 0)
+        label->iteration = name.epoch;
     tp_label_classify(label);
     return TP_OK;
 }
 
 enum tp_status tp_label_complete(struct tp_label *label, const char *path,
                                  struct tp_arena *arena, const char **conflict,
-                                 struct tp_error *err)
+                                 bool *labelled, struct tp_error *err)
 {
     struct tp_file_name name;
     enum tp_status status = tp_file_name_parse(path, arena, &name, err);
@@ -156,7 +165,10 @@ enum tp_status tp_label_complete(struct tp_label *label, const char *path,
         return tp_fail_memory(err);
     }
     fill(label, &name.claims);
+    *labelled = *label->tensor_name || *label->layer_type || *label->operation;
     fill(label, &name.hints);
+    if (label->iteration < 0)
+        label->iteration = name.epoch;
     tp_label_classify(label);
     return TP_OK;
 }
@@ -172,6 +184,9 @@ size_t tp_label_ask(struct tp_metadata metadata[TP_METADATA_MAX])
             metadata[count++] =
                 (struct tp_metadata){.name = fields[i].dumper, .number = -1};
     }
+    for (size_t i = 0; i < STEP_COUNT; i++)
+        metadata[count++] =
+            (struct tp_metadata){.name = steps[i], .top = true, .number = -1};
     return count;
 }
 
@@ -191,10 +206,25 @@ static void answer_field(struct tp_label *label, size_t i,
 static bool is_about(struct tp_label *label, size_t i,
                      const struct tp_metadata *answer)
 {
+    if (answer->top)
+        return false;
     if (strcmp(fields[i].name, answer->name) == 0)
         return true;
     return fields[i].dumper && strcmp(fields[i].dumper, answer->name) == 0 &&
            is_absent(label, i);
+}
+
+/* What the payload itself has of a name; -1: no number. */
+static int64_t number_on_top(const struct tp_metadata *metadata, size_t count,
+                             const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (metadata[i].top && !strcmp(metadata[i].name, name))
+            return metadata[i].text
+                       ? tp_digits_value(metadata[i].text, metadata[i].length)
+                       : metadata[i].number;
+    }
+    return -1;
 }
 
 void tp_label_from_metadata(const struct tp_metadata *metadata, size_t count,
@@ -210,5 +240,12 @@ void tp_label_from_metadata(const struct tp_metadata *metadata, size_t count,
             strncmp(metadata[i].text, "grad__", 6) == 0 && !*label->operation)
             label->operation = "backward";
     }
+    for (size_t i = 0; i < EPOCH && label->iteration < 0; i++)
+        label->iteration = number_on_top(metadata, count, steps[i]);
     drop_unknown(label);
+}
+
+int64_t tp_label_epoch(const struct tp_metadata *metadata, size_t count)
+{
+    return number_on_top(metadata, count, steps[EPOCH]);
 }

@@ -8,7 +8,9 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "formats/torch/torch_optimizer.h"
 #include "formats/torch/torch_rebuild.h"
+#include "formats/torch/torch_scaled.h"
 
 /*
  * The search for tensors: a walk over the values with a stack of its own,
@@ -32,7 +34,8 @@ enum {
 struct note {
     const char *path;
     const struct tp_torch_global *global; /* TENSOR or UNSUPPORTED, or NULL */
-    tp_ref args;                          /* of a TENSOR's call            */
+    const struct tp_torch_layout *layout; /* of codes and scales, or NULL   */
+    struct tp_torch_object object;        /* the call of either            */
     tp_ref at;
     const char *name;   /* of a call we do not know      */
     const char *reason; /* of a limit that was reached   */
@@ -49,6 +52,8 @@ struct frame {
 struct walk {
     const struct tp_pickle *pickle;
     struct tp_arena *arena;
+    struct tp_optimizer **optimizer; /* where the next one goes          */
+    uint64_t parameters;             /* of optimizers that may still come    */
     struct note *notes;
     size_t note_count, note_room;
     struct frame *frames;
@@ -87,14 +92,11 @@ static enum tp_status note_limit(struct walk *w, tp_ref at, const char *reason)
 
 /* A tensor, or an unsupported one; inside the arguments of an unknown call
  * it is that call which is noted, once. */
-static enum tp_status note_tensor(struct walk *w, tp_ref blame, tp_ref at,
-                                  const struct tp_torch_global *global,
-                                  tp_ref args)
+static enum tp_status note_tensor(struct walk *w, tp_ref blame,
+                                  struct note note)
 {
     if (blame == TP_REF_NONE)
-        return add_note(
-            w, w->path_length,
-            (struct note){.global = global, .args = args, .at = at});
+        return add_note(w, w->path_length, note);
     if (blame == w->blamed)
         return TP_OK;
     w->blamed = blame;
@@ -109,7 +111,7 @@ static enum tp_status note_storage(struct walk *w, tp_ref blame, tp_ref at)
 {
     return blame == TP_REF_NONE
                ? add_note(w, w->path_length, (struct note){.at = at})
-               : note_tensor(w, blame, at, NULL, TP_REF_NONE);
+               : note_tensor(w, blame, (struct note){.at = at});
 }
 
 /* ---- paths ------------------------------------------------------------ */
@@ -226,9 +228,10 @@ static enum tp_status enter(struct walk *w, tp_ref ref, tp_ref blame)
 /* What is left of a call when wrappers are taken off it. */
 struct unwrapped {
     const struct tp_torch_global *global; /* NULL: unknown */
-    tp_ref ref;   /* the value found; a call or something else */
-    tp_ref args;  /* of the call */
-    tp_ref state; /* attributes of a tensor subclass, or TP_REF_NONE */
+    tp_ref ref;      /* the value found; a call or something else */
+    tp_ref callable; /* what names the function */
+    tp_ref args;     /* of the call */
+    tp_ref state;    /* attributes of a tensor subclass, or TP_REF_NONE */
 };
 
 /* Like tp_pickle_lookup, but of the first few pairs: a large dict may be the
@@ -261,25 +264,32 @@ static tp_ref local_tensor(const struct tp_pickle *pickle, tp_ref state)
 
 static struct unwrapped unwrap(const struct tp_pickle *pickle, tp_ref ref)
 {
-    struct unwrapped u = {NULL, ref, TP_REF_NONE, TP_REF_NONE};
-    tp_ref callable = ref;
+    struct unwrapped u = {
+        .ref = ref,
+        .callable = ref,
+        .args = TP_REF_NONE,
+        .state = TP_REF_NONE,
+    };
     for (int i = 0; i < UNWRAP_MAX; i++) {
-        if (callable == u.ref) {
+        if (u.callable == u.ref) {
             if (tp_pickle_kind(pickle, u.ref) != TP_VALUE_CALL)
-                return (struct unwrapped){NULL, u.ref, TP_REF_NONE, u.state};
+                return (struct unwrapped){.ref = u.ref,
+                                          .callable = TP_REF_NONE,
+                                          .args = TP_REF_NONE,
+                                          .state = u.state};
             u.args = pickle->values[u.ref].u.call.args;
         }
-        u.global = tp_torch_global_find(tp_pickle_callable(pickle, callable));
+        u.global = tp_torch_global_find(tp_pickle_callable(pickle, u.callable));
         if (u.global && u.global->role == TP_TORCH_WRAPPER) {
-            u.ref = callable = tp_pickle_item(pickle, u.args, 0);
+            u.ref = u.callable = tp_pickle_item(pickle, u.args, 0);
         } else if (u.global && u.global->role == TP_TORCH_FROM_TYPE) {
-            callable = tp_pickle_item(pickle, u.args, 0);
+            u.callable = tp_pickle_item(pickle, u.args, 0);
             u.state = tp_pickle_item(pickle, u.args, 3);
             u.args = tp_pickle_item(pickle, u.args, 2);
         } else if (u.global && u.global->role == TP_TORCH_SHELL &&
                    local_tensor(pickle, u.state) != TP_REF_NONE) {
             /* the other attributes tell of the mesh; no data of the user */
-            u.ref = callable = local_tensor(pickle, u.state);
+            u.ref = u.callable = local_tensor(pickle, u.state);
             u.state = TP_REF_NONE;
         } else {
             return u;
@@ -294,23 +304,49 @@ static enum tp_status visit_call(struct walk *w, tp_ref ref, tp_ref blame)
     struct unwrapped u = unwrap(w->pickle, ref);
     if (u.ref == TP_REF_NONE)
         return TP_OK;
+    const struct tp_torch_object object = {u.callable, u.args, u.state};
+    struct note note = {.layout = tp_torch_layout_of(w->pickle, &object),
+                        .global = u.global,
+                        .object = object,
+                        .at = ref};
+    if (note.layout && !tp_torch_layout_walks(note.layout))
+        return note_tensor(w, blame, note);
+    if (u.global && u.global->role == TP_TORCH_ARRAY)
+        note.object.args = u.ref; /* the call itself, or one it is state of */
     enum tp_status status = TP_OK;
     bool tensor = u.global && (u.global->role == TP_TORCH_TENSOR ||
                                u.global->role == TP_TORCH_ARRAY ||
                                u.global->role == TP_TORCH_SHELL ||
                                u.global->role == TP_TORCH_UNSUPPORTED);
     if (tensor)
-        status = note_tensor(w, blame, ref, u.global,
-                             u.global->role == TP_TORCH_ARRAY ? u.ref : u.args);
+        status = note_tensor(w, blame, note);
     else if (tp_torch_is_storage(w->pickle, u.ref))
         status = note_storage(w, blame, u.ref);
-    else
+    else if (tp_pickle_kind(w->pickle, u.ref) != TP_VALUE_PERSISTENT)
         status = enter(w, u.ref, blame);
     /* tensors among the attributes of a tensor */
     if (status == TP_OK && tensor &&
         tp_pickle_kind(w->pickle, u.state) != TP_VALUE_NONE)
         status = enter(w, u.state, blame);
     return status;
+}
+
+/* Enters a dict; if it is an optimizer's, what it says of parameters. */
+static enum tp_status visit_dict(struct walk *w, tp_ref ref, tp_ref blame)
+{
+    struct tp_optimizer *optimizer;
+    enum tp_status status = tp_torch_optimizer(w->pickle, ref, &w->parameters,
+                                               w->arena, &optimizer, w->err);
+    if (status != TP_OK)
+        return status;
+    if (optimizer) {
+        optimizer->path = tp_arena_text(w->arena, w->path, w->path_length);
+        if (!optimizer->path)
+            return tp_fail_memory(w->err);
+        *w->optimizer = optimizer;
+        w->optimizer = &optimizer->next;
+    }
+    return enter(w, ref, blame);
 }
 
 /* Visits a value whose path is w->path. */
@@ -320,8 +356,9 @@ static enum tp_status visit(struct walk *w, tp_ref ref, tp_ref blame)
     case TP_VALUE_LIST:
     case TP_VALUE_TUPLE:
     case TP_VALUE_SET:
-    case TP_VALUE_DICT:
         return enter(w, ref, blame);
+    case TP_VALUE_DICT:
+        return visit_dict(w, ref, blame);
     case TP_VALUE_CALL:
         return visit_call(w, ref, blame);
     case TP_VALUE_PERSISTENT:
@@ -455,12 +492,14 @@ static enum tp_status walk_all(struct walk *w)
 
 /* ---- from notes to tensors -------------------------------------------- */
 
-/* Turns one note into *tensor, or says why there is none. */
+/* Turns one note into tensors, or says why there is none, or not all. */
 static enum tp_status use_note(struct tp_torch_builder *builder,
                                const struct note *note,
-                               struct tp_tensor *tensor, struct tp_error *why)
+                               struct tp_torch_made *made, struct tp_error *why)
 {
     int64_t at = tp_pickle_offset(builder->pickle, note->at);
+    enum tp_status status;
+    made->count = 0;
     if (note->reason)
         return tp_fail(why, TP_E_LIMIT, at, "%s", note->reason);
     if (note->name)
@@ -468,18 +507,31 @@ static enum tp_status use_note(struct tp_torch_builder *builder,
                        "a tensor, an array or a storage inside the unknown "
                        "object %s",
                        note->name);
-    if (!note->global)
+    if (note->layout) {
+        status = tp_torch_scaled(builder, note->layout, &note->object,
+                                 note->path, made, why);
+    } else if (!note->global) {
         return tp_fail(why, TP_E_UNSUPPORTED, at,
                        "a storage that belongs to no tensor");
-    if (note->global->role != TP_TORCH_TENSOR &&
-        note->global->role != TP_TORCH_ARRAY)
+    } else if (note->global->role != TP_TORCH_TENSOR &&
+               note->global->role != TP_TORCH_ARRAY) {
         return tp_fail(why, TP_E_UNSUPPORTED, at, "%s are not supported",
                        note->global->what);
-    enum tp_status status =
-        tp_torch_rebuild(builder, note->global, note->args, tensor, why);
+    } else {
+        status = tp_torch_rebuild(builder, note->global, note->object.args,
+                                  made->tensors, why);
+        made->tensors->path = note->path;
+        made->count = status == TP_OK;
+    }
     if (status != TP_OK && why->offset < 0)
         why->offset = at;
     return status;
+}
+
+static size_t most_tensors(const struct note *note)
+{
+    return note->layout ? tp_torch_layout_parts(note->layout)
+                        : note->global != NULL;
 }
 
 static enum tp_status use_notes(struct tp_tensor_file *file,
@@ -488,24 +540,22 @@ static enum tp_status use_notes(struct tp_tensor_file *file,
 {
     size_t tensors = 0;
     for (size_t i = 0; i < w->note_count; i++)
-        tensors += w->notes[i].global != NULL;
+        tensors += most_tensors(&w->notes[i]);
     file->tensors =
         tp_arena_alloc(&file->arena, tensors * sizeof *file->tensors);
     if (!file->tensors)
         return tp_fail_memory(err);
     for (size_t i = 0; i < w->note_count; i++) {
         struct tp_error why = {0};
-        struct tp_tensor *tensor = &file->tensors[file->tensor_count];
-        enum tp_status status = use_note(builder, &w->notes[i], tensor, &why);
-        if (status == TP_OK) {
-            tensor->path = w->notes[i].path;
-            file->tensor_count++;
-        } else if (status == TP_E_MEMORY ||
-                   tp_tensor_file_skip(file, w->notes[i].path, &why, NULL) !=
-                       TP_OK) {
+        struct tp_torch_made made = {&file->tensors[file->tensor_count], 0};
+        enum tp_status status = use_note(builder, &w->notes[i], &made, &why);
+        file->tensor_count += made.count;
+        if (status == TP_E_MEMORY ||
+            (status != TP_OK &&
+             tp_tensor_file_skip(file, w->notes[i].path, &why, NULL) != TP_OK))
             return tp_fail_memory(err);
-        }
     }
+    tp_torch_scaled_mark(file->tensors, file->tensor_count);
     return TP_OK;
 }
 
@@ -522,8 +572,9 @@ enum tp_status tp_torch_metadata(const struct tp_pickle *pickle,
     for (size_t i = 0; i < count; i++) {
         struct tp_metadata *answer = &metadata[i];
         bool beside = strncmp(answer->name, "meta.", 5) == 0;
-        tp_ref ref = beside ? tp_pickle_lookup(pickle, meta, answer->name + 5)
-                            : tp_pickle_lookup(pickle, dict, answer->name);
+        tp_ref from = answer->top ? pickle->root : beside ? meta : dict;
+        tp_ref ref =
+            tp_pickle_lookup(pickle, from, answer->name + (beside ? 5 : 0));
         const char *text;
         size_t length;
         int64_t number;
@@ -555,6 +606,8 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
     memset(&w, 0, offsetof(struct walk, path));
     w.pickle = pickle;
     w.arena = &file->arena;
+    w.optimizer = &file->optimizers;
+    w.parameters = pickle->item_count;
     w.blamed = TP_REF_NONE;
     w.err = err;
     /* Shared values are visited once on each path to them. Honest files

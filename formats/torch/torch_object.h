@@ -26,7 +26,7 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
 
 /*
  * Answers `count` questions from the dicts "metadata" and, beside a "value",
- * "meta" of the payload: texts,
+ * "meta" of the payload, or from the payload itself: texts,
  * Python's and numpy's integers. Texts are copied into `arena`. Fails only
  * with TP_E_MEMORY.
  */

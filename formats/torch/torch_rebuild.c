@@ -75,8 +75,6 @@ static const struct tp_torch_global globals[] = {
      "sparse tensors", 0, 0},
     {"torch._utils._rebuild_sparse_csr_tensor", TP_TORCH_UNSUPPORTED,
      "sparse tensors", 0, 0},
-    {"torch._utils._rebuild_qtensor", TP_TORCH_UNSUPPORTED,
-     "tensors of torch's quantised dtypes", 0, 0},
     {"torch._utils._rebuild_nested_tensor", TP_TORCH_UNSUPPORTED,
      "nested tensors", 0, 0},
     {"torch._utils._rebuild_meta_tensor_no_storage", TP_TORCH_UNSUPPORTED,
@@ -401,10 +399,9 @@ static enum tp_status read_storage(struct tp_torch_builder *builder, tp_ref ref,
     return status;
 }
 
-/* A tuple, list or torch.Size of integers. */
-static enum tp_status read_dims(const struct tp_pickle *pickle, tp_ref ref,
-                                int64_t dims[TP_LIMIT_DIMS], int *count,
-                                struct tp_error *err)
+enum tp_status tp_torch_dims(const struct tp_pickle *pickle, tp_ref ref,
+                             int64_t dims[TP_LIMIT_DIMS], int *count,
+                             struct tp_error *err)
 {
     const char *name = tp_pickle_kind(pickle, ref) == TP_VALUE_CALL
                            ? tp_pickle_callable(pickle, ref)
@@ -433,11 +430,12 @@ static enum tp_status read_geometry(const struct tp_pickle *pickle, tp_ref args,
                                     struct tp_error *err)
 {
     int strides = 0;
-    enum tp_status status = read_dims(pickle, tp_pickle_item(pickle, args, 2),
-                                      tensor->shape, &tensor->ndim, err);
+    enum tp_status status =
+        tp_torch_dims(pickle, tp_pickle_item(pickle, args, 2), tensor->shape,
+                      &tensor->ndim, err);
     if (status == TP_OK)
-        status = read_dims(pickle, tp_pickle_item(pickle, args, 3),
-                           tensor->stride, &strides, err);
+        status = tp_torch_dims(pickle, tp_pickle_item(pickle, args, 3),
+                               tensor->stride, &strides, err);
     if (status != TP_OK)
         return status;
     if (strides != tensor->ndim)
@@ -465,7 +463,8 @@ static enum tp_status read_dtype(const struct tp_pickle *pickle, tp_ref ref,
         return tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, ref),
                        "its dtype is no torch dtype");
     tensor->dtype = tp_dtype_by_name(value->u.text.data + strlen(prefix));
-    if (tensor->dtype == TP_DTYPE_COUNT)
+    if (tensor->dtype == TP_DTYPE_COUNT ||
+        tp_dtype_info(tensor->dtype)->packed)
         return tp_fail(err, TP_E_UNSUPPORTED, tp_pickle_offset(pickle, ref),
                        "the dtype %s is not supported", value->u.text.data);
     return TP_OK;
@@ -490,7 +489,7 @@ static enum tp_status rebuild_array(struct tp_torch_builder *builder,
         return tp_fail(err, TP_E_DAMAGED, -1, "no array of numpy");
     enum tp_status status = nested_storage(builder, nested, err);
     if (status == TP_OK)
-        status = read_dims(builder->pickle, nested->shape, tensor->shape,
+        status = tp_torch_dims(builder->pickle, nested->shape, tensor->shape,
                            &tensor->ndim, err);
     if (status != TP_OK)
         return status;

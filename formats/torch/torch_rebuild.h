@@ -16,6 +16,12 @@ enum tp_torch_role {
     TP_TORCH_UNSUPPORTED  /* a tensor we cannot read, see `what`           */
 };
 
+/* An object of a pickle: what is called with `args`, what it is called by, and
+ * the attributes it gets; TP_REF_NONE where there are none. */
+struct tp_torch_object {
+    tp_ref call, args, state;
+};
+
 /* One row of the allow-list of globals. */
 struct tp_torch_global {
     const char *name;
@@ -27,6 +33,12 @@ struct tp_torch_global {
 
 /* The row of a global; NULL for all we know nothing about, and for NULL. */
 const struct tp_torch_global *tp_torch_global_find(const char *name);
+
+/* Reads a tuple, list or torch.Size of integers, *count of them. TP_E_DAMAGED,
+ * TP_E_LIMIT. */
+enum tp_status tp_torch_dims(const struct tp_pickle *pickle, tp_ref ref,
+                             int64_t dims[TP_LIMIT_DIMS], int *count,
+                             struct tp_error *err);
 
 /*
  * Whether a value is a storage: named by a persistent id, or inside the pickle.

@@ -2,7 +2,7 @@
 #ifndef TP_TORCH_TORCH_STORAGE_H
 #define TP_TORCH_TORCH_STORAGE_H
 
-#include "data/tensor.h"
+#include "data/range_storage.h"
 #include "formats/torch/pickle.h"
 
 /* Storages of torch files: how a pickle names them. */

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "formats/torch/torch_formats.h"
+#include "formats/torch/torch_item.h"
 #include "formats/torch/torch_legacy.h"
 #include "formats/torch/torch_object.h"
 #include "formats/torch/torch_parts.h"
@@ -368,6 +369,25 @@ static enum tp_status open_file(struct tp_tensor_file *file,
     free(parts.ranges);
     tp_torch_parts_clear(&parts.read);
     return status;
+}
+
+enum tp_status tp_torch_item_open(struct tp_tensor_file *file, uint64_t start,
+                                  uint64_t end, struct tp_error *err)
+{
+    struct tp_zip_range range;
+    if (start > end || end > file->bytes.size)
+        return tp_fail(err, TP_E_DAMAGED, (int64_t)file->bytes.size,
+                       "it should lie at bytes %" PRIu64 " to %" PRIu64
+                       ", the file ends at byte %" PRIu64,
+                       start, end, file->bytes.size);
+    enum tp_status status = tp_zip_last(&file->bytes, end, &range, err);
+    if (status == TP_E_NOT_FOUND ||
+        (status == TP_OK && (range.end != end || range.start != start)))
+        return tp_fail(err, TP_E_DAMAGED, (int64_t)start,
+                       "bytes %" PRIu64 " to %" PRIu64 " are no archive of "
+                       "torch.save",
+                       start, end);
+    return status == TP_OK ? open_archive(file, &range, err) : status;
 }
 
 static int bid(const unsigned char *head, size_t length)

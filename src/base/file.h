@@ -86,6 +86,14 @@ enum tp_status tp_file_find(const char *root, struct tp_found_list *list,
  * once, after the last find. Fails with TP_E_MEMORY only. */
 enum tp_status tp_found_sort(struct tp_found_list *list, struct tp_error *err);
 
+/* Adds a path of no file, of 0 bytes, to a sorted list, unless it is there.
+ * TP_E_MEMORY. */
+enum tp_status tp_found_add(struct tp_found_list *list, const char *path,
+                            struct tp_error *err);
+
+/* The number of a path in a sorted list; `count`: it is not there. */
+size_t tp_found_index(const struct tp_found_list *list, const char *path);
+
 /* Releases everything; the list is empty afterwards. */
 void tp_found_clear(struct tp_found_list *list);
 

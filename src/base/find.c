@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/text.h"
 
 /* A directory or file by identity, so that links cannot make us loop. */
@@ -285,6 +286,41 @@ enum tp_status tp_found_sort(struct tp_found_list *list, struct tp_error *err)
     if (list->count > 0)
         qsort(list->files, list->count, sizeof *list->files, by_path);
     return status;
+}
+
+/* The number of the first path that does not sort before this one. */
+static size_t first_from(const struct tp_found_list *list, const char *path)
+{
+    size_t i;
+    TP_PARTITION_POINT(i, list->count, strcmp(list->files[i].path, path) < 0);
+    return i;
+}
+
+enum tp_status tp_found_add(struct tp_found_list *list, const char *path,
+                            struct tp_error *err)
+{
+    const size_t at = first_from(list, path);
+    if (at < list->count && strcmp(list->files[at].path, path) == 0)
+        return TP_OK;
+    char *copy = strdup(path);
+    if (!copy)
+        return tp_fail_memory(err);
+    enum tp_status status = add_file(list, copy, 0, err);
+    if (status != TP_OK)
+        return status;
+    const struct tp_found added = list->files[list->count - 1];
+    memmove(&list->files[at + 1], &list->files[at],
+            (list->count - 1 - at) * sizeof added);
+    list->files[at] = added;
+    return TP_OK;
+}
+
+size_t tp_found_index(const struct tp_found_list *list, const char *path)
+{
+    const size_t at = first_from(list, path);
+    return at < list->count && strcmp(list->files[at].path, path) == 0
+               ? at
+               : list->count;
 }
 
 void tp_found_clear(struct tp_found_list *list)

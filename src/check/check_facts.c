@@ -105,7 +105,8 @@ static bool add_object(struct tp_script *script, uint32_t node, uint32_t tags)
 static uint32_t made_by(const struct tp_script *script, uint32_t node)
 {
     struct tp_call call;
-    tp_call_read(script, node, &call);
+    char path[TP_PATH_MAX];
+    tp_call_judge(script, node, path, &call);
     switch (call.role) {
     case TP_DOES_MAKE_CROSS_ENTROPY:
         return TP_TAG_CROSS_ENTROPY;
@@ -214,7 +215,7 @@ enum tp_status tp_script_read(const char *source, size_t length,
     enum tp_status status = tp_py_lex(source, length, &script->tokens, err);
     if (status == TP_OK)
         status = tp_py_parse(&script->tokens, &script->tree, err);
-    if (status == TP_OK && !note_facts(script))
+    if (status == TP_OK && !(note_facts(script) && tp_calls_judge(script)))
         status = tp_fail_memory(err);
     return status;
 }

@@ -233,8 +233,10 @@ static uint32_t value_of_formula(const struct tp_flow *flow,
         return TP_TAG_SIGMOID | TP_TAG_POSITIVE | same;
     case TP_DOES_EXP:
         return wide | TP_TAG_POSITIVE |
-               (in & TP_TAG_SHIFTED || is_logarithm(flow, call) ? 0
-                                                                : TP_TAG_EXP);
+               (in & (TP_TAG_SHIFTED | TP_TAG_SIGMOID | TP_TAG_PROBS) ||
+                        is_logarithm(flow, call)
+                    ? 0
+                    : TP_TAG_EXP);
     case TP_DOES_WIDEN:
         return wide |
                (tp_flow_is(flow, call->function, "log_softmax") ? TP_TAG_SHIFTED
@@ -302,6 +304,9 @@ static uint32_t value_of_other(const struct tp_flow *flow,
         return function->returns && function->result
                    ? function->result | TP_TAG_GUESS
                    : 0;
+    if (!strcmp(call->path, "copy.deepcopy")) /* a teacher, an average */
+        return (value_of(flow, flow->at[call->function].next, 1) & INHERITED) |
+               TP_TAG_CONSTANT;
     uint32_t network = value_of_network(flow, call->function);
     if (network)
         return network;

@@ -56,6 +56,7 @@ struct tp_flow {
     struct tp_functions *functions; /* of the script                      */
     uint32_t *seen;                 /* TP_SEEN_..., of the whole script   */
     struct tp_names *words;         /* of the whole script, once asked for */
+    struct tp_names *frozen;        /* what is never trained, by its name  */
     bool *guessed; /* a value that was asked for since this was cleared
                       is told by a name, or came through a call        */
     bool learns;   /* the first pass: facts about functions, no rules  */

@@ -23,8 +23,9 @@ static const uint32_t trains =
 bool tp_path_infers(const char *path)
 {
     static const char *const words[] = {
-        "infer",   "serving",  "bench",  "testing", "unittest", "export",
-        "convert", "quantize", "metric", "predict", NULL};
+        "infer",  "serving", "bench",  "testing", "unittest",
+        "export", "convert", "quanti", "metric",  "predict",
+        "attack", "evasion", NULL};
     char part[64];
     if (!path)
         return false;
@@ -89,16 +90,19 @@ static bool is_for_inference(const struct tp_flow *flow)
 bool tp_flow_only_infers(const struct tp_flow *flow)
 {
     static const char *const words[] = {
-        "infer",  "generat", "eval",    "predict", "export", "convert",
-        "quanti", "load",    "save",    "sampl",   "decode", "pipeline",
-        "test",   "preproc", "extract", "metric",  "rmse",   "serv",
-        "sync",   "bench",   "profile", "strip",   "beam",   "top_filter",
-        "top_k",  "top_p",   "latency", NULL};
-    static const char *const classes[] = {"Inference", "Predictor", "Quantiz",
-                                          "Export",    "Benchmark", "Metric",
-                                          NULL};
+        "infer",  "generat", "eval",    "predict", "export",   "convert",
+        "quanti", "load",    "save",    "sampl",   "decode",   "pipeline",
+        "test",   "preproc", "extract", "metric",  "rmse",     "serv",
+        "sync",   "bench",   "profile", "strip",   "beam",     "top_filter",
+        "top_k",  "top_p",   "latency", "refine",  "postproc", "populate",
+        NULL};
+    static const char *const classes[] = {
+        "Inference",    "Predictor",  "Quantiz",  "Export",
+        "Benchmark",    "Metric",     "Sampling", "TreeSearch",
+        "GreedySearch", "BeamSearch", "MapGener", NULL};
     return flow->scope.no_grad || flow->scope.evaluates ||
            tp_flow_is_named(flow, words) || is_class_of(flow, classes) ||
+           (!flow->scope.function && tp_flow_knows(flow, "latency")) ||
            is_for_inference(flow);
 }
 
@@ -116,11 +120,42 @@ static bool is_module(const struct tp_flow *flow)
 
 bool tp_flow_trains(const struct tp_flow *flow)
 {
-    static const char *const words[] = {"forward", "loss", "train", "step",
+    static const char *const words[] = {"forward", "loss", "train", NULL};
+    static const char *const steps[] = {"step", NULL}; /* of games, too */
+    static const char *const makes[] = {"__init__", "reset_param", "init",
                                         NULL};
-    return !tp_flow_only_infers(flow) &&
+    return !tp_flow_only_infers(flow) && !tp_flow_is_named(flow, makes) &&
            (*flow->seen & trains || tp_flow_is_named(flow, words) ||
+            (!flow->scope.class_ && tp_flow_is_named(flow, steps)) ||
             is_trainer(flow) || is_module(flow));
+}
+
+bool tp_flow_is_frozen(const struct tp_flow *flow, uint32_t node)
+{
+    size_t length;
+    const char *text = tp_script_text(flow->script, node, &length);
+    return tp_names_find(flow->frozen, text, length) != NULL ||
+           tp_flow_contains(flow, node, "teacher") ||
+           tp_flow_contains(flow, node, "ref_model");
+}
+
+bool tp_flow_is_data(const struct tp_flow *flow, uint32_t node)
+{
+    static const char *const words[] = {
+        "mask",  "input", "image", "img",   "pixel", "batch",
+        "video", "frame", "audio", "wav",   "label", "targe",
+        "ids",   "idx",   "indic", "posit", "noise", "timestep"};
+    const struct tp_function *function =
+        tp_functions_at(flow->functions, flow->scope.function);
+    if (!function || function->takes_gradients)
+        return tp_flow_contains(flow, node, words[0]);
+    while (flow->at[node].kind == TP_PY_SUBSCRIPT)
+        node = flow->at[node].child;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (tp_flow_contains(flow, node, words[i]))
+            return true;
+    }
+    return false;
 }
 
 bool tp_flow_trains_here(const struct tp_flow *flow)

@@ -27,6 +27,16 @@ bool tp_flow_trains(const struct tp_flow *flow);
  * imports nothing of torch. */
 bool tp_flow_trains_here(const struct tp_flow *flow);
 
+/* Whether an expression is a network that the script freezes somewhere:
+ * requires_grad_(False), train(False), or so for each of its parameters; or
+ * by its name a teacher or a reference. */
+bool tp_flow_is_frozen(const struct tp_flow *flow, uint32_t node);
+
+/* Whether an expression is what goes through a network and not a part of it,
+ * by its name: inputs, images, labels, indices; of a function that itself
+ * computes gradients, only masks. */
+bool tp_flow_is_data(const struct tp_flow *flow, uint32_t node);
+
 /* Whether the class derives from one whose name has `word`. */
 bool tp_flow_derives(const struct tp_flow *flow, const char *word);
 

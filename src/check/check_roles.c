@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "check/check_roles.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "check/amp_ops.h"
@@ -87,9 +88,13 @@ static const struct row paths[] = {
     ROW("amp.autocast", AUTOCAST),
     ROW("cuda.amp.autocast", AUTOCAST),
     ROW("cpu.amp.autocast", AUTOCAST),
+    ROW("amp.autocast_mode.autocast", AUTOCAST),
+    ROW("cuda.amp.autocast_mode.autocast", AUTOCAST),
     ROW("amp.GradScaler", MAKE_SCALER),
     ROW("cuda.amp.GradScaler", MAKE_SCALER),
     ROW("cpu.amp.GradScaler", MAKE_SCALER),
+    ROW("amp.grad_scaler.GradScaler", MAKE_SCALER),
+    ROW("cuda.amp.grad_scaler.GradScaler", MAKE_SCALER),
     ROW("no_grad", NO_GRAD),
     ROW("inference_mode", NO_GRAD),
     ROW("set_default_dtype", DEFAULT_DTYPE),
@@ -186,8 +191,13 @@ static enum tp_call_role role_of_path(const char *path)
         return strcmp(last, ".PrecisionDebugger") ? TP_DOES_NONE
                                                   : TP_DOES_MAKE_DEBUGGER;
     }
-    if (strncmp(path, "torch.", 6) != 0)
-        return TP_DOES_NONE;
+    if (strncmp(path, "torch.", 6) != 0) {
+        const char *last = strrchr(path, '.');
+        return last && !strcmp(last, ".autocast") &&
+                       strncmp(path, "transformer_engine.", 19) != 0
+                   ? TP_DOES_AUTOCAST /* of a framework */
+                   : TP_DOES_NONE;
+    }
     path += 6;
     enum tp_call_role role =
         role_of(paths, sizeof paths / sizeof *paths, path, strlen(path));
@@ -247,20 +257,48 @@ static enum tp_call_role role_of_name(const struct tp_script *script,
     return role != TP_DOES_NONE ? role : role_of_policy(text, token->length);
 }
 
+void tp_call_judge(const struct tp_script *script, uint32_t node,
+                   char path[TP_PATH_MAX], struct tp_call *call)
+{
+    const struct tp_py_node *at = script->tree.at;
+    path[0] = '\0';
+    *call = (struct tp_call){
+        .node = node, .function = at[node].child, .path = path};
+    if (!call->function)
+        return;
+    tp_script_path(script, call->function, path);
+    if (!path[0] && at[call->function].kind == TP_PY_ATTRIBUTE)
+        call->receiver = at[call->function].child;
+    call->role = path[0] ? role_of_path(path) : role_of_name(script, call);
+}
+
+bool tp_calls_judge(struct tp_script *script)
+{
+    const struct tp_py_tree *tree = &script->tree;
+    char path[TP_PATH_MAX];
+    size_t count = 0, number = 0;
+    for (size_t i = 1; i < tree->count; i++)
+        count += tree->at[i].kind == TP_PY_CALL;
+    script->calls = calloc(count + 1, sizeof *script->calls);
+    script->call_of = calloc(tree->count + 1, sizeof *script->call_of);
+    if (!script->calls || !script->call_of)
+        return false;
+    for (size_t i = 1; i < tree->count; i++) {
+        if (tree->at[i].kind != TP_PY_CALL)
+            continue;
+        struct tp_call *call = &script->calls[number];
+        tp_call_judge(script, (uint32_t)i, path, call);
+        call->path =
+            !path[0] ? "" : tp_arena_text(&script->arena, path, strlen(path));
+        if (!call->path)
+            return false;
+        script->call_of[i] = (uint32_t)number++;
+    }
+    return true;
+}
+
 void tp_call_read(const struct tp_script *script, uint32_t node,
                   struct tp_call *call)
 {
-    const struct tp_py_node *at = script->tree.at;
-    call->node = node;
-    call->function = at[node].child;
-    call->receiver = 0;
-    call->role = TP_DOES_NONE;
-    call->path[0] = '\0';
-    if (!call->function)
-        return;
-    tp_script_path(script, call->function, call->path);
-    if (!call->path[0] && at[call->function].kind == TP_PY_ATTRIBUTE)
-        call->receiver = at[call->function].child;
-    call->role =
-        call->path[0] ? role_of_path(call->path) : role_of_name(script, call);
+    *call = script->calls[script->call_of[node]];
 }

@@ -68,11 +68,20 @@ struct tp_call {
     uint32_t function; /* what is called, a node                          */
     uint32_t receiver; /* the object of a method; 0 of a function         */
     enum tp_call_role role;
-    char path[TP_PATH_MAX]; /* of the function, by the imports; or ""     */
+    const char *path; /* of the function, by the imports; or ""           */
 };
 
-/* What a call is: by its path, else by the object that is called, else by the
- * name of the method. */
+/* What a call is, as the call itself says: by its path, which is written to
+ * `path` and borrowed, else by the object that is called, else by the name of
+ * the method. For facts that are still being collected. */
+void tp_call_judge(const struct tp_script *script, uint32_t node,
+                   char path[TP_PATH_MAX], struct tp_call *call);
+
+/* Judges all calls of a script, once for all that will ask. False when memory
+ * is out. */
+bool tp_calls_judge(struct tp_script *script);
+
+/* What a call is, from a script whose calls are judged. */
 void tp_call_read(const struct tp_script *script, uint32_t node,
                   struct tp_call *call);
 

@@ -139,6 +139,10 @@ uint32_t tp_script_dtype(const struct tp_script *script, uint32_t node)
                   {"float8_e5m2", TP_TAG_FP8},
                   {"float8_e5m2fnuz", TP_TAG_FP8}};
     char path[TP_PATH_MAX];
+    const struct tp_py_token *last =
+        &script->tokens.at[script->tree.at[node].token];
+    if (!strchr("fhHbBd", script->tokens.source[last->start]))
+        return 0; /* most names are none of them */
     tp_script_path(script, node, path);
     if (strncmp(path, "torch.", 6) != 0)
         return 0;
@@ -153,6 +157,8 @@ void tp_script_clear(struct tp_script *script)
 {
     free(script->imports.slots);
     free(script->objects.slots);
+    free(script->calls);
+    free(script->call_of);
     tp_arena_clear(&script->arena);
     tp_py_tree_clear(&script->tree);
     tp_py_tokens_clear(&script->tokens);

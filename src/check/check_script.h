@@ -66,6 +66,8 @@ struct tp_script {
     struct tp_arena arena;   /* of dotted paths                           */
     struct tp_names imports; /* by name: its dotted path                  */
     struct tp_names objects; /* by name, self.x too: tags                 */
+    struct tp_call *calls;   /* judged, once the facts are known          */
+    uint32_t *call_of;       /* by node: which of them                    */
     bool has_update, has_unscale; /* of a GradScaler                      */
     bool has_torch; /* it, transformer_engine or msprobe is imported      */
 };

@@ -76,6 +76,16 @@ static void assign(struct tp_flow *flow, uint32_t target, uint32_t tags)
         assign_text(flow, text, length, tags);
 }
 
+/* Networks that nothing trains, as teachers and encoders: anywhere in the
+ * script they are frozen. */
+static void learn_frozen(struct tp_flow *flow, uint32_t node)
+{
+    size_t length;
+    const char *text = tp_script_text(flow->script, node, &length);
+    if (text && !tp_names_add(flow->frozen, text, length))
+        flow->findings->failed = true;
+}
+
 /* "model.eval()", "model.train()", "model.requires_grad_(False)". */
 static void note_mode(struct tp_flow *flow, const struct tp_call *call)
 {
@@ -86,6 +96,10 @@ static void note_mode(struct tp_flow *flow, const struct tp_call *call)
         tp_flow_is(flow, call->function, "requires_grad_"))
         assign(flow, call->receiver,
                tp_flow_value(flow, call->receiver) | TP_TAG_CONSTANT);
+    if (flow->learns && argument && tp_flow_is(flow, argument, "False") &&
+        (tp_flow_is(flow, call->function, "requires_grad_") ||
+         tp_flow_is(flow, call->function, "train")))
+        learn_frozen(flow, call->receiver);
     if (!argument && tp_flow_is(flow, call->function, "eval"))
         flow->scope.evaluates = true;
     else if (!argument && tp_flow_is(flow, call->function, "train"))
@@ -263,14 +277,24 @@ static void visit_assignment(struct tp_flow *flow, uint32_t node)
         assign_all(flow, i, made ? tp_script_object(flow->script, i) : tags);
 }
 
-/* "x += y", "x: int = y": what x holds is not followed. */
+/* Whether an augmented assignment is "-=". */
+static bool subtracts(const struct tp_flow *flow, uint32_t node)
+{
+    uint32_t target = flow->at[node].child;
+    size_t token = flow->at[target].end;
+    return tp_py_token_is(&flow->script->tokens, token, "-=");
+}
+
+/* "x += y", "x: int = y": what x holds is not followed; of "x -= y", perhaps
+ * its maximum, no more than that. */
 static void visit_other_assignment(struct tp_flow *flow, uint32_t node)
 {
     for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next)
         visit(flow, i);
     EACH_FAMILY(assignment, flow, node)
     if (flow->at[node].kind == TP_PY_AUGMENTED)
-        assign(flow, flow->at[node].child, 0);
+        assign(flow, flow->at[node].child,
+               subtracts(flow, node) ? TP_TAG_SHIFTED : 0);
 }
 
 /* What a "with" item changes; of "a if x else b", what one of them does. */
@@ -447,9 +471,28 @@ static void visit_class(struct tp_flow *flow, uint32_t node)
     flow->scope.class_ = before;
 }
 
+/* "for p in model.parameters(): p.requires_grad = False". */
+static void learn_loop(struct tp_flow *flow, uint32_t node)
+{
+    struct tp_call call;
+    uint32_t iterable = tp_py_child(&flow->script->tree, node, 1);
+    if (!flow->learns || flow->at[node].kind != TP_PY_FOR ||
+        flow->at[iterable].kind != TP_PY_CALL)
+        return;
+    tp_call_read(flow->script, iterable, &call);
+    if (call.receiver &&
+        (tp_flow_is(flow, call.function, "parameters") ||
+         tp_flow_is(flow, call.function, "named_parameters")) &&
+        tp_flow_mentions(flow, node, "requires_grad") &&
+        tp_flow_mentions(flow, node, "False") &&
+        !tp_flow_mentions(flow, node, "if"))
+        learn_frozen(flow, call.receiver);
+}
+
 static void visit_loop(struct tp_flow *flow, uint32_t node)
 {
     uint32_t before = flow->scope.loop;
+    learn_loop(flow, node);
     if (flow->at[node].kind == TP_PY_FOR)
         assign_all(flow, flow->at[node].child, 0);
     else
@@ -542,7 +585,7 @@ enum tp_status tp_check_walk(const struct tp_script *script, const char *path,
                              struct tp_error *err)
 {
     struct tp_functions functions = {0};
-    struct tp_names words = {0};
+    struct tp_names words = {0}, frozen = {0};
     uint32_t seen = tp_path_infers(path) ? TP_SEEN_INFERENCE : 0;
     bool guessed = false;
     struct tp_flow flow = {.script = script,
@@ -550,6 +593,7 @@ enum tp_status tp_check_walk(const struct tp_script *script, const char *path,
                            .functions = &functions,
                            .seen = &seen,
                            .words = &words,
+                           .frozen = &frozen,
                            .guessed = &guessed,
                            .learns = true,
                            .findings = findings};
@@ -562,5 +606,6 @@ enum tp_status tp_check_walk(const struct tp_script *script, const char *path,
     tp_check_sort(findings);
     tp_functions_clear(&functions);
     free(words.slots);
+    free(frozen.slots);
     return status == TP_OK && findings->failed ? tp_fail_memory(err) : status;
 }

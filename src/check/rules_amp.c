@@ -196,18 +196,22 @@ static const struct tp_check_rule rules[] = {
          AMP},
     {0}};
 
-/* Whether numbers have the range of float16 here, by evidence. What is called
- * from elsewhere, as forward, may be under autocast. */
+/* Whether numbers have the range of float16 here, by evidence. Methods are
+ * mostly called from forward, and that under autocast where there is any: there
+ * softmax runs in fp32. */
 static bool is_fp16(const struct tp_flow *flow, uint32_t tags)
 {
     uint32_t seen = *flow->seen;
     if (tags & (TP_TAG_FP16 | TP_TAG_BF16))
         return tags & TP_TAG_FP16;
-    if (flow->scope.autocast ||
-        (seen & TP_SEEN_AUTOCAST && flow->scope.function &&
-         tp_flow_is(flow, flow->scope.function, "forward")))
+    if (flow->scope.autocast)
         return false;
-    return seen & (TP_SEEN_FP16 | TP_SEEN_FP16_AUTOCAST | TP_SEEN_SCALER);
+    if (!flow->scope.class_)
+        return seen & (TP_SEEN_FP16 | TP_SEEN_FP16_AUTOCAST | TP_SEEN_SCALER);
+    return seen & TP_SEEN_FP16 &&
+           !(seen & (TP_SEEN_AUTOCAST | TP_SEEN_SCALER)) &&
+           !tp_flow_knows(flow, "autocast") &&
+           !tp_flow_knows(flow, "is_autocast_enabled");
 }
 
 /* Whether what is cast is loaded here and given away, not kept: it is for a
@@ -221,9 +225,38 @@ static bool is_loaded(const struct tp_flow *flow, const struct tp_call *call)
              tp_py_last(&flow->script->tree, kept) == call->node);
 }
 
+/* Whether what is cast is then frozen, or cast back: "x.half().eval()". */
+static bool is_frozen_then(const struct tp_flow *flow,
+                           const struct tp_call *call)
+{
+    uint32_t node = flow->at[flow->scope.statement].child;
+    if (flow->at[flow->scope.statement].kind == TP_PY_ASSIGN)
+        node = tp_py_last(&flow->script->tree, flow->scope.statement);
+    bool frozen = false;
+    while (node != call->node && flow->at[node].kind == TP_PY_CALL) {
+        uint32_t function = flow->at[node].child;
+        uint32_t argument = flow->at[function].next;
+        if (flow->at[function].kind != TP_PY_ATTRIBUTE)
+            return false;
+        frozen |= argument ? tp_flow_is(flow, function, "requires_grad_") &&
+                                 tp_flow_is(flow, argument, "False")
+                           : tp_flow_is(flow, function, "eval") ||
+                                 tp_flow_is(flow, function, "float");
+        node = flow->at[function].child;
+    }
+    return frozen && node == call->node;
+}
+
+/* Whether a function that widens what it is given gives back what it was. */
+static bool is_restored(const struct tp_flow *flow)
+{
+    return flow->scope.function && tp_flow_depends_on(flow, "fp16") &&
+           tp_flow_mentions(flow, flow->scope.function, "float");
+}
+
 /* Whether a cast does no harm: nothing is trained here or by what is cast, it
- * rounds what was computed in fp32, what is cast is made here or a mask, or it
- * is what the function is for. */
+ * rounds what was computed in fp32, what is cast is made here or is data, or
+ * it is what the function is for. */
 static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
 {
     static const char *const words[] = {"half", "bfloat16", "bf16", "fp16",
@@ -231,10 +264,12 @@ static bool is_meant(const struct tp_flow *flow, const struct tp_call *call)
     struct tp_call inner;
     if (tp_flow_only_infers(flow) || tp_flow_is_named(flow, words) ||
         tp_flow_depends_on(flow, "dtype") ||
-        tp_flow_depends_on(flow, "float16") ||
+        tp_flow_depends_on(flow, "float16") || is_restored(flow) ||
         tp_flow_value(flow, call->receiver) &
             (TP_TAG_FLOAT | TP_TAG_CONSTANT | TP_TAG_FP8) ||
-        tp_flow_contains(flow, call->receiver, "mask") || is_loaded(flow, call))
+        tp_flow_is_data(flow, call->receiver) ||
+        tp_flow_is_frozen(flow, call->receiver) || is_loaded(flow, call) ||
+        is_frozen_then(flow, call))
         return true;
     for (uint32_t made = call->receiver; flow->at[made].kind == TP_PY_CALL;
          made = inner.receiver) {
@@ -323,15 +358,18 @@ static void judge_loss(struct tp_flow *flow, const struct tp_call *call)
 }
 
 /* It raises no error with autocast off; and a script that trains, and never in
- * 16 bits, may use it. */
+ * 16 bits, may use it, as may what measures. */
 static void judge_bce(struct tp_flow *flow, const struct tp_call *call,
                       const char *what)
 {
     const uint32_t mixed = TP_SEEN_AUTOCAST | TP_SEEN_SCALER | TP_SEEN_FP16;
+    static const char *const measures[] = {
+        "get_nll", "eval", "infer", "predict", "score", "metric", "test", NULL};
     bool trains_in_fp32 =
         *flow->seen & TP_SEEN_BACKWARD && !(*flow->seen & mixed);
     tp_flow_add_as(flow, call->function, &rules[BCE], what,
-                   trains_in_fp32 || flow->scope.autocast_off
+                   trains_in_fp32 || flow->scope.autocast_off ||
+                           tp_flow_is_named(flow, measures)
                        ? TP_SEVERITY_LOW
                        : rules[BCE].severity);
 }
@@ -409,6 +447,8 @@ static void judge_module(struct tp_flow *flow, const struct tp_call *call)
     if (flow->scope.autocast && tags & TP_TAG_HALF)
         tp_flow_add_as(flow, call->function, &rules[HALF_MODEL_AUTOCAST], name,
                        *flow->seen & TP_SEEN_BACKWARD &&
+                               !(tags & TP_TAG_CONSTANT) &&
+                               !tp_flow_is_frozen(flow, call->function) &&
                                !tp_flow_only_infers(flow)
                            ? rules[HALF_MODEL_AUTOCAST].severity
                            : TP_SEVERITY_LOW);
@@ -522,14 +562,21 @@ static bool multiplies(const struct tp_flow *flow, uint32_t node)
     return false;
 }
 
-/* Whether a script deals with autocast itself, in a class or for it. */
+/* Whether a class deals with dtypes or autocast itself, or its script does the
+ * latter. */
 static bool knows_autocast(const struct tp_flow *flow, uint32_t node)
 {
     static const char word[] = "autocast";
+    static const char *const casts[] = {"dtype", "to",      "float",
+                                        "half",  "type_as", "dequantize"};
     const struct tp_py_tokens *tokens = &flow->script->tokens;
     if (tp_flow_knows(flow, "get_autocast_dtype") ||
         tp_flow_knows(flow, "get_autocast_gpu_dtype"))
         return true;
+    for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
+        if (tp_flow_mentions(flow, node, casts[i]))
+            return true;
+    }
     for (uint32_t t = flow->at[node].token; t < flow->at[node].end; t++) {
         const char *text = tokens->source + tokens->at[t].start;
         size_t length = tokens->at[t].length, size = sizeof word - 1;
@@ -549,7 +596,8 @@ static void judge_class(struct tp_flow *flow, uint32_t node)
 {
     char path[TP_PATH_MAX], name[64];
     bool derives = false, splits = false;
-    uint32_t body = tp_py_last(&flow->script->tree, node), forward = 0;
+    uint32_t body = tp_py_last(&flow->script->tree, node);
+    uint32_t forward = 0, backward = 0;
     for (uint32_t i = flow->at[node].child; i && i != body;
          i = flow->at[i].next) {
         tp_script_path(flow->script, i, path);
@@ -560,6 +608,9 @@ static void judge_class(struct tp_flow *flow, uint32_t node)
         if (flow->at[i].kind == TP_PY_FUNCTION &&
             tp_flow_is(flow, i, "forward"))
             forward = i;
+        if (flow->at[i].kind == TP_PY_FUNCTION &&
+            tp_flow_is(flow, i, "backward"))
+            backward = i;
         splits |= flow->at[i].kind == TP_PY_FUNCTION &&
                   tp_flow_is(flow, i, "setup_context");
     }
@@ -568,7 +619,9 @@ static void judge_class(struct tp_flow *flow, uint32_t node)
         return;
     tp_flow_name(flow, node, name);
     tp_flow_add_as(flow, node, &rules[AUTOGRAD_FUNCTION], name,
-                   multiplies(flow, body) && !knows_autocast(flow, body) &&
+                   multiplies(flow, forward) &&
+                           (!backward || multiplies(flow, backward)) &&
+                           !knows_autocast(flow, body) &&
                            !tp_flow_only_infers(flow)
                        ? rules[AUTOGRAD_FUNCTION].severity
                        : TP_SEVERITY_LOW);

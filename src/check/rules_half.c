@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check/check_flow.h"
+#include "check/check_purpose.h"
 
 #define HALF "NUMBERS IN SIXTEEN BITS"
 
@@ -303,6 +304,7 @@ static void judge_average(struct tp_flow *flow, const struct tp_call *call)
 /* A normalization layer that is made in 16 bits, or cast to them. */
 static void judge_norm(struct tp_flow *flow, const struct tp_call *call)
 {
+    static const char *const asks[] = {"is_", "has_", "check", NULL};
     char name[64];
     uint32_t made = call->node;
     if (call->role == TP_DOES_HALF || call->role == TP_DOES_CAST)
@@ -315,7 +317,10 @@ static void judge_norm(struct tp_flow *flow, const struct tp_call *call)
     if (maker.role != TP_DOES_MAKE_NORM)
         return;
     tp_flow_name(flow, maker.function, name);
-    tp_flow_add(flow, call->function, &rules[NORM_LAYER_HALF], name);
+    tp_flow_add_as(flow, call->function, &rules[NORM_LAYER_HALF], name,
+                   tp_flow_only_infers(flow) || tp_flow_is_named(flow, asks)
+                       ? TP_SEVERITY_LOW
+                       : rules[NORM_LAYER_HALF].severity);
 }
 
 static void judge_call(struct tp_flow *flow, const struct tp_call *call)

@@ -136,12 +136,14 @@ static const struct tp_check_rule rules[] = {
          NUMERICS},
     {0}};
 
-/* Adds a finding, lowered where nothing is trained. */
+/* Adds a finding, lowered where nothing is trained, or in a class that is no
+ * module, of a script that shows no training. */
 static void add(struct tp_flow *flow, uint32_t node, int rule, const char *what)
 {
+    bool harms =
+        flow->scope.class_ ? tp_flow_trains(flow) : !tp_flow_only_infers(flow);
     tp_flow_add_as(flow, node, &rules[rule], what,
-                   tp_flow_only_infers(flow) ? TP_SEVERITY_LOW
-                                             : rules[rule].severity);
+                   harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
 
 /* The softmax or logsumexp of powers; a script that subtracts in place may
@@ -188,10 +190,11 @@ static uint32_t danger_of(const struct tp_flow *flow, uint32_t node)
 /* torch.where(x > 0, torch.log(x), 0): what is tested is what is not safe. */
 static void judge_where(struct tp_flow *flow, const struct tp_call *call)
 {
+    static const char *const gradients[] = {"backward", "clip", NULL};
     uint32_t test =
         tp_script_argument(flow->script, call->node, "condition", 0);
     if (!call->path[0] || !test || flow->at[test].kind != TP_PY_COMPARE ||
-        flow->scope.no_grad)
+        flow->scope.no_grad || tp_flow_is_named(flow, gradients))
         return;
     uint32_t tested = flow->at[test].child;
     size_t length;
@@ -222,7 +225,90 @@ static bool is_of_data(const struct tp_flow *flow, uint32_t node)
     return false;
 }
 
-/* Optimizers work on numbers without gradients. */
+/* Whether the function is a step of an optimizer, or changes what is no
+ * parameter, by its arguments and its name. */
+static bool is_update(const struct tp_flow *flow)
+{
+    static const char *const words[] = {"update", "perturb", "cond_fn", NULL};
+    return flow->scope.function &&
+           (tp_flow_is_named(flow, words) ||
+            tp_flow_mentions(flow, flow->scope.function, "lr"));
+}
+
+/* Whether a name is that of what no gradient goes through: gradients
+ * themselves, what a teacher computed, and what comes from a file. */
+static bool is_datum(const struct tp_flow *flow, size_t token)
+{
+    static const char *const words[] = {"grad",   "teacher", "label",
+                                        "target", "gt",      "mono",
+                                        "audio",  "wav",     "input_values"};
+    const struct tp_py_token *at = &flow->script->tokens.at[token];
+    const char *text = flow->script->tokens.source + at->start;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t size = strlen(words[i]);
+        for (size_t j = 0; j + size <= at->length; j++) {
+            if (memcmp(text + j, words[i], size) == 0 &&
+                (j == 0 || text[j - 1] == '_'))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all that an expression names is such; functions, attributes and
+ * names of arguments are none. */
+static bool is_data(const struct tp_flow *flow, uint32_t node)
+{
+    const struct tp_py_token *at = flow->script->tokens.at;
+    uint32_t first = node;
+    bool any = false;
+    while (flow->at[first].kind == TP_PY_CALL ||
+           flow->at[first].kind == TP_PY_ATTRIBUTE ||
+           flow->at[first].kind == TP_PY_SUBSCRIPT ||
+           flow->at[first].kind == TP_PY_BINARY)
+        first = flow->at[first].child;
+    for (size_t t = flow->at[first].token; t < flow->at[node].end; t++) {
+        bool operand = at[t].kind == TP_PY_WORD &&
+                       !(at[t + 1].kind == TP_PY_OPERATOR &&
+                         (at[t + 1].op == '(' || at[t + 1].op == '=')) &&
+                       !(t > 0 && at[t - 1].kind == TP_PY_OPERATOR &&
+                         at[t - 1].op == '.') &&
+                       !tp_py_token_is(&flow->script->tokens, t, "torch") &&
+                       !tp_py_token_is(&flow->script->tokens, t, "True");
+        if (operand && !is_datum(flow, t))
+            return false;
+        any |= operand;
+    }
+    return any;
+}
+
+/* Whether what a node gives is only compared, or a number: found by going down
+ * from the statement. */
+static bool is_dropped(const struct tp_flow *flow, uint32_t from, uint32_t node)
+{
+    uint32_t token = flow->at[node].token;
+    while (from && from != node) {
+        uint32_t function = flow->at[from].child, into = 0;
+        if (flow->at[from].kind == TP_PY_COMPARE ||
+            (flow->at[from].kind == TP_PY_CALL &&
+             flow->at[function].kind == TP_PY_ATTRIBUTE &&
+             (tp_flow_is(flow, function, "item") ||
+              tp_flow_is(flow, function, "detach"))))
+            return true;
+        for (uint32_t i = function; i; i = flow->at[i].next) {
+            if (flow->at[i].end > token)
+                break;
+            into = i;
+        }
+        into = into ? flow->at[into].next : function;
+        if (flow->at[into].kind == TP_PY_BODY)
+            return false;
+        from = into;
+    }
+    return false;
+}
+
+/* Optimizers work on numbers without gradients, and so do data. */
 static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
 {
     uint32_t tags = tp_flow_value(flow, operand);
@@ -231,7 +317,9 @@ static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
         tp_flow_add_as(flow, node, &rules[SQRT_AT_ZERO], "sqrt",
                        tp_flow_trains(flow) &&
                                !tp_flow_derives(flow, "Optimizer") &&
-                               !is_of_data(flow, operand)
+                               !is_of_data(flow, operand) &&
+                               !is_data(flow, operand) && !is_update(flow) &&
+                               !is_dropped(flow, flow->scope.statement, node)
                            ? rules[SQRT_AT_ZERO].severity
                            : TP_SEVERITY_LOW);
 }
@@ -294,19 +382,25 @@ static uint32_t data_of(const struct tp_flow *flow, uint32_t node)
 {
     while (flow->at[node].kind == TP_PY_SUBSCRIPT)
         node = flow->at[node].child;
+    uint32_t holder = flow->at[flow->at[node].child].child;
     return flow->at[node].kind == TP_PY_ATTRIBUTE &&
-                   tp_flow_is(flow, node, "data")
+                   tp_flow_is(flow, node, "data") &&
+                   !tp_flow_is(flow, holder, "nodes") && /* of a graph: */
+                   !tp_flow_is(flow, holder, "edges")    /* features    */
                ? node
                : 0;
 }
 
-/* What is a parameter or a buffer by its name may be changed on purpose. */
+/* What is a parameter or a buffer by its name may be changed on purpose; what
+ * is masked has no gradient behind a softmax. */
 static void add_data(struct tp_flow *flow, uint32_t node, uint32_t data)
 {
     uint32_t root = data;
     while (flow->at[root].child && flow->at[root].kind != TP_PY_NAME)
         root = flow->at[root].child;
     bool parameter = tp_flow_is(flow, root, "self") ||
+                     tp_flow_is(flow, node, "masked_fill_") ||
+                     tp_flow_is(flow, node, "set_") ||
                      tp_flow_contains(flow, data, ".weight") ||
                      tp_flow_contains(flow, data, ".bias");
     tp_flow_add_as(flow, node, &rules[DATA_IN_PLACE], ".data changed in place",

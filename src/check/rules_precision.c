@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/check_flow.h"
+#include "check/check_purpose.h"
 
 #define AMP "SCRIPTS UNDER AUTOCAST"
 #define SETUP "PRECISION SETTINGS"
@@ -203,8 +204,11 @@ static void judge_call(struct tp_flow *flow, const struct tp_call *call)
         tp_flow_value(flow,
                       tp_script_argument(flow->script, call->node, "d", 0)) &
             TP_TAG_HALF)
-        tp_flow_add(flow, call->function, &rules[DEFAULT_DTYPE_HALF],
-                    "set_default_dtype");
+        tp_flow_add_as(flow, call->function, &rules[DEFAULT_DTYPE_HALF],
+                       "set_default_dtype",
+                       tp_flow_only_infers(flow)
+                           ? TP_SEVERITY_LOW
+                           : rules[DEFAULT_DTYPE_HALF].severity);
     if (call->role != TP_DOES_NONE || !flow->at[call->function].next)
         return;
     if (!strcmp(call->path, "torch.set_float32_matmul_precision")) {

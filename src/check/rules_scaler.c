@@ -411,15 +411,17 @@ static bool is_scaler(const struct tp_flow *flow, uint32_t node)
 }
 
 /* An update anywhere will do for a scaler that others may update: an attribute
- * or an argument. */
+ * or an argument; and where nothing is scaled, others do both. */
 static void judge_never_updated(struct tp_flow *flow, size_t step)
 {
     uint32_t scaler = object_of(flow, step);
     bool is_own = flow->script->has_torch &&
                   flow->at[scaler].kind == TP_PY_NAME &&
                   !is_parameter(flow, scaler);
+    bool scales = tp_events_any(&flow->events, 0, flow->events.count,
+                                TP_STEP_SCALED_BACKWARD);
     if (is_own ? !(*flow->seen & TP_SEEN_SCALER_UPDATE)
-               : !flow->script->has_update)
+               : !flow->script->has_update && scales)
         tp_flow_add(flow, flow->at[flow->events.at[step].node].child,
                     &rules[STEP_WITHOUT_UPDATE], "scaler.step()");
 }

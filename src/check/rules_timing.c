@@ -128,7 +128,10 @@ static void judge_difference(struct tp_flow *flow, uint32_t node)
         (end < events->count ? events->at[end].loop : flow->scope.loop) !=
             events->at[begin].loop)
         return;
-    tp_flow_add(flow, node, &rules[TIMED_WITHOUT_SYNCHRONIZE], "a time");
+    tp_flow_add_as(flow, node, &rules[TIMED_WITHOUT_SYNCHRONIZE], "a time",
+                   flow->scope.no_grad || tp_flow_depends_on(flow, "cpu")
+                       ? TP_SEVERITY_LOW
+                       : rules[TIMED_WITHOUT_SYNCHRONIZE].severity);
 }
 
 static bool is_profiler_part(const char *path, const char *name)

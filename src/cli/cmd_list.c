@@ -14,7 +14,9 @@
 #include "figures/compare_figures.h"
 #include "figures/figures.h"
 #include "figures/trace_figures.h"
+#include "formats/param_table.h"
 #include "formats/reader.h"
+#include "formats/saved_place.h"
 #include "replay/replay_findings.h"
 #include "rules/rules.h"
 #include "stats/stats.h"
@@ -165,6 +167,43 @@ static void list_checks(struct tp_text *text)
                     tp_severity_name(rule->severity), rule->help, rule->guide);
 }
 
+/* Patterns, and what matches them is. */
+static void add_patterns(const char *what, const char *where, const char *words,
+                         const char *example, struct tp_text *text)
+{
+    tp_text_add(text, "  %-14s %-25s %s%s%s\n", what, where, words,
+                *example ? "; as in " : "", example);
+}
+
+/* How keys of checkpoints, files and directories become labels. */
+static void list_names(struct tp_text *text)
+{
+    tp_text_add(text, "layer types by the words of a key, the first that "
+                      "holds; else the last word of the module\n");
+    for (const struct tp_param_pattern *row = tp_param_patterns; row->type;
+         row++)
+        add_patterns(row->type, tp_param_place_word(row->place), row->words,
+                     row->example, text);
+    tp_text_add(text, "\nroles (component) by the parameter, or by the state "
+                      "of an optimizer; the first that holds\n");
+    for (const struct tp_param_role *row = tp_param_roles; row->component;
+         row++)
+        add_patterns(row->component, row->state ? "a state" : "the parameter",
+                     row->words, row->example, text);
+    tp_text_add(text, "\nwords that are no part of a module\n");
+    add_patterns("wrappers", "everywhere", tp_param_wrappers.everywhere, "",
+                 text);
+    add_patterns("wrappers", "in front", tp_param_wrappers.front, "", text);
+    tp_text_add(text, "\nsteps and ranks by names of files and directories: S "
+                      "step, E epoch, R rank, T P X D\nranks of tensors, "
+                      "pipeline, experts, data, N another number\n");
+    for (const struct tp_place_pattern *row = tp_place_patterns; row->pattern;
+         row++)
+        tp_text_add(text, "  %-28s %-5s %-10s %s\n", row->pattern,
+                    row->file ? "file" : "", row->directory ? "directory" : "",
+                    row->help);
+}
+
 static void list_commands(struct tp_text *text)
 {
     for (const struct tp_command *c = tp_commands; c->name; c++)
@@ -199,11 +238,12 @@ static const struct {
     const char *name;
     void (*list)(struct tp_text *text);
 } tables[] = {
-    {"formats", list_formats},   {"stats", list_stats},
-    {"dtypes", list_dtypes},     {"figures", list_figures},
-    {"rules", list_rules},       {"checks", list_checks},
-    {"damage", list_damage},     {"ops", list_ops},
-    {"commands", list_commands}, {"devices", list_devices},
+    {"formats", list_formats}, {"stats", list_stats},
+    {"dtypes", list_dtypes},   {"figures", list_figures},
+    {"rules", list_rules},     {"checks", list_checks},
+    {"damage", list_damage},   {"ops", list_ops},
+    {"names", list_names},     {"commands", list_commands},
+    {"devices", list_devices},
 };
 
 enum { TABLES = sizeof tables / sizeof *tables };
@@ -238,7 +278,8 @@ int tp_cmd_list(const struct tp_options *options, int argc, char **argv)
         struct tp_error err = {0};
         tp_fail(&err, TP_E_USAGE, -1,
                 "no table \"%s\"; there are: formats "
-                "stats dtypes figures rules checks damage ops commands devices",
+                "stats dtypes figures rules checks damage ops names commands "
+                "devices",
                 options->inputs[i]);
         tp_print_error(&err);
         return TP_EXIT_USAGE;

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "dump/dump_read.h"
 #include "replay/replay_config.h"
+#include "replay/replay_fix.h"
 #include "report/csv.h"
 #include "report/report_replay.h"
 
@@ -19,6 +20,8 @@ struct session {
     struct tp_dump dump;
     struct tp_replay_results results;
     struct tp_dump_findings findings;
+    bool fix; /* handler_type                                              */
+    struct tp_fixes fixes;
 };
 
 /* --- what to do ----------------------------------------------------------- */
@@ -27,22 +30,34 @@ struct session {
 static enum tp_status make_config(struct session *s, struct tp_error *err)
 {
     const struct tp_options *options = s->frame.options;
-    s->config = (struct tp_replay_config){.pert_mode = options->pert_mode,
-                                          .fuzz_stage = options->fuzz_stage,
-                                          .fuzz_device = options->fuzz_device,
-                                          .handler_type = options->handler_type,
-                                          .fuzz_level = options->fuzz_level,
-                                          .scope = options->scope,
-                                          .list = options->list,
-                                          .steps = options->steps,
-                                          .ranks = options->ranks};
+    s->config = (struct tp_replay_config){
+        .pert_mode = options->pert_mode,
+        .fuzz_stage = options->fuzz_stage,
+        .fuzz_device = options->fuzz_device,
+        .handler_type = options->handler_type,
+        .fuzz_level = options->fuzz_level,
+        .scope = options->scope,
+        .list = options->list,
+        .steps = options->steps,
+        .ranks = options->ranks,
+        .preheat = options->if_preheat,
+        .preheat_step = (int64_t)options->preheat_step,
+        .max_sample = (int64_t)options->max_sample,
+        .compat = options->compat};
     enum tp_status status =
         options->config
             ? tp_replay_config_read(options->config, &s->config, err)
             : TP_OK;
-    return status == TP_OK
-               ? tp_replay_config_check(&s->config, s->wish.modes, err)
-               : status;
+    struct tp_replay_asked asked;
+    if (status == TP_OK)
+        status = tp_replay_config_check(&s->config, &asked, err);
+    if (status != TP_OK)
+        return status;
+    s->wish.wish = asked.wish;
+    s->wish.preheat_step = asked.preheat_step;
+    s->wish.max_sample = asked.max_sample;
+    s->fix = asked.fix;
+    return TP_OK;
 }
 
 static enum tp_status take_names(struct session *s, struct tp_error *err)
@@ -77,13 +92,29 @@ static enum tp_status check(void *session, struct tp_error *err)
                            : status;
 }
 
+static enum tp_status replay_calls(struct session *s, struct tp_error *err)
+{
+    struct tp_progress progress;
+    tp_progress_start(&progress, "calls", s->frame.options);
+    s->wish.progress = tp_progress_update;
+    s->wish.progress_context = &progress;
+    enum tp_status status =
+        tp_replay_dump(&s->dump, &s->wish, &s->results, err);
+    tp_progress_end(&progress);
+    return status;
+}
+
 static enum tp_status replay(void *session, struct tp_error *err)
 {
     struct session *s = session;
     s->how.pool = s->wish.pool = s->frame.pool;
     enum tp_status status = tp_dump_read(&s->how, &s->dump, err);
     if (status == TP_OK)
-        status = tp_replay_dump(&s->dump, &s->wish, &s->results, err);
+        status = replay_calls(s, err);
+    if (status == TP_OK && s->fix)
+        status = tp_fixes_make(&s->dump, &s->wish, &s->results,
+                               !s->wish.wish.modes[TP_PERTURB_TO_CPU],
+                               &s->fixes, err);
     if (status == TP_OK)
         status =
             tp_replay_findings_make(&s->dump, &s->results, &s->findings, err);
@@ -99,7 +130,8 @@ static struct tp_replay_report report_of(const struct session *s)
     return (struct tp_replay_report){.dump = &s->dump,
                                      .results = &s->results,
                                      .findings = &s->findings,
-                                     .modes = s->wish.modes,
+                                     .wish = &s->wish.wish,
+                                     .fixes = s->fix ? &s->fixes : NULL,
                                      .tool_version = PACKAGE_VERSION,
                                      .output_dir = s->frame.options->output_dir,
                                      .inputs = s->frame.options->inputs,
@@ -111,7 +143,7 @@ static struct tp_replay_report report_of(const struct session *s)
 static enum tp_status write_tables(const struct session *s,
                                    struct tp_error *err)
 {
-    struct tp_table flags, coverage;
+    struct tp_table flags, coverage, fixes;
     struct tp_text crlf = {0};
     tp_replay_flags_table(&s->results, &flags);
     tp_replay_coverage_table(&s->results, &coverage);
@@ -121,20 +153,24 @@ static enum tp_status write_tables(const struct session *s,
     if (status == TP_OK)
         status = tp_output_csv(s->frame.options, "replay_coverage.csv",
                                &coverage, err);
+    tp_fixes_table(&s->fixes, &fixes);
+    if (status == TP_OK && s->fix)
+        status = tp_output_csv(s->frame.options, "replay_fix.csv", &fixes, err);
     tp_text_clear(&crlf);
     return status;
 }
 
 static enum tp_status write_hdf5(const struct session *s, struct tp_error *err)
 {
-    struct tp_table tables[3];
+    struct tp_table tables[4];
     uint64_t files = 0;
     for (size_t i = 0; i < s->dump.place_count; i++)
         files += s->dump.places[i].file_count;
     tp_replay_table(&s->results, &tables[0]);
     tp_replay_flags_table(&s->results, &tables[1]);
     tp_replay_findings_table(&s->findings, &tables[2]);
-    return tp_frame_hdf5(&s->frame, tables, 3, files, 0, err);
+    tp_fixes_table(&s->fixes, &tables[3]);
+    return tp_frame_hdf5(&s->frame, tables, s->fix ? 4 : 3, files, 0, err);
 }
 
 static enum tp_status write_results(void *session, struct tp_error *err)
@@ -166,6 +202,7 @@ static void clear(void *session)
     tp_number_set_clear(&s->how.wish.steps);
     tp_number_set_clear(&s->how.wish.ranks);
     tp_dump_findings_clear(&s->findings);
+    tp_fixes_clear(&s->fixes);
     tp_replay_results_clear(&s->results);
     tp_dump_clear(&s->dump);
     tp_replay_config_clear(&s->config);
@@ -177,7 +214,8 @@ int tp_cmd_replay(const struct tp_options *options, int argc, char **argv)
         .hdf5 = "replay.h5",
         .findings = "replay_findings.json",
         .report = "replay_report.txt",
-        .others = {"free_benchmark.csv", "replay_coverage.csv"},
+        .others = {"free_benchmark.csv", "replay_coverage.csv",
+                   "replay_fix.csv"},
         .check = check,
         .read = replay,
         .write = write_results,

@@ -181,7 +181,9 @@ static enum tp_status find_faults(struct session *s, struct tp_error *err)
                                         .quant = &s->quant,
                                         .monitor = &s->monitor,
                                         .incidents = &s->incidents,
-                                        .findings = &s->findings};
+                                        .findings = &s->findings,
+                                        .pool = s->frame.pool,
+                                        .stop = &tp_interrupted};
     enum tp_status status = tp_findings_make(&input, err);
     if (status == TP_OK)
         status = tp_nonfinite_place(&s->run, s->frame.pool, &tp_interrupted,
@@ -263,7 +265,7 @@ static enum tp_status read_inputs(void *session, struct tp_error *err)
         status = collect(s, err);
     if (status == TP_OK && over.length)
         tp_run_note(&s->run, "%s", tp_text_get(&over));
-    if (status == TP_OK && s->run.row_count == 0)
+    if (status == TP_OK && s->run.row_count + s->run.encoded_count == 0)
         status = nothing_found(s, err);
     if ((status == TP_E_NOT_FOUND || status == TP_E_IO) &&
         s->frame.options->input_from_environment)

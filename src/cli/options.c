@@ -12,8 +12,6 @@
  */
 #include "cli/options.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +83,11 @@ const struct tp_option tp_option_table[] = {
      FLAG(compare),
      .help = "compare two traces or directories",
      .commands = TP_FOR_TRACE},
+    {.name = "compat",
+     WORDS(compat, tp_perturb_compat_words),
+     .initial = "none",
+     .help = "whose rules free_benchmark.csv follows",
+     .commands = TP_FOR_REPLAY},
     {.name = "config",
      TEXT(config, "FILE"),
      .help = "config.json of msprobe's free_benchmark",
@@ -140,7 +143,7 @@ const struct tp_option tp_option_table[] = {
      .help = "calls of operators",
      .commands = TP_FOR_REPLAY},
     {.name = "fuzz_stage",
-     TEXT(fuzz_stage, "forward"),
+     TEXT(fuzz_stage, "forward|backward"),
      .shown = "forward",
      .help = "which calls are perturbed",
      .commands = TP_FOR_REPLAY},
@@ -149,7 +152,7 @@ const struct tp_option tp_option_table[] = {
      .help = "match names without the numbers of calls",
      .commands = TP_FOR_COMPARE},
     {.name = "handler_type",
-     TEXT(handler_type, "check"),
+     TEXT(handler_type, "check|fix"),
      .shown = "check",
      .help = "what is done with perturbed results",
      .commands = TP_FOR_REPLAY},
@@ -157,6 +160,10 @@ const struct tp_option tp_option_table[] = {
      FLAG(help),
      .help = "show this help",
      .commands = TP_FOR_ALL},
+    {.name = "if_preheat",
+     FLAG(if_preheat),
+     .help = "find thresholds in the first steps of the dump",
+     .commands = TP_FOR_REPLAY},
     {.name = "ignore",
      TEXT(ignore, "LIST"),
      .help = "rules of 'list checks' to leave out",
@@ -189,6 +196,11 @@ const struct tp_option tp_option_table[] = {
      .initial = "name",
      .help = "how tensors of A and B find each other",
      .commands = TP_FOR_COMPARE},
+    {.name = "max_sample",
+     NUMBER(COUNT, "N", max_sample, 1, 1e9),
+     .shown = "20",
+     .help = "calls of an operator that a step samples",
+     .commands = TP_FOR_REPLAY},
     /* percent */
     {.name = "max_underflow",
      NUMBER(REAL, "PERCENT", max_underflow, 0, 100),
@@ -244,6 +256,11 @@ const struct tp_option tp_option_table[] = {
      .initial = "png",
      .help = "kind of picture",
      .commands = FOR_FIGURES},
+    {.name = "preheat_step",
+     NUMBER(COUNT, "N", preheat_step, 2, 1e9),
+     .shown = "15",
+     .help = "steps that thresholds are found in",
+     .commands = TP_FOR_REPLAY},
     {.name = "quiet",
      FLAG(quiet),
      .help = "no summary, no progress, no warnings",
@@ -380,42 +397,6 @@ static const struct tp_option *find(const char *given, size_t length,
     return found;
 }
 
-struct tp_option_choice tp_option_choice_at(const struct tp_option *row,
-                                            size_t i)
-{
-    if (row->choices)
-        return row->choices[i];
-    return (struct tp_option_choice){row->words[i], (int)i};
-}
-
-/* The words of a choice, joined by '|'. */
-static void add_words(const struct tp_option *row, struct tp_text *text)
-{
-    const char *word;
-    for (size_t i = 0; (word = tp_option_choice_at(row, i).word); i++)
-        tp_text_add(text, "%s%s", i ? "|" : "", word);
-}
-
-static enum tp_status set_choice(void *slot, const struct tp_option *row,
-                                 const char *value, struct tp_error *err)
-{
-    size_t i = 0;
-    struct tp_option_choice found = tp_option_choice_at(row, i);
-    while (found.word && strcmp(found.word, value))
-        found = tp_option_choice_at(row, ++i);
-    if (found.word) {
-        memcpy(slot, &found.member, sizeof found.member);
-        return TP_OK;
-    }
-    struct tp_text words = {0};
-    add_words(row, &words);
-    enum tp_status status =
-        tp_fail(err, TP_E_USAGE, -1, "--%s takes %s, not \"%s\"", row->name,
-                tp_text_get(&words), value);
-    tp_text_clear(&words);
-    return status;
-}
-
 static enum tp_status add_input(struct tp_options *options, const char *path,
                                 struct tp_error *err)
 {
@@ -440,59 +421,6 @@ static enum tp_status add_threshold(struct tp_options *options,
     return status;
 }
 
-static enum tp_status set_count(void *slot, const struct tp_option *row,
-                                const char *value, struct tp_error *err)
-{
-    const uint64_t least = (uint64_t)row->least, most = (uint64_t)row->most;
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || errno || number < least ||
-        number > most)
-        return tp_fail(err, TP_E_USAGE, -1,
-                       "--%s takes a number from %" PRIu64 " to %" PRIu64
-                       ", not \"%s\"",
-                       row->name, least, most, value);
-    uint64_t count = number;
-    memcpy(slot, &count, sizeof count);
-    return TP_OK;
-}
-
-static enum tp_status set_real(void *slot, const struct tp_option *row,
-                               const char *value, struct tp_error *err)
-{
-    char *end;
-    double number = strtod(value, &end);
-    bool plain = (*value >= '0' && *value <= '9') || *value == '.';
-    if (!plain || *end || !(number >= row->least && number <= row->most))
-        return tp_fail(err, TP_E_USAGE, -1,
-                       "--%s takes a number from %g to %g, not \"%s\"",
-                       row->name, row->least, row->most, value);
-    memcpy(slot, &number, sizeof number);
-    return TP_OK;
-}
-
-static enum tp_status set_bytes(void *slot, const struct tp_option *row,
-                                const char *value, struct tp_error *err)
-{
-    static const char units[] = "KMG"; /* 2^10, 2^20, 2^30 */
-    const uint64_t least = (uint64_t)row->least, most = (uint64_t)row->most;
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(value, &end, 10);
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (*value < '0' || *value > '9' || (*end && (!unit || end[1])) || errno ||
-        number < least || number > most >> shift)
-        return tp_fail(err, TP_E_USAGE, -1,
-                       "--%s takes bytes, as 800M or 2G, up to %" PRIu64
-                       "G, not \"%s\"",
-                       row->name, most >> 30, value);
-    uint64_t bytes = (uint64_t)number << shift;
-    memcpy(slot, &bytes, sizeof bytes);
-    return TP_OK;
-}
-
 static enum tp_status set_text(struct tp_options *options,
                                const struct tp_option *row, const char *value,
                                struct tp_error *err)
@@ -511,23 +439,9 @@ static enum tp_status set_value(struct tp_options *options,
                                 const struct tp_option *row, const char *value,
                                 struct tp_error *err)
 {
-    void *slot = (char *)options + row->offset;
-    switch (row->kind) {
-    case TP_OPTION_COUNT:
-        return set_count(slot, row, value, err);
-    case TP_OPTION_REAL:
-        return set_real(slot, row, value, err);
-    case TP_OPTION_BYTES:
-        return set_bytes(slot, row, value, err);
-    case TP_OPTION_CHOICE:
-        return set_choice(slot, row, value, err);
-    case TP_OPTION_TEXT:
-        return set_text(options, row, value, err);
-    case TP_OPTION_FLAG:
-        break;
-    }
-    *(bool *)slot = true;
-    return TP_OK;
+    return row->kind == TP_OPTION_TEXT
+               ? set_text(options, row, value, err)
+               : tp_option_set((char *)options + row->offset, row, value, err);
 }
 
 /* One "--name", "--name=value" or "--name value"; *index is moved on. */
@@ -628,7 +542,7 @@ void tp_options_help(unsigned command, struct tp_text *text)
                     row->kind == TP_OPTION_FLAG ? "" : " ",
                     row->argument ? row->argument : "");
         if (row->kind == TP_OPTION_CHOICE)
-            add_words(row, &left);
+            tp_option_add_words(row, &left);
         tp_text_add(text, "  %-34s %s", tp_text_get(&left), row->help);
         tp_text_clear(&left);
         const char *initial = row->shown ? row->shown : row->initial;

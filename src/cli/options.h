@@ -9,9 +9,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "check/check_settings.h"
+#include "cli/option_value.h"
 #include "compare/compare_row.h"
 #include "data/encode.h"
 #include "dump/dump_integrity.h"
+#include "replay/perturb.h"
 #include "report/plot.h"
 #include "scan/dim_rank.h"
 #include "series/baseline_parts.h"
@@ -23,21 +25,6 @@
  * The command line. Every option is one row of a table, from which parsing,
  * --help and the manual's check come. '-' and '_' in a name are the same.
  */
-
-enum tp_option_kind {
-    TP_OPTION_FLAG,   /* bool: true when given                            */
-    TP_OPTION_TEXT,   /* const char *                                     */
-    TP_OPTION_CHOICE, /* an enum: the member of one of `choices`          */
-    TP_OPTION_COUNT,  /* uint64_t                                         */
-    TP_OPTION_REAL,   /* double                                           */
-    TP_OPTION_BYTES   /* uint64_t; K, M or G may follow                   */
-};
-
-/* A word and what it means. */
-struct tp_option_choice {
-    const char *word;
-    int member; /* of the enum that the option is                         */
-};
 
 /* Which commands take an option. */
 enum {
@@ -53,27 +40,9 @@ enum {
     TP_FOR_ALL = TP_FOR_END - 1
 };
 
-struct tp_option {
-    const char *name;     /* "output_dir"                                */
-    const char *argument; /* "DIR"; NULL for flags and choices           */
-    const struct tp_option_choice *choices; /* ended by NULL; or:        */
-    const char *const *words; /* those of an enum by member, then NULL   */
-    const char *initial;      /* default, as one would give it; NULL: none   */
-    const char *shown;        /* the default in the help; NULL: `initial`    */
-    const char *help;         /* one line                                    */
-    enum tp_option_kind kind;
-    unsigned commands;  /* TP_FOR_...                                  */
-    size_t offset;      /* of its value in struct tp_options           */
-    double least, most; /* COUNT, REAL, BYTES: what is allowed         */
-};
-
 /* The rows, ended by one whose name is NULL; sorted by name. Two of one name
  * are for different commands. */
 extern const struct tp_option tp_option_table[];
-
-/* Choice i of a row that has choices; after the last one its word is NULL. */
-struct tp_option_choice tp_option_choice_at(const struct tp_option *row,
-                                            size_t i);
 
 enum tp_device_choice { TP_ON_AUTO, TP_ON_CPU, TP_ON_CUDA };
 enum tp_output_form { TP_FORM_TEXT, TP_FORM_JSON, TP_FORM_SARIF };
@@ -133,6 +102,10 @@ struct tp_options {
     /* as msprobe's config.json has them; NULL: not given */
     const char *pert_mode, *fuzz_stage, *fuzz_device, *fuzz_level,
         *handler_type, *scope, *list;
+    bool if_preheat;
+    uint64_t preheat_step, max_sample; /* 0: not given                     */
+    enum tp_perturb_compat compat;
+    bool accuracy;
     const char *map; /* a file; NULL: names are the same                   */
     bool quiet, verbose, no_plots, help, version, dump_options;
     bool given[TP_OPTIONS_MOST]; /* by row, on the command line            */

@@ -149,9 +149,10 @@ static bool is_one_of_many(const struct tp_run *run, const struct tp_row *row)
            (row + 1 < end && row[1].source == row->source);
 }
 
+/* Whether labels say more than the key, which they may be made of. */
 static bool has_labels(const struct tp_label *label)
 {
-    return *label->layer_type || *label->operation;
+    return !*label->module && (*label->layer_type || *label->operation);
 }
 
 /* Samples and groups are named where a place has several: which one a step is

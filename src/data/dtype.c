@@ -26,6 +26,10 @@
     [self] = {.name = torch_name, .storage = storage_class,                  \
               .kind = TP_CLASS_INTEGER, .size = bytes, .code_size = bytes,   \
               .parts = 1, .real = self, .significand = 0, .format = ""}
+#define PACKED(self, torch_name, bits, digits, number)                       \
+    [self] = {.name = torch_name, .storage = NULL, .kind = TP_CLASS_FLOAT,   \
+              .size = 1, .code_size = 1, .parts = 1, .real = self,           \
+              .significand = digits, .format = number, .packed = bits}
 #define COMPLEX(self, torch_name, storage_class, bytes, part, bits)          \
     [self] = {.name = torch_name, .storage = storage_class,                  \
               .kind = TP_CLASS_COMPLEX, .size = bytes,                       \
@@ -42,6 +46,9 @@ static const struct tp_dtype_info rows[TP_DTYPE_COUNT] = {
     FLOATING(TP_FLOAT8_E4M3FNUZ, "float8_e4m3fnuz", NULL, 1, 4, "e4m3fnuz"),
     FLOATING(TP_FLOAT8_E5M2FNUZ, "float8_e5m2fnuz", NULL, 1, 3, "e5m2fnuz"),
     FLOATING(TP_FLOAT8_E8M0FNU, "float8_e8m0fnu", NULL, 1, 1, ""),
+    PACKED(TP_FLOAT6_E3M2FN, "float6_e3m2fn", 6, 3, "e3m2"),
+    PACKED(TP_FLOAT6_E2M3FN, "float6_e2m3fn", 6, 4, "e2m3"),
+    PACKED(TP_FLOAT4_E2M1FN_X2, "float4_e2m1fn_x2", 4, 2, "e2m1"),
     INTEGER(TP_UINT8, "uint8", "ByteStorage", 1),
     INTEGER(TP_UINT16, "uint16", NULL, 2),
     INTEGER(TP_UINT32, "uint32", NULL, 4),
@@ -145,7 +152,10 @@ void tp_dtype_decode(enum tp_dtype dtype, const void *codes, size_t n,
     case TP_FLOAT8_E4M3FN:
     case TP_FLOAT8_E5M2:
     case TP_FLOAT8_E4M3FNUZ:
-    case TP_FLOAT8_E5M2FNUZ: decode_small(dtype, 1, bytes, n, values); break;
+    case TP_FLOAT8_E5M2FNUZ:
+    case TP_FLOAT6_E3M2FN:
+    case TP_FLOAT6_E2M3FN:
+    case TP_FLOAT4_E2M1FN_X2: decode_small(dtype, 1, bytes, n, values); break;
     case TP_FLOAT8_E8M0FNU: decode_e8m0(bytes, n, values); break;
     case TP_UINT8: DECODE_AS(uint8_t);
     case TP_UINT16: DECODE_AS(uint16_t);

@@ -20,6 +20,9 @@ enum tp_dtype {
     TP_FLOAT8_E4M3FNUZ,
     TP_FLOAT8_E5M2FNUZ,
     TP_FLOAT8_E8M0FNU,
+    TP_FLOAT6_E3M2FN,
+    TP_FLOAT6_E2M3FN,
+    TP_FLOAT4_E2M1FN_X2,
     TP_UINT8,
     TP_UINT16,
     TP_UINT32,
@@ -49,6 +52,10 @@ struct tp_dtype_info {
     enum tp_dtype real;  /* dtype of one part; itself unless complex      */
     uint8_t significand; /* bits, the hidden one included; 0: integer     */
     const char *format;  /* id of the equal number format, "" if none     */
+    uint8_t packed;      /* bits of an element in files, where these are not
+                            bytes: a reader widens its codes to those of
+                            float8_e4m3fn, which has all its values
+                            (data/packed_storage.h); else 0               */
 };
 
 /* The row of a dtype; never NULL. */

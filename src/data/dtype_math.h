@@ -16,6 +16,7 @@
 enum tp_specials {
     TP_SPECIALS_IEEE, /* top exponent: infinities and NaN           */
     TP_SPECIALS_FN,   /* all ones: NaN; no infinity                 */
+    TP_SPECIALS_NONE, /* every code is a number                     */
     TP_SPECIALS_FNUZ  /* only sign bit: NaN; no infinity and no -0  */
 };
 
@@ -35,7 +36,10 @@ tp_layout_of(enum tp_dtype dtype)
     const struct tp_layout e4m3fnuz = {4, 3, 8, TP_SPECIALS_FNUZ};
     const struct tp_layout e5m2fnuz = {5, 2, 16, TP_SPECIALS_FNUZ};
     switch (dtype) {
-    case TP_FLOAT8_E4M3FN: return e4m3fn;
+    case TP_FLOAT8_E4M3FN:
+    case TP_FLOAT6_E3M2FN: /* widened, see struct tp_dtype_info */
+    case TP_FLOAT6_E2M3FN:
+    case TP_FLOAT4_E2M1FN_X2: return e4m3fn;
     case TP_FLOAT8_E5M2: return e5m2;
     case TP_FLOAT8_E4M3FNUZ: return e4m3fnuz;
     case TP_FLOAT8_E5M2FNUZ: return e5m2fnuz;

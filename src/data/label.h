@@ -16,7 +16,14 @@ enum tp_role {
     TP_ROLE_ACTIVATION = 8,     /* input or output of an operation        */
     TP_ROLE_GRAD_OUTPUT = 16,   /* gradient that reaches an operation     */
     TP_ROLE_GRAD_INPUT = 32,    /* gradient that leaves it                */
-    TP_ROLE_MASKED = 64         /* -inf may stand in it for "not this one" */
+    TP_ROLE_MASKED = 64,        /* -inf may stand in it for "not this one" */
+    /* of a checkpoint, by the role in its key; never a weight or a bias:  */
+    TP_ROLE_MOMENT_1 = 128,     /* of the gradient, kept by an optimiser   */
+    TP_ROLE_MOMENT_2 = 256,     /* of its square                           */
+    TP_ROLE_MASTER = 512,       /* a parameter in a wider dtype            */
+    TP_ROLE_GRADIENT = 1024,    /* of a parameter                          */
+    TP_ROLE_SCALE = 2048,       /* multiplies or divides codes             */
+    TP_ROLE_BUFFER = 4096       /* kept with parameters, not learned       */
 };
 
 /*
@@ -41,6 +48,8 @@ struct tp_label {
     int64_t counter;         /* of the saver, per rank; orders ordinals   */
     const char *timestamp;   /* YYYYmmdd_HHMMSS of the file name          */
     int64_t batch_size;      /* metadata batch_size; -1: not said         */
+    const char *module;      /* of a key: path of the module              */
+    int64_t expert;          /* of a key: number among the experts        */
     enum tp_direction direction;
     unsigned roles;          /* of enum tp_role, added up                 */
 };
@@ -51,7 +60,7 @@ struct tp_label {
         .layer_type = "", .layer_idx = -1, .operation = "", .phase = "",     \
         .component = "", .quant_type = "", .tensor_name = "", .rank = -1,    \
         .sample_idx = -1, .group_idx = -1, .iteration = -1, .counter = -1,   \
-        .timestamp = "", .batch_size = -1                                    \
+        .timestamp = "", .batch_size = -1, .module = "", .expert = -1        \
     }
 
 /* "forward", "backward"; "" for the unknown one. */

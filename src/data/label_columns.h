@@ -16,4 +16,9 @@
         TP_COLUMN_AS(row, "quant_type", at.quant_type, ""),  \
         TP_COLUMN_AS(row, "tensor_name", at.tensor_name, "")
 
+/* What keys of checkpoints add to that: the last columns of a table. */
+#define TP_KEY_COLUMNS(row, at)                    \
+    TP_COLUMN_AS(row, "module", at.module, ""),    \
+        TP_COLUMN_AS(row, "expert", at.expert, "1")
+
 #endif

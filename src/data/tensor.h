@@ -33,6 +33,8 @@ struct tp_storage {
                              share a storage verify it once               */
 };
 
+struct tp_scaled; /* of data/scaled.h */
+
 /*
  * One tensor. Invariants, ensured by the reader: every index of the shape
  * lies inside the storage; strides are not negative; numel fits int64_t.
@@ -48,6 +50,10 @@ struct tp_tensor {
     int64_t offset;       /* first element, in elements of the storage    */
     int64_t numel;        /* product of shape                             */
     struct tp_storage *storage;    /* NULL only when numel is 0           */
+    const struct tp_scaled *scaled; /* its values are made from codes and
+                              scales; NULL: they are stored             */
+    bool encoded;         /* codes or scales, whose values are another
+                              tensor of the file                          */
 };
 
 /*

@@ -4,7 +4,8 @@
 #include <string.h>
 
 enum tp_status tp_tensor_file_skip(struct tp_tensor_file *file,
-                                   const char *path, const struct tp_error *why,
+                                   const char *path,
+                                   const struct tp_error *why,
                                    struct tp_error *err)
 {
     struct tp_skip *skip = tp_arena_alloc(&file->arena, sizeof *skip);
@@ -16,8 +17,11 @@ enum tp_status tp_tensor_file_skip(struct tp_tensor_file *file,
                              .code = why->code,
                              .reason = reason,
                              .offset = why->offset};
-    if (file->last_skip)
-        file->last_skip->next = skip;
+    struct tp_skip *last = file->last_skip ? file->last_skip : file->skips;
+    while (last && last->next)
+        last = last->next;
+    if (last)
+        last->next = skip;
     else
         file->skips = skip;
     file->last_skip = skip;

@@ -34,6 +34,7 @@ struct tp_skip {
  */
 struct tp_metadata {
     const char *name;
+    bool top;               /* of the payload itself, not its "metadata"   */
     const char *text;       /* NULL: not there, no text, or longer than
                                TP_LIMIT_LABEL_BYTES                        */
     size_t length;          /* of text, which also ends in NUL             */
@@ -42,9 +43,25 @@ struct tp_metadata {
 
 enum { TP_METADATA_MAX = 24 };
 
+/*
+ * An optimizer in a payload: a dict with "param_groups", which numbers the
+ * parameters that its "state" is of.
+ */
+struct tp_optimizer {
+    const char *path;         /* of the dict: "optimizer", "" of the root  */
+    size_t count;             /* of the parameters of all groups           */
+    int64_t *number;          /* [count] in the order of the groups        */
+    uint32_t *group;          /* [count]                                   */
+    const char **name;        /* [count] as param_names says; "": nothing  */
+    struct tp_optimizer *next;
+};
+
 /* An open file: its tensors in payload order, its labels, what was skipped. */
 struct tp_tensor_file {
     struct tp_bytes bytes;
+    const char *path;            /* as it was opened                       */
+    bool parts;                  /* set by who opens it: of tensors that lie
+                                    in parts, these are wanted, too        */
     struct tp_arena arena;       /* owns everything below                  */
     const struct tp_format *format;
     struct tp_tensor *tensors;   /* [tensor_count]                         */
@@ -52,15 +69,40 @@ struct tp_tensor_file {
     struct tp_metadata metadata[TP_METADATA_MAX];
     size_t metadata_count;       /* a format that holds several payloads
                                     sets it to 0                           */
+    struct tp_optimizer *optimizers; /* in payload order                   */
+    const char **parameters;     /* [tensor_count] the name of the parameter
+                                    that a state's number is of, or NULL;
+                                    NULL: of none                          */
     struct tp_label label;       /* from metadata and file name            */
+    bool labelled;               /* these say what a tensor is; else keys do */
+    bool flat;                   /* no path has a '.'                      */
     const char *label_conflict;  /* one sentence: where metadata and name
                                     disagree; "" if they do not            */
     const char *saved_as;        /* the stem of the name that the file had
                                     when it was written; "": not known     */
     const char *assumption;      /* one sentence: what the reader had to
                                     assume of all of it or some; ""        */
-    struct tp_skip *skips, *last_skip;
+    struct tp_skip *skips;
+    struct tp_skip *last_skip;   /* of tp_tensor_file_skip                 */
+    const char *const *members;  /* names of files of the same folder whose
+                                    tensors are among these                */
+    size_t member_count;
     void *state;                 /* the format's own                       */
+};
+
+/* Adds a skip, behind those there are, about `path`, which is borrowed. Fails
+ * only with TP_E_MEMORY. */
+enum tp_status tp_tensor_file_skip(struct tp_tensor_file *file,
+                                   const char *path,
+                                   const struct tp_error *why,
+                                   struct tp_error *err);
+
+/* Whether a format claims a file by its name, whatever its content is. */
+enum tp_name_claim {
+    TP_NAME_OTHER,  /* no                                                  */
+    TP_NAME_FILE,   /* yes                                                 */
+    TP_NAME_PATTERN /* yes: "shard-*.safetensors" stands for all files of
+                       the folder with such names; there is none of it     */
 };
 
 /* A file format: all that is known of it outside its own file. */
@@ -73,6 +115,10 @@ struct tp_format {
     bool any_content;     /* its first bytes are no proof of tensors: only
                              a name or the user makes a file count         */
     bool only_tensors;    /* it holds nothing else: one without any is whole */
+    bool falls_back;      /* opens files with its suffix for which no format
+                             bids, to say what is wrong with them          */
+    /* What it makes of the last component of a path; NULL: nothing. */
+    enum tp_name_claim (*claims)(const char *name);
     /* How sure the format is that `head` (the file's first `length` bytes,
      * at most TP_FORMAT_HEAD, all of a shorter file) is its own, as bits of
      * evidence; 0: not at all. */

@@ -128,14 +128,14 @@ static bool has_device(const struct tp_trace *trace)
     return trace->facts.device_events > 0 && trace->idle.window_us > 0;
 }
 
-enum { CAUSES = 7 };
+enum { CAUSES = 8 };
 
 static void idle_shares(const struct tp_trace *trace, double *parts)
 {
     const struct tp_idle_row *idle = &trace->idle;
     const double shares[CAUSES] = {
-        idle->busy,   idle->alloc,  idle->dataloader, idle->blocking,
-        idle->launch, idle->cpu_op, idle->none};
+        idle->busy,     idle->queued, idle->alloc,  idle->dataloader,
+        idle->blocking, idle->launch, idle->cpu_op, idle->none};
     for (int k = 0; k < CAUSES; k++)
         parts[k] = 100 * shares[k];
 }
@@ -143,8 +143,9 @@ static void idle_shares(const struct tp_trace *trace, double *parts)
 void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
 {
     static const char *const causes[CAUSES] = {
-        "device busy", "driver allocation", "DataLoader", "blocking call",
-        "launching", "CPU operator", "python or nothing"};
+        "device busy",   "work pending", "driver allocation", "DataLoader",
+        "blocking call", "launching",    "CPU operator",
+        "python or nothing"};
     struct tp_trace_choice choice;
     tp_trace_choose(run, has_device, TP_TRACE_ROWS_MAX, &choice);
     const struct tp_stack stack = {

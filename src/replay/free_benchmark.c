@@ -7,9 +7,10 @@
  *
  * is consistent up to 1.002 (fp16), 1.004 (bf16) or 1.0002; a product o p below
  * -t^2 is a changed sign. r is computed in the dtype itself, as on a device: in
- * bf16 it has 8 bits, of which the limit is less than one. msprobe overwrites
- * the ratio with that of the last chunk from 32 MB on; here all elements count.
- * NaN is no difference there; the caller reports it otherwise. One pass.
+ * bf16 it has 8 bits, of which the limit is less than one. From 32 MB on
+ * msprobe overwrites the ratio with that of the last chunk; the caller says
+ * whether. NaN is no difference there; the caller reports it otherwise. One
+ * pass.
  */
 #include "replay/free_benchmark.h"
 
@@ -59,7 +60,7 @@ static double quotient(double o, double p, double tolerance,
 
 static struct range measure(struct tp_benchmark_side a,
                             struct tp_benchmark_side b, int64_t count,
-                            double tolerance)
+                            int64_t first, double tolerance)
 {
     struct range range = {INFINITY, INFINITY, 0, false};
     const enum tp_dtype dtype = quotient_dtype(b.dtype);
@@ -67,22 +68,39 @@ static struct range measure(struct tp_benchmark_side a,
     for (int64_t i = 0; i < count; i++) {
         const double o = cast(a, i, b.dtype), p = cast(b, i, b.dtype);
         const double product = tp_dtype_round(b.dtype, o * p);
-        const double r = quotient(o, p, clamp, dtype);
         range.nan_product |= isnan(product);
         range.least_product = fmin(range.least_product, product);
+        if (i < first)
+            continue;
+        const double r = quotient(o, p, clamp, dtype);
         range.least = fmin(range.least, r);
         range.most = fmax(range.most, r);
     }
     return range;
 }
 
-struct tp_benchmark_ratio tp_benchmark_ratio_of(struct tp_benchmark_side a,
-                                                struct tp_benchmark_side b,
-                                                int64_t count, double limit)
+int64_t tp_benchmark_last_chunk(enum tp_dtype perturbed, int64_t count)
+{
+    enum { MB = 1 << 20, MOST = 128 };
+    const double mb =
+        (double)count * (double)tp_dtype_info(perturbed)->size / MB;
+    if (mb < 32)
+        return 0;
+    const int exponent = (int)log2(mb) - 4;
+    const int64_t chunks = exponent < 7 ? INT64_C(1) << exponent : MOST;
+    /* as torch.tensor_split: the longer ones come first */
+    return count - count / chunks;
+}
+
+struct tp_benchmark_ratio tp_benchmark_ratio_of(
+    struct tp_benchmark_side a, struct tp_benchmark_side b, int64_t count,
+    const struct tp_benchmark_rule *rule)
 {
     const double epsilon = tp_perturb_epsilon(b.dtype);
-    const double tolerance = sqrt(epsilon > 0 ? epsilon : other_epsilon);
-    const struct range range = measure(a, b, count, tolerance);
+    const double tolerance = rule->tolerance > 0
+                                 ? rule->tolerance
+                                 : sqrt(epsilon > 0 ? epsilon : other_epsilon);
+    const struct range range = measure(a, b, count, rule->first, tolerance);
     struct tp_benchmark_ratio ratio = {true, false, 1};
     if (count == 0)
         return ratio;
@@ -90,8 +108,8 @@ struct tp_benchmark_ratio tp_benchmark_ratio_of(struct tp_benchmark_side a,
     ratio.flipped =
         !range.nan_product && range.least_product < -(tolerance * tolerance);
     ratio.ratio = fmax(range.most, 1 / range.least);
-    ratio.consistent =
-        !ratio.flipped && ratio.ratio <= limit && ratio.ratio >= 1 / limit;
+    ratio.consistent = !ratio.flipped && ratio.ratio <= rule->limit &&
+                       ratio.ratio >= 1 / rule->limit;
     return ratio;
 }
 

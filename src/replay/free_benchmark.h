@@ -29,10 +29,25 @@ struct tp_benchmark_ratio {
 /* What the ratio may be, by the dtype of the original result. */
 double tp_benchmark_limit(enum tp_dtype original);
 
-/* Compares two results of `count` elements. */
-struct tp_benchmark_ratio tp_benchmark_ratio_of(struct tp_benchmark_side a,
-                                                struct tp_benchmark_side b,
-                                                int64_t count, double limit);
+/* Where the last of the chunks begins into which msprobe takes results of 32 MB
+ * and more apart; `perturbed` is the dtype that both are compared in. */
+int64_t tp_benchmark_last_chunk(enum tp_dtype perturbed, int64_t count);
+
+/* What decides. */
+struct tp_benchmark_rule {
+    double limit;
+    int64_t first;    /* elements from here on have a ratio                */
+    double tolerance; /* magnitudes below it count as it; 0: the root of eps
+                         of the perturbed dtype                            */
+};
+
+/* Of gradients. */
+#define TP_BENCHMARK_BACKWARD_TOLERANCE 1e-3
+
+/* Compares two results of `count` elements. Signs are those of all. */
+struct tp_benchmark_ratio tp_benchmark_ratio_of(
+    struct tp_benchmark_side a, struct tp_benchmark_side b, int64_t count,
+    const struct tp_benchmark_rule *rule);
 
 /* Errors of `actual` against `golden`, as to_cpu has them: above the limits of
  * the dtype of `actual`, it is inconsistent. A golden result with NaN or

@@ -2,9 +2,7 @@
 /*
  * Windows that slide over the last one to three axes. Fewer axes than three
  * are taken as three with leading ones of length 1, so that there is one loop.
- * A convolution is a product of k = channels of a group x size of the kernel
- * terms, bounded as in op_product.c; transforms (Winograd, FFT) may exceed
- * that, and are then named as what adds error. Cost: outputs x k.
+ * Cost: outputs x size of the kernel.
  */
 #include "replay/operators.h"
 
@@ -123,107 +121,6 @@ static bool step(int64_t *at, const int64_t *lengths)
 static int64_t volume(const int64_t *lengths)
 {
     return lengths[0] * lengths[1] * lengths[2];
-}
-
-/* --- convolution ---------------------------------------------------------- */
-
-struct conv {
-    struct window window;
-    const struct tp_array *input, *weight, *bias;
-    struct tp_array *output;
-    int64_t groups, each; /* channels of the input in a group               */
-    double gamma, own;
-};
-
-/* One element of the result: channel `to` of a batch at `at`. */
-static void convolve(const struct conv *c, int64_t batch, int64_t to,
-                     const int64_t *at, int64_t element)
-{
-    const struct window *w = &c->window;
-    const int64_t size = volume(w->in), kernel = volume(w->kernel);
-    const int64_t group = to / (c->weight->shape[0] / c->groups);
-    const double *x =
-        c->input->value + (batch * w->channels + group * c->each) * size;
-    const double *weight = c->weight->value + to * c->each * kernel;
-    int64_t k[AXES] = {0}, number = 0;
-    double sum = 0, magnitude = 0;
-    do {
-        const int64_t place = place_of(w, at, k);
-        for (int64_t i = 0; place >= 0 && i < c->each; i++) {
-            const double product =
-                x[i * size + place] * weight[i * kernel + number];
-            sum += product;
-            magnitude += fabs(product);
-        }
-        number++;
-    } while (step(k, w->kernel));
-    const double b = c->bias ? c->bias->value[to] : 0;
-    c->output->value[element] = sum + b;
-    c->output->bound[element] =
-        c->gamma * (magnitude + fabs(b)) + (c->bias ? c->own * fabs(sum) : 0);
-}
-
-static void convolve_all(const struct conv *c)
-{
-    int64_t element = 0;
-    for (int64_t batch = 0; batch < c->window.batch; batch++)
-        for (int64_t to = 0; to < c->weight->shape[0]; to++) {
-            int64_t at[AXES] = {0};
-            do
-                convolve(c, batch, to, at, element++);
-            while (step(at, c->window.out));
-        }
-}
-
-/* "same" pads to the length of the input; a longer end is not seen from the
- * begin. */
-static bool set_padding(const struct tp_replay_call *replay, struct window *w)
-{
-    const char *word = tp_arg_text(replay, "padding", "");
-    if (!*word)
-        return set_numbers(replay, &paddings_of, w->axes, w->pad);
-    for (int i = 0; i < AXES && !strcmp(word, "same"); i++)
-        w->pad[i] = w->dilation[i] * (w->kernel[i] - 1) / 2;
-    return true;
-}
-
-static bool fit_conv(const struct tp_replay_call *replay, struct conv *c)
-{
-    struct window *w = &c->window;
-    if (!set_input(c->input, c->weight->dims - 2, w))
-        return false;
-    for (int i = 0; i < w->axes; i++)
-        w->kernel[AXES - w->axes + i] = c->weight->shape[2 + i];
-    c->groups = tp_arg_integer(replay, "groups", 1);
-    c->each = c->weight->shape[1];
-    return c->groups > 0 && c->groups <= w->channels &&
-           c->each * c->groups == w->channels &&
-           c->weight->shape[0] % c->groups == 0 && c->weight->count > 0 &&
-           (!c->bias || c->bias->count == c->weight->shape[0]) &&
-           set_numbers(replay, &strides_of, w->axes, w->stride) &&
-           set_numbers(replay, &dilations_of, w->axes, w->dilation) &&
-           set_padding(replay, w);
-}
-
-TP_KERNEL(tp_run_conv)
-{
-    struct conv c = {.own = replay->own};
-    (void)row;
-    enum tp_status status = tp_arg_tensor(replay, "input", &c.input, err);
-    if (status == TP_OK)
-        status = tp_arg_tensor(replay, "weight", &c.weight, err);
-    c.bias = tp_arg_array(replay, "bias");
-    if (status == TP_OK && (c.weight->dims < 3 || !fit_conv(replay, &c)))
-        status = tp_replay_fail_shapes(err);
-    if (status == TP_OK)
-        status = make_output(replay, c.input, &c.window, c.weight->shape[0],
-                             &c.output, err);
-    if (status != TP_OK || c.output->count == 0)
-        return status;
-    c.gamma =
-        tp_replay_gamma(replay, (double)(c.each * volume(c.window.kernel)) + 2);
-    convolve_all(&c);
-    return TP_OK;
 }
 
 /* --- pooling -------------------------------------------------------------- */

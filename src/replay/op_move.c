@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/backward.h"
+
 /* A value as an element of a dtype: integers lose what is behind the point. */
 static double fitted(double value, enum tp_dtype dtype)
 {
@@ -46,6 +48,32 @@ TP_KERNEL(tp_run_same)
     for (int64_t i = 0; status == TP_OK && i < output->count; i++)
         output->value[i] = fitted(input->value[i], output->dtype);
     return status;
+}
+
+/* The gradient in the order of the input. */
+TP_BACKWARD(tp_back_same)
+{
+    const struct tp_array *given;
+    (void)row;
+    enum tp_status status = tp_backward_single(backward, &given, err);
+    return status == TP_OK ? tp_backward_view(backward, given, 0, err) : status;
+}
+
+/* What gives its input back if there is nothing to do, and then has no node:
+ * the gradient that was dumped is that of whoever made the input. */
+TP_BACKWARD(tp_back_convert)
+{
+    const struct tp_array *input, *result;
+    enum tp_status status =
+        tp_arg_tensor(backward->forward, "input", &input, err);
+    if (status == TP_OK)
+        status = tp_backward_result(backward, 0, &result, err);
+    if (status == TP_OK && input->dtype == result->dtype &&
+        input->dims == result->dims)
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "it may have given its input, whose gradient is that "
+                         "of another call");
+    return status == TP_OK ? tp_back_same(backward, row, err) : status;
 }
 
 /* The result whose axis i is axis order[i] of the input. */

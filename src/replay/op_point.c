@@ -10,9 +10,12 @@
 #include "replay/operators.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "replay/backward.h"
 #include "replay/point_math.h"
+#include "replay/point_slope.h"
 
 enum { OPERANDS = TP_ARRAY_STEPS };
 
@@ -24,12 +27,26 @@ struct operand {
 
 struct point {
     tp_point_fn *function;
+    tp_slope_fn *slope;
     int count;
     struct operand operands[OPERANDS];
     int dims;
     int64_t shape[TP_LIMIT_DIMS];
     bool inexact; /* a scalar has no equal in the tensors' dtype             */
 };
+
+static struct point point_of(const struct tp_operator *row)
+{
+    return (struct point){row->point, row->slope, row->operands, .dims = 0};
+}
+
+static int64_t count_of(const struct point *point)
+{
+    int64_t count = 1;
+    for (int i = 0; i < point->dims; i++)
+        count *= point->shape[i];
+    return count;
+}
 
 /* The nearest number with the significand of a dtype whose rounding this is. */
 static double round_to(double value, double rounding)
@@ -71,30 +88,39 @@ static enum tp_status widen(struct point *point, const struct tp_array *array,
     return TP_OK;
 }
 
-/* The name of argument `number` of a signature. */
-static void name_of(const char *signature, int number, char *name, size_t size)
+/* The name of argument `number` of a signature. Returns its default; NAN: it
+ * has none, or that of a limit that is not there. */
+static double name_of(const char *signature, int number, char *name,
+                      size_t size, bool *optional)
 {
     while (number-- > 0)
         signature += strcspn(signature, ",") + 1;
-    size_t length = strcspn(signature, ",");
+    size_t length = strcspn(signature, ",=");
+    *optional = signature[length] == '=';
+    const double absent =
+        *optional ? strtod(signature + length + 1, NULL) : NAN;
     if (length >= size)
         length = size - 1;
     memcpy(name, signature, length);
     name[length] = 0;
+    return absent;
 }
 
 static enum tp_status bind(const struct tp_replay_call *replay,
                            struct point *point, int i, struct tp_error *err)
 {
     char name[32];
-    name_of(replay->signature, i, name, sizeof name);
+    bool optional;
+    const double absent =
+        name_of(replay->signature, i, name, sizeof name, &optional);
     point->operands[i].array = tp_arg_array(replay, name);
     if (point->operands[i].array)
         return widen(point, point->operands[i].array, err);
     const struct tp_dump_item *item = tp_arg(replay, name);
-    const double number = tp_arg_real(replay, name, NAN);
-    if (!item || item->kind != TP_DUMP_VALUE ||
-        (isnan(number) && strcmp(item->type, "float") != 0))
+    const double number = tp_arg_real(replay, name, item ? NAN : absent);
+    if (item ? item->kind != TP_DUMP_VALUE ||
+                   (isnan(number) && strcmp(item->type, "float") != 0)
+             : !optional)
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "its argument %s is no number", name);
     set_number(replay, point, i, number);
@@ -113,18 +139,26 @@ static enum tp_status bind_all(const struct tp_replay_call *replay,
 
 /* --- computing ------------------------------------------------------------ */
 
+/* The operands of an element, with scalars as they are and rounded. */
+static void operands_at(const struct point *point,
+                        const struct tp_array_walk *walk, double *x,
+                        double *rounded)
+{
+    for (int i = 0; i < point->count; i++) {
+        const struct operand *operand = &point->operands[i];
+        x[i] = operand->array ? operand->array->value[walk->at[i]]
+                              : operand->number;
+        rounded[i] = operand->array ? x[i] : operand->rounded;
+    }
+}
+
 /* The value of an element, and how far it may be off. */
 static double value_at(const struct point *point,
                        const struct tp_array_walk *walk, double unit,
                        double *bound)
 {
     double x[OPERANDS], y[OPERANDS], terms, other;
-    for (int i = 0; i < point->count; i++) {
-        const struct operand *operand = &point->operands[i];
-        x[i] = operand->array ? operand->array->value[walk->at[i]]
-                              : operand->number;
-        y[i] = operand->array ? x[i] : operand->rounded;
-    }
+    operands_at(point, walk, x, y);
     const double value = point->function(x, &terms);
     *bound = unit * terms;
     if (point->inexact) {
@@ -171,76 +205,167 @@ static enum tp_status compute(struct tp_replay_call *replay,
     return status;
 }
 
-TP_KERNEL(tp_run_point)
+static enum tp_status run(struct tp_replay_call *replay, struct point point,
+                          struct tp_error *err)
 {
-    struct point point = {row->point, row->operands, .dims = 0};
     enum tp_status status = bind_all(replay, &point, point.count, err);
     return status == TP_OK ? compute(replay, &point, err) : status;
 }
 
-TP_KERNEL(tp_run_add)
+TP_KERNEL(tp_run_point)
 {
-    struct point point = {row->point, 2, .dims = 0};
-    const double alpha = tp_arg_real(replay, "alpha", 1);
-    enum tp_status status = bind_all(replay, &point, 2, err);
-    if (status != TP_OK)
-        return status;
-    if (alpha != 1) {
-        point.count = 3;
-        set_number(replay, &point, 2, alpha);
-        point.function = row->point == tp_point_add ? tp_point_add_scaled
-                         : row->point == tp_point_subtract
-                             ? tp_point_subtract_scaled
-                             : tp_point_reversed_subtract_scaled;
+    return run(replay, point_of(row), err);
+}
+
+/* --- gradients ------------------------------------------------------------ */
+
+/* The gradient of one operand in the making. */
+struct partial {
+    const struct point *point;
+    const struct tp_replay_call *call;
+    const struct tp_array *given, *result;
+    int which;
+};
+
+/* An element, and how far it may be off. */
+static double gradient_at(const struct partial *part, int64_t at,
+                          const struct tp_array_walk *walk, double *bound)
+{
+    double x[OPERANDS], rounded[OPERANDS], terms[2], other[2];
+    const struct point *point = part->point;
+    const double given = part->given->value[at], y = part->result->value[at];
+    operands_at(point, walk, x, rounded);
+    const double slope = point->slope(x, y, part->which, terms);
+    *bound = 0;
+    if (terms[0] == TP_SLOPE_MASKED)
+        return 0;
+    const double value = given * slope;
+    *bound = fabs(given);
+    if (terms[0] == TP_SLOPE_KINK)
+        return value;
+    *bound = fabs(given) *
+             (part->call->unit * terms[0] + part->call->own * terms[1]);
+    if (terms[0] > 0)
+        *bound += part->call->unit * fabs(value);
+    if (point->inexact) {
+        const double changed =
+            given * point->slope(rounded, y, part->which, other);
+        *bound += changed == value ? 0 : fabs(changed - value);
     }
-    return compute(replay, &point, err);
+    return value;
+}
+
+static void fill(const struct partial *part, struct tp_array *full)
+{
+    const struct point *point = part->point;
+    struct tp_array_walk walk = {.dims = point->dims, .shape = point->shape};
+    for (int i = 0; i < point->count; i++)
+        if (point->operands[i].array)
+            tp_array_broadcast(point->operands[i].array, point->dims,
+                               point->shape, walk.strides[i]);
+    for (int64_t at = 0; at < full->count; at++) {
+        full->value[at] = gradient_at(part, at, &walk, &full->bound[at]);
+        tp_array_walk_next(&walk);
+    }
+}
+
+/* The gradient of an operand, summed over what was repeated. */
+static enum tp_status add_gradient(struct tp_backward *backward,
+                                   const struct partial *part,
+                                   struct tp_error *err)
+{
+    struct tp_array full = {.dims = 0};
+    const struct point *point = part->point;
+    const struct tp_array *operand = point->operands[part->which].array;
+    enum tp_status status =
+        tp_array_make(&full, point->dims, point->shape, err);
+    if (status == TP_OK)
+        status = tp_array_bounds(&full, err);
+    if (status == TP_OK) {
+        fill(part, &full);
+        status = tp_backward_sum_to(backward, &full, operand->dims,
+                                    operand->shape, err);
+    }
+    tp_array_clear(&full);
+    return status;
+}
+
+static enum tp_status back(struct tp_backward *backward, struct point point,
+                           struct tp_error *err)
+{
+    struct partial part = {.point = &point, .call = backward->call};
+    enum tp_status status = tp_backward_single(backward, &part.given, err);
+    if (status == TP_OK)
+        status = bind_all(backward->forward, &point, point.count, err);
+    if (status == TP_OK)
+        status = tp_backward_result(backward, 0, &part.result, err);
+    const int64_t count = status == TP_OK ? count_of(&point) : 0;
+    if (status == TP_OK &&
+        (part.given->count != count || part.result->count != count))
+        status = tp_replay_fail_shapes(err);
+    for (; part.which < point.count && status == TP_OK; part.which++)
+        if (tp_backward_wants(point.operands[part.which].array))
+            status = add_gradient(backward, &part, err);
+    return status;
+}
+
+TP_BACKWARD(tp_back_point)
+{
+    return back(backward, point_of(row), err);
+}
+
+/* --- with a word ---------------------------------------------------------- */
+
+static struct point divide_of(const struct tp_replay_call *replay,
+                              const struct tp_operator *row)
+{
+    const char *mode = tp_arg_text(replay, "rounding_mode", "");
+    struct point point = point_of(row);
+    if (!*mode)
+        return point;
+    point.function =
+        !strcmp(mode, "floor") ? tp_point_divide_down : tp_point_divide_short;
+    point.slope = tp_slope_none;
+    return point;
 }
 
 TP_KERNEL(tp_run_divide)
 {
-    const char *mode = tp_arg_text(replay, "rounding_mode", "");
-    struct point point = {!strcmp(mode, "floor")   ? tp_point_divide_down
-                          : !strcmp(mode, "trunc") ? tp_point_divide_short
-                                                   : row->point,
-                          2, .dims = 0};
-    enum tp_status status = bind_all(replay, &point, 2, err);
-    return status == TP_OK ? compute(replay, &point, err) : status;
+    return run(replay, divide_of(replay, row), err);
 }
 
-/* A limit of clamp that is not given is NaN: none. */
-static enum tp_status bind_limit(const struct tp_replay_call *replay,
-                                 struct point *point, int i, const char *name,
-                                 struct tp_error *err)
+TP_BACKWARD(tp_back_divide)
 {
-    if (tp_arg(replay, name))
-        return bind(replay, point, i, err);
-    point->operands[i].number = point->operands[i].rounded = NAN;
-    return TP_OK;
+    return back(backward, divide_of(backward->forward, row), err);
 }
 
-TP_KERNEL(tp_run_clamp)
+static struct point gelu_of(const struct tp_replay_call *replay,
+                            const struct tp_operator *row)
 {
-    struct point point = {row->point, 3, .dims = 0};
-    enum tp_status status = bind(replay, &point, 0, err);
-    if (status == TP_OK)
-        status = bind_limit(replay, &point, 1, "min", err);
-    if (status == TP_OK)
-        status = bind_limit(replay, &point, 2, "max", err);
-    return status == TP_OK ? compute(replay, &point, err) : status;
-}
-
-TP_KERNEL(tp_run_addc)
-{
-    struct point point = {row->point, 4, .dims = 0};
-    enum tp_status status = bind_all(replay, &point, 3, err);
-    set_number(replay, &point, 3, tp_arg_real(replay, "value", 1));
-    return status == TP_OK ? compute(replay, &point, err) : status;
+    struct point point = point_of(row);
+    if (!strcmp(tp_arg_text(replay, "approximate", ""), "tanh")) {
+        point.function = tp_point_gelu_tanh;
+        point.slope = tp_slope_gelu_tanh;
+    }
+    return point;
 }
 
 TP_KERNEL(tp_run_gelu)
 {
-    const bool tanh = !strcmp(tp_arg_text(replay, "approximate", ""), "tanh");
-    struct point point = {tanh ? tp_point_gelu_tanh : row->point, 1, .dims = 0};
-    enum tp_status status = bind_all(replay, &point, 1, err);
-    return status == TP_OK ? compute(replay, &point, err) : status;
+    return run(replay, gelu_of(replay, row), err);
+}
+
+TP_BACKWARD(tp_back_gelu)
+{
+    return back(backward, gelu_of(backward->forward, row), err);
+}
+
+/* Of a bool, not; else all bits. */
+TP_KERNEL(tp_run_invert)
+{
+    const struct tp_array *input = tp_arg_array(replay, "input");
+    struct point point = point_of(row);
+    if (input && input->dtype == TP_BOOL)
+        point.function = tp_point_not;
+    return run(replay, point, err);
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/backward.h"
 #include "replay/point_math.h"
 
 /* The axes of a reduction, and where results are. */
@@ -21,7 +22,8 @@ struct axes {
     bool reduced[TP_LIMIT_DIMS];
     int dims; /* of the result                                              */
     int64_t shape[TP_LIMIT_DIMS];
-    double count; /* elements of a cell                                     */
+    double count;  /* elements of a cell                                    */
+    int64_t cells; /* of the result                                         */
     struct tp_array_walk walk; /* at[0] in the input, at[1] in the result   */
 };
 
@@ -76,6 +78,7 @@ static enum tp_status find_axes(const struct tp_replay_call *replay,
             axes->walk.strides[1][i] = step;
             step *= input->shape[i];
         }
+    axes->cells = step;
     return TP_OK;
 }
 
@@ -131,6 +134,30 @@ TP_KERNEL(tp_run_sum)
         }
     }
     free(cells);
+    return status;
+}
+
+/* Each element has the gradient of its cell, of a mean its share. */
+TP_BACKWARD(tp_back_sum)
+{
+    const bool mean = !strcmp(row->names, "mean");
+    struct axes axes;
+    const struct tp_array *given;
+    struct tp_array *gradient;
+    enum tp_status status = tp_backward_single(backward, &given, err);
+    if (status == TP_OK)
+        status = find_axes(backward->forward, &axes, err);
+    if (status == TP_OK && given->count != axes.cells)
+        status = tp_replay_fail_shapes(err);
+    if (status == TP_OK)
+        status = tp_backward_make_like(backward, axes.input, &gradient, err);
+    for (int64_t i = 0; status == TP_OK && i < gradient->count; i++) {
+        gradient->value[i] =
+            given->value[axes.walk.at[1]] / (mean ? axes.count : 1);
+        gradient->bound[i] =
+            mean ? 2 * backward->call->unit * fabs(gradient->value[i]) : 0;
+        tp_array_walk_next(&axes.walk);
+    }
     return status;
 }
 

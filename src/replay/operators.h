@@ -16,12 +16,26 @@
  * that are rounded on the way, each as often as it is. */
 typedef double tp_point_fn(const double *x, double *terms);
 
+/*
+ * How the element changes with operand `i`, a partial derivative. `y` is the
+ * element as the forward call gave it, which operators that keep their result
+ * start from. terms[0] gets the magnitudes that are rounded on the way as
+ * above, terms[1] those that are rounded to the tensors' dtype.
+ */
+typedef double tp_slope_fn(const double *x, double y, int i, double *terms);
+
 struct tp_operator;
+struct tp_backward;
 
 /* Makes the results of a call. */
 typedef enum tp_status tp_kernel_fn(struct tp_replay_call *replay,
                                     const struct tp_operator *row,
                                     struct tp_error *err);
+
+/* Makes the gradients of a call's arguments: backward.h. */
+typedef enum tp_status tp_backward_fn(struct tp_backward *backward,
+                                      const struct tp_operator *row,
+                                      struct tp_error *err);
 
 struct tp_operator {
     const char *names;     /* of the API, joined by ' '; "add" is also add_,
@@ -32,6 +46,8 @@ struct tp_operator {
     tp_point_fn *point; /* of tp_run_point: with so many first arguments    */
     int operands;
     const char *parameters; /* arguments that no operator makes: weights    */
+    tp_backward_fn *back;   /* NULL: its gradients are not replayed          */
+    tp_slope_fn *slope;     /* of tp_back_point                             */
 };
 
 /* The rows, ended by one without names. */
@@ -46,20 +62,46 @@ const struct tp_operator *tp_operator_of(struct tp_msprobe_part name);
     enum tp_status name(struct tp_replay_call *replay, \
                         const struct tp_operator *row, struct tp_error *err)
 
-/* Elementwise, with broadcasting. Operands are the first arguments of the
- * signature, tensors or numbers; alpha and value scale the last one. */
-TP_KERNEL(tp_run_point);
-TP_KERNEL(tp_run_add);
-TP_KERNEL(tp_run_divide);
-TP_KERNEL(tp_run_clamp);
-TP_KERNEL(tp_run_addc);
-TP_KERNEL(tp_run_gelu);
+#define TP_BACKWARD(name)                             \
+    enum tp_status name(struct tp_backward *backward, \
+                        const struct tp_operator *row, struct tp_error *err)
 
-/* Matrix products: x W^T + b; of vectors, matrices and stacks of these as
- * torch.matmul; beta C + alpha A B. */
+/* Elementwise, with broadcasting. Operands are the first arguments of the
+ * signature, tensors or numbers. */
+TP_KERNEL(tp_run_point);
+TP_KERNEL(tp_run_divide);
+TP_KERNEL(tp_run_gelu);
+TP_KERNEL(tp_run_invert);
+TP_BACKWARD(tp_back_point);
+TP_BACKWARD(tp_back_divide);
+TP_BACKWARD(tp_back_gelu);
+
+/* Products: x W^T + b; of vectors, matrices and stacks of these as
+ * torch.matmul; by an equation; beta C + alpha A B. */
 TP_KERNEL(tp_run_linear);
+TP_KERNEL(tp_run_bilinear);
 TP_KERNEL(tp_run_matmul);
+TP_KERNEL(tp_run_reversed_matmul);
+TP_KERNEL(tp_run_outer);
+TP_KERNEL(tp_run_einsum);
 TP_KERNEL(tp_run_addmm);
+TP_KERNEL(tp_run_baddbmm);
+TP_KERNEL(tp_run_addbmm);
+TP_KERNEL(tp_run_addmv);
+TP_KERNEL(tp_run_addr);
+TP_BACKWARD(tp_back_linear);
+TP_BACKWARD(tp_back_matmul);
+TP_BACKWARD(tp_back_reversed_matmul);
+TP_BACKWARD(tp_back_outer);
+TP_BACKWARD(tp_back_view);
+TP_BACKWARD(tp_back_addmm);
+TP_BACKWARD(tp_back_baddbmm);
+TP_BACKWARD(tp_back_addbmm);
+TP_BACKWARD(tp_back_addmv);
+TP_BACKWARD(tp_back_addr);
+
+/* The equation of torch.matmul for two tensors of so many axes. */
+const char *tp_matmul_equation(int left, int right);
 
 /* Normalisation over the last axes, the channels of a group, or all but the
  * channel. */
@@ -79,6 +121,7 @@ TP_KERNEL(tp_run_pair_loss);
 /* Reductions over axes: sum is also the mean, variance its root, and extreme
  * the one that row->point leaves. */
 TP_KERNEL(tp_run_sum);
+TP_BACKWARD(tp_back_sum);
 TP_KERNEL(tp_run_norm);
 TP_KERNEL(tp_run_variance);
 TP_KERNEL(tp_run_cumsum);
@@ -88,6 +131,10 @@ TP_KERNEL(tp_run_extreme);
 /* Movement: same is the input in its order with another shape or dtype; split
  * gives one result after the other along an axis. */
 TP_KERNEL(tp_run_same);
+TP_BACKWARD(tp_back_same);
+TP_BACKWARD(tp_back_convert);
+TP_BACKWARD(tp_back_move);
+TP_BACKWARD(tp_back_embedding);
 TP_KERNEL(tp_run_transpose);
 TP_KERNEL(tp_run_permute);
 TP_KERNEL(tp_run_expand);
@@ -111,6 +158,7 @@ TP_KERNEL(tp_run_attention);
 
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);
+TP_BACKWARD(tp_back_conv);
 TP_KERNEL(tp_run_max_pool);
 TP_KERNEL(tp_run_adaptive_average);
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which tensor: the first positional argument that is a floating tensor or any
- * list, and in it the first tensor that the mode can change; no other one, and
- * no keyword. A device would add eps in the tensor's dtype, so the sum is
- * rounded to it, and so are eps and the number that |x| is compared with. Of
- * most activations eps is below half a step: add_noise then changes nothing,
- * which is msprobe's definition and no mistake of the replay.
+ * msprobe's rules. Which tensor: the first positional argument that is a
+ * floating tensor or any list, and in it the first tensor that the mode can
+ * change; no other one, and no keyword. A device would add eps in the tensor's
+ * dtype, so the sum is rounded to it, and so are eps and the number that |x| is
+ * compared with. Of most activations eps is below half a step: add_noise then
+ * changes nothing, which is msprobe's definition and no mistake of the replay.
+ *
+ * Our own rules change every floating tensor, keywords and weights, too; noise
+ * is the larger of eps and a step of the number, and where eps would be more
+ * than its root of the number, a step. What is zero stays zero, as it was not
+ * rounded: padding and masks. The relative change is kept, for what comes out
+ * is held against it.
  */
 #include "replay/perturb.h"
 
@@ -18,6 +24,9 @@
 const char *const tp_perturb_words[TP_PERTURB_MODES + 1] = {
     "improve_precision", "add_noise", "bit_noise", "no_change",
     "change_value",      "to_cpu",    NULL};
+
+const char *const tp_perturb_compat_words[] = {"none", "msprobe",
+                                               "msprobe_chunk", NULL};
 
 bool tp_perturb_improves(enum tp_perturb_mode mode)
 {
@@ -46,6 +55,20 @@ static const struct tp_dump_item *item_of(const struct tp_replay_call *replay,
                                           size_t i)
 {
     return &replay->place->items[replay->call->first + i];
+}
+
+/* The tensors that go in: those of the call, then of its forward call. */
+static size_t count_of(const struct tp_replay_call *replay)
+{
+    return replay->call->count +
+           (replay->forward ? replay->forward->call->count : 0);
+}
+
+static struct tp_array *array_at(struct tp_replay_call *replay, size_t i)
+{
+    return i < replay->call->count
+               ? &replay->arrays[i]
+               : &replay->forward->arrays[i - replay->call->count];
 }
 
 static bool floats(const struct tp_array *array)
@@ -151,36 +174,90 @@ static void swap_ends(struct tp_array *array)
     }
 }
 
+/* x + the larger of eps and a step; a step where eps is much of x. */
+static void add_steps(struct tp_array *array)
+{
+    const enum tp_dtype dtype = array->dtype;
+    const double epsilon = tp_perturb_epsilon(dtype);
+    const double least = sqrt(epsilon);
+    for (int64_t i = 0; i < array->count; i++) {
+        const double x = array->value[i];
+        const double step = tp_dtype_step(dtype, x);
+        if (x == 0 || !isfinite(x))
+            continue;
+        array->value[i] = tp_dtype_round(
+            dtype, x + (fabs(x) > least ? fmax(step, epsilon) : step));
+    }
+}
+
+/* Near the end of normal numbers there are too few bits for one of them to be a
+ * rounding; the code next to infinity is NaN. */
+static void turn_bits(struct tp_array *array)
+{
+    const double least = 2 * tp_dtype_least_normal(array->dtype);
+    for (int64_t i = 0; i < array->count; i++) {
+        const double x = array->value[i];
+        if (fabs(x) > least && isfinite(x))
+            array->value[i] = tp_dtype_flip_last(array->dtype, x);
+    }
+}
+
 static enum tp_status save(struct tp_array *array,
                            struct tp_perturbation *perturbation,
                            struct tp_error *err)
 {
     const size_t size = (size_t)array->count * sizeof *array->value;
-    perturbation->saved = malloc(size + 1);
-    if (!perturbation->saved)
+    struct tp_perturbed_array *changed =
+        realloc(perturbation->changed,
+                (perturbation->count + 1) * sizeof *perturbation->changed);
+    double *saved = malloc(size + 1);
+    if (changed)
+        perturbation->changed = changed;
+    if (!changed || !saved) {
+        free(saved);
         return tp_fail_memory(err);
-    memcpy(perturbation->saved, array->value, size);
-    perturbation->array = array;
+    }
+    memcpy(saved, array->value, size);
+    changed[perturbation->count++] = (struct tp_perturbed_array){array, saved};
     return TP_OK;
 }
 
-static enum tp_status change(struct tp_array *array, enum tp_perturb_mode mode,
+/* How far a tensor is from what it held. */
+static double relative_change(const struct tp_perturbed_array *changed)
+{
+    double change = 0, size = 0;
+    for (int64_t i = 0; i < changed->array->count; i++) {
+        const double x = changed->saved[i], y = changed->array->value[i];
+        if (!isfinite(x) || !isfinite(y))
+            continue;
+        change += (y - x) * (y - x);
+        size += x * x;
+    }
+    return size > 0 ? sqrt(change / size) : 0;
+}
+
+typedef void change_fn(struct tp_array *array);
+
+static enum tp_status change(struct tp_array *array, change_fn *fn,
                              struct tp_perturbation *perturbation,
                              struct tp_error *err)
 {
     enum tp_status status = save(array, perturbation, err);
     if (status != TP_OK)
         return status;
+    fn(array);
     perturbation->outcome = TP_PERTURB_APPLIED;
     perturbation->reason = "";
-    if (mode == TP_PERTURB_ADD)
-        add_noise(array);
-    else if (mode == TP_PERTURB_BIT)
-        flip_bits(array);
-    else
-        swap_ends(array);
+    perturbation->relative =
+        fmax(perturbation->relative,
+             relative_change(&perturbation->changed[perturbation->count - 1]));
     return TP_OK;
 }
+
+static change_fn *const msprobe_changes[TP_PERTURB_MODES] = {
+    [TP_PERTURB_ADD] = add_noise,
+    [TP_PERTURB_BIT] = flip_bits,
+    [TP_PERTURB_CHANGE] = swap_ends};
 
 /* Changes the first tensor of the argument that can be. */
 static enum tp_status change_first(struct tp_replay_call *replay, size_t from,
@@ -197,49 +274,135 @@ static enum tp_status change_first(struct tp_replay_call *replay, size_t from,
             continue;
         perturbation->reason = refuse(array, mode);
         if (!perturbation->reason)
-            return change(array, mode, perturbation, err);
+            return change(array, msprobe_changes[mode], perturbation, err);
     }
     return TP_OK;
 }
 
-static bool has_half(const struct tp_replay_call *replay)
+/* Changes every floating tensor that can be. */
+static enum tp_status change_all(struct tp_replay_call *replay,
+                                 enum tp_perturb_mode mode,
+                                 struct tp_perturbation *perturbation,
+                                 struct tp_error *err)
 {
-    for (size_t i = 0; i < replay->call->count; i++)
-        if (replay->arrays[i].value && (replay->arrays[i].dtype == TP_FLOAT16 ||
-                                        replay->arrays[i].dtype == TP_BFLOAT16))
+    static change_fn *const changes[TP_PERTURB_MODES] = {
+        [TP_PERTURB_ADD] = add_steps,
+        [TP_PERTURB_BIT] = turn_bits,
+        [TP_PERTURB_CHANGE] = swap_ends};
+    enum tp_status status = TP_OK;
+    perturbation->outcome = TP_PERTURB_NO_INPUT;
+    for (size_t i = 0; i < count_of(replay) && status == TP_OK; i++) {
+        struct tp_array *array = array_at(replay, i);
+        if (!floats(array))
+            continue;
+        const char *reason = mode == TP_PERTURB_CHANGE ? refuse_swap(array)
+                             : array->count == 0       ? "its tensor is empty"
+                             : !tp_perturb_epsilon(array->dtype)
+                                 ? "its dtype has no step here"
+                                 : NULL;
+        if (!reason)
+            status = change(array, changes[mode], perturbation, err);
+        else if (perturbation->count == 0) {
+            perturbation->outcome = TP_PERTURB_CANCELLED;
+            perturbation->reason = reason;
+        }
+    }
+    return status;
+}
+
+static bool is_half(const struct tp_array *array)
+{
+    return array->value &&
+           (array->dtype == TP_FLOAT16 || array->dtype == TP_BFLOAT16);
+}
+
+/* Whether a tensor that goes in is one of these. */
+static bool has(struct tp_replay_call *replay,
+                bool (*is)(const struct tp_array *array))
+{
+    for (size_t i = 0; i < count_of(replay); i++)
+        if (is(array_at(replay, i)))
             return true;
     return false;
 }
 
+/* msprobe's backward: the tensors of the forward call that want a gradient come
+ * first, then the gradients that go in. */
+static enum tp_status change_backward(struct tp_replay_call *replay,
+                                      enum tp_perturb_mode mode,
+                                      struct tp_perturbation *perturbation,
+                                      struct tp_error *err)
+{
+    const struct tp_replay_call *forward = replay->forward;
+    struct tp_array *array = NULL;
+    for (size_t i = 0; i < forward->call->count && !array; i++)
+        if (floats(&forward->arrays[i]) &&
+            item_of(forward, i)->requires_grad == 1)
+            array = &forward->arrays[i];
+    for (size_t i = 0; i < replay->call->count && !array; i++)
+        if (floats(&replay->arrays[i]))
+            array = &replay->arrays[i];
+    perturbation->outcome = TP_PERTURB_CANCELLED;
+    perturbation->reason =
+        array ? refuse(array, mode) : "no tensor of it floats";
+    return perturbation->reason
+               ? TP_OK
+               : change(array, msprobe_changes[mode], perturbation, err);
+}
+
 enum tp_status tp_perturb_begin(struct tp_replay_call *replay,
                                 enum tp_perturb_mode mode,
+                                enum tp_perturb_compat compat,
                                 struct tp_perturbation *perturbation,
                                 struct tp_error *err)
 {
+    const bool own = compat == TP_COMPAT_NONE;
     const size_t argument = find_argument(replay);
     *perturbation =
         (struct tp_perturbation){.outcome = TP_PERTURB_APPLIED, .reason = ""};
-    if (argument == replay->call->count) {
+    if (own || replay->forward ? !has(replay, floats)
+                               : argument == replay->call->count) {
         perturbation->outcome = TP_PERTURB_NO_INPUT;
         return TP_OK;
     }
-    if (mode == TP_PERTURB_IMPROVE && !has_half(replay)) {
+    if (mode == TP_PERTURB_IMPROVE && !has(replay, is_half)) {
         perturbation->outcome = TP_PERTURB_SKIPPED;
         perturbation->reason = "no tensor of it is of half precision";
     }
-    if (mode == TP_PERTURB_ADD || mode == TP_PERTURB_BIT ||
-        mode == TP_PERTURB_CHANGE)
-        return change_first(replay, argument, mode, perturbation, err);
-    return TP_OK;
+    if (mode != TP_PERTURB_ADD && mode != TP_PERTURB_BIT &&
+        mode != TP_PERTURB_CHANGE)
+        return TP_OK;
+    if (own)
+        return change_all(replay, mode, perturbation, err);
+    return replay->forward
+               ? change_backward(replay, mode, perturbation, err)
+               : change_first(replay, argument, mode, perturbation, err);
+}
+
+enum tp_status tp_perturb_bits(struct tp_replay_call *replay, size_t item,
+                               struct tp_perturbation *perturbation,
+                               struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    *perturbation = (struct tp_perturbation){.reason = ""};
+    for (size_t i = 0; i < count_of(replay) && status == TP_OK; i++) {
+        struct tp_array *array = array_at(replay, i);
+        if (floats(array) && tp_perturb_epsilon(array->dtype) > 0 &&
+            (item == SIZE_MAX || item == i))
+            status = change(array, turn_bits, perturbation, err);
+    }
+    return status;
 }
 
 void tp_perturb_end(struct tp_perturbation *perturbation)
 {
-    if (perturbation->array)
-        memcpy(perturbation->array->value, perturbation->saved,
-               (size_t)perturbation->array->count *
-                   sizeof *perturbation->saved);
-    free(perturbation->saved);
-    perturbation->saved = NULL;
-    perturbation->array = NULL;
+    for (size_t i = perturbation->count; i-- > 0;) {
+        struct tp_perturbed_array *changed = &perturbation->changed[i];
+        memcpy(changed->array->value, changed->saved,
+               (size_t)changed->array->count * sizeof *changed->saved);
+        free(changed->saved);
+    }
+    free(perturbation->changed);
+    perturbation->changed = NULL;
+    perturbation->count = 0;
 }

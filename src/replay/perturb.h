@@ -5,9 +5,21 @@
 #include "replay/replay_call.h"
 
 /*
- * The small changes of a call's arguments that msprobe's free_benchmark makes,
- * of the same tensor and by the same amount.
+ * The small changes of a call's arguments that free_benchmark makes: by rules
+ * of our own, or of the tensor and by the amount that msprobe takes.
  */
+
+/* Words of --compat. */
+enum tp_perturb_compat {
+    TP_COMPAT_NONE,    /* every floating tensor, by a step of it at least;
+                          what changes more than its arguments explain      */
+    TP_COMPAT_MSPROBE, /* as msprobe's third generation has it              */
+    TP_COMPAT_MSPROBE_CHUNK /* the same, and of results of 32 MB and more
+                               only the last chunk decides, as it does there */
+};
+
+/* "none", "msprobe", "msprobe_chunk", NULL. */
+extern const char *const tp_perturb_compat_words[];
 
 enum tp_perturb_mode {
     TP_PERTURB_IMPROVE,   /* half precision becomes float32                 */
@@ -38,19 +50,36 @@ enum tp_perturb_outcome {
                              a list                                         */
 };
 
+/* A tensor of the call that was changed, and what it held. */
+struct tp_perturbed_array {
+    struct tp_array *array;
+    double *saved; /* [array->count]                                        */
+};
+
 /* A change that was made. Zeroed before; ended by tp_perturb_end. */
 struct tp_perturbation {
     enum tp_perturb_outcome outcome;
-    const char *reason;     /* why it is CANCELLED or SKIPPED; else ""      */
-    struct tp_array *array; /* the call's tensor that was changed; or NULL  */
-    double *saved;          /* [array->count]: what it held                 */
+    const char *reason; /* why it is CANCELLED or SKIPPED; else ""          */
+    struct tp_perturbed_array *changed;
+    size_t count;
+    double relative; /* the largest change of one of them, by L2 norms of its
+                        finite elements                                     */
 };
 
-/* Changes the tensors of a loaded call. TP_E_MEMORY. */
+/* Changes the tensors of a loaded call; of a backward call those of its forward
+ * call, too. TP_E_MEMORY. */
 enum tp_status tp_perturb_begin(struct tp_replay_call *replay,
                                 enum tp_perturb_mode mode,
+                                enum tp_perturb_compat compat,
                                 struct tp_perturbation *perturbation,
                                 struct tp_error *err);
+
+/* Turns the last bit of every floating tensor that goes into the call, or only
+ * of its item `item` unless that is SIZE_MAX; items of the forward call of a
+ * backward call are numbered behind its own. TP_E_MEMORY. */
+enum tp_status tp_perturb_bits(struct tp_replay_call *replay, size_t item,
+                               struct tp_perturbation *perturbation,
+                               struct tp_error *err);
 
 /* Puts the values back. */
 void tp_perturb_end(struct tp_perturbation *perturbation);

@@ -2,6 +2,8 @@
 #include "replay/point_math.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 static const double root_half = 0.70710678118654752440; /* 1 / sqrt(2) */
 static const double two_over_root_pi = 1.12837916709551257390;
@@ -142,6 +144,57 @@ TP_POINT(isfinite)
     return exact(isfinite(x[0]) != 0, terms);
 }
 
+TP_POINT(asin)
+{
+    return function(asin(x[0]), terms);
+}
+TP_POINT(acos)
+{
+    return function(acos(x[0]), terms);
+}
+TP_POINT(atan)
+{
+    return function(atan(x[0]), terms);
+}
+TP_POINT(sinh)
+{
+    return function(sinh(x[0]), terms);
+}
+TP_POINT(cosh)
+{
+    return function(cosh(x[0]), terms);
+}
+TP_POINT(asinh)
+{
+    return function(asinh(x[0]), terms);
+}
+TP_POINT(acosh)
+{
+    return function(acosh(x[0]), terms);
+}
+TP_POINT(atanh)
+{
+    return function(atanh(x[0]), terms);
+}
+TP_POINT(erfc)
+{
+    return function(erfc(x[0]), terms);
+}
+
+/* Half to even, as torch. */
+TP_POINT(round)
+{
+    return exact(nearbyint(x[0]), terms);
+}
+TP_POINT(frac)
+{
+    return exact(x[0] - trunc(x[0]), terms);
+}
+TP_POINT(flipped)
+{
+    return exact((double)~(int64_t)x[0], terms);
+}
+
 /* Near zeros of sin and cos the reduction of the argument is absolute. */
 TP_POINT(sin)
 {
@@ -197,20 +250,123 @@ TP_POINT(gelu_tanh)
     return 0.5 * x[0] * (1 + t);
 }
 
+/* --- one, with parameters ------------------------------------------------- */
+
+TP_POINT(leaky_relu)
+{
+    return x[0] > 0 ? exact(x[0], terms) : rounded(x[0] * x[1], 1, terms);
+}
+
+/* alpha (e^x - 1), of selu times its scale; of celu with x / alpha. */
+TP_POINT(elu)
+{
+    return x[0] > 0
+               ? exact(x[0], terms)
+               : rounded(x[1] * expm1(x[0]), TP_FUNCTION_ROUNDINGS + 1, terms);
+}
+
+TP_POINT(selu)
+{
+    return x[0] > 0 ? rounded(TP_SELU_SCALE * x[0], 1, terms)
+                    : rounded(TP_SELU_SCALE * TP_SELU_ALPHA * expm1(x[0]),
+                              TP_FUNCTION_ROUNDINGS + 2, terms);
+}
+
+/* The quotient is rounded, which e^z passes on. */
+TP_POINT(celu)
+{
+    const double z = x[0] / x[1];
+    if (x[0] > 0)
+        return exact(x[0], terms);
+    *terms = fabs(x[1]) * ((TP_FUNCTION_ROUNDINGS + 1) * fabs(expm1(z)) +
+                           (z == 0 ? 0 : 2 * fabs(z) * exp(z)));
+    return x[1] * expm1(z);
+}
+
+/* log(1 + e^(beta x)) / beta, and x beyond the threshold. */
+TP_POINT(softplus)
+{
+    const double z = x[0] * x[1];
+    if (z > x[2])
+        return exact(x[0], terms);
+    const double value = log1p(exp(z)) / x[1];
+    const double share = 1 / (1 + exp(-z));
+    *terms = (TP_FUNCTION_ROUNDINGS + 2) * fabs(value) +
+             share * (fabs(z) > 1e3 ? 0 : TP_FUNCTION_ROUNDINGS + fabs(z)) /
+                 fabs(x[1]);
+    return value;
+}
+
+/* min(0, x) - log(1 + e^-|x|). */
+TP_POINT(log_sigmoid)
+{
+    const double low = smaller(x[0], 0), rest = log1p(exp(-fabs(x[0])));
+    *terms = (2 * TP_FUNCTION_ROUNDINGS + 1) * rest;
+    return low - rest;
+}
+
+/* x tanh(log(1 + e^x)). */
+TP_POINT(mish)
+{
+    const double soft = log1p(exp(x[0])), t = tanh(soft);
+    *terms = fabs(x[0]) * ((TP_FUNCTION_ROUNDINGS + 1) * fabs(t) +
+                           2 * TP_FUNCTION_ROUNDINGS * soft * (1 - t * t));
+    if (x[0] == -INFINITY) /* 0 times infinity, as it is computed            */
+        *terms = 0;
+    return x[0] * t;
+}
+
+static double within(double x, double low, double high)
+{
+    return smaller(larger(x, low), high);
+}
+
+TP_POINT(hardtanh)
+{
+    return exact(within(x[0], x[1], x[2]), terms);
+}
+TP_POINT(relu6)
+{
+    return exact(within(x[0], 0, 6), terms);
+}
+TP_POINT(hardsigmoid)
+{
+    *terms = x[0] > -3 && x[0] < 3 ? fabs(x[0] + 3) / 2 : 0;
+    return within(x[0] + 3, 0, 6) / 6;
+}
+TP_POINT(hardswish)
+{
+    const double part = within(x[0] + 3, 0, 6);
+    *terms = x[0] > -3 && x[0] < 3 ? 0.7 * fabs(x[0] * part) : 0;
+    return x[0] * part / 6;
+}
+TP_POINT(softsign)
+{
+    return rounded(x[0] / (1 + fabs(x[0])), 3, terms);
+}
+TP_POINT(tanhshrink)
+{
+    *terms = TP_FUNCTION_ROUNDINGS * fabs(tanh(x[0]));
+    return x[0] - tanh(x[0]);
+}
+TP_POINT(hardshrink)
+{
+    return exact(x[0] >= -x[1] && x[0] <= x[1] ? 0 : x[0], terms);
+}
+TP_POINT(softshrink)
+{
+    return exact(x[0] > x[1]    ? x[0] - x[1]
+                 : x[0] < -x[1] ? x[0] + x[1]
+                                : x[0] * 0,
+                 terms);
+}
+TP_POINT(threshold)
+{
+    return exact(x[0] <= x[1] ? x[2] : x[0], terms);
+}
+
 /* --- two ------------------------------------------------------------------ */
 
-TP_POINT(add)
-{
-    return exact(x[0] + x[1], terms);
-}
-TP_POINT(subtract)
-{
-    return exact(x[0] - x[1], terms);
-}
-TP_POINT(reversed_subtract)
-{
-    return exact(x[1] - x[0], terms);
-}
 TP_POINT(multiply)
 {
     return exact(x[0] * x[1], terms);
@@ -221,9 +377,16 @@ TP_POINT(divide)
 {
     return rounded(x[0] / x[1], 2, terms);
 }
+/* As Python: the rest is taken off first, so that an infinity has none. */
 TP_POINT(divide_down)
 {
-    return exact(floor(x[0] / x[1]), terms);
+    const double rest = fmod(x[0], x[1]);
+    const bool below = rest != 0 && (x[1] < 0) != (rest < 0);
+    const double quotient = (x[0] - rest) / x[1] - below;
+    if (x[1] == 0)
+        return exact(x[0] / x[1], terms);
+    return exact(quotient == 0 ? copysign(0, x[0] / x[1]) : nearbyint(quotient),
+                 terms);
 }
 TP_POINT(divide_short)
 {
@@ -299,6 +462,61 @@ TP_POINT(xor)
     return exact((x[0] != 0) != (x[1] != 0), terms);
 }
 
+TP_POINT(bits_and)
+{
+    return exact((double)((int64_t)x[0] & (int64_t)x[1]), terms);
+}
+TP_POINT(bits_or)
+{
+    return exact((double)((int64_t)x[0] | (int64_t)x[1]), terms);
+}
+TP_POINT(bits_xor)
+{
+    return exact((double)((int64_t)x[0] ^ (int64_t)x[1]), terms);
+}
+
+/* A number stands before a NaN. */
+TP_POINT(fmax)
+{
+    return exact(fmax(x[0], x[1]), terms);
+}
+TP_POINT(fmin)
+{
+    return exact(fmin(x[0], x[1]), terms);
+}
+
+TP_POINT(reversed_divide_down)
+{
+    const double reversed[2] = {x[1], x[0]};
+    return tp_point_divide_down(reversed, terms);
+}
+
+TP_POINT(reversed_remainder)
+{
+    const double reversed[2] = {x[1], x[0]};
+    return tp_point_remainder(reversed, terms);
+}
+
+TP_POINT(hypot)
+{
+    return rounded(hypot(x[0], x[1]), 4, terms);
+}
+
+/* The larger one, and log(1 + e^-|a - b|). */
+TP_POINT(log_add)
+{
+    if (isinf(x[0]) && x[0] == x[1])
+        return exact(x[0], terms);
+    const double rest = log1p(exp(-fabs(x[0] - x[1])));
+    *terms = 2 * TP_FUNCTION_ROUNDINGS * rest;
+    return larger(x[0], x[1]) + rest;
+}
+
+TP_POINT(second)
+{
+    return exact(x[1], terms);
+}
+
 TP_POINT(difference)
 {
     return rounded(fabs(x[0] - x[1]), 1, terms);
@@ -320,25 +538,27 @@ TP_POINT(remainder)
 
 /* --- three and four ------------------------------------------------------- */
 
-TP_POINT(add_scaled)
+/* A factor of 1 leaves what it multiplies. */
+static double scaled(double factor, double value, double *terms)
 {
-    const double product = x[2] * x[1];
-    *terms = fabs(product);
-    return x[0] + product;
+    const double product = factor == 1 ? value : factor * value;
+    *terms = factor == 1 ? 0 : fabs(product);
+    return product;
 }
 
-TP_POINT(subtract_scaled)
+TP_POINT(add)
 {
-    const double product = x[2] * x[1];
-    *terms = fabs(product);
-    return x[0] - product;
+    return x[0] + scaled(x[2], x[1], terms);
 }
 
-TP_POINT(reversed_subtract_scaled)
+TP_POINT(subtract)
 {
-    const double product = x[2] * x[0];
-    *terms = fabs(product);
-    return x[1] - product;
+    return x[0] - scaled(x[2], x[1], terms);
+}
+
+TP_POINT(reversed_subtract)
+{
+    return x[1] - scaled(x[2], x[0], terms);
 }
 
 /* a + w (b - a), or b - (b - a)(1 - w). */

@@ -47,11 +47,41 @@ TP_POINT(not );
 TP_POINT(isnan);
 TP_POINT(isinf);
 TP_POINT(isfinite);
+TP_POINT(asin);
+TP_POINT(acos);
+TP_POINT(atan);
+TP_POINT(sinh);
+TP_POINT(cosh);
+TP_POINT(asinh);
+TP_POINT(acosh);
+TP_POINT(atanh);
+TP_POINT(erfc);
+TP_POINT(round);
+TP_POINT(frac);
+TP_POINT(flipped);
+
+#define TP_SELU_ALPHA 1.6732632423543772848170429916717
+#define TP_SELU_SCALE 1.0507009873554804934193349852946
+
+/* Of an element and its parameters. */
+TP_POINT(leaky_relu);
+TP_POINT(elu);
+TP_POINT(selu);
+TP_POINT(celu);
+TP_POINT(softplus);
+TP_POINT(log_sigmoid);
+TP_POINT(mish);
+TP_POINT(hardtanh);
+TP_POINT(relu6);
+TP_POINT(hardsigmoid);
+TP_POINT(hardswish);
+TP_POINT(softsign);
+TP_POINT(tanhshrink);
+TP_POINT(hardshrink);
+TP_POINT(softshrink);
+TP_POINT(threshold);
 
 /* Of two. */
-TP_POINT(add);
-TP_POINT(subtract);
-TP_POINT(reversed_subtract);
 TP_POINT(multiply);
 TP_POINT(divide);
 TP_POINT(divide_down);
@@ -73,13 +103,23 @@ TP_POINT(at_least);
 TP_POINT(and);
 TP_POINT(or);
 TP_POINT(xor);
+TP_POINT(bits_and);
+TP_POINT(bits_or);
+TP_POINT(bits_xor);
+TP_POINT(fmax);
+TP_POINT(fmin);
+TP_POINT(reversed_divide_down);
+TP_POINT(reversed_remainder);
+TP_POINT(hypot);
+TP_POINT(log_add);
+TP_POINT(second);
 TP_POINT(difference);
 TP_POINT(squared_difference);
 
-/* Of three: the last one of add_scaled and subtract_scaled is alpha. */
-TP_POINT(add_scaled);
-TP_POINT(subtract_scaled);
-TP_POINT(reversed_subtract_scaled);
+/* Of three: the last one of add and subtract is alpha. */
+TP_POINT(add);
+TP_POINT(subtract);
+TP_POINT(reversed_subtract);
 TP_POINT(lerp);
 TP_POINT(where);
 TP_POINT(fill);

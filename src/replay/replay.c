@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "replay/backward.h"
+
 const char *const tp_replay_state_words[TP_REPLAY_STATES] = {
     "judged", "random", "unset", "unsupported", "unreadable", "other"};
 
@@ -26,18 +28,17 @@ static bool is_type(const struct tp_dump_call *call, const char *word)
            !memcmp(type->at, word, type->length);
 }
 
-static bool calls_operator(const struct tp_dump_call *call)
+static bool calls_operator(const struct tp_dump_call *call,
+                           enum tp_direction direction)
 {
     return call->known && call->name.kind == TP_MSPROBE_API &&
-           call->name.direction == TP_FORWARD && !is_type(call, "Distributed");
+           call->name.direction == direction && !is_type(call, "Distributed");
 }
 
-const struct tp_operator *tp_replay_operator(const struct tp_dump_call *call,
-                                             enum tp_replay_state *state)
+/* The row of a call's name; what becomes of its forward call. */
+static const struct tp_operator *row_of(const struct tp_dump_call *call,
+                                        enum tp_replay_state *state)
 {
-    *state = TP_REPLAY_OTHER;
-    if (!calls_operator(call))
-        return NULL;
     const bool ours = is_type(call, "Functional") || is_type(call, "Tensor") ||
                       is_type(call, "Torch") || is_type(call, "VF");
     const struct tp_operator *row =
@@ -49,11 +50,31 @@ const struct tp_operator *tp_replay_operator(const struct tp_dump_call *call,
     return row;
 }
 
+const struct tp_operator *tp_replay_operator(const struct tp_dump_call *call,
+                                             enum tp_replay_state *state)
+{
+    *state = TP_REPLAY_OTHER;
+    return calls_operator(call, TP_FORWARD) ? row_of(call, state) : NULL;
+}
+
+const struct tp_operator *tp_replay_backward_operator(
+    const struct tp_dump_call *call, enum tp_replay_state *state)
+{
+    *state = TP_REPLAY_OTHER;
+    if (!calls_operator(call, TP_BACKWARD))
+        return NULL;
+    const struct tp_operator *row = row_of(call, state);
+    if (row && (row->back || *state == TP_REPLAY_JUDGED))
+        *state = row->back ? TP_REPLAY_JUDGED : TP_REPLAY_UNSUPPORTED;
+    return row;
+}
+
 enum tp_status tp_replay_run(struct tp_replay_call *replay,
                              const struct tp_operator *operator,
                              struct tp_error * err)
 {
-    return operator->run(replay, operator, err);
+    return replay->forward ? tp_backward_run(replay, operator, err) :
+                           operator->run(replay, operator, err);
 }
 
 /* --- judging -------------------------------------------------------------- */
@@ -125,6 +146,17 @@ static void compare(const struct tp_array *computed,
         verdict->computed = v;
         verdict->limit = limit;
     }
+}
+
+double tp_replay_excess(const struct tp_array *computed,
+                        const struct tp_array *dumped)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < computed->count; i++)
+        worst =
+            fmax(worst, excess_of(computed->dtype, dumped->value[i],
+                                  computed->value[i], limit_of(computed, i)));
+    return worst;
 }
 
 /* Compares a result that was made with what the dump has. */
@@ -215,10 +247,16 @@ enum tp_status tp_replay_judge(const struct tp_dump_place *place,
     struct tp_error own = {0};
     *verdict =
         (struct tp_replay_verdict){.at = -1, .relative = NAN, .bound = NAN};
-    verdict->operator= tp_replay_operator(call, &verdict->state);
+    const bool backward = call->known && call->name.direction == TP_BACKWARD;
+    verdict->operator= backward
+        ? tp_replay_backward_operator(call, &verdict->state)
+        : tp_replay_operator(call, &verdict->state);
     if (verdict->state != TP_REPLAY_JUDGED) {
+        const bool known =
+            verdict->operator&& verdict->state == TP_REPLAY_UNSUPPORTED;
         snprintf(verdict->reason, sizeof verdict->reason, "%s",
-                 reasons[verdict->state]);
+                 known ? "no gradients of this operator are replayed"
+                       : reasons[verdict->state]);
         return TP_OK;
     }
     struct tp_replay_call replay = {.place = place,

@@ -5,8 +5,9 @@
 #include "replay/operators.h"
 
 /*
- * Forward calls of a dump, computed again in fp64 from their own dumped
- * arguments, and what was dumped judged by it.
+ * Calls of a dump, computed again in fp64 from their own dumped arguments, and
+ * what was dumped judged by it. A backward call has the gradients of its
+ * results as arguments, and those of its forward call.
  */
 
 enum tp_replay_state {
@@ -15,8 +16,8 @@ enum tp_replay_state {
     TP_REPLAY_UNSET,       /* its result is memory that nobody has set      */
     TP_REPLAY_UNSUPPORTED, /* no operator of that name, or not in that form */
     TP_REPLAY_UNREADABLE,  /* tensors are not there, or damaged             */
-    TP_REPLAY_OTHER        /* no call of an operator: a module, backward,
-                              a variable, communication                     */
+    TP_REPLAY_OTHER        /* no call of an operator: a module, a variable,
+                              communication                                 */
 };
 
 enum { TP_REPLAY_STATES = TP_REPLAY_OTHER + 1 };
@@ -47,10 +48,12 @@ struct tp_replay_verdict {
     double bound;    /* the same of the limits: what is explained at most   */
 };
 
-/* The operator of a call; NULL: it calls none that is replayed. `state` says
- * why. */
+/* The operator of a forward call, and of a backward call; NULL: it calls none
+ * that is replayed. `state` says why. */
 const struct tp_operator *tp_replay_operator(const struct tp_dump_call *call,
                                              enum tp_replay_state *state);
+const struct tp_operator *tp_replay_backward_operator(
+    const struct tp_dump_call *call, enum tp_replay_state *state);
 
 /*
  * Computes the results of a call, whose tensors are loaded; they are in
@@ -59,6 +62,10 @@ const struct tp_operator *tp_replay_operator(const struct tp_dump_call *call,
 enum tp_status tp_replay_run(struct tp_replay_call *replay,
                              const struct tp_operator *operator,
                              struct tp_error * err);
+
+/* The worst element of a result over its limit; of two of as many elements. */
+double tp_replay_excess(const struct tp_array *computed,
+                        const struct tp_array *dumped);
 
 /* How far a result is explained. */
 enum tp_replay_level {

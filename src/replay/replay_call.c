@@ -2,6 +2,7 @@
 #include "replay/replay_call.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,43 @@ static void set_units(struct tp_replay_call *replay)
     replay->unit = tp_dtype_rounding(wide && !narrow ? TP_FLOAT64 : TP_FLOAT32);
 }
 
+/* The forward call of a backward call; NULL: the dump has none. */
+static const struct tp_dump_call *forward_of(const struct tp_dump_place *place,
+                                             const struct tp_dump_call *call)
+{
+    static const char backward[] = "backward", forward[] = "forward";
+    const size_t tail = sizeof backward - 1, length = strlen(call->key);
+    char key[512];
+    if (length < tail || length + 1 > sizeof key ||
+        strcmp(call->key + length - tail, backward) != 0)
+        return NULL;
+    snprintf(key, sizeof key, "%.*s%s", (int)(length - tail), call->key,
+             forward);
+    const struct tp_dump_call *found = tp_dump_call_of(place, key);
+    return found && found->known && found->name.direction == TP_FORWARD ? found
+                                                                        : NULL;
+}
+
+/* The forward call of a backward call, both with the coarser units. */
+static enum tp_status load_forward(struct tp_replay_call *replay,
+                                   struct tp_error *err)
+{
+    const struct tp_dump_call *call = forward_of(replay->place, replay->call);
+    if (!call)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "its forward call was not dumped");
+    struct tp_replay_call *forward = calloc(1, sizeof *forward);
+    if (!forward)
+        return tp_fail_memory(err);
+    *forward = (struct tp_replay_call){
+        .place = replay->place, .call = call, .signature = replay->signature};
+    replay->forward = forward;
+    enum tp_status status = tp_replay_call_load(forward, err);
+    replay->unit = fmax(replay->unit, forward->unit);
+    replay->own = fmax(replay->own, forward->own);
+    return status;
+}
+
 enum tp_status tp_replay_call_load(struct tp_replay_call *replay,
                                    struct tp_error *err)
 {
@@ -56,6 +94,8 @@ enum tp_status tp_replay_call_load(struct tp_replay_call *replay,
             item_of(replay, i)->kind == TP_DUMP_TENSOR)
             status = tp_array_read(item_of(replay, i), &replay->arrays[i], err);
     set_units(replay);
+    if (status == TP_OK && replay->call->name.direction == TP_BACKWARD)
+        status = load_forward(replay, err);
     if (status != TP_OK)
         tp_replay_call_clear(replay);
     return status;
@@ -77,6 +117,10 @@ void tp_replay_call_clear(struct tp_replay_call *replay)
     tp_replay_outputs_clear(replay);
     free(replay->arrays);
     replay->arrays = NULL;
+    if (replay->forward)
+        tp_replay_call_clear(replay->forward);
+    free(replay->forward);
+    replay->forward = NULL;
 }
 
 /* --- arguments ------------------------------------------------------------ */
@@ -89,8 +133,8 @@ static int position_of(const char *signature, const char *name, bool *rest)
     int position = 0;
     for (const char *at = signature; *at; position++) {
         const size_t size = strcspn(at, ",");
-        *rest = size == length + 1 && at[length] == '*';
-        if ((size == length || *rest) && !strncmp(at, name, length))
+        *rest = at[strcspn(at, ",=*")] == '*';
+        if (strcspn(at, ",=*") == length && !strncmp(at, name, length))
             return position;
         at += size + (at[size] == ',');
     }

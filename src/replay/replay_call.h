@@ -12,8 +12,10 @@
 struct tp_replay_call {
     const struct tp_dump_place *place;
     const struct tp_dump_call *call;
-    const char *signature;    /* names of positional arguments, joined by ','.
-                                 A last one with '*' takes all that are left */
+    const char *signature;    /* names of positional arguments, joined by ',',
+                                 "=1" behind one its default where it is a
+                                 number. A last one with '*' takes all that
+                                 are left                                   */
     struct tp_array *arrays;  /* [call->count]: of the items that are tensors
                                  and no results; else empty                  */
     struct tp_array *outputs; /* made by the kernel, in order               */
@@ -21,10 +23,16 @@ struct tp_replay_call {
     double unit; /* relative error of one rounding while it accumulates: that
                     of fp32, or of fp64 where an element is that wide      */
     double own;  /* the same of the coarsest floating tensor               */
+    struct tp_replay_call *forward; /* of a backward call, whose arguments are
+                                       gradients: that whose gradients it makes;
+                                       NULL: a forward call                 */
+    bool anew; /* a backward call takes the results of its forward call as
+                  computed, not as dumped: if arguments are changed         */
 };
 
 /* Reads the tensors that go into a call, which is zeroed but for place, call
- * and signature. Fails as tp_array_read; cleared also then. */
+ * and signature; of a backward call into its forward call, too, which is then
+ * made from the dump. Fails as tp_array_read; cleared also then. */
 enum tp_status tp_replay_call_load(struct tp_replay_call *replay,
                                    struct tp_error *err);
 

@@ -28,9 +28,10 @@ static bool add_value(const struct tp_json *value, struct tp_text *text)
 
 /* A text, a number or a list of these as one text with commas. */
 static enum tp_status take_list(const struct tp_json *value,
-                                struct tp_arena *arena, const char **slot,
+                                struct tp_arena *arena, void *place,
                                 struct tp_error *err)
 {
+    const char **slot = place;
     struct tp_text text = {0};
     bool fits = true;
     if (value->kind == TP_JSON_LIST)
@@ -52,9 +53,10 @@ static enum tp_status take_list(const struct tp_json *value,
 
 /* A single word. */
 static enum tp_status take_word(const struct tp_json *value,
-                                struct tp_arena *arena, const char **slot,
+                                struct tp_arena *arena, void *place,
                                 struct tp_error *err)
 {
+    const char **slot = place;
     if (value->kind != TP_JSON_STRING)
         return tp_fail(err, TP_E_USAGE, -1, "%s takes a word in quotes",
                        value->key);
@@ -63,8 +65,33 @@ static enum tp_status take_word(const struct tp_json *value,
     return *slot ? TP_OK : tp_fail_memory(err);
 }
 
+static enum tp_status take_flag(const struct tp_json *value,
+                                struct tp_arena *arena, void *slot,
+                                struct tp_error *err)
+{
+    (void)arena;
+    if (value->kind != TP_JSON_BOOL)
+        return tp_fail(err, TP_E_USAGE, -1, "%s takes true or false",
+                       value->key);
+    *(bool *)slot |= value->integer != 0;
+    return TP_OK;
+}
+
+static enum tp_status take_count(const struct tp_json *value,
+                                 struct tp_arena *arena, void *slot,
+                                 struct tp_error *err)
+{
+    (void)arena;
+    if (value->kind != TP_JSON_INTEGER || value->integer < 1)
+        return tp_fail(err, TP_E_USAGE, -1, "%s takes a number from 1 on",
+                       value->key);
+    if (*(int64_t *)slot == 0)
+        *(int64_t *)slot = value->integer;
+    return TP_OK;
+}
+
 typedef enum tp_status take_fn(const struct tp_json *value,
-                               struct tp_arena *arena, const char **slot,
+                               struct tp_arena *arena, void *slot,
                                struct tp_error *err);
 
 /* A member, and where it goes; without `take` it is none of ours. */
@@ -97,9 +124,9 @@ static const struct member inner[] = {
     MEMBER("handler_type", take_word, handler_type),
     MEMBER("fuzz_level", take_word, fuzz_level),
     MEMBER("fuzz_stage", take_word, fuzz_stage),
-    {"if_preheat", NULL, 0},
-    {"preheat_step", NULL, 0},
-    {"max_sample", NULL, 0},
+    MEMBER("if_preheat", take_flag, preheat),
+    MEMBER("preheat_step", take_count, preheat_step),
+    MEMBER("max_sample", take_count, max_sample),
     {NULL, NULL, 0},
 };
 
@@ -121,9 +148,8 @@ static enum tp_status take_members(const struct tp_json *object,
             return tp_fail(err, TP_E_USAGE, -1,
                            "free_benchmark has no member %s", at->key);
         if (row->take)
-            status =
-                row->take(at, &config->arena,
-                          (const char **)((char *)config + row->offset), err);
+            status = row->take(at, &config->arena, (char *)config + row->offset,
+                               err);
     }
     return status;
 }
@@ -142,8 +168,6 @@ static enum tp_status take(const struct tp_json *root,
         return status;
     if (section->kind != TP_JSON_OBJECT)
         return tp_fail(err, TP_E_USAGE, -1, "free_benchmark is no object");
-    const struct tp_json *preheat = tp_json_member(section, "if_preheat");
-    config->preheat |= preheat && preheat->integer != 0;
     return take_members(section, inner, true, config, err);
 }
 
@@ -277,15 +301,15 @@ static enum tp_status check_words(const struct tp_replay_config *config,
     return status;
 }
 
-/* What msprobe refuses, too. */
-static enum tp_status check_contradictions(
-    const struct tp_replay_config *config, const bool modes[TP_PERTURB_MODES],
-    struct tp_error *err)
+static enum tp_status check_modes(const struct tp_replay_config *config,
+                                  const bool modes[TP_PERTURB_MODES],
+                                  struct tp_error *err)
 {
     const bool fix = is(config->handler_type, "fix");
-    const bool backward = is(config->fuzz_stage, "backward");
+    bool others = false;
     for (int i = 0; i < TP_PERTURB_MODES; i++) {
         const enum tp_perturb_mode mode = (enum tp_perturb_mode)i;
+        others |= modes[i] && mode != TP_PERTURB_TO_CPU;
         if (modes[i] && fix && !tp_perturb_improves(mode))
             return tp_fail(err, TP_E_USAGE, -1,
                            "handler_type fix works with improve_precision and "
@@ -298,7 +322,43 @@ static enum tp_status check_contradictions(
                            "with %s",
                            tp_perturb_words[i]);
     }
-    if (fix && backward)
+    return is(config->fuzz_device, "npu") && !others
+               ? tp_fail(err, TP_E_USAGE, -1,
+                         "pert_mode to_cpu works with fuzz_device cpu, not "
+                         "with npu")
+               : TP_OK;
+}
+
+static enum tp_status check_preheat(const struct tp_replay_config *config,
+                                    struct tp_error *err)
+{
+    if (!config->preheat)
+        return TP_OK;
+    if (is(config->handler_type, "fix"))
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "if_preheat works with handler_type check");
+    if (is(config->fuzz_stage, "backward"))
+        return tp_fail(err, TP_E_USAGE, -1,
+                       "if_preheat works with fuzz_stage forward");
+    return config->compat == TP_COMPAT_NONE
+               ? tp_fail(err, TP_E_USAGE, -1,
+                         "if_preheat finds limits of msprobe's ratio: it needs "
+                         "--compat msprobe")
+               : TP_OK;
+}
+
+/* What msprobe refuses, too. */
+static enum tp_status check_contradictions(
+    const struct tp_replay_config *config, const bool modes[TP_PERTURB_MODES],
+    struct tp_error *err)
+{
+    const bool backward = is(config->fuzz_stage, "backward");
+    enum tp_status status = check_modes(config, modes, err);
+    if (status == TP_OK)
+        status = check_preheat(config, err);
+    if (status != TP_OK)
+        return status;
+    if (is(config->handler_type, "fix") && backward)
         return tp_fail(err, TP_E_USAGE, -1,
                        "handler_type fix works with fuzz_stage forward");
     if (backward && !config->list)
@@ -307,35 +367,24 @@ static enum tp_status check_contradictions(
     return TP_OK;
 }
 
-/* What is refused rather than guessed. */
-static enum tp_status check_support(const struct tp_replay_config *config,
-                                    struct tp_error *err)
-{
-    if (is(config->fuzz_stage, "backward"))
-        return tp_fail(err, TP_E_USAGE, -1,
-                       "fuzz_stage backward is not supported yet: only forward "
-                       "calls are computed again");
-    if (is(config->handler_type, "fix"))
-        return tp_fail(err, TP_E_USAGE, -1,
-                       "handler_type fix is not supported yet: results are "
-                       "only checked");
-    if (config->preheat)
-        return tp_fail(err, TP_E_USAGE, -1,
-                       "if_preheat is not supported yet: every call is "
-                       "checked, none is sampled");
-    return TP_OK;
-}
-
 enum tp_status tp_replay_config_check(const struct tp_replay_config *config,
-                                      bool modes[TP_PERTURB_MODES],
+                                      struct tp_replay_asked *asked,
                                       struct tp_error *err)
 {
     enum tp_status status = check_words(config, err);
+    *asked = (struct tp_replay_asked){
+        .wish = {.compat = config->compat,
+                 .backward = is(config->fuzz_stage, "backward")},
+        .fix = is(config->handler_type, "fix")};
     if (status == TP_OK)
-        status = set_modes(config->pert_mode, modes, err);
+        status = set_modes(config->pert_mode, asked->wish.modes, err);
     if (status == TP_OK)
-        status = check_contradictions(config, modes, err);
-    return status == TP_OK ? check_support(config, err) : status;
+        status = check_contradictions(config, asked->wish.modes, err);
+    if (config->preheat) {
+        asked->preheat_step = config->preheat_step ? config->preheat_step : 15;
+        asked->max_sample = config->max_sample ? config->max_sample : 20;
+    }
+    return status;
 }
 
 void tp_replay_config_clear(struct tp_replay_config *config)

@@ -3,7 +3,7 @@
 #define TP_REPLAY_REPLAY_CONFIG_H
 
 #include "base/memory.h"
-#include "replay/perturb.h"
+#include "replay/replay_perturbed.h"
 
 /*
  * What to replay, as msprobe's config.json and the command line tell it. Every
@@ -17,7 +17,9 @@ struct tp_replay_config {
     const char *fuzz_level;   /* "L1"                                       */
     const char *scope, *list; /* names, joined by ','                       */
     const char *steps, *ranks;
-    bool preheat;          /* if_preheat                                    */
+    bool preheat; /* if_preheat                                             */
+    int64_t preheat_step, max_sample; /* 0: not said                        */
+    enum tp_perturb_compat compat;    /* no file says it                    */
     struct tp_arena arena; /* owns what a file said                         */
 };
 
@@ -35,12 +37,20 @@ enum tp_status tp_replay_config_read(const char *path,
                                      struct tp_replay_config *config,
                                      struct tp_error *err);
 
+/* What a config asks for. */
+struct tp_replay_asked {
+    struct tp_perturb_wish wish;
+    bool fix;
+    int64_t preheat_step, max_sample; /* 0: no preheat                      */
+};
+
 /*
- * The modes that a config asks for, by default improve_precision. TP_E_USAGE:
- * a word that is none; a contradiction; what this program does not do.
+ * What a config asks for: by default improve_precision of forward calls, 15
+ * steps of preheat with 20 samples. TP_E_USAGE: a word that is none, or a
+ * contradiction.
  */
 enum tp_status tp_replay_config_check(const struct tp_replay_config *config,
-                                      bool modes[TP_PERTURB_MODES],
+                                      struct tp_replay_asked *asked,
                                       struct tp_error *err);
 
 /* Releases the texts of a file; nothing is said afterwards. */

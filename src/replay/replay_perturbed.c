@@ -46,6 +46,7 @@ static enum tp_status run(struct tp_replay_call *replay,
 /* What all modes of a call share. */
 struct perturber {
     struct tp_replay_call *replay;
+    enum tp_perturb_compat compat;
     const struct tp_operator *operator;
     struct results own, dumped; /* as it is; what the dump has            */
     struct tp_perturbed *perturbed;
@@ -86,18 +87,48 @@ static bool chooses_dtype(const struct perturber *p)
 
 /* --- the modes ------------------------------------------------------------ */
 
-static enum tp_status add_flag(struct perturber *p, enum tp_perturb_mode mode,
-                               size_t result,
-                               const struct tp_benchmark_ratio *ratio)
+static enum tp_status add_flag(struct perturber *p,
+                               const struct tp_perturbed_flag *flag)
 {
     struct tp_perturbed *to = p->perturbed;
     enum tp_status status =
         tp_grow(&to->flags, &to->flag_capacity, to->flag_count + 1,
                 sizeof *to->flags, p->err);
     if (status == TP_OK)
-        to->flags[to->flag_count++] =
-            (struct tp_perturbed_flag){mode, result, *ratio};
+        to->flags[to->flag_count++] = *flag;
     return status;
+}
+
+/* Notes how far a result went, and that it is inconsistent. */
+static enum tp_status note(struct perturber *p,
+                           const struct tp_perturbed_flag *flag,
+                           bool consistent)
+{
+    double *worst = &p->perturbed->worst[flag->mode];
+    if (flag->kind == TP_PERTURBED_RATIO)
+        *worst = fmax(*worst, flag->max_rel);
+    else if (flag->kind != TP_PERTURBED_UNKNOWN)
+        *worst = INFINITY;
+    return consistent ? TP_OK : add_flag(p, flag);
+}
+
+/* --- msprobe's rules ------------------------------------------------------ */
+
+static struct tp_benchmark_ratio ratio_of(const struct perturber *p,
+                                          enum tp_perturb_mode mode,
+                                          struct tp_benchmark_side original,
+                                          struct tp_benchmark_side perturbed,
+                                          int64_t count)
+{
+    const struct tp_benchmark_rule rule = {
+        .limit = mode == TP_PERTURB_NO_CHANGE
+                     ? 1
+                     : tp_benchmark_limit(original.dtype),
+        .first = p->compat == TP_COMPAT_MSPROBE_CHUNK
+                     ? tp_benchmark_last_chunk(perturbed.dtype, count)
+                     : 0,
+        .tolerance = p->replay->forward ? TP_BENCHMARK_BACKWARD_TOLERANCE : 0};
+    return tp_benchmark_ratio_of(original, perturbed, count, &rule);
 }
 
 /* Compares one result and notes what comes out. */
@@ -106,41 +137,88 @@ static enum tp_status compare(struct perturber *p, enum tp_perturb_mode mode,
                               struct tp_benchmark_side perturbed)
 {
     const int64_t count = p->own.arrays[result].count;
-    struct tp_benchmark_ratio ratio = {true, false, 1};
+    struct tp_perturbed_flag flag = {mode, result, TP_PERTURBED_UNKNOWN, 0};
     if (mode == TP_PERTURB_TO_CPU) {
         /* msprobe swaps the two for lists */
-        ratio.consistent =
+        const bool consistent =
             p->perturbed->lists
                 ? tp_benchmark_single(perturbed, original, count)
                 : tp_benchmark_single(original, perturbed, count);
-        ratio.ratio = NAN;
-    } else {
-        const double limit = mode == TP_PERTURB_NO_CHANGE
-                                 ? 1
-                                 : tp_benchmark_limit(original.dtype);
-        ratio = tp_benchmark_ratio_of(original, perturbed, count, limit);
-        p->perturbed->worst[mode] =
-            fmax(p->perturbed->worst[mode],
-                 ratio.flipped ? INFINITY : ratio.ratio - 1);
+        return note(p, &flag, consistent);
     }
-    return ratio.consistent ? TP_OK : add_flag(p, mode, result, &ratio);
+    const struct tp_benchmark_ratio ratio =
+        ratio_of(p, mode, original, perturbed, count);
+    flag.kind = ratio.flipped ? TP_PERTURBED_FLIPPED : TP_PERTURBED_RATIO;
+    flag.max_rel = ratio.ratio - 1;
+    return note(p, &flag, ratio.consistent);
 }
 
-/* Against the replay without the change. */
-static enum tp_status compare_own(struct perturber *p,
-                                  enum tp_perturb_mode mode,
-                                  const struct results *results)
+/* --- our own rules -------------------------------------------------------- */
+
+/* What became of the elements that are no numbers. */
+struct broken {
+    int64_t before, after; /* how many                                     */
+    bool moved;            /* one stands against a number                  */
+};
+
+/* The relative change of a result, by L2 norms of finite elements. NaN: there
+ * is none. */
+static double change_of(const struct tp_array *a, const struct tp_array *b,
+                        struct broken *broken)
 {
-    enum tp_status status = TP_OK;
-    for (size_t i = 0;
-         i < results->count && i < p->own.count && status == TP_OK; i++) {
-        const struct tp_array *a = &p->own.arrays[i], *b = &results->arrays[i];
-        if (is_compared(results, i) && a->count == b->count)
-            status = compare(p, mode, i,
-                             (struct tp_benchmark_side){a->value, a->dtype},
-                             (struct tp_benchmark_side){b->value, b->dtype});
+    double change = 0, size = 0;
+    *broken = (struct broken){0, 0, false};
+    for (int64_t k = 0; k < a->count; k++) {
+        const double x = a->value[k], y = b->value[k];
+        broken->before += !isfinite(x);
+        broken->after += !isfinite(y);
+        broken->moved |= isfinite(x) != isfinite(y);
+        if (!isfinite(x) || !isfinite(y))
+            continue;
+        change += (y - x) * (y - x);
+        size += x * x;
     }
-    return status;
+    return size > 0 ? sqrt(change / size) : change > 0 ? INFINITY : NAN;
+}
+
+double tp_perturbed_limit(double rounding)
+{
+    return rounding > 0 ? 1 / sqrt(rounding) : INFINITY;
+}
+
+/* Whether the change of a result is more than the limit times that of the
+ * arguments. */
+static enum tp_status compare_change(struct perturber *p,
+                                     enum tp_perturb_mode mode, size_t result,
+                                     const struct tp_array *perturbed,
+                                     double change)
+{
+    struct broken numbers;
+    struct tp_perturbed_flag flag = {mode, result, TP_PERTURBED_RATIO, 0};
+    flag.max_rel = change_of(&p->own.arrays[result], perturbed, &numbers);
+    /* values that change places take theirs with them */
+    const bool broken = mode == TP_PERTURB_CHANGE
+                            ? numbers.after > numbers.before
+                            : numbers.moved;
+    flag.kind = broken ? TP_PERTURBED_NAN : TP_PERTURBED_RATIO;
+    const double limit = change * tp_perturbed_limit(p->replay->own);
+    return note(p, &flag, !broken && !(flag.max_rel > limit));
+}
+
+/* What was dumped against fp64, rounded once: more than that is what higher
+ * precision would have given. */
+static enum tp_status compare_error(struct perturber *p,
+                                    enum tp_perturb_mode mode, size_t result)
+{
+    struct broken numbers;
+    struct tp_perturbed_flag flag = {mode, result, TP_PERTURBED_RATIO, 0};
+    const struct tp_array *own = &p->own.arrays[result];
+    const struct tp_array *dumped = &p->dumped.arrays[result];
+    const double excess = tp_replay_excess(own, dumped);
+    flag.max_rel = change_of(own, dumped, &numbers);
+    flag.kind =
+        numbers.moved && isinf(excess) ? TP_PERTURBED_NAN : TP_PERTURBED_RATIO;
+    return note(p, &flag, !(excess > 1));
 }
 
 /* Reads what the dump has of the results, once. */
@@ -164,6 +242,45 @@ static enum tp_status read_dumped(struct perturber *p)
     return status;
 }
 
+/* Of gradients msprobe looks at first how far the perturbed ones are from those
+ * of the run. */
+static bool is_near_dumped(const struct perturber *p, enum tp_perturb_mode mode,
+                           size_t result, const struct tp_array *perturbed)
+{
+    if (!p->replay->forward)
+        return false;
+    const struct tp_array *dumped = &p->dumped.arrays[result];
+    return ratio_of(
+               p, mode,
+               (struct tp_benchmark_side){dumped->value, dumped->dtype},
+               (struct tp_benchmark_side){perturbed->value, perturbed->dtype},
+               dumped->count)
+        .consistent;
+}
+
+/* Against the replay without the change. */
+static enum tp_status compare_own(struct perturber *p,
+                                  enum tp_perturb_mode mode,
+                                  const struct results *results, double change)
+{
+    const bool gradients = p->compat != TP_COMPAT_NONE && p->replay->forward;
+    enum tp_status status = gradients ? read_dumped(p) : TP_OK;
+    for (size_t i = 0;
+         i < results->count && i < p->own.count && status == TP_OK; i++) {
+        const struct tp_array *a = &p->own.arrays[i], *b = &results->arrays[i];
+        if (a->count != b->count)
+            continue;
+        if (p->compat == TP_COMPAT_NONE && floats(a->dtype))
+            status = compare_change(p, mode, i, b, change);
+        else if (p->compat != TP_COMPAT_NONE && is_compared(results, i) &&
+                 !is_near_dumped(p, mode, i, b))
+            status = compare(p, mode, i,
+                             (struct tp_benchmark_side){a->value, a->dtype},
+                             (struct tp_benchmark_side){b->value, b->dtype});
+    }
+    return status;
+}
+
 /* The replay in float32 against the dump. */
 static enum tp_status compare_dumped(struct perturber *p,
                                      enum tp_perturb_mode mode)
@@ -175,7 +292,11 @@ static enum tp_status compare_dumped(struct perturber *p,
         const struct tp_array *dumped = &p->dumped.arrays[i];
         const enum tp_dtype dtype =
             is_half(own->dtype) && !chosen ? TP_FLOAT32 : own->dtype;
-        if (is_compared(&p->own, i) && !own->loose)
+        if (!is_compared(&p->own, i) || own->loose)
+            continue;
+        if (p->compat == TP_COMPAT_NONE && floats(own->dtype))
+            status = compare_error(p, mode, i);
+        else if (p->compat != TP_COMPAT_NONE)
             status = compare(
                 p, mode, i,
                 (struct tp_benchmark_side){dumped->value, dumped->dtype},
@@ -185,65 +306,39 @@ static enum tp_status compare_dumped(struct perturber *p,
 }
 
 static enum tp_status run_changed(struct perturber *p,
-                                  enum tp_perturb_mode mode)
+                                  enum tp_perturb_mode mode, double change)
 {
     struct results results;
     enum tp_status status = run(p->replay, p->operator, & results, p->err);
     if (status == TP_OK)
-        status = compare_own(p, mode, &results);
+        status = compare_own(p, mode, &results, change);
     results_clear(&results);
     return status;
 }
 
 static enum tp_status run_mode(struct perturber *p, enum tp_perturb_mode mode)
 {
-    struct tp_perturbation change = {.saved = NULL};
-    enum tp_status status = tp_perturb_begin(p->replay, mode, &change, p->err);
-    if (status != TP_OK)
-        return status;
+    struct tp_perturbation change;
+    enum tp_status status =
+        tp_perturb_begin(p->replay, mode, p->compat, &change, p->err);
     const bool applied = change.outcome == TP_PERTURB_APPLIED;
     p->perturbed->outcomes[mode] = change.outcome;
     p->perturbed->reasons[mode] = change.reason;
     p->perturbed->ran[mode] = applied || change.outcome == TP_PERTURB_CANCELLED;
-    if (applied && tp_perturb_improves(mode))
+    if (status == TP_OK && applied && tp_perturb_improves(mode))
         status = compare_dumped(p, mode);
-    else if (applied && mode != TP_PERTURB_NO_CHANGE)
-        status = run_changed(p, mode);
-    else if (p->perturbed->ran[mode]) /* the same again */
-        status = compare_own(p, mode, &p->own);
+    else if (status == TP_OK && applied && mode != TP_PERTURB_NO_CHANGE)
+        status = run_changed(p, mode, change.relative);
+    else if (status == TP_OK && p->perturbed->ran[mode]) /* the same again */
+        status = compare_own(p, mode, &p->own, 0);
     tp_perturb_end(&change);
     return status;
 }
 
 /* --- amplification -------------------------------------------------------- */
 
-/* Turns the last bit of all floating arguments, twice: as they were. Returns
- * the largest relative change of one of them. */
-static double turn_bits(struct tp_replay_call *replay)
-{
-    double most = 0;
-    for (size_t i = 0; i < replay->call->count; i++) {
-        struct tp_array *array = &replay->arrays[i];
-        double change = 0, size = 0;
-        if (!array->value || tp_perturb_epsilon(array->dtype) == 0)
-            continue;
-        const double least = tp_dtype_least_normal(array->dtype);
-        for (int64_t k = 0; k < array->count; k++) {
-            const double x = array->value[k];
-            if (!(fabs(x) > 2 * least) || !isfinite(x))
-                continue;
-            array->value[k] = tp_dtype_flip_last(array->dtype, x);
-            change += (array->value[k] - x) * (array->value[k] - x);
-            size += x * x;
-        }
-        if (size > 0)
-            most = fmax(most, sqrt(change / size));
-    }
-    return most;
-}
-
-/* The relative change of all floating results. */
-static double change_of(const struct results *a, const struct results *b)
+/* The relative change of all floating results together. */
+static double change_of_all(const struct results *a, const struct results *b)
 {
     double change = 0, size = 0;
     for (size_t i = 0; i < a->count; i++)
@@ -260,13 +355,17 @@ static double change_of(const struct results *a, const struct results *b)
 
 static enum tp_status amplify(struct perturber *p)
 {
-    struct results results;
-    const double change = turn_bits(p->replay);
-    if (!(change > 0))
-        return TP_OK;
-    enum tp_status status = run(p->replay, p->operator, & results, p->err);
-    if (status == TP_OK && results.count == p->own.count)
-        p->perturbed->amplification = change_of(&p->own, &results) / change;
+    struct results results = {NULL, 0};
+    struct tp_perturbation turned;
+    enum tp_status status =
+        tp_perturb_bits(p->replay, SIZE_MAX, &turned, p->err);
+    if (status == TP_OK && turned.relative > 0) {
+        status = run(p->replay, p->operator, & results, p->err);
+        if (status == TP_OK && results.count == p->own.count)
+            p->perturbed->amplification =
+                change_of_all(&p->own, &results) / turned.relative;
+    }
+    tp_perturb_end(&turned);
     results_clear(&results);
     return status;
 }
@@ -291,14 +390,14 @@ static void count_overflows(struct perturber *p)
 /* --- the whole ------------------------------------------------------------ */
 
 static enum tp_status run_modes(struct perturber *p,
-                                const bool wanted[TP_PERTURB_MODES])
+                                const bool modes[TP_PERTURB_MODES])
 {
     enum tp_status status = run(p->replay, p->operator, & p->own, p->err);
     p->perturbed->lists = p->own.count > 1 || p->operator->run == tp_run_split;
     if (status == TP_OK)
         count_overflows(p);
     for (int mode = 0; mode < TP_PERTURB_MODES && status == TP_OK; mode++)
-        if (wanted[mode])
+        if (modes[mode])
             status = run_mode(p, (enum tp_perturb_mode)mode);
     return status == TP_OK ? amplify(p) : status;
 }
@@ -306,7 +405,7 @@ static enum tp_status run_modes(struct perturber *p,
 enum tp_status tp_perturbed_run(const struct tp_dump_place *place,
                                 const struct tp_dump_call *call,
                                 const struct tp_operator *operator,
-                                const bool wanted[TP_PERTURB_MODES],
+                                const struct tp_perturb_wish * wish,
                                 struct tp_perturbed *perturbed,
                                 struct tp_error *err)
 {
@@ -314,14 +413,17 @@ enum tp_status tp_perturbed_run(const struct tp_dump_place *place,
         .place = place, .call = call, .signature = operator->signature };
     struct perturber p = {.replay = &replay,
                           .operator= operator,
+                          .compat = wish->compat,
                           .perturbed = perturbed,
                           .err = err};
     *perturbed = (struct tp_perturbed){.amplification = NAN};
     for (int i = 0; i < TP_PERTURB_MODES; i++)
         perturbed->worst[i] = NAN;
     enum tp_status status = tp_replay_call_load(&replay, err);
+    /* with and without a change gradients start from the same results */
+    replay.anew = true;
     if (status == TP_OK)
-        status = run_modes(&p, wanted);
+        status = run_modes(&p, wish->modes);
     results_clear(&p.own);
     results_clear(&p.dumped);
     tp_replay_call_clear(&replay);

@@ -17,7 +17,7 @@
 
 #include "base/notes.h"
 #include "formats/json/json_python.h"
-#include "replay/replay_perturbed.h"
+#include "replay/replay_preheat.h"
 
 /* What a call came to, before it is a row. */
 struct slot {
@@ -26,13 +26,17 @@ struct slot {
     struct tp_perturbed perturbed;
     struct tp_dropout dropout;
     enum tp_status status; /* of TP_E_MEMORY and TP_E_INTERRUPTED          */
+    double limits[TP_PERTURB_MODES]; /* of ratios, with preheat            */
+    uint64_t sample, sample_total;
 };
 
 struct work {
     const struct tp_dump *dump;
     const struct tp_replay_options *options;
+    struct tp_perturb_wish wish; /* with what preheat needs               */
     struct slot *slots;
     size_t count, capacity;
+    _Atomic uint64_t done;
     struct tp_replay_results *results;
 };
 
@@ -56,11 +60,15 @@ static bool is_chosen(const struct tp_replay_options *options, const char *key)
     return in_scope && in_list;
 }
 
-static bool is_forward(const struct tp_dump_call *call,
-                       enum tp_msprobe_kind kind)
+static bool is_forward(const struct tp_dump_call *call)
+{
+    return call->name.direction == TP_FORWARD;
+}
+
+static bool is_of(const struct tp_dump_call *call, enum tp_msprobe_kind kind)
 {
     return call->known && call->name.kind == kind &&
-           call->name.direction == TP_FORWARD;
+           (is_forward(call) || call->name.direction == TP_BACKWARD);
 }
 
 static enum tp_status choose(struct work *work, struct tp_error *err)
@@ -72,8 +80,8 @@ static enum tp_status choose(struct work *work, struct tp_error *err)
         for (size_t i = 0; i < dump->places[p].call_count; i++) {
             const struct tp_dump_call *call = &dump->places[p].calls[i];
             work->results->counts.modules +=
-                is_forward(call, TP_MSPROBE_MODULE);
-            if (!is_forward(call, TP_MSPROBE_API) ||
+                is_of(call, TP_MSPROBE_MODULE) && is_forward(call);
+            if (!is_of(call, TP_MSPROBE_API) ||
                 !is_chosen(work->options, call->key))
                 continue;
             enum tp_status status =
@@ -85,8 +93,7 @@ static enum tp_status choose(struct work *work, struct tp_error *err)
         }
     return work->count == 0 && asks
                ? tp_fail(err, TP_E_NOT_FOUND, -1,
-                         "no forward call has a name that scope and list "
-                         "choose")
+                         "no call has a name that scope and list choose")
                : TP_OK;
 }
 
@@ -96,9 +103,9 @@ static void perturb(const struct work *work, struct slot *slot)
 {
     struct tp_error err = {0};
     const struct tp_dump_place *place = &work->dump->places[slot->place];
-    enum tp_status status =
-        tp_perturbed_run(place, call_of(work, slot), slot->verdict.operator,
-                         work->options->modes, &slot->perturbed, &err);
+    enum tp_status status = tp_perturbed_run(
+        place, call_of(work, slot),
+        slot->verdict.operator, & work->options->wish, &slot->perturbed, &err);
     if (status == TP_OK)
         return;
     tp_perturbed_clear(&slot->perturbed);
@@ -112,27 +119,37 @@ static void perturb(const struct work *work, struct slot *slot)
              err.message);
 }
 
+/* Whether it is of the stage that is perturbed. */
+static bool is_perturbed(const struct work *work, const struct slot *slot)
+{
+    return is_forward(call_of(work, slot)) != work->options->wish.backward;
+}
+
 static void replay_one(void *context, size_t index, unsigned worker)
 {
     struct work *work = context;
     struct slot *slot = &work->slots[index];
     struct tp_error err = {0};
-    (void)worker;
     if (work->options->stop && *work->options->stop) {
         slot->status = TP_E_INTERRUPTED;
         return;
     }
+    if (worker == 0 && work->options->progress)
+        work->options->progress(work->options->progress_context, work->done,
+                                work->count, 0, 0);
+    work->done++;
     slot->status = tp_replay_judge(&work->dump->places[slot->place],
                                    call_of(work, slot), &slot->verdict, &err);
-    if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_JUDGED)
+    if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_JUDGED &&
+        is_perturbed(work, slot))
         perturb(work, slot);
+    if (!is_forward(call_of(work, slot)))
+        return;
     if (slot->status == TP_OK && slot->verdict.state == TP_REPLAY_RANDOM)
         slot->status =
             tp_dropout_judge(&work->dump->places[slot->place],
                              call_of(work, slot), &slot->dropout, &err);
 }
-
-/* --- rows ----------------------------------------------------------------- */
 
 static const struct tp_dump_item *result_of(const struct work *work,
                                             const struct slot *slot,
@@ -142,6 +159,95 @@ static const struct tp_dump_item *result_of(const struct work *work,
         .place = &work->dump->places[slot->place], .call = call_of(work, slot)};
     return tp_replay_result(&replay, number);
 }
+
+/* --- preheat -------------------------------------------------------------- */
+
+/* Which one of the steps that its rank dumped a place is, from 0. */
+static int64_t step_number(const struct tp_dump *dump, size_t place)
+{
+    int64_t number = 0;
+    for (size_t i = 0; i < place; i++)
+        number += dump->places[i].rank == dump->places[place].rank;
+    return number;
+}
+
+static bool is_consistent(const struct slot *slot, enum tp_perturb_mode mode)
+{
+    for (size_t i = 0; i < slot->perturbed.flag_count; i++)
+        if (slot->perturbed.flags[i].mode == mode)
+            return false;
+    return true;
+}
+
+static struct tp_preheat_call preheat_call(const struct work *work,
+                                           const struct slot *slot,
+                                           enum tp_perturb_mode mode)
+{
+    const struct tp_dump_call *call = call_of(work, slot);
+    const struct tp_dump_item *item = result_of(work, slot, 0);
+    const struct tp_msprobe_name *name = &call->name;
+    const double worst = slot->perturbed.worst[mode];
+    return (struct tp_preheat_call){
+        .api = name->type.at,
+        .api_length =
+            (size_t)(name->path.at + name->path.length - name->type.at),
+        .dtype = item ? item->dtype : "",
+        .rank = work->dump->places[slot->place].rank,
+        .step = step_number(work->dump, slot->place),
+        .compared = slot->perturbed.ran[mode] && !isnan(worst),
+        .ratio = worst + 1,
+        .cpu_consistent = is_consistent(slot, TP_PERTURB_TO_CPU),
+        .least = mode == TP_PERTURB_NO_CHANGE ? 1
+                 : item ? tp_benchmark_limit(item->element)
+                        : 1};
+}
+
+static enum tp_status preheat_mode(struct work *work, enum tp_perturb_mode mode,
+                                   struct tp_error *err)
+{
+    struct tp_preheat_call *calls = calloc(work->count + 1, sizeof *calls);
+    if (!calls)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < work->count; i++)
+        calls[i] = preheat_call(work, &work->slots[i], mode);
+    enum tp_status status =
+        tp_preheat(calls, work->count, work->options->preheat_step,
+                   work->options->max_sample, err);
+    for (size_t i = 0; i < work->count; i++) {
+        struct slot *slot = &work->slots[i];
+        slot->limits[mode] = calls[i].limit;
+        if (slot->sample == 0 && calls[i].sample) {
+            slot->sample = calls[i].sample;
+            slot->sample_total = calls[i].total;
+        }
+    }
+    free(calls);
+    return status;
+}
+
+/* Limits for every mode that has a ratio. */
+static enum tp_status preheat(struct work *work, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    for (int mode = 0; mode < TP_PERTURB_MODES && status == TP_OK; mode++)
+        if (work->wish.modes[mode] && mode != TP_PERTURB_TO_CPU)
+            status = preheat_mode(work, (enum tp_perturb_mode)mode, err);
+    return status;
+}
+
+/* Whether preheat lets a result pass. */
+static bool lets_pass(const struct work *work, const struct slot *slot,
+                      const struct tp_perturbed_flag *flag)
+{
+    const double limit = slot->limits[flag->mode];
+    if (!work->options->wish.modes[flag->mode])
+        return true; /* it only tells preheat about the processor           */
+    return work->options->preheat_step && flag->mode != TP_PERTURB_TO_CPU &&
+           (isinf(limit) ||
+            (flag->kind == TP_PERTURBED_RATIO && flag->max_rel + 1 <= limit));
+}
+
+/* --- rows ----------------------------------------------------------------- */
 
 /* "torch.Size([2, 8])"; "": not known. */
 static const char *shape_of(const struct tp_dump_item *item,
@@ -159,6 +265,23 @@ static const char *shape_of(const struct tp_dump_item *item,
     return shape;
 }
 
+/* The limit of preheat in the first mode that is wanted; NaN: there is none. */
+static double first_limit(const struct work *work, const struct slot *slot)
+{
+    for (int i = 0; work->options->preheat_step && i < TP_PERTURB_MODES; i++)
+        if (work->wish.modes[i] && i != TP_PERTURB_TO_CPU)
+            return isinf(slot->limits[i]) ? NAN : slot->limits[i];
+    return NAN;
+}
+
+static uint64_t count_flags(const struct work *work, const struct slot *slot)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < slot->perturbed.flag_count; i++)
+        count += !lets_pass(work, slot, &slot->perturbed.flags[i]);
+    return count;
+}
+
 static void make_row(const struct work *work, const struct slot *slot,
                      struct tp_replay_row *row)
 {
@@ -173,6 +296,7 @@ static void make_row(const struct work *work, const struct slot *slot,
         .rank = place->rank,
         .order = (int64_t)slot->call,
         .api_name = call_of(work, slot)->key,
+        .stage = is_forward(call_of(work, slot)) ? "forward" : "backward",
         .status = judged ? "replayed" : tp_replay_state_words[verdict->state],
         .reason = tp_arena_format(arena, "%s", verdict->reason),
         .dtype = item ? item->dtype : "",
@@ -180,10 +304,14 @@ static void make_row(const struct work *work, const struct slot *slot,
         .error = judged ? verdict->relative : NAN,
         .bound = judged ? verdict->bound : NAN,
         .excess = judged ? verdict->excess : NAN,
-        .amplification = judged ? perturbed->amplification : NAN,
+        .amplification =
+            judged && is_perturbed(work, slot) ? perturbed->amplification : NAN,
         .overflows = perturbed->overflows,
         .largest = perturbed->overflows ? perturbed->largest : NAN,
-        .flags = perturbed->flag_count,
+        .limit = first_limit(work, slot),
+        .flags = count_flags(work, slot),
+        .sample = slot->sample,
+        .sample_total = slot->sample_total,
         .verdict = *verdict,
         .dropout = slot->dropout,
         .place = slot->place,
@@ -196,26 +324,31 @@ static void make_row(const struct work *work, const struct slot *slot,
         [TP_PERTURB_CHANGE] = &row->change_value};
     for (int i = 0; i < TP_PERTURB_MODES; i++) {
         if (worst[i])
-            *worst[i] = judged ? perturbed->worst[i] : NAN;
+            *worst[i] =
+                judged && is_perturbed(work, slot) ? perturbed->worst[i] : NAN;
         row->outcomes[i] = perturbed->outcomes[i];
-        row->reasons[i] = judged ? perturbed->reasons[i] : NULL;
+        row->reasons[i] =
+            judged && is_perturbed(work, slot) ? perturbed->reasons[i] : NULL;
     }
 }
 
 static enum tp_status make_rows(struct work *work, struct tp_error *err)
 {
     struct tp_replay_results *results = work->results;
-    struct tp_replay_counts *counts = &results->counts;
     results->rows = calloc(work->count + 1, sizeof *results->rows);
     if (!results->rows)
         return tp_fail_memory(err);
     for (size_t i = 0; i < work->count; i++) {
         const struct slot *slot = &work->slots[i];
+        struct tp_replay_counts *counts = is_forward(call_of(work, slot))
+                                              ? &results->counts
+                                              : &results->backward;
         make_row(work, slot, &results->rows[results->count++]);
         counts->calls++;
         counts->states[slot->verdict.state]++;
         for (int mode = 0; mode < TP_PERTURB_MODES; mode++)
-            counts->runs[mode] += slot->perturbed.ran[mode];
+            counts->runs[mode] +=
+                work->options->wish.modes[mode] && slot->perturbed.ran[mode];
     }
     return TP_OK;
 }
@@ -225,12 +358,14 @@ static enum tp_status make_rows(struct work *work, struct tp_error *err)
 static const char *max_rel_of(const struct tp_perturbed_flag *flag,
                               struct tp_arena *arena)
 {
+    static const char *const words[] = {[TP_PERTURBED_FLIPPED] =
+                                            "symbol_flipping",
+                                        [TP_PERTURBED_NAN] = "nan",
+                                        [TP_PERTURBED_UNKNOWN] = ""};
     struct tp_text text = {0};
-    if (flag->ratio.flipped)
-        return "symbol_flipping";
-    if (isnan(flag->ratio.ratio))
-        return "";
-    tp_python_float(flag->ratio.ratio - 1, &text);
+    if (flag->kind != TP_PERTURBED_RATIO)
+        return words[flag->kind];
+    tp_python_float(flag->max_rel, &text);
     const char *max_rel = tp_arena_format(arena, "%s", tp_text_get(&text));
     tp_text_clear(&text);
     return max_rel;
@@ -251,7 +386,7 @@ static enum tp_status add_flag(struct work *work, const struct slot *slot,
     results->flags[results->flag_count++] = (struct tp_replay_flag){
         .rank = place->rank < 0 ? 0 : place->rank,
         .pert_mode = tp_perturb_words[flag->mode],
-        .stage = "forward",
+        .stage = is_forward(call_of(work, slot)) ? "forward" : "backward",
         .step = place->step,
         .api_name = call_of(work, slot)->key,
         .max_rel = max_rel_of(flag, &results->arena),
@@ -273,12 +408,14 @@ static enum tp_status make_flags(struct work *work, struct tp_error *err)
                  k < slot->perturbed.flag_count && status == TP_OK; k++) {
                 const struct tp_perturbed_flag *flag =
                     &slot->perturbed.flags[k];
-                if ((int)flag->mode != mode)
+                if ((int)flag->mode != mode || lets_pass(work, slot, flag))
                     continue;
                 any = true;
                 status = add_flag(work, slot, flag, err);
             }
-            work->results->counts.flagged[mode] += any;
+            (work->wish.backward ? &work->results->backward
+                                 : &work->results->counts)
+                ->flagged[mode] += any;
         }
     return status;
 }
@@ -315,7 +452,12 @@ enum tp_status tp_replay_dump(const struct tp_dump *dump,
                               struct tp_replay_results *results,
                               struct tp_error *err)
 {
-    struct work work = {.dump = dump, .options = options, .results = results};
+    struct work work = {.dump = dump,
+                        .options = options,
+                        .wish = options->wish,
+                        .results = results};
+    /* a sample asks whether the processor agrees */
+    work.wish.modes[TP_PERTURB_TO_CPU] |= options->preheat_step > 0;
     enum tp_status status = check_files(dump, err);
     if (status == TP_OK)
         status = choose(&work, err);
@@ -323,6 +465,8 @@ enum tp_status tp_replay_dump(const struct tp_dump *dump,
         tp_pool_for(options->pool, work.count, replay_one, &work);
         status = status_of(&work, err);
     }
+    if (status == TP_OK && options->preheat_step)
+        status = preheat(&work, err);
     if (status == TP_OK)
         status = make_rows(&work, err);
     if (status == TP_OK)
@@ -348,6 +492,7 @@ static const struct tp_column row_columns[] = {
     TP_COLUMN(struct tp_replay_row, rank, "1"),
     TP_COLUMN(struct tp_replay_row, order, "1"),
     TP_COLUMN(struct tp_replay_row, api_name, ""),
+    TP_COLUMN(struct tp_replay_row, stage, ""),
     TP_COLUMN(struct tp_replay_row, status, ""),
     TP_COLUMN(struct tp_replay_row, reason, ""),
     TP_COLUMN(struct tp_replay_row, dtype, ""),
@@ -355,6 +500,7 @@ static const struct tp_column row_columns[] = {
     TP_COLUMN(struct tp_replay_row, error, "1"),
     TP_COLUMN(struct tp_replay_row, bound, "1"),
     TP_COLUMN(struct tp_replay_row, excess, "1"),
+    TP_COLUMN(struct tp_replay_row, limit, "1"),
     TP_COLUMN(struct tp_replay_row, amplification, "1"),
     TP_COLUMN(struct tp_replay_row, overflows, "1"),
     TP_COLUMN(struct tp_replay_row, improve_precision, "1"),
@@ -432,9 +578,24 @@ static void log_call(const struct tp_replay_row *row, int mode,
     tp_text_clear(&name);
 }
 
+static void log_sample(const struct tp_replay_row *row, struct tp_text *text)
+{
+    if (!row->sample)
+        return;
+    tp_text_add(text,
+                "[msprobe] Free benchmark: preheat sample in step %" PRId64
+                " api_name ",
+                row->step);
+    tp_text_printable(text, row->api_name);
+    tp_text_add(text, " curr_called_seq: %" PRIu64 "/%" PRIu64 "\n",
+                row->sample, row->sample_total);
+}
+
 void tp_replay_log(const struct tp_replay_results *results,
                    struct tp_text *text)
 {
+    for (size_t i = 0; i < results->count; i++)
+        log_sample(&results->rows[i], text);
     for (int mode = 0; mode < TP_PERTURB_MODES; mode++)
         for (size_t i = 0; i < results->count; i++)
             if (results->rows[i].reasons[mode])

@@ -7,25 +7,30 @@
 #include "base/pool.h"
 #include "data/table.h"
 #include "replay/dropout.h"
-#include "replay/perturb.h"
-#include "replay/replay.h"
+#include "replay/replay_perturbed.h"
 
 /* A whole dump, call by call: computed again, perturbed and judged. */
 
 struct tp_replay_options {
-    bool modes[TP_PERTURB_MODES];
+    struct tp_perturb_wish wish;
     const char *const *scope, *const *list; /* keys of calls; parts of these.
                                                Of none: all calls           */
     size_t scope_count, list_count;
+    int64_t preheat_step, max_sample; /* steps that find the limits of ratios,
+                                         and calls that each samples; 0: none */
+    void (*progress)(void *context, uint64_t done, uint64_t all,
+                     uint64_t bytes_done, uint64_t bytes_all);
+    void *progress_context;
     struct tp_pool *pool;
     const volatile sig_atomic_t *stop; /* nonzero: give up; may be NULL    */
 };
 
-/* A forward call of an API. Texts are the dump's, the run's or constant.
- * NaN: not measured. */
+/* A call of an API, forward or backward. Texts are the dump's, the run's or
+ * constant. NaN: not measured. */
 struct tp_replay_row {
     int64_t step, rank, order;
     const char *api_name;
+    const char *stage;    /* "forward", "backward"                           */
     const char *status;   /* "replayed", or why not in a word                */
     const char *reason;   /* in a sentence; "": replayed                     */
     const char *dtype;    /* of the first result, "torch.bfloat16"           */
@@ -33,6 +38,7 @@ struct tp_replay_row {
     double error;         /* of the results against fp64, by L2 norms        */
     double bound;         /* what rounding explains at most, alike           */
     double excess;        /* worst element over its limit                    */
+    double limit;         /* of msprobe's ratio, by preheat; NaN: the usual  */
     double amplification; /* relative change of the results over that of
                              the arguments, each with its last bit turned  */
     /* the worst result: ratio - 1; infinite where a sign changes */
@@ -46,6 +52,8 @@ struct tp_replay_row {
     enum tp_perturb_outcome outcomes[TP_PERTURB_MODES];
     const char *reasons[TP_PERTURB_MODES]; /* of outcomes; NULL: mode not
                                               wanted, or call not replayed */
+    uint64_t sample, sample_total; /* of preheat: it is this call of so many
+                                      of its API; 0: it is not sampled     */
 };
 
 /* A result that a perturbation changes too much: a row of
@@ -62,7 +70,7 @@ struct tp_replay_flag {
 
 /* How many calls came to what. */
 struct tp_replay_counts {
-    uint64_t calls; /* forward calls of APIs that were chosen              */
+    uint64_t calls; /* calls of APIs that were chosen                      */
     uint64_t states[TP_REPLAY_STATES];
     uint64_t modules;                   /* forward calls of modules         */
     uint64_t runs[TP_PERTURB_MODES];    /* calls that were run again        */
@@ -75,7 +83,8 @@ struct tp_replay_results {
     size_t count;
     struct tp_replay_flag *flags; /* by mode, place, order                 */
     size_t flag_count, flag_capacity;
-    struct tp_replay_counts counts;
+    struct tp_replay_counts counts;   /* of forward calls                   */
+    struct tp_replay_counts backward; /* the same, of backward calls        */
     struct tp_arena arena;
 };
 

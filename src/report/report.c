@@ -99,6 +99,8 @@ static void add_input(const struct tp_report *report, struct tp_text *text)
     add_bytes(text, run->bytes_read);
     tp_text_add(text, "), ");
     tp_report_count(text, run->row_count, "tensor");
+    if (run->encoded_count)
+        tp_text_add(text, " and %zu of codes and scales", run->encoded_count);
     tp_text_add(text, ", %zu skipped, ", run->skipped_count);
     tp_report_count(text, run->files_ignored, "other file");
     tp_text_add(text, " ignored\n");

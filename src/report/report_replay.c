@@ -33,16 +33,26 @@ static uint64_t replayed(const struct tp_replay_counts *counts)
     return counts->states[TP_REPLAY_JUDGED];
 }
 
-static void add_coverage(const struct tp_replay_counts *counts,
-                         struct tp_text *text)
+static void add_states(const char *what, const struct tp_replay_counts *counts,
+                       struct tp_text *text)
 {
-    tp_text_add(text, "\nForward calls (%" PRIu64 "): computed again %" PRIu64,
+    tp_text_add(text, "%s calls (%" PRIu64 "): computed again %" PRIu64, what,
                 counts->calls, replayed(counts));
     for (int i = TP_REPLAY_JUDGED + 1; i < TP_REPLAY_STATES; i++)
         if (counts->states[i])
             tp_text_add(text, ", %s %" PRIu64, tp_replay_state_words[i],
                         counts->states[i]);
     tp_text_add(text, "\n");
+}
+
+static void add_coverage(const struct tp_replay_results *results,
+                         struct tp_text *text)
+{
+    const struct tp_replay_counts *counts = &results->counts;
+    tp_text_add(text, "\n");
+    add_states("Forward", counts, text);
+    if (results->backward.calls)
+        add_states("Backward", &results->backward, text);
     if (counts->modules)
         tp_text_add(text,
                     "  Beside these %" PRIu64
@@ -76,17 +86,78 @@ static void add_absent(const struct tp_replay_results *results, size_t most,
 
 /* --- perturbations -------------------------------------------------------- */
 
+/* The counts of the stage that was perturbed. */
+static const struct tp_replay_counts *perturbed(
+    const struct tp_replay_report *report)
+{
+    return report->wish->backward ? &report->results->backward
+                                  : &report->results->counts;
+}
+
 static void add_modes(const struct tp_replay_report *report,
                       struct tp_text *text)
 {
-    const struct tp_replay_counts *counts = &report->results->counts;
-    tp_text_add(text, "\nPerturbed\n  %-18s %9s %12s\n", "mode", "calls",
+    const struct tp_replay_counts *counts = perturbed(report);
+    tp_text_add(text, "\nPerturbed%s\n  %-18s %9s %12s\n",
+                report->wish->backward ? ", backward" : "", "mode", "calls",
                 "inconsistent");
     for (int i = 0; i < TP_PERTURB_MODES; i++)
-        if (report->modes[i])
+        if (report->wish->modes[i])
             tp_text_add(text, "  %-18s %9" PRIu64 " %12" PRIu64 "\n",
                         tp_perturb_words[i], counts->runs[i],
                         counts->flagged[i]);
+}
+
+/* --- what higher precision would have given ------------------------------- */
+
+static int compare_fixes(const void *a, const void *b)
+{
+    const struct tp_fix_row *x = *(const struct tp_fix_row *const *)a;
+    const struct tp_fix_row *y = *(const struct tp_fix_row *const *)b;
+    const double p = x->consumer_change, q = y->consumer_change;
+    if (p != q)
+        return p > q ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void add_fix(const struct tp_fix_row *row, struct tp_text *text)
+{
+    tp_text_add(text, "  %9.2g %9.2g %9.2g  ", row->change,
+                row->consumer_change, row->rounding);
+    tp_text_printable(text, row->api_name);
+    tp_text_add(text, " -> ");
+    tp_text_printable(text, row->consumer);
+    tp_text_add(text, " (");
+    tp_text_printable(text, row->argument);
+    tp_text_add(text, ")");
+    if (row->step >= 0)
+        tp_text_add(text, " step %" PRId64, row->step);
+    tp_text_add(text, "\n");
+}
+
+/* Worst consumers first. */
+static void add_fixes(const struct tp_fixes *fixes, size_t most,
+                      struct tp_text *text)
+{
+    if (!fixes)
+        return;
+    const struct tp_fix_row **order = calloc(fixes->count + 1, sizeof *order);
+    text->failed |= !order;
+    tp_text_add(text,
+                "\nResults that higher precision changes (%" PRIu64
+                "); %" PRIu64
+                " of them put into the calls that take them, one step on\n",
+                fixes->replaced, fixes->consumed);
+    if (fixes->count)
+        tp_text_add(text, "     change  consumer  rounding  call\n");
+    for (size_t i = 0; order && i < fixes->count; i++)
+        order[i] = &fixes->rows[i];
+    if (order && fixes->count)
+        qsort(order, fixes->count, sizeof *order, compare_fixes);
+    for (size_t i = 0; order && i < fixes->count && (!most || i < most); i++)
+        add_fix(order[i], text);
+    free(order);
+    tp_report_more(fixes->count, most, text);
 }
 
 /* A place of a row in an order by amplification. */
@@ -161,25 +232,31 @@ void tp_report_replay_text(const struct tp_replay_report *report, size_t most,
     }
     tp_text_add(text, "\n");
     add_findings(report->findings, most, color, text);
-    add_coverage(&report->results->counts, text);
+    add_coverage(report->results, text);
     add_modes(report, text);
+    add_fixes(report->fixes, most, text);
     add_amplifying(report->results, most, text);
     add_absent(report->results, most, text);
     add_notes(&report->dump->notes, text);
     tp_report_written(report->output_dir,
-                      "replay_report.txt, free_benchmark.csv, "
-                      "replay_coverage.csv, replay_findings.json, replay.h5",
+                      report->fixes
+                          ? "replay_report.txt, free_benchmark.csv, "
+                            "replay_coverage.csv, replay_fix.csv, "
+                            "replay_findings.json, replay.h5"
+                          : "replay_report.txt, free_benchmark.csv, "
+                            "replay_coverage.csv, replay_findings.json, "
+                            "replay.h5",
                       text);
 }
 
 static void add_modes_json(const struct tp_replay_report *report,
                            struct tp_text *text)
 {
-    const struct tp_replay_counts *counts = &report->results->counts;
+    const struct tp_replay_counts *counts = perturbed(report);
     const char *comma = "";
     tp_text_add(text, "\"modes\": {");
     for (int i = 0; i < TP_PERTURB_MODES; i++) {
-        if (!report->modes[i])
+        if (!report->wish->modes[i])
             continue;
         tp_text_add(
             text,

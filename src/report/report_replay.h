@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "replay/replay_findings.h"
+#include "replay/replay_fix.h"
 
 /* The replay of a dump in words. Nothing is printed here. */
 
@@ -12,7 +13,8 @@ struct tp_replay_report {
     const struct tp_dump *dump;
     const struct tp_replay_results *results;
     const struct tp_dump_findings *findings;
-    const bool *modes; /* [TP_PERTURB_MODES]: which were wanted            */
+    const struct tp_perturb_wish *wish;
+    const struct tp_fixes *fixes; /* NULL: nothing was replaced            */
     const char *tool_version, *output_dir;
     const char *const *inputs;
     size_t input_count;

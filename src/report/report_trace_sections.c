@@ -90,8 +90,9 @@ static void add_section(const struct section *section,
     TP_SHOWN_PERCENT(tp_idle_row, member, head, width, 1)
 static const struct tp_shown idle_columns[] = {
     TP_SHOWN_PER(tp_idle_row, window_us, "window ms", 9, 2, 1e3),
-    IDLE(busy, "busy", 6), IDLE(alloc, "alloc", 6),
-    IDLE(dataloader, "loader", 6), IDLE(blocking, "block", 6),
+    IDLE(busy, "busy", 6), IDLE(queued, "queue", 6),
+    IDLE(alloc, "alloc", 6), IDLE(dataloader, "loader", 6),
+    IDLE(blocking, "block", 6),
     IDLE(launch, "launch", 6), IDLE(cpu_op, "op", 6), IDLE(none, "none", 6),
     TP_SHOWN_BAR("|"), IDLE(blocked, "blocked", 7),
     IDLE(blocked_busy, "GPU busy", 8), IDLE(refill, "refill", 6), {0}};
@@ -118,7 +119,8 @@ void tp_report_idle(const struct tp_trace_run *run, size_t most,
     add_section(&section, run, most && most < count ? most : count, text);
     size_t from = text->length;
     tp_text_add(text,
-                "  window: %s\n  block: calls that wait for the GPU; op: "
+                "  window: %s\n  queue: work that was launched long before "
+                "does not begin; block: calls that wait for the GPU; op: "
                 "operators; none: Python, or nothing\n  blocked: time in "
                 "blocking calls, and of it with the GPU busy (harmless); "
                 "refill: idle after one, included on the left\n",

@@ -8,6 +8,7 @@
 #include "series/series_tables.h"
 #include "stats/stats.h"
 #include "tensors/dims_table.h"
+#include "tensors/quantised.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -41,6 +42,11 @@ static const struct tp_column tensor_labels[] = {
     TP_COLUMN_WORD("target_format", target_word),
     TP_COLUMN_WORD("scale_rule", scale_word),
     ROW("shape", shape, ""),
+};
+
+/* What keys of checkpoints say; the last columns. */
+static const struct tp_column key_columns[] = {
+    TP_KEY_COLUMNS(struct tp_row, label),
 };
 
 #define GROUP(member, unit) TP_COLUMN(struct tp_group, member, unit)
@@ -110,6 +116,8 @@ static const struct tp_column finding_columns[] = {
     FINDING(file, ""),
     FINDING(path, ""),
     TP_COLUMN_WORD("guide", guide_word),
+    FINDING(module, ""),
+    FINDING(expert, "1"),
 };
 
 /* Labels first, then every row of the statistics table. */
@@ -138,8 +146,11 @@ void tp_tensors_table_make(const struct tp_row *rows, size_t count,
     size_t column_count = join_columns(
         tensor_labels, COUNT_OF(tensor_labels), offsetof(struct tp_row, counts),
         offsetof(struct tp_row, numbers), columns);
-    *table = (struct tp_table){"tensors", columns, column_count,
-                               ROWS(rows, count)};
+    for (size_t i = 0; i < COUNT_OF(key_columns); i++)
+        columns[column_count++] = key_columns[i];
+    assert(column_count <= TP_TABLE_COLUMNS_MAX);
+    *table =
+        (struct tp_table){"tensors", columns, column_count, ROWS(rows, count)};
 }
 
 void tp_findings_table_make(const struct tp_findings *findings,
@@ -168,14 +179,16 @@ void tp_run_tables_make(const struct tp_results *results,
     made[TP_TABLE_SKIPPED] =
         (struct tp_table){"skipped", skipped_columns, COUNT_OF(skipped_columns),
                           ROWS(run->skipped, run->skipped_count)};
-    tp_tensors_table_make(run->rows, run->row_count, tables->tensors,
-                          &made[TP_TABLE_TENSORS]);
+    tp_tensors_table_make(run->rows, run->row_count + run->encoded_count,
+                          tables->tensors, &made[TP_TABLE_TENSORS]);
     tp_findings_table_make(results->findings, &made[TP_TABLE_FINDINGS]);
     tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANTIZATION],
                          &made[TP_TABLE_QUANT_GROUPS],
                          &made[TP_TABLE_RECOMMENDATIONS]);
     tp_dims_table_make(run, &made[TP_TABLE_DIMS]);
     tp_pairs_table_make(results->pairs, &made[TP_TABLE_PAIRS]);
+    tp_quantised_tables_make(run, &made[TP_TABLE_QUANTISED],
+                             &made[TP_TABLE_CODE_USE]);
     tp_series_tables_make(results->monitor, &made[TP_TABLE_SERIES],
                           &made[TP_TABLE_BASELINES]);
 }

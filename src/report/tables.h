@@ -31,6 +31,8 @@ enum tp_run_table {
     TP_TABLE_SERIES,
     TP_TABLE_BASELINES,
     TP_TABLE_PAIRS,
+    TP_TABLE_QUANTISED,
+    TP_TABLE_CODE_USE,
     TP_RUN_TABLES
 };
 

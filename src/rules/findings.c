@@ -55,6 +55,8 @@ enum tp_status tp_finding_add(struct tp_findings *findings,
                                     .suggestion = "",
                                     .file = row->file,
                                     .path = row->path,
+                                    .module = row->label.module,
+                                    .expert = row->label.expert,
                                     .source = row->source,
                                     .place = row->place};
     return TP_OK;

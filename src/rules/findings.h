@@ -43,6 +43,8 @@ struct tp_finding {
     const char *evidence, *suggestion;
     int64_t consequences; /* tensors that only follow from this one   */
     const char *file, *path; /* path: inside the file                    */
+    const char *module;   /* as of its label                         */
+    int64_t expert;
     size_t source, place; /* as those of its row; unless file is ""      */
 };
 

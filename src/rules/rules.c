@@ -50,6 +50,38 @@ const struct tp_rule tp_rules[] = {
      "--reduce_dtype, more so than chance gives: medium; outlier channels or "
      "dead ones: low",
      "DIM IMBALANCE", tp_rule_dims},
+    {"scales",
+     "scales of quantised tensors: NaN, infinite, negative, or zero where a "
+     "code is not: medium; of which most blocks fill less than half: low",
+     "QUANTISED TENSORS", tp_rule_scales},
+    {"replicas",
+     "parameters that ranks have copies of, or norms under tensor parallelism, "
+     "that are not the same on all of them: medium",
+     "CHECKPOINTS", tp_rule_replicas},
+    {"tied",
+     "an output layer that config.json, or an earlier step, says is the "
+     "embedding, and is not: medium",
+     "CHECKPOINTS", tp_rule_tied},
+    {"repeated",
+     "two checkpoints that follow each other with the same parameters: medium",
+     "CHECKPOINTS", tp_rule_repeated},
+    {"unmoved",
+     "parameters that do not move from one checkpoint to the next while others "
+     "do: medium, or low where they never move",
+     "CHECKPOINTS", tp_rule_unmoved},
+    {"dtype", "parameters that change their dtype between checkpoints: medium",
+     "CHECKPOINTS", tp_rule_dtype},
+    {"moments",
+     "second moments of an optimiser that are negative, or zero where the "
+     "first are not (above 10 %): medium; above 1 %: low",
+     "CHECKPOINTS", tp_rule_moments},
+    {"lost_updates",
+     "share of 16-bit elements that are the same in the last two checkpoints, "
+     "though their parameter moved: above 50 % medium, above 10 % low; of "
+     "float32, of changes below half a unit of bfloat16: low",
+     "CHECKPOINTS", tp_rule_lost_updates},
+    {"constant", "matrices of weights of which all elements are equal: low",
+     "CHECKPOINTS", tp_rule_constant},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -2,6 +2,9 @@
 #ifndef TP_RULES_RULES_H
 #define TP_RULES_RULES_H
 
+#include <signal.h>
+
+#include "base/pool.h"
 #include "incidents/incidents.h"
 #include "quant/quant_groups.h"
 #include "rules/findings.h"
@@ -16,9 +19,12 @@ struct tp_rule_input {
     const struct tp_quant *quant;
     const struct tp_monitor *monitor;
     const struct tp_incidents *incidents;
-    struct tp_findings *findings;     /* where they go                     */
-    const struct tp_row *const *rows; /* [run->row_count], tp_series_sort; set
-                                         by tp_findings_make               */
+    struct tp_findings *findings; /* where they go                     */
+    struct tp_pool *pool; /* for rules that read tensors again; NULL: these
+                             are left out                                  */
+    const volatile sig_atomic_t *stop; /* nonzero: give up; may be NULL     */
+    const struct tp_row *const *rows;  /* [run->row_count], tp_series_sort; set
+                                          by tp_findings_make               */
 };
 
 /* The rows of the table of rules, ended by one whose id is NULL. */
@@ -59,6 +65,30 @@ enum tp_status tp_rule_ranks(const struct tp_rule_input *input,
                              const struct tp_rule *rule, struct tp_error *err);
 enum tp_status tp_rule_sqnr(const struct tp_rule_input *input,
                             const struct tp_rule *rule, struct tp_error *err);
+enum tp_status tp_rule_constant(const struct tp_rule_input *input,
+                                const struct tp_rule *rule,
+                                struct tp_error *err);
+enum tp_status tp_rule_dtype(const struct tp_rule_input *input,
+                             const struct tp_rule *rule, struct tp_error *err);
+enum tp_status tp_rule_lost_updates(const struct tp_rule_input *input,
+                                    const struct tp_rule *rule,
+                                    struct tp_error *err);
+enum tp_status tp_rule_moments(const struct tp_rule_input *input,
+                               const struct tp_rule *rule,
+                               struct tp_error *err);
+enum tp_status tp_rule_repeated(const struct tp_rule_input *input,
+                                const struct tp_rule *rule,
+                                struct tp_error *err);
+enum tp_status tp_rule_replicas(const struct tp_rule_input *input,
+                                const struct tp_rule *rule,
+                                struct tp_error *err);
+enum tp_status tp_rule_scales(const struct tp_rule_input *input,
+                              const struct tp_rule *rule, struct tp_error *err);
+enum tp_status tp_rule_tied(const struct tp_rule_input *input,
+                            const struct tp_rule *rule, struct tp_error *err);
+enum tp_status tp_rule_unmoved(const struct tp_rule_input *input,
+                               const struct tp_rule *rule,
+                               struct tp_error *err);
 enum tp_status tp_rule_underflow(const struct tp_rule_input *input,
                                  const struct tp_rule *rule,
                                  struct tp_error *err);

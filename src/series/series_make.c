@@ -49,6 +49,8 @@ static void describe(const struct tp_row *row, struct tp_run_series *series)
     if (series->kind == TP_SERIES_TENSOR)
         return;
     series->path = series->label.layer_type = series->label.component = "";
+    series->label.module = "";
+    series->label.expert = -1;
     series->label.group_idx = -1;
     if (series->kind == TP_SERIES_MODEL)
         series->label.layer_idx = -1;

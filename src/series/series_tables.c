@@ -43,6 +43,7 @@ static const struct tp_column series_columns[] = {
     TP_COLUMN_AS(struct value_row, "iteration", place.label.iteration, "1"),
     TP_COLUMN_AS(struct value_row, "metric", place.metric, ""),
     TP_COLUMN_AS(struct value_row, "value", value, "metric"),
+    TP_KEY_COLUMNS(struct value_row, place.label),
 };
 
 #define BASELINE(member, unit) TP_COLUMN(struct baseline_row, member, unit)
@@ -67,6 +68,7 @@ static const struct tp_column baseline_columns[] = {
     BASELINE(worst, "spread"),
     BASELINE(min, "metric"),
     BASELINE(max, "metric"),
+    TP_KEY_COLUMNS(struct baseline_row, place.label),
 };
 
 /* The last entry of an ascending list that is not above `value`: the list

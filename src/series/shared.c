@@ -68,6 +68,8 @@ enum tp_status tp_shared_append(struct tp_series_set *set, size_t model,
         set->values[set->value_count + i] = NAN;
     series.kind = TP_SERIES_SHARED;
     series.path = series.label.layer_type = series.label.component = "";
+    series.label.module = "";
+    series.label.expert = -1;
     series.label.layer_idx = series.label.group_idx = -1;
     series.ordinal = 0;
     series.first = set->point_count;

@@ -27,6 +27,8 @@
 #include "scan/scan.h"
 #include "tensors/dims_table.h"
 #include "tensors/dump_labels.h"
+#include "tensors/quantised.h"
+#include "tensors/rank_grid.h"
 #include "tensors/row.h"
 
 /* What one file gave; a slot per file makes the result independent of the
@@ -40,6 +42,7 @@ struct file_result {
     const char *assumption; /* of the reader, or NULL           */
     bool ignored;
     bool empty; /* by its nature: it may hold nothing but tensors */
+    bool taken; /* its tensors are among those of another file    */
 };
 
 struct worker {
@@ -47,6 +50,7 @@ struct worker {
     struct tp_scan_result scan; /* 32 KiB: too large for a stack */
     struct tp_quant_choice quant;
     struct tp_dims_room dims;
+    struct tp_code_use use;
 };
 
 struct collector {
@@ -61,17 +65,21 @@ struct collector {
     uint64_t files_done, bytes_done, bytes_all;
 };
 
-/* Named by the user, or by a name that promises tensors: then whatever is
- * wrong with it must be said. */
-static bool is_expected(const struct collector *c, const char *path)
+/* Whether the user named the file. */
+static bool is_root(const struct collector *c, const char *path)
 {
-    if (tp_format_has_suffix(path))
-        return true;
     for (size_t i = 0; i < c->options->root_count; i++) {
         if (!strcmp(c->options->roots[i], path))
             return true;
     }
     return false;
+}
+
+/* Named by the user, or by a name that promises tensors: then whatever is
+ * wrong with it must be said. */
+static bool is_expected(const struct collector *c, const char *path)
+{
+    return tp_format_has_suffix(path) || is_root(c, path);
 }
 
 /* Any other file counts when it carries a magic; of zip archives only those
@@ -129,15 +137,22 @@ static void add_failure(struct collector *c, struct file_result *result,
     tp_text_clear(&reason);
 }
 
+/* Whether a tensor gets statistics by index: codes and scales do not. */
+static bool has_dims(const struct collector *c, bool encoded)
+{
+    return c->options->dims != TP_DIMS_NONE && !encoded;
+}
+
 /* Moves what a row borrows from the open file into the run. */
-static bool keep_texts(struct collector *c, struct tp_row *row,
-                       const struct worker *worker)
+static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
+                       struct tp_row *row, const struct worker *worker)
 {
     struct tp_label *label = &row->label;
     const char **const texts[] = {
         &row->path,         &row->shape,        &label->layer_type,
         &label->operation,  &label->phase,      &label->component,
-        &label->quant_type, &label->tensor_name, &label->timestamp};
+        &label->quant_type, &label->tensor_name, &label->timestamp,
+        &label->module};
     bool kept = true;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -149,7 +164,12 @@ static bool keep_texts(struct collector *c, struct tp_row *row,
     if (worker->quant.count)
         row->quant = tp_quant_pack(&worker->quant, &c->run->arena);
     kept = kept && (row->quant || !worker->quant.count);
-    if (c->options->dims != TP_DIMS_NONE) {
+    if (tensor->scaled) {
+        row->quantised =
+            tp_quantised_pack(tensor, &worker->use, &c->run->arena);
+        kept = kept && row->quantised;
+    }
+    if (has_dims(c, row->encoded)) {
         row->dims = tp_dims_pack(&worker->dims.dims, c->options->dims,
                                  &c->run->arena);
         kept = kept && row->dims;
@@ -183,10 +203,15 @@ static void scan_tensor(struct collector *c, struct file_result *result,
     struct tp_row row;
     const struct tp_row_rules rules = {c->options->mx_scale,
                                        c->options->backward_format};
+    struct tp_label label;
+    if (tp_tensor_file_label(&worker->file, place, &label, &err) != TP_OK) {
+        c->no_memory = true;
+        return;
+    }
     const struct tp_number *target =
-        tp_row_describe(tensor, &worker->file.label, &rules, shape, &row);
+        tp_row_describe(tensor, &label, &rules, shape, &row);
     worker->quant.count = 0;
-    if (c->options->quant)
+    if (c->options->quant && !tensor->encoded)
         tp_quant_choose(c->options->quant, tensor->dtype, target,
                         &worker->quant);
     const struct tp_scan_request request = {
@@ -198,19 +223,23 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         .specs = worker->quant.specs,
         .spec_count = worker->quant.count,
         .errors = worker->quant.errors,
-        .dims = c->options->dims == TP_DIMS_NONE ? NULL : &worker->dims,
+        .dims = has_dims(c, tensor->encoded) ? &worker->dims : NULL,
         .dims_keep = dims_keep(c, worker),
         .dims_reduce = c->options->reduce,
         .ahead = true,
     };
     row.file = path;
     row.place = place;
-    if (tp_scan(c->scanner, tensor, &request, &worker->scan, &err) != TP_OK) {
+    enum tp_status status =
+        tp_scan(c->scanner, tensor, &request, &worker->scan, &err);
+    if (status == TP_OK && tensor->scaled)
+        status = tp_code_use_count(tensor->scaled, &worker->use, &err);
+    if (status != TP_OK) {
         add_failure(c, result, path, tensor->path, &err);
         return;
     }
     tp_row_measure(&row, &worker->scan);
-    if (!keep_texts(c, &row, worker)) {
+    if (!keep_texts(c, tensor, &row, worker)) {
         c->no_memory = true;
         return;
     }
@@ -271,34 +300,63 @@ static const char *shown_path(struct collector *c, const char *path)
     return shown ? shown : "";
 }
 
-static void read_file(struct collector *c, size_t index, unsigned number)
+/* The files whose tensors this one has are not read by themselves, unless the
+ * user named them. */
+static void take_members(struct collector *c, const char *path,
+                         const struct tp_tensor_file *file)
+{
+    const int folder = (int)(tp_file_base_name(path) - path);
+    for (size_t i = 0; i < file->member_count; i++) {
+        struct tp_text member = {0};
+        tp_text_add(&member, "%.*s%s", folder, path, file->members[i]);
+        const size_t found =
+            tp_found_index(&c->run->files, tp_text_get(&member));
+        pthread_mutex_lock(&c->lock);
+        if (found < c->run->files.count && !is_root(c, tp_text_get(&member)))
+            c->results[found].taken = true;
+        c->no_memory = c->no_memory || member.failed;
+        pthread_mutex_unlock(&c->lock);
+        tp_text_clear(&member);
+    }
+}
+
+static void read_file(struct collector *c, size_t index, bool claimed,
+                      unsigned number)
 {
     const struct tp_found *found = &c->run->files.files[index];
     struct file_result *result = &c->results[index];
     struct tp_tensor_file *file = &c->workers[number].file;
     bool expected = is_expected(c, found->path);
-    if (!expected && !carries_magic(found->path)) {
+    if (!expected && !claimed && !carries_magic(found->path)) {
         result->ignored = true;
         return;
     }
     struct tp_error err = {0};
     const char *shown = shown_path(c, found->path);
-    if (tp_tensor_file_open(found->path, file, &err) == TP_OK)
+    file->parts = c->options->parts;
+    if (tp_tensor_file_open(found->path, file, &err) == TP_OK) {
+        take_members(c, found->path, file);
         read_open_file(c, result, shown, number);
-    else if (expected || err.code != TP_E_UNSUPPORTED)
+    } else if (expected || err.code != TP_E_UNSUPPORTED)
         add_failure(c, result, shown, "", &err);
     else
         result->ignored = true;
     tp_tensor_file_close(file);
 }
 
-static void collect_one(void *context, size_t index, unsigned number)
+/* Reads a file in the pass that it belongs to: patterns, then other files that
+ * describe tensors of more files than themselves, each time what was not taken
+ * before, then the rest. */
+static void collect_file(struct collector *c, enum tp_name_claim pass,
+                         size_t index, unsigned number)
 {
-    struct collector *c = context;
     const struct tp_collect_options *options = c->options;
-    if ((options->stop && *options->stop) || c->no_memory)
+    const enum tp_name_claim claim =
+        tp_format_claims(c->run->files.files[index].path);
+    if ((options->stop && *options->stop) || c->no_memory || claim != pass)
         return;
-    read_file(c, index, number);
+    if (!c->results[index].taken)
+        read_file(c, index, claim != TP_NAME_OTHER, number);
     pthread_mutex_lock(&c->lock);
     c->files_done++;
     c->bytes_done += c->run->files.files[index].size;
@@ -306,6 +364,42 @@ static void collect_one(void *context, size_t index, unsigned number)
         options->progress(options->progress_context, c->files_done,
                           c->run->files.count, c->bytes_done, c->bytes_all);
     pthread_mutex_unlock(&c->lock);
+}
+
+static void collect_pattern(void *context, size_t index, unsigned number)
+{
+    collect_file(context, TP_NAME_PATTERN, index, number);
+}
+
+static void collect_unit(void *context, size_t index, unsigned number)
+{
+    collect_file(context, TP_NAME_FILE, index, number);
+}
+
+static void collect_rest(void *context, size_t index, unsigned number)
+{
+    collect_file(context, TP_NAME_OTHER, index, number);
+}
+
+/* Adds the patterns that stand for files that belong together without an index;
+ * a file that the user named stands for itself. */
+static enum tp_status add_patterns(const struct tp_collect_options *options,
+                                   struct tp_run *run, struct tp_error *err)
+{
+    const struct collector c = {.options = options};
+    enum tp_status status = TP_OK;
+    for (size_t i = 0; status == TP_OK && i < run->files.count; i++) {
+        struct tp_text pattern = {0};
+        const size_t before = run->files.count;
+        if (!is_root(&c, run->files.files[i].path) &&
+            tp_format_pattern(run->files.files[i].path, &pattern))
+            status = pattern.failed ? tp_fail_memory(err)
+                                    : tp_found_add(&run->files,
+                                                   tp_text_get(&pattern), err);
+        i += run->files.count - before; /* '*' sorts before digits */
+        tp_text_clear(&pattern);
+    }
+    return status;
 }
 
 static enum tp_status find_files(const struct tp_collect_options *options,
@@ -317,7 +411,8 @@ static enum tp_status find_files(const struct tp_collect_options *options,
         if (status != TP_OK)
             return status;
     }
-    return tp_found_sort(&run->files, err);
+    enum tp_status status = tp_found_sort(&run->files, err);
+    return status == TP_OK ? add_patterns(options, run, err) : status;
 }
 
 /* Says which files disagree with their names, without saying it 10^5 times. */
@@ -422,6 +517,8 @@ static void note_missing_casts(struct tp_run *run)
 static void add_totals(struct tp_run *run, const struct file_result *result,
                        uint64_t size)
 {
+    for (size_t i = 0; i < result->row_count; i++)
+        run->encoded_count += result->rows[i].encoded;
     run->row_count += result->row_count;
     run->skipped_count += result->skipped_count;
     run->files_ignored += result->ignored;
@@ -437,13 +534,15 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     struct file_result *results = c->results;
     for (size_t i = 0; i < run->files.count; i++)
         add_totals(run, &results[i], run->files.files[i].size);
+    run->row_count -= run->encoded_count;
     size_t problems = run->files.problem_count;
-    run->rows = calloc(run->row_count + 1, sizeof *run->rows);
+    run->rows =
+        calloc(run->row_count + run->encoded_count + 1, sizeof *run->rows);
     run->skipped =
         calloc(run->skipped_count + problems + 1, sizeof *run->skipped);
     if (!run->rows || !run->skipped)
         return tp_fail_memory(err);
-    size_t row = 0, skipped = 0;
+    size_t row = 0, encoded = run->row_count, skipped = 0;
     for (size_t i = 0; i < problems; i++)
         run->skipped[skipped++] =
             (struct tp_skipped){"", "", run->files.problems[i], -1, true};
@@ -451,8 +550,9 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     for (size_t i = 0; i < run->files.count; i++) {
         struct file_result *result = &results[i];
         for (size_t j = 0; j < result->row_count; j++) {
-            run->rows[row] = result->rows[j];
-            run->rows[row++].source = i;
+            result->rows[j].source = i;
+            run->rows[result->rows[j].encoded ? encoded++ : row++] =
+                result->rows[j];
         }
         for (size_t j = 0; j < result->skipped_count; j++)
             run->skipped[skipped++] = result->skipped[j];
@@ -469,8 +569,11 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     if (c->options->dims != TP_DIMS_NONE &&
         tp_dims_number(run, err) != TP_OK)
         return TP_E_MEMORY;
+    if (tp_quantised_number(run, err) != TP_OK)
+        return TP_E_MEMORY;
     if (tp_dump_label(run, err) != TP_OK)
         return TP_E_MEMORY;
+    tp_rank_grid(run);
     return tp_run_number(run, err);
 }
 
@@ -504,7 +607,9 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
         return status;
     tp_scanner_stop_on(c->scanner, c->options->stop);
     tp_scanner_use(c->scanner, c->options->device);
-    tp_pool_for(pool, count, collect_one, c);
+    tp_pool_for(pool, count, collect_pattern, c);
+    tp_pool_for(pool, count, collect_unit, c);
+    tp_pool_for(pool, count, collect_rest, c);
     if (c->options->stop && *c->options->stop)
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     if (c->no_memory)
@@ -520,6 +625,7 @@ enum tp_status tp_collect(struct tp_pool *pool,
     if (status != TP_OK)
         return status;
     struct collector c = {.options = options, .run = run};
+    run->parts = options->parts;
     for (size_t i = 0; i < run->files.count; i++)
         c.bytes_all += run->files.files[i].size;
     pthread_mutex_init(&c.lock, NULL);

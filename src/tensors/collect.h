@@ -31,6 +31,8 @@ struct tp_collect_options {
     void (*progress)(void *context, uint64_t files_done, uint64_t files_all,
                      uint64_t bytes_done, uint64_t bytes_all);
     void *progress_context;
+    bool parts; /* tensors that lie in parts give a row for each of these,
+                   too                                              */
     const volatile sig_atomic_t *stop; /* nonzero: give up; may be NULL   */
     struct tp_device_session *device;  /* as of tp_scanner_use; NULL: none */
 };

@@ -53,6 +53,7 @@ static const struct tp_column columns[] = {
     NUMBER(max_rel_diff, "1"),
     NUMBER(max_rel_diff_at, "element"),
     ROW(error, ""),
+    TP_KEY_COLUMNS(struct pair_row, label),
 };
 
 /* Numbers of a pair that could not be compared: none. */

@@ -10,6 +10,7 @@ enum tp_status tp_row_file_open(const struct tp_run *run,
                                 struct tp_error *err)
 {
     const char *path = run->files.files[row->source].path;
+    file->parts = run->parts;
     enum tp_status status = tp_tensor_file_open(path, file, err);
     if (status != TP_OK)
         tp_error_in_file(err, path);

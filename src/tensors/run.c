@@ -19,13 +19,15 @@ void tp_run_note(struct tp_run *run, const char *format, ...)
 static int compare_labels(const struct tp_label *a, const struct tp_label *b)
 {
     const char *const left[] = {a->layer_type, a->operation,  a->phase,
-                                a->component,  a->quant_type, a->tensor_name};
+                                a->component,  a->quant_type, a->tensor_name,
+                                a->module};
     const char *const right[] = {b->layer_type, b->operation,  b->phase,
-                                 b->component,  b->quant_type, b->tensor_name};
-    const int64_t left_numbers[] = {a->layer_idx, a->rank, a->sample_idx,
-                                    a->group_idx, a->iteration};
-    const int64_t right_numbers[] = {b->layer_idx, b->rank, b->sample_idx,
-                                     b->group_idx, b->iteration};
+                                 b->component,  b->quant_type, b->tensor_name,
+                                 b->module};
+    const int64_t left_numbers[] = {a->layer_idx, a->rank,      a->sample_idx,
+                                    a->group_idx, a->iteration, a->expert};
+    const int64_t right_numbers[] = {b->layer_idx, b->rank,      b->sample_idx,
+                                     b->group_idx, b->iteration, b->expert};
     for (size_t i = 0; i < sizeof left_numbers / sizeof *left_numbers; i++) {
         if (left_numbers[i] != right_numbers[i])
             return tp_order_int64(left_numbers[i], right_numbers[i]);
@@ -74,8 +76,7 @@ enum tp_status tp_run_number(struct tp_run *run, struct tp_error *err)
 enum tp_status tp_run_skip(struct tp_run *run, const struct tp_row *row,
                            const char *reason, struct tp_error *err)
 {
-    const char *kept =
-        tp_arena_text(&run->arena, reason, strlen(reason));
+    const char *kept = tp_arena_text(&run->arena, reason, strlen(reason));
     struct tp_skipped *skipped =
         realloc(run->skipped, (run->skipped_count + 1) * sizeof *skipped);
     if (skipped)
@@ -92,6 +93,7 @@ void tp_run_clear(struct tp_run *run)
     tp_arena_clear(&run->arena);
     tp_found_clear(&run->files);
     free(run->rows);
+    free(run->quantised);
     free(run->skipped);
     tp_notes_clear(&run->notes);
     free(run->dims_first);

@@ -23,6 +23,7 @@
  */
 
 struct tp_dims;
+struct tp_quantised;
 
 /* One tensor. Texts are owned by the run's arena and never NULL. */
 struct tp_row {
@@ -47,6 +48,9 @@ struct tp_row {
     const struct tp_packed *packed;
     const uint8_t *quant; /* tp_quant_next; NULL: no cast was simulated   */
     const struct tp_dims *dims; /* NULL: not asked for                    */
+    const struct tp_quantised *quantised; /* codes and scales of its values;
+                             NULL: they are stored as they are              */
+    bool encoded;         /* codes or scales; among run->encoded_count     */
 };
 
 /* One thing that could not be analysed. */
@@ -61,12 +65,18 @@ struct tp_run {
     struct tp_found_list files; /* owns the paths                         */
     struct tp_row *rows;        /* sorted: file path bytes, payload order  */
     size_t row_count;
+    size_t encoded_count; /* rows behind these, in the same order: codes and
+                             scales, whose values are among the first. Only
+                             tables of tensors have them                   */
     struct tp_skipped *skipped;
     size_t skipped_count;
     struct tp_quant_plan plan;  /* the casts that row->quant counts        */
+    struct tp_quantised *quantised; /* of the rows that have one, in order */
+    size_t quantised_count;
     size_t *dims_first; /* [rows + 1]: rows of /dims before each row; NULL:
                            there are none                                  */
     struct tp_notes notes;      /* warnings, one sentence each             */
+    bool parts;             /* rows of parts of tensors are among them */
     uint64_t files_read;    /* opened as a file with tensors           */
     uint64_t files_empty;   /* of them those that hold nothing but tensors,
                                of which there are none                    */

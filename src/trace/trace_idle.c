@@ -4,7 +4,8 @@
  * W is charged once, to the first of the causes below that covers it: a call
  * into the driver's allocator outranks the operator it happens in. Counts and
  * total times mislead where this does not: a wait for a busy device costs
- * nothing.
+ * nothing. Where work that was launched does not begin (trace_queued.c), the
+ * host is not to blame, whatever it does.
  *
  * W ends with the last step, so that the synchronisation with which the
  * profiler itself ends is not part of it. A trace without device events is
@@ -16,11 +17,14 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "trace/trace.h"
+#include "trace/trace_first_launch.h"
+#include "trace/trace_queued.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
 
 /* In order of priority. */
 enum cause {
+    CAUSE_QUEUED,
     CAUSE_ALLOC,
     CAUSE_DATALOADER,
     CAUSE_BLOCKING,
@@ -36,6 +40,8 @@ struct causes {
     int64_t *ends; /* of the blocking calls, sorted; calls may be short of
                       the clock's resolution, so that no set holds them */
     size_t end_count, end_capacity;
+    struct tp_trace_queued queued;
+    struct tp_first_launches first; /* part of launch */
 };
 
 static void clear(struct causes *causes)
@@ -45,6 +51,8 @@ static void clear(struct causes *causes)
     }
     tp_intervals_clear(&causes->busy);
     tp_intervals_clear(&causes->idle);
+    tp_trace_queued_clear(&causes->queued);
+    tp_first_launches_clear(&causes->first);
     free(causes->ends);
 }
 
@@ -187,6 +195,18 @@ static int64_t refill_length(const struct causes *causes)
     return length;
 }
 
+/* What of the idle time lies in a set. */
+static int64_t idle_within(const struct causes *causes,
+                           const struct tp_intervals *set)
+{
+    int64_t length = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        length += tp_intervals_within(&causes->idle, set->items[i].from,
+                                      set->items[i].to);
+    }
+    return length;
+}
+
 static void fill_row(const struct causes *causes, const int64_t *lengths,
                      struct tp_idle_row *row)
 {
@@ -194,6 +214,7 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
     const double unit = window > 0 ? 1.0 / (double)window : NAN;
     const struct tp_intervals *blocking = &causes->sets[CAUSE_BLOCKING];
     const struct tp_intervals *alloc = &causes->sets[CAUSE_ALLOC];
+    const struct tp_first_launches *first = &causes->first;
     int64_t blocked_busy = 0;
     for (size_t i = 0; i < blocking->count; i++) {
         blocked_busy += tp_intervals_within(
@@ -202,6 +223,16 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
     *row = (struct tp_idle_row){
         .window_us = (double)window / 1e3,
         .busy = (double)tp_intervals_length(&causes->busy) * unit,
+        .queued = (double)lengths[CAUSE_QUEUED] * unit,
+        .queued_name = causes->queued.name,
+        .queued_count = causes->queued.count,
+        .queued_name_us = (double)causes->queued.length / 1e3,
+        .queued_most = causes->queued.most,
+        .first_launch = (double)idle_within(causes, &first->set) * unit,
+        .first_launches = first->calls,
+        .first_launch_steps = first->steps,
+        .first_launch_kernel = first->kernel,
+        .first_launch_max_us = (double)first->longest / 1e3,
         .alloc = (double)lengths[CAUSE_ALLOC] * unit,
         .dataloader = (double)lengths[CAUSE_DATALOADER] * unit,
         .blocking = (double)lengths[CAUSE_BLOCKING] * unit,
@@ -248,6 +279,15 @@ enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
         status = collect_idle(trace, &causes, err);
     }
     if (!status) {
+        status = tp_first_launches_find(trace, causes.window, &causes.first,
+                                        err);
+    }
+    if (!status) {
+        status = tp_trace_queued_find(trace, &causes.idle, &causes.queued, err);
+    }
+    if (!status) { /* the set changes its owner */
+        causes.sets[CAUSE_QUEUED] = causes.queued.set;
+        causes.queued.set = (struct tp_intervals){0};
         status = split_idle(&causes, &trace->idle, err);
     }
     clear(&causes);

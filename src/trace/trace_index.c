@@ -248,35 +248,53 @@ static void link_device(struct making *making)
 
 /* --- steps -------------------------------------------------------------- */
 
-/* Of the lanes with steps, or else of all, the one with the most of them, or
- * of host events; the first of equals. */
+/* What speaks for a lane as the one that trains, most decisive first: backward
+ * runs on a lane of its own, which may have more operators. */
+enum { LANE_STEPS, LANE_MARKS, LANE_EVENTS, LANE_SIGNS };
+
+struct lane {
+    size_t signs[LANE_SIGNS]; /* steps; ranges of the DataLoader and the
+                                 optimizer; host events                    */
+};
+
+static bool is_better(const struct lane *a, const struct lane *b)
+{
+    int i = 0;
+    while (i < LANE_SIGNS - 1 && a->signs[i] == b->signs[i]) {
+        i++;
+    }
+    return a->signs[i] > b->signs[i];
+}
+
+/* The lane that trains; the first of equals. */
 static enum tp_status find_main_lane(struct making *making,
                                      struct tp_error *err)
 {
     const struct tp_events *events = making->events;
     struct tp_trace_index *index = making->index;
-    size_t *counts = calloc(events->lane_count + 1, 2 * sizeof *counts);
-    if (!counts) {
+    struct lane *lanes = calloc(events->lane_count + 1, sizeof *lanes);
+    if (!lanes) {
         return tp_fail_memory(err);
     }
-    size_t *steps = counts + events->lane_count + 1;
     for (size_t i = 0; i < index->host_count; i++) {
         const uint32_t event = index->host[i];
         const bool call = is_call(events->category[event]);
-        counts[events->lane[event]]++;
-        steps[events->lane[event]] +=
-            !call && index->kinds[events->name[event]] & TP_NAME_STEP;
+        const uint32_t kinds = call ? 0 : index->kinds[events->name[event]];
+        size_t *signs = lanes[events->lane[event]].signs;
+        signs[LANE_STEPS] += (kinds & TP_NAME_STEP) != 0;
+        signs[LANE_MARKS] +=
+            (kinds & (TP_NAME_DATALOADER | TP_NAME_OPTIMIZER)) != 0;
+        signs[LANE_EVENTS]++;
     }
     index->main_lane = TP_NO_EVENT;
     for (uint32_t i = 0; i < events->lane_count; i++) {
         const uint32_t best = index->main_lane;
-        if (counts[i] > 0 &&
-            (best == TP_NO_EVENT || steps[i] > steps[best] ||
-             (steps[i] == steps[best] && counts[i] > counts[best]))) {
+        if (lanes[i].signs[LANE_EVENTS] > 0 &&
+            (best == TP_NO_EVENT || is_better(&lanes[i], &lanes[best]))) {
             index->main_lane = i;
         }
     }
-    free(counts);
+    free(lanes);
     return TP_OK;
 }
 

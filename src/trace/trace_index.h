@@ -35,7 +35,9 @@ struct tp_trace_index {
     struct tp_step *steps; /* host steps by start                          */
     size_t step_count;
     int64_t empty_steps;   /* left out: they last no time                  */
-    uint32_t main_lane;    /* lane of the steps, else of most host events  */
+    uint32_t main_lane;    /* lane of most steps, else of most ranges of the
+                              DataLoader and the optimizer, else of most
+                              host events                                  */
     int64_t from, to;      /* the window W, ns                             */
     const char *window;    /* what W is, in words                          */
 };

@@ -83,7 +83,11 @@ static const struct tp_column idle_columns[] = {
     IDLE(alloc, "1"), IDLE(dataloader, "1"), IDLE(blocking, "1"),
     IDLE(launch, "1"), IDLE(cpu_op, "1"), IDLE(none, "1"), IDLE(blocked, "1"),
     IDLE(blocked_busy, "1"), IDLE(refill, "1"), IDLE(blocking_calls, "1"),
-    IDLE(driver_alloc_us, "us"),
+    IDLE(driver_alloc_us, "us"), IDLE(queued, "1"),
+    IDLE(queued_name, ""), IDLE(queued_count, "1"), IDLE(queued_name_us, "us"),
+    IDLE(queued_most, "1"), IDLE(first_launch, "1"), IDLE(first_launches, "1"),
+    IDLE(first_launch_steps, "1"), IDLE(first_launch_max_us, "us"),
+    IDLE(first_launch_kernel, ""),
 };
 
 #define BUSY(member, unit) TP_COLUMN(struct tp_busy_row, member, unit)

@@ -136,6 +136,18 @@ struct tp_idle_row {
     double refill;                /* idle after a blocking call            */
     int64_t blocking_calls;
     double driver_alloc_us;
+    double queued;           /* work that was launched does not begin; of
+                                the shares this one is first               */
+    const char *queued_name; /* the device event that ends most of that ...*/
+    int64_t queued_count;    /* ... so often ...                           */
+    double queued_name_us;   /* ... after so long in all                   */
+    int64_t queued_most;     /* device events pending at one moment        */
+    double first_launch;     /* idle behind calls that load code; part of
+                                launch, unless another cause is first      */
+    int64_t first_launches;  /* such calls, the longest ...                */
+    int64_t first_launch_steps; /* steps that have some                    */
+    double first_launch_max_us;
+    const char *first_launch_kernel; /* ... of this kernel                 */
 };
 
 /* trace->idle: what the host did in each idle moment of the device. */

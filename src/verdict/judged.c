@@ -2,6 +2,9 @@
 #include "verdict/judged.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
 
 int tp_trace_judged_worst(const struct tp_trace_judged *judged)
 {
@@ -35,4 +38,12 @@ void tp_judge_note(struct tp_trace_judged *judged, const char *format, ...)
     tp_notes_add(&judged->notes,
                  tp_arena_vformat(&judged->arena, format, args));
     va_end(args);
+}
+
+const char *tp_judge_kernel(struct tp_trace_judged *judged, const char *name)
+{
+    enum { MOST = 60 }; /* bytes: a line of a finding                      */
+    if (strlen(name) <= MOST)
+        return name;
+    return tp_judge_text(judged, "%.*s...", (int)tp_utf8_cut(name, MOST), name);
 }

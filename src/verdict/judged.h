@@ -19,6 +19,7 @@ enum tp_verdict {
     TP_VERDICT_GPU_BOUND,
     TP_VERDICT_ALLOCATION,
     TP_VERDICT_COLD_START,
+    TP_VERDICT_QUEUED,
     TP_VERDICT_DATA_LOADING,
     TP_VERDICT_SYNCHRONISATION,
     TP_VERDICT_COMMUNICATION,
@@ -88,5 +89,8 @@ const char *tp_judge_text(struct tp_trace_judged *judged, const char *format,
 /* Adds a note, worded as printf does; dropped when out of memory. */
 void tp_judge_note(struct tp_trace_judged *judged, const char *format, ...)
     TP_PRINTF(2, 3);
+
+/* A kernel's name in a sentence: names of templates are cut. */
+const char *tp_judge_kernel(struct tp_trace_judged *judged, const char *name);
 
 #endif

@@ -19,6 +19,16 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
         {"alloc", 5, "%",
          "GPU idle behind driver allocations, of the window",
          "public traces: 0 in every warm one, 52 in a cold start"},
+    [TP_TRACE_FIRST_LAUNCH] =
+        {"first_launch", 10, "%",
+         "GPU idle behind first launches of kernels that load their code, of "
+         "the window: a cold start",
+         "public traces: 26 to 97 where code is loaded, 0 in others"},
+    [TP_TRACE_QUEUED] =
+        {"queued", 10, "%",
+         "GPU idle with work pending for over 100 us, of the window: a limit "
+         "of the run",
+         "public traces: 62 where streams wait for each other, 0 in others"},
     [TP_TRACE_LOADER] =
         {"dataloader", 20, "%",
          "GPU idle behind the DataLoader, of the window: a limit of the run",

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "verdict/trace_rule_costs.h"
+#include "verdict/trace_verdict.h"
 
 /* Steps among which a cost of the window is shared out; at least one. */
 static double steps_of(const struct tp_trace *trace)
@@ -120,6 +121,48 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
             exposed_ms, share),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
+}
+
+/* "; most of it, 712.03 ms, ends 60 times when a kernel begins: x" */
+static const char *describe_head(const struct tp_trace_case *it)
+{
+    const struct tp_idle_row *idle = &it->trace->idle;
+    if (!*idle->queued_name)
+        return "";
+    return tp_judge_text(it->judged,
+                         "; most of it, %.2f ms, ends when %s begins (%" PRId64
+                         " times)",
+                         idle->queued_name_us / 1e3,
+                         tp_judge_kernel(it->judged, idle->queued_name),
+                         idle->queued_count);
+}
+
+enum tp_status tp_trace_rule_queued(const struct tp_trace_case *it,
+                                    struct tp_error *err)
+{
+    const struct tp_idle_row *idle = &it->trace->idle;
+    const double share = 100 * idle->queued;
+    if (it->trace->facts.device_events == 0 ||
+        share < it->limits[TP_TRACE_QUEUED])
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = -1,
+        .metric = "GPU idle with work pending, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_QUEUED],
+        .evidence = tp_judge_text(
+            it->judged,
+            "the GPU idles %.1f %% of the window while work that was launched "
+            "over 100 us before does not begin, up to %" PRId64
+            " operations at once%s",
+            share, idle->queued_most, describe_head(it)),
+        .suggestion =
+            "the host is ahead, so fewer waits or launches win nothing: look "
+            "at what this work waits for, which is events of other streams, "
+            "other ranks in a collective, or work that was not recorded; "
+            "compare the ranks, and record without filters"};
+    return tp_trace_finding_add(it, TP_VERDICT_QUEUED, finding, err);
 }
 
 /* What to do about a cause of /syncs. */
@@ -232,15 +275,20 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
     if (finding.value < limit && pageable_cause(it, row))
         return TP_OK; /* the copies' rule says so */
     if (finding.value < limit) {
+        const bool pending =
+            100 * idle->queued >= it->limits[TP_TRACE_QUEUED];
         finding.level = TP_SEVERITY_LOW;
         finding.evidence = tp_judge_text(
             it->judged,
             "calls that wait for the GPU take %.1f %% of the window, but the "
-            "GPU is busy for %.1f of these: they cost %.1f %%",
-            100 * idle->blocked, 100 * idle->blocked_busy, finding.value);
+            "GPU is busy for %.1f of these%s: they cost %.1f %%",
+            100 * idle->blocked, 100 * idle->blocked_busy,
+            pending ? ", or has work that does not begin" : "",
+            finding.value);
         finding.suggestion =
-            tp_trace_blocking_costs(trace)
-                ? sync_advice(row)
+            tp_trace_blocking_costs(trace) ? sync_advice(row)
+            : pending
+                ? "leave them: they wait for work that does not begin"
                 : "leave them: the wait only shows that the GPU is behind the "
                   "host";
         return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
@@ -256,16 +304,49 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
     return tp_trace_finding_add(it, TP_VERDICT_SYNCHRONISATION, finding, err);
 }
 
-/* Idle behind launches, operators and nothing, of W. */
-static double host_share(const struct tp_idle_row *idle)
-{
-    return idle->launch + idle->cpu_op + idle->none;
-}
-
 /* In a start-up the host is slow for reasons that pass. */
 static bool starts_up(const struct tp_trace_case *it)
 {
     return it->verdict == TP_VERDICT_COLD_START;
+}
+
+/* One percent: below it nothing is worth a line. */
+enum { LOADING_SEEN = 1 };
+
+enum tp_status tp_trace_rule_first_launch(const struct tp_trace_case *it,
+                                          struct tp_error *err)
+{
+    const struct tp_idle_row *idle = &it->trace->idle;
+    const double share = 100 * idle->first_launch;
+    const bool goes_on = tp_trace_keeps_loading(it->trace);
+    if (!(share >= LOADING_SEEN))
+        return TP_OK;
+    const struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_LOW,
+        .step = -1,
+        .metric = "GPU idle behind first launches, % of window",
+        .value = share,
+        .limit = it->limits[TP_TRACE_FIRST_LAUNCH],
+        .evidence = tp_judge_text(
+            it->judged,
+            "%" PRId64 " first launch%s took over 1 ms%s, as code was loaded "
+            "or compiled; the longest %.2f ms, of %s; the GPU "
+            "idles %.1f %% of the window behind %s%s",
+            idle->first_launches, idle->first_launches == 1 ? "" : "es",
+            idle->first_launches == 1 ? "" : " each",
+            idle->first_launch_max_us / 1e3,
+            tp_judge_kernel(it->judged, idle->first_launch_kernel), share,
+            idle->first_launches == 1 ? "it" : "them",
+            goes_on ? ", and most steps have some" : ""),
+        .suggestion =
+            goes_on ? "kernels are new in most steps: keep shapes and dtypes "
+                      "constant (pad to a few lengths), or compile for "
+                      "changing ones (torch.compile(dynamic=True))"
+                    : "record after some steps of warm-up: "
+                      "schedule(wait=1, warmup=3, active=...)"};
+    return tp_trace_finding_add(
+        it, goes_on ? TP_VERDICT_HOST_BOUND : TP_VERDICT_COLD_START, finding,
+        err);
 }
 
 static const char *launch_advice(const struct tp_trace_case *it)
@@ -287,7 +368,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
 {
     const struct tp_trace *trace = it->trace;
     const struct tp_trace_facts *facts = &trace->facts;
-    const double host = 100 * host_share(&trace->idle);
+    const double host = 100 * tp_trace_host_share(trace);
     const double tiny = 100 * trace->short_share;
     /* tiny kernels matter where the device waits for the next one */
     if (facts->kernels == 0 || starts_up(it) ||
@@ -317,7 +398,7 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
 {
     const struct tp_trace *trace = it->trace;
     const struct tp_idle_row *idle = &trace->idle;
-    const double host = 100 * host_share(idle);
+    const double host = 100 * tp_trace_host_share(trace);
     if (trace->facts.device_events == 0 || trace->facts.host_events == 0 ||
         starts_up(it) || host < it->limits[TP_TRACE_HOST] ||
         100 * trace->short_share >= it->limits[TP_TRACE_TINY])

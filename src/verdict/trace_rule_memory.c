@@ -65,11 +65,10 @@ enum tp_status tp_trace_rule_cold_start(const struct tp_trace_case *it,
                                         struct tp_error *err)
 {
     const struct tp_trace_facts *facts = &it->trace->facts;
-    const bool verdict = it->verdict == TP_VERDICT_COLD_START;
     const bool steps = tp_trace_has_steps(it->trace);
     const double share = 100 * facts->driver_us / it->trace->idle.window_us;
     /* one percent: below it a few first allocations are not worth a line */
-    if (tp_trace_keeps_allocating(it->trace) || (!verdict && !(share >= 1)))
+    if (tp_trace_keeps_allocating(it->trace) || !(share >= 1))
         return TP_OK;
     const struct tp_trace_finding finding = {
         .level = TP_SEVERITY_LOW,

@@ -59,6 +59,8 @@ typedef enum tp_status tp_trace_rule_fn(const struct tp_trace_case *it,
                                         struct tp_error *err);
 /* trace_rule_idle.c */
 tp_trace_rule_fn tp_trace_rule_dataloader;
+tp_trace_rule_fn tp_trace_rule_queued;
+tp_trace_rule_fn tp_trace_rule_first_launch;
 tp_trace_rule_fn tp_trace_rule_sync;
 tp_trace_rule_fn tp_trace_rule_launch;
 tp_trace_rule_fn tp_trace_rule_host;

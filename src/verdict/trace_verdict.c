@@ -28,6 +28,8 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
     [TP_VERDICT_COLD_START] =
         {"cold start", "cold_start",
          "the same, but in no steady step: start-up was recorded"},
+    [TP_VERDICT_QUEUED] = {"queued work does not start", "queued",
+                           "the GPU idles although work was launched for it"},
     [TP_VERDICT_DATA_LOADING] = {"data loading", "dataloader",
                                  "the GPU waits for the DataLoader"},
     [TP_VERDICT_SYNCHRONISATION] =
@@ -51,10 +53,26 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
     [TP_VERDICTS] = {NULL, NULL, NULL},
 };
 
-/* Shares of W behind what belongs to no specific cause. */
-static double host_share(const struct tp_idle_row *idle)
+bool tp_trace_keeps_loading(const struct tp_trace *trace)
 {
-    return idle->launch + idle->cpu_op + idle->none;
+    const int64_t steps = (int64_t)trace->steps.count;
+    return tp_trace_has_steps(trace) && steps >= 4 &&
+           2 * trace->idle.first_launch_steps > steps;
+}
+
+double tp_trace_host_share(const struct tp_trace *trace)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    return idle->launch + idle->cpu_op + idle->none -
+           (tp_trace_keeps_loading(trace) ? 0 : idle->first_launch);
+}
+
+/* Idle time of a start-up: memory that is taken and code that is loaded, where
+ * that does not go on. */
+static double start_up_share(const struct tp_trace *trace)
+{
+    return (tp_trace_keeps_allocating(trace) ? 0 : trace->idle.alloc) +
+           (tp_trace_keeps_loading(trace) ? 0 : trace->idle.first_launch);
 }
 
 struct cause {
@@ -100,6 +118,13 @@ static enum tp_verdict pick(const struct tp_trace *trace,
         {tp_trace_keeps_allocating(trace) ? TP_VERDICT_ALLOCATION
                                           : TP_VERDICT_COLD_START,
          idle->alloc, limit[TP_TRACE_ALLOC]},
+        {TP_VERDICT_COLD_START,
+         tp_trace_keeps_loading(trace) ||
+                 100 * idle->first_launch < limit[TP_TRACE_FIRST_LAUNCH]
+             ? 0
+             : start_up_share(trace),
+         limit[TP_TRACE_FIRST_LAUNCH]},
+        {TP_VERDICT_QUEUED, idle->queued, limit[TP_TRACE_QUEUED]},
         {TP_VERDICT_DATA_LOADING, idle->dataloader, limit[TP_TRACE_LOADER]},
         {TP_VERDICT_SYNCHRONISATION, idle->blocking, limit[TP_TRACE_SYNC]},
         {TP_VERDICT_COMMUNICATION, tp_trace_exposed_communication(trace),
@@ -129,11 +154,12 @@ static enum tp_verdict pick(const struct tp_trace *trace,
         best = causes[i].verdict;
         *share = causes[i].share;
     }
-    if (best != TP_VERDICT_NO_LIMIT)
+    const double host = tp_trace_host_share(trace);
+    if (100 * host < limit[TP_TRACE_HOST] || host <= *share) {
+        *share = best == TP_VERDICT_NO_LIMIT ? host : *share;
         return best;
-    *share = host_share(idle);
-    if (100 * *share < limit[TP_TRACE_HOST])
-        return TP_VERDICT_NO_LIMIT;
+    }
+    *share = host;
     if (trace->facts.host_events == 0) /* nobody knows what it waits for */
         return TP_VERDICT_UNKNOWN;
     return 100 * trace->short_share >= limit[TP_TRACE_TINY]
@@ -150,6 +176,7 @@ static const char *largest(const struct tp_trace *trace, double *share)
         double share;
     } shares[] = {
         {"GPU work", idle->busy},
+        {"the GPU idle with work pending", idle->queued},
         {"the GPU idle behind driver allocations", idle->alloc},
         {"the GPU idle behind the DataLoader", idle->dataloader},
         {"the GPU idle behind blocking calls", idle->blocking},
@@ -196,14 +223,29 @@ static const char *describe_cold_start(struct tp_trace_judged *judged,
                                        const struct tp_trace *trace,
                                        double percent)
 {
+    const struct tp_idle_row *idle = &trace->idle;
+    const char *when = tp_trace_has_steps(trace)
+                           ? "none in a steady step"
+                           : "nearly all before half of the GPU's work";
+    if (100 * idle->first_launch < judged->limits.values[TP_TRACE_FIRST_LAUNCH])
+        return tp_judge_text(judged,
+                             "the GPU idles %.1f %% of the window behind "
+                             "driver allocations, %s: this is how a run "
+                             "starts, not how training goes on",
+                             percent, when);
+    const double alloc = percent - 100 * idle->first_launch;
+    const char *and = alloc < 0.05 ? ""
+                                   : tp_judge_text(judged,
+                                                   " and %.1f %% behind its "
+                                                   "allocations",
+                                                   alloc);
     return tp_judge_text(judged,
-                         "the GPU idles %.1f %% of the window behind driver "
-                         "allocations, %s: this is how a run starts, not how "
-                         "training goes on",
-                         percent,
-                         tp_trace_has_steps(trace)
-                             ? "none in a steady step"
-                             : "nearly all before half of the GPU's work");
+                         "the GPU idles %.1f %% of the window while the driver "
+                         "loads the code of kernels (%" PRId64
+                         " first launch%s)%s: this is how a run starts, not "
+                         "how training goes on",
+                         100 * idle->first_launch, idle->first_launches,
+                         idle->first_launches == 1 ? "" : "es", and);
 }
 
 static const char *describe_launches(struct tp_trace_judged *judged,
@@ -262,6 +304,12 @@ static const char *describe(struct tp_trace_judged *judged,
         return describe_allocation(judged, trace, percent);
     case TP_VERDICT_COLD_START:
         return describe_cold_start(judged, trace, percent);
+    case TP_VERDICT_QUEUED:
+        return tp_judge_text(judged,
+                             "the GPU idles %.1f %% of the window although "
+                             "work was launched for it (up to %" PRId64
+                             " operations at once) and is busy %.1f %% of it",
+                             percent, idle->queued_most, busy);
     case TP_VERDICT_DATA_LOADING:
         return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind the "

@@ -13,14 +13,16 @@
  *      copies are exposed as in 3.: GPU-bound, which is healthy; unknown in a
  *      trace without steps that has fewer than DEVICE_EVENTS
  *   3. of the causes that reach their threshold, the one with most of W: the
- *      device idles behind driver allocations (ALLOC; a cold start when no
- *      steady step has any, or in a trace without steps when they are over
- *      before half of the device's work), behind the DataLoader (DATALOADER),
- *      behind blocking calls (SYNC), or communication (COMMUNICATION) or
- *      copies (COPIES) are exposed
+ *      device idles with work pending (QUEUED), behind driver allocations
+ *      (ALLOC; a cold start when no steady step has any, or in a trace without
+ *      steps when they are over before half of the device's work), behind
+ *      first launches that load code (FIRST_LAUNCH, a cold start), behind the
+ *      DataLoader (DATALOADER), behind blocking calls (SYNC), or communication
+ *      (COMMUNICATION) or copies (COPIES) are exposed
  *   4. it idles behind launches, operators and nothing recorded for HOST of
- *      W: launch-bound when kernels below 10 us have TINY_KERNELS of the
- *      kernels' time, else host-bound; unknown without host events
+ *      W, and longer than for the cause of 3: launch-bound when kernels below
+ *      10 us have TINY_KERNELS of the kernels' time, else host-bound; unknown
+ *      without host events
  *   5. no single limit; the largest share is named
  */
 
@@ -46,6 +48,14 @@ enum tp_status tp_trace_verdicts_make(const struct tp_trace_run *run,
 /* The scenario of memory that is taken and given back all the time, from the
  * driver (the verdict says allocation) or from the allocator's cache. */
 #define TP_SCENARIO_CHURN "memory_churn"
+
+/* What of W the device idles behind launches, but for first ones that load
+ * code, operators and nothing recorded (line 4). */
+double tp_trace_host_share(const struct tp_trace *trace);
+
+/* Whether code is loaded in most steps, of four or more, so that it is no
+ * start-up. */
+bool tp_trace_keeps_loading(const struct tp_trace *trace);
 
 /* Whether driver allocations are more than start-up (line 3). */
 bool tp_trace_keeps_allocating(const struct tp_trace *trace);

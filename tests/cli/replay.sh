@@ -7,7 +7,7 @@ must cp "$srcdir/tests/fuzz/fuzz_replay_config.corpus/example" config.json
 dumps=$srcdir/testdata
 for jobs in 1 3; do
     must tprof-analyze replay "$dumps/replay" --pert_mode all --jobs $jobs \
-        --fail_on low --output_dir out > printed$jobs
+        --compat msprobe --fail_on low --output_dir out > printed$jobs
     must mv out out$jobs
     h5dump -d /replay -d /free_benchmark out$jobs/replay.h5 |
         tail -n +2 > tables$jobs
@@ -27,6 +27,9 @@ grep 'wrong_result:' text
 must tprof-analyze replay "$dumps/divergence/step2" --fail_on high \
     --output_dir right > text
 grep '^Findings' text
+# By our own rules a flag means that rounding grows, not that a bit moved.
+must tprof-analyze replay "$dumps/replay" --pert_mode all --output_dir own |
+    sed -n '/^Perturbed/,/^$/p'
 echo "config"
 must tprof-analyze replay "$dumps/replay" --config config.json \
     --output_dir config > text
@@ -37,6 +40,17 @@ must tprof-analyze replay "$dumps/replay" --config config.json --verbose \
 must tprof-analyze replay "$dumps/replay" --pert_mode add_noise --verbose \
     --list arange,Tensor.masked_fill,Torch.eq --output_dir config |
     grep '^\[msprobe\]'
+echo "backward, fix, preheat"
+must tprof-analyze replay "$dumps/msprobe" --list relu,linear --fail_on high \
+    --fuzz_stage backward --pert_mode all --output_dir backward > text
+grep '^Perturbed' text
+must tprof-analyze replay "$dumps/divergence" --step 1 --handler_type fix \
+    --pert_mode to_cpu --output_dir fix > text
+sed -n '/^Results/,/softmax.*matmul/p' text
+grep softmax fix/replay_fix.csv | cut -d , -f 1-7
+must tprof-analyze replay "$dumps/divergence" --if_preheat --compat msprobe \
+    --pert_mode bit_noise --list softmax --verbose --output_dir preheat |
+    grep '^\[msprobe'.*preheat
 echo "refused"
 refuse()
 {
@@ -46,8 +60,9 @@ refuse()
 refuse --handler_type fix --pert_mode add_noise
 refuse --fuzz_device cpu
 refuse --fuzz_stage backward
-refuse --fuzz_stage backward --list relu
-refuse --handler_type fix
+refuse --fuzz_stage backward --list relu --handler_type fix
+refuse --fuzz_device npu --pert_mode to_cpu
+refuse --if_preheat
 refuse --list nothing
 sed 's/"preheat_step"/"preheat"/' config.json > wrong.json
 refuse --config wrong.json

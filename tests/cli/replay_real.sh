@@ -12,11 +12,13 @@ do
     must tar xzf "$shared/$name.tar.gz"
     must chmod -R u+w "$name"
     must tprof-analyze replay "$name" --pert_mode all --fail_on high \
+        --compat msprobe \
         --output_dir "out_$name" > printed
     echo "$name: $(grep '^Forward' printed)"
     grep -o '^  medium .*:' printed
 done
 must tprof-analyze replay tensor_L1_v26_bf16 --step 0 --pert_mode all \
+    --compat msprobe \
     --output_dir out > printed
 head -n 1 out/free_benchmark.csv | cmp - <(head -n 1 \
     "$shared/expected/free_benchmark/to_cpu_step0.csv") && echo "same header"

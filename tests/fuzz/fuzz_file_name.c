@@ -2,12 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/param_name.h"
 #include "formats/tensor_saver.h"
 #include "fuzz.h"
 
 /*
  * Labels from a path. Whatever it is: every text is part of it, every number
  * absent or not negative, and a label never contradicts the path it is from.
+ * The same bytes are a key, too.
  */
 
 static void check_label(const struct tp_label *label, size_t size)
@@ -39,15 +41,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tp_label label, empty = TP_LABEL_NONE;
     struct tp_error err = {0};
     const char *conflict = NULL;
+    bool labelled, named;
     fuzz_need(tp_label_from_name(path, &arena, &label, &err) == TP_OK,
               "any path has a label");
     check_label(&label, size);
-    fuzz_need(tp_label_complete(&label, path, &arena, &conflict, &err) ==
-                      TP_OK &&
+    fuzz_need(tp_label_complete(&label, path, &arena, &conflict, &labelled,
+                                &err) == TP_OK &&
                   strcmp(conflict, "") == 0,
               "a path agrees with itself");
-    fuzz_need(tp_label_complete(&empty, path, &arena, &conflict, &err) ==
-                      TP_OK &&
+    fuzz_need(tp_label_complete(&empty, path, &arena, &conflict, &labelled,
+                                &err) == TP_OK &&
                   strcmp(conflict, "") == 0,
               "what says nothing cannot disagree");
     check_label(&empty, size);
@@ -58,6 +61,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                   empty.layer_idx == label.layer_idx &&
                   empty.iteration == label.iteration,
               "completing nothing gives the same label");
+    struct tp_label key = TP_LABEL_NONE;
+    fuzz_need(tp_param_name_label(path, NULL, &arena, &key, &named, &err) ==
+                      TP_OK &&
+                  named == (*key.tensor_name != 0),
+              "a key has a name or none");
+    fuzz_need(strlen(key.module) <= size && strlen(key.tensor_name) <= size,
+              "the words of a label are those of the key");
     tp_arena_clear(&arena);
     free(path);
     return 0;

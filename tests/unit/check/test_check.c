@@ -392,6 +392,41 @@ Test(check, casts_need_training)
         {"half_call", STEP "  net = load(x).half()\n  net(x).backward()\n",
          STEP "  model(x).backward()\n  test(load_best(x).half())\n"},
         {"half_call", NET "def g(x):\n  criterion(x)\n", NET},
+        {"half_call", STEP "  net.half()\n  net(x).backward()\n",
+         STEP "  net.half()\n  net(x).backward()\n"
+              "def g(net):\n  net.requires_grad_(False)\n"},
+        {"half_call", STEP "  y = other.half()\n  y(x).backward()\n",
+         STEP "  y = other.half()\n  y(x).backward()\n"
+              "def g():\n  for p in other.parameters():\n"
+              "    p.requires_grad = False\n"},
+        {"half_call", STEP "  y = make().half()\n  y(x).backward()\n",
+         STEP "  y = make().half().eval()\n  y(x).backward()\n"},
+        {"half_call", STEP "  y = model.half()\n  y(x).backward()\n",
+         STEP "  y = deepcopy(model).half()\n  y(x).backward()\n"
+              "from copy import deepcopy\n"},
+        {"half_call", NET "loss = x.half()\nloss.backward()\n",
+         NET "class B(nn.Module):\n  def forward(self, image):\n"
+             "    return self.net(image.half())\nloss.backward()\n"},
+        {"half_model_autocast",
+         STEP "  model.half()\n  with torch.autocast('cuda'):\n"
+              "    y = model(x)\n  y.backward()\n",
+         STEP "  model.half()\n  model.requires_grad_(False)\n"
+              "  with torch.autocast('cuda'):\n    y = model(x)\n"
+              "  y.backward()\n"},
+        {"half_call", STEP "  y = net.half()\n  y(x).backward()\n",
+         STEP "  y = teacher.half()\n  y(x).backward()\n"},
+        {"half_call", STEP "  if fp16:\n    y = x.half()\n  y.backward()\n",
+         STEP "  if fp16:\n    x = x.float()\n  if fp16:\n"
+              "    y = x.log().half()\n  y.backward()\n"},
+        {"bce",
+         "import torch.nn.functional as F\ndef f(x, y):\n"
+         "  return F.binary_cross_entropy(x, y)\n",
+         "import torch.nn.functional as F\ndef get_nll(x, y):\n"
+         "  return F.binary_cross_entropy(x, y)\n"},
+        {"default_dtype_half",
+         "import torch\ntorch.set_default_dtype(torch.float16)\n",
+         "import torch\ndef convert(x):\n"
+         "  torch.set_default_dtype(torch.float16)\n"},
         {"half_call", NET "opt = torch.optim.SGD(p)\nimport torch\n",
          NET "class Quantizer(nn.Module):\n  pass\n"},
         {"to_half",
@@ -407,6 +442,13 @@ Test(check, casts_need_training)
         {"fp8_cast_without_scale",
          STEP "  w = model.weight.to(torch.float8_e4m3fn)\n  w.backward()\n",
          STEP "  return model.weight.to(torch.float8_e4m3fn)\n"},
+        {"bce",
+         "import torch.nn.functional as F\ndef f(x, y):\n"
+         "  return F.binary_cross_entropy(x, y)\n",
+         "from torch.cuda.amp.autocast_mode import autocast\n"
+         "import torch.nn.functional as F\ndef f(x, y):\n"
+         "  with autocast(enabled=False):\n"
+         "    return F.binary_cross_entropy(x.float(), y)\n"},
         {"bce",
          "import torch.nn.functional as F\ndef f(x, y):\n"
          "  return F.binary_cross_entropy(x, y)\n",
@@ -447,6 +489,49 @@ Test(check, numerics_need_gradients)
         {"log_sigmoid", "def score(x):\n  return x.sigmoid().log()\n",
          "def beam_search(x):\n  return x.sigmoid().log()\n"},
         {"autograd_function", FUNCTION "x @ w\n", FUNCTION "x.sum()\n"},
+        {"autograd_function",
+         FUNCTION "x @ w\n  @staticmethod\n  def backward(ctx, g):\n"
+                  "    return g @ g\n",
+         FUNCTION "x @ w\n  @staticmethod\n  def backward(ctx, g):\n"
+                  "    return g.sum()\n"},
+        {"autograd_function", FUNCTION "x @ w\n",
+         FUNCTION "x.to(w.dtype) @ w\n"},
+        {"data_in_place",
+         "class Net(Module):\n  def forward(self, x):\n    x.data.mul_(2)\n",
+         "class Net(Module):\n  def forward(self, x, mask):\n"
+         "    x.data.masked_fill_(mask, -1)\n"},
+        {"sqrt_at_zero",
+         "class Net(Module):\n  def f(self, x):\n"
+         "    return x.square().sum().sqrt()\n",
+         "class Net(Module):\n  def f(self, grad):\n"
+         "    return grad.square().sum().sqrt()\n"},
+        {"sqrt_at_zero",
+         "class Net(Module):\n  def f(self, x):\n"
+         "    return x.square().sum().sqrt()\n",
+         "class Game:\n  def step(self, x):\n"
+         "    return x.square().sum().sqrt()\n"},
+        {"exp_without_max",
+         "class Net(Module):\n  def f(self, x):\n"
+         "    return x.exp().sum(-1).log()\n",
+         "class Search:\n  def f(self, x):\n"
+         "    return x.exp().sum(-1).log()\n"},
+        {"sqrt_at_zero",
+         "def loss(x, target):\n  return (x - target).square().sum().sqrt()\n",
+         "def loss(x, target):\n  return target.square().sum().sqrt()\n"},
+        {"sqrt_at_zero", "def loss(x):\n  return x.square().sum().sqrt() * y\n",
+         "def loss(x):\n  return x.square().sum().sqrt() > y\n"},
+        {"sqrt_at_zero", "def loss(x):\n  return f(x.square().sum().sqrt())\n",
+         "def loss(x):\n  return f(x.square().sum().sqrt().item())\n"},
+        {"norm_layer_half",
+         "import torch\ndef make():\n"
+         "  return torch.nn.LayerNorm(1, dtype=torch.float16)\n",
+         "import torch\ndef is_available():\n"
+         "  return torch.nn.LayerNorm(1, dtype=torch.float16)\n"},
+        {"softmax_dtype",
+         "import torch\nclass N(torch.nn.Module):\n  def forward(self, x):\n"
+         "    return x.softmax(-1)\nx = x.half()\n",
+         "import torch\nclass N(torch.nn.Module):\n  def forward(self, x):\n"
+         "    return x.softmax(-1)\ns = torch.amp.GradScaler('cuda')\n"},
         {"autograd_function", FUNCTION "torch.mm(x, w)\n",
          FUNCTION "torch.mm(x, w.to(torch.get_autocast_dtype('cuda')))\n"},
     };
@@ -456,6 +541,26 @@ Test(check, numerics_need_gradients)
                                       "    pass\n",
                              "autograd_function"),
                  -1, "custom_fwd needs a context");
+    cr_expect_eq(severity_of("a.py",
+                             "def f(x):\n  x -= x.amax()\n"
+                             "  return x.exp().sum(-1).log()\n",
+                             "exp_without_max"),
+                 -1, "shifted in place");
+    cr_expect_eq(severity_of("a.py",
+                             "def f(x):\n  y = x.sigmoid().exp()\n"
+                             "  return y / y.sum(-1)\n",
+                             "exp_without_max"),
+                 -1, "at most e");
+    cr_expect_eq(severity_of("a.py",
+                             "class Net(Module):\n  def forward(self, g):\n"
+                             "    g.nodes['a'].data['h'] = 1\n",
+                             "data_in_place"),
+                 -1, "features of a graph");
+    cr_expect_eq(severity_of("a.py",
+                             "def f(scaler, optimizer):\n"
+                             "  scaler.step(optimizer)\n",
+                             "step_without_update"),
+                 -1, "scaled and updated elsewhere");
     cr_expect_eq(severity_of("a.py",
                              "def f(log_probs):\n"
                              "  return log_probs.exp().sum(-1).log()\n",

@@ -206,12 +206,14 @@ Test(tensor_saver, names_of_msprobe)
  * part of the layer type. */
 Test(tensor_saver, iterations_of_many_digits)
 {
-#define NAMED(iteration)                                          \
-    "20250915_091300_12345_iter" iteration                        \
+#define NAMED(iteration)                   \
+    "20250915_091300_12345_iter" iteration \
     "_linear_backward_pre_linear_bf16_rank07_group000_input.pt"
-#define LABELS                                                    \
-    {"linear", "backward", "pre", "linear", "bf16", "input",      \
-     "20250915_091300"}
+#define LABELS                                                  \
+    {                                                           \
+        "linear", "backward", "pre", "linear", "bf16", "input", \
+            "20250915_091300"                                   \
+    }
     static const struct example examples[] = {
         {NAMED("999999999999999999"),
          LABELS,
@@ -611,7 +613,10 @@ static const char *complete(struct tp_label *label, const char *path,
 {
     const char *conflict = NULL;
     struct tp_error err = {0};
-    cr_assert_eq(tp_label_complete(label, path, arena, &conflict, &err), TP_OK);
+    bool labelled;
+    cr_assert_eq(
+        tp_label_complete(label, path, arena, &conflict, &labelled, &err),
+        TP_OK);
     cr_assert(conflict);
     return conflict;
 }

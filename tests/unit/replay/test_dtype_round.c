@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "data/encode.h"
 #include "replay/dtype_round.h"
 
 /* Expected values: torch 2.15, tensor(x, dtype=float64).to(dtype).tolist(). */
@@ -41,4 +42,32 @@ Test(dtype_round, turns_the_last_bit)
     cr_expect_eq(tp_dtype_least_normal(TP_FLOAT16), 6.103515625e-05);
     cr_expect_eq(tp_dtype_least_normal(TP_BFLOAT16), 0x1p-126);
     cr_expect_eq(tp_dtype_least_normal(TP_FLOAT64), 0x1p-1022);
+}
+
+/* The short way of 16-bit formats is the general encoder's (test_encode.c):
+ * every code, what is between two of them, and a little to either side. */
+Test(dtype_round, of_16_bits_is_that_of_the_encoder)
+{
+    static const enum tp_dtype dtypes[] = {TP_FLOAT16, TP_BFLOAT16};
+    for (int d = 0; d < 2; d++)
+        for (uint32_t code = 0; code < 1U << 16; code++) {
+            const struct tp_number *number = tp_number_by_dtype(dtypes[d]);
+            const double a = tp_number_decode(number, code);
+            const double b = tp_number_decode(number, (code + 1) & 0xffff);
+            if (isnan(a) || isnan(b))
+                continue;
+            const double from[] = {a, (a + b) / 2, nextafter((a + b) / 2, a),
+                                   nextafter((a + b) / 2, b)};
+            for (int i = 0; i < 4; i++) {
+                const double want = tp_number_decode(
+                    number,
+                    tp_number_encode(number, TP_ROUND_DEFAULT, from[i]));
+                const double got = tp_dtype_round(dtypes[d], from[i]);
+                cr_assert(got == want && !signbit(got) == !signbit(want),
+                          "%a: %a %a", from[i], got, want);
+            }
+            if (isfinite(a))
+                cr_assert_eq(tp_dtype_flip_last(dtypes[d], a),
+                             tp_number_decode(number, code ^ 1U), "%a", a);
+        }
 }

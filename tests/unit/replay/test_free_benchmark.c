@@ -9,9 +9,10 @@ static struct tp_benchmark_ratio ratio(const double *o, enum tp_dtype of_o,
                                        const double *p, enum tp_dtype of_p,
                                        int64_t count)
 {
+    const struct tp_benchmark_rule rule = {.limit = tp_benchmark_limit(of_o)};
     return tp_benchmark_ratio_of((struct tp_benchmark_side){o, of_o},
                                  (struct tp_benchmark_side){p, of_p}, count,
-                                 tp_benchmark_limit(of_o));
+                                 &rule);
 }
 
 /* Expected values: the rule written with torch 2.15: clamp(abs(o), min=t) /
@@ -101,4 +102,48 @@ Test(free_benchmark, judges_to_cpu_by_three_errors)
     static const double inf[] = {INFINITY, 0};
     cr_expect(single(far, TP_FLOAT32, inf, 2));
     cr_expect_not(single(inf, TP_FLOAT32, zero, 2));
+}
+
+/* torch 2.15: tensor_split(x, 2 ** (int(log2(MB)) - 4)), the last one. */
+Test(free_benchmark, knows_the_last_chunk)
+{
+    static const struct {
+        enum tp_dtype dtype;
+        int64_t count, first;
+    } cases[] = {{TP_FLOAT32, 1, 0},
+                 {TP_FLOAT32, (32 << 18) - 1, 0},
+                 {TP_FLOAT32, 32 << 18, 16 << 18},
+                 {TP_BFLOAT16, (64 << 19) + 3, 25165827},
+                 {TP_FLOAT32, INT64_C(3000) << 18, 780288000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(
+            tp_benchmark_last_chunk(cases[i].dtype, cases[i].count),
+            cases[i].first, "case %zu: %lld", i,
+            (long long)tp_benchmark_last_chunk(cases[i].dtype, cases[i].count));
+}
+
+/* What is ahead of the last chunk has a sign, and no ratio. */
+Test(free_benchmark, leaves_out_what_msprobe_overwrites)
+{
+    static const double o[] = {1, 1, 1, 1}, p[] = {2, 1, 1, 1},
+                        sign[] = {-1, 1, 1, 1};
+    const struct tp_benchmark_side a = {o, TP_FLOAT32}, b = {p, TP_FLOAT32},
+                                   c = {sign, TP_FLOAT32};
+    const struct tp_benchmark_rule all = {.limit = 1.0002},
+                                   last = {.limit = 1.0002, .first = 2};
+    cr_expect_eq(tp_benchmark_ratio_of(a, b, 4, &all).ratio, 2);
+    cr_expect(tp_benchmark_ratio_of(a, b, 4, &last).consistent);
+    cr_expect(tp_benchmark_ratio_of(a, c, 4, &last).flipped);
+}
+
+/* Gradients below 1e-3 are no sign and no ratio. */
+Test(free_benchmark, has_another_tolerance_for_gradients)
+{
+    static const double o[] = {2e-4, -2e-4}, p[] = {4e-4, 1e-4};
+    const struct tp_benchmark_side a = {o, TP_FLOAT32}, b = {p, TP_FLOAT32};
+    const struct tp_benchmark_rule backward = {
+        .limit = 1.0002, .tolerance = TP_BENCHMARK_BACKWARD_TOLERANCE};
+    const struct tp_benchmark_rule forward = {.limit = 1.0002};
+    cr_expect(tp_benchmark_ratio_of(a, b, 2, &backward).consistent);
+    cr_expect(tp_benchmark_ratio_of(a, b, 2, &forward).flipped);
 }

@@ -50,9 +50,11 @@ static void clear(struct made *made)
 static struct tp_perturbation begin(struct made *made,
                                     enum tp_perturb_mode mode)
 {
-    struct tp_perturbation change = {.saved = NULL};
+    struct tp_perturbation change;
     struct tp_error err = {0};
-    cr_assert_eq(tp_perturb_begin(replay_of(made), mode, &change, &err), TP_OK);
+    cr_assert_eq(tp_perturb_begin(replay_of(made), mode, TP_COMPAT_MSPROBE,
+                                  &change, &err),
+                 TP_OK);
     return change;
 }
 
@@ -162,11 +164,69 @@ Test(perturb, takes_the_first_tensor_that_floats)
     add(&made, "2", TP_FLOAT32, 1, shape, x);
     struct tp_perturbation change = begin(&made, TP_PERTURB_BIT);
     cr_expect_eq(change.outcome, TP_PERTURB_APPLIED);
-    cr_expect_eq(change.array, &made.arrays[2]);
+    cr_expect_eq(change.count, 1);
+    cr_expect_eq(change.changed[0].array, &made.arrays[2]);
     tp_perturb_end(&change);
     for (size_t i = 1; i < made.call.count; i++)
         made.items[i].place = TP_MSPROBE_KWARGS;
     change = begin(&made, TP_PERTURB_BIT);
     cr_expect_eq(change.outcome, TP_PERTURB_NO_INPUT);
+    clear(&made);
+}
+
+/* Our own rules: all that floats, by a step at least, keywords, too. Steps:
+ * torch 2.15, nextafter(abs(x), inf) - abs(x). */
+Test(perturb, moves_everything_by_a_step)
+{
+    static const double x[] = {1, -3, 0, INFINITY, 0x1p-3};
+    static const double half[] = {1 + 0x1p-10, -3 + 0x1p-9, 0, INFINITY,
+                                  0x1p-3 + 0x1p-13};
+    static const double single[] = {1 + 0x1p-23, -3 + 0x1p-22, 0, INFINITY,
+                                    0x1p-3 + 0x1p-26};
+    const int64_t shape[] = {5};
+    struct made made = {.call = {.count = 0}};
+    struct tp_perturbation change;
+    struct tp_error err = {0};
+    add(&made, "0", TP_INT64, 1, shape, x);
+    add(&made, "1", TP_FLOAT16, 1, shape, x);
+    add(&made, "weight", TP_FLOAT32, 1, shape, x);
+    made.items[2].place = TP_MSPROBE_KWARGS;
+    cr_assert_eq(tp_perturb_begin(replay_of(&made), TP_PERTURB_ADD,
+                                  TP_COMPAT_NONE, &change, &err),
+                 TP_OK);
+    cr_expect_eq(change.outcome, TP_PERTURB_APPLIED);
+    cr_expect_eq(change.count, 2);
+    cr_expect_arr_eq(made.arrays[0].value, x, sizeof x);
+    cr_expect_arr_eq(made.arrays[1].value, half, sizeof x);
+    cr_expect_arr_eq(made.arrays[2].value, single, sizeof x);
+    /* that of fp16: sqrt(2^-20 + 2^-18 + 2^-26) / sqrt(1 + 9 + 2^-6) */
+    cr_expect_float_eq(change.relative, 0.0006910724, 1e-9);
+    tp_perturb_end(&change);
+    cr_expect_arr_eq(made.arrays[1].value, x, sizeof x);
+    cr_assert_eq(tp_perturb_begin(replay_of(&made), TP_PERTURB_BIT,
+                                  TP_COMPAT_NONE, &change, &err),
+                 TP_OK);
+    cr_expect_eq(made.arrays[1].value[0], 1 + 0x1p-10);
+    cr_expect_eq(made.arrays[1].value[3], INFINITY);
+    tp_perturb_end(&change);
+    clear(&made);
+}
+
+/* Of one item only: which operand a result hangs on. */
+Test(perturb, turns_the_bits_of_one_tensor)
+{
+    static const double x[] = {1, 2};
+    const int64_t shape[] = {2};
+    struct made made = {.call = {.count = 0}};
+    struct tp_perturbation change;
+    struct tp_error err = {0};
+    add(&made, "0", TP_BFLOAT16, 1, shape, x);
+    add(&made, "1", TP_BFLOAT16, 1, shape, x);
+    cr_assert_eq(tp_perturb_bits(replay_of(&made), 1, &change, &err), TP_OK);
+    cr_expect_eq(change.count, 1);
+    cr_expect_eq(made.arrays[0].value[0], 1);
+    cr_expect_eq(made.arrays[1].value[0], 1 + 0x1p-7);
+    cr_expect_float_eq(change.relative, 0x1p-7, 1e-12);
+    tp_perturb_end(&change);
     clear(&made);
 }

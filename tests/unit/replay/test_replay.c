@@ -125,6 +125,17 @@ Test(replay, says_why_a_call_is_not_judged)
     cr_assert_eq(verdict.state, TP_REPLAY_UNSUPPORTED);
     call.name.direction = TP_BACKWARD;
     cr_assert_eq(tp_replay_judge(place, &call, &verdict, &err), TP_OK);
+    cr_assert_eq(verdict.state, TP_REPLAY_UNSUPPORTED);
+    call.name.path = (struct tp_msprobe_part){"eq", 2};
+    cr_assert_eq(tp_replay_judge(place, &call, &verdict, &err), TP_OK);
+    cr_assert_eq(verdict.state, TP_REPLAY_UNSUPPORTED);
+    cr_assert_str_eq(verdict.reason,
+                     "no gradients of this operator are replayed");
+    call.name.path = (struct tp_msprobe_part){"relu", 4};
+    cr_assert_eq(tp_replay_judge(place, &call, &verdict, &err), TP_OK);
+    cr_assert_eq(verdict.state, TP_REPLAY_UNREADABLE);
+    call.name.kind = TP_MSPROBE_MODULE;
+    cr_assert_eq(tp_replay_judge(place, &call, &verdict, &err), TP_OK);
     cr_assert_eq(verdict.state, TP_REPLAY_OTHER);
     tp_dump_clear(&dump);
 }

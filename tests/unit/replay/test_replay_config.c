@@ -30,14 +30,19 @@ Test(replay_config, reads_the_example)
 {
     struct tp_replay_config config = {.pert_mode = NULL};
     struct tp_error err = {0};
-    bool modes[TP_PERTURB_MODES];
+    struct tp_replay_asked asked;
     cr_assert_eq(read_text(example, &config, &err), TP_OK, "%s", err.message);
     cr_expect_str_eq(config.pert_mode, "improve_precision");
     cr_expect_null(config.list);
     cr_expect_null(config.ranks);
-    cr_assert_eq(tp_replay_config_check(&config, modes, &err), TP_OK);
+    cr_expect_eq(config.preheat_step, 15);
+    cr_expect_eq(config.max_sample, 20);
+    cr_assert_eq(tp_replay_config_check(&config, &asked, &err), TP_OK);
+    cr_expect_not(asked.fix);
+    cr_expect_not(asked.wish.backward);
+    cr_expect_eq(asked.preheat_step, 0);
     for (int i = 0; i < TP_PERTURB_MODES; i++)
-        cr_expect_eq(modes[i], i == TP_PERTURB_IMPROVE);
+        cr_expect_eq(asked.wish.modes[i], i == TP_PERTURB_IMPROVE);
     tp_replay_config_clear(&config);
 }
 
@@ -77,6 +82,12 @@ Test(replay_config, names_what_cannot_be)
         {"{\"task\": \"free_benchmark\", \"free_benchmark\":"
          " {\"pert_mode\": 3}}",
          "pert_mode takes a word in quotes"},
+        {"{\"task\": \"free_benchmark\", \"free_benchmark\":"
+         " {\"if_preheat\": \"true\"}}",
+         "if_preheat takes true or false"},
+        {"{\"task\": \"free_benchmark\", \"free_benchmark\":"
+         " {\"max_sample\": 0}}",
+         "max_sample takes a number from 1 on"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tp_replay_config config = {.pert_mode = NULL};
@@ -99,15 +110,27 @@ Test(replay_config, refuses_contradictions)
     } cases[] = {
         {{.handler_type = "fix", .pert_mode = "add_noise"}, "not with add"},
         {{.handler_type = "check", .pert_mode = "add_noise"}, NULL},
-        {{.handler_type = "fix"}, "not supported yet"},
+        {{.handler_type = "fix"}, NULL},
+        {{.handler_type = "fix", .pert_mode = "to_cpu"}, NULL},
+        {{.fuzz_device = "npu", .pert_mode = "to_cpu"}, "not with npu"},
         {{.fuzz_device = "cpu"}, "not with improve_precision"},
         {{.fuzz_device = "cpu", .pert_mode = "to_cpu"}, NULL},
         {{.fuzz_stage = "backward"}, "needs a list"},
-        {{.fuzz_stage = "backward", .list = "relu"}, "not supported yet"},
+        {{.fuzz_stage = "backward", .list = "relu"}, NULL},
+        {{.fuzz_stage = "backward", .list = "relu", .handler_type = "fix"},
+         "fix works with fuzz_stage forward"},
         {{.fuzz_stage = "sideways"}, "fuzz_stage takes forward or backward"},
         {{.fuzz_stage = "forward", .list = "relu"}, NULL},
         {{.fuzz_level = "L2"}, "fuzz_level takes L1, not"},
-        {{.preheat = true}, "if_preheat is not supported yet"},
+        {{.preheat = true}, "it needs --compat msprobe"},
+        {{.preheat = true, .compat = TP_COMPAT_MSPROBE}, NULL},
+        {{.preheat = true, .compat = TP_COMPAT_MSPROBE, .handler_type = "fix"},
+         "if_preheat works with handler_type check"},
+        {{.preheat = true,
+          .compat = TP_COMPAT_MSPROBE,
+          .fuzz_stage = "backward",
+          .list = "relu"},
+         "if_preheat works with fuzz_stage forward"},
         {{.pert_mode = "noise"}, "pert_mode takes"},
         {{.pert_mode = " , "}, "names no mode"},
         {{.pert_mode = "add_noise, bit_noise"}, NULL},
@@ -115,9 +138,9 @@ Test(replay_config, refuses_contradictions)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tp_error err = {0};
-        bool modes[TP_PERTURB_MODES];
+        struct tp_replay_asked asked;
         const enum tp_status status =
-            tp_replay_config_check(&cases[i].config, modes, &err);
+            tp_replay_config_check(&cases[i].config, &asked, &err);
         if (cases[i].part) {
             cr_expect_eq(status, TP_E_USAGE);
             cr_expect_not_null(strstr(err.message, cases[i].part), "%s",

@@ -50,7 +50,7 @@ static void find(const struct made_call *call,
     struct tp_text json = {0};
     struct tp_dump dump;
     struct tp_replay_results results = {.count = 0};
-    struct tp_replay_options options = {.modes = {false}};
+    struct tp_replay_options options = {.pool = NULL};
     struct tp_error err = {0};
     tp_text_add(&json,
                 "{\"task\": \"tensor\", \"level\": \"L1\", \"data\": {\"%s\": "

@@ -20,7 +20,9 @@ static void replay(const struct tp_dump *dump, unsigned jobs,
     struct tp_error err = {0};
     memset(results, 0, sizeof *results);
     for (int i = 0; i < TP_PERTURB_MODES; i++)
-        options.modes[i] = true;
+        options.wish.modes[i] = true;
+    if (options.wish.compat == TP_COMPAT_NONE)
+        options.wish.compat = TP_COMPAT_MSPROBE;
     cr_assert_eq(tp_pool_new(jobs, &options.pool, &err), TP_OK);
     cr_assert_eq(tp_replay_dump(dump, &options, results, &err), TP_OK);
     tp_pool_free(options.pool);

@@ -18,8 +18,8 @@ static void add_event(struct trace_maker *maker, const char *category,
     tp_text_add(&maker->json,
                 ",\n{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", "
                 "\"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f",
-                category, name, gpu ? 0 : PID, gpu ? STREAM : TID, from,
-                to - from);
+                category, name, gpu ? 0 : PID,
+                gpu ? STREAM : TID + maker->thread, from, to - from);
 }
 
 static void end_event(struct trace_maker *maker, const char *arguments)
@@ -111,6 +111,18 @@ void trace_maker_step_end(struct trace_maker *maker)
     add_event(maker, "user_annotation", name, maker->step_from, maker->host);
     end_event(maker, "");
     maker->host += 1;
+}
+
+void trace_maker_launch(struct trace_maker *maker, const char *kernel,
+                        double us)
+{
+    add_call(maker, "cudaLaunchKernel", kernel, us, 10);
+}
+
+void trace_maker_stall(struct trace_maker *maker, double us)
+{
+    const double from = maker->gpu > maker->host ? maker->gpu : maker->host;
+    maker->gpu = from + us;
 }
 
 void trace_maker_python(struct trace_maker *maker, double us)
@@ -215,7 +227,8 @@ static void add_memory(struct trace_maker *maker, int64_t bytes,
                 "0, \"Bytes\": %" PRId64 ", \"Addr\": %" PRIu64
                 ", \"Total Allocated\": %" PRId64
                 ", \"Total Reserved\": 4000000000}}",
-                PID, TID, maker->host, bytes, address, maker->allocated);
+                PID, TID + maker->thread, maker->host, bytes, address,
+                maker->allocated);
 }
 
 void trace_maker_allocate(struct trace_maker *maker, int64_t bytes, double us,

@@ -8,10 +8,11 @@
 #include "base/text.h"
 
 /*
- * Writes traces as Kineto does, of a host with one thread and a GPU with one
- * stream. Calls follow the host's clock: each takes the time given, and work
- * reaches the GPU when its call has ended and what came before is done. All
- * times are in us. So what a verdict has to find is known by construction.
+ * Writes traces as Kineto does, of a host that is on one thread at a time and
+ * a GPU with one stream. Calls follow the host's clock: each takes the time
+ * given, and work reaches the GPU when its call has ended and what came before
+ * is done. All times are in us. So what a verdict has to find is known by
+ * construction.
  */
 struct trace_maker {
     struct tp_text json;
@@ -19,6 +20,7 @@ struct trace_maker {
     double gpu;      /* end of all work given so far       */
     int64_t correlation, step;
     double step_from;
+    int thread;      /* of the host; set at any time       */
     bool memory;     /* record [memory] events             */
     uint64_t address;
     int64_t allocated;
@@ -35,6 +37,9 @@ void trace_maker_clear(struct trace_maker *maker);
 void trace_maker_step_begin(struct trace_maker *maker);
 void trace_maker_step_end(struct trace_maker *maker);
 
+/* The GPU does nothing until so long from now, though work is launched. */
+void trace_maker_stall(struct trace_maker *maker, double us);
+
 /* Time in which nothing is recorded: Python. */
 void trace_maker_python(struct trace_maker *maker, double us);
 
@@ -44,6 +49,10 @@ void trace_maker_loader(struct trace_maker *maker, double us, bool workers);
 /* An operator of `us` on the host that launches one kernel of `kernel_us`. */
 void trace_maker_op(struct trace_maker *maker, const char *name, double us,
                     double kernel_us);
+
+/* A launch of `us`, of a kernel of this name. */
+void trace_maker_launch(struct trace_maker *maker, const char *kernel,
+                        double us);
 
 /* .item(): a copy of 4 bytes to the host, waited for; the host wakes up
  * `latency_us` after the GPU is done. */

@@ -48,6 +48,13 @@ static const struct {
     {"04_", 65.3, 24.4},
 };
 
+/* The calibration knows no pending work: there it is charged to what the host
+ * did. By a program of its own (intervals in Python), percent of W. */
+static const struct {
+    const char *folder;
+    double queued;
+} pending[] = {{"09_", 62.2}};
+
 /* One line of the calibration: percent of W, W in us. */
 struct expected {
     char name[128];
@@ -88,6 +95,16 @@ static void near(const char *trace, const char *what, double share,
                   trace, what, 100 * share, percent);
 }
 
+static double queued_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof pending / sizeof *pending; i++) {
+        if (strncmp(name, pending[i].folder, 3) == 0) {
+            return pending[i].queued;
+        }
+    }
+    return 0;
+}
+
 static void compare(const char *name, const struct tp_idle_row *row,
                     const struct expected *line)
 {
@@ -102,6 +119,16 @@ static void compare(const char *name, const struct tp_idle_row *row,
     cr_expect_leq(fabs(row->window_us - line->window), 1, "%s: W is %.3f", name,
                   row->window_us);
     near(name, "busy", row->busy, line->busy);
+    const double queued = queued_of(name);
+    near(name, "queued", row->queued, queued);
+    const double others = row->alloc + row->dataloader + row->blocking +
+                          row->launch + row->cpu_op + row->none;
+    if (queued > 0) { /* the others are what is left of the idle time */
+        near(name, "others", others, line->idle - queued);
+        cr_expect_lt(100 * row->blocking, line->blocking);
+        cr_expect_lt(100 * row->launch, line->launch);
+        return;
+    }
     near(name, "alloc", row->alloc, line->alloc);
     near(name, "dataloader", row->dataloader, line->dataloader);
     near(name, "blocking", row->blocking, line->blocking);
@@ -115,8 +142,7 @@ static void compare(const char *name, const struct tp_idle_row *row,
     near(name, "blocked", row->blocked, line->blocked);
     near(name, "blocked while busy", row->blocked_busy, line->blocked_busy);
     near(name, "refill", row->refill, line->refill);
-    const double sum = row->busy + row->alloc + row->dataloader +
-                       row->blocking + row->launch + row->cpu_op + row->none;
+    const double sum = row->busy + row->queued + others;
     cr_expect_leq(fabs(sum - 1), 1e-9, "%s: shares add up to %.9f", name, sum);
 }
 
@@ -272,4 +298,43 @@ Test(trace_idle, far_apart)
     cr_expect_float_eq(row.window_us, 6918133827641081.8, 1e3);
     cr_expect_float_eq(row.blocked, row.blocking, 1e-12);
     cr_expect_float_eq(row.busy + row.blocking + row.none, 1, 1e-9);
+}
+
+/* Work of stream 7, launched long before, begins when the kernel of another
+ * stream is over, or 800 us later: that is nobody's fault on the host. Of a
+ * graph, launched at once, what is inside does not count. */
+Test(trace_idle, pending_work)
+{
+    static const char json[] = TRACE(
+        HOST("user_annotation", "ProfilerStep#1", 0, 2000)
+            CALL("cudaLaunchKernel", 40, 20, 1) DEVICE("kernel", "k", 70, 30, 1)
+                CALL("cudaLaunchKernel", 70, 20, 2) CALL(
+                    "cudaLaunchKernel", 90, 10,
+                    3) CALL("cudaStreamSynchronize", 100, 1400, 4)
+                    DEVICE("kernel", "late", 1000, 100,
+                           2) DEVICE("kernel", "later", 1105, 95, 3));
+    struct tp_trace trace;
+    trace_text_read(json, &trace);
+    cr_assert_eq(tp_trace_idle(&trace, NULL), TP_OK);
+    const struct tp_idle_row row = trace.idle;
+    /* 190 to 1000; 1100 to 1105 is how a device goes on */
+    cr_expect_float_eq(row.queued, 810. / 2000, 1e-12, "%g", row.queued);
+    cr_expect_str_eq(row.queued_name, "late");
+    cr_expect_eq(row.queued_count, 1);
+    cr_expect_float_eq(row.queued_name_us, 810, 1e-9);
+    cr_expect_eq(row.queued_most, 2);
+    /* 100 to 190, 1100 to 1105, 1200 to 1500 */
+    cr_expect_float_eq(row.blocking, 395. / 2000, 1e-12, "%g", row.blocking);
+    trace_file_close(&trace);
+}
+
+Test(trace_idle, what_is_inside_a_graph_is_not_pending)
+{
+    const struct tp_idle_row row = idle_of(
+        TRACE(HOST("user_annotation", "ProfilerStep#1", 0, 2000)
+                  CALL("cudaGraphLaunch", 40, 20, 1)
+                      DEVICE("kernel", "first", 70, 30, 1)
+                          DEVICE("kernel", "second", 1000, 100, 1)));
+    cr_expect_eq(row.queued, 0);
+    cr_expect_eq(row.queued_most, 0);
 }

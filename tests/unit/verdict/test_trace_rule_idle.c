@@ -37,6 +37,86 @@ Test(trace_rule_idle, copies_to_the_host)
     judged_run_clear(&it);
 }
 
+/* The GPU waits for something that is not in the trace while the host reads a
+ * result: that is no matter of reading, and where the GPU begins at once it is
+ * not of what is pending. */
+Test(trace_rule_idle, queued_work_that_does_not_start)
+{
+    for (int stalls = 0; stalls <= 1; stalls++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            for (int k = 0; k < 10; k++)
+                trace_maker_op(&maker, "aten::mm", 20, 300);
+            if (stalls)
+                trace_maker_stall(&maker, 3000);
+            for (int k = 0; k < 10; k++)
+                trace_maker_op(&maker, "aten::add", 20, 100);
+            trace_maker_copy_out(&maker, 10, 4);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *queued = judged_find(&it, "queued");
+        const struct tp_trace_finding *sync = judged_find(&it, "sync");
+        cr_expect_str_eq(judged_verdict(&it), stalls
+                                                  ? "queued work does not start"
+                                                  : "GPU-bound",
+                         "%s", it.judged.verdict.sentence);
+        cr_expect_eq(queued != NULL, stalls);
+        if (queued) {
+            cr_expect(strstr(queued->evidence, "6 times"), "%s",
+                      queued->evidence);
+        }
+        cr_assert_not_null(sync);
+        cr_expect_eq(sync->level, TP_SEVERITY_LOW);
+        cr_expect(strstr(sync->suggestion, "leave them"));
+        judged_run_clear(&it);
+    }
+}
+
+/* Launches of 3 ms: of kernels that are new in the first steps, or in each, so
+ * that their code is loaded, or of the one that all launch. */
+Test(trace_rule_idle, first_launches)
+{
+    static const char *const words[] = {"", "first launch", "most steps"};
+    static const char *const advice[] = {"", "warm-up", "shapes"};
+    static const int new_steps[] = {0, 2, STEPS};
+    for (size_t k = 0; k < sizeof new_steps / sizeof *new_steps; k++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            char name[] = "void kernel_0<float>(float*)";
+            name[12] = (char)('0' + i);
+            trace_maker_step_begin(&maker);
+            trace_maker_op(&maker, "aten::mm", 20, 300);
+            trace_maker_synchronize(&maker);
+            if (i < new_steps[k])
+                trace_maker_launch(&maker, name, 3000);
+            else if (k != 1)
+                trace_maker_launch(&maker, "void kernel<float>(float*)", 3000);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *first = judged_find(&it, "first_launch");
+        cr_expect_str_eq(judged_verdict(&it),
+                         k == 1 ? "cold start" : "host-bound", "%s",
+                         it.judged.verdict.sentence);
+        cr_expect_eq(first != NULL, new_steps[k] > 0);
+        cr_expect_null(judged_find(&it, "cold_start"));
+        if (first) {
+            cr_expect(strstr(first->evidence, words[k]), "%s", first->evidence);
+            cr_expect(strstr(first->suggestion, advice[k]), "%s",
+                      first->suggestion);
+        }
+        judged_run_clear(&it);
+    }
+}
+
 /* The same copies where the trace does not say which way they go: the advice
  * is for either way, and nobody is told that this happens once. */
 Test(trace_rule_idle, copies_that_go_nobody_knows_where)

@@ -32,6 +32,7 @@ struct recipe {
     double python_us;
     double kernel_us;       /* of each of the ten large operators          */
     bool memory, no_steps;
+    bool backward_thread;   /* the tiny operators are on another thread    */
 };
 
 static void make_step(struct trace_maker *maker, const struct recipe *how,
@@ -57,8 +58,10 @@ static void make_step(struct trace_maker *maker, const struct recipe *how,
         trace_maker_item(maker, how->item_latency_us);
         trace_maker_python(maker, how->item_python_us);
     }
+    maker->thread = how->backward_thread;
     for (int i = 0; i < how->tiny_ops; i++)
         trace_maker_op(maker, "aten::sin", 15, 2);
+    maker->thread = 0;
     for (int i = 0; i < how->temporaries; i++) {
         trace_maker_allocate(maker, 1 << 20, how->temporary_us, 0);
         trace_maker_op(maker, "aten::fill_", 12, 3);
@@ -371,6 +374,28 @@ Test(trace_verdict, no_steps)
     cr_expect(isnan(tp_trace_step_means(it.run.traces, 1).step_s));
     cr_expect(judged_notes(&it, "steps"));
     judged_run_clear(&it);
+}
+
+/* Backward has a thread of its own, with more operators than the one that
+ * waits for the loader: the same events are the same verdict. */
+Test(trace_verdict, no_steps_and_a_busy_backward_thread)
+{
+    struct tp_idle_row idle[2];
+    for (int threads = 1; threads <= 2; threads++) {
+        struct judged_run it = {0};
+        const struct recipe how = {.loader_us = 8000,
+                                   .tiny_ops = 100,
+                                   .no_steps = true,
+                                   .backward_thread = threads == 2};
+        make(&it, &how);
+        cr_expect_str_eq(judged_verdict(&it), "data loading", "%d: %s", threads,
+                         it.judged.verdict.sentence);
+        idle[threads - 1] = it.run.traces[0].idle;
+        judged_run_clear(&it);
+    }
+    cr_expect(idle[0].dataloader > 0.4, "%g", idle[0].dataloader);
+    cr_expect_eq(idle[1].dataloader, idle[0].dataloader);
+    cr_expect_eq(idle[1].none, idle[0].none);
 }
 
 /* Every step takes memory from the driver, and no step is recorded: it goes on

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of checkpoints. Each row of the table is compared with a whole name,
+ * with a step back to the last '*' where it does not fit; a number takes all
+ * digits there are. Several rows may fit (a step and a rank): each says what is
+ * not said yet. A name that numbers a shard says no more. Any number in a name
+ * as its step was the alternative: that of "model-7b" would be one. Cost: some
+ * 50 short comparisons a file and directory.
+ */
+#include "formats/saved_place.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+enum { STAR = '*' };
+
+#define BOTH true, true
+#define FOLDER true, false
+#define FILE_ONLY false, true
+
+const struct tp_place_pattern tp_place_patterns[] = {
+    {"*-N-of-N", FILE_ONLY, "transformers: a shard of a model is no rank"},
+    {"iter_S", BOTH, "Megatron-LM"},
+    {"iterS", FOLDER, ""},
+    {"iteration_S", BOTH, ""},
+    {"*_iter_S*", BOTH, ""},
+    {"*step=S*", BOTH, "Lightning: epoch=3-step=500"},
+    {"global_stepS", BOTH, "DeepSpeed"},
+    {"*global_step_S*", BOTH, ""},
+    {"*checkpoint-S", BOTH, "transformers"},
+    {"*checkpoint_S", BOTH, "accelerate"},
+    {"*ckpt_S", BOTH, ""},
+    {"*ckpt-S", BOTH, ""},
+    {"stepS", BOTH, ""},
+    {"step-S*", BOTH, "torchtitan"},
+    {"step_S*", BOTH, "accelerate"},
+    {"*_step_S*", BOTH, ""},
+    {"*_stepS*", BOTH, ""},
+    {"*-step-S*", BOTH, ""},
+    {"*-step_S*", BOTH, ""},
+    {"*-stepS*", BOTH, ""},
+    {"*zero_pp_rank_D_mp_rank_T_*", FILE_ONLY, "DeepSpeed"},
+    {"mp_rank_T_P_X", BOTH, "Megatron-LM: tensors, pipeline, experts"},
+    {"mp_rank_T_P", BOTH, "Megatron-LM: tensors, pipeline"},
+    {"mp_rank_T", BOTH, "Megatron-LM"},
+    {"*mp_rank_T_*_states", FILE_ONLY, "DeepSpeed"},
+    {"layer_N-model_T-*", FILE_ONLY, "DeepSpeed: pipelines"},
+    {"tpN_ppN_rankR_pidN", FOLDER, "SGLang"},
+    {"__R_N", FILE_ONLY, "torch.distributed.checkpoint"},
+    {"rank_R", BOTH, ""},
+    {"rankR", BOTH, ""},
+    {"*rank=R*", BOTH, ""},
+    {"*_rank_R", BOTH, ""},
+    {"*_rankR", BOTH, ""},
+    {"*-rankR", BOTH, ""},
+    {"*-rank-R", BOTH, ""},
+    {"rng_state_R", FILE_ONLY, "transformers"},
+    {"random_states_R", FILE_ONLY, "accelerate"},
+    {"consolidated.R", FILE_ONLY, "Llama"},
+    {"epoch_E", BOTH, ""},
+    {"epochE", BOTH, ""},
+    {"epoch-E", BOTH, ""},
+    {"*epoch=E*", BOTH, "Lightning: only where no step is said"},
+    {"*_epoch_E*", BOTH, ""},
+    {"*_epochE*", BOTH, ""},
+    {NULL, false, false, NULL},
+};
+
+/* The number a capital letter of a pattern stands for; TP_PLACE_NUMBERS for
+ * one that does not count; -1: no such letter. */
+static int meaning(char letter)
+{
+    static const char letters[] = "SERTPXDN";
+    const char *at = letter ? strchr(letters, letter) : NULL;
+    return at ? (int)(at - letters) : -1;
+}
+
+/* Where the digits of a number end; `text` when it is none that fits. */
+static const char *number_end(const char *text, const char *end, int64_t *value)
+{
+    const char *at = text;
+    while (at < end && isdigit((unsigned char)*at))
+        at++;
+    *value = tp_digits_value(text, (size_t)(at - text));
+    return *value >= 0 ? at : text;
+}
+
+/* One step of a pattern at `text`: its end there, NULL if it does not fit. */
+static const char *step(char letter, const char *text, const char *end,
+                        int64_t *number)
+{
+    int kind = meaning(letter);
+    int64_t value;
+    if (text == end)
+        return NULL;
+    if (kind < 0)
+        return tolower((unsigned char)*text) == letter ? text + 1 : NULL;
+    const char *after = number_end(text, end, &value);
+    if (after == text)
+        return NULL;
+    if (kind < TP_PLACE_NUMBERS)
+        number[kind] = value;
+    return after;
+}
+
+/* Whether the pattern is all of the text. *before: bytes that a '*' at its
+ * front took; 0 if it has none. */
+static bool fits(const char *pattern, const char *text, const char *end,
+                 int64_t *number, size_t *before)
+{
+    const char *first = *pattern == STAR ? pattern + 1 : NULL;
+    const char *star = NULL, *mark = NULL, *start = text;
+    *before = 0;
+    while (text < end || *pattern) {
+        const char *after;
+        if (star == first && mark)
+            *before = (size_t)(mark - start);
+        if (*pattern == STAR) {
+            star = ++pattern;
+            mark = text;
+        } else if (*pattern && (after = step(*pattern, text, end, number))) {
+            pattern++;
+            text = after;
+        } else if (star && mark < end) {
+            pattern = star;
+            text = ++mark;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void say_nothing(struct tp_saved_place *place)
+{
+    for (int i = 0; i < TP_PLACE_NUMBERS; i++)
+        place->number[i] = -1;
+}
+
+/* A row that has a number but none that counts: a shard. */
+static bool says_nothing(const struct tp_saved_place *place)
+{
+    for (int i = 0; i < TP_PLACE_NUMBERS; i++) {
+        if (place->number[i] >= 0)
+            return false;
+    }
+    return true;
+}
+
+/* Adds what one name says; returns the bytes before what matched. */
+static size_t read_name(const char *name, size_t length, bool file,
+                        struct tp_saved_place *place)
+{
+    size_t stem = length;
+    for (const struct tp_place_pattern *row = tp_place_patterns; row->pattern;
+         row++) {
+        struct tp_saved_place found;
+        size_t before;
+        say_nothing(&found);
+        if (!(file ? row->file : row->directory) ||
+            !fits(row->pattern, name, name + length, found.number, &before))
+            continue;
+        stem = before < stem ? before : stem;
+        if (says_nothing(&found))
+            break;
+        for (int i = 0; i < TP_PLACE_NUMBERS; i++) {
+            if (place->number[i] < 0)
+                place->number[i] = found.number[i];
+        }
+    }
+    while (stem > 0 && stem < length && strchr("_-.", name[stem - 1]))
+        stem--;
+    return stem;
+}
+
+size_t tp_saved_stem(const char *name)
+{
+    static const char *const extensions[] = {
+        ".gz",          ".pt",     ".pth", ".pkl", ".bin", ".ckpt",
+        ".safetensors", ".distcp", ".npy", ".npz", ".pt2"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+        size_t n = strlen(extensions[i]);
+        bool packed = i == 0;
+        if (length <= n || memcmp(name + length - n, extensions[i], n))
+            continue;
+        length -= n;
+        if (!packed)
+            break;
+    }
+    return length;
+}
+
+void tp_saved_place_of(const char *path, bool file,
+                       struct tp_saved_place *place, size_t *stem)
+{
+    enum { DIRECTORIES = 3 };
+    const char *name = tp_file_base_name(path);
+    say_nothing(place);
+    *stem = tp_saved_stem(name);
+    if (file)
+        *stem = read_name(name, *stem, true, place);
+    const char *end = name;
+    for (int i = 0; i < DIRECTORIES && end > path; i++) {
+        const char *at = --end; /* at a slash */
+        while (at > path && at[-1] != '/')
+            at--;
+        read_name(at, (size_t)(end - at), false, place);
+        end = at;
+    }
+}
+
+int64_t tp_saved_rank(const struct tp_saved_place *place)
+{
+    int64_t rank = place->number[TP_PLACE_RANK];
+    for (int i = TP_PLACE_TENSOR; i < TP_PLACE_NUMBERS && rank < 0; i++) {
+        int64_t part = place->number[i];
+        for (int k = TP_PLACE_TENSOR; k < TP_PLACE_NUMBERS; k++)
+            part = k != i && place->number[k] >= 0 ? -1 : part;
+        rank = part;
+    }
+    return rank;
+}

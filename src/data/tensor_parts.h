@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_DATA_TENSOR_PARTS_H
+#define TP_DATA_TENSOR_PARTS_H
+
+#include "base/file_set.h"
+#include "base/memory.h"
+#include "data/tensor.h"
+
+/* Tensors that lie in several pieces, as one. */
+
+/* A box of a tensor: its elements [offset, offset + size) of each axis, stored
+ * densely in row-major order. */
+struct tp_tensor_part {
+    struct tp_storage *storage; /* NULL only when the box is empty         */
+    const int64_t *offset;      /* [ndim]                                  */
+    const int64_t *size;        /* [ndim]                                  */
+};
+
+/*
+ * Gives a tensor, of which dtype, ndim and shape are set, the storage that its
+ * parts are together, which lives in `arena` with what they point to; the array
+ * itself is not kept. Each element has to be in exactly one part. TP_E_DAMAGED
+ * names a part that lies outside, two that overlap, or how much is missing.
+ * Strides, offset and numel are set. CRC-32s of parts are not checked but where
+ * one part is all.
+ */
+enum tp_status tp_tensor_join(struct tp_arena *arena, struct tp_tensor *tensor,
+                              const struct tp_tensor_part *parts, size_t count,
+                              struct tp_error *err);
+
+/* Sets the strides of a dense row-major tensor, and its offset to 0. */
+void tp_tensor_set_dense(struct tp_tensor *tensor);
+
+/* A storage that is bytes [start, start + size) of a file of the set. NULL: out
+ * of memory. */
+struct tp_storage *tp_member_storage_new(struct tp_arena *arena,
+                                         struct tp_file_set *set,
+                                         size_t number, uint64_t start,
+                                         uint64_t size);
+
+#endif

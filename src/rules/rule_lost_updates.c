@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Updates that a narrow format loses: between the last two checkpoints of a
+ * rank, elements of parameters in bfloat16 or float16 that are the same to the
+ * bit, and of those in float32 the elements that moved by less than half a
+ * unit in the last place that bfloat16 has there. Only this needs both tensors
+ * element by element: each of the two is read once more, in step, and nothing
+ * is kept but two counts. Parameters of which all statistics are the same are
+ * not read (they are the matter of another rule), nor are embeddings, most of
+ * whose lines no batch asks for. Moments would tell the updates themselves,
+ * but for the learning rate, which no tensor holds. Cost: one reading of the
+ * last two checkpoints.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/reader.h"
+#include "rules/checkpoint.h"
+#include "rules/rules.h"
+#include "scan/pair_scan.h"
+#include "tensors/row_file.h"
+
+enum {
+    BATCH = 512,
+    BF16_BITS = 8 /* significand, the hidden one too                        */
+};
+
+/* Shares above which there is a finding, and one of medium severity. */
+static const double some = 0.1, most = 0.5;
+
+/* ---- counting ---------------------------------------------------------------
+ */
+
+struct lost_counts {
+    uint64_t values; /* finite in both, not 0 before                        */
+    uint64_t moved;
+    uint64_t small; /* by less than half a unit, or not at all              */
+};
+
+struct lost_state {
+    struct lost_counts counts;
+    int bits; /* significand of the format                                  */
+};
+
+static void count_value(double x, double y, int bits, struct lost_counts *to)
+{
+    int exponent;
+    if (!isfinite(x) || !isfinite(y) || x == 0)
+        return;
+    frexp(x, &exponent); /* |x| in [2^(exponent - 1), 2^exponent) */
+    to->values++;
+    to->moved += x != y;
+    to->small += fabs(y - x) < ldexp(1, exponent - 1 - bits);
+}
+
+static void decode(const struct tp_span *span, size_t first, size_t n,
+                   double *values)
+{
+    const unsigned char *codes = span->codes;
+    size_t size = tp_dtype_info(span->dtype)->size;
+    tp_dtype_decode(span->dtype, codes + first * size, n, values);
+}
+
+static void count_piece(const struct tp_pass *pass,
+                        const struct tp_piece *piece, const void *state,
+                        void *part, void *scratch)
+{
+    const struct lost_state *its = state;
+    const struct tp_span x = tp_piece_span(pass, piece);
+    const struct tp_span y = tp_piece_span_beside(pass, piece);
+    double before[BATCH], after[BATCH];
+    (void)scratch;
+    for (size_t done = 0; done < x.n; done += BATCH) {
+        size_t n = x.n - done < BATCH ? x.n - done : BATCH;
+        decode(&x, done, n, before);
+        decode(&y, done, n, after);
+        for (size_t i = 0; i < n; i++)
+            count_value(before[i], after[i], its->bits, part);
+    }
+}
+
+static void merge(void *state, const void *part)
+{
+    struct lost_state *its = state;
+    const struct lost_counts *from = part;
+    its->counts.values += from->values;
+    its->counts.moved += from->moved;
+    its->counts.small += from->small;
+}
+
+static const struct tp_sink sink = {.part_size = sizeof(struct lost_counts),
+                                    .piece = count_piece,
+                                    .merge = merge};
+
+/* ---- which parameters
+ * ---------------------------------------------------------- */
+
+struct pair {
+    const struct tp_row *from, *to;
+};
+
+static bool has_dtype(const struct tp_row *row)
+{
+    return row->dtype == TP_BFLOAT16 || row->dtype == TP_FLOAT16 ||
+           row->dtype == TP_FLOAT32;
+}
+
+static bool is_wanted(const struct tp_row *from, const struct tp_row *to)
+{
+    return tp_same_place(from, to) && from->label.rank == to->label.rank &&
+           from->ordinal == to->ordinal && from->label.iteration >= 0 &&
+           from->label.iteration < to->label.iteration &&
+           from->dtype == to->dtype && !strcmp(from->shape, to->shape) &&
+           has_dtype(from) && !from->quantised && !to->quantised &&
+           from->counts.values > 1 && tp_checkpoint_is_parameter(from) &&
+           !strstr(from->path, "embed") && !strstr(from->path, ".wte.") &&
+           !strstr(from->path, ".wpe.") && !tp_checkpoint_are_equal(from, to);
+}
+
+static int compare_pairs(const void *left, const void *right)
+{
+    const struct pair *a = left, *b = right;
+    if (a->to->source != b->to->source)
+        return a->to->source < b->to->source ? -1 : 1;
+    if (a->from->source != b->from->source)
+        return a->from->source < b->from->source ? -1 : 1;
+    return (a->to->place > b->to->place) - (a->to->place < b->to->place);
+}
+
+/* The last step of each parameter that was saved in the last iteration, by
+ * files; NULL: out of memory. */
+static struct pair *find_pairs(const struct tp_rule_input *input, size_t *count)
+{
+    const size_t rows = input->run->row_count;
+    struct pair *pairs = calloc(rows + 1, sizeof *pairs);
+    int64_t last = -1;
+    *count = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (input->rows[i]->label.iteration > last)
+            last = input->rows[i]->label.iteration;
+    }
+    for (size_t i = 1; pairs && i < rows; i++) {
+        if (input->rows[i]->label.iteration == last &&
+            is_wanted(input->rows[i - 1], input->rows[i]))
+            pairs[(*count)++] =
+                (struct pair){input->rows[i - 1], input->rows[i]};
+    }
+    if (pairs)
+        qsort(pairs, *count, sizeof *pairs, compare_pairs);
+    return pairs;
+}
+
+/* ---- reading
+ * -------------------------------------------------------------------- */
+
+/* What was counted of the narrow dtypes, and of float32. */
+struct sum {
+    struct lost_counts counts;
+    const struct pair *worst;
+    double share; /* of the worst                                            */
+    size_t parameters;
+};
+
+struct reading {
+    const struct tp_run *run;
+    struct tp_readers readers;
+    struct tp_tensor_file from, to;
+    size_t from_source, to_source; /* open; SIZE_MAX: none                   */
+    struct sum narrow, wide;
+};
+
+static enum tp_status open_file(const struct tp_run *run,
+                                const struct tp_row *row,
+                                struct tp_tensor_file *file, size_t *source,
+                                struct tp_error *err)
+{
+    if (*source == row->source)
+        return TP_OK;
+    if (*source != SIZE_MAX)
+        tp_tensor_file_close(file);
+    *source = row->source;
+    return tp_row_file_open(run, row, file, err);
+}
+
+static double share_of(const struct lost_counts *counts, bool wide)
+{
+    /* of what is stored wide, elements that do not move at all have no
+     * gradient, and nothing to lose */
+    uint64_t still = counts->values - counts->moved;
+    uint64_t all = wide ? counts->moved : counts->values;
+    uint64_t small = wide ? counts->small - still : counts->small;
+    return all ? (double)small / (double)all : 0;
+}
+
+static enum tp_status read_pair(struct reading *r, const struct pair *pair,
+                                struct tp_error *err)
+{
+    const struct tp_tensor *x, *y;
+    struct tp_pair_view view;
+    bool wide = pair->to->dtype == TP_FLOAT32;
+    struct lost_state state = {.bits =
+                                   pair->to->dtype == TP_FLOAT16
+                                       ? tp_dtype_info(TP_FLOAT16)->significand
+                                       : BF16_BITS};
+    const struct tp_sink_use use = {&sink, &state, 1};
+    enum tp_status status =
+        open_file(r->run, pair->from, &r->from, &r->from_source, err);
+    if (status == TP_OK)
+        status = open_file(r->run, pair->to, &r->to, &r->to_source, err);
+    if (status == TP_OK)
+        status = tp_row_file_tensor(pair->from, &r->from, &x, err);
+    if (status == TP_OK)
+        status = tp_row_file_tensor(pair->to, &r->to, &y, err);
+    if (status == TP_OK)
+        status = tp_pair_view_make(x, y, &view, err);
+    if (status == TP_OK)
+        status = tp_pair_read(&r->readers, 0, &view, &use, err);
+    if (status != TP_OK)
+        return status;
+    struct sum *sum = wide ? &r->wide : &r->narrow;
+    double share = share_of(&state.counts, wide);
+    struct lost_state all = {.counts = sum->counts};
+    merge(&all, &state.counts);
+    sum->counts = all.counts;
+    sum->parameters++;
+    if (!sum->worst || share > sum->share) {
+        sum->worst = pair;
+        sum->share = share;
+    }
+    return TP_OK;
+}
+
+/* ---- telling
+ * ---------------------------------------------------------------------- */
+
+static enum tp_status tell(const struct tp_rule_input *input,
+                           const struct tp_rule *rule, const struct sum *sum,
+                           bool wide, struct tp_error *err)
+{
+    struct tp_finding *finding;
+    double share = share_of(&sum->counts, wide);
+    if (!sum->worst || share < some)
+        return TP_OK;
+    const struct tp_row *to = sum->worst->to;
+    enum tp_status status =
+        tp_finding_add(input->findings, rule, to, &finding, err);
+    if (status != TP_OK)
+        return status;
+    const int64_t from = sum->worst->from->label.iteration;
+    finding->level =
+        !wide && share >= most ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
+    finding->metric = "lost_updates";
+    finding->value = share;
+    finding->excess = share / some;
+    finding->consequences = (int64_t)sum->parameters - 1;
+    if (wide) {
+        finding->evidence = tp_finding_text(
+            input->findings,
+            "of the elements of %zu float32 parameters that moved from "
+            "iteration %" PRId64 " to %" PRId64
+            ", %.3g %% moved by less than half a unit in the last place of "
+            "bfloat16; most in this one, %.3g %%",
+            sum->parameters, from, to->label.iteration, 100 * share,
+            100 * sum->share);
+        finding->suggestion = "such updates are lost in bfloat16: keep these "
+                              "weights in float32, or round stochastically";
+        return TP_OK;
+    }
+    finding->evidence = tp_finding_text(
+        input->findings,
+        "%.3g %% of the elements of %zu parameters in 16 bits are the same "
+        "to the bit in iterations %" PRId64 " and %" PRId64
+        ", though each parameter moved; most in this one, %.3g %%",
+        100 * share, sum->parameters, from, to->label.iteration,
+        100 * sum->share);
+    finding->suggestion =
+        "without master weights in float32 these updates were lost, below "
+        "half a unit in the last place: keep master weights, or round "
+        "stochastically; with them, later steps catch up";
+    return TP_OK;
+}
+
+static enum tp_status read_all(struct reading *r,
+                               const struct tp_rule_input *input,
+                               const struct pair *pairs, size_t count,
+                               struct tp_error *err)
+{
+    enum tp_status status = tp_readers_init(&r->readers, input->pool, err);
+    if (status != TP_OK)
+        return status;
+    r->readers.stop = input->stop;
+    for (size_t i = 0; i < count && status == TP_OK; i++) {
+        struct tp_error why = {0};
+        status = read_pair(r, &pairs[i], &why);
+        if (status == TP_E_INTERRUPTED || status == TP_E_MEMORY)
+            *err = why;
+        else
+            status = TP_OK; /* what cannot be read again was read before:
+                               files change under us, and others remain */
+    }
+    tp_readers_clear(&r->readers);
+    return status;
+}
+
+enum tp_status tp_rule_lost_updates(const struct tp_rule_input *input,
+                                    const struct tp_rule *rule,
+                                    struct tp_error *err)
+{
+    size_t count;
+    if (!input->pool)
+        return TP_OK;
+    struct pair *pairs = find_pairs(input, &count);
+    struct reading *r = calloc(1, sizeof *r);
+    enum tp_status status = pairs && r ? TP_OK : tp_fail_memory(err);
+    if (status == TP_OK && count) {
+        r->run = input->run;
+        r->from_source = r->to_source = SIZE_MAX;
+        status = read_all(r, input, pairs, count, err);
+        tp_tensor_file_close(&r->from);
+        tp_tensor_file_close(&r->to);
+        tp_arena_clear(&r->from.arena);
+        tp_arena_clear(&r->to.arena);
+        if (status == TP_OK)
+            status = tell(input, rule, &r->narrow, false, err);
+        if (status == TP_OK)
+            status = tell(input, rule, &r->wide, true, err);
+    }
+    free(pairs);
+    free(r);
+    return status;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Copies that are none any more: a parameter that several ranks save, and its
+ * likes are the same on all of them; the weights of norms under tensor
+ * parallelism; an embedding and the output layer that are said to be one.
+ *
+ * Whether ranks hold copies or parts of a model no file says. Most matrices
+ * tell it: equal on all ranks, they are copies, and so is the rest; else only
+ * norms of Megatron's and DeepSpeed's mp_rank files are, since what is split
+ * over such ranks leaves norms whole (but those of queries and keys). Stages of
+ * a pipeline have numbers of their own in these names, and are not compared.
+ * Nothing is read again: rows are equal when all their statistics are. Cost: a
+ * sort of the parameters.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/order.h"
+#include "base/text.h"
+#include "formats/json/json_members.h"
+#include "rules/checkpoint.h"
+#include "rules/rules.h"
+
+/* A parameter of a rank. */
+struct copy {
+    const struct tp_row *row;
+    size_t place;  /* in input->rows: equal for equal places                */
+    int64_t stage; /* of a pipeline; -1: none is named                      */
+};
+
+/* "mp_rank_TT_PPP": the second number; -1: there is none. */
+static int64_t stage_of(const char *file)
+{
+    const char *at = strstr(file, "mp_rank_");
+    if (!at)
+        return -1;
+    at += strlen("mp_rank_");
+    at += strspn(at, "0123456789");
+    return *at == '_' && at[1] >= '0' && at[1] <= '9'
+               ? strtoll(at + 1, NULL, 10)
+               : -1;
+}
+
+static int compare_copies(const void *left, const void *right)
+{
+    const struct copy *a = left, *b = right;
+    int result =
+        tp_order_int64(a->row->label.iteration, b->row->label.iteration);
+    if (!result)
+        result = tp_order_size(a->place, b->place);
+    if (!result)
+        result = tp_order_int64(a->row->ordinal, b->row->ordinal);
+    if (!result)
+        result = tp_order_int64(a->stage, b->stage);
+    if (!result)
+        result = tp_order_int64(a->row->label.rank, b->row->label.rank);
+    return result ? result : tp_order_place(a->row, b->row);
+}
+
+static bool are_copies(const struct copy *a, const struct copy *b)
+{
+    return a->row->label.iteration == b->row->label.iteration &&
+           a->place == b->place && a->row->ordinal == b->row->ordinal &&
+           a->stage == b->stage && a->row->label.rank != b->row->label.rank;
+}
+
+/* Copies of all parameters, sorted; NULL: out of memory. */
+static struct copy *find_copies(const struct tp_rule_input *input,
+                                size_t *count)
+{
+    struct copy *copies = calloc(input->run->row_count + 1, sizeof *copies);
+    size_t place = 0;
+    *count = 0;
+    for (size_t i = 0; copies && i < input->run->row_count; i++) {
+        const struct tp_row *row = input->rows[i];
+        if (i > 0 && !tp_same_place(input->rows[i - 1], row))
+            place = i;
+        if (row->label.rank >= 0 && tp_checkpoint_is_parameter(row) &&
+            !strstr(row->path, "expert"))
+            copies[(*count)++] = (struct copy){row, place, stage_of(row->file)};
+    }
+    if (copies)
+        qsort(copies, *count, sizeof *copies, compare_copies);
+    return copies;
+}
+
+/* The first of [first, end) that is not what most are; NULL: all are equal. */
+static const struct tp_row *odd_one(const struct copy *first,
+                                    const struct copy *end)
+{
+    const struct tp_row *odd = NULL;
+    ptrdiff_t fewest = end - first;
+    for (const struct copy *a = first; a < end; a++) {
+        ptrdiff_t same = 0;
+        for (const struct copy *b = first; b < end; b++)
+            same += tp_checkpoint_are_equal(a->row, b->row);
+        if (same < fewest) {
+            fewest = same;
+            odd = a->row;
+        }
+    }
+    return odd;
+}
+
+/* Whether a parameter is whole on each rank though matrices are not. */
+static bool is_whole(const struct tp_row *row)
+{
+    return strstr(row->file, "mp_rank_") && !strstr(row->file, "zero_pp_") &&
+           row->first_dims[1] < 0 && tp_checkpoint_is_norm(row) &&
+           !strstr(row->path, "q_norm") && !strstr(row->path, "k_norm") &&
+           !strstr(row->path, "q_layernorm") &&
+           !strstr(row->path, "k_layernorm");
+}
+
+/* Parameters of one iteration, in groups of copies. */
+struct tally {
+    size_t equal, differ;  /* matrices                                     */
+    size_t odd, odd_whole; /* groups that differ; of these norms           */
+    size_t groups, wholes;
+    const struct tp_row *first, *first_whole; /* of those that differ       */
+    size_t ranks;
+};
+
+static size_t end_of(const struct copy *copies, size_t first, size_t count)
+{
+    size_t end = first + 1;
+    while (end < count && are_copies(&copies[end - 1], &copies[end]))
+        end++;
+    return end;
+}
+
+static void look(const struct copy *first, const struct copy *end,
+                 struct tally *tally)
+{
+    const struct tp_row *row = first->row;
+    bool constant = true;
+    for (const struct copy *c = first; c < end; c++)
+        constant = constant && tp_checkpoint_is_constant(c->row);
+    if (end - first < 2 || constant)
+        return;
+    const struct tp_row *odd = odd_one(first, end);
+    bool whole = is_whole(row);
+    tally->ranks = (size_t)(end - first);
+    tally->groups++;
+    tally->wholes += whole;
+    if (row->first_dims[1] >= 0) {
+        tally->equal += !odd;
+        tally->differ += odd != NULL;
+    }
+    if (!odd)
+        return;
+    tally->first = tally->odd++ ? tally->first : odd;
+    if (whole)
+        tally->first_whole = tally->odd_whole++ ? tally->first_whole : odd;
+}
+
+static enum tp_status tell(const struct tp_rule_input *input,
+                           const struct tp_rule *rule,
+                           const struct tally *tally, struct tp_error *err)
+{
+    bool copies = tally->equal > tally->differ;
+    const struct tp_row *row = copies ? tally->first : tally->first_whole;
+    size_t odd = copies ? tally->odd : tally->odd_whole;
+    size_t all = copies ? tally->groups : tally->wholes;
+    struct tp_finding *finding;
+    if (!row)
+        return TP_OK;
+    enum tp_status status =
+        tp_finding_add(input->findings, rule, row, &finding, err);
+    if (status != TP_OK)
+        return status;
+    finding->level = TP_SEVERITY_MEDIUM;
+    finding->metric = "l2_norm";
+    finding->value = row->numbers.l2_norm;
+    finding->excess = (double)odd / (double)all;
+    finding->consequences = (int64_t)odd - 1;
+    finding->evidence = tp_finding_text(
+        input->findings, "%zu of %zu %s %s not the same on all of %zu ranks%s",
+        odd, all,
+        copies ? "parameters that ranks have copies of"
+               : "norms that tensor parallelism leaves whole",
+        odd == 1 ? "is" : "are", tally->ranks,
+        tally->ranks > 2 ? "; this rank's is like the fewest" : "");
+    finding->suggestion =
+        "copies get the same update only from the same start: compare what "
+        "each rank loaded, whether this gradient is reduced over the ranks, "
+        "and the clipping of its norm";
+    return TP_OK;
+}
+
+enum tp_status tp_rule_replicas(const struct tp_rule_input *input,
+                                const struct tp_rule *rule,
+                                struct tp_error *err)
+{
+    size_t count;
+    struct copy *copies = find_copies(input, &count);
+    enum tp_status status = copies ? TP_OK : tp_fail_memory(err);
+    for (size_t i = 0; i < count && status == TP_OK;) {
+        struct tally tally = {0};
+        int64_t iteration = copies[i].row->label.iteration;
+        while (i < count && copies[i].row->label.iteration == iteration) {
+            size_t end = end_of(copies, i, count);
+            look(&copies[i], &copies[end], &tally);
+            i = end;
+        }
+        status = tell(input, rule, &tally, err);
+    }
+    free(copies);
+    return status;
+}
+
+/* ---- tied weights
+ * ------------------------------------------------------------ */
+
+static bool is_head(const struct tp_row *row)
+{
+    return tp_checkpoint_ends_in(row->path, "lm_head.weight") ||
+           tp_checkpoint_ends_in(row->path, "output_layer.weight") ||
+           tp_checkpoint_ends_in(row->path, "embed_out.weight");
+}
+
+static bool is_embedding(const struct tp_row *row)
+{
+    static const char *const endings[] = {
+        "embed_tokens.weight",   "wte.weight",      "word_embeddings.weight",
+        "tok_embeddings.weight", "embed_in.weight", "shared.weight"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (tp_checkpoint_ends_in(row->path, endings[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The embedding of an output layer: beside it, and as large. */
+static const struct tp_row *embedding_of(const struct tp_run *run,
+                                         const struct tp_row *head)
+{
+    for (size_t i = 0; i < run->row_count; i++) {
+        const struct tp_row *row = &run->rows[i];
+        if (is_embedding(row) && !strcmp(row->shape, head->shape) &&
+            row->dtype == head->dtype &&
+            row->label.iteration == head->label.iteration &&
+            row->label.rank == head->label.rank &&
+            tp_checkpoint_is_beside(row, head))
+            return row;
+    }
+    return NULL;
+}
+
+static enum tp_status see_member(void *context, const struct tp_json_pair *pair,
+                                 struct tp_arena *arena, struct tp_error *err)
+{
+    (void)arena;
+    (void)err;
+    bool *tied = context;
+    if (!strcmp(pair->key, "tie_word_embeddings"))
+        *tied = pair->value->kind == TP_JSON_BOOL && pair->value->integer;
+    return TP_OK;
+}
+
+/* Whether config.json beside a row's file says that they are one. */
+static bool is_said_tied(const struct tp_run *run, const struct tp_row *row)
+{
+    if (row->source >= run->files.count)
+        return false;
+    const char *name = run->files.files[row->source].path;
+    const char *slash = strrchr(name, '/');
+    struct tp_text path = {0};
+    struct tp_error ignored = {0};
+    bool tied = false;
+    const struct tp_json_visitor visitor = {&tied, see_member};
+    tp_text_bytes(&path, name, slash ? (size_t)(slash - name) + 1 : 0);
+    tp_text_add(&path, "config.json");
+    if (path.failed ||
+        tp_json_walk_file(tp_text_get(&path), &visitor, &ignored) != TP_OK)
+        tied = false;
+    tp_text_clear(&path);
+    return tied;
+}
+
+static enum tp_status tell_untied(const struct tp_rule_input *input,
+                                  const struct tp_rule *rule,
+                                  const struct tp_row *head,
+                                  const struct tp_row *before,
+                                  struct tp_error *err)
+{
+    struct tp_finding *finding;
+    enum tp_status status =
+        tp_finding_add(input->findings, rule, head, &finding, err);
+    if (status != TP_OK)
+        return status;
+    finding->level = TP_SEVERITY_MEDIUM;
+    finding->metric = "l2_norm";
+    finding->value = head->numbers.l2_norm;
+    finding->baseline = embedding_of(input->run, head)->numbers.l2_norm;
+    finding->excess = 1;
+    finding->evidence =
+        before ? tp_finding_text(input->findings,
+                                 "it was the embedding in iteration %" PRId64
+                                 ", and is not in iteration %" PRId64,
+                                 before->label.iteration, head->label.iteration)
+               : "config.json beside it says tie_word_embeddings, and it is "
+                 "not the embedding";
+    finding->suggestion = "tie the weights again after loading and before the "
+                          "optimizer is made, or say that they are not tied";
+    return TP_OK;
+}
+
+enum tp_status tp_rule_tied(const struct tp_rule_input *input,
+                            const struct tp_rule *rule, struct tp_error *err)
+{
+    enum tp_status status = TP_OK;
+    const struct tp_row *tied = NULL, *last = NULL;
+    for (size_t i = 0; i < input->run->row_count && status == TP_OK; i++) {
+        const struct tp_row *row = input->rows[i];
+        if (!is_head(row))
+            continue;
+        if (!last || !tp_same_place(last, row) ||
+            last->label.rank != row->label.rank)
+            tied = NULL;
+        last = row;
+        const struct tp_row *embedding = embedding_of(input->run, row);
+        if (!embedding)
+            continue;
+        if (tp_checkpoint_are_equal(row, embedding))
+            tied = row;
+        else if (tied || is_said_tied(input->run, row))
+            status = tell_untied(input, rule, row, tied, err);
+    }
+    return status;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "replay/replay.h"
+#include "tests/unit/support/op_vectors.h"
+#include "tests/unit/support/testdata.h"
+
+/* Every operator against torch in float64, forward and backward: an element may
+ * differ by what its bound says of float64, doubled as both sides may be off,
+ * and by no more than TOLERANCE of the largest one of its tensor. */
+
+#define TOLERANCE 1e-12
+
+enum { MOST_ROWS = 512, CASES = 20 };
+
+struct seen {
+    const char *path;
+    int calls[MOST_ROWS], backward[MOST_ROWS];
+    size_t moved, found; /* results that were changed, and noticed          */
+};
+
+static size_t number_of(const struct tp_operator *row)
+{
+    return (size_t)(row - tp_operators);
+}
+
+static double limit_of(const struct tp_array *computed, int64_t i)
+{
+    const double u = tp_dtype_rounding(computed->dtype);
+    const double v = fabs(computed->value[i]);
+    const double b = computed->bound ? computed->bound[i] : 0;
+    return u > 0 ? 2 * (b + u * (v + b)) + DBL_MIN : 0;
+}
+
+static double largest(const struct tp_array *array)
+{
+    double most = 0;
+    for (int64_t i = 0; i < array->count; i++)
+        if (isfinite(array->value[i]))
+            most = fmax(most, fabs(array->value[i]));
+    return most;
+}
+
+static bool agrees(const struct tp_array *computed, int64_t i, double expected)
+{
+    const double v = computed->value[i];
+    if (isnan(expected) || isnan(v))
+        return isnan(expected) && isnan(v);
+    return v == expected || fabs(v - expected) <= limit_of(computed, i);
+}
+
+/* What is not noticed would be a check that cannot fail. */
+static void move_one(const struct tp_array *computed,
+                     const struct tp_array *expected, struct seen *seen)
+{
+    const double scale = largest(expected);
+    for (int64_t i = 0; i < expected->count; i++) {
+        const double v = expected->value[i];
+        if (!isfinite(v) || scale == 0 || fabs(v) < 1e-3 * scale)
+            continue;
+        seen->moved++;
+        seen->found += !agrees(computed, i, v * (1 + 1e-9) + 1e-30);
+        return;
+    }
+}
+
+static void compare(const struct op_vector *v, int which, size_t k,
+                    const struct tp_array *computed, struct seen *seen)
+{
+    const struct tp_array *expected = op_vector_result(v, which, k);
+    cr_assert_not_null(expected, "%s:%d", seen->path, v->line);
+    if (computed->loose)
+        return;
+    cr_assert_eq(computed->count, expected->count, "%s:%d", seen->path,
+                 v->line);
+    const double scale = largest(expected);
+    for (int64_t i = 0; i < expected->count; i++) {
+        const double x = computed->value[i], y = expected->value[i];
+        const bool kink = limit_of(computed, i) > 1e-3 * fabs(x) && y != x;
+        cr_expect(agrees(computed, i, y) &&
+                      (kink || !(fabs(x - y) > TOLERANCE * scale + DBL_MIN)),
+                  "%s:%d: %s %zu[%d] is %.17g, torch %.17g, bound %g",
+                  seen->path, v->line, v->key[which], k, (int)i, x, y,
+                  computed->bound ? computed->bound[i] : 0);
+    }
+    move_one(computed, expected, seen);
+}
+
+static void run(struct op_vector *v, int which, const struct tp_operator *row,
+                struct seen *seen)
+{
+    struct tp_replay_call replay;
+    struct tp_error err = {0};
+    cr_assert(op_vector_load(v, which, row->signature, &replay));
+    enum tp_status status = tp_replay_run(&replay, row, &err);
+    cr_expect_eq(status, TP_OK, "%s:%d: %s: %s", seen->path, v->line,
+                 v->key[which], err.message);
+    for (size_t k = 0; status == TP_OK && k < replay.output_count; k++)
+        compare(v, which, k, &replay.outputs[k], seen);
+    if (status == TP_OK)
+        cr_expect_null(op_vector_result(v, which, replay.output_count),
+                       "%s:%d: a result is not made", seen->path, v->line);
+    tp_replay_call_clear(&replay);
+}
+
+static void see(struct op_vector *v, void *context)
+{
+    struct seen *seen = context;
+    const struct tp_operator *row = tp_operator_of(v->calls[0].name.path);
+    cr_expect_not_null(row, "%s:%d: no operator %s", seen->path, v->line,
+                       v->key[0]);
+    if (!row)
+        return;
+    seen->calls[number_of(row)]++;
+    if (row->run)
+        run(v, 0, row, seen);
+    if (v->calls[1].count == 0)
+        return;
+    seen->backward[number_of(row)]++;
+    run(v, 1, row, seen);
+}
+
+static void see_files(struct seen *seen)
+{
+    char path[4096];
+    testdata_path("op_vectors", path, sizeof path);
+    DIR *folder = opendir(path);
+    cr_assert_not_null(folder, "%s", path);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        const char *end = strrchr(entry->d_name, '.');
+        if (!end || strcmp(end, ".txt") != 0)
+            continue;
+        char file[8192];
+        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        seen->path = entry->d_name;
+        cr_expect(op_vectors_each(file, see, seen));
+    }
+    closedir(folder);
+}
+
+Test(operators_vectors, are_what_torch_computes, .timeout = 600)
+{
+    static struct seen seen;
+    see_files(&seen);
+    for (const struct tp_operator *row = tp_operators; row->names; row++) {
+        const size_t i = number_of(row);
+        cr_expect(!seen.calls[i] || seen.calls[i] >= CASES, "%s: %d calls",
+                  row->names, seen.calls[i]);
+        cr_expect(!row->back || !seen.calls[i] || seen.backward[i] >= CASES,
+                  "%s: %d backward calls", row->names, seen.backward[i]);
+    }
+    cr_expect_geq(seen.found * 100, seen.moved * 99, "%zu of %zu", seen.found,
+                  seen.moved);
+}
