@@ -142,7 +142,9 @@ static bool is_tail(struct word word)
 static bool is_quant(const char *text, size_t length)
 {
     /* Known to savers, but no number format (of its own). */
-    static const char *const others[] = {"fp32", "fp64", "fp8", "mxfp6"};
+    static const char *const others[] = {"fp32", "fp64"};
+    /* Words for dtypes, which many a name holds for other reasons. */
+    static const char *const dtypes[] = {"bfloat16", "float16", "half"};
     char word[24];
     if (length == 0 || length >= sizeof word || memchr(text, 0, length))
         return false;
@@ -151,6 +153,9 @@ static bool is_quant(const char *text, size_t length)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (strcmp(word, others[i]) == 0)
             return true;
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
+        if (strcmp(word, dtypes[i]) == 0)
+            return false;
     return tp_number_by_quant_type(word) != NULL;
 }
 

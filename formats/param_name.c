@@ -132,23 +132,36 @@ static bool ends(const char *list, const struct word *words, size_t count)
     return false;
 }
 
+/* A word without the quotes it has at a bracket. */
+static struct word unquoted(const char *text, struct word word)
+{
+    if (word.at > text && word.at[-1] == '[' && word.length > 1 &&
+        *word.at == '\'') {
+        word.at++;
+        word.length--;
+    }
+    if (word.at[word.length] == ']' && word.length > 1 &&
+        word.at[word.length - 1] == '\'')
+        word.length--;
+    return word;
+}
+
 /* Cuts at '.' and brackets: a.b[3]['c.d'] is the words a b 3 c d. */
 static void split(struct key *key, const char *text)
 {
-    static const char separators[] = ".[]'\"";
-    while (*text) {
-        size_t skip = strspn(text, separators);
-        text += skip;
-        size_t length = strcspn(text, separators);
-        if (length == 0)
+    static const char separators[] = ".[]";
+    const char *at = text;
+    while (*at) {
+        at += strspn(at, separators);
+        struct word word = {at, strcspn(at, separators)};
+        if (word.length == 0)
             continue;
-        if (key->count == WORDS_MAX) {
-            struct word *last = &key->word[WORDS_MAX - 1];
-            last->length = (size_t)(text + length - last->at);
-        } else {
-            key->word[key->count++] = (struct word){text, length};
-        }
-        text += length;
+        at += word.length;
+        if (key->count < WORDS_MAX)
+            key->word[key->count++] = unquoted(text, word);
+        else
+            key->word[WORDS_MAX - 1].length =
+                (size_t)(at - key->word[WORDS_MAX - 1].at);
     }
 }
 

@@ -150,6 +150,20 @@ static bool says_nothing(const struct tp_saved_place *place)
     return true;
 }
 
+/* Adds what is not said yet. Ranks are one thing: who is told by those of
+ * tensors and pipeline has no other. */
+static void add(struct tp_saved_place *place,
+                const struct tp_saved_place *found)
+{
+    bool ranked = false;
+    for (int i = TP_PLACE_RANK; i < TP_PLACE_NUMBERS; i++)
+        ranked = ranked || place->number[i] >= 0;
+    for (int i = 0; i < TP_PLACE_NUMBERS; i++) {
+        if (place->number[i] < 0 && (i < TP_PLACE_RANK || !ranked))
+            place->number[i] = found->number[i];
+    }
+}
+
 /* Adds what one name says; returns the bytes before what matched. */
 static size_t read_name(const char *name, size_t length, bool file,
                         struct tp_saved_place *place)
@@ -166,10 +180,7 @@ static size_t read_name(const char *name, size_t length, bool file,
         stem = before < stem ? before : stem;
         if (says_nothing(&found))
             break;
-        for (int i = 0; i < TP_PLACE_NUMBERS; i++) {
-            if (place->number[i] < 0)
-                place->number[i] = found.number[i];
-        }
+        add(place, &found);
     }
     while (stem > 0 && stem < length && strchr("_-.", name[stem - 1]))
         stem--;

@@ -29,25 +29,32 @@ struct reading {
     struct tp_tensor_part *parts; /* of the tensor at hand */
     size_t part_count, part_room;
     enum tp_dtype told; /* its dtype by the metadata */
+    bool alone;         /* it is one chunk, which may be any view */
     struct tp_error *err;
 };
 
-/* ---- one tensor ------------------------------------------------------------ */
+/* ---- one tensor --------------------------------------------------------- */
+
+/* Where an archive lies. */
+struct item {
+    struct tp_distcp_place place;
+    size_t member;
+};
 
 static enum tp_status find_item(struct reading *r,
                                 const struct tp_distcp_entry *entry,
                                 const int64_t *offset, int ndim,
-                                struct tp_distcp_place *place, size_t *member,
-                                struct tp_error *why)
+                                struct item *item, struct tp_error *err)
 {
     enum tp_status status =
-        tp_distcp_find(r->metadata, entry, offset, ndim, place, why);
+        tp_distcp_find(r->metadata, entry, offset, ndim, &item->place, err);
     if (status == TP_OK)
-        status = tp_file_set_add(r->unit->set, place->file, member, why);
-    if (status == TP_OK && place->transform)
-        status = tp_fail(why, TP_E_UNSUPPORTED, -1,
-                         "it is packed by %s in %s", place->transform,
-                         place->file);
+        status = tp_file_set_add(r->unit->set, item->place.file, &item->member,
+                                 err);
+    if (status == TP_OK && item->place.transform)
+        status = tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "it is packed by %s in %s", item->place.transform,
+                         item->place.file);
     return status;
 }
 
@@ -55,11 +62,11 @@ static enum tp_status find_item(struct reading *r,
 static enum tp_status check_chunk(struct reading *r,
                                   const struct tp_tensor *tensor,
                                   const struct tp_tensor_part *part,
-                                  struct tp_error *why)
+                                  struct tp_error *err)
 {
     const struct tp_tensor_file *item = &r->unit->item;
     if (item->tensor_count != 1)
-        return tp_fail(why, item->skips ? item->skips->code : TP_E_DAMAGED, -1,
+        return tp_fail(err, item->skips ? item->skips->code : TP_E_DAMAGED, -1,
                        "%s",
                        item->skips ? item->skips->reason
                                    : "its archive does not hold one tensor");
@@ -68,7 +75,7 @@ static enum tp_status check_chunk(struct reading *r,
     for (int i = 0; same && i < tensor->ndim; i++)
         same = chunk->shape[i] == part->size[i];
     if (!same)
-        return tp_fail(why, TP_E_DAMAGED, -1,
+        return tp_fail(err, TP_E_DAMAGED, -1,
                        "a chunk of it has another shape in its file than in "
                        "the metadata");
     return TP_OK;
@@ -78,23 +85,23 @@ static enum tp_status check_chunk(struct reading *r,
 static enum tp_status open_chunk(struct reading *r,
                                  const struct tp_distcp_entry *entry,
                                  const struct tp_tensor *tensor,
-                                 const struct tp_tensor_part *part, bool alone,
-                                 struct tp_tensor *chunk, struct tp_error *why)
+                                 const struct tp_tensor_part *part,
+                                 struct tp_tensor *chunk, struct tp_error *err)
 {
-    struct tp_distcp_place place;
-    size_t member = 0;
-    enum tp_status status = find_item(r, entry, part->offset, tensor->ndim,
-                                      &place, &member, why);
+    struct item item = {.member = 0};
+    enum tp_status status =
+        find_item(r, entry, part->offset, tensor->ndim, &item, err);
     if (status != TP_OK)
         return status;
-    status = tp_unit_item_open(r->unit, member, place.offset, place.length,
-                               why);
+    const size_t member = item.member;
+    status = tp_unit_item_open(r->unit, member, item.place.offset,
+                               item.place.length, err);
     if (status == TP_OK)
-        status = check_chunk(r, tensor, part, why);
+        status = check_chunk(r, tensor, part, err);
     if (status == TP_OK) {
         *chunk = r->unit->item.tensors[0];
-        status = alone ? tp_unit_keep_storage(r->unit, member, chunk, why)
-                       : tp_unit_keep_dense(r->unit, member, chunk, why);
+        status = r->alone ? tp_unit_keep_storage(r->unit, member, chunk, err)
+                       : tp_unit_keep_dense(r->unit, member, chunk, err);
     }
     tp_unit_item_close(r->unit, member);
     return status;
@@ -111,28 +118,44 @@ static bool is_empty(const struct tp_tensor_part *part, int ndim)
 /* Adds a part for chunk `index`. */
 static enum tp_status add_part(struct reading *r,
                                const struct tp_distcp_entry *entry,
-                               size_t index, int ndim, struct tp_error *why)
+                               size_t index, int ndim, struct tp_error *err)
 {
     int64_t *dims = tp_arena_alloc(&r->unit->file->arena,
                                    2 * (size_t)ndim * sizeof *dims);
     if (!dims ||
         tp_grow(&r->parts, &r->part_room, r->part_count + 1, sizeof *r->parts,
                 NULL) != TP_OK)
-        return tp_fail_memory(why);
-    enum tp_status status = tp_distcp_chunk(r->metadata, entry, index, ndim,
-                                            dims, dims + ndim, why);
+        return tp_fail_memory(err);
+    enum tp_status status =
+        tp_distcp_chunk(r->metadata, entry, index, ndim, dims, err);
     if (status == TP_OK)
         r->parts[r->part_count++] =
             (struct tp_tensor_part){NULL, dims, dims + ndim};
     return status;
 }
 
-/* Whether two entries are of one tensor: of several ranks' metadata. */
+/* Whether two entries are of one thing: of several ranks' metadata. */
 static bool same_name(const struct tp_distcp_entry *a,
                       const struct tp_distcp_entry *b)
 {
-    return a->length == b->length && !a->bytes && !b->bytes &&
+    return a->length == b->length && a->bytes == b->bytes &&
            memcmp(a->name, b->name, a->length) == 0;
+}
+
+/* Drops the last part if it is one of the first `count`: each rank describes
+ * its copy of a replicated tensor, of which one is read. */
+static void drop_copy(struct reading *r, size_t count, int ndim)
+{
+    const size_t bytes = (size_t)ndim * sizeof(int64_t);
+    const struct tp_tensor_part *last = &r->parts[r->part_count - 1];
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_tensor_part *part = &r->parts[i];
+        if (!bytes || (memcmp(part->offset, last->offset, bytes) == 0 &&
+                       memcmp(part->size, last->size, bytes) == 0)) {
+            r->part_count--;
+            return;
+        }
+    }
 }
 
 /* Opens the chunks; where one cannot be had, *missing says why, first. */
@@ -142,6 +165,7 @@ static enum tp_status open_chunks(struct reading *r,
                                   struct tp_error *missing)
 {
     const bool alone = r->part_count == 1 && !r->unit->file->parts;
+    r->alone = alone;
     enum tp_dtype dtype = TP_DTYPE_COUNT;
     for (size_t i = 0; i < r->part_count; i++) {
         struct tp_tensor_part *part = &r->parts[i];
@@ -150,7 +174,7 @@ static enum tp_status open_chunks(struct reading *r,
         if (is_empty(part, tensor->ndim))
             continue;
         enum tp_status status =
-            open_chunk(r, entry, tensor, part, alone, &chunk, &why);
+            open_chunk(r, entry, tensor, part, &chunk, &why);
         if (status == TP_E_MEMORY)
             return tp_fail_memory(r->err);
         if (status == TP_OK && dtype != TP_DTYPE_COUNT &&
@@ -240,15 +264,19 @@ static enum tp_status read_tensor(struct reading *r,
     r->told = tensor.dtype;
     for (size_t i = 0; i < count; i++) {
         const size_t chunks = tp_distcp_chunks(r->metadata, &entries[i]);
-        for (size_t k = 0; status == TP_OK && k < chunks; k++)
+        const size_t before = r->part_count;
+        for (size_t k = 0; status == TP_OK && k < chunks; k++) {
             status = add_part(r, &entries[i], k, tensor.ndim, &why);
+            if (status == TP_OK)
+                drop_copy(r, before, tensor.ndim);
+        }
     }
     if (status == TP_E_MEMORY)
         return tp_fail_memory(r->err);
     return add_tensor(r, entries, &tensor, &why);
 }
 
-/* ---- objects ---------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------ */
 
 /* The path of something inside an object. Megatron wraps each of its objects,
  * whose names end in "/shard_...", into a list. */
@@ -303,17 +331,15 @@ static enum tp_status read_object(struct reading *r,
                                   const struct tp_distcp_entry *entry,
                                   const char *path)
 {
-    struct tp_distcp_place place;
+    struct item item = {.member = 0};
     struct tp_error why = {0};
-    size_t member = 0;
-    enum tp_status status =
-        find_item(r, entry, NULL, -1, &place, &member, &why);
+    enum tp_status status = find_item(r, entry, NULL, -1, &item, &why);
     if (status == TP_OK) {
-        status = tp_unit_item_open(r->unit, member, place.offset, place.length,
-                                   &why);
+        status = tp_unit_item_open(r->unit, item.member, item.place.offset,
+                                   item.place.length, &why);
         enum tp_status added =
-            status == TP_OK ? add_item(r, member, path) : TP_OK;
-        tp_unit_item_close(r->unit, member);
+            status == TP_OK ? add_item(r, item.member, path) : TP_OK;
+        tp_unit_item_close(r->unit, item.member);
         if (added != TP_OK)
             return added;
     }
@@ -324,7 +350,7 @@ static enum tp_status read_object(struct reading *r,
                : tp_tensor_file_skip(r->unit->file, path, &why, r->err);
 }
 
-/* ---- the format --------------------------------------------------------------- */
+/* ---- the format --------------------------------------------------------- */
 
 static enum tp_status read_entries(struct reading *r)
 {

@@ -62,7 +62,7 @@ const char *tp_distcp_metadata_call(const struct tp_distcp_metadata *m)
     return m->call;
 }
 
-/* ---- objects --------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------ */
 
 /* An attribute of an object: its state is a dict, or a pair of the usual one
  * and that of __slots__. */
@@ -124,7 +124,7 @@ static enum tp_status note_calls(struct tp_distcp_metadata *m,
     return TP_OK;
 }
 
-/* ---- reading ---------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 static uint64_t key_hash(const char *name, size_t length, const int64_t *offset,
                          int ndim)
@@ -137,17 +137,24 @@ static uint64_t key_hash(const char *name, size_t length, const int64_t *offset,
     return h;
 }
 
-/* The key of a place: a name and an offset, ndim -1 for objects. */
+/* The key of a place. */
+struct key {
+    const char *name;
+    size_t length;
+    int ndim; /* -1: of an object */
+    int64_t offset[TP_LIMIT_DIMS];
+};
+
 static bool read_key(const struct tp_pickle *pickle, tp_ref index,
-                     const char **name, size_t *length,
-                     int64_t offset[TP_LIMIT_DIMS], int *ndim)
+                     struct key *key)
 {
     const tp_ref at = attribute(pickle, index, "offset");
-    if (!tp_pickle_text(pickle, attribute(pickle, index, "fqn"), name, length))
+    key->ndim = -1;
+    if (!tp_pickle_text(pickle, attribute(pickle, index, "fqn"), &key->name,
+                        &key->length))
         return false;
-    *ndim = -1;
     return tp_pickle_kind(pickle, at) == TP_VALUE_NONE ||
-           tp_torch_dims(pickle, at, offset, ndim, NULL) == TP_OK;
+           tp_torch_dims(pickle, at, key->offset, &key->ndim, NULL) == TP_OK;
 }
 
 static enum tp_status note_stored(struct tp_distcp_metadata *m, tp_ref dict,
@@ -157,17 +164,15 @@ static enum tp_status note_stored(struct tp_distcp_metadata *m, tp_ref dict,
     const struct tp_pickle *pickle = &m->pickles[number];
     tp_ref index, info;
     for (size_t i = 0; tp_pickle_pair(pickle, dict, i, &index, &info); i++) {
-        int64_t offset[TP_LIMIT_DIMS];
-        const char *name;
-        size_t length;
-        int ndim;
-        if (!read_key(pickle, index, &name, &length, offset, &ndim))
+        struct key key;
+        if (!read_key(pickle, index, &key))
             continue; /* whoever looks for it finds nothing */
         if (tp_grow(&m->stored, &m->stored_room, m->stored_count + 1,
                     sizeof *m->stored, err) != TP_OK)
             return TP_E_MEMORY;
         m->stored[m->stored_count++] =
-            (struct stored){key_hash(name, length, offset, ndim),
+            (struct stored){key_hash(key.name, key.length, key.offset,
+                                     key.ndim),
                             (uint32_t)number, index, info};
     }
     return TP_OK;
@@ -256,7 +261,7 @@ enum tp_status tp_distcp_metadata_end(struct tp_distcp_metadata *m,
     return TP_OK;
 }
 
-/* ---- tensors ----------------------------------------------------------------- */
+/* ---- tensors ------------------------------------------------------------ */
 
 /* The dtype that the properties tell: the first of a tuple. */
 static enum tp_dtype told_dtype(const struct tp_pickle *pickle,
@@ -314,37 +319,33 @@ static enum tp_status read_place(const struct tp_pickle *pickle, tp_ref ref,
 
 enum tp_status tp_distcp_chunk(const struct tp_distcp_metadata *m,
                                const struct tp_distcp_entry *entry,
-                               size_t index, int ndim, int64_t *offset,
-                               int64_t *size, struct tp_error *err)
+                               size_t index, int ndim, int64_t *place,
+                               struct tp_error *err)
 {
     const struct tp_pickle *pickle = &m->pickles[entry->pickle];
     const tp_ref chunk = tp_pickle_item(
         pickle, attribute(pickle, entry->value, "chunks"), index);
     enum tp_status status = read_place(
-        pickle, attribute(pickle, chunk, "offsets"), ndim, offset, err);
+        pickle, attribute(pickle, chunk, "offsets"), ndim, place, err);
     return status == TP_OK ? read_place(pickle,
                                         attribute(pickle, chunk, "sizes"),
-                                        ndim, size, err)
+                                        ndim, place + ndim, err)
                            : status;
 }
 
-/* ---- places -------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------- */
 
 static bool is_key(const struct tp_distcp_metadata *m,
                    const struct stored *stored,
                    const struct tp_distcp_entry *entry, const int64_t *offset,
                    int ndim)
 {
-    int64_t own[TP_LIMIT_DIMS];
-    const char *name;
-    size_t length;
-    int count;
-    return read_key(&m->pickles[stored->pickle], stored->index, &name, &length,
-                    own, &count) &&
-           count == ndim && length == entry->length &&
-           memcmp(name, entry->name, length) == 0 &&
+    struct key key;
+    return read_key(&m->pickles[stored->pickle], stored->index, &key) &&
+           key.ndim == ndim && key.length == entry->length &&
+           memcmp(key.name, entry->name, key.length) == 0 &&
            (ndim <= 0 ||
-            memcmp(own, offset, (size_t)ndim * sizeof *own) == 0);
+            memcmp(key.offset, offset, (size_t)ndim * sizeof *offset) == 0);
 }
 
 static enum tp_status read_info(const struct tp_distcp_metadata *m,

@@ -61,14 +61,14 @@ enum tp_status tp_distcp_shape(const struct tp_distcp_metadata *metadata,
                                const struct tp_distcp_entry *entry,
                                struct tp_tensor *tensor, struct tp_error *err);
 
-/* How many chunks it has, and one of them: its place in the tensor, which has
- * `ndim` dimensions. */
+/* How many chunks it has, and one of them: where it begins in the tensor, which
+ * has `ndim` dimensions, and behind that its sizes. */
 size_t tp_distcp_chunks(const struct tp_distcp_metadata *metadata,
                         const struct tp_distcp_entry *entry);
 enum tp_status tp_distcp_chunk(const struct tp_distcp_metadata *metadata,
                                const struct tp_distcp_entry *entry,
-                               size_t index, int ndim, int64_t *offset,
-                               int64_t *size, struct tp_error *err);
+                               size_t index, int ndim, int64_t *place,
+                               struct tp_error *err);
 
 /* Where a chunk lies, or an object (ndim -1). TP_E_DAMAGED: no file has it. */
 enum tp_status tp_distcp_find(const struct tp_distcp_metadata *metadata,

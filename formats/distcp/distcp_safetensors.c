@@ -42,7 +42,7 @@ struct reading {
     struct tp_error *err;
 };
 
-/* ---- files ------------------------------------------------------------------ */
+/* ---- files -------------------------------------------------------------- */
 
 /* Where the part of a tensor begins; NULL: not told, or not by integers. */
 static const int64_t *saved_offsets(struct reading *r,
@@ -144,7 +144,7 @@ static enum tp_status read_files(struct reading *r)
     return status;
 }
 
-/* ---- tensors ----------------------------------------------------------------- */
+/* ---- tensors ------------------------------------------------------------ */
 
 static int compare_shards(const void *a, const void *b)
 {
@@ -234,7 +234,7 @@ static enum tp_status add_tensors(struct reading *r)
     return status;
 }
 
-/* ---- the format ---------------------------------------------------------------- */
+/* ---- the format --------------------------------------------------------- */
 
 /* Whether a file's pattern is the unit's name. */
 static bool is_of_unit(const void *context, const char *name)

@@ -48,7 +48,7 @@ enum tp_status tp_unit_add(struct tp_unit *unit, const struct tp_tensor *tensor,
     return status;
 }
 
-/* ---- tensors of parts ---------------------------------------------------- */
+/* ---- tensors of parts --------------------------------------------------- */
 
 /* The path of a part: "w[0:3,0:12]". */
 static const char *part_path(struct tp_unit *unit,
@@ -128,7 +128,7 @@ enum tp_status tp_unit_finish(struct tp_unit *unit, struct tp_error *err)
     return TP_OK;
 }
 
-/* ---- archives ------------------------------------------------------------ */
+/* ---- archives ----------------------------------------------------------- */
 
 enum tp_status tp_unit_item_open(struct tp_unit *unit, size_t member,
                                  uint64_t start, uint64_t length,
@@ -208,7 +208,7 @@ enum tp_status tp_unit_keep_dense(struct tp_unit *unit, size_t member,
     return tp_unit_keep_storage(unit, member, tensor, err);
 }
 
-/* ---- names ---------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------- */
 
 /* Whether a text is `head`, then digits, then something that ends in `tail`. */
 static bool is_numbered(const char *name, const char *head, const char *tail,

@@ -47,7 +47,7 @@ static enum tp_status skip(struct map *map, const char *path,
     return tp_tensor_file_skip(map->unit->file, path, why, map->err);
 }
 
-/* ---- the index ------------------------------------------------------------ */
+/* ---- the index ---------------------------------------------------------- */
 
 /* A part of the text that has to be a string, in the file's arena. */
 static enum tp_status keep_text(struct map *map,
@@ -184,7 +184,7 @@ static enum tp_status index_names(struct map *map)
     return TP_OK;
 }
 
-/* ---- the files ------------------------------------------------------------- */
+/* ---- the files ---------------------------------------------------------- */
 
 /* What a file holds that the index does not ask of it: tensors that it places
  * elsewhere, and those that it does not name. */
@@ -412,7 +412,7 @@ static enum tp_status read_shards(struct map *map)
     return status;
 }
 
-/* ---- the format ------------------------------------------------------------ */
+/* ---- the format --------------------------------------------------------- */
 
 static enum tp_status open_file(struct tp_tensor_file *file,
                                 struct tp_error *err)

@@ -6,17 +6,15 @@
  * Cost: two looks at each byte of the header, a sort by place and one index of
  * names.
  */
+#include "formats/safetensors/safetensors_header.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
 #include "base/text.h"
-#include "base/text_index.h"
-#include "data/tensor_path.h"
 #include "formats/json/json_members.h"
-#include "formats/safetensors/safetensors.h"
+#include "formats/safetensors/safetensors_check.h"
 
 enum {
     LENGTH_BYTES = 8,
@@ -24,38 +22,11 @@ enum {
     UNKNOWN_MAX = 1 << 20, /* bytes of an unknown field that is parsed to
                               see whether it is JSON; others are passed
                               over by brackets                           */
-    SHOWN_MAX = 80 /* bytes of a name in a message                       */
+    SHOWN_MAX = 80 /* bytes of a dtype in a message                      */
 };
 
 /* MAX_HEADER_SIZE of the reference. */
 static const uint64_t HEADER_MAX = 100000000;
-
-/* In the order of the reference, which is that of alignment. */
-const struct tp_safetensors_dtype tp_safetensors_dtypes[] = {
-    {"BOOL", 8, TP_BOOL},
-    {"F4", 4, TP_FLOAT4_E2M1FN_X2},
-    {"F6_E2M3", 6, TP_FLOAT6_E2M3FN},
-    {"F6_E3M2", 6, TP_FLOAT6_E3M2FN},
-    {"U8", 8, TP_UINT8},
-    {"I8", 8, TP_INT8},
-    {"F8_E5M2", 8, TP_FLOAT8_E5M2},
-    {"F8_E4M3", 8, TP_FLOAT8_E4M3FN},
-    {"F8_E8M0", 8, TP_FLOAT8_E8M0FNU},
-    {"F8_E4M3FNUZ", 8, TP_FLOAT8_E4M3FNUZ},
-    {"F8_E5M2FNUZ", 8, TP_FLOAT8_E5M2FNUZ},
-    {"I16", 16, TP_INT16},
-    {"U16", 16, TP_UINT16},
-    {"F16", 16, TP_FLOAT16},
-    {"BF16", 16, TP_BFLOAT16},
-    {"I32", 32, TP_INT32},
-    {"U32", 32, TP_UINT32},
-    {"F32", 32, TP_FLOAT32},
-    {"C64", 64, TP_COMPLEX64},
-    {"F64", 64, TP_FLOAT64},
-    {"I64", 64, TP_INT64},
-    {"U64", 64, TP_UINT64},
-    {NULL, 0, TP_DTYPE_COUNT},
-};
 
 struct reading {
     struct tp_json_stream stream;
@@ -70,7 +41,7 @@ struct reading {
     struct tp_error *err;
 };
 
-/* ---- values of the header ---------------------------------------------- */
+/* ---- values of the header ----------------------------------------------- */
 
 /* The text of a JSON string, in the arena of the walk. */
 static enum tp_status string_of(struct reading *r,
@@ -122,48 +93,59 @@ static enum tp_status wrong(struct reading *r, int64_t at, const char *what)
     return tp_fail(r->err, TP_E_DAMAGED, at, "%s", what);
 }
 
-/*
- * The next number of a list that begins at part->text[*at] ('[' or ','), all of
- * it digits. *more: there was one.
- */
-static enum tp_status next_integer(struct reading *r,
-                                   const struct tp_json_part *part, size_t *at,
-                                   bool first, int64_t *value, bool *more)
+/* A list of integers while it is read. */
+struct list {
+    const struct tp_json_part *part;
+    size_t at; /* in it: behind '[' or the last integer */
+    bool first, more;
+};
+
+static void pass_blanks(struct list *list)
 {
-    const char *text = part->text;
-    size_t i = *at, end = part->length;
-    *more = false;
-    while (i < end && tp_json_is_blank(text[i]))
-        i++;
-    if (i < end && text[i] == ']') {
-        *at = i + 1;
-        return TP_OK;
-    }
-    if (!first && (i == end || text[i++] != ','))
-        return wrong(r, part->offset, "a list of integers should stand here");
-    while (i < end && tp_json_is_blank(text[i]))
-        i++;
-    const size_t start = i;
+    while (list->at < list->part->length &&
+           tp_json_is_blank(list->part->text[list->at]))
+        list->at++;
+}
+
+/* The digits of an integer; JSON's other numbers are refused. */
+static enum tp_status read_digits(struct reading *r, struct list *list,
+                                  int64_t *value)
+{
+    const char *text = list->part->text;
+    const size_t start = list->at, end = list->part->length;
+    const int64_t offset = list->part->offset + (int64_t)start;
+    size_t i = start;
     while (i < end && text[i] >= '0' && text[i] <= '9')
         i++;
+    list->at = i;
     *value = tp_digits_value(text + start, i - start);
-    const bool zero = text[start] == '0' && i - start > 1;
     if (start < end && text[start] == '-')
-        return wrong(r, part->offset + (int64_t)start, "a negative integer");
+        return wrong(r, offset, "a negative integer");
     if (i < end && i > start &&
         (text[i] == '.' || text[i] == 'e' || text[i] == 'E'))
-        return wrong(r, part->offset + (int64_t)start,
+        return wrong(r, offset,
                      "a number with a fraction or an exponent, where an "
                      "integer should stand");
-    if (i == start || zero)
-        return wrong(r, part->offset + (int64_t)start,
-                     "an integer should stand here");
-    if (*value < 0)
-        return wrong(r, part->offset + (int64_t)start,
-                     "an integer beyond 63 bits");
-    *at = i;
-    *more = true;
-    return TP_OK;
+    if (i == start || (text[start] == '0' && i - start > 1))
+        return wrong(r, offset, "an integer should stand here");
+    return *value < 0 ? wrong(r, offset, "an integer beyond 63 bits") : TP_OK;
+}
+
+/* The next integer, if list->more is set by that. */
+static enum tp_status next_integer(struct reading *r, struct list *list,
+                                   int64_t *value)
+{
+    const struct tp_json_part *part = list->part;
+    pass_blanks(list);
+    list->more = list->at == part->length || part->text[list->at] != ']';
+    if (!list->more)
+        return TP_OK;
+    if (!list->first &&
+        (list->at == part->length || part->text[list->at++] != ','))
+        return wrong(r, part->offset, "a list of integers should stand here");
+    pass_blanks(list);
+    list->first = false;
+    return read_digits(r, list, value);
 }
 
 /* A list of at most `room` integers. */
@@ -171,24 +153,20 @@ static enum tp_status read_integers(struct reading *r,
                                     const struct tp_json_part *part,
                                     int64_t *values, int room, int *count)
 {
-    size_t at = 1;
-    bool more = part->text[0] == '[';
-    enum tp_status status = TP_OK;
+    struct list list = {.part = part, .at = 1, .first = true};
+    int64_t value = 0;
     *count = 0;
-    if (!more)
+    if (part->text[0] != '[')
         return wrong(r, part->offset, "a list of integers should stand here");
-    while (more) {
-        int64_t value = 0;
-        status = next_integer(r, part, &at, *count == 0, &value, &more);
-        if (status != TP_OK)
+    for (;;) {
+        enum tp_status status = next_integer(r, &list, &value);
+        if (status != TP_OK || !list.more)
             return status;
-        if (more && *count == room)
+        if (*count == room)
             return tp_fail(r->err, TP_E_DAMAGED, part->offset,
                            "a list of more than %d integers", room);
-        if (more)
-            values[(*count)++] = value;
+        values[(*count)++] = value;
     }
-    return TP_OK;
 }
 
 /* ---- one tensor --------------------------------------------------------- */
@@ -311,20 +289,6 @@ static enum tp_status read_fields(struct reading *r,
     return status;
 }
 
-/* Adds "while reading the tensor NAME" to a failure. */
-static enum tp_status about(struct reading *r, enum tp_status status,
-                            const struct tp_safetensors_entry *entry)
-{
-    if (status == TP_OK || status == TP_E_MEMORY)
-        return status;
-    struct tp_text shown = {0};
-    tp_text_printable_cut(&shown, entry->name, SHOWN_MAX);
-    tp_while(r->err, "reading the tensor \"%s\"", tp_text_get(&shown));
-    tp_text_clear(&shown);
-    r->named = true;
-    return status;
-}
-
 static enum tp_status read_tensor(struct reading *r,
                                   const struct tp_json_part *key)
 {
@@ -332,8 +296,11 @@ static enum tp_status read_tensor(struct reading *r,
     struct tp_safetensors_entry entry = {.at = key->offset};
     enum tp_status status =
         keep_string(r, key, &entry.name, &entry.name_length);
-    if (status == TP_OK)
-        status = about(r, read_fields(r, &entry), &entry);
+    if (status == TP_OK) {
+        status =
+            tp_safetensors_about(read_fields(r, &entry), &entry, r->err);
+        r->named = status != TP_OK;
+    }
     if (status == TP_OK)
         status = tp_grow(&header->entries, &r->room, header->count + 1,
                          sizeof entry, r->err);
@@ -342,7 +309,7 @@ static enum tp_status read_tensor(struct reading *r,
     return status;
 }
 
-/* ---- metadata ------------------------------------------------------------ */
+/* ---- metadata ----------------------------------------------------------- */
 
 static void answer(struct reading *r, const char *key,
                    const struct tp_json *value)
@@ -404,7 +371,7 @@ static enum tp_status read_metadata(struct reading *r)
     return status;
 }
 
-/* ---- the whole header ---------------------------------------------------- */
+/* ---- the whole header --------------------------------------------------- */
 
 static enum tp_status read_members(struct reading *r)
 {
@@ -482,135 +449,7 @@ static enum tp_status find_header(const struct tp_bytes *bytes, uint64_t *end,
     return TP_OK;
 }
 
-/* ---- checks of all tensors together -------------------------------------- */
-
-static int compare_entries(const void *a, const void *b)
-{
-    const struct tp_safetensors_entry *x = a, *y = b;
-    int order = tp_order_uint64(x->begin, y->begin);
-    if (!order)
-        order = tp_order_uint64(x->end, y->end);
-    return order ? order : tp_order_uint64((uint64_t)x->at, (uint64_t)y->at);
-}
-
-/* That the tensors follow each other without a gap from byte 0 on. */
-static enum tp_status check_places(struct reading *r)
-{
-    uint64_t last = 0;
-    for (size_t i = 0; i < r->header->count; i++) {
-        const struct tp_safetensors_entry *entry = &r->header->entries[i];
-        enum tp_status status = TP_OK;
-        if (entry->end < entry->begin)
-            status = tp_fail(r->err, TP_E_DAMAGED, entry->at,
-                             "its data ends at %" PRIu64
-                             ", before it begins at %" PRIu64,
-                             entry->end, entry->begin);
-        else if (entry->begin != last)
-            status = tp_fail(r->err, TP_E_DAMAGED, entry->at,
-                             "its data begins at %" PRIu64
-                             ", but the data before it ends at %" PRIu64
-                             " (%s)",
-                             entry->begin, last,
-                             entry->begin > last ? "a gap" : "an overlap");
-        if (status != TP_OK)
-            return about(r, status, entry);
-        last = entry->end;
-    }
-    return TP_OK;
-}
-
-/* That a tensor has the bytes that its shape and dtype need. */
-static enum tp_status check_size(struct reading *r,
-                                 const struct tp_safetensors_entry *entry)
-{
-    const struct tp_safetensors_dtype *dtype =
-        &tp_safetensors_dtypes[entry->dtype];
-    uint64_t bits = 1;
-    bool overflow = false;
-    for (int i = 0; i < entry->ndim; i++)
-        overflow |= __builtin_mul_overflow(bits, (uint64_t)entry->shape[i],
-                                           &bits);
-    overflow |= __builtin_mul_overflow(bits, (uint64_t)dtype->bits, &bits);
-    if (overflow)
-        return tp_fail(r->err, TP_E_DAMAGED, entry->at,
-                       "its shape has more than 2^64 bits");
-    if (bits % 8)
-        return tp_fail(r->err, TP_E_DAMAGED, entry->at,
-                       "its elements of %u bits do not fill whole bytes",
-                       dtype->bits);
-    if (entry->end - entry->begin != bits / 8)
-        return tp_fail(r->err, TP_E_DAMAGED, entry->at,
-                       "shape and dtype %s need %" PRIu64
-                       " bytes, its data has %" PRIu64,
-                       dtype->name, bits / 8, entry->end - entry->begin);
-    return TP_OK;
-}
-
-static enum tp_status check_names(struct reading *r)
-{
-    struct tp_text_index index = {0};
-    const struct tp_safetensors_header *header = r->header;
-    if (!tp_text_index_init(&index, header->count))
-        return tp_fail_memory(r->err);
-    enum tp_status status = TP_OK;
-    for (size_t i = 0; status == TP_OK && i < header->count; i++) {
-        const struct tp_safetensors_entry *entry = &header->entries[i];
-        /* names with a NUL inside are told apart by what is before it: two
-         * of them that agree there are refused, which no writer makes */
-        size_t *number = tp_text_index_put(&index, entry->name);
-        if (*number != TP_TEXT_NEW)
-            status = about(r,
-                           tp_fail(r->err, TP_E_DAMAGED, entry->at,
-                                   "two tensors have this name"),
-                           entry);
-        *number = i;
-    }
-    tp_text_index_clear(&index);
-    return status;
-}
-
-/* Notes in header->end whether the data ends where the file does. */
-static void check_end(const struct reading *r, uint64_t size)
-{
-    struct tp_safetensors_header *header = r->header;
-    const uint64_t held = size - r->data;
-    const uint64_t last =
-        header->count ? header->entries[header->count - 1].end : 0;
-    size_t cut = 0;
-    while (cut < header->count &&
-           header->entries[header->count - 1 - cut].end > held)
-        cut++;
-    if (last > held)
-        tp_fail(&header->end, TP_E_DAMAGED, (int64_t)size,
-                "the file has %" PRIu64 " bytes, its header describes %" PRIu64
-                ": %" PRIu64 " are missing, and with them %zu of %zu tensors "
-                "(a download or a copy that was cut?)",
-                size, r->data + last, last - held, cut, header->count);
-    if (last < held)
-        tp_fail(&header->end, TP_E_DAMAGED, (int64_t)(r->data + last),
-                "%" PRIu64 " bytes follow the last tensor", held - last);
-}
-
-static enum tp_status check(struct reading *r, uint64_t size)
-{
-    struct tp_safetensors_header *header = r->header;
-    if (header->count)
-        qsort(header->entries, header->count, sizeof *header->entries,
-              compare_entries);
-    enum tp_status status = check_names(r);
-    if (status == TP_OK)
-        status = check_places(r);
-    for (size_t i = 0; status == TP_OK && i < header->count; i++)
-        status = about(r, check_size(r, &header->entries[i]),
-                       &header->entries[i]);
-    if (status == TP_OK)
-        check_end(r, size);
-    for (size_t i = 0; status == TP_OK && i < header->count; i++) {
-        header->entries[i].begin += r->data;
-        header->entries[i].end += r->data;
-    }
-    return status;
-}
+/* ---- all of it -------------------------------------------------- */
 
 /* Moves the entries into the arena. */
 static enum tp_status keep_entries(struct reading *r, enum tp_status status)
@@ -648,6 +487,6 @@ enum tp_status tp_safetensors_read(const struct tp_bytes *bytes,
     tp_json_stream_close(&r.stream);
     tp_json_walk_clear(&r.walk);
     if (status == TP_OK)
-        status = check(&r, bytes->size);
+        status = tp_safetensors_check(header, r.data, bytes->size, err);
     return keep_entries(&r, status);
 }

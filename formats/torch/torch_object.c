@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "formats/torch/torch_optimizer.h"
+#include "formats/torch/torch_path.h"
 #include "formats/torch/torch_rebuild.h"
 #include "formats/torch/torch_scaled.h"
 
@@ -24,8 +25,6 @@
  */
 
 enum {
-    PATH_MAX_BYTES = 1024, /* of a place in the payload; with the tensor
-                              itself 2 KiB                                */
     UNWRAP_MAX = 64,       /* wrappers around one tensor                  */
     ATTRIBUTES_MAX = 64    /* of a distributed tensor; torch has two      */
 };
@@ -65,7 +64,8 @@ struct walk {
     uint32_t path_length;
     uint32_t blame_length; /* of the path of the outermost unknown call   */
     struct tp_error *err;
-    char path[PATH_MAX_BYTES]; /* last: it needs no initialisation        */
+    struct tp_torch_path at; /* path and path_length */
+    char path[TP_TORCH_PATH_ROOM]; /* last: it needs no initialisation    */
 };
 
 /* ---- notes ------------------------------------------------------------ */
@@ -77,7 +77,7 @@ static enum tp_status add_note(struct walk *w, uint32_t path_length,
                                     sizeof note, w->err);
     if (status != TP_OK)
         return status;
-    note.path = tp_arena_text(w->arena, w->path, path_length);
+    note.path = tp_torch_path_text(&w->at, path_length, w->arena);
     if (!note.path)
         return tp_fail_memory(w->err);
     w->notes[w->note_count++] = note;
@@ -112,79 +112,6 @@ static enum tp_status note_storage(struct walk *w, tp_ref blame, tp_ref at)
     return blame == TP_REF_NONE
                ? add_note(w, w->path_length, (struct note){.at = at})
                : note_tensor(w, blame, (struct note){.at = at});
-}
-
-/* ---- paths ------------------------------------------------------------ */
-
-/* Returns false, with the path as it was, when it would get too long. */
-static bool path_bytes(struct walk *w, const char *text, size_t length)
-{
-    if (length >= PATH_MAX_BYTES - w->path_length)
-        return false;
-    memcpy(w->path + w->path_length, text, length);
-    w->path_length += (uint32_t)length;
-    return true;
-}
-
-/* A key's text; what is not printable UTF-8 becomes \xNN. */
-static bool path_text(struct walk *w, const char *text, size_t length)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    for (size_t i = 0; i < length;) {
-        size_t n = tp_utf8_step(text + i, length - i);
-        bool plain = n > 0 && p[i] >= 0x20 && p[i] != 0x7f;
-        char escaped[8];
-        bool fits;
-        if (plain) {
-            fits = path_bytes(w, text + i, n);
-        } else {
-            n = 1;
-            fits = path_bytes(
-                w, escaped,
-                (size_t)snprintf(escaped, sizeof escaped, "\\x%02x", p[i]));
-        }
-        if (!fits)
-            return false;
-        i += n;
-    }
-    return true;
-}
-
-static bool path_index(struct walk *w, size_t index)
-{
-    char text[32];
-    int length = snprintf(text, sizeof text, "[%zu]", index);
-    return path_bytes(w, text, (size_t)length);
-}
-
-static bool path_key(struct walk *w, tp_ref key)
-{
-    const char *text;
-    size_t length;
-    int64_t integer;
-    double real;
-    char number[32];
-    if (w->path_length && !path_bytes(w, ".", 1))
-        return false;
-    if (tp_pickle_text(w->pickle, key, &text, &length))
-        return path_text(w, text, length);
-    if (tp_pickle_kind(w->pickle, key) == TP_VALUE_GLOBAL) {
-        text = tp_pickle_callable(w->pickle, key);
-        return path_text(w, text, strlen(text));
-    }
-    length = 0;
-    if (tp_pickle_kind(w->pickle, key) == TP_VALUE_BOOL)
-        length = (size_t)snprintf(number, sizeof number, "%s",
-                                  w->pickle->values[key].u.integer ? "True"
-                                                                   : "False");
-    else if (tp_pickle_int(w->pickle, key, &integer))
-        length =
-            (size_t)snprintf(number, sizeof number, "%lld", (long long)integer);
-    else if (tp_pickle_float(w->pickle, key, &real))
-        length = (size_t)snprintf(number, sizeof number, "%.17g", real);
-    else
-        length = (size_t)snprintf(number, sizeof number, "<key>");
-    return path_bytes(w, number, length);
 }
 
 /* ---- the walk --------------------------------------------------------- */
@@ -339,8 +266,8 @@ static enum tp_status visit_dict(struct walk *w, tp_ref ref, tp_ref blame)
                                                w->arena, &optimizer, w->err);
     if (status != TP_OK)
         return status;
-    if (optimizer) {
-        optimizer->path = tp_arena_text(w->arena, w->path, w->path_length);
+    if (optimizer && w->optimizer) {
+        optimizer->path = tp_torch_path_text(&w->at, w->path_length, w->arena);
         if (!optimizer->path)
             return tp_fail_memory(w->err);
         *w->optimizer = optimizer;
@@ -446,8 +373,9 @@ static enum tp_status visit_child(struct walk *w, const struct frame *frame,
     if (!can_hold_tensors(w->pickle, child->ref))
         return TP_OK;
     bool fits = child->step == CHILD_SAME ||
-                (child->step == CHILD_KEY ? path_key(w, child->key)
-                                          : path_index(w, child->index));
+                (child->step == CHILD_KEY
+                     ? tp_torch_path_key(&w->at, w->pickle, child->key)
+                     : tp_torch_path_item(&w->at, child->index));
     if (!fits) {
         w->path_length = frame->path_length;
         return note_limit(w, child->ref, "its path is too long");
@@ -595,6 +523,69 @@ enum tp_status tp_torch_metadata(const struct tp_pickle *pickle,
 
 /* ---- all of it --------------------------------------------------------- */
 
+/* A walk over all values of a pickle, from its start. */
+static void walk_init(struct walk *w, const struct tp_pickle *pickle,
+                      struct tp_tensor_file *file, struct tp_error *err)
+{
+    memset(w, 0, offsetof(struct walk, path));
+    w->pickle = pickle;
+    w->arena = &file->arena;
+    w->parameters = pickle->item_count;
+    w->blamed = TP_REF_NONE;
+    w->err = err;
+    w->at = (struct tp_torch_path){w->path, &w->path_length, false};
+    /* Shared values are visited once on each path to them. Honest files
+     * share little; hostile ones double at every level. */
+    w->budget = 2 * ((uint64_t)pickle->count + pickle->item_count) + 4096;
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+    const struct note *const *a = left, *const *b = right;
+    return strcmp((*a)->path, (*b)->path);
+}
+
+/* Notes by path; those of equal paths are neighbours. Owned by the caller. */
+static struct note **sort_notes(const struct walk *w)
+{
+    struct note **sorted = calloc(w->note_count + 1, sizeof *sorted);
+    for (size_t i = 0; i < w->note_count && sorted; i++)
+        sorted[i] = &w->notes[i];
+    if (sorted)
+        qsort(sorted, w->note_count, sizeof *sorted, compare_paths);
+    return sorted;
+}
+
+/* Where several notes have one path ({"a": {"b": T}, "a.b": T}), these get
+ * brackets: a second walk makes the paths of all with them. */
+static enum tp_status part_paths(struct walk *w, struct walk *again)
+{
+    struct note **sorted = sort_notes(w);
+    if (!sorted)
+        return tp_fail_memory(w->err);
+    enum tp_status status = TP_OK;
+    bool walked = false;
+    for (size_t first = 0, end; first < w->note_count; first = end) {
+        const char *path = sorted[first]->path;
+        for (end = first + 1; end < w->note_count; end++) {
+            if (strcmp(sorted[end]->path, path) != 0)
+                break;
+        }
+        if (end - first > 1 && !walked) {
+            walked = true;
+            again->at.brackets = true;
+            again->open = w->open;
+            status = walk_all(again);
+        }
+        if (status != TP_OK || (walked && again->note_count != w->note_count))
+            break; /* the latter: brackets left no room for some place */
+        for (size_t i = first; i < end && end - first > 1; i++)
+            sorted[i]->path = again->notes[sorted[i] - w->notes].path;
+    }
+    free(sorted);
+    return status;
+}
+
 enum tp_status tp_torch_collect(struct tp_tensor_file *file,
                                 const struct tp_pickle *pickle,
                                 struct tp_torch_source *source,
@@ -602,17 +593,10 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
 {
     struct tp_torch_builder builder = {
         .pickle = pickle, .source = source, .arena = &file->arena};
-    struct walk w;
-    memset(&w, 0, offsetof(struct walk, path));
-    w.pickle = pickle;
-    w.arena = &file->arena;
+    struct walk w, again;
+    walk_init(&w, pickle, file, err);
+    walk_init(&again, pickle, file, err);
     w.optimizer = &file->optimizers;
-    w.parameters = pickle->item_count;
-    w.blamed = TP_REF_NONE;
-    w.err = err;
-    /* Shared values are visited once on each path to them. Honest files
-     * share little; hostile ones double at every level. */
-    w.budget = 2 * ((uint64_t)pickle->count + pickle->item_count) + 4096;
     w.open = tp_arena_alloc(&file->arena, pickle->count / 8 + 1);
     if (!w.open)
         return tp_fail_memory(err);
@@ -620,11 +604,15 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
     if (status == TP_OK)
         status = walk_all(&w);
     if (status == TP_OK)
+        status = part_paths(&w, &again);
+    if (status == TP_OK)
         status = use_notes(file, &builder, &w, err);
     if (status == TP_OK)
-        status = tp_torch_metadata(pickle, file->metadata, file->metadata_count,
-                                   &file->arena, err);
+        status = tp_torch_metadata(pickle, file->metadata,
+                                   file->metadata_count, &file->arena, err);
     free(w.notes);
     free(w.frames);
+    free(again.notes);
+    free(again.frames);
     return status;
 }

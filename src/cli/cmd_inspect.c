@@ -103,6 +103,7 @@ static enum tp_status read_files(const struct tp_options *options,
                                                tp_backward_format(options),
                                            .dims = TP_DIMS_ALL,
                                            .reduce = options->reduce_dtype,
+                                           .parts = options->parts,
                                            .stop = &tp_interrupted};
     enum tp_status status = tp_check_options(options, "FILE", err);
     if (status == TP_OK)

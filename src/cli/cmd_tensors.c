@@ -63,6 +63,7 @@ static enum tp_status collect(struct session *s, struct tp_error *err)
                                      .quant = &s->plan,
                                      .dims = options->dims,
                                      .reduce = options->reduce_dtype,
+                                     .parts = options->parts,
                                      .progress = tp_progress_update,
                                      .progress_context = &progress,
                                      .stop = &tp_interrupted};

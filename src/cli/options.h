@@ -88,6 +88,7 @@ struct tp_options {
     uint64_t device_memory;    /* bytes; 0: half of what is free     */
     const char *steps, *ranks; /* lists of numbers; NULL: all             */
     bool recover;
+    bool parts;
     const char *crc_from; /* a dump of msprobe; NULL: none                */
     const char *scripts;  /* a directory; NULL: none                       */
     enum tp_dump_verify verify;

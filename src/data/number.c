@@ -12,6 +12,7 @@
  */
 #include "data/number.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -101,20 +102,46 @@ bool tp_number_is_listed(const struct tp_number *number)
     return false;
 }
 
+/* A word in lower case, with '_' for '-'; "" when it is longer than any. */
+static void plain_word(const char *word, char plain[24])
+{
+    size_t length = strlen(word);
+    if (length >= 24)
+        length = 0;
+    for (size_t i = 0; i < length; i++)
+        plain[i] = word[i] == '-' ? '_' : (char)tolower((unsigned char)word[i]);
+    plain[length] = '\0';
+}
+
+/* Where a word leaves the exponent open, the format that training takes for
+ * weights and activations is meant: fp8 e4m3, mxfp6 e3m2 (as in the paper on
+ * Microscaling formats). */
 const struct tp_number *tp_number_by_quant_type(const char *quant_type)
 {
     static const char *const words[][2] = {
-        {"hifp8", "hif8"},           {"mxfp8", "mxfp8_e4m3"},
-        {"mxfp8e4m3", "mxfp8_e4m3"}, {"mxfp8e5m2", "mxfp8_e5m2"},
-        {"fp8_e4m3", "e4m3"},        {"fp8_e5m2", "e5m2"},
-        {"fp4_e2m1", "e2m1"},
+        {"hifp8", "hif8"},           {"hifloat8", "hif8"},
+        {"mxfp8", "mxfp8_e4m3"},     {"mxfp8e4m3", "mxfp8_e4m3"},
+        {"mxfp8e5m2", "mxfp8_e5m2"}, {"mxfp6", "mxfp6_e3m2"},
+        {"mxfp6e3m2", "mxfp6_e3m2"}, {"mxfp6e2m3", "mxfp6_e2m3"},
+        {"mxfp4_e2m1", "mxfp4"},     {"mxfp4e2m1", "mxfp4"},
+        {"fp8", "e4m3"},             {"float8", "e4m3"},
+        {"fp8_e4m3", "e4m3"},        {"fp8e4m3", "e4m3"},
+        {"fp8_e4m3fn", "e4m3"},      {"float8_e4m3", "e4m3"},
+        {"float8_e4m3fn", "e4m3"},   {"e4m3fn", "e4m3"},
+        {"fp8_e5m2", "e5m2"},        {"fp8e5m2", "e5m2"},
+        {"float8_e5m2", "e5m2"},     {"float8_e4m3fnuz", "e4m3fnuz"},
+        {"fp4", "e2m1"},             {"float8_e5m2fnuz", "e5m2fnuz"},
+        {"fp4_e2m1", "e2m1"},        {"float4_e2m1fn", "e2m1"},
+        {"bfloat16", "bf16"},        {"float4_e2m1fn_x2", "e2m1"},
+        {"float16", "fp16"},         {"half", "fp16"},
     };
+    char plain[24];
+    plain_word(quant_type, plain);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i][0], quant_type) == 0) {
+        if (strcmp(words[i][0], plain) == 0)
             return tp_number_by_id(words[i][1]);
-        }
     }
-    return tp_number_by_id(quant_type);
+    return tp_number_by_id(plain);
 }
 
 /* What wide dtypes are judged against: themselves. Not in the table, since

@@ -12,7 +12,7 @@
 
 #include "data/dtype_math.h"
 
-enum { WINDOW = 3 << 12 }; /* bytes read together: whole elements of 4, 6 bits */
+enum { WINDOW = 3 << 12 }; /* bytes read together; of 4 and 6 bits, whole */
 
 struct packed_storage {
     struct tp_storage base;

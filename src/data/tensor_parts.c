@@ -166,7 +166,7 @@ static enum tp_status joined_read(const struct tp_storage *storage,
     return TP_OK;
 }
 
-/* ---- that the parts make the whole --------------------------------------- */
+/* ---- that the parts make the whole -------------------------------------- */
 
 static uint64_t part_numel(const struct tp_tensor *tensor,
                            const struct tp_tensor_part *part)
@@ -302,7 +302,7 @@ static enum tp_status check_parts(const struct tp_tensor *tensor,
     return status;
 }
 
-/* ---- making -------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------- */
 
 static void set_piece(const struct joined *j, const struct tp_tensor *tensor,
                       const struct tp_tensor_part *part, struct piece *piece)
@@ -422,7 +422,7 @@ enum tp_status tp_tensor_join(struct tp_arena *arena, struct tp_tensor *tensor,
     return status == TP_OK ? tp_tensor_check(tensor, err) : status;
 }
 
-/* ---- files of a set ------------------------------------------------------ */
+/* ---- files of a set ----------------------------------------------------- */
 
 struct member_storage {
     struct tp_storage base;

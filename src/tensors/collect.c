@@ -29,6 +29,7 @@
 #include "tensors/dump_labels.h"
 #include "tensors/quantised.h"
 #include "tensors/rank_grid.h"
+#include "tensors/rank_tree.h"
 #include "tensors/row.h"
 
 /* What one file gave; a slot per file makes the result independent of the
@@ -96,6 +97,20 @@ static bool carries_magic(const char *path)
     return format && !format->any_content;
 }
 
+/* A text as tables show it: names are any bytes, a table is UTF-8. NULL: no
+ * memory. Called under the lock. */
+static const char *shown_text(struct collector *c, const char *text)
+{
+    if (tp_text_is_utf8(text))
+        return tp_intern(&c->texts, &c->run->arena, text);
+    struct tp_text printable = {0};
+    tp_text_printable(&printable, text);
+    const char *shown =
+        tp_intern(&c->texts, &c->run->arena, tp_text_get(&printable));
+    tp_text_clear(&printable);
+    return shown;
+}
+
 static void add_skipped(struct collector *c, struct file_result *result,
                         const char *file, const struct tp_skip *skip)
 {
@@ -106,8 +121,8 @@ static void add_skipped(struct collector *c, struct file_result *result,
         return;
     }
     pthread_mutex_lock(&c->lock);
-    const char *path = tp_intern(&c->texts, &c->run->arena, skip->path);
-    const char *reason = tp_intern(&c->texts, &c->run->arena, skip->reason);
+    const char *path = shown_text(c, skip->path);
+    const char *reason = shown_text(c, skip->reason);
     pthread_mutex_unlock(&c->lock);
     if (!path || !reason)
         c->no_memory = true;
@@ -156,7 +171,7 @@ static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
     bool kept = true;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        *texts[i] = tp_intern(&c->texts, &c->run->arena, *texts[i]);
+        *texts[i] = shown_text(c, *texts[i]);
         kept = kept && *texts[i];
     }
     row->packed = tp_summary_pack(&worker->scan.summary, &c->run->arena);
@@ -261,7 +276,7 @@ static void read_open_file(struct collector *c, struct file_result *result,
     if (file->label_conflict[0]) {
         pthread_mutex_lock(&c->lock);
         result->conflict =
-            tp_intern(&c->texts, &c->run->arena, file->label_conflict);
+            shown_text(c, file->label_conflict);
         pthread_mutex_unlock(&c->lock);
     }
     if (file->assumption[0]) {
@@ -285,18 +300,14 @@ static void read_open_file(struct collector *c, struct file_result *result,
     }
 }
 
-/* The path as tables show it: a path is any bytes, a table is UTF-8. */
+/* The path of a file. */
 static const char *shown_path(struct collector *c, const char *path)
 {
     if (tp_text_is_utf8(path))
         return path;
-    struct tp_text text = {0};
-    tp_text_printable(&text, path);
     pthread_mutex_lock(&c->lock);
-    const char *shown =
-        tp_intern(&c->texts, &c->run->arena, tp_text_get(&text));
+    const char *shown = shown_text(c, path);
     pthread_mutex_unlock(&c->lock);
-    tp_text_clear(&text);
     return shown ? shown : "";
 }
 
@@ -527,6 +538,23 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
     run->bytes_read += result->ignored ? 0 : size;
 }
 
+/* Names the ranks of Megatron that are missing of their trees. */
+static void note_missing_ranks(struct collector *c)
+{
+    const struct tp_found_list *files = &c->run->files;
+    for (size_t next = 0; next < files->count;) {
+        struct tp_text missing = {0};
+        struct tp_error err = {0};
+        const size_t first = tp_rank_tree_next(files, &next, &missing);
+        if (first < files->count && missing.length) {
+            tp_fail(&err, TP_E_DAMAGED, -1, "%s", tp_text_get(&missing));
+            add_failure(c, &c->results[first],
+                        shown_path(c, files->files[first].path), "", &err);
+        }
+        tp_text_clear(&missing);
+    }
+}
+
 /* Joins the files' results in the order of their paths. */
 static enum tp_status assemble(const struct collector *c, struct tp_error *err)
 {
@@ -614,7 +642,8 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     if (c->no_memory)
         return tp_fail_memory(err);
-    return assemble(c, err);
+    note_missing_ranks(c);
+    return c->no_memory ? tp_fail_memory(err) : assemble(c, err);
 }
 
 enum tp_status tp_collect(struct tp_pool *pool,

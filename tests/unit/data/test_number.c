@@ -224,7 +224,12 @@ Test(number, words_of_the_dumps_name_formats)
         {"mxfp8e5m2", "mxfp8_e5m2"}, {"fp8_e4m3", "e4m3"},
         {"fp8_e5m2", "e5m2"},        {"mxfp4", "mxfp4"},
         {"fp4_e2m1", "e2m1"},        {"bf16", "bf16"},
-        {"fp16", "fp16"},
+        {"fp16", "fp16"},            {"HIFP8", "hif8"},
+        {"MXFP8", "mxfp8_e4m3"},     {"float8_e4m3fn", "e4m3"},
+        {"fp8", "e4m3"},             {"mxfp6", "mxfp6_e3m2"},
+        {"NVFP4", "nvfp4"},          {"nvfp4", "nvfp4"},
+        {"bfloat16", "bf16"},        {"float8-e5m2", "e5m2"},
+        {"MXFP8_E5M2", "mxfp8_e5m2"}, {"float16", "fp16"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const struct tp_number *row = tp_number_by_quant_type(known[i][0]);
@@ -233,6 +238,7 @@ Test(number, words_of_the_dumps_name_formats)
     }
     cr_assert_null(tp_number_by_quant_type("int8"));
     cr_assert_null(tp_number_by_quant_type(""));
+    cr_assert_null(tp_number_by_quant_type("fp8 fp8 fp8 fp8 fp8 fp8 fp8"));
     cr_assert_null(tp_number_by_id("hifp8"));
 }
 

@@ -531,8 +531,9 @@ static const char text_payload[] =
     "\200\002}q\000X\010\000\000\000metadataq\001X\012\000\000\000layer"
     "_typeq\002s.";
 
-static void metadata_of(const char *payload, size_t size,
-                        struct tp_arena *arena, struct tp_label *label)
+/* The label, and returned the epoch. */
+static int64_t metadata_of(const char *payload, size_t size,
+                           struct tp_arena *arena, struct tp_label *label)
 {
     struct tp_bytes bytes;
     struct tp_pickle pickle = {0};
@@ -545,7 +546,9 @@ static void metadata_of(const char *payload, size_t size,
     size_t count = tp_label_ask(asked);
     cr_assert_eq(tp_torch_metadata(&pickle, asked, count, arena, &err), TP_OK);
     tp_label_from_metadata(asked, count, label);
+    int64_t epoch = tp_label_epoch(asked, count);
     tp_pickle_clear(&pickle);
+    return epoch;
 }
 
 #define METADATA_OF(payload, arena, label) \
@@ -606,6 +609,37 @@ Test(tensor_saver, payloads_without_metadata)
     METADATA_OF(text_payload, &arena, &label);
     expect_label("text", &label, &should);
     tp_arena_clear(&arena);
+}
+
+/* {NAME: 500, "epoch": 3}, as pickle.dumps(..., 2) has it but for memos. */
+static int64_t step_of(const char *name, int64_t *epoch)
+{
+    char payload[128];
+    size_t length = strlen(name), at = 0;
+    memcpy(payload, "\x80\x02}(X\0\0\0\0", 9);
+    payload[5] = (char)length;
+    at = 9;
+    memcpy(payload + at, name, length);
+    at += length;
+    memcpy(payload + at, "M\xf4\x01X\x05\0\0\0epochK\x03u.", 17);
+    at += 17;
+    struct tp_arena arena = {0};
+    struct tp_label label;
+    *epoch = metadata_of(payload, at, &arena, &label);
+    tp_arena_clear(&arena);
+    return label.iteration;
+}
+
+Test(tensor_saver, a_checkpoint_knows_its_step)
+{
+    static const char *const names[] = {"step", "iteration", "iter_num",
+                                        "global_step", "global_steps"};
+    int64_t epoch;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cr_expect(step_of(names[i], &epoch) == 500, "%s", names[i]);
+        cr_expect(epoch == 3);
+    }
+    cr_expect(step_of("steps_per_epoch", &epoch) == -1);
 }
 
 static const char *complete(struct tp_label *label, const char *path,
