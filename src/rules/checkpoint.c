@@ -1,18 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parts of checkpoints by the names that are usual: parameters end in weight
- * or bias, moments of Adam in exp_avg and exp_avg_sq. Two rows are compared by
- * everything that was measured, exact sums, extrema and quantiles, so that no
- * element is read again: two parameters that agree in all of it and differ
- * are permutations of each other at the least. Cost: some comparisons of
- * texts or numbers a row.
+ * Parameters are what labels of keys call a weight or a bias. Two rows are
+ * compared by everything that was measured, exact sums, extrema and quantiles,
+ * so that no element is read again: two parameters that agree in all of it and
+ * differ are permutations of each other at the least. Cost: some comparisons
+ * of texts or numbers a row.
  */
 #include "rules/checkpoint.h"
 
 #include <string.h>
-#include <strings.h>
+
+#include "data/dtype.h"
 
 static const char value[] = "#value";
+
+/* Causal masks of GPT-2 are called attn.bias: [1, 1, n, n]. */
+static bool is_mask(const struct tp_row *row)
+{
+    return (row->label.roles & TP_ROLE_BIAS) && row->counts.values > 1 &&
+           row->first_dims[0] == 1 && row->first_dims[1] == 1;
+}
+
+bool tp_checkpoint_is_parameter(const struct tp_row *row)
+{
+    const struct tp_label *label = &row->label;
+    return (label->roles & (TP_ROLE_WEIGHT | TP_ROLE_BIAS)) && *row->path &&
+           !*label->operation && label->direction != TP_BACKWARD &&
+           tp_dtype_info(row->dtype)->significand && !is_mask(row);
+}
 
 bool tp_checkpoint_ends_in(const char *path, const char *ending)
 {
@@ -23,56 +38,6 @@ bool tp_checkpoint_ends_in(const char *path, const char *ending)
     if (length < tail || memcmp(path + length - tail, ending, tail) != 0)
         return false;
     return length == tail || strchr("._]", path[length - tail - 1]);
-}
-
-enum tp_checkpoint_part tp_checkpoint_part_of(const struct tp_row *row)
-{
-    static const struct {
-        const char *ending;
-        enum tp_checkpoint_part part;
-    } rows[] = {{"exp_avg", TP_PART_MOMENT_1},
-                {"exp_avg_sq", TP_PART_MOMENT_2},
-                {"weight", TP_PART_WEIGHT},
-                {"weight_packed", TP_PART_WEIGHT},
-                {"bias", TP_PART_BIAS}};
-    /* of DeepSpeed and FSDP: exp_avg_sq.layers.0.weight */
-    static const struct {
-        const char *word;
-        enum tp_checkpoint_part part;
-    } before[] = {{"exp_avg_sq.", TP_PART_MOMENT_2},
-                  {"exp_avg.", TP_PART_MOMENT_1},
-                  {"grad", TP_PART_OTHER}};
-    if (row->label.direction == TP_BACKWARD)
-        return TP_PART_OTHER;
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
-        if (strstr(row->path, before[i].word))
-            return before[i].part;
-    }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (tp_checkpoint_ends_in(row->path, rows[i].ending) ||
-            (!*row->path && !strcmp(row->label.tensor_name, rows[i].ending)))
-            return rows[i].part;
-    }
-    return TP_PART_OTHER;
-}
-
-bool tp_checkpoint_is_parameter(const struct tp_row *row)
-{
-    enum tp_checkpoint_part part = tp_checkpoint_part_of(row);
-    return *row->path && !*row->label.operation &&
-           (part == TP_PART_WEIGHT || part == TP_PART_BIAS);
-}
-
-bool tp_checkpoint_is_norm(const struct tp_row *row)
-{
-    static const char *const words[] = {"norm", "ln_", "ln1", "ln2"};
-    for (const char *p = row->path; *p; p++) {
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            if (!strncasecmp(p, words[i], strlen(words[i])))
-                return true;
-        }
-    }
-    return false;
 }
 
 bool tp_checkpoint_is_constant(const struct tp_row *row)
@@ -100,4 +65,36 @@ bool tp_checkpoint_is_beside(const struct tp_row *a, const struct tp_row *b)
     size_t m = x ? (size_t)(x - a->file) : 0;
     size_t n = y ? (size_t)(y - b->file) : 0;
     return m == n && !memcmp(a->file, b->file, m);
+}
+
+void tp_fault_add(struct tp_fault *fault, const struct tp_row *row,
+                  double share)
+{
+    if (!(share > 0))
+        return;
+    fault->files += fault->rows == 0 || fault->source != row->source;
+    fault->rows++;
+    fault->source = row->source;
+    const struct tp_row *worst = fault->worst;
+    if (worst && (row->label.iteration > worst->label.iteration ||
+                  (row->label.iteration == worst->label.iteration &&
+                   share <= fault->share)))
+        return;
+    fault->worst = row;
+    fault->share = share;
+}
+
+const char *tp_fault_others(const struct tp_fault *fault,
+                            struct tp_findings *findings)
+{
+    const size_t others = fault->rows - 1;
+    const char *more = others == 1 ? "" : "s";
+    if (others == 0)
+        return "";
+    if (fault->files == 1)
+        return tp_finding_text(findings, "; so in %zu other tensor%s of it",
+                               others, more);
+    return tp_finding_text(findings,
+                           "; so in %zu other tensor%s, of %zu files in all",
+                           others, more, fault->files);
 }

@@ -27,11 +27,12 @@ enum {
     BF16_BITS = 8 /* significand, the hidden one too                        */
 };
 
-/* Shares above which there is a finding, and one of medium severity. */
+/* Shares above which there is a finding: some where the weights in 16 bits are
+ * all there is, most where they may be copies of master weights, and of
+ * weights in float32. */
 static const double some = 0.1, most = 0.5;
 
-/* ---- counting ---------------------------------------------------------------
- */
+/* ---- counting ------------------------------------------------------ */
 
 struct lost_counts {
     uint64_t values; /* finite in both, not 0 before                        */
@@ -94,8 +95,7 @@ static const struct tp_sink sink = {.part_size = sizeof(struct lost_counts),
                                     .piece = count_piece,
                                     .merge = merge};
 
-/* ---- which parameters
- * ---------------------------------------------------------- */
+/* ---- which parameters ---------------------------------------------- */
 
 struct pair {
     const struct tp_row *from, *to;
@@ -115,8 +115,8 @@ static bool is_wanted(const struct tp_row *from, const struct tp_row *to)
            from->dtype == to->dtype && !strcmp(from->shape, to->shape) &&
            has_dtype(from) && !from->quantised && !to->quantised &&
            from->counts.values > 1 && tp_checkpoint_is_parameter(from) &&
-           !strstr(from->path, "embed") && !strstr(from->path, ".wte.") &&
-           !strstr(from->path, ".wpe.") && !tp_checkpoint_are_equal(from, to);
+           strcmp(from->label.layer_type, "embedding") != 0 &&
+           !tp_checkpoint_are_equal(from, to);
 }
 
 static int compare_pairs(const void *left, const void *right)
@@ -152,11 +152,11 @@ static struct pair *find_pairs(const struct tp_rule_input *input, size_t *count)
     return pairs;
 }
 
-/* ---- reading
- * -------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------- */
 
 /* What was counted of the narrow dtypes, and of float32. */
 struct sum {
+    bool wide;
     struct lost_counts counts;
     const struct pair *worst;
     double share; /* of the worst                                            */
@@ -170,6 +170,29 @@ struct reading {
     size_t from_source, to_source; /* open; SIZE_MAX: none                   */
     struct sum narrow, wide;
 };
+
+/* What else the last iteration holds of the weights in 16 bits. */
+enum copies {
+    COPIES_UNKNOWN,
+    COPIES_NONE,  /* the optimiser's moments are in 16 bits, as the weights
+                     that it moves                                          */
+    COPIES_MASTER /* weights in float32 that are moved instead              */
+};
+
+static enum copies copies_of(const struct tp_run *run)
+{
+    enum copies copies = COPIES_UNKNOWN;
+    for (size_t i = 0; i < run->row_count; i++) {
+        const struct tp_row *row = &run->rows[i];
+        if (row->label.roles & TP_ROLE_MASTER)
+            return COPIES_MASTER;
+        if ((row->label.roles & (TP_ROLE_MOMENT_1 | TP_ROLE_MOMENT_2)) &&
+            tp_dtype_info(row->dtype)->significand &&
+            tp_dtype_info(row->dtype)->size == 2)
+            copies = COPIES_NONE;
+    }
+    return copies;
+}
 
 static enum tp_status open_file(const struct tp_run *run,
                                 const struct tp_row *row,
@@ -232,16 +255,29 @@ static enum tp_status read_pair(struct reading *r, const struct pair *pair,
     return TP_OK;
 }
 
-/* ---- telling
- * ---------------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------- */
+
+static const char *narrow_advice(enum copies copies)
+{
+    return copies == COPIES_NONE
+               ? "the optimizer holds no wider copy, so these updates were "
+                 "lost, below half a unit in the last place: keep master "
+                 "weights in float32, or round stochastically"
+               : "without master weights in float32 these updates were lost, "
+                 "below half a unit in the last place: keep master weights, or "
+                 "round stochastically; with them, later steps catch up";
+}
 
 static enum tp_status tell(const struct tp_rule_input *input,
                            const struct tp_rule *rule, const struct sum *sum,
-                           bool wide, struct tp_error *err)
+                           enum copies copies, struct tp_error *err)
 {
     struct tp_finding *finding;
-    double share = share_of(&sum->counts, wide);
-    if (!sum->worst || share < some)
+    const bool wide = sum->wide;
+    const double share = share_of(&sum->counts, wide);
+    const bool sure = !wide && copies == COPIES_NONE;
+    if (!sum->worst || (!wide && copies == COPIES_MASTER) ||
+        share < (sure ? some : most))
         return TP_OK;
     const struct tp_row *to = sum->worst->to;
     enum tp_status status =
@@ -250,35 +286,26 @@ static enum tp_status tell(const struct tp_rule_input *input,
         return status;
     const int64_t from = sum->worst->from->label.iteration;
     finding->level =
-        !wide && share >= most ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
+        sure && share >= most ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
     finding->metric = "lost_updates";
     finding->value = share;
     finding->excess = share / some;
     finding->consequences = (int64_t)sum->parameters - 1;
-    if (wide) {
-        finding->evidence = tp_finding_text(
-            input->findings,
-            "of the elements of %zu float32 parameters that moved from "
-            "iteration %" PRId64 " to %" PRId64
-            ", %.3g %% moved by less than half a unit in the last place of "
-            "bfloat16; most in this one, %.3g %%",
-            sum->parameters, from, to->label.iteration, 100 * share,
-            100 * sum->share);
-        finding->suggestion = "such updates are lost in bfloat16: keep these "
-                              "weights in float32, or round stochastically";
-        return TP_OK;
-    }
     finding->evidence = tp_finding_text(
         input->findings,
-        "%.3g %% of the elements of %zu parameters in 16 bits are the same "
-        "to the bit in iterations %" PRId64 " and %" PRId64
-        ", though each parameter moved; most in this one, %.3g %%",
-        100 * share, sum->parameters, from, to->label.iteration,
+        wide ? "of the elements of %zu parameters in float32 that moved from "
+               "iteration %" PRId64 " to %" PRId64
+               ", %.3g %% moved by less than half a unit in the last place of "
+               "bfloat16; in this parameter %.3g %%"
+             : "of the elements of %zu parameters in 16 bits that moved from "
+               "iteration %" PRId64 " to %" PRId64
+               ", %.3g %% are the same to the bit; in this parameter %.3g %%",
+        sum->parameters, from, to->label.iteration, 100 * share,
         100 * sum->share);
     finding->suggestion =
-        "without master weights in float32 these updates were lost, below "
-        "half a unit in the last place: keep master weights, or round "
-        "stochastically; with them, later steps catch up";
+        wide ? "bfloat16 would lose such updates: keep these weights in "
+               "float32, or round stochastically"
+             : narrow_advice(copies);
     return TP_OK;
 }
 
@@ -317,15 +344,17 @@ enum tp_status tp_rule_lost_updates(const struct tp_rule_input *input,
     if (status == TP_OK && count) {
         r->run = input->run;
         r->from_source = r->to_source = SIZE_MAX;
+        r->wide.wide = true;
         status = read_all(r, input, pairs, count, err);
         tp_tensor_file_close(&r->from);
         tp_tensor_file_close(&r->to);
         tp_arena_clear(&r->from.arena);
         tp_arena_clear(&r->to.arena);
+        const enum copies copies = copies_of(input->run);
         if (status == TP_OK)
-            status = tell(input, rule, &r->narrow, false, err);
+            status = tell(input, rule, &r->narrow, copies, err);
         if (status == TP_OK)
-            status = tell(input, rule, &r->wide, true, err);
+            status = tell(input, rule, &r->wide, copies, err);
     }
     free(pairs);
     free(r);

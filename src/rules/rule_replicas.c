@@ -77,7 +77,7 @@ static struct copy *find_copies(const struct tp_rule_input *input,
         if (i > 0 && !tp_same_place(input->rows[i - 1], row))
             place = i;
         if (row->label.rank >= 0 && tp_checkpoint_is_parameter(row) &&
-            !strstr(row->path, "expert"))
+            row->label.expert < 0 && !strstr(row->path, "expert"))
             copies[(*count)++] = (struct copy){row, place, stage_of(row->file)};
     }
     if (copies)
@@ -106,11 +106,14 @@ static const struct tp_row *odd_one(const struct copy *first,
 /* Whether a parameter is whole on each rank though matrices are not. */
 static bool is_whole(const struct tp_row *row)
 {
+    static const char *const of_heads[] = {"q_norm", "k_norm", "q_layernorm",
+                                           "k_layernorm"};
+    for (size_t i = 0; i < sizeof of_heads / sizeof *of_heads; i++) {
+        if (strstr(row->path, of_heads[i]))
+            return false;
+    }
     return strstr(row->file, "mp_rank_") && !strstr(row->file, "zero_pp_") &&
-           row->first_dims[1] < 0 && tp_checkpoint_is_norm(row) &&
-           !strstr(row->path, "q_norm") && !strstr(row->path, "k_norm") &&
-           !strstr(row->path, "q_layernorm") &&
-           !strstr(row->path, "k_layernorm");
+           row->first_dims[1] < 0 && !strcmp(row->label.layer_type, "norm");
 }
 
 /* Parameters of one iteration, in groups of copies. */
@@ -210,8 +213,7 @@ enum tp_status tp_rule_replicas(const struct tp_rule_input *input,
     return status;
 }
 
-/* ---- tied weights
- * ------------------------------------------------------------ */
+/* ---- tied weights -------------------------------------------------- */
 
 static bool is_head(const struct tp_row *row)
 {

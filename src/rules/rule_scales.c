@@ -2,23 +2,18 @@
 /*
  * Scales of quantised tensors: those that make nothing of the codes they are
  * for (NaN, infinite, or zero where a code is not), negative ones, and scales
- * of which most blocks fill less than half. One finding for each file and
- * fault, about the tensor that has most of it. Cost: a look at each quantised
- * tensor, whose scales were counted with its values.
+ * of which most blocks fill less than half. One finding for each fault, about
+ * the tensor that has most of it in the first iteration. Cost: a look at each
+ * quantised tensor, whose scales were counted with its values.
  */
 #include <inttypes.h>
 #include <math.h>
 
+#include "rules/checkpoint.h"
 #include "rules/rules.h"
 #include "tensors/quantised.h"
 
 enum fault { LOST, NEGATIVE, WIDE, FAULTS };
-
-struct found {
-    const struct tp_quantised *worst;
-    uint64_t count;
-    double share; /* of its blocks                                          */
-};
 
 /* Fewer blocks say nothing about a habit. */
 enum { FEW = 8 };
@@ -28,30 +23,20 @@ static double share_of(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-static void add(struct found *found, const struct tp_quantised *q, double share)
+static void look(const struct tp_row *row, struct tp_fault *faults)
 {
-    if (!(share > 0))
-        return;
-    found->count++;
-    if (!found->worst || share > found->share) {
-        found->worst = q;
-        found->share = share;
-    }
-}
-
-static void look(const struct tp_quantised *q, struct found *found)
-{
+    const struct tp_quantised *q = row->quantised;
     uint64_t filled = q->blocks - q->blocks_zero;
     double half = share_of(q->blocks_below_half, filled);
-    add(&found[LOST], q, share_of(q->blocks_lost, q->blocks));
-    add(&found[NEGATIVE], q, share_of(q->scale_negative, q->scales));
-    add(&found[WIDE], q, filled >= FEW && half > 0.5 ? half : 0);
+    tp_fault_add(&faults[LOST], row, share_of(q->blocks_lost, q->blocks));
+    tp_fault_add(&faults[NEGATIVE], row,
+                 share_of(q->scale_negative, q->scales));
+    tp_fault_add(&faults[WIDE], row, filled >= FEW && half > 0.5 ? half : 0);
 }
 
 static const char *lost_text(struct tp_findings *findings,
-                             const struct found *found)
+                             const struct tp_quantised *q)
 {
-    const struct tp_quantised *q = found->worst;
     return tp_finding_text(
         findings,
         "%" PRIu64 " of %" PRIu64
@@ -60,20 +45,20 @@ static const char *lost_text(struct tp_findings *findings,
         q->blocks_lost, q->blocks, q->scale_nan, q->scale_inf, q->scale_zero);
 }
 
-static void describe(struct tp_findings *findings, enum fault fault,
-                     const struct found *found, struct tp_finding *finding)
+static void describe(struct tp_findings *findings, enum fault kind,
+                     const struct tp_fault *fault, struct tp_finding *finding)
 {
-    const struct tp_quantised *q = found->worst;
-    finding->consequences = (int64_t)found->count - 1;
-    finding->excess = found->share;
-    finding->value = found->share;
+    const struct tp_quantised *q = fault->worst->quantised;
+    finding->consequences = (int64_t)fault->rows - 1;
+    finding->excess = fault->share;
+    finding->value = fault->share;
     finding->level = TP_SEVERITY_MEDIUM;
-    if (fault == LOST) {
+    if (kind == LOST) {
         finding->metric = "blocks_lost";
-        finding->evidence = lost_text(findings, found);
+        finding->evidence = lost_text(findings, q);
         finding->suggestion = "the scales were damaged, or computed of a "
                               "tensor that was: quantise this tensor again";
-    } else if (fault == NEGATIVE) {
+    } else if (kind == NEGATIVE) {
         finding->metric = "scale_negative";
         finding->evidence = tp_finding_text(
             findings, "%" PRIu64 " of %" PRIu64 " scales are negative",
@@ -93,35 +78,28 @@ static void describe(struct tp_findings *findings, enum fault fault,
             "the scales are for larger values than their blocks have: a "
             "binade or more of the format is unused";
     }
-    if (found->count > 1)
-        finding->evidence = tp_finding_text(
-            findings, "%s; so in %" PRIu64 " other tensor%s of this file",
-            finding->evidence, found->count - 1, found->count == 2 ? "" : "s");
+    finding->evidence = tp_finding_text(findings, "%s%s", finding->evidence,
+                                        tp_fault_others(fault, findings));
 }
 
 enum tp_status tp_rule_scales(const struct tp_rule_input *input,
                               const struct tp_rule *rule, struct tp_error *err)
 {
     const struct tp_run *run = input->run;
+    struct tp_fault faults[FAULTS] = {{0}};
     enum tp_status status = TP_OK;
-    for (size_t i = 0; i < run->quantised_count && status == TP_OK;) {
-        struct found found[FAULTS] = {{NULL, 0, 0}};
-        size_t source = run->rows[run->quantised[i].tensor].source;
-        for (; i < run->quantised_count &&
-               run->rows[run->quantised[i].tensor].source == source;
-             i++)
-            look(&run->quantised[i], found);
-        for (int fault = 0; fault < FAULTS && status == TP_OK; fault++) {
-            struct tp_finding *finding;
-            if (!found[fault].worst)
-                continue;
-            status = tp_finding_add(input->findings, rule,
-                                    &run->rows[found[fault].worst->tensor],
-                                    &finding, err);
-            if (status == TP_OK)
-                describe(input->findings, (enum fault)fault, &found[fault],
-                         finding);
-        }
+    for (size_t i = 0; i < run->row_count; i++) {
+        if (run->rows[i].quantised)
+            look(&run->rows[i], faults);
+    }
+    for (int kind = 0; kind < FAULTS && status == TP_OK; kind++) {
+        struct tp_finding *finding;
+        if (!faults[kind].worst)
+            continue;
+        status = tp_finding_add(input->findings, rule, faults[kind].worst,
+                                &finding, err);
+        if (status == TP_OK)
+            describe(input->findings, (enum fault)kind, &faults[kind], finding);
     }
     return status;
 }

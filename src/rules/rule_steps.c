@@ -4,7 +4,11 @@
  * same, so that one was saved twice; some the same while others moved; another
  * dtype. Two rows are the same when all their statistics are, so nothing is
  * read again. Parameters that never move in any step are one finding of low
- * severity: they may be frozen on purpose. Cost: a sort of the pairs.
+ * severity: they may be frozen on purpose. What stands still in good training
+ * is left out: an expert that no token reached in one step, and vectors in 16
+ * bits, whose few updates may all be below half a unit in the last place
+ * (weights of norms begin at 1, biases of keys have no gradient but noise).
+ * Cost: a sort of the pairs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -76,6 +80,20 @@ static size_t end_of(const struct step *steps, size_t first, size_t count)
     return end;
 }
 
+static bool is_expert(const struct tp_row *row)
+{
+    return row->label.expert >= 0 || !strcmp(row->label.layer_type, "expert");
+}
+
+/* Whether it says something that a parameter does not move. */
+static bool should_move(const struct step *step)
+{
+    const struct tp_row *row = step->from;
+    const bool coarse = tp_dtype_info(row->dtype)->size < 4 || row->quantised;
+    return !(coarse && row->first_dims[1] < 0) &&
+           (step->never || !is_expert(row));
+}
+
 /* What became of the parameters of one pair of iterations. */
 struct tally {
     size_t moved, same, never;
@@ -87,11 +105,12 @@ static struct tally tally_of(const struct step *first, const struct step *end)
 {
     struct tally tally = {0};
     for (const struct step *s = first; s < end; s++) {
-        bool constant = tp_checkpoint_is_constant(s->from);
         tally.moved += !s->same;
-        if (!s->same || constant)
+        if (!s->same || tp_checkpoint_is_constant(s->from))
             continue;
         tally.first_value = tally.first_value ? tally.first_value : s;
+        if (!should_move(s))
+            continue;
         if (s->never)
             tally.first_never = tally.never++ ? tally.first_never : s;
         else
@@ -212,8 +231,7 @@ enum tp_status tp_rule_unmoved(const struct tp_rule_input *input,
     return status;
 }
 
-/* ---- dtypes -----------------------------------------------------------------
- */
+/* ---- dtypes --------------------------------------------------------- */
 
 static bool is_same_change(const struct step *a, const struct step *b)
 {

@@ -72,13 +72,14 @@ const struct tp_rule tp_rules[] = {
     {"dtype", "parameters that change their dtype between checkpoints: medium",
      "CHECKPOINTS", tp_rule_dtype},
     {"moments",
-     "second moments of an optimiser that are negative, or zero where the "
-     "first are not (above 10 %): medium; above 1 %: low",
+     "second moments of an optimiser that are negative: medium; in float16 or "
+     "8 bits, zero where the first are not: above 10 % medium, above 1 % low",
      "CHECKPOINTS", tp_rule_moments},
     {"lost_updates",
      "share of 16-bit elements that are the same in the last two checkpoints, "
-     "though their parameter moved: above 50 % medium, above 10 % low; of "
-     "float32, of changes below half a unit of bfloat16: low",
+     "though their parameter moved: where moments are in 16 bits, too, above "
+     "50 % medium, above 10 % low; else above 50 % low; of float32, of changes "
+     "below half a unit of bfloat16: above 50 % low",
      "CHECKPOINTS", tp_rule_lost_updates},
     {"constant", "matrices of weights of which all elements are equal: low",
      "CHECKPOINTS", tp_rule_constant},
