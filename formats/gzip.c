@@ -161,6 +161,12 @@ static enum tp_status keep_in_file(struct unpacking *u, size_t n,
 static enum tp_status keep(struct unpacking *u, size_t n, struct tp_error *err)
 {
     enum tp_status status = TP_OK;
+    if (u->to.size > TP_LIMIT_THIN_BYTES &&
+        u->to.size / TP_LIMIT_THIN_RATIO > u->taken)
+        return tp_fail(err, TP_E_LIMIT, (int64_t)u->taken,
+                       "over %d MiB packed by gzip more than %d : 1; unpack "
+                       "it first",
+                       (int)(TP_LIMIT_THIN_BYTES >> 20), TP_LIMIT_THIN_RATIO);
     if (u->to.fd < 0 && u->to.size + n > TP_LIMIT_INFLATE_MEMORY)
         status = move_to_file(u, err);
     if (status != TP_OK || u->to.fd >= 0)

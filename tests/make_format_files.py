@@ -161,6 +161,9 @@ def numpy_archives():
     parts["bad.npy"] = b"no array"
     put("bad-member.npz", archive(parts), "a member that is no array", arrays,
         {"bad": "no array"})
+    put("bad-bomb.npz", archive({"w.npy": npy(np.zeros(9 << 20)),
+                                 "v.npy": npy(a)}, zipfile.ZIP_DEFLATED),
+        "72 MiB of zeros in 73 kB", {"v": a}, {"w": "more than 256 : 1"})
     data = archive({"w.npy": npy(a), "v.npy": npy(a)})
     torn = bytearray(data)
     torn[data.index(npy(a)) + len(npy(a)) - 2] ^= 1
@@ -345,6 +348,11 @@ def object_files():
         {"storage": "belongs to no tensor", "call": "made.up.maker",
          "array": "made.up.maker", "object": "objects of Python",
          "records": "records"})
+    for name, function in [("system", os.system), ("eval", eval)]:
+        put("bad-%s.pt" % name,
+            save({"t": torch.ones(2), "x": Call(function, "exit(1)")}),
+            "a call that would run something", {"t": torch.ones(2)},
+            {"-": name})
     q = torch.quantize_per_tensor(torch.arange(6.0), 0.5, 3, torch.qint8)
     w = torch.quantize_per_tensor(torch.arange(6.0), 0.5, 3, torch.qint32)
     put("good-beside_quantised.legacy.pt",
@@ -373,6 +381,8 @@ def gzip_files():
         "one bit flipped", error="damaged")
     put("bad-tail.pt.gz", data + b"tail", "something behind",
         error="something else follows")
+    put("bad-bomb.npy.gz", gzip.compress(npy(np.zeros(9 << 20)), mtime=0),
+        "72 MiB of zeros in 73 kB", error="more than 256 : 1")
     put("bad-twice.pt.gz", gzip.compress(data, mtime=0), "packed twice",
         error="twice")
     put("bad-other.pt.gz", gzip.compress(b"no tensor", mtime=0),

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "formats/torch/torch_danger.h"
 #include "formats/torch/torch_optimizer.h"
 #include "formats/torch/torch_path.h"
 #include "formats/torch/torch_rebuild.h"
@@ -607,6 +608,8 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
         status = part_paths(&w, &again);
     if (status == TP_OK)
         status = use_notes(file, &builder, &w, err);
+    if (status == TP_OK)
+        status = tp_torch_danger_tell(file, pickle, err);
     if (status == TP_OK)
         status = tp_torch_metadata(pickle, file->metadata,
                                    file->metadata_count, &file->arena, err);

@@ -59,6 +59,7 @@ struct tp_zip {
     struct tp_error input_error; /* of the last read that failed          */
     struct asked *asked;         /* of each record                        */
     uint64_t claimed;            /* bytes of the records asked for        */
+    uint64_t thin;               /* of them those that expand too much    */
     unsigned char *directory;    /* what libzip sees as such; NULL: ours  */
 
     pthread_mutex_t lock; /* guards all that follows, and archive  */
@@ -336,6 +337,14 @@ static enum tp_status check_record(struct tp_zip *zip, const char *name,
      * this, many entries could unpack the same bytes again and again. */
     if (asked->claimed)
         return TP_OK;
+    bool thin = stat->size / TP_LIMIT_THIN_RATIO > stat->comp_size;
+    zip->thin += thin ? stat->size : 0;
+    if (thin && zip->thin > TP_LIMIT_THIN_BYTES)
+        return tp_fail(err, TP_E_LIMIT, -1,
+                       "%s: over %d MiB packed more than %d : 1; write it "
+                       "without compression",
+                       name, (int)(TP_LIMIT_THIN_BYTES >> 20),
+                       TP_LIMIT_THIN_RATIO);
     if (stat->comp_size > archive_size(zip) - zip->claimed)
         return tp_fail(err, TP_E_DAMAGED, -1,
                        "%s: its zip entries claim more bytes than the file "

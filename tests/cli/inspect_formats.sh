@@ -17,6 +17,8 @@ rows bad-package.pt
 rows good-packed.pt.gz
 rows bad-cut.pt.gz
 rows bad-held.pt
+rows bad-system.pt
+rows bad-bomb.npz
 rows unsupported-object.npy
 # nothing readable, in a directory too, is no success
 mkdir none

@@ -103,7 +103,8 @@ void expected_tensor_check(const struct json *want,
     const char *dtype = json_get(want, "dtype")->text;
     if (strncmp(dtype, package, sizeof package - 1) == 0)
         dtype += sizeof package - 1;
-    cr_expect_str_eq(tp_dtype_info(tensor->dtype)->name, dtype, "%s", name);
+    if (strncmp(dtype, "te.", 3) != 0) /* classes are no dtypes */
+        cr_expect_str_eq(tp_dtype_info(tensor->dtype)->name, dtype, "%s", name);
     check_dims(json_get(want, "shape"), tensor->shape, tensor->ndim, name);
     check_dims(json_get(want, "stride"), tensor->stride, tensor->ndim, name);
     cr_expect_eq(strtoll(json_get(want, "numel")->text, NULL, 10),
