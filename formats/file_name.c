@@ -545,6 +545,11 @@ static int64_t parse_saved_place(struct name *name, const char *path,
         hints->rank = tp_saved_rank(&place);
     if (!free_name)
         return place.number[TP_PLACE_EPOCH];
+    /* what DeepSpeed writes before it is the dtype of the model, not a run's */
+    if (place.number[TP_PLACE_DATA] >= 0) {
+        hints->quant_type = "";
+        return place.number[TP_PLACE_EPOCH];
+    }
     const struct word file = {tp_file_base_name(path), stem};
     split(name, file, "_");
     hints->tensor_name = stem ? join(name, 0, name->count) : "";

@@ -220,7 +220,7 @@ static void take_state(struct key *key)
     for (size_t i = key->count; i-- > after;) {
         const struct tp_param_role *row = role_of(&key->word[i], 1, true);
         bool sure =
-            row && (key->optimizer || (row->role != TP_ROLE_BUFFER &&
+            row && (key->optimizer || (row->role != TP_ROLE_COUNTER &&
                                        (row->role != TP_ROLE_GRADIENT ||
                                         (i > 0 && i + 1 == key->count))));
         if (!sure)
@@ -256,7 +256,8 @@ bool tp_param_is_learned(const char *key)
     if (parts.role || parts.optimizer || parts.count == 0)
         return false;
     const struct tp_param_role *row = role_of(parts.word, parts.count, false);
-    return !row || !(row->role & (TP_ROLE_BUFFER | TP_ROLE_SCALE));
+    return !row || !(row->role &
+                     (TP_ROLE_BUFFER | TP_ROLE_SCALE | TP_ROLE_COUNTER));
 }
 
 /* --- a parameter ------------------------------------------------------- */

@@ -62,9 +62,11 @@ const struct tp_param_role tp_param_roles[] = {
      "optimizer.state.fp32_param.NAME"},
     {"gradient", TP_ROLE_GRADIENT, true, "grad main_grad wgrad",
      "q_proj.weight.grad"},
-    {"step", TP_ROLE_BUFFER, true, "step", "state.0.step"},
+    {"step", TP_ROLE_COUNTER, true, "step", "state.0.step"},
+    {"buffer", TP_ROLE_COUNTER, false, "num_batches_tracked",
+     "bn1.num_batches_tracked"},
     {"buffer", TP_ROLE_BUFFER, false,
-     "running_mean running_var num_batches_tracked *inv_freq *position_ids "
+     "running_mean running_var *inv_freq *position_ids "
      "*_index *_cached masked_bias *mask freqs_cis g_idx weight_shape "
      "_extra_state tokens_per_expert local_tokens_per_expert*",
      "bn1.running_mean"},

@@ -30,7 +30,8 @@ enum {
     WORDS = 4,  /* int32                                                   */
     E4M3 = 8,
     E8M0 = 16,
-    WIDE = 32 /* of 16 bits and more, floating                           */
+    WIDE = 32, /* of 16 bits and more, floating                          */
+    INT8 = 64
 };
 
 static const int64_t of_16[] = {16, 0}, of_32[] = {32, 0},
@@ -72,6 +73,8 @@ static const struct layout {
      TP_FLOAT8_E8M0FNU, of_32, false, false},
     {"FP8 static", "", FLOAT8, "_scale", WIDE, NULL, 0, TP_PACKED_NOT, NULL,
      TP_DTYPE_COUNT, squares, false, false},
+    {"compressed-tensors INT8", "", INT8, "_scale", WIDE, NULL, 0,
+     TP_PACKED_NOT, NULL, TP_DTYPE_COUNT, NULL, false, false},
 };
 
 /* Layouts that are known by name alone. */
@@ -91,6 +94,8 @@ static bool has_dtype(const struct tp_tensor *tensor, int set)
     switch (tensor->dtype) {
     case TP_UINT8:
         return set & BYTES;
+    case TP_INT8:
+        return set & INT8;
     case TP_INT32:
         return set & WORDS;
     case TP_FLOAT8_E8M0FNU:
@@ -366,7 +371,7 @@ static const char *value_path(struct search *s, const struct value *value)
 /* ---- finding
  * ------------------------------------------------------------------- */
 
-/* What beside scales changes the meaning of packed integers. */
+/* What beside scales changes the meaning of integers. */
 static const char *unread_part(struct search *s, const char *path, size_t stem)
 {
     static const char *const parts[] = {"_zero_point", "_g_idx"};
@@ -381,7 +386,7 @@ static enum tp_status make(struct search *s, struct value *value, size_t stem)
 {
     const char *path = s->file->tensors[value->codes].path;
     struct tp_error why = {0};
-    const char *unread = value->layout->packing == TP_PACKED_WORDS
+    const char *unread = value->layout->codes_dtype & (WORDS | INT8)
                              ? unread_part(s, path, stem)
                              : NULL;
     if (unread) {
@@ -594,7 +599,7 @@ static enum tp_status find_all(struct search *s, const char *name)
 static bool may_have_codes(const struct tp_tensor_file *file)
 {
     for (size_t i = 0; i < file->tensor_count; i++) {
-        if (has_dtype(&file->tensors[i], BYTES | FLOAT8 | WORDS))
+        if (has_dtype(&file->tensors[i], BYTES | FLOAT8 | WORDS | INT8))
             return true;
     }
     return false;

@@ -342,7 +342,24 @@ def transformer_engine():
                               "expect": {"q": w.float() * one}})
 
 
+# ---- integers of 8 bits -----------------------------------------------------
+
+
+def int8():
+    w = torch.randint(-128, 128, (6, 72), dtype=torch.int8)
+    row, group = scales(6, 1).bfloat16(), scales(6, 3)
+    save("good-int8.pt", {
+        "a.weight": w, "a.weight_scale": row,
+        "b.weight": w, "b.weight_scale": group,
+        "expect": {"a.weight": w.float() * row.float(),
+                   "b.weight": w.float() * spread(group, w.shape, (1, 24))}})
+    save("unsupported-zero_point.pt", {
+        "a.weight": w, "a.weight_scale": row,
+        "a.weight_zero_point": torch.ones(6, 1, dtype=torch.int8)})
+
+
 names()
 torch_own()
 torchao_own()
 transformer_engine()
+int8()

@@ -30,7 +30,7 @@ static void add_json(const struct tp_run *run, struct tp_text *text)
 {
     tp_text_add(text, "{\"schema_version\": %d,\n\"tensors\": [",
                 TP_SCHEMA_VERSION);
-    for (size_t i = 0; i < run->row_count + run->encoded_count; i++) {
+    for (size_t i = 0; i < run->row_count + run->aside_count; i++) {
         tp_text_add(text, i ? ",\n  " : "\n  ");
         tp_report_tensor_json(&run->rows[i], text);
     }
@@ -78,7 +78,7 @@ static int report(const struct tp_options *options, const struct tp_run *run)
     if (options->format == TP_FORM_JSON)
         add_json(run, &text);
     else {
-        for (size_t i = 0; i < run->row_count + run->encoded_count; i++) {
+        for (size_t i = 0; i < run->row_count + run->aside_count; i++) {
             tp_text_add(&text, "%s", i ? "\n" : "");
             tp_report_tensor_text(&run->rows[i], &text);
         }

@@ -266,7 +266,7 @@ static enum tp_status read_inputs(void *session, struct tp_error *err)
         status = collect(s, err);
     if (status == TP_OK && over.length)
         tp_run_note(&s->run, "%s", tp_text_get(&over));
-    if (status == TP_OK && s->run.row_count + s->run.encoded_count == 0)
+    if (status == TP_OK && s->run.row_count + s->run.aside_count == 0)
         status = nothing_found(s, err);
     if ((status == TP_E_NOT_FOUND || status == TP_E_IO) &&
         s->frame.options->input_from_environment)

@@ -23,8 +23,14 @@ enum tp_role {
     TP_ROLE_MASTER = 512,       /* a parameter in a wider dtype            */
     TP_ROLE_GRADIENT = 1024,    /* of a parameter                          */
     TP_ROLE_SCALE = 2048,       /* multiplies or divides codes             */
-    TP_ROLE_BUFFER = 4096       /* kept with parameters, not learned       */
+    TP_ROLE_BUFFER = 4096,      /* kept with parameters, not learned       */
+    TP_ROLE_COUNTER = 8192      /* of steps or batches: nothing of a model */
 };
+
+/* The roles of what an optimizer keeps of a parameter. */
+#define TP_ROLES_OF_MOMENTS (TP_ROLE_MOMENT_1 | TP_ROLE_MOMENT_2)
+#define TP_ROLES_OF_STATE \
+    (TP_ROLES_OF_MOMENTS | TP_ROLE_MASTER | TP_ROLE_GRADIENT)
 
 /*
  * What a tensor is: where in the model and the run it was saved. The words

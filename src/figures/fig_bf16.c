@@ -212,12 +212,19 @@ void tp_fig_bf16_shape(struct tp_fig *fig)
     const struct tp_facts *facts = fig->facts;
     bool passes = facts->keys[TP_KEY_PASS].count > 0;
     bool types = facts->keys[TP_KEY_LAYER_TYPE].count > 0;
+    /* beside states of an optimizer, which have names of their own */
+    int32_t weights = tp_facts_code(facts, TP_KEY_QUANT,
+                                    tp_dtype_info(TP_BFLOAT16)->name);
+    struct tp_pick pick = facts->states && weights >= 0
+                              ? tp_pick_with(tp_pick_all(), TP_KEY_QUANT,
+                                             weights)
+                              : tp_pick_all();
     for (int i = 0; i < 4 && !fig->failed; i++) {
         const struct tp_metric *metric = &metrics[i < 3 ? i : 2];
         struct tp_ask ask = {
             .title = tp_fig_text(fig, i < 3 ? "%s" : "%s, by tensor name",
                                  metric->title),
-            .pick = tp_pick_all(),
+            .pick = pick,
             .by = i < 3 && types ? TP_KEY_LAYER_TYPE : TP_KEY_NAME,
             .series = passes ? TP_KEY_PASS : TP_KEY_COUNT,
             .metric = metric,

@@ -106,8 +106,7 @@ static const char *title_of(struct tp_fig *fig, const struct wide *wide)
 {
     const struct tp_label *label = &wide->row->label;
     const char *layer = number_of(fig, " L", label->layer_idx);
-    const char *name = label->operation[0] && label->tensor_name[0]
-                           ? label->tensor_name
+    const char *name = label->tensor_name[0]  ? label->tensor_name
                        : wide->row->path[0] ? wide->row->path
                                             : "tensor";
     const char *pass = label->direction == TP_BACKWARD ? " grad" : "";

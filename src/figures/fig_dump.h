@@ -42,6 +42,7 @@ struct tp_facts {
     const struct tp_run *run;          /* of the input      */
     const int32_t *code[TP_KEY_COUNT]; /* [row]; -1: absent */
     struct tp_key_values keys[TP_KEY_COUNT];
+    bool states; /* tensors that an optimizer keeps are among the rows */
 };
 
 /* Fills in *facts; everything lives in the arena. TP_E_MEMORY only. */
@@ -127,6 +128,10 @@ extern const struct tp_metric tp_metric_mean, tp_metric_std, tp_metric_min,
     tp_metric_max, tp_metric_amax, tp_metric_skewness, tp_metric_overflow,
     tp_metric_upper, tp_metric_lower, tp_metric_underflow,
     tp_metric_subnormal;
+
+/* Whether any row has some of it: a picture of none says less than a word. */
+bool tp_metric_any(const struct tp_facts *facts,
+                   const struct tp_metric *metric);
 
 /* The metric of one row, and of numbers. */
 double tp_metric_of_row(const struct tp_metric *metric,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "base/order.h"
 
 /* One row's value of a label while the distinct ones are searched. */
@@ -35,12 +36,27 @@ static const char *const axis_names[TP_KEY_COUNT] = {
     [TP_KEY_BATCH] = "batch size [samples]",
 };
 
+/* Where no quant type tells rows apart their dtypes do, and, of what an
+ * optimizer keeps, what it is: moments are many binades below the weights
+ * they stand beside, and each would hide the other. NULL: no memory. */
+static const char *kind_of(const struct tp_row *row, struct tp_intern *kinds,
+                           struct tp_arena *arena)
+{
+    enum { WORDS = 64 };
+    const struct tp_label *label = &row->label;
+    char words[WORDS];
+    if (label->quant_type[0])
+        return label->quant_type;
+    if (!(label->roles & TP_ROLES_OF_STATE))
+        return tp_row_dtype_word(row);
+    snprintf(words, sizeof words, "%s %s", tp_row_dtype_word(row),
+             label->component);
+    return tp_intern(kinds, arena, words);
+}
+
 static const char *text_of(const struct tp_row *row, enum tp_key key)
 {
     switch (key) {
-    case TP_KEY_QUANT:
-        return row->label.quant_type[0] ? row->label.quant_type
-                                         : tp_row_dtype_word(row);
     case TP_KEY_NAME:
         return tp_label_true_name(&row->label, row->path);
     case TP_KEY_LAYER_TYPE:
@@ -78,12 +94,14 @@ static int compare_entries(const void *left, const void *right)
 
 /* Collects the rows that carry the label; returns how many do. */
 static size_t collect(const struct tp_run *run, enum tp_key key,
-                      struct entry *entries)
+                      const char *const *kinds, struct entry *entries)
 {
     size_t n = 0;
     bool numeric = key >= TP_KEY_LAYER;
     for (size_t r = 0; r < run->row_count; r++) {
-        const char *text = numeric ? NULL : text_of(&run->rows[r], key);
+        const char *text = numeric                ? NULL
+                           : key == TP_KEY_QUANT ? kinds[r]
+                                                 : text_of(&run->rows[r], key);
         int64_t number = numeric ? number_of(&run->rows[r], key) : 0;
         if (numeric ? number >= 0 : text[0] != '\0')
             entries[n++] = (struct entry){text, number, (uint32_t)r};
@@ -134,6 +152,23 @@ static enum tp_status name_values(const struct entry *const *firsts,
     return TP_OK;
 }
 
+/* The kind of every row; NULL: no memory. */
+static const char **name_kinds(const struct tp_run *run, struct tp_arena *arena)
+{
+    struct tp_intern texts = {0};
+    const char **kinds = calloc(run->row_count + 1, sizeof *kinds);
+    bool named = kinds != NULL;
+    for (size_t r = 0; r < run->row_count && named; r++) {
+        kinds[r] = kind_of(&run->rows[r], &texts, arena);
+        named = kinds[r] != NULL;
+    }
+    tp_intern_clear(&texts);
+    if (named)
+        return kinds;
+    free(kinds);
+    return NULL;
+}
+
 enum tp_status tp_facts_init(const struct tp_figure_input *input,
                              struct tp_arena *arena, struct tp_facts *facts,
                              struct tp_error *err)
@@ -142,9 +177,10 @@ enum tp_status tp_facts_init(const struct tp_figure_input *input,
     size_t rows = run->row_count;
     struct entry *entries = calloc(rows + 1, sizeof *entries);
     const struct entry **firsts = calloc(rows + 1, sizeof *firsts);
+    const char **kinds = name_kinds(run, arena);
     enum tp_status status = TP_OK;
     *facts = (struct tp_facts){.input = input, .run = run};
-    if (!entries || !firsts)
+    if (!entries || !firsts || !kinds)
         status = tp_fail_memory(err);
     for (int k = 0; k < TP_KEY_COUNT && status == TP_OK; k++) {
         int32_t *code = tp_arena_alloc(arena, rows * sizeof *code);
@@ -153,15 +189,18 @@ enum tp_status tp_facts_init(const struct tp_figure_input *input,
             break;
         }
         memset(code, -1, rows * sizeof *code);
-        size_t n = collect(run, (enum tp_key)k, entries);
+        size_t n = collect(run, (enum tp_key)k, kinds, entries);
         qsort(entries, n, sizeof *entries, compare_entries);
         size_t distinct = assign(entries, n, code, firsts);
         facts->code[k] = code;
         status = name_values(firsts, distinct, (enum tp_key)k, arena,
                              &facts->keys[k], err);
     }
+    for (size_t r = 0; r < rows; r++)
+        facts->states |= run->rows[r].label.roles & TP_ROLES_OF_STATE;
     free(entries);
     free(firsts);
+    free(kinds);
     return status;
 }
 

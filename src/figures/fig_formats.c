@@ -32,7 +32,7 @@ struct shares {
     int regimes;           /* that can occur: the first ones */
 };
 
-enum { NAMES_MAX = 14 };
+enum { NAMES_MAX = 14, NAMES_OF_FOUR = 12 }; /* panels */
 
 /* --- stacked bars ----------------------------------------------------- */
 
@@ -120,7 +120,7 @@ void tp_fig_regimes(struct tp_fig *fig)
     struct tp_choice names;
     struct tp_pick all = tp_pick_all();
     struct tp_summary *summary = malloc(sizeof *summary);
-    tp_choose(fig->facts, &all, TP_KEY_NAME, NAMES_MAX, &names);
+    tp_choose(fig->facts, &all, TP_KEY_NAME, NAMES_OF_FOUR, &names);
     for (int f = 0; f < FORMATS; f++) {
         shares[f].rows = names;
         shares[f].regimes = NOT_A_NUMBER;

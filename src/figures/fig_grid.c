@@ -51,6 +51,31 @@ struct tp_slots tp_slots_folded(struct tp_fig *fig, enum tp_key key,
     return slots;
 }
 
+struct tp_slots tp_slots_picked(struct tp_fig *fig, const struct tp_pick *pick,
+                                enum tp_key key, size_t limit)
+{
+    const struct tp_facts *facts = fig->facts;
+    const size_t codes = facts->keys[key].count;
+    struct tp_slots slots = {.key = key, .fold = 1};
+    int32_t *of_code = tp_fig_alloc(fig, codes + 1, sizeof *of_code);
+    if (!of_code)
+        return slots;
+    for (size_t r = 0; r < facts->run->row_count; r++) {
+        if (facts->code[key][r] >= 0 && tp_picked(facts, pick, r))
+            of_code[facts->code[key][r]] = 1;
+    }
+    size_t there = 0;
+    for (size_t i = 0; i < codes; i++)
+        there += of_code[i] > 0;
+    slots.fold = there ? (there + limit - 1) / limit : 1;
+    slots.count = (there + slots.fold - 1) / slots.fold;
+    there = 0;
+    for (size_t i = 0; i < codes; i++)
+        of_code[i] = of_code[i] ? (int32_t)(there++ / slots.fold) : -1;
+    slots.of_code = of_code;
+    return slots;
+}
+
 double tp_slot_number(const struct tp_fig *fig, const struct tp_slots *slots,
                       size_t slot)
 {
@@ -68,8 +93,11 @@ static struct tp_axis slots_axis(struct tp_fig *fig,
     const struct tp_key_values *values = &fig->facts->keys[slots->key];
     size_t count = slots->count;
     struct tp_tic *tics = tp_fig_alloc(fig, count + 1, sizeof *tics);
-    for (size_t i = 0; tics && i < count; i++)
-        tics[i] = (struct tp_tic){(double)i, values->names[i * slots->fold]};
+    for (size_t c = values->count; tics && c-- > 0;) {
+        const int32_t i = slots->of_code[c];
+        if (i >= 0)
+            tics[i] = (struct tp_tic){i, values->names[c]};
+    }
     return (struct tp_axis){
         .label = values->axis,
         .limited = true, /* cells without data show, too */

@@ -25,6 +25,10 @@ struct tp_slots tp_slots_chosen(struct tp_fig *fig, enum tp_key key,
 struct tp_slots tp_slots_folded(struct tp_fig *fig, enum tp_key key,
                                 size_t limit);
 
+/* The same of the codes of picked rows alone. */
+struct tp_slots tp_slots_picked(struct tp_fig *fig, const struct tp_pick *pick,
+                                enum tp_key key, size_t limit);
+
 /* The number a slot stands for: the middle of its codes' numbers. */
 double tp_slot_number(const struct tp_fig *fig, const struct tp_slots *slots,
                       size_t slot);

@@ -19,7 +19,11 @@ void tp_fig_heat(struct tp_fig *fig, const struct tp_ask *ask)
     const struct tp_key_values *keys = fig->facts->keys;
     if (keys[ask->by].count == 0 || keys[ask->series].count == 0)
         return;
-    struct tp_slots y = tp_slots_folded(fig, ask->series, LINES_MAX);
+    /* lines of names are those there are; numbers stand at one height */
+    struct tp_slots y =
+        keys[ask->series].numbers
+            ? tp_slots_folded(fig, ask->series, LINES_MAX)
+            : tp_slots_picked(fig, &ask->pick, ask->series, LINES_MAX);
     struct tp_slots x =
         tp_slots_folded(fig, ask->by, CELLS_MAX / (y.count ? y.count : 1));
     if (fig->failed)

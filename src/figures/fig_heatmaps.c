@@ -3,7 +3,8 @@
  * Maps by layer and iteration, sample or tensor name, one for each quant type
  * and pass. Maps that are to be compared share one range of colours: all of a
  * figure, or, of magnitudes, those of a pass, since activations and gradients
- * differ by many binades and would hide each other. See fig_heat.c for the
+ * differ by many binades and would hide each other, as weights and what an
+ * optimizer keeps of them do: then each has its own. See fig_heat.c for the
  * cells and fig.c for the ranges; the cost is theirs.
  */
 #include "figures/fig_builders.h"
@@ -53,7 +54,7 @@ static void by_layer_iteration(struct tp_fig *fig,
         if (range_per_pass)
             tp_fig_share_colours(fig, first);
     }
-    if (!range_per_pass || passes.count == 0)
+    if (!range_per_pass || (passes.count == 0 && !facts->states))
         tp_fig_share_colours(fig, 0);
 }
 
@@ -64,12 +65,14 @@ void tp_fig_amax_by_layer_iteration(struct tp_fig *fig)
 
 void tp_fig_overflow_by_layer_iteration(struct tp_fig *fig)
 {
-    by_layer_iteration(fig, &tp_metric_overflow, false);
+    if (tp_metric_any(fig->facts, &tp_metric_overflow))
+        by_layer_iteration(fig, &tp_metric_overflow, false);
 }
 
 void tp_fig_underflow_by_layer_iteration(struct tp_fig *fig)
 {
-    by_layer_iteration(fig, &tp_metric_underflow, false);
+    if (tp_metric_any(fig->facts, &tp_metric_underflow))
+        by_layer_iteration(fig, &tp_metric_underflow, false);
 }
 
 void tp_fig_mean_std_by_layer_sample(struct tp_fig *fig)
@@ -114,5 +117,6 @@ void tp_fig_std_by_layer_tensor_name(struct tp_fig *fig)
         };
         tp_fig_heat(fig, &ask);
     }
-    tp_fig_share_colours(fig, 0);
+    if (!facts->states)
+        tp_fig_share_colours(fig, 0);
 }

@@ -14,16 +14,6 @@ static void loss_shares(const struct tp_counts *counts, double *shares)
     shares[3] = (double)counts->subnormal / n;
 }
 
-/* Whether any tensor overflows: a cloud of zeros is one dot. */
-static bool any_overflow(const struct tp_facts *facts)
-{
-    for (size_t r = 0; r < facts->run->row_count; r++) {
-        if (facts->run->rows[r].numbers.total_overflow_ratio > 0)
-            return true;
-    }
-    return false;
-}
-
 void tp_fig_overflow_by_quant_type(struct tp_fig *fig)
 {
     static const char *const rows[] = {"upper overflow", "lower overflow",
@@ -35,14 +25,20 @@ void tp_fig_overflow_by_quant_type(struct tp_fig *fig)
         .series = TP_KEY_QUANT,
         .metric = &tp_metric_overflow,
     };
-    tp_fig_shares(fig, &losses);
-    tp_fig_histogram(fig, &ask);
+    const bool overflow = tp_metric_any(fig->facts, &tp_metric_overflow);
+    const bool underflow = tp_metric_any(fig->facts, &tp_metric_underflow);
+    if (overflow || underflow ||
+        tp_metric_any(fig->facts, &tp_metric_subnormal))
+        tp_fig_shares(fig, &losses);
+    if (overflow)
+        tp_fig_histogram(fig, &ask);
     ask.title = "tensors by their underflow";
     ask.metric = &tp_metric_underflow;
-    tp_fig_histogram(fig, &ask);
+    if (underflow)
+        tp_fig_histogram(fig, &ask);
     ask.title = "upper against lower overflow";
     ask.metric = &tp_metric_upper;
-    if (any_overflow(fig->facts))
+    if (overflow)
         tp_fig_cloud(fig, &ask, &tp_metric_lower, true);
 }
 
@@ -60,7 +56,8 @@ void tp_fig_overflow_by_layer_type(struct tp_fig *fig)
             .series = TP_KEY_QUANT,
             .metric = metrics[i % 2],
         };
-        tp_fig_boxes(fig, &ask);
+        if (tp_metric_any(fig->facts, ask.metric))
+            tp_fig_boxes(fig, &ask);
     }
 }
 
@@ -76,7 +73,8 @@ void tp_fig_overflow_by_iteration(struct tp_fig *fig)
             .series = TP_KEY_QUANT,
             .metric = metrics[i],
         };
-        if (fig->facts->keys[TP_KEY_ITERATION].count > 1)
+        if (fig->facts->keys[TP_KEY_ITERATION].count > 1 &&
+            tp_metric_any(fig->facts, ask.metric))
             tp_fig_lines(fig, &ask);
     }
 }

@@ -19,7 +19,7 @@
 #include "figures/fig_grid.h"
 
 enum {
-    BOX_ROWS_MAX = 20,  /* names that can be read one above the other  */
+    BOX_ROWS_MAX = 12,  /* names that fit a panel of four              */
     BAND_POINTS_MAX = 240,
     SPREAD_POINTS_MAX = 240,
     HISTOGRAM_BINS = 32,

@@ -56,6 +56,15 @@ double tp_metric_of_row(const struct tp_metric *metric,
     return tp_metric_of(metric, &facts->run->rows[row].numbers);
 }
 
+bool tp_metric_any(const struct tp_facts *facts, const struct tp_metric *metric)
+{
+    for (size_t r = 0; r < facts->run->row_count; r++) {
+        if (tp_metric_of_row(metric, facts, r) > 0)
+            return true;
+    }
+    return false;
+}
+
 /* --- picks ------------------------------------------------------------ */
 
 struct tp_pick tp_pick_all(void)

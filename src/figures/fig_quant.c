@@ -226,7 +226,7 @@ struct loss {
 static const struct loss losses[] = {
     {"underflow", "share that becomes zero [%]",
      offsetof(struct tp_quant_metrics, underflow_ratio)},
-    {"overflow (in blocks: saturation)", "share that overflows [%]",
+    {"overflow (blocks: saturation)", "share that overflows [%]",
      offsetof(struct tp_quant_metrics, overflow_ratio)},
 };
 
@@ -323,7 +323,7 @@ static void add_sweep(struct tp_fig *fig, const struct tp_quant_sweep *sweep)
         *mark = (struct tp_mark){0, "as stored"};
     tp_quant_place_words(&sweep->place, &words);
     if (row->label.iteration >= 0)
-        tp_text_add(&words, " iteration %lld",
+        tp_text_add(&words, " it. %lld",
                     (long long)row->label.iteration);
     if (row->label.rank >= 0)
         tp_text_add(&words, " rank %lld", (long long)row->label.rank);

@@ -264,8 +264,10 @@ static double *map_cell(const struct tp_fig *fig, const struct map *map,
                        (size_t)map->x.of_code[i]];
 }
 
-static void fill_map(const struct tp_fig *fig, size_t metric, struct map *map)
+/* Returns whether a series that changed has its place in the map. */
+static bool fill_map(const struct tp_fig *fig, size_t metric, struct map *map)
 {
+    bool any = false;
     const struct tp_monitor *monitor = monitor_of(fig);
     for (size_t i = 0; i < map->x.count * map->y.count; i++)
         map->cells[i] = NAN;
@@ -282,9 +284,13 @@ static void fill_map(const struct tp_fig *fig, size_t metric, struct map *map)
             if (!cell)
                 continue;
             *cell = isnan(*cell) ? 0 : *cell;
-            *cell += change->kind != TP_CHANGE_NONE && change->first == i;
+            const bool began =
+                change->kind != TP_CHANGE_NONE && change->first == i;
+            *cell += began;
+            any = any || began;
         }
     }
+    return any;
 }
 
 void tp_fig_onset_map(struct tp_fig *fig)
@@ -305,15 +311,17 @@ void tp_fig_onset_map(struct tp_fig *fig)
             tp_fig_alloc(fig, map.x.count * map.y.count, sizeof *map.cells);
         if (!map.cells)
             return;
-        fill_map(fig, most, &map);
+        const bool any = fill_map(fig, most, &map);
         const struct tp_matrix matrix =
             tp_slots_matrix(fig, &map.x, &map.y, map.cells);
         const struct tp_axis colour = {.label = "series that change [1]",
                                        .scale = TP_SCALE_INTEGER};
-        tp_fig_matrix(fig,
-                      tp_fig_text(fig, "%s (%zu)",
-                                  tp_series_metrics[most].name, changes[most]),
-                      &matrix, colour, TP_PALETTE_MAGNITUDE);
+        if (any)
+            tp_fig_matrix(fig,
+                          tp_fig_text(fig, "%s (%zu)",
+                                      tp_series_metrics[most].name,
+                                      changes[most]),
+                          &matrix, colour, TP_PALETTE_MAGNITUDE);
         changes[most] = 0;
     }
 }

@@ -71,9 +71,11 @@ static bool rate(const struct tp_run *run, struct candidate *candidate)
     return false;
 }
 
+/* Moments would come before all else: they are far below any format's range. */
 static bool fits(const struct tp_row *row)
 {
-    return row->quant && row->counts.numel <= VALUES_MAX &&
+    return row->quant && !(row->label.roles & TP_ROLES_OF_MOMENTS) &&
+           row->counts.numel <= VALUES_MAX &&
            isfinite(row->numbers.abs_max) && row->numbers.abs_max > 0;
 }
 

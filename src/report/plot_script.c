@@ -542,7 +542,8 @@ static void add_panel(struct tp_text *out, const struct tp_panel *panel,
     }
     if (setting->own_key && legend_of(panel, entries) > 0)
         tp_text_add(out, "set key outside below center horizontal reverse "
-                         "Left samplen 1.6 width 1 maxrows 3\n");
+                         "Left samplen 1.6 width 1 maxrows 3 "
+                         "title ' ' font ',4'\n"); /* off the label */
     else
         tp_text_add(out, "unset key\n");
     add_marks(out, panel, &x);

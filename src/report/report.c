@@ -84,6 +84,24 @@ static void add_keys(const struct tp_report *report, const char *grouping,
     tp_text_add(text, count > SHOWN ? "  (%zu)\n" : "\n", count);
 }
 
+/* Rows that only tables have, by what they are. */
+static void add_aside(const struct tp_run *run, struct tp_text *text)
+{
+    size_t counters = 0;
+    for (size_t i = 0; i < run->aside_count; i++)
+        counters += run->rows[run->row_count + i].label.roles &
+                            TP_ROLE_COUNTER
+                        ? 1
+                        : 0;
+    if (run->aside_count > counters)
+        tp_text_add(text, " and %zu of codes and scales",
+                    run->aside_count - counters);
+    if (counters) {
+        tp_text_add(text, " and ");
+        tp_report_count(text, counters, "counter");
+    }
+}
+
 static void add_input(const struct tp_report *report, struct tp_text *text)
 {
     const struct tp_run *run = report->results.run;
@@ -99,8 +117,7 @@ static void add_input(const struct tp_report *report, struct tp_text *text)
     add_bytes(text, run->bytes_read);
     tp_text_add(text, "), ");
     tp_report_count(text, run->row_count, "tensor");
-    if (run->encoded_count)
-        tp_text_add(text, " and %zu of codes and scales", run->encoded_count);
+    add_aside(run, text);
     tp_text_add(text, ", %zu skipped, ", run->skipped_count);
     tp_report_count(text, run->files_ignored, "other file");
     tp_text_add(text, " ignored\n");
@@ -125,12 +142,13 @@ static void add_percent(struct tp_text *text, double ratio)
         tp_text_add(text, " %8.3g %%", 100 * ratio);
 }
 
-static void add_group_line(const struct tp_group *group, struct tp_text *text)
+static void add_group_line(const struct tp_group *group, int width,
+                           struct tp_text *text)
 {
     const struct tp_numbers *n = &group->numbers;
     struct tp_text key = {0};
     tp_text_printable(&key, group->key);
-    tp_text_add(text, "  %-18s %8" PRIu64 " %11.4g %10.3g %10.3g %10.3g",
+    tp_text_add(text, "  %-*s %8" PRIu64 " %11.4g %10.3g %10.3g %10.3g", width,
                 tp_text_get(&key), group->tensors, (double)group->counts.numel,
                 n->abs_max, n->mean, n->std);
     add_percent(text, n->total_overflow_ratio);
@@ -139,24 +157,42 @@ static void add_group_line(const struct tp_group *group, struct tp_text *text)
     tp_text_clear(&key);
 }
 
+/* Room for the longest key of a grouping; longer ones than most push their
+ * line to the right. */
+static int key_width(const struct tp_groups *groups, const char *grouping,
+                     size_t most)
+{
+    enum { WIDTH_MIN = 18, WIDTH_MAX = 44 };
+    size_t width = WIDTH_MIN, count = 0;
+    for (size_t i = 0; i < groups->count && (!most || count < most); i++) {
+        if (strcmp(groups->rows[i].group_by, grouping))
+            continue;
+        const size_t length = strlen(groups->rows[i].key);
+        width = length > width ? length : width;
+        count++;
+    }
+    return width < WIDTH_MAX ? (int)width : WIDTH_MAX;
+}
+
 static void add_group_table(const struct tp_report *report,
                             const char *grouping, size_t most,
                             struct tp_text *text)
 {
     const struct tp_groups *groups = report->results.groups;
+    const int width = key_width(groups, grouping, most);
     size_t shown = 0, count = 0;
     for (size_t i = 0; i < groups->count; i++) {
         if (strcmp(groups->rows[i].group_by, grouping))
             continue;
         if (count++ == 0)
             tp_text_add(text,
-                        "\nBy %-16s %8s %11s %10s %10s %10s %10s %10s "
+                        "\nBy %-*s %8s %11s %10s %10s %10s %10s %10s "
                         "%8s\n",
-                        grouping, "tensors", "elements", "amax", "mean", "std",
-                        "overflow", "underflow", "NaN+Inf");
+                        width - 1, grouping, "tensors", "elements", "amax",
+                        "mean", "std", "overflow", "underflow", "NaN+Inf");
         if (most && shown >= most)
             continue;
-        add_group_line(&groups->rows[i], text);
+        add_group_line(&groups->rows[i], width, text);
         shown++;
     }
     if (shown < count)

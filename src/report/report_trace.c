@@ -62,6 +62,9 @@ static void add_metrics(const struct tp_trace_run *run, struct tp_text *text)
                "DataLoader.__next__ on the main thread", "DataLoader was");
     add_metric(text, "avg_profiler_step_s", means.profiler_step_s,
                "ProfilerStep on the host, data wait included", "steps were");
+    if (means.steps < means.all_steps)
+        add_metric(text, "avg_all_steps_s", means.all_steps_s,
+                   "as avg_step_time_s, of all steps recorded", "");
     size_t from = text->length;
     tp_text_add(text,
                 "  means over %" PRId64 " steady of %" PRId64 " steps%s\n",

@@ -95,7 +95,8 @@ static void add_metrics(const struct tp_trace_verdict *verdict,
     add_integer(text, "steady_steps", means.steps, ",\n ");
     add_number(text, "avg_step_time_s", means.step_s, ", ");
     add_number(text, "avg_dataloader_wait_s", means.data_wait_s, ", ");
-    add_number(text, "avg_profiler_step_s", means.profiler_step_s, ",\n ");
+    add_number(text, "avg_profiler_step_s", means.profiler_step_s, ", ");
+    add_number(text, "avg_all_steps_s", means.all_steps_s, ",\n ");
 }
 
 static int by_self_cuda(const void *left, const void *right)

@@ -179,7 +179,7 @@ void tp_run_tables_make(const struct tp_results *results,
     made[TP_TABLE_SKIPPED] =
         (struct tp_table){"skipped", skipped_columns, COUNT_OF(skipped_columns),
                           ROWS(run->skipped, run->skipped_count)};
-    tp_tensors_table_make(run->rows, run->row_count + run->encoded_count,
+    tp_tensors_table_make(run->rows, run->row_count + run->aside_count,
                           tables->tensors, &made[TP_TABLE_TENSORS]);
     tp_findings_table_make(results->findings, &made[TP_TABLE_FINDINGS]);
     tp_quant_tables_make(results->quant, &made[TP_TABLE_QUANTIZATION],

@@ -482,6 +482,30 @@ static const char *what_lies_before(const struct tp_onset *s, const char *ranks)
     return advice;
 }
 
+/* Of a tensor of a checkpoint: what happened to it was not saved. */
+static const char *what_steps_did(const struct tp_onset *s, const char *ranks)
+{
+    const struct tp_alarm *alarm = s->alarm;
+    const bool gradient = s->series->label.roles &
+                          (TP_ROLES_OF_MOMENTS | TP_ROLE_GRADIENT);
+    const int64_t last =
+        alarm->until > alarm->iteration ? alarm->until : alarm->iteration;
+    struct tp_text steps = {0};
+    if (alarm->point > 0)
+        tp_text_add(&steps, "from %" PRId64 " to %" PRId64, alarm->after, last);
+    else
+        tp_text_add(&steps, "before %" PRId64, last);
+    const char *advice = tp_finding_text(
+        s->input->findings,
+        gradient ? "its gradients changed: look at the loss, the gradient norm "
+                   "and the data of the steps %s%s"
+                 : "look at the steps %s: gradient norm, learning rate, data; "
+                   "a checkpoint between them tells more%s",
+        tp_text_get(&steps), ranks);
+    tp_text_clear(&steps);
+    return advice;
+}
+
 /* What to look at. */
 static const char *suggestion_of(const struct tp_onset *s,
                                  const struct old_infinities *old)
@@ -498,6 +522,9 @@ static const char *suggestion_of(const struct tp_onset *s,
     if (s->series->kind != TP_SERIES_TENSOR)
         return "no tensor of the dump changed as clearly: save more of this "
                "layer around this iteration";
+    if (!label->operation[0] &&
+        label->roles & (TP_ROLE_WEIGHT | TP_ROLE_BIAS | TP_ROLES_OF_STATE))
+        return what_steps_did(s, ranks);
     if (label->roles & TP_ROLE_WEIGHT)
         return tp_finding_text(
             s->input->findings,

@@ -81,7 +81,8 @@ static void add_fault(struct tally *tally, const struct tp_row *row,
 }
 
 /* Of masks, one-hot codes and indices nobody takes a sum that could lose some,
- * and zeros are what they are for. */
+ * and zeros are what they are for. Of an optimizer's moments nobody does
+ * either: they differ as gradients do. Zeros are what no gradient reached. */
 static void add_row(struct place *place, const struct tp_row *row)
 {
     if (tp_dtype_info(row->dtype)->kind == TP_CLASS_INTEGER)
@@ -89,7 +90,8 @@ static void add_row(struct place *place, const struct tp_row *row)
     for (size_t i = 0; row->dims && i < row->dims->count; i++) {
         const struct tp_dim_axis *axis = &row->dims->axes[i];
         place->rows[axis->axis]++;
-        for (int fault = 0; fault < FAULTS; fault++)
+        const bool moments = row->label.roles & TP_ROLES_OF_MOMENTS;
+        for (int fault = moments ? FAULT_DEAD : 0; fault < FAULTS; fault++)
             add_fault(&place->tallies[axis->axis][fault], row, axis,
                       (enum fault)fault);
     }
@@ -131,7 +133,14 @@ static void describe(const struct tp_rule_input *input,
     const struct tp_dim_axis *axis = tally->axis;
     const struct tp_row *worst = tally->worst;
     struct tp_text advice = {0};
-    tp_dim_advice(axis, &advice);
+    if (worst->label.roles & TP_ROLES_OF_MOMENTS)
+        tp_text_add(&advice,
+                    "no gradient has reached %" PRIu64 " of %" PRId64
+                    " indices of axis %d: tokens that never occur, a mask, or "
+                    "channels that do not learn",
+                    axis->dead, axis->length, axis->axis);
+    else
+        tp_dim_advice(axis, &advice);
     finding->level =
         fault == FAULT_RATIO ? TP_SEVERITY_MEDIUM : TP_SEVERITY_LOW;
     finding->metric = metrics[fault];

@@ -129,18 +129,24 @@ static int compare_pairs(const void *left, const void *right)
     return (a->to->place > b->to->place) - (a->to->place < b->to->place);
 }
 
+static int64_t last_iteration(const struct tp_run *run)
+{
+    int64_t last = -1;
+    for (size_t i = 0; i < run->row_count; i++) {
+        if (run->rows[i].label.iteration > last)
+            last = run->rows[i].label.iteration;
+    }
+    return last;
+}
+
 /* The last step of each parameter that was saved in the last iteration, by
  * files; NULL: out of memory. */
 static struct pair *find_pairs(const struct tp_rule_input *input, size_t *count)
 {
     const size_t rows = input->run->row_count;
     struct pair *pairs = calloc(rows + 1, sizeof *pairs);
-    int64_t last = -1;
+    const int64_t last = last_iteration(input->run);
     *count = 0;
-    for (size_t i = 0; i < rows; i++) {
-        if (input->rows[i]->label.iteration > last)
-            last = input->rows[i]->label.iteration;
-    }
     for (size_t i = 1; pairs && i < rows; i++) {
         if (input->rows[i]->label.iteration == last &&
             is_wanted(input->rows[i - 1], input->rows[i]))
@@ -181,9 +187,12 @@ enum copies {
 
 static enum copies copies_of(const struct tp_run *run)
 {
+    const int64_t last = last_iteration(run);
     enum copies copies = COPIES_UNKNOWN;
     for (size_t i = 0; i < run->row_count; i++) {
         const struct tp_row *row = &run->rows[i];
+        if (row->label.iteration != last)
+            continue;
         if (row->label.roles & TP_ROLE_MASTER)
             return COPIES_MASTER;
         if ((row->label.roles & (TP_ROLE_MOMENT_1 | TP_ROLE_MOMENT_2)) &&

@@ -153,10 +153,10 @@ static void add_failure(struct collector *c, struct file_result *result,
     tp_text_clear(&reason);
 }
 
-/* Whether a tensor gets statistics by index: codes and scales do not. */
-static bool has_dims(const struct collector *c, bool encoded)
+/* Whether a row gets statistics by index: codes, scales and counters do not. */
+static bool has_dims(const struct collector *c, const struct tp_row *row)
 {
-    return c->options->dims != TP_DIMS_NONE && !encoded;
+    return c->options->dims != TP_DIMS_NONE && !row->aside;
 }
 
 /* Moves what a row borrows from the open file into the run. */
@@ -185,7 +185,7 @@ static bool keep_texts(struct collector *c, const struct tp_tensor *tensor,
             tp_quantised_pack(tensor, &worker->use, &c->run->arena);
         kept = kept && row->quantised;
     }
-    if (has_dims(c, row->encoded)) {
+    if (has_dims(c, row)) {
         row->dims = tp_dims_pack(&worker->dims.dims, c->options->dims,
                                  &c->run->arena);
         kept = kept && row->dims;
@@ -227,7 +227,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
     const struct tp_number *target =
         tp_row_describe(tensor, &label, &rules, shape, &row);
     worker->quant.count = 0;
-    if (c->options->quant && !tensor->encoded)
+    if (c->options->quant && !row.aside)
         tp_quant_choose(c->options->quant, tensor->dtype, target,
                         &worker->quant);
     const struct tp_scan_request request = {
@@ -239,7 +239,7 @@ static void scan_tensor(struct collector *c, struct file_result *result,
         .specs = worker->quant.specs,
         .spec_count = worker->quant.count,
         .errors = worker->quant.errors,
-        .dims = has_dims(c, tensor->encoded) ? &worker->dims : NULL,
+        .dims = has_dims(c, &row) ? &worker->dims : NULL,
         .dims_keep = dims_keep(c, worker),
         .dims_reduce = c->options->reduce,
         .ahead = true,
@@ -512,7 +512,7 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
                        uint64_t size)
 {
     for (size_t i = 0; i < result->row_count; i++)
-        run->encoded_count += result->rows[i].encoded;
+        run->aside_count += result->rows[i].aside;
     run->row_count += result->row_count;
     run->skipped_count += result->skipped_count;
     run->files_ignored += result->ignored;
@@ -545,15 +545,15 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     struct file_result *results = c->results;
     for (size_t i = 0; i < run->files.count; i++)
         add_totals(run, &results[i], run->files.files[i].size);
-    run->row_count -= run->encoded_count;
+    run->row_count -= run->aside_count;
     size_t problems = run->files.problem_count;
     run->rows =
-        calloc(run->row_count + run->encoded_count + 1, sizeof *run->rows);
+        calloc(run->row_count + run->aside_count + 1, sizeof *run->rows);
     run->skipped =
         calloc(run->skipped_count + problems + 1, sizeof *run->skipped);
     if (!run->rows || !run->skipped)
         return tp_fail_memory(err);
-    size_t row = 0, encoded = run->row_count, skipped = 0;
+    size_t row = 0, aside = run->row_count, skipped = 0;
     for (size_t i = 0; i < problems; i++)
         run->skipped[skipped++] =
             (struct tp_skipped){"", "", run->files.problems[i], -1, true};
@@ -562,7 +562,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
         struct file_result *result = &results[i];
         for (size_t j = 0; j < result->row_count; j++) {
             result->rows[j].source = i;
-            run->rows[result->rows[j].encoded ? encoded++ : row++] =
+            run->rows[result->rows[j].aside ? aside++ : row++] =
                 result->rows[j];
         }
         for (size_t j = 0; j < result->skipped_count; j++)

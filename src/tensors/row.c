@@ -69,7 +69,7 @@ const struct tp_number *tp_row_describe(const struct tp_tensor *tensor,
     for (int i = 0; i < 2; i++)
         row->first_dims[i] = i < tensor->ndim ? tensor->shape[i] : -1;
     row->batch_size = batch_size(tensor, label);
-    row->encoded = tensor->encoded;
+    row->aside = tensor->encoded || label->roles & TP_ROLE_COUNTER;
     row->target_max = target && !scaled ? target->max : NAN;
     return target;
 }

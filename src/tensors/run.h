@@ -50,7 +50,7 @@ struct tp_row {
     const struct tp_dims *dims; /* NULL: not asked for                    */
     const struct tp_quantised *quantised; /* codes and scales of its values;
                              NULL: they are stored as they are              */
-    bool encoded;         /* codes or scales; among run->encoded_count     */
+    bool aside;           /* among run->aside_count                        */
 };
 
 /* One thing that could not be analysed. */
@@ -65,9 +65,9 @@ struct tp_run {
     struct tp_found_list files; /* owns the paths                         */
     struct tp_row *rows;        /* sorted: file path bytes, payload order  */
     size_t row_count;
-    size_t encoded_count; /* rows behind these, in the same order: codes and
-                             scales, whose values are among the first. Only
-                             tables of tensors have them                   */
+    size_t aside_count; /* rows behind these, in the same order: codes and
+                           scales, whose values are among the first, and
+                           counters. Only tables of tensors have them      */
     struct tp_skipped *skipped;
     size_t skipped_count;
     struct tp_quant_plan plan;  /* the casts that row->quant counts        */

@@ -21,6 +21,8 @@ struct by_name {
     int64_t kernels; /* launched inside operators of this name */
     int64_t kernel_ns;
     int64_t driver_ns; /* in calls of this name                  */
+    int64_t orphans;   /* device events of this name without an operator */
+    int64_t orphan_ns;
 };
 
 struct counting {
@@ -111,6 +113,15 @@ static void add_pageable(struct counting *c, uint32_t event)
         sum->call_us += (double)events->duration[call] / 1e3;
 }
 
+static void add_orphan(struct counting *c, uint32_t event)
+{
+    const struct tp_events *events = &c->trace->events;
+    struct by_name *name = &c->names[events->name[event]];
+    c->trace->facts.orphan_us += (double)events->duration[event] / 1e3;
+    name->orphans++;
+    name->orphan_ns += events->duration[event];
+}
+
 static void add_device_event(struct counting *c, uint32_t event)
 {
     const struct tp_trace *trace = c->trace;
@@ -120,6 +131,9 @@ static void add_device_event(struct counting *c, uint32_t event)
     const uint32_t op = trace->index.op[event];
     const int32_t device = events->gpu[events->detail[event]].device;
     facts->device_events++;
+    facts->device_us += (double)events->duration[event] / 1e3;
+    if (op == TP_NO_EVENT)
+        add_orphan(c, event);
     if (device >= 0)
         facts->devices |= (uint64_t)1 << (device < 63 ? device : 63);
     facts->unlinked += call == TP_NO_EVENT;
@@ -154,6 +168,12 @@ static void pick_names(struct tp_trace *trace, const struct by_name *names)
         if (names[i].driver_ns > driver_ns && names[i].driver_ns > 0) {
             facts->driver_call = text;
             driver_ns = names[i].driver_ns;
+        }
+        if (names[i].orphans &&
+            (double)names[i].orphan_ns / 1e3 > facts->orphan_name_us) {
+            facts->orphan = text;
+            facts->orphan_events = names[i].orphans;
+            facts->orphan_name_us = (double)names[i].orphan_ns / 1e3;
         }
     }
 }
@@ -200,6 +220,7 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
                                            .loader = "",
                                            .driver_call = "",
                                            .top_op = "",
+                                           .orphan = "",
                                            .single_tensor = "",
                                            .device_name = "",
                                            .first_driver_step = -1};
@@ -223,12 +244,15 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
                                           size_t count)
 {
     struct tp_trace_means means = {0};
-    double step = 0, wait = 0, whole = 0;
+    double step = 0, wait = 0, whole = 0, all = 0;
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < traces[i].steps.count; j++) {
             const struct tp_step_row *row = &traces[i].steps.rows[j];
-            means.all_steps += row->step >= 0;
-            if (row->step < 0 || !row->typical)
+            if (row->step < 0)
+                continue;
+            means.all_steps++;
+            all += row->compute_us;
+            if (!row->typical)
                 continue;
             means.steps++;
             step += row->compute_us;
@@ -238,6 +262,8 @@ struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
     }
     const double us = 1e6 * (double)means.steps;
     means.step_s = means.steps ? step / us : NAN;
+    means.all_steps_s =
+        means.all_steps ? all / (1e6 * (double)means.all_steps) : NAN;
     bool loaded = false; /* a DataLoader was recorded */
     for (size_t i = 0; i < count; i++)
         loaded |= traces[i].facts.loader[0] != '\0';

@@ -16,6 +16,7 @@ struct tp_trace_means {
     double step_s;          /* without the data wait, with the device tail*/
     double data_wait_s;     /* the DataLoader on the main thread          */
     double profiler_step_s; /* ProfilerStep itself                        */
+    double all_steps_s;     /* step_s over all steps recorded             */
 };
 
 /* Over the typical steps of `count` traces together. */

@@ -101,8 +101,9 @@ static const struct pattern {
     {PREFIX, "hipMemset", TP_NAME_COPY_CALL},
 
     /* NCCL and RCCL (ncclKernel_*, ncclDevKernel_*, ncclKernel inside other
-     * names), HCCL, and the kernels with which torch and vLLM reduce over
-     * peers directly. */
+     * names), HCCL, oneCCL, the dispatch and combine of DeepEP within a node
+     * and between nodes, and the kernels with which torch, vLLM, SGLang and
+     * TensorRT-LLM reduce over peers directly. */
     {PREFIX, "nccl", TP_NAME_COMM},
     {PREFIX, "hccl", TP_NAME_COMM},
     {CONTAINS, "ncclKernel", TP_NAME_COMM},
@@ -115,6 +116,16 @@ static const struct pattern {
     {CONTAINS, "multimem_one_shot", TP_NAME_COMM},
     {CONTAINS, "one_shot_all_reduce", TP_NAME_COMM},
     {CONTAINS, "two_shot_all_reduce", TP_NAME_COMM},
+    {CONTAINS, "all_reduce_one_shot", TP_NAME_COMM},
+    {CONTAINS, "all_reduce_two_shot", TP_NAME_COMM},
+    {CONTAINS, "oneShotAllReduce", TP_NAME_COMM},
+    {CONTAINS, "twoShotAllReduce", TP_NAME_COMM},
+    {CONTAINS, "allreduce_fusion_kernel", TP_NAME_COMM},
+    {CONTAINS, "deep_ep::", TP_NAME_COMM},
+    {CONTAINS, "internode::", TP_NAME_COMM},
+    {CONTAINS, "internode_ll::", TP_NAME_COMM},
+    {CONTAINS, "intranode::", TP_NAME_COMM},
+    {CONTAINS, "oneccl", TP_NAME_COMM},
 
     /* The ranges the tensorboard plugin takes for communication. */
     {EXACT, "nccl:broadcast", TP_NAME_COLLECTIVE},

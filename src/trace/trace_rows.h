@@ -347,6 +347,11 @@ struct tp_trace_facts {
     double top_op_kernel_us; /* mean duration of them                      */
     const char *single_tensor; /* an optimizer without foreach, or ""      */
     int64_t kernels;
+    double device_us;        /* device events, summed up                   */
+    double orphan_us;        /* of it without an operator around its call  */
+    const char *orphan;      /* the event with most of that, or ""; ...    */
+    int64_t orphan_events;   /* ... so many of this name ...               */
+    double orphan_name_us;   /* ... which last so long                     */
     double alloc_op_us;      /* the host inside operators that allocate    */
     struct tp_pageable to_device, to_host; /* inside W                     */
     double device_memory_b;  /* of the device it ran on; 0: not said       */

@@ -97,6 +97,12 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
          "the same, in spreads of the steps around their line",
          "simulation, with a test of the slope: of recordings that do not rise "
          "at most 3 in 1 000 pass, 70 where step times wander"},
+    [TP_TRACE_UNEVEN] =
+        {"uneven", 10, "%",
+         "what steps of over 1.5 medians take beyond the median, of the steps' "
+         "time",
+         "as communication; public traces: 13 and 19 where one step waits for "
+         "other processes, 0 in others"},
 };
 
 struct tp_trace_limits tp_trace_limits_default(void)

@@ -146,6 +146,24 @@ static void note_missing(const struct tp_trace_case *it, size_t kind, bool cut)
                       recordings[kind].what, why, recordings[kind].unknown);
 }
 
+/* Device time that no operator of the table of operators has, if that is a
+ * tenth or more. */
+static void note_orphans(const struct tp_trace_case *it,
+                         const struct tp_trace *trace)
+{
+    const struct tp_trace_facts *facts = &trace->facts;
+    if (!facts->host_events || !*facts->orphan ||
+        10 * facts->orphan_us < facts->device_us)
+        return;
+    tp_judge_note(it->judged,
+                  "%s: %.1f %% of the GPU's time (%.2f of %.2f ms) belongs to "
+                  "no recorded operator; most in %s (%" PRId64 ", %.2f ms)",
+                  trace->path, 100 * facts->orphan_us / facts->device_us,
+                  facts->orphan_us / 1e3, facts->device_us / 1e3,
+                  tp_judge_kernel(it->judged, facts->orphan),
+                  facts->orphan_events, facts->orphan_name_us / 1e3);
+}
+
 enum tp_status tp_trace_rule_not_recorded(const struct tp_trace_case *it,
                                           struct tp_error *err)
 {
@@ -157,6 +175,7 @@ enum tp_status tp_trace_rule_not_recorded(const struct tp_trace_case *it,
         note_missing(it, i, true);
     }
     for (size_t i = 0; i < run->trace_count; i++) {
+        note_orphans(it, &run->traces[i]);
         if (run->traces[i].facts.empty_steps)
             tp_judge_note(judged,
                           "%s: %" PRId64 " steps that last no time are left "

@@ -15,41 +15,8 @@
 
 #include "stats/quantile.h"
 #include "verdict/trace_rules.h"
+#include "verdict/trace_step_parts.h"
 #include "verdict/trend.h"
-
-/* What steps are made of, and what to do where it grows. */
-static const struct part {
-    const char *words;
-    size_t first, second; /* members of a row that add up */
-    const char *advice;
-} parts[] = {
-#define AT(member) offsetof(struct tp_step_row, member)
-    {"kernels", AT(kernel_us), 0,
-     "the GPU's own work grows: look for shapes that grow from step to step, "
-     "and for clocks that fall (power, temperature)"},
-    {"copies and memsets", AT(memcpy_us), AT(memset_us),
-     "look at what is copied in each step, and at results that are kept and "
-     "copied again"},
-    {"communication", AT(communication_us), 0,
-     "compare the ranks: the others may wait for one that slows down"},
-    {"CUDA calls", AT(runtime_us), 0,
-     "look for synchronisation (.item(), print) that waits for ever more "
-     "work, and for memory that is taken from the driver"},
-    {"operators on the host", AT(cpu_exec_us), 0,
-     "look for what the host keeps from step to step: losses summed without "
-     ".item() or .detach(), lists of tensors, hooks added again"},
-    {"the host with nothing recorded (Python)", AT(other_us), 0,
-     "record with_stack=True; look for what Python keeps from step to step: "
-     "lists, logs, metrics computed over all steps so far"},
-#undef AT
-};
-
-static double value_at(const struct tp_step_row *row, size_t member)
-{
-    double value;
-    memcpy(&value, (const char *)row + member, sizeof value);
-    return value;
-}
 
 /* Typical steps of a trace, in values[steps.count]. */
 struct series {
@@ -59,7 +26,8 @@ struct series {
     const struct tp_step_row *first, *last;
 };
 
-static void fill(struct series *series, size_t member, size_t second)
+/* The time of a part, or, for NULL, the step without its data wait. */
+static void fill(struct series *series, const struct tp_step_part *part)
 {
     series->count = 0;
     for (size_t i = 0; i < series->trace->steps.count; i++) {
@@ -69,7 +37,7 @@ static void fill(struct series *series, size_t member, size_t second)
         series->first = series->count ? series->first : row;
         series->last = row;
         series->values[series->count++] =
-            value_at(row, member) + (second ? value_at(row, second) : 0);
+            part ? tp_step_part_us(row, part) : row->compute_us;
     }
 }
 
@@ -81,19 +49,22 @@ static bool rises(const struct tp_trace_case *it, const struct tp_trend *trend)
 
 /* The part that grows most, and by how much. */
 static enum tp_status find_part(struct series *series,
-                                const struct part **most, double *rise_us,
+                                const struct tp_step_part **most,
+                                double *rise_us,
                                 struct tp_error *err)
 {
     enum tp_status status = TP_OK;
     *rise_us = 0;
-    *most = &parts[0];
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++) {
+    *most = &tp_step_parts[0];
+    for (size_t i = 0; i < TP_STEP_PARTS && !status; i++) {
         struct tp_trend trend;
-        fill(series, parts[i].first, parts[i].second);
+        if (!tp_step_parts[i].grows)
+            continue;
+        fill(series, &tp_step_parts[i]);
         status = tp_trend_fit(series->values, series->count, &trend, err);
         if (status == TP_OK && trend.rise > *rise_us) {
             *rise_us = trend.rise;
-            *most = &parts[i];
+            *most = &tp_step_parts[i];
         }
     }
     return status;
@@ -114,9 +85,9 @@ static enum tp_status judge_steps(const struct tp_trace_case *it,
                                   struct series *series, struct tp_error *err)
 {
     struct tp_trend trend;
-    const struct part *part;
+    const struct tp_step_part *part;
     double part_us;
-    fill(series, offsetof(struct tp_step_row, compute_us), 0);
+    fill(series, NULL);
     if (series->count < TP_TREND_LEAST)
         return TP_OK;
     enum tp_status status =
@@ -135,7 +106,7 @@ static enum tp_status judge_steps(const struct tp_trace_case *it,
         trend.start / 1e3, series->first->step,
         (trend.start + trend.rise) / 1e3, series->last->step, series->count,
         trend.spread / 1e3, part_us / 1e3, part->words);
-    finding.suggestion = part->advice;
+    finding.suggestion = part->grows;
     return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
 
@@ -175,7 +146,7 @@ static enum tp_status find_medians(const struct tp_trace *traces, size_t count,
             .values = malloc((traces[i].steps.count + 1) * sizeof(double))};
         if (!series.values)
             return tp_fail_memory(err);
-        fill(&series, offsetof(struct tp_step_row, compute_us), 0);
+        fill(&series, NULL);
         if (series.count)
             medians[(*found)++] = tp_median(series.values, series.count);
         free(series.values);

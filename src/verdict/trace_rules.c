@@ -50,6 +50,8 @@ const struct tp_trace_rule tp_trace_rules[] = {
     {"rising_traces",
      "steps get slower from one recording of a process to the next",
      "SLOWER STEPS", NULL, tp_trace_rule_rising_traces, false},
+    {"uneven_steps", "some steps take much longer than most",
+     "UNEVEN STEPS", tp_trace_rule_uneven_steps, NULL, false},
     {"incomplete", "a trace cut short, or without what belongs to its events",
      "INCOMPLETE RECORDINGS", tp_trace_rule_incomplete, NULL, true},
     {"not_recorded", "notes what the profiler was not asked to record",

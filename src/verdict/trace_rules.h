@@ -76,6 +76,8 @@ tp_trace_rule_fn tp_trace_rule_copies;
 /* trace_rule_steps.c */
 tp_trace_rule_fn tp_trace_rule_rising_steps;
 tp_trace_rule_fn tp_trace_rule_rising_traces;
+/* trace_rule_uneven.c */
+tp_trace_rule_fn tp_trace_rule_uneven_steps;
 /* trace_rule_input.c */
 tp_trace_rule_fn tp_trace_rule_incomplete;
 tp_trace_rule_fn tp_trace_rule_not_recorded;

@@ -173,6 +173,7 @@ static const struct {
      TP_E_DAMAGED},
     {"bad-scale_missing/model.pt", "a.weight", "without scales",
      TP_E_DAMAGED},
+    {"unsupported-zero_point.pt", "a.weight", "_zero_point", TP_E_UNSUPPORTED},
     {"unsupported-gptq.pt", "a.qweight", "GPTQ or AWQ", TP_E_UNSUPPORTED},
 };
 

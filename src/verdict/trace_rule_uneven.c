@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Steps that take much longer than most: what they cost, and what they have
+ * more of than the others.
+ *
+ * Windows of steps follow each other without a gap or overlap, so that what
+ * the slow ones take beyond the median is time of the run; each moment of a
+ * window is charged to one part (trace_step_parts.h), and the part whose mean
+ * differs most between slow steps and others is named. The mean of the typical
+ * steps, which leaves slow ones out, does not show them. Steps that get slower
+ * and slower are another rule's (trace_rule_steps.c). n log n for the median.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "stats/quantile.h"
+#include "verdict/trace_rules.h"
+#include "verdict/trace_step_parts.h"
+
+/* Fewer steps have no median that one slow step leaves alone. */
+enum { LEAST_STEPS = 4 };
+
+/* The first step of a recording is none: it may warm up. */
+static bool counts(const struct tp_trace *trace, size_t step)
+{
+    return step > 0 && trace->steps.rows[step].steady;
+}
+
+/* As far off the median as a step is that is not typical (trace_steps.c). */
+static const double slow_medians = 1.5;
+
+struct uneven {
+    double median_us, steps_us, lost_us;
+    size_t count, slow;
+    int64_t every; /* from one slow step to the next, where always the same */
+    int64_t first, before; /* slow steps: the first, the one before        */
+};
+
+static bool is_slow(const struct uneven *uneven, const struct tp_step_row *row)
+{
+    return row->window_us > slow_medians * uneven->median_us;
+}
+
+static void add_slow(struct uneven *uneven, const struct tp_step_row *row)
+{
+    uneven->lost_us += row->window_us - uneven->median_us;
+    if (uneven->slow == 0)
+        uneven->first = row->step;
+    else if (uneven->slow == 1)
+        uneven->every = row->step - uneven->before;
+    else if (row->step - uneven->before != uneven->every)
+        uneven->every = 0;
+    uneven->before = row->step;
+    uneven->slow++;
+}
+
+static enum tp_status find_slow(const struct tp_trace *trace,
+                                struct uneven *uneven, struct tp_error *err)
+{
+    double *windows = malloc((trace->steps.count + 1) * sizeof *windows);
+    if (!windows)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < trace->steps.count; i++) {
+        const struct tp_step_row *row = &trace->steps.rows[i];
+        if (counts(trace, i)) {
+            windows[uneven->count++] = row->window_us;
+            uneven->steps_us += row->window_us;
+        }
+    }
+    if (uneven->count)
+        uneven->median_us = tp_median(windows, uneven->count);
+    free(windows);
+    for (size_t i = 0; i < trace->steps.count; i++) {
+        const struct tp_step_row *row = &trace->steps.rows[i];
+        if (counts(trace, i) && is_slow(uneven, row))
+            add_slow(uneven, row);
+    }
+    return TP_OK;
+}
+
+/* The part of which slow steps have most more than the others, and how much in
+ * the mean. */
+static const struct tp_step_part *find_part(const struct tp_trace *trace,
+                                            const struct uneven *uneven,
+                                            double *more_us)
+{
+    const struct tp_step_part *most = &tp_step_parts[0];
+    *more_us = 0;
+    for (size_t i = 0; i < TP_STEP_PARTS; i++) {
+        double sums[2] = {0};
+        for (size_t j = 0; j < trace->steps.count; j++) {
+            const struct tp_step_row *row = &trace->steps.rows[j];
+            if (counts(trace, j))
+                sums[is_slow(uneven, row)] +=
+                    tp_step_part_us(row, &tp_step_parts[i]);
+        }
+        const double more =
+            sums[true] / (double)uneven->slow -
+            sums[false] / (double)(uneven->count - uneven->slow);
+        if (more > *more_us) {
+            *more_us = more;
+            most = &tp_step_parts[i];
+        }
+    }
+    return most;
+}
+
+/* " (step 7)", " (steps 3 to 15, every 4)", " (steps 3 to 12)" */
+static const char *steps_in_words(const struct tp_trace_case *it,
+                                  const struct uneven *uneven)
+{
+    if (uneven->slow == 1)
+        return tp_judge_text(it->judged, " (step %" PRId64 ")", uneven->first);
+    if (uneven->slow == 2 || uneven->every <= 1)
+        return tp_judge_text(it->judged,
+                             " (the first is %" PRId64 ", the last %" PRId64
+                             ")",
+                             uneven->first, uneven->before);
+    return tp_judge_text(it->judged,
+                         " (from step %" PRId64 " on every %" PRId64
+                         " steps)",
+                         uneven->first, uneven->every);
+}
+
+static bool is_rising(const struct tp_trace_case *it)
+{
+    for (size_t i = 0; i < it->judged->findings.count; i++) {
+        const struct tp_trace_finding *row = &it->judged->findings.rows[i];
+        if (row->file == it->trace->path && row->rule->of_trace ==
+                                                tp_trace_rule_rising_steps)
+            return true;
+    }
+    return false;
+}
+
+enum tp_status tp_trace_rule_uneven_steps(const struct tp_trace_case *it,
+                                          struct tp_error *err)
+{
+    struct uneven uneven = {0};
+    if (!tp_trace_has_steps(it->trace) || is_rising(it))
+        return TP_OK;
+    const enum tp_status status = find_slow(it->trace, &uneven, err);
+    const double share = 100 * uneven.lost_us / uneven.steps_us;
+    if (status != TP_OK || uneven.count < LEAST_STEPS || uneven.slow == 0 ||
+        share < it->limits[TP_TRACE_UNEVEN])
+        return status;
+    double more_us;
+    const struct tp_step_part *part = find_part(it->trace, &uneven, &more_us);
+    struct tp_trace_finding finding = {
+        .level = TP_SEVERITY_MEDIUM,
+        .step = uneven.slow == 1 ? uneven.first : -1,
+        .metric = "slow steps beyond the median, % of the steps' time",
+        .value = share,
+        .limit = it->limits[TP_TRACE_UNEVEN]};
+    finding.evidence = tp_judge_text(
+        it->judged,
+        "%zu of %zu steps%s take%s over 1.5 times the median of %.2f ms, "
+        "%.2f ms beyond it in all: %.1f %% of the steps' time; most of what "
+        "they have more, %.2f ms a step, is in %s",
+        uneven.slow, uneven.count, steps_in_words(it, &uneven),
+        uneven.slow == 1 ? "s" : "", uneven.median_us / 1e3,
+        uneven.lost_us / 1e3, share, more_us / 1e3, part->words);
+    finding.suggestion = tp_judge_text(
+        it->judged, "%s%s",
+        uneven.slow > 2 && uneven.every > 1
+            ? "if only these steps reduce gradients and run the optimizer "
+              "(gradient accumulation), this is as it should be; if not: "
+            : "",
+        part->varies);
+    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
+}

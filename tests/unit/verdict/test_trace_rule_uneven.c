@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps that take longer than most, of known causes, and steps that do not. */
+#include <criterion/criterion.h>
+
+#include "tests/unit/support/made_run.h"
+
+enum { STEPS = 12 };
+
+/* What makes a step longer. */
+enum extra { NOTHING, KERNELS, PYTHON, OPERATOR, LOADER };
+
+static void add_extra(struct trace_maker *maker, enum extra extra, double us)
+{
+    if (extra == KERNELS)
+        trace_maker_op(maker, "aten::mm", 20, us);
+    if (extra == PYTHON)
+        trace_maker_python(maker, us);
+    if (extra == OPERATOR)
+        trace_maker_op(maker, "aten::unique", us, 10);
+    if (extra == LOADER)
+        trace_maker_loader(maker, us, true);
+}
+
+/* Steps of 4 ms, those of `slow` (a bit each) longer by `us`. */
+static const struct tp_trace_finding *judge(struct judged_run *it,
+                                            unsigned slow, enum extra extra,
+                                            double us)
+{
+    struct trace_maker maker;
+    judged_run_clear(it);
+    trace_maker_begin(&maker, -1, 0);
+    for (unsigned i = 0; i < STEPS; i++) {
+        trace_maker_step_begin(&maker);
+        if (slow >> i & 1)
+            add_extra(&maker, extra, us);
+        for (int k = 0; k < 10; k++)
+            trace_maker_op(&maker, "aten::mm", 20, 400);
+        trace_maker_synchronize(&maker);
+        trace_maker_step_end(&maker);
+    }
+    made_run_add(it, &maker, "made.json");
+    judged_run_finish(it);
+    return judged_find(it, "uneven_steps");
+}
+
+Test(trace_rule_uneven, causes)
+{
+    static const struct {
+        enum extra extra;
+        const char *part, *advice;
+    } cases[] = {
+        {KERNELS, "is in kernels", "other shapes"},
+        {PYTHON, "nothing recorded", "garbage collection"},
+        {OPERATOR, "operators on the host", "evaluation"},
+        {LOADER, "the DataLoader", "num_workers"},
+    };
+    struct judged_run it = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct tp_trace_finding *finding =
+            judge(&it, 1u << 5, cases[i].extra, 8000);
+        cr_assert_not_null(finding, "%zu", i);
+        cr_expect_eq(finding->step, 5);
+        cr_expect_float_eq(finding->value, 100 * 8.0 / (11 * 4 + 8), 0.5, "%g",
+                           finding->value);
+        cr_expect(strstr(finding->evidence, "1 of 11 steps (step 5) takes"),
+                  "%s", finding->evidence);
+        cr_expect(strstr(finding->evidence, cases[i].part), "%s",
+                  finding->evidence);
+        cr_expect(strstr(finding->suggestion, cases[i].advice), "%s",
+                  finding->suggestion);
+        cr_expect_null(strstr(finding->suggestion, "accumulation"));
+    }
+    judged_run_clear(&it);
+}
+
+/* The mean of all steps shows them, that of the typical ones does not. */
+Test(trace_rule_uneven, means)
+{
+    struct judged_run it = {0};
+    cr_assert_not_null(judge(&it, 1u << 5, PYTHON, 8000));
+    const struct tp_trace_means means = tp_trace_step_means(it.run.traces, 1);
+    cr_expect_eq(means.steps, 11);
+    cr_expect_eq(means.all_steps, 12);
+    cr_expect_float_eq(means.all_steps_s * 12 - means.step_s * 11, 0.012,
+                       1e-4, "%g %g", means.all_steps_s, means.step_s);
+    judged_run_clear(&it);
+}
+
+/* Every fourth step is that of the optimizer, perhaps; others are none. */
+Test(trace_rule_uneven, regular_ones)
+{
+    struct judged_run it = {0};
+    const struct tp_trace_finding *finding = judge(&it, 0x888, KERNELS, 4000);
+    cr_assert_not_null(finding);
+    cr_expect(strstr(finding->evidence, "from step 3 on every 4 steps"), "%s",
+              finding->evidence);
+    cr_expect(strstr(finding->suggestion, "gradient accumulation"), "%s",
+              finding->suggestion);
+    cr_expect_eq(finding->step, -1);
+    finding = judge(&it, 0x848, KERNELS, 4000);
+    cr_assert_not_null(finding);
+    cr_expect(strstr(finding->evidence, "the first is 3, the last 11"), "%s",
+              finding->evidence);
+    cr_expect_null(strstr(finding->suggestion, "gradient accumulation"));
+    judged_run_clear(&it);
+}
+
+/* A slow first step warms up; 1.3 medians are little; one step of a little
+ * more than 1.5 medians costs little. */
+Test(trace_rule_uneven, healthy_ones)
+{
+    struct judged_run it = {0};
+    cr_expect_null(judge(&it, 0, NOTHING, 0));
+    cr_expect_null(judge(&it, 1, KERNELS, 3000));
+    cr_expect_null(judge(&it, 0x888, PYTHON, 1300));
+    cr_expect_null(judge(&it, 1u << 5, PYTHON, 2500));
+    judged_run_clear(&it);
+}
