@@ -58,7 +58,7 @@ def noise(seed, *shape, dtype=torch.float32):
     return torch.randn(*shape, generator=g).to(dtype)
 
 
-# ---- safetensors --------------------------------------------------------------
+# ---- safetensors ------------------------------------------------------------
 
 def some_tensors():
     t = {"model.layers.%d.w" % i: noise(i, 6, 5, dtype=torch.bfloat16)
@@ -165,7 +165,7 @@ def make_sharded():
     expect("good-bin", tensors)
 
 
-# ---- torch.distributed.checkpoint -----------------------------------------------
+# ---- torch.distributed.checkpoint -------------------------------------------
 
 def whole_tensors():
     return {"w": noise(1, 7, 6), "v": noise(2, 5, 9, dtype=torch.bfloat16),
@@ -259,6 +259,24 @@ def make_dcp():
     name = path("bad-dcp_cut/__0_0.distcp")
     os.truncate(name, os.path.getsize(name) // 2)
     expect("bad-dcp_cut", {}, "the file ends at byte")
+    make_lone_and_flipped(full)
+
+
+def make_lone_and_flipped(full):
+    """Without metadata; and one bit of a part of w that is another."""
+    shutil.copytree(path("good-dcp"), path("bad-dcp_lone"))
+    os.remove(path("bad-dcp_lone/.metadata"))
+    expect("bad-dcp_lone", {}, "no .metadata beside it")
+    shutil.copytree(path("good-dcp"), path("bad-dcp_flipped"))
+    name = path("bad-dcp_flipped/__1_0.distcp")
+    with open(name, "rb") as f:
+        data = bytearray(f.read())
+    data[data.index(full["model.w"][4:].numpy().tobytes()) + 9] ^= 4
+    with open(name, "wb") as f:
+        f.write(data)
+    expect("bad-dcp_flipped", {k: v for k, v in full.items()
+                               if k != "model.w"},
+           "wrong CRC-32 in __1_0.distcp")
 
 
 def main():

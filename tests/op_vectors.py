@@ -13,9 +13,10 @@ A file of testdata/op_vectors is text, a call after the other:
     d 0 f [2,3] ...                 gradient 0 of the node's arguments
     d 1 none
 
-Tensors are f (float64), l (int64) or b (bool); the rest int, float, bool, str,
-slice and none. A call without d has no gradients. Elements are written so that
-they are read back to the same bits.
+Tensors are f (float64), s (float32), h (float16), y (bfloat16), l (int64), i
+(int32) or b (bool); the rest int, float, bool, str, slice, size and none. A
+call without d has no gradients. Elements are written so that they are read back
+to the same bits.
 """
 
 import random
@@ -24,7 +25,9 @@ import torch
 import torch.nn.functional as functional
 
 torch.set_default_dtype(torch.float64)
-KINDS = {torch.float64: "f", torch.int64: "l", torch.bool: "b"}
+KINDS = {torch.float64: "f", torch.float32: "s", torch.float16: "h",
+         torch.bfloat16: "y", torch.int64: "l", torch.int32: "i",
+         torch.bool: "b"}
 
 
 def number(value):
@@ -34,10 +37,15 @@ def number(value):
     return text[:-2] if text.endswith(".0") else text
 
 
+class NPU:
+    """Compositions for what torch lacks: op_vectors_npu.py."""
+
+
 def resolve(api):
     """The function that msprobe wraps as Torch.x, Tensor.x, Functional.x."""
     kind, name = api.split(".", 1)
-    spaces = {"Torch": torch, "Tensor": torch.Tensor, "Functional": functional}
+    spaces = {"Torch": torch, "Tensor": torch.Tensor, "Functional": functional,
+              "NPU": NPU}
     return getattr(spaces[kind], name)
 
 
@@ -86,6 +94,8 @@ class Vectors:
                 self.item(place, f"{argument}.{i}", part)
             return
         if isinstance(value, torch.Tensor):
+            if value._is_zerotensor():
+                value = torch.zeros(value.shape)
             text = (f"{KINDS[value.dtype]} "
                     f"[{','.join(map(str, value.shape))}] ") + " ".join(
                         map(number, value.detach().flatten().tolist()))
@@ -113,8 +123,8 @@ class Vectors:
         node.register_hook(lambda into, came: seen.update(i=into, g=came))
         wanted = [o for o in outputs
                   if isinstance(o, torch.Tensor) and o.grad_fn is not None]
-        came = [self.real(*o.shape, low=-2, high=2, grad=False)
-                for o in wanted]
+        came = [self.real(*o.shape, low=-2, high=2, grad=False).to(
+            o.dtype) for o in wanted]
         try:
             torch.autograd.backward(wanted, came)
         except (NotImplementedError, RuntimeError) as problem:

@@ -13,7 +13,7 @@ WIDE, UNIT, POSITIVE = (-4.0, 4.0), (-0.875, 0.875), (0.125, 6.0)
 ONE = {
     "neg": ("negative Tensor.__neg__", WIDE), "abs": ("absolute Tensor.__abs__",
                                                       WIDE),
-    "sign": ("", WIDE), "square": ("", WIDE), "sqrt": ("", POSITIVE),
+    "sign": ("sgn", WIDE), "square": ("", WIDE), "sqrt": ("", POSITIVE),
     "rsqrt": ("", POSITIVE), "exp": ("", WIDE), "exp2": ("", WIDE),
     "expm1": ("", WIDE), "log": ("", POSITIVE), "log2": ("", POSITIVE),
     "log10": ("", POSITIVE), "log1p": ("", POSITIVE), "sin": ("", WIDE),
@@ -164,6 +164,8 @@ def two(v):
     for i in range(24):
         v.call("Tensor.__rtruediv__", v.real(*SHAPES[i % 8], low=0.25),
                SCALARS[i % 6])
+        v.call("Tensor.__rdiv__", v.real(*SHAPES[i % 8], low=0.25),
+               SCALARS[i % 6])
         v.call("Tensor.__rpow__", v.real(*SHAPES[i % 8]),
                abs(SCALARS[i % 6]))
         v.call("Tensor.__rfloordiv__", v.real(3, low=0.25, grad=False),
@@ -181,6 +183,9 @@ def bits(v):
             v.call(f"Torch.{name}", v.whole(*a, low=-9, high=9),
                    v.whole(*b, low=-9, high=9))
             v.call(f"Tensor.{dunder}", v.flags(*a), v.flags(*b))
+    for i in range(4):
+        v.call("Tensor.__ror__", v.whole(3, high=9), i)
+        v.call("Tensor.__rxor__", v.whole(3, high=9), i)
     for shape in SHAPES * 2:
         v.call("Torch.bitwise_not", v.whole(*shape, low=-9, high=9))
         v.call("Tensor.__invert__", v.flags(*shape))
@@ -221,6 +226,8 @@ def three(v):
     v.call("Torch.where", v.flags(8), v.special(1.0, 2.0, 3.0),
            v.special(1.0, 2.0, 3.0))
     v.call("Torch.clamp", v.special(1.0, -1.0), -0.5, 0.5)
+    v.call("Torch.clip", v.real(2, 3), -0.5, 0.5)
+    v.call("Tensor.clip_", v.real(2, 3), max=0.5)
     v.call("Torch.clamp_min", v.special(1.0, -1.0), 0.0)
     v.call("Tensor.addcmul_", v.real(3), v.real(3), v.real(3), value=0.001)
     v.call("Tensor.addcdiv_", v.real(3), v.real(3), v.real(3, low=0.5),

@@ -83,8 +83,7 @@ EQUATIONS = (("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)),
 
 def einsum(v):
     for equation, *shapes in EQUATIONS:
-        v.call("Torch.einsum", equation, *(v.real(*s) for s in shapes),
-               backward="k" in equation)
+        v.call("Torch.einsum", equation, *(v.real(*s) for s in shapes))
     for i in range(14):
         v.call("Torch.einsum", "ij,jk->ik", *sides(v, (i, 3), (3, 2)))
     v.call("Torch.einsum", "ij,jk->ik", [v.real(2, 3), v.real(3, 2)])
@@ -92,10 +91,22 @@ def einsum(v):
                               ("ii", (3, 3)), ("ij->", (2, 3)),
                               ("ba", (2, 3)), ("...i->i...", (2, 3)),
                               ("ij,jk,kl->il", (2, 3), (3, 2), (2, 4)),
-                              ("i,i,i->i", (3,), (3,), (3,))):
+                              ("ijk->kij", (2, 3, 4)),
+                              ("ijk->kij", (2, 2, 2)),
+                              ("ij,jk->ki", (2, 2), (2, 2)),
+                              ("bij,bjk->kbi", (2, 2, 2), (2, 2, 2)),
+                              ("bqhd,bkhd->bhkq", (2, 2, 2, 2), (2, 2, 2, 2)),
+                              ("i,j->ji", (2,), (2,)),
+                              ("bi,bj->jbi", (2, 2), (2, 2)),
+                              ("...i,...j->...ij", (2, 1, 2), (3, 3)),
+                              ("ij->j", (2, 3)), ("iij->ij", (2, 2, 3)),
+                              ("ijk->ki", (2, 3, 2))):
         v.call("Torch.einsum", equation, *(v.real(*s) for s in shapes),
-               backward=False)
-    v.call("Torch.einsum", "i,i->i", v.special(), v.real(5), backward=False)
+               backward=equation != "iij->ij")
+    # Of three, the node's first gradient is that of the product of two.
+    v.call("Torch.einsum", "i,i,i->i", v.real(3), v.real(3), v.real(3),
+           backward=False)
+    v.call("Torch.einsum", "i,i->i", v.special(), v.real(5))
 
 
 def bilinear(v):
@@ -103,8 +114,7 @@ def bilinear(v):
         for i, j, o in ((2, 3, 4), (1, 1, 1)):
             for bias in (v.real(o), None):
                 v.call("Functional.bilinear", v.real(*batch, i),
-                       v.real(*batch, j), v.real(o, i, j), bias,
-                       backward=False)
+                       v.real(*batch, j), v.real(o, i, j), bias)
 
 
 ADDED = {"addmm": ((2, 4), (2, 3), (3, 4)),

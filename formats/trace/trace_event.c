@@ -358,6 +358,7 @@ static bool add_event(struct tp_events *events,
     events->lane[row] = lane;
     events->detail[row] = detail;
     events->category[row] = category;
+    events->callers |= category == TP_EVENT_PYTHON && event->args.caller;
     return true;
 }
 

@@ -29,6 +29,7 @@ struct tp_trace_arguments {
     bool shaped; /* shapes were there, and were wanted                     */
     bool wanted; /* set by the parser: the name is one whose shapes count  */
     bool comm; /* some key of a collective was there */
+    bool caller; /* so was the one of who called a frame of Python */
     bool used; /* something differs from tp_trace_arguments_init */
 };
 

@@ -131,6 +131,10 @@ bool read_host_argument(const char *key, ondemand::value &value,
         return get_comm(value, args, args.sequence);
     if (is(key, "Comms Id"))
         return get_comm(value, args, args.comms_id);
+    if (is(key, "CallFrom")) {
+        args.caller = true;
+        return skip(value);
+    }
     known = false;
     return true;
 }

@@ -369,6 +369,7 @@ static void append_details(struct renumbering *map)
     into->gpu_count += from->gpu_count;
     into->memory_count += from->memory_count;
     into->sync_count += from->sync_count;
+    into->callers |= from->callers;
 }
 
 /* Where the detail rows of a category that come next will start. */

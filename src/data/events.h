@@ -169,6 +169,7 @@ struct tp_events {
     size_t sync_count, sync_capacity;
     struct tp_op_shapes *shapes;
     size_t shape_count, shape_capacity;
+    bool callers;               /* frames of Python say who called them    */
 
     /* What the file says beside its events. */
     int64_t base_ns;            /* 0 unless has_base                       */

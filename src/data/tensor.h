@@ -31,6 +31,8 @@ struct tp_storage {
     bool big_endian;      /* codes are stored most significant byte first */
     bool crc_checked;     /* set by who verified it, so that tensors that
                              share a storage verify it once               */
+    const char *member;   /* in which file it lies, for messages; NULL: in
+                             the one that was opened                      */
 };
 
 struct tp_scaled; /* of data/scaled.h */

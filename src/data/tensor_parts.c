@@ -29,7 +29,7 @@ enum {
 
 /* A part; all in bytes, places are those of the whole. */
 struct piece {
-    const struct tp_storage *storage;
+    struct tp_storage *storage;
     const int64_t *size;  /* elements along each axis          */
     uint64_t first, last; /* its first byte, and behind its last one */
     uint64_t run, runs;
@@ -164,6 +164,14 @@ static enum tp_status joined_read(const struct tp_storage *storage,
             return status;
     }
     return TP_OK;
+}
+
+struct tp_storage *tp_joined_part(const struct tp_storage *storage, size_t i)
+{
+    const struct joined *j = (const struct joined *)storage;
+    return storage && storage->read == joined_read && i < j->count
+               ? j->pieces[i].storage
+               : NULL;
 }
 
 /* ---- that the parts make the whole -------------------------------------- */
@@ -458,6 +466,7 @@ struct tp_storage *tp_member_storage_new(struct tp_arena *arena,
     m->base.read = member_read;
     m->base.size = size;
     m->base.file_offset = (int64_t)start;
+    m->base.member = tp_file_set_name(set, number);
     m->set = set;
     m->number = number;
     m->start = start;

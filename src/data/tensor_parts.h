@@ -21,12 +21,15 @@ struct tp_tensor_part {
  * parts are together, which lives in `arena` with what they point to; the array
  * itself is not kept. Each element has to be in exactly one part. TP_E_DAMAGED
  * names a part that lies outside, two that overlap, or how much is missing.
- * Strides, offset and numel are set. CRC-32s of parts are not checked but where
- * one part is all.
+ * Strides, offset and numel are set.
  */
 enum tp_status tp_tensor_join(struct tp_arena *arena, struct tp_tensor *tensor,
                               const struct tp_tensor_part *parts, size_t count,
                               struct tp_error *err);
+
+/* Of a storage that tp_tensor_join made of several parts that of part `i`;
+ * NULL: it has no such part, or is another kind of storage. */
+struct tp_storage *tp_joined_part(const struct tp_storage *storage, size_t i);
 
 /* Sets the strides of a dense row-major tensor, and its offset to 0. */
 void tp_tensor_set_dense(struct tp_tensor *tensor);

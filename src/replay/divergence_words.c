@@ -55,7 +55,7 @@ static const char *signature_name(const char *signature, const char *argument,
         signature += strcspn(signature, ",");
         signature += *signature == ',';
     }
-    *length = strcspn(signature, ",");
+    *length = strcspn(signature, ",=*");
     return signature;
 }
 

@@ -1,197 +1,376 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * softmax(Q K^T scale + mask) V, one row of Q at a time: memory is one row of
- * scores. The bound of a score is that of a product of k terms, those of
- * probabilities as in softmax_math.h; fused kernels round probabilities to the
- * tensors' dtype before they meet V: own sum(p |v|); the sum over keys adds
- * gamma sum(p |v|). A row that masks every key is NaN in one implementation
- * and 0 in another, so its call is not replayed.
+ * Attention as torch has it, [...][heads][rows][width], and as torch_npu has
+ * it, whose layout says where stacks, heads and rows are (attention.h).
  */
 #include "replay/operators.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
-#include "replay/softmax_math.h"
+#include "replay/attention.h"
+#include "replay/backward.h"
 
-struct attention {
-    const struct tp_replay_call *replay;
-    const struct tp_array *q, *k, *v, *mask; /* mask: NULL, none             */
-    struct tp_array *output;
-    int64_t rows, keys, width, depth; /* L, S, E of Q and K, E of V          */
-    double scale;
-    bool causal;
-    double *score, *bound; /* [keys]                                        */
+/* Axes of a tensor, -1: it has none, and its lengths there. */
+struct axes {
+    int stack, head, row;
 };
 
-/* Where the matrices of a stack begin; in elements. */
-struct place {
-    int64_t q, k, v, mask, output;
-    int64_t mask_row, mask_key; /* steps                                    */
-};
-
-static double score_of(const struct attention *a, const struct place *place,
-                       int64_t row, int64_t key, double *bound)
+static int64_t length_of(const struct tp_array *array, int axis)
 {
-    const double *q = a->q->value + place->q + row * a->width;
-    const double *k = a->k->value + place->k + key * a->width;
-    double sum = 0, magnitude = 0;
-    for (int64_t i = 0; i < a->width; i++) {
-        sum += q[i] * k[i];
-        magnitude += fabs(q[i] * k[i]);
-    }
-    const double gamma = tp_replay_gamma(a->replay, (double)a->width + 3);
-    *bound = gamma * magnitude * fabs(a->scale);
-    double score = sum * a->scale;
-    if (a->causal && key > row)
-        score = -INFINITY;
-    if (!a->mask)
-        return score;
-    const double m = a->mask->value[place->mask + row * place->mask_row +
-                                    key * place->mask_key];
-    if (a->mask->dtype == TP_BOOL)
-        return m != 0 ? score : -INFINITY;
-    *bound += a->replay->unit * (fabs(m) < INFINITY ? fabs(m) : 0);
-    return score + m;
+    return axis < 0 ? 1 : array->shape[axis];
 }
 
-/* One row of the result; false: every key is masked. */
-static bool run_row(const struct attention *a, const struct place *place,
-                    int64_t row)
+static void set_side(struct tp_attention_side *side,
+                     const struct tp_array *array, struct axes axes)
 {
-    bool any = false;
-    for (int64_t key = 0; key < a->keys; key++) {
-        a->score[key] = score_of(a, place, row, key, &a->bound[key]);
-        any |= a->score[key] != -INFINITY;
-    }
-    const struct tp_softmax_line line = {a->score, a->bound, a->keys, 1,
-                                         a->replay->unit};
-    double *out = a->output->value + place->output + row * a->depth;
-    double *off = a->output->bound + place->output + row * a->depth;
-    if (!any)
-        return false;
-    /* The bounds of scores are read while those of probabilities are made. */
-    tp_softmax_line(&line, a->score + a->keys, a->bound + a->keys);
-    const double share =
-        a->replay->own + tp_replay_gamma(a->replay, (double)a->keys + 2);
-    for (int64_t key = 0; key < a->keys; key++) {
-        const double p = a->score[a->keys + key];
-        const double *v = a->v->value + place->v + key * a->depth;
-        if (p == 0)
-            continue;
-        for (int64_t i = 0; i < a->depth; i++) {
-            out[i] += p * v[i];
-            off[i] += (a->bound[a->keys + key] + share * p) * fabs(v[i]);
-        }
+    int64_t strides[TP_LIMIT_DIMS];
+    tp_array_strides(array, strides);
+    side->array = array;
+    side->stack = axes.stack < 0 ? 0 : strides[axes.stack];
+    side->head = axes.head < 0 ? 0 : strides[axes.head];
+    side->row = strides[axes.row];
+}
+
+static enum tp_status find_sides(const struct tp_replay_call *call,
+                                 struct tp_attention *a, struct tp_error *err)
+{
+    enum tp_status status = tp_arg_tensor(call, "query", &a->q.array, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(call, "key", &a->k.array, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(call, "value", &a->v.array, err);
+    a->unit = call->unit;
+    a->own = call->own;
+    return status;
+}
+
+/* --- scaled_dot_product_attention ----------------------------------------- */
+
+/* Lengths in front of the heads; those of all three are the same. */
+static bool fit_stacks(struct tp_attention *a)
+{
+    const int dims = a->q.array->dims;
+    a->stacks = 1;
+    for (int i = 0; i < dims - 3; i++) {
+        a->stacks *= a->q.array->shape[i];
+        if (a->k.array->shape[i] != a->q.array->shape[i] ||
+            a->v.array->shape[i] != a->q.array->shape[i])
+            return false;
     }
     return true;
 }
 
-/* --- shapes --------------------------------------------------------------- */
-
-static bool fit(struct attention *a)
+/* A side [...][heads][rows][width]. */
+static void set_torch_side(struct tp_attention_side *side)
 {
-    const int dims = a->q->dims;
-    if (dims < 2 || a->k->dims != dims || a->v->dims != dims)
+    const struct tp_array *array = side->array;
+    const int dims = array->dims;
+    side->row = array->shape[dims - 1];
+    side->head = side->row * array->shape[dims - 2];
+    side->stack = side->head * (dims > 2 ? array->shape[dims - 3] : 1);
+}
+
+static bool fit_torch(struct tp_attention *a)
+{
+    const struct tp_array *q = a->q.array, *k = a->k.array, *v = a->v.array;
+    const int dims = q->dims;
+    if (dims < 2 || k->dims != dims || v->dims != dims || !fit_stacks(a))
         return false;
-    for (int i = 0; i < dims - 2; i++)
-        if (a->k->shape[i] != a->v->shape[i] || a->k->shape[i] < 1 ||
-            (a->k->shape[i] != a->q->shape[i] &&
-             (i != dims - 3 || a->q->shape[i] % a->k->shape[i])))
-            return false;
-    a->rows = a->q->shape[dims - 2];
-    a->keys = a->k->shape[dims - 2];
-    a->width = a->q->shape[dims - 1];
-    a->depth = a->v->shape[dims - 1];
-    return a->k->shape[dims - 1] == a->width &&
-           a->v->shape[dims - 2] == a->keys && a->keys > 0;
+    a->heads = dims > 2 ? q->shape[dims - 3] : 1;
+    const int64_t own = dims > 2 ? k->shape[dims - 3] : 1;
+    a->shared = own > 0 ? a->heads / own : 1;
+    a->rows = q->shape[dims - 2];
+    a->keys = k->shape[dims - 2];
+    a->width = q->shape[dims - 1];
+    a->depth = v->shape[dims - 1];
+    set_torch_side(&a->q);
+    set_torch_side(&a->k);
+    set_torch_side(&a->v);
+    return k->shape[dims - 1] == a->width && v->shape[dims - 2] == a->keys &&
+           a->keys > 0 && (dims < 3 || v->shape[dims - 3] == own) &&
+           a->heads == a->shared * own;
 }
 
-/* Each head of K serves as many of Q as there are more of these. */
-static int64_t shared_stack(const struct attention *a, int64_t stack)
+static bool fit_mask(struct tp_attention *a)
 {
-    const int axis = a->q->dims - 3;
-    if (axis < 0)
-        return stack;
-    const int64_t heads = a->q->shape[axis], own = a->k->shape[axis];
-    return stack / heads * own + stack % heads / (heads / own);
+    a->dims = a->q.array->dims;
+    for (int i = 0; i < a->dims - 1; i++)
+        a->shape[i] = a->q.array->shape[i];
+    a->shape[a->dims - 1] = a->keys;
+    return tp_attention_fit(a, &a->mask);
 }
 
-/* Strides of the mask for the scores' shape. */
-static bool fit_mask(const struct attention *a, int64_t *strides)
+static enum tp_status bind_torch(const struct tp_replay_call *call,
+                                 struct tp_attention *a, struct tp_error *err)
 {
-    int64_t shape[TP_LIMIT_DIMS];
-    for (int i = 0; i < a->q->dims; i++)
-        shape[i] = a->q->shape[i];
-    shape[a->q->dims - 1] = a->keys;
-    return !a->mask || tp_array_broadcast(a->mask, a->q->dims, shape, strides);
-}
-
-static enum tp_status run_stacks(struct attention *a, struct tp_error *err)
-{
-    int64_t strides[TP_LIMIT_DIMS] = {0};
-    const int dims = a->q->dims;
-    struct tp_array_walk walk = {.dims = dims - 2, .shape = a->q->shape};
-    if (!fit_mask(a, strides))
+    enum tp_status status = find_sides(call, a, err);
+    if (status == TP_OK && tp_arg_real(call, "dropout_p", 0) != 0)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1, "it drops at random");
+    if (status != TP_OK)
+        return status;
+    a->mask.array = tp_arg_array(call, "attn_mask");
+    a->causal = tp_arg_integer(call, "is_causal", 0);
+    if (!fit_torch(a) || !fit_mask(a))
         return tp_replay_fail_shapes(err);
-    for (int i = 0; i < dims - 2; i++)
-        walk.strides[0][i] = strides[i];
-    const int64_t size = a->rows * a->depth;
-    const int64_t count = size ? a->output->count / size : 0;
-    for (int64_t stack = 0; stack < count; stack++) {
-        const int64_t shared = shared_stack(a, stack);
-        const struct place place = {stack * a->rows * a->width,
-                                    shared * a->keys * a->width,
-                                    shared * a->keys * a->depth,
-                                    walk.at[0],
-                                    stack * size,
-                                    strides[dims - 2],
-                                    strides[dims - 1]};
-        for (int64_t row = 0; row < a->rows; row++)
-            if (!run_row(a, &place, row))
-                return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                               "a row of its mask hides every key");
-        tp_array_walk_next(&walk);
-    }
+    a->scale = tp_arg_real(call, "scale", 1 / sqrt((double)a->width));
     return TP_OK;
 }
 
-static enum tp_status bind(struct tp_replay_call *replay, struct attention *a,
-                           struct tp_error *err)
+/* How the result lies. */
+static struct tp_attention_side torch_result(const struct tp_attention *a)
 {
-    int64_t shape[TP_LIMIT_DIMS];
-    enum tp_status status = tp_arg_tensor(replay, "query", &a->q, err);
-    if (status == TP_OK)
-        status = tp_arg_tensor(replay, "key", &a->k, err);
-    if (status == TP_OK)
-        status = tp_arg_tensor(replay, "value", &a->v, err);
-    if (status == TP_OK && !fit(a))
-        status = tp_replay_fail_shapes(err);
-    if (status == TP_OK && tp_arg_real(replay, "dropout_p", 0) != 0)
-        status = tp_fail(err, TP_E_UNSUPPORTED, -1, "it drops at random");
-    if (status != TP_OK)
-        return status;
-    a->mask = tp_arg_array(replay, "attn_mask");
-    a->causal = tp_arg_integer(replay, "is_causal", 0);
-    a->scale = tp_arg_real(replay, "scale", 1 / sqrt((double)a->width));
-    for (int i = 0; i < a->q->dims; i++)
-        shape[i] = a->q->shape[i];
-    shape[a->q->dims - 1] = a->depth;
-    return tp_replay_make_bounded(replay, a->q->dims, shape, &a->output, err);
+    return (struct tp_attention_side){NULL, a->heads * a->rows * a->depth,
+                                      a->rows * a->depth, a->depth};
 }
 
 TP_KERNEL(tp_run_attention)
 {
-    struct attention a = {.replay = replay};
+    struct tp_attention a = {.causal = false};
+    struct tp_array *output;
+    int64_t shape[TP_LIMIT_DIMS];
     (void)row;
-    enum tp_status status = bind(replay, &a, err);
+    enum tp_status status = bind_torch(replay, &a, err);
     if (status != TP_OK)
         return status;
-    const size_t room = 2 * (size_t)a.keys;
-    a.score = calloc(room, sizeof *a.score);
-    a.bound = calloc(room, sizeof *a.bound);
-    status = a.score && a.bound ? run_stacks(&a, err) : tp_fail_memory(err);
-    free(a.score);
-    free(a.bound);
-    return status;
+    const int dims = a.q.array->dims;
+    for (int i = 0; i < dims; i++)
+        shape[i] = a.q.array->shape[i];
+    shape[dims - 1] = a.depth;
+    status = tp_replay_make_bounded(replay, dims, shape, &output, err);
+    const struct tp_attention_side at = torch_result(&a);
+    return status == TP_OK ? tp_attention_run(&a, &at, output, err) : status;
+}
+
+/* --- npu_fusion_attention ------------------------------------------------- */
+
+/* The axes of a layout; H is of all heads, D of one. */
+static bool axes_of(const char *layout, struct axes *axes)
+{
+    static const struct {
+        const char *name;
+        struct axes axes;
+    } layouts[] = {{"BSH", {0, -1, 1}},
+                   {"SBH", {1, -1, 0}},
+                   {"BSND", {0, 2, 1}},
+                   {"BNSD", {0, 1, 2}}};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (!strcmp(layouts[i].name, layout)) {
+            *axes = layouts[i].axes;
+            return true;
+        }
+    return false;
+}
+
+/* A side of a layout and so many heads; their width. 0: they do not fit. */
+static int64_t set_npu_side(struct tp_attention_side *side, struct axes axes,
+                            int64_t heads)
+{
+    const struct tp_array *array = side->array;
+    const int dims = axes.head < 0 ? 3 : 4;
+    if (array->dims != dims || heads < 1)
+        return 0;
+    const int64_t last = array->shape[dims - 1];
+    set_side(side, array, axes);
+    if (axes.head >= 0)
+        return array->shape[axes.head] == heads ? last : 0;
+    side->head = last / heads;
+    return last % heads ? 0 : last / heads;
+}
+
+/* Heads of K: as many as their own axis has, or as fit the width of Q. */
+static int64_t heads_of(const struct tp_array *array, struct axes axes,
+                        int64_t width)
+{
+    return axes.head >= 0 ? array->shape[axes.head]
+                          : array->shape[array->dims - 1] / width;
+}
+
+static bool fit_npu(struct tp_attention *a, struct axes axes, int64_t heads)
+{
+    const int dims = axes.head < 0 ? 3 : 4;
+    a->heads = heads;
+    a->width = set_npu_side(&a->q, axes, heads);
+    if (a->width == 0 || a->k.array->dims != dims || a->v.array->dims != dims)
+        return false;
+    const int64_t own = heads_of(a->k.array, axes, a->width);
+    if (own < 1 || heads % own || set_npu_side(&a->k, axes, own) != a->width)
+        return false;
+    a->depth = set_npu_side(&a->v, axes, own);
+    a->shared = heads / own;
+    a->stacks = length_of(a->q.array, axes.stack);
+    a->rows = length_of(a->q.array, axes.row);
+    a->keys = length_of(a->k.array, axes.row);
+    return a->depth > 0 && a->keys > 0 &&
+           length_of(a->k.array, axes.stack) == a->stacks &&
+           length_of(a->v.array, axes.stack) == a->stacks &&
+           length_of(a->v.array, axes.row) == a->keys;
+}
+
+/* Terms are of [rows][keys], or with heads and stacks in front of these. */
+static bool fit_terms(struct tp_attention *a)
+{
+    const int64_t shape[4] = {a->stacks, a->heads, a->rows, a->keys};
+    a->dims = 4;
+    memcpy(a->shape, shape, sizeof shape);
+    return tp_attention_fit(a, &a->mask) && tp_attention_fit(a, &a->bias);
+}
+
+/* What a sparse mode hides; torch_npu documents them. */
+static bool set_sparse(const struct tp_replay_call *call,
+                       struct tp_attention *a)
+{
+    const int64_t mode = tp_arg_integer(call, "sparse_mode", 0);
+    const int64_t next = tp_arg_integer(call, "next_tockens", INT32_MAX);
+    const int64_t before = tp_arg_integer(call, "pre_tockens", INT32_MAX);
+    a->causal = mode == 2 || mode == 3;
+    a->ahead = mode == 3 ? a->keys - a->rows : 0;
+    if (a->causal) { /* the mask is a pattern of its own                     */
+        a->mask.array = NULL;
+        return true;
+    }
+    if (mode == 0 && a->mask.array && next < a->keys) {
+        a->causal = true;
+        a->ahead = next;
+    }
+    return mode == 1 || (mode == 0 && (!a->mask.array || before >= a->rows) &&
+                         (!a->causal || a->rows == a->keys));
+}
+
+static enum tp_status bind_npu(const struct tp_replay_call *call,
+                               struct tp_attention *a, struct axes *axes,
+                               struct tp_error *err)
+{
+    enum tp_status status = find_sides(call, a, err);
+    if (status != TP_OK)
+        return status;
+    if (!axes_of(tp_arg_text(call, "input_layout", ""), axes))
+        return tp_fail(err, TP_E_UNSUPPORTED, -1, "its layout is not replayed");
+    if (tp_arg_real(call, "keep_prob", 1) != 1)
+        return tp_fail(err, TP_E_UNSUPPORTED, -1, "it drops at random");
+    if (!fit_npu(a, *axes, tp_arg_integer(call, "head_num", 0)))
+        return tp_replay_fail_shapes(err);
+    a->mask.array = tp_arg_array(call, "atten_mask");
+    a->bias.array = tp_arg_array(call, "pse");
+    a->hides = TP_ATTENTION_TRUE;
+    a->scale = tp_arg_real(call, "scale", 1);
+    if (!set_sparse(call, a))
+        return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                       "its sparse mode is not replayed");
+    return fit_terms(a) ? TP_OK : tp_replay_fail_shapes(err);
+}
+
+/* The result lies as Q, with the depth of V. */
+static int npu_shape(const struct tp_attention *a, struct axes axes,
+                     int64_t *shape)
+{
+    const int dims = a->q.array->dims;
+    for (int i = 0; i < dims; i++)
+        shape[i] = a->q.array->shape[i];
+    shape[dims - 1] = axes.head < 0 ? a->heads * a->depth : a->depth;
+    return dims;
+}
+
+/* What stands beside the attention are sums of the kernel's own: not judged. */
+TP_KERNEL(tp_run_npu_attention)
+{
+    struct tp_attention a = {.causal = false};
+    struct tp_attention_side at;
+    struct axes axes;
+    struct tp_array *output;
+    int64_t shape[TP_LIMIT_DIMS];
+    (void)row;
+    enum tp_status status = bind_npu(replay, &a, &axes, err);
+    if (status != TP_OK)
+        return status;
+    const int dims = npu_shape(&a, axes, shape);
+    status = tp_replay_make_bounded(replay, dims, shape, &output, err);
+    if (status != TP_OK)
+        return status;
+    set_side(&at, output, axes);
+    if (axes.head < 0)
+        at.head = a.depth;
+    return tp_attention_run(&a, &at, output, err);
+}
+
+/* --- gradients: (query, key, value) --------------------------------------- */
+
+static enum tp_status back(struct tp_backward *backward,
+                           const struct tp_attention *a,
+                           const struct tp_attention_side *given,
+                           struct tp_error *err)
+{
+    struct tp_array *next, *gradients[3];
+    const struct tp_array *sides[3] = {a->q.array, a->k.array, a->v.array};
+    enum tp_status status = TP_OK;
+    for (int i = 0; i < 3 && status == TP_OK; i++)
+        status = tp_backward_make_like(backward, sides[i], &next, err);
+    for (int i = 0; i < 3; i++)
+        gradients[i] = &backward->made[i];
+    return status == TP_OK ? tp_attention_gradients(a, given, gradients, err)
+                           : status;
+}
+
+/* The node of the last product, of probabilities and V. */
+static enum tp_status back_product(struct tp_backward *backward,
+                                   const struct tp_attention *a,
+                                   const struct tp_attention_side *given,
+                                   struct tp_error *err)
+{
+    struct tp_array *next;
+    enum tp_status status =
+        tp_backward_make(backward, a->dims, a->shape, &next, err);
+    if (status == TP_OK)
+        status = tp_backward_make_like(backward, a->v.array, &next, err);
+    if (status != TP_OK)
+        return status;
+    struct tp_array *const gradients[3] = {&backward->made[0], NULL,
+                                           &backward->made[1]};
+    return tp_attention_gradients(a, given, gradients, err);
+}
+
+/* Without a fused kernel the node is that of the last product; of stacks, that
+ * is the view of it. */
+TP_BACKWARD(tp_back_attention)
+{
+    struct tp_attention a = {.causal = false};
+    const struct tp_array *given;
+    (void)row;
+    enum tp_status status = tp_backward_single(backward, &given, err);
+    if (status == TP_OK && tp_backward_arity(backward) == 1)
+        return tp_backward_view(backward, given, 0, err);
+    if (status == TP_OK)
+        status = bind_torch(backward->forward, &a, err);
+    if (status != TP_OK)
+        return status;
+    if (given->count != a.stacks * a.heads * a.rows * a.depth)
+        return tp_replay_fail_shapes(err);
+    struct tp_attention_side at = torch_result(&a);
+    at.array = given;
+    return tp_backward_arity(backward) == 2
+               ? back_product(backward, &a, &at, err)
+               : back(backward, &a, &at, err);
+}
+
+TP_BACKWARD(tp_back_npu_attention)
+{
+    struct tp_attention a = {.causal = false};
+    struct tp_attention_side at;
+    struct axes axes;
+    int64_t shape[TP_LIMIT_DIMS];
+    const struct tp_array *given;
+    (void)row;
+    enum tp_status status = tp_backward_single(backward, &given, err);
+    if (status == TP_OK)
+        status = bind_npu(backward->forward, &a, &axes, err);
+    if (status != TP_OK)
+        return status;
+    const int dims = npu_shape(&a, axes, shape);
+    if (given->dims != dims ||
+        memcmp(given->shape, shape, (size_t)dims * sizeof *shape) != 0)
+        return tp_replay_fail_shapes(err);
+    set_side(&at, given, axes);
+    if (axes.head < 0)
+        at.head = a.depth;
+    return back(backward, &a, &at, err);
 }

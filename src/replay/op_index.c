@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "replay/backward.h"
 
 static enum tp_status fail_index(struct tp_error *err)
 {
@@ -27,18 +28,37 @@ static int64_t index_of(double value, int64_t length)
     return index < 0 ? index + length : index;
 }
 
+/* Functional.embedding(input, weight, ...), Torch.embedding(weight, indices,
+ * ...), whose fourth argument is no norm but a bool. */
+static enum tp_status bind_embedding(const struct tp_replay_call *replay,
+                                     const struct tp_array **input,
+                                     const struct tp_array **weight,
+                                     struct tp_error *err)
+{
+    enum tp_status status = tp_arg_tensor(replay, "input", input, err);
+    if (status == TP_OK)
+        status = tp_arg_tensor(replay, "weight", weight, err);
+    if (status == TP_OK && tp_backward_wants(*input)) {
+        const struct tp_array *indices = *weight;
+        *weight = *input;
+        *input = indices;
+        return TP_OK;
+    }
+    return status == TP_OK && tp_arg(replay, "max_norm")
+               ? tp_fail(err, TP_E_UNSUPPORTED, -1,
+                         "embeddings whose norms are limited are not replayed")
+               : status;
+}
+
 TP_KERNEL(tp_run_embedding)
 {
     const struct tp_array *input, *weight;
     struct tp_array *output;
     int64_t shape[TP_LIMIT_DIMS];
     (void)row;
-    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
-    if (status == TP_OK)
-        status = tp_arg_tensor(replay, "weight", &weight, err);
+    enum tp_status status = bind_embedding(replay, &input, &weight, err);
     if (status == TP_OK &&
-        (weight->dims != 2 || input->dims + 1 > TP_LIMIT_DIMS ||
-         tp_arg(replay, "max_norm")))
+        (weight->dims != 2 || input->dims + 1 > TP_LIMIT_DIMS))
         status = tp_fail(err, TP_E_UNSUPPORTED, -1,
                          "embeddings of this form are not replayed");
     if (status != TP_OK)
@@ -184,13 +204,14 @@ TP_KERNEL(tp_run_narrow)
         return status;
     const int64_t length = one ? 1 : tp_arg_integer(replay, "length", 0);
     const int64_t lines = input->dims ? input->shape[axis] : 0;
-    const int64_t first = index_of(
-        (double)tp_arg_integer(replay, one ? "index" : "start", INT64_MIN),
-        lines);
-    if (first < 0 || length < 1 || length > lines - first ||
-        output->count != input->count / lines * length)
+    int64_t first =
+        tp_arg_integer(replay, one ? "index" : "start", INT64_MIN / 2);
+    first += first < 0 ? lines : 0;
+    if (input->dims == 0 || first < 0 || length < 0 || length > lines - first)
         return fail_index(err);
     const struct lines moved = lines_of(input, axis, output, length);
+    if (output->count != moved.outer * length * moved.inner)
+        return fail_index(err);
     for (int64_t i = 0; i < length && output->count; i++)
         copy_index(&moved, first + i, i);
     return TP_OK;

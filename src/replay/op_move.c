@@ -121,6 +121,19 @@ TP_KERNEL(tp_run_transpose)
     return run_order(replay, input, order, err);
 }
 
+/* Axes by number, all different; false: not so. */
+static bool are_axes(int64_t *list, int count, int dims)
+{
+    bool seen[TP_LIMIT_DIMS] = {false};
+    for (int i = 0; i < count; i++) {
+        list[i] += list[i] < 0 ? dims : 0;
+        if (list[i] < 0 || list[i] >= dims || seen[list[i]])
+            return false;
+        seen[list[i]] = true;
+    }
+    return true;
+}
+
 TP_KERNEL(tp_run_permute)
 {
     const struct tp_array *input;
@@ -130,13 +143,42 @@ TP_KERNEL(tp_run_permute)
     enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
     if (status != TP_OK)
         return status;
-    if (tp_arg_integers(replay, "dims", list) != input->dims)
+    if (tp_arg_integers(replay, "dims", list) != input->dims ||
+        !are_axes(list, input->dims, input->dims))
         return tp_replay_fail_shapes(err);
-    for (int i = 0; i < input->dims; i++) {
-        const int64_t axis = list[i] < 0 ? list[i] + input->dims : list[i];
-        if (axis < 0 || axis >= input->dims)
-            return tp_replay_fail_shapes(err);
-        order[i] = (int)axis;
+    for (int i = 0; i < input->dims; i++)
+        order[i] = (int)list[i];
+    return run_order(replay, input, order, err);
+}
+
+/* movedim(input, source, destination): the others stay in their order. */
+TP_KERNEL(tp_run_movedim)
+{
+    const struct tp_array *input;
+    int64_t from[TP_LIMIT_DIMS], to[TP_LIMIT_DIMS];
+    int order[TP_LIMIT_DIMS];
+    bool moved[TP_LIMIT_DIMS] = {false};
+    (void)row;
+    enum tp_status status = tp_arg_tensor(replay, "input", &input, err);
+    if (status != TP_OK)
+        return status;
+    const int count = tp_arg_integers(replay, "source", from);
+    if (count != tp_arg_integers(replay, "destination", to) ||
+        !are_axes(from, count, input->dims) ||
+        !are_axes(to, count, input->dims))
+        return tp_replay_fail_shapes(err);
+    for (int i = 0; i < input->dims; i++)
+        order[i] = -1;
+    for (int i = 0; i < count; i++) {
+        order[to[i]] = (int)from[i];
+        moved[from[i]] = true;
+    }
+    for (int i = 0, next = 0; i < input->dims; i++) {
+        if (order[i] >= 0)
+            continue;
+        while (moved[next])
+            next++;
+        order[i] = next++;
     }
     return run_order(replay, input, order, err);
 }
@@ -172,8 +214,9 @@ TP_KERNEL(tp_run_repeat)
     const int ahead = output->dims - input->dims;
     for (int i = 0; i < output->dims; i++)
         if (ahead < 0 ||
-            (i >= ahead && (input->shape[i - ahead] == 0 ||
-                            output->shape[i] % input->shape[i - ahead])))
+            (i >= ahead && (input->shape[i - ahead] == 0
+                                ? output->shape[i] != 0
+                                : output->shape[i] % input->shape[i - ahead])))
             return tp_replay_fail_shapes(err);
     tp_array_strides(input, own);
     struct tp_array_walk walk = {.dims = output->dims, .shape = output->shape};
@@ -376,6 +419,8 @@ TP_KERNEL(tp_run_arange)
     const bool two = tp_arg(replay, "end") != NULL;
     const double start = two ? tp_arg_real(replay, "start", 0) : 0;
     const double step = tp_arg_real(replay, "step", 1);
+    if (tp_arg_is_hidden(replay, "start") || tp_arg_is_hidden(replay, "end"))
+        return tp_fail(err, TP_E_UNSUPPORTED, -1, "its numbers are not said");
     enum tp_status status = tp_replay_make_like_dumped(replay, &output, err);
     if (status == TP_OK)
         status = tp_array_bounds(output, err);

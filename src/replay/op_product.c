@@ -102,9 +102,8 @@ TP_KERNEL(tp_run_einsum)
 
 /* --- products and a vector ------------------------------------------------ */
 
-/* Adds a vector to each row. */
-static void add_bias(const struct tp_replay_call *replay,
-                     const struct tp_array *bias, struct tp_array *output)
+void tp_add_bias(const struct tp_replay_call *replay,
+                 const struct tp_array *bias, struct tp_array *output)
 {
     const int64_t n = bias->count;
     for (int64_t at = 0; at < output->count; at++) {
@@ -122,7 +121,7 @@ static enum tp_status add_bias_of(struct tp_replay_call *replay, int64_t count,
     if (bias && bias->count != count)
         return tp_replay_fail_shapes(err);
     if (bias && count)
-        add_bias(replay, bias, output);
+        tp_add_bias(replay, bias, output);
     return TP_OK;
 }
 

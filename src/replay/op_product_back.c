@@ -174,7 +174,23 @@ TP_BACKWARD(tp_back_outer)
     return status == TP_OK ? add_side(&p, 1, 2, 1, err) : status;
 }
 
-/* What einsum gives is a view of the last product. */
+/* A bias is added to the product; without one it is seen in other axes. */
+TP_BACKWARD(tp_back_bilinear)
+{
+    const struct tp_array *given;
+    const struct tp_array *bias = tp_arg_array(backward->forward, "bias");
+    (void)row;
+    enum tp_status status = tp_backward_single(backward, &given, err);
+    if (status != TP_OK)
+        return status;
+    if (!bias)
+        return run_view(backward, err);
+    status = tp_backward_view(backward, given, 0, err);
+    return status == TP_OK ? tp_backward_sum_to(backward, given, bias->dims,
+                                                bias->shape, err)
+                           : status;
+}
+
 TP_BACKWARD(tp_back_view)
 {
     (void)row;

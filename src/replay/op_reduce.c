@@ -13,19 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/backward.h"
 #include "replay/point_math.h"
-
-/* The axes of a reduction, and where results are. */
-struct axes {
-    const struct tp_array *input;
-    bool reduced[TP_LIMIT_DIMS];
-    int dims; /* of the result                                              */
-    int64_t shape[TP_LIMIT_DIMS];
-    double count;  /* elements of a cell                                    */
-    int64_t cells; /* of the result                                         */
-    struct tp_array_walk walk; /* at[0] in the input, at[1] in the result   */
-};
+#include "replay/reduce_axes.h"
 
 /* A cell of the result. */
 struct cell {
@@ -33,63 +22,14 @@ struct cell {
     int64_t seen;
 };
 
-static enum tp_status mark_axes(const struct tp_replay_call *replay,
-                                struct axes *axes, struct tp_error *err)
-{
-    int64_t list[TP_LIMIT_DIMS];
-    const int count = tp_arg_integers(replay, "dim", list);
-    const int dims = axes->input->dims;
-    for (int i = 0; i < dims; i++)
-        axes->reduced[i] = count == 0;
-    for (int i = 0; i < count; i++) {
-        const int64_t axis = list[i] < 0 ? list[i] + dims : list[i];
-        if ((axis < 0 || axis >= dims) && dims > 0)
-            return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                           "it reduces an axis that is not there");
-        if (dims > 0)
-            axes->reduced[axis] = true;
-    }
-    return TP_OK;
-}
-
-static enum tp_status find_axes(const struct tp_replay_call *replay,
-                                struct axes *axes, struct tp_error *err)
-{
-    *axes = (struct axes){.count = 1};
-    enum tp_status status = tp_arg_tensor(replay, "input", &axes->input, err);
-    if (status == TP_OK)
-        status = mark_axes(replay, axes, err);
-    if (status != TP_OK)
-        return status;
-    const struct tp_array *input = axes->input;
-    const bool keep = tp_arg_integer(replay, "keepdim", 0);
-    int64_t step = 1;
-    for (int i = 0; i < input->dims; i++) {
-        if (!axes->reduced[i] || keep)
-            axes->shape[axes->dims++] = axes->reduced[i] ? 1 : input->shape[i];
-        if (axes->reduced[i])
-            axes->count *= (double)input->shape[i];
-    }
-    axes->walk.dims = input->dims;
-    axes->walk.shape = input->shape;
-    tp_array_strides(input, axes->walk.strides[0]);
-    for (int i = input->dims; i-- > 0;)
-        if (!axes->reduced[i]) {
-            axes->walk.strides[1][i] = step;
-            step *= input->shape[i];
-        }
-    axes->cells = step;
-    return TP_OK;
-}
-
 /* The result and a cell for each of its elements; cells are freed by who
  * asked. */
 static enum tp_status make_cells(struct tp_replay_call *replay,
-                                 struct axes *axes, struct tp_array **output,
+                                 struct tp_axes *axes, struct tp_array **output,
                                  struct cell **cells, struct tp_error *err)
 {
     *cells = NULL;
-    enum tp_status status = find_axes(replay, axes, err);
+    enum tp_status status = tp_axes_find(replay, axes, err);
     if (status == TP_OK)
         status = tp_replay_make_bounded(replay, axes->dims, axes->shape, output,
                                         err);
@@ -99,7 +39,7 @@ static enum tp_status make_cells(struct tp_replay_call *replay,
     return *cells ? TP_OK : tp_fail_memory(err);
 }
 
-static void add_sums(struct axes *axes, struct cell *cells)
+static void add_sums(struct tp_axes *axes, struct cell *cells)
 {
     for (int64_t i = 0; i < axes->input->count; i++) {
         struct cell *cell = &cells[axes->walk.at[1]];
@@ -115,7 +55,7 @@ static void add_sums(struct axes *axes, struct cell *cells)
 TP_KERNEL(tp_run_sum)
 {
     const bool mean = !strcmp(row->names, "mean");
-    struct axes axes;
+    struct tp_axes axes;
     struct tp_array *output;
     struct cell *cells;
     enum tp_status status = make_cells(replay, &axes, &output, &cells, err);
@@ -134,30 +74,6 @@ TP_KERNEL(tp_run_sum)
         }
     }
     free(cells);
-    return status;
-}
-
-/* Each element has the gradient of its cell, of a mean its share. */
-TP_BACKWARD(tp_back_sum)
-{
-    const bool mean = !strcmp(row->names, "mean");
-    struct axes axes;
-    const struct tp_array *given;
-    struct tp_array *gradient;
-    enum tp_status status = tp_backward_single(backward, &given, err);
-    if (status == TP_OK)
-        status = find_axes(backward->forward, &axes, err);
-    if (status == TP_OK && given->count != axes.cells)
-        status = tp_replay_fail_shapes(err);
-    if (status == TP_OK)
-        status = tp_backward_make_like(backward, axes.input, &gradient, err);
-    for (int64_t i = 0; status == TP_OK && i < gradient->count; i++) {
-        gradient->value[i] =
-            given->value[axes.walk.at[1]] / (mean ? axes.count : 1);
-        gradient->bound[i] =
-            mean ? 2 * backward->call->unit * fabs(gradient->value[i]) : 0;
-        tp_array_walk_next(&axes.walk);
-    }
     return status;
 }
 
@@ -224,7 +140,7 @@ static bool is_of_linalg(const struct tp_replay_call *replay)
     return false;
 }
 
-static void add_powers(struct axes *axes, double order, struct cell *cells)
+static void add_powers(struct tp_axes *axes, double order, struct cell *cells)
 {
     for (int64_t i = 0; i < axes->input->count; i++) {
         const double x = fabs(axes->input->value[i]);
@@ -239,7 +155,7 @@ static void add_powers(struct axes *axes, double order, struct cell *cells)
 
 TP_KERNEL(tp_run_norm)
 {
-    struct axes axes;
+    struct tp_axes axes;
     struct tp_array *output;
     struct cell *cells = NULL;
     double order;
@@ -274,7 +190,7 @@ TP_KERNEL(tp_run_norm)
 
 /* How many are taken off the count: a number, or unbiased as a bool, which may
  * stand where the axes are not said. */
-static double correction_of(const struct tp_replay_call *replay)
+double tp_variance_correction(const struct tp_replay_call *replay)
 {
     const struct tp_dump_item *dim = tp_arg(replay, "dim");
     double number = tp_arg_real(replay, "correction", 1);
@@ -287,13 +203,13 @@ static double correction_of(const struct tp_replay_call *replay)
 TP_KERNEL(tp_run_variance)
 {
     const bool root = !strcmp(row->names, "std");
-    struct axes axes;
+    struct tp_axes axes;
     struct tp_array *output;
     struct cell *cells;
     enum tp_status status = make_cells(replay, &axes, &output, &cells, err);
     if (status == TP_OK) {
         const double n = axes.count, u = replay->unit;
-        const double divisor = fmax(0, n - correction_of(replay));
+        const double divisor = fmax(0, n - tp_variance_correction(replay));
         add_sums(&axes, cells);
         for (int64_t i = 0; i < axes.input->count; i++) {
             const int64_t at = axes.walk.at[1];
@@ -305,7 +221,7 @@ TP_KERNEL(tp_run_variance)
             tp_array_walk_next(&axes.walk);
         }
         for (int64_t i = 0; i < output->count; i++) {
-            const double v = output->value[i];
+            const double v = n > 0 ? output->value[i] : NAN;
             const double off = cells[i].off / divisor + (n + 2) * u * v;
             output->value[i] = root ? sqrt(v) : v;
             output->bound[i] = !root ? off
@@ -318,22 +234,6 @@ TP_KERNEL(tp_run_variance)
 }
 
 /* --- extremes ------------------------------------------------------------- */
-
-/* The index of the first that is the extreme, along the only reduced axis or
- * in the whole; several may be right, so it is not judged. */
-static enum tp_status make_indices(struct tp_replay_call *replay,
-                                   const struct axes *axes,
-                                   struct tp_error *err)
-{
-    struct tp_array *indices;
-    if (!tp_replay_result(replay, replay->output_count))
-        return TP_OK;
-    enum tp_status status =
-        tp_replay_make(replay, axes->dims, axes->shape, &indices, err);
-    if (status == TP_OK)
-        indices->loose = true;
-    return status;
-}
 
 /* torch.max(a, b) is torch.maximum(a, b). */
 static enum tp_status run_two(struct tp_replay_call *replay,
@@ -358,29 +258,110 @@ static enum tp_status run_two(struct tp_replay_call *replay,
     return status;
 }
 
+/* The place of an element along the only reduced axis, or in the whole. */
+static double place_of(const struct tp_axes *axes, int64_t i)
+{
+    int axis = -1;
+    for (int k = 0; k < axes->input->dims; k++)
+        if (axes->reduced[k]) {
+            if (axis >= 0)
+                return (double)i;
+            axis = k;
+        }
+    return axis < 0 ? 0 : (double)axes->walk.index[axis];
+}
+
+/* The extreme of each cell into `output`, and the place of the first of it. */
+static bool find_extremes(struct tp_axes *axes, tp_point_fn *choose,
+                          struct tp_array *output, double *places)
+{
+    bool equals = false;
+    int64_t *seen = calloc((size_t)output->count + 1, sizeof *seen);
+    for (int64_t i = 0; seen && i < axes->input->count; i++) {
+        const int64_t at = axes->walk.at[1];
+        const double x[2] = {output->value[at], axes->input->value[i]};
+        double terms;
+        const double value = seen[at]++ ? choose(x, &terms) : x[1];
+        equals |= seen[at] > 1 && x[0] == x[1];
+        if (seen[at] == 1 || !(value == x[0] || (isnan(x[0]))))
+            places[at] = place_of(axes, i);
+        output->value[at] = value;
+        tp_array_walk_next(&axes->walk);
+    }
+    free(seen);
+    return equals || !seen;
+}
+
+/* max and min: the extreme, and along an axis also where it is. */
 TP_KERNEL(tp_run_extreme)
 {
-    struct axes axes;
-    struct tp_array *output;
-    struct cell *cells;
+    struct tp_axes axes;
+    struct tp_array *output, *indices = NULL;
     if (tp_arg_array(replay, "dim"))
         return run_two(replay, row, err);
-    enum tp_status status = make_cells(replay, &axes, &output, &cells, err);
-    for (int64_t i = 0; status == TP_OK && i < axes.input->count; i++) {
-        const int64_t at = axes.walk.at[1];
-        const double x[2] = {output->value[at], axes.input->value[i]};
-        double terms;
-        output->value[at] = cells[at].seen++ ? row->point(x, &terms) : x[1];
+    enum tp_status status = tp_axes_find(replay, &axes, err);
+    if (status == TP_OK)
+        status = tp_replay_make(replay, axes.dims, axes.shape, &output, err);
+    if (status == TP_OK && tp_replay_result(replay, 1))
+        status = tp_replay_make_indices(replay, &output, &indices, err);
+    if (status != TP_OK)
+        return status;
+    double *places = calloc((size_t)output->count + 1, sizeof *places);
+    if (!places)
+        return tp_fail_memory(err);
+    find_extremes(&axes, row->point, output, places);
+    for (int64_t i = 0; indices && i < output->count; i++)
+        indices->value[i] = places[i];
+    for (int64_t i = 0; output->dtype == TP_BOOL && i < output->count; i++)
+        output->value[i] = output->value[i] != 0;
+    free(places);
+    return TP_OK;
+}
+
+/* Where the extreme is; not judged where several are equal. */
+TP_KERNEL(tp_run_arg)
+{
+    struct tp_axes axes;
+    struct tp_array *output, values = {.dims = 0};
+    enum tp_status status = tp_axes_find(replay, &axes, err);
+    if (status == TP_OK)
+        status = tp_replay_make(replay, axes.dims, axes.shape, &output, err);
+    if (status == TP_OK)
+        status = tp_array_make(&values, axes.dims, axes.shape, err);
+    if (status == TP_OK)
+        output->loose =
+            find_extremes(&axes, row->point, &values, output->value);
+    tp_array_clear(&values);
+    return status;
+}
+
+TP_KERNEL(tp_run_prod)
+{
+    struct tp_axes axes;
+    struct tp_array *output;
+    (void)row;
+    enum tp_status status = tp_axes_find(replay, &axes, err);
+    if (status == TP_OK)
+        status =
+            tp_replay_make_bounded(replay, axes.dims, axes.shape, &output, err);
+    if (status != TP_OK)
+        return status;
+    for (int64_t i = 0; i < output->count; i++)
+        output->value[i] = 1;
+    for (int64_t i = 0; i < axes.input->count; i++) {
+        output->value[axes.walk.at[1]] *= axes.input->value[i];
         tp_array_walk_next(&axes.walk);
     }
-    free(cells);
-    return status == TP_OK ? make_indices(replay, &axes, err) : status;
+    for (int64_t i = 0; i < output->count && output->dtype < TP_UINT8; i++)
+        output->bound[i] =
+            fabs(output->value[i]) * tp_replay_gamma(replay, axes.count);
+    return status;
 }
 
 /* log(sum(exp(x))) = max + log(sum(exp(x - max))). */
 TP_KERNEL(tp_run_logsumexp)
 {
-    struct axes axes;
+    struct tp_axes axes;
     struct tp_array *output;
     struct cell *cells;
     (void)row;

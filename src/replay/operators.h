@@ -94,11 +94,21 @@ TP_BACKWARD(tp_back_matmul);
 TP_BACKWARD(tp_back_reversed_matmul);
 TP_BACKWARD(tp_back_outer);
 TP_BACKWARD(tp_back_view);
+TP_BACKWARD(tp_back_einsum);
+TP_BACKWARD(tp_back_bilinear);
 TP_BACKWARD(tp_back_addmm);
 TP_BACKWARD(tp_back_baddbmm);
 TP_BACKWARD(tp_back_addbmm);
 TP_BACKWARD(tp_back_addmv);
 TP_BACKWARD(tp_back_addr);
+
+/* The logarithm of softmax along an axis, into an output with bounds. */
+void tp_log_softmax(const struct tp_array *input, int axis, double unit,
+                    struct tp_array *output);
+
+/* Adds a vector to each row of an output. */
+void tp_add_bias(const struct tp_replay_call *replay,
+                 const struct tp_array *bias, struct tp_array *output);
 
 /* The equation of torch.matmul for two tensors of so many axes. */
 const char *tp_matmul_equation(int left, int right);
@@ -109,24 +119,50 @@ TP_KERNEL(tp_run_layer_norm);
 TP_KERNEL(tp_run_rms_norm);
 TP_KERNEL(tp_run_group_norm);
 TP_KERNEL(tp_run_batch_norm);
+TP_KERNEL(tp_run_instance_norm);
+TP_KERNEL(tp_run_npu_rms_norm);
+TP_BACKWARD(tp_back_layer_norm);
+TP_BACKWARD(tp_back_rms_norm);
+TP_BACKWARD(tp_back_group_norm);
+TP_BACKWARD(tp_back_batch_norm);
+TP_BACKWARD(tp_back_npu_rms_norm);
 
 /* Softmax, its logarithm, and losses; pair_loss is the mean, the sum or all of
- * row->point of two tensors. */
+ * a function of two tensors. */
 TP_KERNEL(tp_run_softmax);
+TP_KERNEL(tp_run_softmin);
 TP_KERNEL(tp_run_log_softmax);
 TP_KERNEL(tp_run_cross_entropy);
 TP_KERNEL(tp_run_nll);
+TP_BACKWARD(tp_back_softmax);
+TP_BACKWARD(tp_back_log_softmax);
+TP_BACKWARD(tp_back_classes);
+TP_BACKWARD(tp_back_pair_loss);
 TP_KERNEL(tp_run_pair_loss);
 
 /* Reductions over axes: sum is also the mean, variance its root, and extreme
- * the one that row->point leaves. */
+ * the one that row->point leaves, arg its place. Gradients that follow dumped
+ * indices are indexed. */
 TP_KERNEL(tp_run_sum);
-TP_BACKWARD(tp_back_sum);
 TP_KERNEL(tp_run_norm);
 TP_KERNEL(tp_run_variance);
 TP_KERNEL(tp_run_cumsum);
 TP_KERNEL(tp_run_logsumexp);
 TP_KERNEL(tp_run_extreme);
+TP_KERNEL(tp_run_arg);
+TP_KERNEL(tp_run_prod);
+TP_BACKWARD(tp_back_sum);
+TP_BACKWARD(tp_back_norm);
+TP_BACKWARD(tp_back_variance);
+TP_BACKWARD(tp_back_cumsum);
+TP_BACKWARD(tp_back_logsumexp);
+TP_BACKWARD(tp_back_extreme);
+TP_BACKWARD(tp_back_indexed);
+TP_BACKWARD(tp_back_prod);
+
+/* How many a variance takes off the count: a number, or unbiased as a bool,
+ * which may stand where the axes are not said. */
+double tp_variance_correction(const struct tp_replay_call *replay);
 
 /* Movement: same is the input in its order with another shape or dtype; split
  * gives one result after the other along an axis. */
@@ -137,6 +173,7 @@ TP_BACKWARD(tp_back_move);
 TP_BACKWARD(tp_back_embedding);
 TP_KERNEL(tp_run_transpose);
 TP_KERNEL(tp_run_permute);
+TP_KERNEL(tp_run_movedim);
 TP_KERNEL(tp_run_expand);
 TP_KERNEL(tp_run_repeat);
 TP_KERNEL(tp_run_cat);
@@ -152,14 +189,39 @@ TP_KERNEL(tp_run_index_select);
 TP_KERNEL(tp_run_narrow);
 TP_KERNEL(tp_run_triangle);
 TP_KERNEL(tp_run_topk);
+TP_KERNEL(tp_run_masked_select);
+TP_KERNEL(tp_run_masked_scatter);
 
-/* scaled_dot_product_attention. */
+/* Elements to places by index, and results whose axes each take the indices of
+ * a list. */
+TP_KERNEL(tp_run_scatter);
+TP_BACKWARD(tp_back_scatter);
+TP_KERNEL(tp_run_pad);
+TP_KERNEL(tp_run_flip);
+TP_KERNEL(tp_run_roll);
+TP_KERNEL(tp_run_interleave);
+TP_BACKWARD(tp_back_interleave);
+
+/* scaled_dot_product_attention, and fused operators of torch_npu. */
 TP_KERNEL(tp_run_attention);
+TP_KERNEL(tp_run_npu_attention);
+TP_KERNEL(tp_run_rotary);
+TP_KERNEL(tp_run_swiglu);
+TP_KERNEL(tp_run_scaled_softmax);
+TP_KERNEL(tp_run_grouped);
+TP_BACKWARD(tp_back_attention);
+TP_BACKWARD(tp_back_npu_attention);
+TP_BACKWARD(tp_back_rotary);
+TP_BACKWARD(tp_back_swiglu);
+TP_BACKWARD(tp_back_scaled_softmax);
+TP_BACKWARD(tp_back_grouped);
 
 /* Windows over the last one to three axes. */
 TP_KERNEL(tp_run_conv);
 TP_BACKWARD(tp_back_conv);
-TP_KERNEL(tp_run_max_pool);
-TP_KERNEL(tp_run_adaptive_average);
+TP_KERNEL(tp_run_pool);
+TP_BACKWARD(tp_back_pool);
+TP_KERNEL(tp_run_interpolate);
+TP_BACKWARD(tp_back_interpolate);
 
 #endif

@@ -40,7 +40,8 @@ static const struct tp_operator *row_of(const struct tp_dump_call *call,
                                         enum tp_replay_state *state)
 {
     const bool ours = is_type(call, "Functional") || is_type(call, "Tensor") ||
-                      is_type(call, "Torch") || is_type(call, "VF");
+                      is_type(call, "Torch") || is_type(call, "VF") ||
+                      is_type(call, "NPU");
     const struct tp_operator *row =
         ours ? tp_operator_of(call->name.path) : NULL;
     *state = !row              ? TP_REPLAY_UNSUPPORTED
@@ -70,11 +71,15 @@ const struct tp_operator *tp_replay_backward_operator(
 }
 
 enum tp_status tp_replay_run(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err)
+                             const struct tp_operator *row,
+                             struct tp_error *err)
 {
-    return replay->forward ? tp_backward_run(replay, operator, err) :
-                           operator->run(replay, operator, err);
+    enum tp_status status =
+        tp_args_recorded(replay->forward ? replay->forward : replay, err);
+    if (status != TP_OK)
+        return status;
+    return replay->forward ? tp_backward_run(replay, row, err)
+                           : row->run(replay, row, err);
 }
 
 /* --- judging -------------------------------------------------------------- */

@@ -60,8 +60,8 @@ const struct tp_operator *tp_replay_backward_operator(
  * replay->outputs, with bounds. TP_E_UNSUPPORTED: it cannot be done, and why.
  */
 enum tp_status tp_replay_run(struct tp_replay_call *replay,
-                             const struct tp_operator *operator,
-                             struct tp_error * err);
+                             const struct tp_operator *row,
+                             struct tp_error *err);
 
 /* The worst element of a result over its limit; of two of as many elements. */
 double tp_replay_excess(const struct tp_array *computed,

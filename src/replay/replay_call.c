@@ -198,6 +198,12 @@ static size_t first_item(const struct tp_replay_call *replay, const char *name)
     return find_item(replay, &wanted, 0);
 }
 
+bool tp_arg_is(const struct tp_replay_call *replay, size_t i, const char *name)
+{
+    const struct wanted wanted = want(replay, name);
+    return is_wanted(item_of(replay, i), &wanted);
+}
+
 const struct tp_dump_item *tp_arg(const struct tp_replay_call *replay,
                                   const char *name)
 {
@@ -322,6 +328,59 @@ enum tp_status tp_arg_axis(const struct tp_replay_call *replay,
     return TP_OK;
 }
 
+/* The part of a signature that is positional argument `number`; NULL: it has
+ * no name. */
+static const char *entry_of(const char *signature, int number)
+{
+    while (number-- > 0 && *signature) {
+        signature += strcspn(signature, ",");
+        signature += *signature == ',';
+    }
+    return *signature ? signature : NULL;
+}
+
+/* Whether a tensor is in the same list as item i. */
+static bool is_among_tensors(const struct tp_replay_call *replay, size_t i)
+{
+    const char *argument = item_of(replay, i)->argument;
+    const size_t length = strcspn(argument, ".") + 1;
+    for (size_t k = 0; k < replay->call->count; k++)
+        if (item_of(replay, k)->place == TP_MSPROBE_INPUT &&
+            item_of(replay, k)->kind == TP_DUMP_TENSOR &&
+            !strncmp(item_of(replay, k)->argument, argument, length))
+            return true;
+    return false;
+}
+
+/* Whether item i may be None, which is all that is known of it. */
+static bool may_be_none(const struct tp_replay_call *replay, size_t i)
+{
+    bool deep;
+    const struct tp_dump_item *item = item_of(replay, i);
+    if (item->place != TP_MSPROBE_INPUT || item->kind != TP_DUMP_NOTHING)
+        return true;
+    const int number = leading_number(item->argument, &deep);
+    const char *entry =
+        number >= 0 ? entry_of(replay->signature, number) : NULL;
+    if (!entry || entry[strcspn(entry, ",*")] == '*')
+        return true;
+    const size_t name = strcspn(entry, ",=");
+    return deep ? is_among_tensors(replay, i)
+                : entry[name] != '=' || !strncmp(entry + name, "=nan", 4);
+}
+
+enum tp_status tp_args_recorded(const struct tp_replay_call *replay,
+                                struct tp_error *err)
+{
+    for (size_t i = 0; i < replay->call->count; i++)
+        if (!may_be_none(replay, i))
+            return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                           "its argument %.20s is of a kind that is not "
+                           "recorded",
+                           item_of(replay, i)->argument);
+    return TP_OK;
+}
+
 enum tp_status tp_replay_fail_shapes(struct tp_error *err)
 {
     return tp_fail(err, TP_E_UNSUPPORTED, -1,
@@ -391,6 +450,21 @@ enum tp_status tp_replay_make_like_dumped(struct tp_replay_call *replay,
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "the dump does not say what it gave");
     return tp_replay_make(replay, item->dims, item->shape, output, err);
+}
+
+enum tp_status tp_replay_make_indices(struct tp_replay_call *replay,
+                                      struct tp_array **elements,
+                                      struct tp_array **indices,
+                                      struct tp_error *err)
+{
+    const size_t last = replay->output_count - 1;
+    const struct tp_array like = replay->outputs[last];
+    enum tp_status status =
+        tp_replay_make(replay, like.dims, like.shape, indices, err);
+    *elements = &replay->outputs[last];
+    if (status == TP_OK)
+        (*indices)->loose = true;
+    return status;
 }
 
 double tp_replay_gamma(const struct tp_replay_call *replay, double n)

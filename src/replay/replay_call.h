@@ -13,9 +13,9 @@ struct tp_replay_call {
     const struct tp_dump_place *place;
     const struct tp_dump_call *call;
     const char *signature;    /* names of positional arguments, joined by ',',
-                                 "=1" behind one its default where it is a
-                                 number. A last one with '*' takes all that
-                                 are left                                   */
+                                 "=1" behind one its default where that is not
+                                 None ("=nan": a number, or None). A last one
+                                 with '*' takes all that are left           */
     struct tp_array *arrays;  /* [call->count]: of the items that are tensors
                                  and no results; else empty                  */
     struct tp_array *outputs; /* made by the kernel, in order               */
@@ -49,6 +49,12 @@ const struct tp_dump_item *tp_arg(const struct tp_replay_call *replay,
 /* Whether there was something in its place that msprobe does not record. */
 bool tp_arg_is_hidden(const struct tp_replay_call *replay, const char *name);
 
+/* TP_E_UNSUPPORTED: in the place of an argument that cannot be None, as its
+ * default is a number, or of one in a list is something that msprobe does not
+ * record. */
+enum tp_status tp_args_recorded(const struct tp_replay_call *replay,
+                                struct tp_error *err);
+
 /* The tensor; NULL: none was given. */
 struct tp_array *tp_arg_array(const struct tp_replay_call *replay,
                               const char *name);
@@ -72,6 +78,9 @@ const char *tp_arg_text(const struct tp_replay_call *replay, const char *name,
  * at most TP_LIMIT_DIMS. Returns how many. */
 int tp_arg_integers(const struct tp_replay_call *replay, const char *name,
                     int64_t *list);
+
+/* Whether item i of the call is an argument, or one in its list. */
+bool tp_arg_is(const struct tp_replay_call *replay, size_t i, const char *name);
 
 /* The tensors of a list, into `list` with room for call->count. */
 size_t tp_arg_arrays(const struct tp_replay_call *replay, const char *name,
@@ -112,6 +121,14 @@ enum tp_status tp_replay_make_bounded(struct tp_replay_call *replay, int dims,
 enum tp_status tp_replay_make_like_dumped(struct tp_replay_call *replay,
                                           struct tp_array **output,
                                           struct tp_error *err);
+
+/* The next result, of the shape of the last one: indices of its elements, of
+ * which several may be right, so that it is not judged. Both may be elsewhere
+ * afterwards. */
+enum tp_status tp_replay_make_indices(struct tp_replay_call *replay,
+                                      struct tp_array **elements,
+                                      struct tp_array **indices,
+                                      struct tp_error *err);
 
 /* gamma_n = n u / (1 - n u) of the accumulation: what n roundings add up to at
  * most, relative to the sum of all magnitudes. */

@@ -401,6 +401,21 @@ static void add_annotation(const void *row, struct tp_text *text)
     tp_text_printable(text, ((const struct tp_annotation_row *)row)->name);
 }
 
+#define FRAME(member, head) TP_SHOWN_PER(tp_frame_row, member, head, 12, 1, 1)
+static const struct tp_shown frame_columns[] = {
+    FRAME(self_idle_us[TP_FRAME_HOST], "self idle"),
+    FRAME(idle_us[TP_FRAME_HOST], "idle"),
+    FRAME(idle_us[TP_FRAME_LOADER], "loading"),
+    FRAME(idle_us[TP_FRAME_BLOCKING], "waiting"),
+    FRAME(self_us, "self"), TP_SHOWN_COUNT(tp_frame_row, count, "calls", 8),
+    {0}};
+
+static void add_frame(const void *row, struct tp_text *text)
+{
+    tp_text_add(text, "  ");
+    tp_text_printable(text, ((const struct tp_frame_row *)row)->name);
+}
+
 /* The first `top` rows of a trace. */
 static void add_trace(const struct section *section,
                       const struct tp_trace_run *run, size_t trace, size_t top,
@@ -449,7 +464,15 @@ void tp_report_device_work(const struct tp_trace_run *run, size_t top,
          .columns = annotation_columns,
          .tail = "  name",
          .is_shown = is_host_range,
-         .add_tail = add_annotation}};
+         .add_tail = add_annotation},
+        {.title = "Python functions",
+         .what = "by time of their own with the GPU idle; us; idle: behind the "
+                 "host, loading: behind the DataLoader, waiting: behind calls "
+                 "that wait",
+         .list = TP_TRACE_FRAMES,
+         .columns = frame_columns,
+         .tail = "  function",
+         .add_tail = add_frame}};
     for (size_t s = 0; s < sizeof work / sizeof *work; s++) {
         for (size_t i = 0; i < run->trace_count; i++)
             add_trace(&work[s], run, i, top, text);

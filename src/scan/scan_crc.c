@@ -4,12 +4,15 @@
 #include <libdeflate.h>
 #include <zlib.h>
 
+#include "data/tensor_parts.h"
+
 /*
  * Each range has the CRC-32 of its bytes, and those of neighbours are combined
  * in order by multiplying polynomials (zlib's crc32_combine), which takes a
  * microsecond. So all workers compute the checksum, while the pieces are in
  * their caches (libdeflate); a thread of its own that reads once more would be
- * what a scan waits for.
+ * what a scan waits for. A storage that is read in another order than it lies
+ * in the file, a transposed one or a part of a tensor, is read once more.
  */
 
 struct part {
@@ -40,11 +43,21 @@ const struct tp_sink tp_sink_crc = {.part_size = sizeof(struct part),
                                     .piece = take_piece,
                                     .merge = merge};
 
+static bool has_unchecked(const struct tp_storage *storage)
+{
+    return storage && storage->has_crc32 && !storage->crc_checked;
+}
+
 struct tp_crc tp_crc_of(const struct tp_pass *pass)
 {
     const struct tp_tensor *tensor = pass->walk.tensor;
     const struct tp_storage *storage = tensor->storage;
-    if (!storage || !storage->has_crc32 || storage->crc_checked)
+    const struct tp_storage *part;
+    for (size_t i = 0; (part = tp_joined_part(storage, i)); i++) {
+        if (has_unchecked(part))
+            return (struct tp_crc){.apart = true};
+    }
+    if (!has_unchecked(storage))
         return (struct tp_crc){.crc = 0};
     const bool along =
         pass->walk.dense && tensor->offset == 0 && !tensor->conjugated &&
@@ -59,16 +72,18 @@ enum tp_status tp_crc_judge(const struct tp_crc *crc,
     struct tp_storage *storage = pass->walk.tensor->storage;
     if (crc->crc != storage->crc32)
         return tp_fail(pass->err, TP_E_DAMAGED, storage->file_offset,
-                       "wrong CRC-32: stored %08x, computed %08x",
+                       "wrong CRC-32%s%s: stored %08x, computed %08x",
+                       storage->member ? " in " : "",
+                       storage->member ? storage->member : "",
                        (unsigned)storage->crc32, (unsigned)crc->crc);
     storage->crc_checked = true;
     return TP_OK;
 }
 
-/* Reads the storage as a tensor of bytes. */
-enum tp_status tp_crc_check_apart(const struct tp_pass *pass)
+/* Reads a storage as a tensor of bytes. */
+static enum tp_status check_storage(const struct tp_pass *pass,
+                                    struct tp_storage *storage)
 {
-    struct tp_storage *storage = pass->walk.tensor->storage;
     struct tp_tensor bytes = {.path = "",
                               .dtype = TP_UINT8,
                               .ndim = 1,
@@ -82,4 +97,18 @@ enum tp_status tp_crc_check_apart(const struct tp_pass *pass)
     tp_pass_init(&reading, pass->readers, pass->worker, &bytes, pass->err);
     enum tp_status status = tp_pass_run(&reading, &use, 1);
     return status == TP_OK ? tp_crc_judge(&crc, &reading) : status;
+}
+
+enum tp_status tp_crc_check_apart(const struct tp_pass *pass)
+{
+    struct tp_storage *storage = pass->walk.tensor->storage, *part;
+    enum tp_status status = TP_OK;
+    if (storage->has_crc32)
+        return check_storage(pass, storage);
+    for (size_t i = 0;
+         status == TP_OK && (part = tp_joined_part(storage, i)); i++) {
+        if (has_unchecked(part))
+            status = check_storage(pass, part);
+    }
+    return status;
 }

@@ -28,6 +28,7 @@
 #include "scan/scan.h"
 #include "tensors/dims_table.h"
 #include "tensors/dump_labels.h"
+#include "tensors/lone_shards.h"
 #include "tensors/quantised.h"
 #include "tensors/rank_grid.h"
 #include "tensors/rank_tree.h"
@@ -265,10 +266,8 @@ static void scan_tensor(struct collector *c, struct file_result *result,
 /* A sentence about the open file, for the run; "" becomes NULL. */
 static const char *keep_sentence(struct collector *c, const char *sentence)
 {
-    const char *kept = NULL;
     pthread_mutex_lock(&c->lock);
-    if (*sentence)
-        kept = shown_text(c, sentence);
+    const char *kept = *sentence ? shown_text(c, sentence) : NULL;
     pthread_mutex_unlock(&c->lock);
     return kept;
 }
@@ -428,8 +427,7 @@ static enum tp_status find_files(const struct tp_collect_options *options,
     return status == TP_OK ? add_patterns(options, run, err) : status;
 }
 
-/* Says of how many files there is a sentence, the member at `place`, and what
- * the first is: not each of 10^5. */
+/* Says of how many files there is a sentence, at `place`, and the first. */
 static void note_files(struct tp_run *run, const struct file_result *results,
                        size_t place, const char *what, const char *then)
 {
@@ -438,10 +436,10 @@ static void note_files(struct tp_run *run, const struct file_result *results,
     for (size_t i = 0; i < run->files.count; i++) {
         const char *const *sentence =
             (const void *)((const char *)&results[i] + place);
-        if (!*sentence || count++)
-            continue;
-        told = *sentence;
-        first = i;
+        if (*sentence && count++ == 0) {
+            told = *sentence;
+            first = i;
+        }
     }
     if (count)
         tp_run_note(run, "%s %zu file%s%s. First: %s: %s", what, count,
@@ -521,14 +519,16 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
     run->bytes_read += result->ignored ? 0 : size;
 }
 
-/* Names the ranks of Megatron that are missing of their trees. */
-static void note_missing_ranks(struct collector *c)
+/* Names what is missing of files that belong together. */
+static void note_missing(struct collector *c,
+                         size_t (*find)(const struct tp_found_list *files,
+                                        size_t *next, struct tp_text *missing))
 {
     const struct tp_found_list *files = &c->run->files;
     for (size_t next = 0; next < files->count;) {
         struct tp_text missing = {0};
         struct tp_error err = {0};
-        const size_t first = tp_rank_tree_next(files, &next, &missing);
+        const size_t first = find(files, &next, &missing);
         if (first < files->count && missing.length) {
             tp_fail(&err, TP_E_DAMAGED, -1, "%s", tp_text_get(&missing));
             add_failure(c, &c->results[first],
@@ -627,7 +627,8 @@ static enum tp_status run_jobs(struct collector *c, struct tp_pool *pool,
         return tp_fail(err, TP_E_INTERRUPTED, -1, "interrupted");
     if (c->no_memory)
         return tp_fail_memory(err);
-    note_missing_ranks(c);
+    note_missing(c, tp_rank_tree_next);
+    note_missing(c, tp_lone_shards_next);
     return c->no_memory ? tp_fail_memory(err) : assemble(c, err);
 }
 

@@ -51,6 +51,42 @@ static void add_name(struct tp_text *text, const int64_t *numbers, int count)
         tp_text_add(text, "_%0*d", i ? 3 : 2, (int)numbers[i]);
 }
 
+/* How many of the cells there are, for each number of each axis, and the most
+ * of an axis. */
+struct shares {
+    size_t *of[AXES], most[AXES];
+};
+
+/*
+ * Whether a cell that is absent is missed. Experts may be spread over ranks
+ * that split the other layers (Megatron folds one grid into the other), so that
+ * of three axes only some cells are ever written, each number of an axis in
+ * equally many: there only a cell is missed whose numbers have less of them.
+ */
+static bool is_missed(const struct shares *shares, const int64_t *size,
+                      const int64_t *numbers, int axes)
+{
+    bool missed = true;
+    for (int k = 0; axes == AXES && k < AXES; k++)
+        missed = missed && (size[k] == 1 ||
+                            shares->of[k][numbers[k]] < shares->most[k]);
+    return missed;
+}
+
+static void count_shares(struct shares *shares, const unsigned char *seen,
+                         const int64_t *size)
+{
+    for (int64_t i = 0; i < size[0] * size[1] * size[2]; i++) {
+        const int64_t n[AXES] = {i / size[2] / size[1], i / size[2] % size[1],
+                                 i % size[2]};
+        for (int k = 0; seen[i] && k < AXES; k++) {
+            const size_t share = ++shares->of[k][n[k]];
+            if (share > shares->most[k])
+                shares->most[k] = share;
+        }
+    }
+}
+
 /* Says which cells of the grid of these ranks are not there. */
 static void add_missing(const struct rank *ranks, size_t count,
                         struct tp_text *missing)
@@ -66,15 +102,22 @@ static void add_missing(const struct rank *ranks, size_t count,
     const int64_t cells = size[0] * size[1] * size[2];
     unsigned char *seen =
         cells <= CELLS_MAX ? calloc((size_t)cells, 1) : NULL;
+    size_t *numbers =
+        calloc((size_t)(size[0] + size[1] + size[2]), sizeof *numbers);
     size_t absent = 0;
-    for (size_t i = 0; seen && i < count; i++) {
+    const bool room = seen && numbers;
+    struct shares shares = {
+        .of = {numbers, numbers + size[0], numbers + size[0] + size[1]}};
+    for (size_t i = 0; room && i < count; i++) {
         const int64_t *n = ranks[i].numbers;
         seen[(n[0] * size[1] + n[1]) * size[2] + n[2]] = 1;
     }
-    for (int64_t i = 0; seen && i < cells; i++) {
+    if (room)
+        count_shares(&shares, seen, size);
+    for (int64_t i = 0; room && i < cells; i++) {
         const int64_t n[AXES] = {i / size[2] / size[1], i / size[2] % size[1],
                                  i % size[2]};
-        if (seen[i])
+        if (seen[i] || !is_missed(&shares, size, n, axes))
             continue;
         if (absent++ < NAMED_MAX) {
             tp_text_add(missing, "%s", missing->length ? ", " : "");
@@ -82,6 +125,7 @@ static void add_missing(const struct rank *ranks, size_t count,
         }
     }
     free(seen);
+    free(numbers);
     if (absent > NAMED_MAX)
         tp_text_add(missing, " and %zu more", absent - NAMED_MAX);
     if (absent)

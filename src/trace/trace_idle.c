@@ -18,6 +18,7 @@
 #include "base/order.h"
 #include "trace/trace.h"
 #include "trace/trace_first_launch.h"
+#include "trace/trace_frames.h"
 #include "trace/trace_queued.h"
 #include "trace/trace_rows.h"
 #include "trace/trace_sets.h"
@@ -42,6 +43,7 @@ struct causes {
     size_t end_count, end_capacity;
     struct tp_trace_queued queued;
     struct tp_first_launches first; /* part of launch */
+    struct tp_intervals charged[TP_FRAME_IDLES]; /* idle, to frames */
 };
 
 static void clear(struct causes *causes)
@@ -53,6 +55,9 @@ static void clear(struct causes *causes)
     tp_intervals_clear(&causes->idle);
     tp_trace_queued_clear(&causes->queued);
     tp_first_launches_clear(&causes->first);
+    for (int i = 0; i < TP_FRAME_IDLES; i++) {
+        tp_intervals_clear(&causes->charged[i]);
+    }
     free(causes->ends);
 }
 
@@ -157,19 +162,19 @@ static enum tp_status collect_idle(const struct tp_trace *trace,
     return status;
 }
 
-/* Charges what of `rest` a cause covers, and takes it away. `scratch` keeps
- * its memory from cause to cause. */
+/* Takes what a cause covers from `rest`; what it is charged with is left in
+ * `charged`. */
 static enum tp_status charge(const struct tp_intervals *cause,
                              struct tp_intervals *rest,
-                             struct tp_intervals *scratch, int64_t *length,
-                             struct tp_error *err)
+                             struct tp_intervals *charged, struct tp_error *err)
 {
-    const struct tp_intervals before = *rest;
-    const enum tp_status status =
-        tp_intervals_subtract(&before, cause, scratch, err);
-    *length = tp_intervals_length(&before) - tp_intervals_length(scratch);
-    *rest = *scratch;
-    *scratch = before;
+    struct tp_intervals left = {0};
+    enum tp_status status = tp_intervals_subtract(rest, cause, &left, err);
+    if (!status) {
+        status = tp_intervals_subtract(rest, &left, charged, err);
+    }
+    tp_intervals_clear(rest);
+    *rest = left;
     return status;
 }
 
@@ -247,27 +252,41 @@ static void fill_row(const struct causes *causes, const int64_t *lengths,
     };
 }
 
+/* Whom of those that frames are asked about a cause is charged to. */
+static struct tp_intervals *holder(struct causes *causes, enum cause cause)
+{
+    return cause == CAUSE_DATALOADER ? &causes->charged[TP_FRAME_LOADER]
+           : cause == CAUSE_BLOCKING ? &causes->charged[TP_FRAME_BLOCKING]
+                                     : NULL;
+}
+
 static enum tp_status split_idle(struct causes *causes, struct tp_idle_row *row,
                                  struct tp_error *err)
 {
     int64_t lengths[CAUSES + 1] = {0};
     struct tp_intervals rest = {0};
-    struct tp_intervals scratch = {0};
     const struct tp_intervals nothing = {0};
     enum tp_status status =
         tp_intervals_subtract(&causes->idle, &nothing, &rest, err);
     for (int i = 0; i < CAUSES && !status; i++) {
-        if (causes->sets[i].count > 0) {
-            status =
-                charge(&causes->sets[i], &rest, &scratch, &lengths[i], err);
+        struct tp_intervals own = {0};
+        struct tp_intervals *charged = holder(causes, i);
+        charged = charged ? charged : &own;
+        if (i == CAUSE_LAUNCH) { /* from here on it is the host's */
+            status = tp_intervals_subtract(
+                &rest, &nothing, &causes->charged[TP_FRAME_HOST], err);
         }
+        if (!status && causes->sets[i].count > 0) {
+            status = charge(&causes->sets[i], &rest, charged, err);
+            lengths[i] = tp_intervals_length(charged);
+        }
+        tp_intervals_clear(&own);
     }
     if (!status) {
         lengths[CAUSES] = tp_intervals_length(&rest);
         fill_row(causes, lengths, row);
     }
     tp_intervals_clear(&rest);
-    tp_intervals_clear(&scratch);
     return status;
 }
 
@@ -289,6 +308,9 @@ enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err)
         causes.sets[CAUSE_QUEUED] = causes.queued.set;
         causes.queued.set = (struct tp_intervals){0};
         status = split_idle(&causes, &trace->idle, err);
+    }
+    if (!status) {
+        status = tp_trace_frames(trace, causes.charged, err);
     }
     clear(&causes);
     return status;

@@ -109,34 +109,42 @@ static enum tp_status allocate(struct making *making, struct tp_error *err)
 
 /* --- orders ------------------------------------------------------------- */
 
-/* Host events by lane, start, longest first, calls last, place in file. */
-static void order_host(struct making *making)
+void tp_trace_order(const struct tp_events *events, uint32_t *list,
+                    size_t count, struct tp_ordered *items,
+                    struct tp_ordered *scratch)
 {
-    const struct tp_events *events = making->events;
-    struct tp_ordered *items = making->items;
-    const size_t count = making->index->host_count;
-    size_t next = 0;
-    for (uint32_t i = 0; i < events->count; i++) {
-        if (is_host(events->category[i])) {
-            /* Durations are not negative, so this stays below 2^64. */
-            const uint64_t shorter =
-                (uint64_t)INT64_MAX - (uint64_t)events->duration[i];
-            items[next++] = (struct tp_ordered){
-                shorter << 1 | is_call(events->category[i]), i};
-        }
+    for (size_t i = 0; i < count; i++) {
+        /* Durations are not negative, so this stays below 2^64. */
+        const uint64_t shorter =
+            (uint64_t)INT64_MAX - (uint64_t)events->duration[list[i]];
+        items[i] = (struct tp_ordered){
+            shorter << 1 | is_call(events->category[list[i]]), list[i]};
     }
-    tp_order_sort(items, making->scratch, count);
+    tp_order_sort(items, scratch, count);
     for (size_t i = 0; i < count; i++) {
         items[i].key = tp_time_key(events->start[items[i].event]);
     }
-    tp_order_sort(items, making->scratch, count);
+    tp_order_sort(items, scratch, count);
     for (size_t i = 0; i < count; i++) {
         items[i].key = events->lane[items[i].event];
     }
-    tp_order_sort(items, making->scratch, count);
+    tp_order_sort(items, scratch, count);
     for (size_t i = 0; i < count; i++) {
-        making->index->host[i] = items[i].event;
+        list[i] = items[i].event;
     }
+}
+
+static void order_host(struct making *making)
+{
+    struct tp_trace_index *index = making->index;
+    size_t count = 0;
+    for (uint32_t i = 0; i < making->events->count; i++) {
+        if (is_host(making->events->category[i])) {
+            index->host[count++] = i;
+        }
+    }
+    tp_trace_order(making->events, index->host, count, making->items,
+                   making->scratch);
 }
 
 /* Device events by start, place in file. */
@@ -158,15 +166,14 @@ static void order_device(struct making *making)
 
 /* --- links -------------------------------------------------------------- */
 
-/* Parents, and the operator around each host event. The links upwards are
- * the stack: an event that ended is left by going to its parent. */
-static void nest_host(struct making *making)
+void tp_trace_nest(const struct tp_events *events, const uint32_t *list,
+                   size_t count, uint32_t *parent)
 {
-    const struct tp_events *events = making->events;
-    struct tp_trace_index *index = making->index;
+    /* The links upwards are the stack: an event that ended is left by going
+     * to its parent. */
     uint32_t top = TP_NO_EVENT, lane = TP_NO_EVENT;
-    for (size_t i = 0; i < index->host_count; i++) {
-        const uint32_t event = index->host[i];
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t event = list[i];
         if (events->lane[event] != lane) {
             lane = events->lane[event];
             top = TP_NO_EVENT;
@@ -175,13 +182,23 @@ static void nest_host(struct making *making)
         const int64_t end = end_of(events, event);
         while (top != TP_NO_EVENT &&
                (start >= end_of(events, top) || end > end_of(events, top))) {
-            top = index->parent[top];
+            top = parent[top];
         }
-        index->parent[event] = top;
-        if (top != TP_NO_EVENT) {
-            index->op[event] = is_operator(making, top) ? top : index->op[top];
-        }
+        parent[event] = top;
         top = event;
+    }
+}
+
+/* The operator around each host event; parents come first. */
+static void find_operators(struct making *making)
+{
+    struct tp_trace_index *index = making->index;
+    for (size_t i = 0; i < index->host_count; i++) {
+        const uint32_t parent = index->parent[index->host[i]];
+        if (parent != TP_NO_EVENT) {
+            index->op[index->host[i]] =
+                is_operator(making, parent) ? parent : index->op[parent];
+        }
     }
 }
 
@@ -374,7 +391,8 @@ enum tp_status tp_trace_index_make(const struct tp_events *events,
         }
         order_host(&making);
         order_device(&making);
-        nest_host(&making);
+        tp_trace_nest(events, index->host, index->host_count, index->parent);
+        find_operators(&making);
         link_device(&making);
         status = find_main_lane(&making, err);
     }

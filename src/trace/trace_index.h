@@ -4,6 +4,7 @@
 
 #include "data/events.h"
 #include "trace/trace_names.h"
+#include "trace/trace_order.h"
 
 /*
  * What follows from the events of a trace alone: what their names say, which
@@ -47,5 +48,16 @@ enum tp_status tp_trace_index_make(const struct tp_events *events,
                                    struct tp_trace_index *index,
                                    struct tp_error *err);
 void tp_trace_index_clear(struct tp_trace_index *index);
+
+/* Sorts events by lane, start, longest first, calls after others, place in the
+ * list; items and scratch have room for `count`. */
+void tp_trace_order(const struct tp_events *events, uint32_t *list,
+                    size_t count, struct tp_ordered *items,
+                    struct tp_ordered *scratch);
+
+/* For each event of a list that is sorted so, in parent[event]: the innermost
+ * of the list around it on its lane, or TP_NO_EVENT. */
+void tp_trace_nest(const struct tp_events *events, const uint32_t *list,
+                   size_t count, uint32_t *parent);
 
 #endif

@@ -163,6 +163,22 @@ static const struct tp_column comm_columns[] = {
     COMM(algorithm_gbps, "GB/s"), COMM(bus_gbps, "GB/s"),
 };
 
+#define FRAME(member, unit) TP_COLUMN(struct tp_frame_row, member, unit)
+#define FRAME_IDLE(name, member) \
+    TP_COLUMN_AS(struct tp_frame_row, name, member, "us")
+
+static const struct tp_column frame_columns[] = {
+    TRACE_NUMBER(tp_frame_row), FRAME(name, ""), FRAME(kind, ""),
+    FRAME(count, "1"), FRAME(depth, "1"), FRAME(total_us, "us"),
+    FRAME(self_us, "us"),
+    FRAME_IDLE("host_idle_us", idle_us[TP_FRAME_HOST]),
+    FRAME_IDLE("self_host_idle_us", self_idle_us[TP_FRAME_HOST]),
+    FRAME_IDLE("loader_idle_us", idle_us[TP_FRAME_LOADER]),
+    FRAME_IDLE("self_loader_idle_us", self_idle_us[TP_FRAME_LOADER]),
+    FRAME_IDLE("blocking_idle_us", idle_us[TP_FRAME_BLOCKING]),
+    FRAME_IDLE("self_blocking_idle_us", self_idle_us[TP_FRAME_BLOCKING]),
+};
+
 static const struct tp_column arrival_columns[] = {
     TRACE_NUMBER(tp_arrival_row),
     TP_COLUMN(struct tp_arrival_row, kernel, ""),
@@ -206,6 +222,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST("collectives", comm_columns, comms, tp_trace_comms),
     [TP_TRACE_PATHS] =
         LIST("critical_path", path_columns, paths, tp_trace_paths),
+    [TP_TRACE_FRAMES] = LIST("frames", frame_columns, frames, NULL),
     [TP_TRACE_ARRIVALS] =
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
     [TP_TRACE_UTILISATION] = CURVE(utilisation, tp_trace_curves),

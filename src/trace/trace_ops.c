@@ -10,6 +10,10 @@
  * event is that of its own kernels (index.op: the innermost operator around
  * the launch) and of all its children. Memory is that of the [memory] instants
  * in [start, end], of any thread.
+ *
+ * Frames of Python are no rows. Since torch shows them to key_averages, they
+ * are in the tree all the same, so that what lies in them is no direct child of
+ * the range around; traces of such a torch have frames that name their callers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +45,11 @@ struct taken { /* bytes of the [memory] instants up to a time */
 
 struct ops_state {
     struct tp_trace *trace;
+    const uint32_t *list; /* events of the tree, parents first: those of the
+                             host, and frames where they count             */
+    size_t count;
+    const uint32_t *around; /* [events.count] the innermost around each    */
+    uint32_t *own;          /* list and around, where frames count; NULL   */
     struct node *nodes;   /* [events.count]                               */
     struct taken *memory; /* by time; [0] is before all                   */
     size_t memory_count;
@@ -64,13 +73,52 @@ static uint32_t shown_name(const struct ops_state *state, uint32_t event)
 
 /* --- the tree ----------------------------------------------------------- */
 
+static bool is_frame(const struct ops_state *state, uint32_t event)
+{
+    return state->trace->events.category[event] == TP_EVENT_PYTHON;
+}
+
+/* The events of the host and frames, in order and nested. */
+static enum tp_status nest_frames(struct ops_state *state,
+                                  struct tp_error *err)
+{
+    const struct tp_events *events = &state->trace->events;
+    const struct tp_trace_index *index = &state->trace->index;
+    struct tp_ordered *items;
+    size_t count = index->host_count;
+    for (uint32_t i = 0; i < events->count; i++)
+        count += is_frame(state, i);
+    state->own = malloc((count + events->count + 1) * sizeof *state->own);
+    items = malloc((count + 1) * 2 * sizeof *items);
+    if (!state->own || !items) {
+        free(items);
+        return tp_fail_memory(err);
+    }
+    if (index->host_count) {
+        memcpy(state->own, index->host, index->host_count * sizeof *state->own);
+    }
+    count = index->host_count;
+    for (uint32_t i = 0; i < events->count; i++) {
+        if (is_frame(state, i)) {
+            state->own[count++] = i;
+        }
+    }
+    tp_trace_order(events, state->own, count, items, items + count);
+    tp_trace_nest(events, state->own, count, state->own + count);
+    free(items);
+    state->list = state->own;
+    state->count = count;
+    state->around = state->own + count;
+    return TP_OK;
+}
+
 /* Parents come before children in index.host. */
 static void find_parents(struct ops_state *state)
 {
     const struct tp_trace_index *index = &state->trace->index;
-    for (size_t i = 0; i < index->host_count; i++) {
-        const uint32_t event = index->host[i];
-        uint32_t parent = index->parent[event];
+    for (size_t i = 0; i < state->count; i++) {
+        const uint32_t event = state->list[i];
+        uint32_t parent = state->around[event];
         if (parent != TP_NO_EVENT &&
             kinds_of(state, parent) & TP_NAME_DROPPED) {
             parent = state->nodes[parent].parent;
@@ -94,9 +142,8 @@ static void find_parents(struct ops_state *state)
  * its children to its parent before they are looked at. */
 static void merge(struct ops_state *state)
 {
-    const struct tp_trace_index *index = &state->trace->index;
-    for (size_t i = 0; i < index->host_count; i++) {
-        const uint32_t event = index->host[i];
+    for (size_t i = 0; i < state->count; i++) {
+        const uint32_t event = state->list[i];
         struct node *node = &state->nodes[event];
         node->merged = event;
         if (node->parent == TP_NO_EVENT ||
@@ -114,7 +161,8 @@ static void merge(struct ops_state *state)
     }
 }
 
-static bool is_row(const struct ops_state *state, uint32_t event)
+/* Whether an event is in the tree when all is merged. */
+static bool is_kept(const struct ops_state *state, uint32_t event)
 {
     return state->nodes[event].merged == event &&
            !(kinds_of(state, event) & TP_NAME_DROPPED);
@@ -226,26 +274,35 @@ static struct sums *sums_of(const struct ops_state *state, uint32_t event)
     return &state->sums[*row_slot(state, shown_name(state, event), false) - 1];
 }
 
-/* Counts one host event in its row; its time and memory are not its parent's
- * own. */
-static bool add_host(struct ops_state *state, uint32_t event)
+/* Counts one host event in its row. */
+static bool add_row(struct ops_state *state, uint32_t event, uint64_t ns,
+                    struct taken memory)
 {
-    const struct node *node = &state->nodes[event];
-    const uint64_t ns = (uint64_t)state->trace->events.duration[event];
-    const struct taken memory = memory_of(state, event);
     struct sums *sums = count_row(state, shown_name(state, event), false);
     if (!sums) {
         return false;
     }
     sums->cpu_total += ns;
     sums->cpu_self += ns;
-    sums->device_self += node->device;
+    sums->device_self += state->nodes[event].device;
     sums->cpu_mem += memory.cpu;
     sums->cpu_mem_self += memory.cpu;
     sums->device_mem += memory.device;
     sums->device_mem_self += memory.device;
-    if (node->parent != TP_NO_EVENT) {
-        struct sums *parent = sums_of(state, node->parent);
+    return true;
+}
+
+/* Counts one event; its time and memory are not its parent's own. */
+static bool add_host(struct ops_state *state, uint32_t event)
+{
+    const uint32_t around = state->nodes[event].parent;
+    const uint64_t ns = (uint64_t)state->trace->events.duration[event];
+    const struct taken memory = memory_of(state, event);
+    if (!is_frame(state, event) && !add_row(state, event, ns, memory)) {
+        return false;
+    }
+    if (around != TP_NO_EVENT && !is_frame(state, around)) {
+        struct sums *parent = sums_of(state, around);
         parent->cpu_self -= ns;
         parent->cpu_mem_self -= memory.cpu;
         parent->device_mem_self -= memory.device;
@@ -255,20 +312,21 @@ static bool add_host(struct ops_state *state, uint32_t event)
 
 static enum tp_status add_hosts(struct ops_state *state, struct tp_error *err)
 {
-    const struct tp_trace_index *index = &state->trace->index;
-    for (size_t i = 0; i < index->host_count; i++) { /* parents first */
-        const uint32_t event = index->host[i];
-        if (is_row(state, event) && !add_host(state, event)) {
+    for (size_t i = 0; i < state->count; i++) { /* parents first */
+        const uint32_t event = state->list[i];
+        if (is_kept(state, event) && !add_host(state, event)) {
             return tp_fail_memory(err);
         }
     }
-    for (size_t i = index->host_count; i > 0; i--) { /* children first */
-        const uint32_t event = index->host[i - 1];
+    for (size_t i = state->count; i > 0; i--) { /* children first */
+        const uint32_t event = state->list[i - 1];
         const struct node *node = &state->nodes[event];
-        if (!is_row(state, event)) {
+        if (!is_kept(state, event)) {
             continue;
         }
-        sums_of(state, event)->device_total += node->device;
+        if (!is_frame(state, event)) {
+            sums_of(state, event)->device_total += node->device;
+        }
         if (node->parent != TP_NO_EVENT) {
             state->nodes[node->parent].device += node->device;
         }
@@ -336,6 +394,9 @@ enum tp_status tp_trace_ops(struct tp_trace *trace, struct tp_error *err)
     const size_t names = trace->events.texts.count + 1;
     struct ops_state state = {
         .trace = trace,
+        .list = trace->index.host,
+        .count = trace->index.host_count,
+        .around = trace->index.parent,
         .nodes = calloc(trace->events.count + 1, sizeof *state.nodes),
         .rows = calloc(2 * names, sizeof *state.rows),
     };
@@ -343,6 +404,9 @@ enum tp_status tp_trace_ops(struct tp_trace *trace, struct tp_error *err)
         state.nodes && state.rows ? TP_OK : tp_fail_memory(err);
     if (!status) {
         status = add_up_memory(&state, err);
+    }
+    if (!status && trace->events.callers) {
+        status = nest_frames(&state, err);
     }
     if (!status) {
         find_parents(&state);
@@ -355,6 +419,7 @@ enum tp_status tp_trace_ops(struct tp_trace *trace, struct tp_error *err)
     if (!status) {
         finish_rows(&state);
     }
+    free(state.own);
     free(state.nodes);
     free(state.memory);
     free(state.sums);

@@ -153,6 +153,36 @@ struct tp_idle_row {
 /* trace->idle: what the host did in each idle moment of the device. */
 enum tp_status tp_trace_idle(struct tp_trace *trace, struct tp_error *err);
 
+/* What a frame of Python is. */
+enum tp_frame_kind {
+    TP_FRAME_FUNCTION, /* "file.py(123): name"                             */
+    TP_FRAME_BUILTIN,  /* "<built-in method ...>"                          */
+    TP_FRAME_MODULE,   /* "nn.Module: Linear_3"                            */
+    TP_FRAME_KINDS
+};
+
+/* Whose idle time is held against frames. */
+enum tp_frame_idle {
+    TP_FRAME_HOST,     /* launches, operators, nothing recorded            */
+    TP_FRAME_LOADER,   /* the DataLoader                                   */
+    TP_FRAME_BLOCKING, /* calls that wait for the device                   */
+    TP_FRAME_IDLES
+};
+
+/* /frames: Python functions, most idle time of their own first. Times include
+ * the frames inside, once where a function is inside itself; self: without
+ * those. Idle times are what of the window's the main lane spent in it.
+ * trace_frames.c */
+struct tp_frame_row {
+    const char *name;
+    enum tp_frame_kind what;
+    const char *kind;        /* the same in words                          */
+    int64_t count;
+    int64_t depth;           /* frames around the call that idles most     */
+    double total_us, self_us;
+    double idle_us[TP_FRAME_IDLES], self_idle_us[TP_FRAME_IDLES];
+};
+
 /* Over what device time is counted. */
 enum tp_busy_span {
     TP_BUSY_WINDOW, /* W                                                   */

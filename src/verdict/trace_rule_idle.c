@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "trace/trace_frames.h"
 #include "verdict/trace_rule_costs.h"
 #include "verdict/trace_verdict.h"
 
@@ -67,6 +68,36 @@ static const char *loader_advice(const struct tp_trace_case *it)
                          pin);
 }
 
+/* Idle time of a kind of this trace, from shares of /idle. */
+static double idle_us(const struct tp_trace *trace, enum tp_frame_idle kind)
+{
+    const struct tp_idle_row *idle = &trace->idle;
+    const double shares[TP_FRAME_IDLES] = {
+        [TP_FRAME_HOST] = idle->launch + idle->cpu_op + idle->none,
+        [TP_FRAME_LOADER] = idle->dataloader,
+        [TP_FRAME_BLOCKING] = idle->blocking};
+    return shares[kind] * idle->window_us;
+}
+
+/* "; 164.20 ms idle in vision.py(178): resize (128 calls), called by
+ * vision.py(235): preprocess, in nn.Module: Vision_0" */
+static const char *describe_frames(const struct tp_trace_case *it,
+                                   enum tp_frame_idle kind)
+{
+    const double us = idle_us(it->trace, kind);
+    const struct tp_frame_blame blame = tp_trace_blame(it->trace, kind, us);
+    if (!blame.inner || us < 0.01 * it->trace->idle.window_us)
+        return ""; /* what is less is not worth a line */
+    return tp_judge_text(
+        it->judged,
+        "; %.2f ms idle in %s (%" PRId64 " call%s)%s%s%s%s",
+        blame.inner->idle_us[kind] / 1e3, blame.inner->name, blame.inner->count,
+        blame.inner->count == 1 ? "" : "s",
+        blame.caller ? ", called by " : "",
+        blame.caller ? blame.caller->name : "", blame.module ? ", in " : "",
+        blame.module ? blame.module->name : "");
+}
+
 /* Without a device nothing idles: the share of the steps is what is known. */
 static enum tp_status loader_of_host(const struct tp_trace_case *it,
                                      struct tp_error *err)
@@ -86,8 +117,9 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "steps wait %.2f ms for the DataLoader, %.1f %% of ProfilerStep "
-            "(mean of %" PRId64 "); no GPU was recorded",
-            1e3 * means.data_wait_s, share, means.steps),
+            "(mean of %" PRId64 "); no GPU was recorded%s",
+            1e3 * means.data_wait_s, share, means.steps,
+            describe_frames(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
 }
@@ -115,10 +147,10 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "%s: each step waits %.2f ms for its batch, %.2f ms of it with "
-            "the GPU idle: %.1f %% of the window",
+            "the GPU idle: %.1f %% of the window%s",
             trace->facts.loader,
             isnan(means.data_wait_s) ? exposed_ms : 1e3 * means.data_wait_s,
-            exposed_ms, share),
+            exposed_ms, share, describe_frames(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
@@ -297,9 +329,9 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
     finding.evidence = tp_judge_text(
         it->judged,
         "%" PRId64 " blocking calls; the GPU idles behind them %.1f %% of the "
-        "window, and %.1f %% more until work reaches it again%s",
+        "window, and %.1f %% more until work reaches it again%s%s",
         idle->blocking_calls, 100 * idle->blocking, 100 * idle->refill,
-        describe_sync(it, row));
+        describe_sync(it, row), describe_frames(it, TP_FRAME_BLOCKING));
     finding.suggestion = sync_advice(row);
     return tp_trace_finding_add(it, TP_VERDICT_SYNCHRONISATION, finding, err);
 }
@@ -385,12 +417,27 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
             it->judged,
             "%" PRId64 " kernels, median %.1f us; %.1f %% of their time is in "
             "kernels below 10 us, and the GPU idles %.1f %% of the window "
-            "behind the host; most come from %s (%" PRId64 ", %.1f us each)",
+            "behind the host; most come from %s (%" PRId64 ", %.1f us each)%s",
             facts->kernels, trace->median_kernel_us, tiny, host,
             *facts->top_op ? facts->top_op : "no recorded operator",
-            facts->top_op_kernels, facts->top_op_kernel_us),
+            facts->top_op_kernels, facts->top_op_kernel_us,
+            describe_frames(it, TP_FRAME_HOST)),
         .suggestion = launch_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_LAUNCH_BOUND, finding, err);
+}
+
+static const char *host_advice(const struct tp_trace *trace)
+{
+    if (trace->idle.none <= trace->idle.cpu_op)
+        return "let torch.compile or a CUDA graph replace the operators' own "
+               "cost, or give each more work (a larger batch)";
+    return trace->frames.count
+               ? "take this Python code out of the step, into workers of the "
+                 "DataLoader or behind it, or let torch.compile or a CUDA "
+                 "graph replace it"
+               : "record with_stack=True to see which Python code this is; "
+                 "take it out of the step, or let torch.compile or a CUDA "
+                 "graph replace it";
 }
 
 enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
@@ -412,16 +459,12 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
         .evidence = tp_judge_text(
             it->judged,
             "the GPU idles %.1f %% of the window behind the host: %.1f inside "
-            "operators, %.1f inside launch calls, %.1f with nothing recorded "
-            "(Python); mean queue on the GPU %.1f",
+            "operators, %.1f inside launch calls, %.1f in %s; mean queue on "
+            "the GPU %.1f%s",
             host, 100 * idle->cpu_op, 100 * idle->launch, 100 * idle->none,
-            trace->mean_queue),
-        .suggestion = idle->none > idle->cpu_op
-                          ? "record with_stack=True to see which Python code "
-                            "this is; take it out of the step, or let "
-                            "torch.compile or a CUDA graph replace it"
-                          : "let torch.compile or a CUDA graph replace the "
-                            "operators' own cost, or give each more work (a "
-                            "larger batch)"};
+            trace->frames.count ? "Python alone"
+                                : "what was not recorded (Python)",
+            trace->mean_queue, describe_frames(it, TP_FRAME_HOST)),
+        .suggestion = host_advice(trace)};
     return tp_trace_finding_add(it, TP_VERDICT_HOST_BOUND, finding, err);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_index.h"
+
 /* A line as its words. */
 struct line {
     char *text;
@@ -41,6 +43,17 @@ static void read_shape(const char *text, struct tp_arena *arena,
     item->has_shape = true;
 }
 
+static enum tp_dtype element_of(char kind)
+{
+    return kind == 'f'   ? TP_FLOAT64
+           : kind == 's' ? TP_FLOAT32
+           : kind == 'h' ? TP_FLOAT16
+           : kind == 'y' ? TP_BFLOAT16
+           : kind == 'l' ? TP_INT64
+           : kind == 'i' ? TP_INT32
+                         : TP_BOOL;
+}
+
 static bool read_tensor(struct op_vector *vector, size_t i, char kind,
                         char *rest)
 {
@@ -49,7 +62,7 @@ static bool read_tensor(struct op_vector *vector, size_t i, char kind,
     struct tp_error err = {0};
     item->kind = TP_DUMP_TENSOR;
     item->type = "torch.Tensor";
-    item->element = kind == 'f' ? TP_FLOAT64 : kind == 'l' ? TP_INT64 : TP_BOOL;
+    item->element = element_of(kind);
     read_shape(next_word(&rest), &vector->arena, item);
     array->dtype = item->element;
     if (tp_array_make(array, item->dims, item->shape, &err) != TP_OK)
@@ -112,9 +125,16 @@ static void read_value(struct op_vector *vector, struct tp_dump_item *item,
                                    text);
 }
 
+static void add_digest(struct op_vector *vector, const char *text)
+{
+    vector->digest = vector->digest * 31 + tp_text_hash(text, strlen(text));
+}
+
 /* An item of the forward call, or behind these of the backward call. */
 static bool read_item(struct op_vector *vector, char *text)
 {
+    if (*text == 'i' || *text == 'k')
+        add_digest(vector, text);
     const char place = *next_word(&text);
     const bool backward = place == 'g' || place == 'd';
     struct tp_dump_call *forward = &vector->calls[0];
@@ -152,6 +172,7 @@ static void begin(struct op_vector *vector, char *text, int line)
     const char *api = next_word(&text);
     clear(vector);
     vector->line = line;
+    add_digest(vector, api);
     for (int i = 0; i < 2; i++) {
         struct tp_dump_call *call = &vector->calls[i];
         snprintf(vector->key[i], sizeof vector->key[i], "%.70s.0.%s", api,

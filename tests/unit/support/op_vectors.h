@@ -11,6 +11,7 @@ enum { OP_VECTOR_ITEMS = 128 };
 
 struct op_vector {
     int line;        /* of its "call"                             */
+    uint64_t digest; /* of its API and arguments                  */
     char key[2][96]; /* forward, backward                         */
     struct tp_dump_call calls[2];
     struct tp_dump_place place; /* of both, with these items                */

@@ -130,6 +130,18 @@ void trace_maker_python(struct trace_maker *maker, double us)
     maker->host += us;
 }
 
+double trace_maker_frame_begin(const struct trace_maker *maker)
+{
+    return maker->host;
+}
+
+void trace_maker_frame_end(struct trace_maker *maker, const char *name,
+                           double begun)
+{
+    add_event(maker, "python_function", name, begun, maker->host);
+    end_event(maker, "\"Python id\": 1");
+}
+
 void trace_maker_loader(struct trace_maker *maker, double us, bool workers)
 {
     const double from = maker->host;

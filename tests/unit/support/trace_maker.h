@@ -43,6 +43,11 @@ void trace_maker_stall(struct trace_maker *maker, double us);
 /* Time in which nothing is recorded: Python. */
 void trace_maker_python(struct trace_maker *maker, double us);
 
+/* A frame of a Python function around what comes between. */
+double trace_maker_frame_begin(const struct trace_maker *maker);
+void trace_maker_frame_end(struct trace_maker *maker, const char *name,
+                           double begun);
+
 /* DataLoader.__next__; workers: the iterator of num_workers > 0. */
 void trace_maker_loader(struct trace_maker *maker, double us, bool workers);
 

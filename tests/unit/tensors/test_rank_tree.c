@@ -30,8 +30,13 @@ Test(rank_tree, whole_trees)
         "a/mp_rank_00_000/d.pt", "a/mp_rank_00_000/m.pt",
         "a/mp_rank_00_001/m.pt", "a/mp_rank_01_000/m.pt",
         "a/mp_rank_01_001/m.pt"};
+    /* experts over the ranks that split the rest: no cell is missed */
+    static const char *const folded[] = {
+        "a/mp_rank_00_000_000/m.pt", "a/mp_rank_00_000_002/m.pt",
+        "a/mp_rank_01_000_001/m.pt", "a/mp_rank_01_000_003/m.pt"};
     check(one, 1, "");
     check(four, 5, "");
+    check(folded, 4, "");
 }
 
 Test(rank_tree, ranks_that_are_missing)
@@ -44,6 +49,10 @@ Test(rank_tree, ranks_that_are_missing)
     static const char *const experts[] = {"a/mp_rank_00_000_000/m.pt",
                                           "a/mp_rank_00_000_001/m.pt",
                                           "a/mp_rank_00_001_001/m.pt"};
+    static const char *const folded[] = {
+        "a/mp_rank_00_000_000/m.pt", "a/mp_rank_00_000_002/m.pt",
+        "a/mp_rank_01_000_003/m.pt"};
+    check(folded, 3, "mp_rank_01_000_001 is not there");
     check(three, 3, "mp_rank_01_001 is not there");
     check(ends, 2, "mp_rank_01, mp_rank_02, mp_rank_03 and 3 more are not");
     check(experts, 3, "mp_rank_00_001_000 is not there");

@@ -204,6 +204,31 @@ Test(trace_ops, bookkeeping_is_left_out)
 
 /* An operator of no length at the start of a call contains nothing, and a
  * call of the operator's own extent is inside it. */
+#define FRAME(name, ts, dur, more) \
+    HOST("python_function", name, ts, dur, more)
+#define FRAMES(more)                                                   \
+    "[" HOST("user_annotation", "Optimizer.step#AdamW.step", 0, 100, "") \
+        FRAME("adamw.py(7): step", 5, 80, more) OP("aten::add_", 10, 20) \
+            FRAME("adamw.py(9): inner", 40, 30, more)                    \
+                OP("aten::mul_", 45, 10) OP("aten::div_", 90, 5) END
+
+/* Frames that name their callers are between a range and what lies in them,
+ * as in torch 2.15: 63 rows of a run with stacks are its key_averages. Those
+ * of older torch are not. */
+Test(trace_ops, frames)
+{
+    struct tp_trace trace;
+    make(FRAMES("\"CallFrom\":\"run.py:3\",\"Python id\":2"), &trace);
+    cr_expect_eq(trace.ops.count, 4);
+    EXPECT(&trace, "Optimizer.step#AdamW.step", 1, 100, 15, 0, 0);
+    EXPECT(&trace, "aten::add_", 1, 20, 20, 0, 0);
+    EXPECT(&trace, "aten::mul_", 1, 10, 10, 0, 0);
+    trace_file_close(&trace);
+    make(FRAMES("\"Python id\":2"), &trace);
+    EXPECT(&trace, "Optimizer.step#AdamW.step", 1, 100, 65, 0, 0);
+    trace_file_close(&trace);
+}
+
 Test(trace_ops, ties)
 {
     struct tp_trace trace;

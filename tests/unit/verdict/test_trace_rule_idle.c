@@ -117,6 +117,43 @@ Test(trace_rule_idle, first_launches)
     }
 }
 
+/* The GPU waits for Python: the function that takes the time is named, where
+ * stacks were recorded; where not, that is the advice. */
+Test(trace_rule_idle, functions_of_python)
+{
+    for (int stacks = 0; stacks <= 1; stacks++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            const double outer = trace_maker_frame_begin(&maker);
+            const double inner = trace_maker_frame_begin(&maker);
+            trace_maker_python(&maker, 5000);
+            if (stacks)
+                trace_maker_frame_end(&maker, "data.py(7): augment", inner);
+            trace_maker_op(&maker, "aten::mm", 20, 900);
+            trace_maker_synchronize(&maker);
+            if (stacks)
+                trace_maker_frame_end(&maker, "train.py(3): step", outer);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *host = judged_find(&it, "host");
+        cr_expect_str_eq(judged_verdict(&it), "host-bound");
+        cr_assert_not_null(host);
+        cr_expect_eq(strstr(host->evidence,
+                            "; 30.00 ms idle in data.py(7): augment (6 "
+                            "calls), called by train.py(3): step") != NULL,
+                     stacks, "%s", host->evidence);
+        cr_expect_eq(strstr(host->evidence, "data.py") != NULL, stacks);
+        cr_expect_eq(strstr(host->suggestion, "with_stack") != NULL, !stacks,
+                     "%s", host->suggestion);
+        judged_run_clear(&it);
+    }
+}
+
 /* The same copies where the trace does not say which way they go: the advice
  * is for either way, and nobody is told that this happens once. */
 Test(trace_rule_idle, copies_that_go_nobody_knows_where)

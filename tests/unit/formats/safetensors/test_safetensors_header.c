@@ -88,14 +88,18 @@ Test(safetensors_header, what_the_reference_refuses)
             "no string");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":4,\"data_offsets\":[0,16]}}",
             16, "a list of integers");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[04],\"data_offsets\":[0,16]}}",
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[04],"
+            "\"data_offsets\":[0,16]}}",
             16, "an integer should");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[-4],\"data_offsets\":[0,16]}}",
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[-4],"
+            "\"data_offsets\":[0,16]}}",
             16, "a negative integer");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2.4e1],\"data_offsets\":[0,96]"
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2.4e1],"
+            "\"data_offsets\":[0,96]"
             "}}",
             96, "fraction or an exponent");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[4,],\"data_offsets\":[0,16]}}",
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[4,],"
+            "\"data_offsets\":[0,16]}}",
             16, "an integer should");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[99999999999999999999],"
             "\"data_offsets\":[0,16]}}",
@@ -105,9 +109,11 @@ Test(safetensors_header, what_the_reference_refuses)
     refused("{\"__metadata__\":{\"a\":1}}", 0, "no string");
     refused("{\"__metadata__\":[]}", 0, "no object");
     /* InvalidOffset */
-    refused("{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", 2,
+    refused("{\"a\":{\"dtype\":\"U8\",\"shape\":[1],"
+            "\"data_offsets\":[1,2]}}", 2,
             "a gap");
-    refused("{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,0]}}", 2,
+    refused("{\"a\":{\"dtype\":\"U8\",\"shape\":[1],"
+            "\"data_offsets\":[1,0]}}", 2,
             "before it begins");
     refused("{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
             "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}",
@@ -116,7 +122,8 @@ Test(safetensors_header, what_the_reference_refuses)
     refused("{\"e\":{\"dtype\":\"F32\",\"shape\":[1099511627776,1099511627776,"
             "0],\"data_offsets\":[0,0]}}",
             0, "more than 2^64 bits");
-    refused("{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]}}", 1,
+    refused("{\"a\":{\"dtype\":\"F4\",\"shape\":[3],"
+            "\"data_offsets\":[0,1]}}", 1,
             "do not fill whole bytes");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,15]}}",
             15, "need 16 bytes, its data has 15");

@@ -18,7 +18,7 @@
  * anybody pads with. */
 static const double first_place = 4503599627370496.0; /* 2^52 */
 
-/* The places of all floating arguments, one after the other. */
+/* The places of all arguments that take part, one after the other. */
 struct places {
     double *
         *saved; /* [call->count]: elements while their numbers stand there */
@@ -34,11 +34,22 @@ static void clear(struct places *places)
     free(places->hits);
 }
 
+/* Whether an argument has a gradient: what floats and does not only say the
+ * shape or dtype; of those that are joined, all. */
+static bool takes_part(const struct tp_replay_call *forward, size_t i)
+{
+    return forward->arrays[i].value &&
+           (tp_arg_is(forward, i, "tensors") ||
+            (tp_backward_wants(&forward->arrays[i]) &&
+             !tp_arg_is(forward, i, "dims") &&
+             !tp_arg_is(forward, i, "other")));
+}
+
 static enum tp_status make_places(const struct tp_replay_call *forward,
                                   struct places *places, struct tp_error *err)
 {
     for (size_t i = 0; i < forward->call->count; i++)
-        if (forward->arrays[i].value && tp_backward_wants(&forward->arrays[i]))
+        if (takes_part(forward, i))
             places->count += forward->arrays[i].count;
     const size_t room = (size_t)places->count + 1;
     places->saved = calloc(forward->call->count + 1, sizeof *places->saved);
@@ -57,7 +68,7 @@ static enum tp_status number(struct tp_replay_call *forward,
     double next = first_place;
     for (size_t i = 0; i < forward->call->count; i++) {
         struct tp_array *array = &forward->arrays[i];
-        if (!array->value || !tp_backward_wants(array))
+        if (!takes_part(forward, i))
             continue;
         double *numbers = malloc((size_t)(array->count + 1) * sizeof *numbers);
         if (!numbers)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TENSORS_LONE_SHARDS_H
+#define TP_TENSORS_LONE_SHARDS_H
+
+#include "base/file.h"
+#include "base/text.h"
+
+/*
+ * Files of torch.distributed.checkpoint (.distcp) without what says which
+ * tensors their parts belong to: .metadata, or __R.metadata of their rank.
+ *
+ * Looks at the files from number *next of a sorted list on for the next folder
+ * of .distcp files and moves *next behind it. Returns the number of its first
+ * such file, with a sentence in `missing` if the folder on the disk has no
+ * metadata; files->count: there is no more.
+ */
+size_t tp_lone_shards_next(const struct tp_found_list *files, size_t *next,
+                           struct tp_text *missing);
+
+#endif
