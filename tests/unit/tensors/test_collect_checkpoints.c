@@ -52,7 +52,7 @@ static const struct tp_row *find(const struct tp_run *run, const char *key)
     const size_t file = colon ? (size_t)(colon + 3 - key) : 0;
     shown(key, &path);
     const bool cut = path.length >= 1024;
-    for (size_t i = 0; i < run->row_count; i++) {
+    for (size_t i = 0; i < run->row_count + run->aside_count; i++) {
         const struct tp_row *row = &run->rows[i];
         const size_t length = strlen(row->file);
         const bool in_file =
