@@ -44,6 +44,25 @@ size_t tp_alarm_first_nonfinite(const struct tp_series_set *set,
     return series->count;
 }
 
+enum { TRAINED = 4 };
+
+/*
+ * Whether it is what training does to a checkpoint. Parameters and moments move
+ * from one checkpoint to the next, and the two or three before tell nothing of
+ * how much: there only what grows or shrinks by more than TRAINED is told.
+ */
+static bool is_training(const struct tp_run_series *series,
+                        const struct tp_baseline *baseline, double value)
+{
+    const struct tp_label *label = &series->label;
+    const unsigned kept = TP_ROLE_WEIGHT | TP_ROLE_BIAS | TP_ROLES_OF_MOMENTS |
+                          TP_ROLE_MASTER | TP_ROLE_BUFFER;
+    const double now = fabs(value), before = fabs(baseline->center);
+    return baseline->weak && series->kind == TP_SERIES_TENSOR &&
+           *series->path && !*label->operation && (label->roles & kept) &&
+           now <= TRAINED * before && before <= TRAINED * now;
+}
+
 /* Whether a baseline says that something went wrong. The first NaN and Inf
  * have a rule of their own, but there may be more of them. */
 static bool is_change(const struct tp_series_set *set,
@@ -54,8 +73,10 @@ static bool is_change(const struct tp_series_set *set,
         (metric == tp_series_metric_by_name("nan+inf") &&
          !(baseline->center > 0)))
         return false;
-    double value = tp_series_values(set, series, metric)[baseline->shown];
-    return !(tp_series_metrics[metric].only_more && value < baseline->center);
+    const double *values = tp_series_values(set, series, metric);
+    return !is_training(series, baseline, values[baseline->first]) &&
+           !(tp_series_metrics[metric].only_more &&
+             values[baseline->shown] < baseline->center);
 }
 
 /* Whether `a` shows a series' change better than `b`: surely earlier or, where

@@ -118,25 +118,6 @@ static bool is_whole_gradient(const struct tp_onset *s)
     return true;
 }
 
-enum { TRAINED = 4 };
-
-/*
- * Whether it is what training does to a checkpoint. Parameters and moments move
- * from one checkpoint to the next, and the two or three before tell nothing of
- * how much: there only what grows or shrinks by more than TRAINED is told.
- */
-static bool is_training(const struct tp_onset *s)
-{
-    const struct tp_label *label = &s->series->label;
-    const unsigned kept = TP_ROLE_WEIGHT | TP_ROLE_BIAS | TP_ROLE_MOMENT_1 |
-                          TP_ROLE_MOMENT_2 | TP_ROLE_MASTER | TP_ROLE_BUFFER;
-    const double now = fabs(s->alarm->value), before = fabs(s->alarm->center);
-    return !s->incident->firm && !s->alarm->nonfinite &&
-           s->series->kind == TP_SERIES_TENSOR && *s->series->path &&
-           !*label->operation && (label->roles & kept) &&
-           now <= TRAINED * before && before <= TRAINED * now;
-}
-
 static enum tp_severity level_of(const struct tp_onset *s)
 {
     bool firm = s->incident->firm && !may_be_chance(s);
@@ -189,7 +170,7 @@ enum tp_status tp_rule_incidents(const struct tp_rule_input *input,
         const struct tp_onset onset = {input, incident, alarm,
                                        tp_alarm_series(all, incident->origin),
                                        &tp_series_metrics[alarm->metric]};
-        if (alarm->nonfinite == nonfinite && !is_training(&onset))
+        if (alarm->nonfinite == nonfinite)
             status = add_finding(&onset, rule, err);
     }
     return status;

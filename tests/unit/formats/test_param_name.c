@@ -164,6 +164,30 @@ Test(param_name, roles_of_states_are_no_weights)
     tp_arena_clear(&arena);
 }
 
+Test(param_name, counters_are_nothing_of_a_model)
+{
+    static const struct {
+        const char *key;
+        bool counter;
+    } keys[] = {{"optimizer.state.0.step", true},
+                {"optimizer.state.step.fc.weight", true},
+                {"bn1.num_batches_tracked", true},
+                {"bn1.running_var", false},
+                {"step.weight", false},
+                {"step", false}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct tp_arena arena = {0};
+        struct tp_label label = TP_LABEL_NONE;
+        struct tp_error err = {0};
+        bool named;
+        cr_assert(tp_param_name_label(keys[i].key, NULL, &arena, &label,
+                                      &named, &err) == TP_OK);
+        cr_expect((label.roles == TP_ROLE_COUNTER) == keys[i].counter, "%s",
+                  keys[i].key);
+        tp_arena_clear(&arena);
+    }
+}
+
 Test(param_name, takes_a_key_of_many_words)
 {
     enum { WORDS = 3000 };
@@ -196,5 +220,6 @@ Test(param_name, tells_what_is_learned)
     cr_expect(tp_param_is_learned("model.fc.weight"));
     cr_expect(tp_param_is_learned("model.A"));
     cr_expect(!tp_param_is_learned("model.bn.running_mean"));
+    cr_expect(!tp_param_is_learned("model.bn.num_batches_tracked"));
     cr_expect(!tp_param_is_learned("optimizer.state.0.exp_avg"));
 }
