@@ -302,15 +302,15 @@ static enum tp_status tell(const struct tp_rule_input *input,
     finding->consequences = (int64_t)sum->parameters - 1;
     finding->evidence = tp_finding_text(
         input->findings,
-        wide ? "of the elements of %zu parameters in float32 that moved from "
+        wide ? "of the elements of %zu parameter%s in float32 that moved from "
                "iteration %" PRId64 " to %" PRId64
                ", %.3g %% moved by less than half a unit in the last place of "
-               "bfloat16; in this parameter %.3g %%"
-             : "of the elements of %zu parameters in 16 bits that moved from "
+               "bfloat16; in this one %.3g %%"
+             : "of the elements of %zu parameter%s in 16 bits that moved from "
                "iteration %" PRId64 " to %" PRId64
-               ", %.3g %% are the same to the bit; in this parameter %.3g %%",
-        sum->parameters, from, to->label.iteration, 100 * share,
-        100 * sum->share);
+               ", %.3g %% are the same to the bit; in this one %.3g %%",
+        sum->parameters, sum->parameters == 1 ? "" : "s", from,
+        to->label.iteration, 100 * share, 100 * sum->share);
     finding->suggestion =
         wide ? "bfloat16 would lose such updates: keep these weights in "
                "float32, or round stochastically"
