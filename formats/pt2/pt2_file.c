@@ -311,18 +311,6 @@ static bool find_top(struct archive *a)
     return false;
 }
 
-static void read_byteorder(struct archive *a)
-{
-    char name[NAME_MAX_BYTES + 64];
-    unsigned char text[8];
-    struct tp_zip_record record;
-    size_t length = 0;
-    snprintf(name, sizeof name, "%sbyteorder", a->top);
-    if (tp_zip_find(a->zip, name, &record, NULL) == TP_OK &&
-        tp_zip_peek(a->zip, &record, text, sizeof text, &length, NULL) == TP_OK)
-        a->big_endian = length == 3 && memcmp(text, "big", 3) == 0;
-}
-
 /* Says which tensors are left out on purpose. */
 static enum tp_status note_samples(struct archive *a, struct tp_error *err)
 {
@@ -349,8 +337,8 @@ static enum tp_status note_samples(struct archive *a, struct tp_error *err)
 
 static enum tp_status read_all(struct archive *a, struct tp_error *err)
 {
-    enum tp_status status = TP_OK;
-    read_byteorder(a);
+    enum tp_status status =
+        tp_torch_zip_byteorder(a->zip, a->top, &a->big_endian, err);
     for (size_t i = 0; i < KINDS && status == TP_OK; i++) {
         a->kind = &kinds[i];
         status = read_configs(a, err);

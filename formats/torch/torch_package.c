@@ -82,18 +82,6 @@ static bool find_top(struct package *p)
     return false;
 }
 
-static void read_byteorder(struct package *p)
-{
-    char name[NAME_MAX_BYTES + 64];
-    unsigned char text[8];
-    struct tp_zip_record record;
-    size_t length = 0;
-    snprintf(name, sizeof name, "%sbyteorder", p->top);
-    if (tp_zip_find(p->zip, name, &record, NULL) == TP_OK &&
-        tp_zip_peek(p->zip, &record, text, sizeof text, &length, NULL) == TP_OK)
-        p->big_endian = length == 3 && memcmp(text, "big", 3) == 0;
-}
-
 /* Reads one pickle into file->tensors and file->skips. */
 static enum tp_status read_pickle(struct package *p, const char *name,
                                   struct tp_tensor_file *file,
@@ -176,9 +164,10 @@ static enum tp_status open_file(struct tp_tensor_file *file,
     if (!find_top(&p))
         return tp_fail(err, TP_E_NOT_FOUND, -1,
                        "no record .data/extern_modules");
-    read_byteorder(&p);
     file->metadata_count = 0; /* no pickle speaks for the file */
-    status = read_pickles(&p, file, &parts, err);
+    status = tp_torch_zip_byteorder(p.zip, p.top, &p.big_endian, err);
+    if (status == TP_OK)
+        status = read_pickles(&p, file, &parts, err);
     tp_torch_parts_clear(&parts);
     return status;
 }

@@ -129,13 +129,16 @@ static enum tp_status load(struct zip_file *z, const char *name, uint64_t limit,
     return tp_torch_zip_load(z->zip, full, limit, content, record, err);
 }
 
-static enum tp_status read_byteorder(struct zip_file *z, struct tp_error *err)
+enum tp_status tp_torch_zip_byteorder(struct tp_zip *zip, const char *top,
+                                      bool *big, struct tp_error *err)
 {
     struct tp_zip_content content = {.bytes = {.fd = -1}};
     struct tp_zip_record record;
-    char text[BYTEORDER_MAX + 1] = "";
+    char name[NAME_MAX_BYTES + 16], text[BYTEORDER_MAX + 1] = "";
+    *big = false;
+    snprintf(name, sizeof name, "%sbyteorder", top);
     enum tp_status status =
-        load(z, "byteorder", BYTEORDER_MAX, &content, &record, err);
+        tp_torch_zip_load(zip, name, BYTEORDER_MAX, &content, &record, err);
     if (status == TP_E_NOT_FOUND)
         return TP_OK;
     if (status == TP_OK)
@@ -144,8 +147,8 @@ static enum tp_status read_byteorder(struct zip_file *z, struct tp_error *err)
     tp_zip_unload(&content);
     if (status != TP_OK)
         return status;
-    z->big_endian = strcmp(text, "big") == 0;
-    if (!z->big_endian && strcmp(text, "little") != 0)
+    *big = strcmp(text, "big") == 0;
+    if (!*big && strcmp(text, "little") != 0)
         status = tp_fail(err, TP_E_DAMAGED, (int64_t)record.start,
                          "the byte order is neither little nor big");
     return status;
@@ -213,7 +216,7 @@ static enum tp_status read_all(struct zip_file *z, struct tp_tensor_file *file,
     if (status == TP_OK)
         status = note_name(z, file, err);
     if (status == TP_OK)
-        status = read_byteorder(z, err);
+        status = tp_torch_zip_byteorder(z->zip, z->top, &z->big_endian, err);
     if (status == TP_OK)
         status = read_pickle(z, &state->content, pickle, err);
     if (status == TP_OK)

@@ -34,6 +34,11 @@ enum tp_status tp_torch_zip_load(struct tp_zip *zip, const char *name,
                                  struct tp_zip_record *record,
                                  struct tp_error *err);
 
+/* Sets *big by the record byteorder of the folder `top`, which ends in '/' or
+ * is ""; without one the order is little. TP_E_DAMAGED when it says neither. */
+enum tp_status tp_torch_zip_byteorder(struct tp_zip *zip, const char *top,
+                                      bool *big, struct tp_error *err);
+
 /*
  * Sets file->tensors, skips and metadata to those of the last archive in bytes
  * [start, end) of the file, which torch.save has written. Fails as the `open`
