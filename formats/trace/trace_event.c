@@ -386,6 +386,14 @@ static bool name_lane(struct tp_events *events,
     return true;
 }
 
+/* {}, with which some tools end the list. */
+static bool is_nothing(const struct tp_trace_event *event)
+{
+    return !event->name.data && !event->category.data && !event->pid.data &&
+           !event->tid.data && !event->start.data && !event->duration.data &&
+           !event->args.used;
+}
+
 bool tp_trace_keep(struct tp_events *events,
                    struct tp_event_before *memory,
                    struct tp_trace_event *event, int64_t offset)
@@ -405,8 +413,12 @@ bool tp_trace_keep(struct tp_events *events,
             return add_event(events, memory, event, TP_EVENT_OUT_OF_MEMORY,
                              offset);
         return true;
+    case 'B':
+        events->begins++;
+        return true;
     case 0:
-        tp_events_repaired(events, TP_REPAIR_DROPPED, offset);
+        if (!is_nothing(event))
+            tp_events_repaired(events, TP_REPAIR_DROPPED, offset);
         return true;
     default:
         return true;

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "formats/trace/trace_foreign.h"
 #include "formats/trace/trace_head.h"
 #include "formats/trace/trace_input.h"
 #include "formats/trace/trace_members.h"
@@ -376,30 +377,6 @@ static enum tp_status read_around(struct reading *reading, struct tp_error *err)
     return status;
 }
 
-/* Whether these are events of a profiler that we know. */
-static enum tp_status check_kind(const struct tp_events *events,
-                                 struct tp_error *err)
-{
-    if (events->seen == 0 && events->repairs[TP_REPAIR_DROPPED] > 0)
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "JSON, but no trace of the PyTorch profiler: none of "
-                       "the %" PRIu64 " elements of its list has a \"ph\", so "
-                       "they are no events",
-                       events->repairs[TP_REPAIR_DROPPED]);
-    if (events->gpu_count > 0)
-        return TP_OK;
-    for (size_t i = 1; i < events->texts.count; i++) {
-        const char *text = events->texts.texts[i];
-        if (strcmp(text, "Ascend Hardware") == 0 ||
-            strncmp(text, "AscendCL@", 9) == 0)
-            return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                           "a trace of an Ascend NPU (\"%.40s\"), as torch_npu "
-                           "writes it; only traces of Kineto can be analysed",
-                           text);
-    }
-    return TP_OK;
-}
-
 /* --- the whole ---------------------------------------------------------- */
 
 static void events_init(struct tp_events *events)
@@ -437,7 +414,7 @@ static enum tp_status read_input(struct reading *reading, struct tp_pool *pool,
     if (status == TP_OK)
         status = read_around(reading, err);
     if (status == TP_OK)
-        status = check_kind(reading->events, err);
+        status = tp_trace_check_kind(reading->events, err);
     if (status == TP_OK)
         status = tp_events_finish(reading->events, err);
     tp_text_clear(&reading->carry);

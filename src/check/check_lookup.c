@@ -56,40 +56,69 @@ static bool is_simple(enum tp_py_kind kind)
 }
 
 /* Lines of the simple statement around *first. */
-static void widen(const char *source, size_t length, uint32_t *first,
+static void widen(const struct tp_py_tokens *tokens,
+                  const struct tp_py_tree *tree, uint32_t *first,
                   uint32_t *last)
 {
-    struct tp_py_tokens tokens = {0};
-    struct tp_py_tree tree = {0};
     uint32_t line = *first;
-    bool read = tp_py_lex(source, length, &tokens, NULL) == TP_OK &&
-                tp_py_parse(&tokens, &tree, NULL) == TP_OK;
-    for (size_t i = 1; read && i < tree.count; i++) {
-        const struct tp_py_node *node = &tree.at[i];
+    for (size_t i = 1; i < tree->count; i++) {
+        const struct tp_py_node *node = &tree->at[i];
         if (!is_simple((enum tp_py_kind)node->kind) || node->end == 0)
             continue;
-        uint32_t begin = tokens.at[node->token].line;
-        uint32_t end = tokens.at[node->end - 1].line;
+        uint32_t begin = tokens->at[node->token].line;
+        uint32_t end = tokens->at[node->end - 1].line;
         if (begin <= line && line <= end) {
             *first = begin;
             *last = end;
         }
     }
-    tp_py_tree_clear(&tree);
-    tp_py_tokens_clear(&tokens);
 }
 
-static void widen_in_file(const char *path, uint32_t *first, uint32_t *last)
+/* Lines of the function that begins at *first, with its decorators. */
+static void widen_function(const struct tp_py_tokens *tokens,
+                           const struct tp_py_tree *tree, uint32_t *first,
+                           uint32_t *last)
+{
+    uint32_t line = *first;
+    for (size_t i = 1; i < tree->count; i++) {
+        const struct tp_py_node *node = &tree->at[i];
+        if (node->kind != TP_PY_FUNCTION || node->end == 0)
+            continue;
+        uint32_t begin = tokens->at[node->token].line;
+        if (tree->at[node->child].kind == TP_PY_DECORATOR)
+            begin = tokens->at[tree->at[node->child].token].line;
+        uint32_t end = node->end - 1;
+        while (end > node->token && (tokens->at[end].kind == TP_PY_DEDENT ||
+                                     tokens->at[end].kind == TP_PY_LINE_END))
+            end--;
+        if (begin <= line && line <= tokens->at[node->token].line) {
+            *first = begin;
+            *last = tokens->at[end].line;
+        }
+    }
+}
+
+typedef void widen_fn(const struct tp_py_tokens *tokens,
+                      const struct tp_py_tree *tree, uint32_t *first,
+                      uint32_t *last);
+
+static void widen_in_file(const char *path, widen_fn *how, uint32_t *first,
+                          uint32_t *last)
 {
     struct tp_bytes bytes = {.fd = -1};
+    struct tp_py_tokens tokens = {0};
+    struct tp_py_tree tree = {0};
     if (tp_bytes_open(path, &bytes, NULL) != TP_OK)
         return;
-    char *source = bytes.size <= TP_LIMIT_SCRIPT_BYTES
-                       ? malloc((size_t)bytes.size + 1)
-                       : NULL;
-    if (source &&
-        tp_bytes_read(&bytes, 0, source, (size_t)bytes.size, NULL) == TP_OK)
-        widen(source, (size_t)bytes.size, first, last);
+    size_t size = (size_t)bytes.size;
+    char *source =
+        bytes.size <= TP_LIMIT_SCRIPT_BYTES ? malloc(size + 1) : NULL;
+    if (source && tp_bytes_read(&bytes, 0, source, size, NULL) == TP_OK &&
+        tp_py_lex(source, size, &tokens, NULL) == TP_OK &&
+        tp_py_parse(&tokens, &tree, NULL) == TP_OK)
+        how(&tokens, &tree, first, last);
+    tp_py_tree_clear(&tree);
+    tp_py_tokens_clear(&tokens);
     free(source);
     tp_bytes_close(&bytes);
 }
@@ -125,7 +154,7 @@ void tp_check_say(const struct tp_check *check, const char *stack,
     tp_text_printable(text, file->path);
     tp_text_add(text, ":%u", line);
     uint32_t first = line, last = line;
-    widen_in_file(file->path, &first, &last);
+    widen_in_file(file->path, widen, &first, &last);
     bool any = false;
     for (size_t i = 0; i < file->findings.count; i++) {
         const struct tp_check_finding *at = &file->findings.at[i];
@@ -136,4 +165,87 @@ void tp_check_say(const struct tp_check *check, const char *stack,
         any = true;
     }
     tp_text_add(text, any ? "" : ".");
+}
+
+/* A frame taken apart: the length of its path, its line, its function. */
+struct frame {
+    size_t length;
+    uint32_t line;
+    const char *function;
+};
+
+static bool read_frame(const char *name, struct frame *frame)
+{
+    const char *end = strstr(name, "): ");
+    const char *open = end;
+    while (open && open > name && *open != '(')
+        open--;
+    if (!open || open == name)
+        return false;
+    char *digits;
+    frame->length = (size_t)(open - name);
+    frame->line = (uint32_t)strtoul(open + 1, &digits, 10);
+    frame->function = end + 3;
+    return digits == end && frame->line > 0;
+}
+
+bool tp_check_knows_frame(const struct tp_check *check, const char *frame)
+{
+    struct frame parts;
+    return read_frame(frame, &parts) && file_of(check, frame, parts.length);
+}
+
+static bool is_one_of(const char *rule, const char *const *rules)
+{
+    while (*rules && strcmp(*rules, rule) != 0)
+        rules++;
+    return *rules != NULL;
+}
+
+void tp_check_say_frame(const struct tp_check *check, const char *frame,
+                        const char *const *rules, struct tp_text *text)
+{
+    struct frame parts;
+    const struct tp_check_file *file =
+        read_frame(frame, &parts) ? file_of(check, frame, parts.length) : NULL;
+    if (!file)
+        return;
+    tp_text_add(text, " In ");
+    tp_text_printable(text, parts.function);
+    tp_text_add(text, " at ");
+    tp_text_printable(text, file->path);
+    tp_text_add(text, ":%u", parts.line);
+    uint32_t first = parts.line, last = parts.line;
+    widen_in_file(file->path, widen_function, &first, &last);
+    bool any = false;
+    for (size_t i = 0; i < file->findings.count; i++) {
+        const struct tp_check_finding *at = &file->findings.at[i];
+        if (file->places || at->line < first || at->line > last ||
+            !is_one_of(at->rule->id, rules))
+            continue;
+        tp_text_add(text, "%s line %u: ", any ? "" : " check says:", at->line);
+        say_finding(at, check->lang, text);
+        any = true;
+    }
+    tp_text_add(text, any ? "" : ".");
+}
+
+void tp_check_say_places(const struct tp_check *check, const char *const *rules,
+                         struct tp_text *text)
+{
+    enum { MOST = 3 };
+    size_t count = 0;
+    for (size_t i = 0; i < check->list.count; i++) {
+        const struct tp_check_file *file = &check->list.files[i];
+        for (size_t j = 0; j < file->findings.count && !file->places; j++) {
+            const struct tp_check_finding *at = &file->findings.at[j];
+            if (!is_one_of(at->rule->id, rules) || count++ >= MOST)
+                continue;
+            tp_text_add(text, count > 1 ? ", " : "");
+            tp_text_printable(text, file->path);
+            tp_text_add(text, ":%u (%s)", at->line, at->rule->id);
+        }
+    }
+    if (count > MOST)
+        tp_text_add(text, " and %zu more", count - MOST);
 }

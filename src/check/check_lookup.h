@@ -17,4 +17,23 @@
 void tp_check_say(const struct tp_check *check, const char *stack,
                   struct tp_text *text);
 
+/* Whether a frame as profilers name it, "PATH(N): FUNCTION", is of a script
+ * that was checked, as above. */
+bool tp_check_knows_frame(const struct tp_check *check, const char *frame);
+
+/*
+ * Adds " In FUNCTION at FILE:N check says: line M: ..." for each finding of
+ * one of some rules, which NULL ends, in the function that begins at line N
+ * of its script, " In FUNCTION at FILE:N." where there is none, and nothing
+ * for a frame of no script.
+ */
+void tp_check_say_frame(const struct tp_check *check, const char *frame,
+                        const char *const *rules, struct tp_text *text);
+
+/* Adds where scripts have findings of some rules, which NULL ends: "FILE:LINE
+ * (RULE), ..." of the first three, by file and line, and how many more there
+ * are; nothing where there is none. Cells of notebooks are left out. */
+void tp_check_say_places(const struct tp_check *check, const char *const *rules,
+                         struct tp_text *text);
+
 #endif

@@ -264,6 +264,18 @@ static void assign_all(struct tp_flow *flow, uint32_t target, uint32_t tags)
         assign(flow, i, 0);
 }
 
+/* The same with tags for what is taken apart, too: "for i, (x, y) in ...". */
+static void assign_items_of(struct tp_flow *flow, uint32_t target,
+                            uint32_t tags)
+{
+    if (flow->at[target].kind != TP_PY_TUPLE) {
+        assign(flow, target, tags);
+        return;
+    }
+    for (uint32_t i = flow->at[target].child; i; i = flow->at[i].next)
+        assign_items_of(flow, i, tags);
+}
+
 static void visit_assignment(struct tp_flow *flow, uint32_t node)
 {
     uint32_t value = tp_py_last(&flow->script->tree, node);
@@ -471,6 +483,23 @@ static void visit_class(struct tp_flow *flow, uint32_t node)
     flow->scope.class_ = before;
 }
 
+/* Targets of a loop: batches of data have no gradient. */
+static void assign_items(struct tp_flow *flow, uint32_t node)
+{
+    static const char *const loads[] = {"loader", "batches", "dataset", "dl"};
+    const struct tp_py_node *at = flow->at;
+    uint32_t target = at[node].child, iterable = at[target].next, tags = 0;
+    if (at[iterable].kind == TP_PY_CALL && at[at[iterable].child].next &&
+        (tp_flow_is(flow, at[iterable].child, "enumerate") ||
+         tp_flow_is(flow, at[iterable].child, "tqdm")))
+        iterable = at[at[iterable].child].next;
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        if (tp_flow_contains(flow, iterable, loads[i]))
+            tags = TP_TAG_CONSTANT;
+    }
+    assign_items_of(flow, target, tags);
+}
+
 /* "for p in model.parameters(): p.requires_grad = False". */
 static void learn_loop(struct tp_flow *flow, uint32_t node)
 {
@@ -494,7 +523,7 @@ static void visit_loop(struct tp_flow *flow, uint32_t node)
     uint32_t before = flow->scope.loop;
     learn_loop(flow, node);
     if (flow->at[node].kind == TP_PY_FOR)
-        assign_all(flow, flow->at[node].child, 0);
+        assign_items(flow, node);
     else
         flow->scope.loop = node;
     for (uint32_t i = flow->at[node].child; i; i = flow->at[i].next) {

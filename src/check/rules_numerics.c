@@ -140,8 +140,10 @@ static const struct tp_check_rule rules[] = {
  * module, of a script that shows no training. */
 static void add(struct tp_flow *flow, uint32_t node, int rule, const char *what)
 {
-    bool harms =
-        flow->scope.class_ ? tp_flow_trains(flow) : !tp_flow_only_infers(flow);
+    static const char *const scores[] = {"score", NULL};
+    bool harms = !tp_flow_only_infers(flow);
+    if (flow->scope.class_)
+        harms = tp_flow_trains(flow) && !tp_flow_is_named(flow, scores);
     tp_flow_add_as(flow, node, &rules[rule], what,
                    harms ? rules[rule].severity : TP_SEVERITY_LOW);
 }
@@ -308,20 +310,31 @@ static bool is_dropped(const struct tp_flow *flow, uint32_t from, uint32_t node)
     return false;
 }
 
+/* Whether the function is one that gradients go through, by its name: of the
+ * methods of a class many only prepare or measure. */
+static bool is_differentiated(const struct tp_flow *flow)
+{
+    static const char *const words[] = {"forward", "loss",     "train",
+                                        "step",    "norm",     "dist",
+                                        "simil",   "__call__", NULL};
+    return (!flow->scope.class_ || tp_flow_is_named(flow, words)) &&
+           !tp_flow_depends_on(flow, "verbose");
+}
+
 /* Optimizers work on numbers without gradients, and so do data. */
 static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
 {
     uint32_t tags = tp_flow_value(flow, operand);
     if (!flow->scope.no_grad && tags & TP_TAG_SQUARES &&
         !(tags & TP_TAG_CONSTANT))
-        tp_flow_add_as(flow, node, &rules[SQRT_AT_ZERO], "sqrt",
-                       tp_flow_trains(flow) &&
-                               !tp_flow_derives(flow, "Optimizer") &&
-                               !is_of_data(flow, operand) &&
-                               !is_data(flow, operand) && !is_update(flow) &&
-                               !is_dropped(flow, flow->scope.statement, node)
-                           ? rules[SQRT_AT_ZERO].severity
-                           : TP_SEVERITY_LOW);
+        tp_flow_add_as(
+            flow, node, &rules[SQRT_AT_ZERO], "sqrt",
+            tp_flow_trains(flow) && !tp_flow_derives(flow, "Optimizer") &&
+                    !is_of_data(flow, operand) && !is_data(flow, operand) &&
+                    !is_update(flow) && is_differentiated(flow) &&
+                    !is_dropped(flow, flow->scope.statement, node)
+                ? rules[SQRT_AT_ZERO].severity
+                : TP_SEVERITY_LOW);
 }
 
 static bool is_mean_of_squares(uint32_t tags)

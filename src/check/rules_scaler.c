@@ -296,6 +296,19 @@ static uint32_t argument_of(const struct tp_flow *flow, size_t event)
                               "optimizer", 0);
 }
 
+/* Whether one of two events stands under all branches of the other: then no
+ * condition parts them that the source does not show. */
+static bool is_within(const struct tp_check_event *a,
+                      const struct tp_check_event *b)
+{
+    unsigned least = a->arms < b->arms ? a->arms : b->arms;
+    for (unsigned i = 0; i < least && i < TP_CHECK_ARMS; i++) {
+        if (a->arm[i].node != b->arm[i].node)
+            return false;
+    }
+    return true;
+}
+
 static void judge_unscale(struct tp_flow *flow, size_t from)
 {
     const struct tp_check_events *events = &flow->events;
@@ -305,7 +318,9 @@ static void judge_unscale(struct tp_flow *flow, size_t from)
         !tp_events_any(events, from, second, TP_STEP_SCALER) &&
         events->at[from].loop == events->at[second].loop &&
         tp_flow_same(flow, object_of(flow, from), object_of(flow, second)) &&
-        tp_flow_same(flow, argument_of(flow, from), argument_of(flow, second)))
+        tp_flow_same(flow, argument_of(flow, from),
+                     argument_of(flow, second)) &&
+        is_within(&events->at[from], &events->at[second]))
         add(flow, &events->at[second], &rules[DOUBLE_UNSCALE]);
 }
 
@@ -335,6 +350,7 @@ static void judge_update(struct tp_flow *flow, size_t update)
     size_t after = tp_events_next(flow->script, events, update, TP_STEP_SCALER);
     if (after == events->count || events->at[before].step != TP_STEP_SCALER ||
         !tp_events_follow(flow->script, events, before, update) ||
+        events->at[update].arms > events->at[before].arms ||
         tp_events_any(events, update, after, TP_STEP_SCALED_BACKWARD) ||
         events->at[before].loop != events->at[after].loop ||
         tp_flow_same(flow, argument_of(flow, before),

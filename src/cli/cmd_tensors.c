@@ -5,6 +5,7 @@
  */
 #include "base/pool.h"
 #include "cli/frame.h"
+#include "cli/scripts.h"
 #include "cli/wait.h"
 #include "config.h"
 #include "figures/figures.h"
@@ -30,6 +31,7 @@ struct session {
     struct tp_monitor monitor;
     struct tp_incidents incidents;
     struct tp_findings findings;
+    struct tp_check scripts; /* of --scripts */
 };
 
 /* Which casts to simulate; words that are not known are usage errors. */
@@ -205,6 +207,8 @@ static enum tp_status judge(void *session, struct tp_error *err)
         status = monitor(s, err);
     if (status == TP_OK)
         status = find_faults(s, err);
+    if (status == TP_OK)
+        status = tp_scripts_explain_tensors(&s->scripts, &s->findings, err);
     for (size_t i = 0; i < s->run.skipped_count; i++)
         s->frame.damaged |= s->run.skipped[i].damage;
     s->frame.worst = tp_findings_worst(&s->findings);
@@ -263,6 +267,9 @@ static enum tp_status read_inputs(void *session, struct tp_error *err)
     if (over.length)
         tp_print_warning(s->frame.options, "%s", tp_text_get(&over));
     if (status == TP_OK)
+        status =
+            tp_scripts_read(s->frame.options, s->frame.pool, &s->scripts, err);
+    if (status == TP_OK)
         status = collect(s, err);
     if (status == TP_OK && over.length)
         tp_run_note(&s->run, "%s", tp_text_get(&over));
@@ -278,6 +285,7 @@ static enum tp_status read_inputs(void *session, struct tp_error *err)
 static void clear(void *session)
 {
     struct session *s = session;
+    tp_check_clear(&s->scripts);
     tp_findings_clear(&s->findings);
     tp_incidents_clear(&s->incidents);
     tp_monitor_clear(&s->monitor);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/frame.h"
+#include "cli/scripts.h"
 #include "config.h"
 #include "figures/trace_figures.h"
 #include "report/report_compare.h"
@@ -29,6 +30,7 @@ struct session {
     const char *sort; /* NULL: by device time, if there is any */
     struct tp_trace_run run;
     struct tp_trace_judged judged;
+    struct tp_check scripts;   /* of --scripts */
     struct tp_trace_run after; /* --compare: `run` is before */
     struct tp_trace_judged judged_after;
     struct tp_trace_comparison comparison;
@@ -47,11 +49,12 @@ static enum tp_status check(void *session, struct tp_error *err)
         return tp_fail(err, TP_E_USAGE, -1,
                        "--compare takes two paths, before and after, not %zu",
                        options->input_count);
-    if (options->compare && (options->output_json || options->fail_on))
+    if (options->compare &&
+        (options->output_json || options->fail_on || options->scripts))
         return tp_fail(err, TP_E_USAGE, -1,
                        "--compare writes no file and has no findings: use "
                        "--format json instead of --output_json, and no "
-                       "--fail_on");
+                       "--fail_on or --scripts");
     s->limits = tp_trace_limits_default();
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < options->threshold_count && status == TP_OK; i++)
@@ -78,11 +81,14 @@ static enum tp_status collect(struct session *s, const char *const *roots,
 {
     struct tp_progress progress;
     tp_progress_start(&progress, "files", s->frame.options);
-    const struct tp_trace_options how = {.roots = roots,
-                                         .root_count = count,
-                                         .progress = tp_progress_update,
-                                         .progress_context = &progress,
-                                         .stop = &tp_interrupted};
+    const struct tp_trace_options how = {
+        .roots = roots,
+        .root_count = count,
+        .progress = tp_progress_update,
+        .progress_context = &progress,
+        .stop = &tp_interrupted,
+        .is_frame = s->frame.options->scripts ? tp_scripts_is_frame : NULL,
+        .frame_context = &s->scripts};
     enum tp_status status = tp_trace_collect(s->frame.pool, &how, run, err);
     tp_progress_end(&progress);
     for (size_t i = 0; i < run->skipped.count; i++)
@@ -180,11 +186,17 @@ static enum tp_status read_traces(void *session, struct tp_error *err)
     struct session *s = session;
     const struct tp_options *options = s->frame.options;
     enum tp_status status =
-        collect(s, options->inputs, options->input_count, &s->run, err);
+        tp_scripts_read(options, s->frame.pool, &s->scripts, err);
+    if (status == TP_OK)
+        status =
+            collect(s, options->inputs, options->input_count, &s->run, err);
     if (status == TP_OK && s->run.trace_count == 0)
         status = nothing_found(s, &s->run, options->inputs[0], err);
     if (status == TP_OK)
         status = tp_trace_judge(&s->run, &s->limits, &s->judged, err);
+    if (status == TP_OK)
+        status =
+            tp_scripts_explain_trace(&s->scripts, &s->run, &s->judged, err);
     s->frame.worst = tp_trace_judged_worst(&s->judged);
     return status;
 }
@@ -265,6 +277,7 @@ static void clear(void *session)
 {
     struct session *s = session;
     tp_trace_comparison_clear(&s->comparison);
+    tp_check_clear(&s->scripts);
     tp_trace_judged_clear(&s->judged);
     tp_trace_judged_clear(&s->judged_after);
     tp_trace_run_clear(&s->run);

@@ -297,7 +297,7 @@ const struct tp_option tp_option_table[] = {
     {.name = "scripts",
      TEXT(scripts, "DIR"),
      .help = "scripts of the run, and what check says of them",
-     .commands = TP_FOR_DUMP},
+     .commands = TP_FOR_DUMP | TP_FOR_TENSORS | TP_FOR_TRACE},
     {.name = "select",
      TEXT(select, "LIST"),
      .shown = "all",

@@ -6,6 +6,7 @@
 #include "check/check_lookup.h"
 #include "cli/cli.h"
 #include "dump/dump_call.h"
+#include "verdict/trace_rule_costs.h"
 
 enum tp_status tp_scripts_read(const struct tp_options *options,
                                struct tp_pool *pool, struct tp_check *check,
@@ -60,6 +61,133 @@ enum tp_status tp_scripts_explain(const struct tp_check *check,
     }
     bool failed = line.failed || said.failed;
     tp_text_clear(&line);
+    tp_text_clear(&said);
+    return failed ? tp_fail_memory(err) : TP_OK;
+}
+
+bool tp_scripts_is_frame(const char *name, const void *check)
+{
+    return tp_check_knows_frame(check, name);
+}
+
+/* The frame that a finding about a trace is about; "": none is known. */
+static const char *frame_of(const struct tp_trace_run *run,
+                            const struct tp_trace_finding *finding)
+{
+    const struct tp_trace *trace = NULL;
+    for (size_t i = 0; i < run->trace_count && !trace; i++) {
+        if (run->traces[i].path == finding->file)
+            trace = &run->traces[i];
+    }
+    if (trace && !strcmp(finding->rule->id, "sync")) {
+        const struct tp_sync_row *row = tp_trace_worst_sync(trace);
+        return row ? row->frame : "";
+    }
+    return trace && !strcmp(finding->rule->id, "copies")
+               ? trace->facts.copy_frame
+               : "";
+}
+
+enum tp_status tp_scripts_explain_trace(const struct tp_check *check,
+                                        const struct tp_trace_run *run,
+                                        struct tp_trace_judged *judged,
+                                        struct tp_error *err)
+{
+    /* what makes the host wait, or copies */
+    static const char *const rules[] = {
+        "item_in_loop", "non_blocking_without_pin", "anomaly_left_on",
+        "debugger_in_loop", NULL};
+    struct tp_text said = {0};
+    for (size_t i = 0; i < judged->findings.count; i++) {
+        struct tp_trace_finding *finding = &judged->findings.rows[i];
+        tp_text_clear(&said);
+        tp_check_say_frame(check, frame_of(run, finding), rules, &said);
+        if (said.length > 0)
+            finding->evidence = tp_judge_text(
+                judged, "%s.%s", finding->evidence, tp_text_get(&said));
+    }
+    bool failed = said.failed;
+    tp_text_clear(&said);
+    return failed ? tp_fail_memory(err) : TP_OK;
+}
+
+/* What tensors suffer, as bits, by rules about them. */
+enum { NONFINITE = 1, OVERFLOWS = 2, UNDERFLOWS = 4 };
+
+static const struct fault {
+    const char *rule, *name;
+    unsigned bit;
+} faults[] = {{"nonfinite", "NaN or Inf", NONFINITE},
+              {"overflow", "overflow", OVERFLOWS},
+              {"near_overflow", "overflow", OVERFLOWS},
+              {"underflow", "underflow", UNDERFLOWS}};
+
+/* Rules of check whose code makes it, by what they say themselves. */
+static const struct cause {
+    const char *rule;
+    unsigned faults;
+    bool fp16, gradients; /* in float16 only, of gradients only           */
+} causes[] = {
+    {"log_softmax", NONFINITE, false, false},
+    {"log_sigmoid", NONFINITE, false, false},
+    {"sqrt_at_zero", NONFINITE, false, false},
+    {"divide_without_eps", NONFINITE, false, false},
+    {"exp_without_max", NONFINITE, false, false},
+    {"variance_by_difference", NONFINITE, false, false},
+    {"where_nan_gradient", NONFINITE, false, true},
+    {"all_masked_row", NONFINITE, false, false},
+    {"fp8_cast_without_scale", NONFINITE, false, false},
+    {"eps_below_fp16", NONFINITE, true, false},
+    {"mask_below_fp16", NONFINITE, true, false},
+    {"square_in_half", NONFINITE | OVERFLOWS, true, false},
+    {"cumsum_in_half", NONFINITE | OVERFLOWS, true, false},
+    {"static_loss_scale", NONFINITE | OVERFLOWS | UNDERFLOWS, true, true},
+    {"fp16_without_scaler", UNDERFLOWS, true, true}};
+
+enum { CAUSES = sizeof causes / sizeof *causes };
+
+/* The rules of check that may say why; NULL ends them. */
+static void causes_of(const struct tp_finding *finding, unsigned fault,
+                      const char *rules[CAUSES + 1])
+{
+    bool fp16 = !strcmp(finding->quant_type, "fp16") ||
+                !strcmp(finding->rule->id, "near_overflow");
+    bool gradients = fault == NONFINITE || /* the weights have them next */
+                     !strcmp(finding->operation, "backward");
+    size_t count = 0;
+    for (size_t i = 0; i < CAUSES; i++) {
+        if (causes[i].faults & fault && (fp16 || !causes[i].fp16) &&
+            (gradients || !causes[i].gradients))
+            rules[count++] = causes[i].rule;
+    }
+    rules[count] = NULL;
+}
+
+enum tp_status tp_scripts_explain_tensors(const struct tp_check *check,
+                                          struct tp_findings *findings,
+                                          struct tp_error *err)
+{
+    struct tp_text said = {0};
+    const char *rules[CAUSES + 1];
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        size_t at = 0;
+        while (at < findings->count &&
+               strcmp(findings->rows[at].rule->id, faults[i].rule) != 0)
+            at++;
+        if (at == findings->count)
+            continue;
+        struct tp_finding *worst = &findings->rows[at];
+        tp_text_clear(&said);
+        causes_of(worst, faults[i].bit, rules);
+        tp_check_say_places(check, rules, &said);
+        if (said.length > 0)
+            worst->evidence = tp_finding_text(
+                findings,
+                "%s. No tensor names its line; check finds what may cause %s "
+                "at %s",
+                worst->evidence, faults[i].name, tp_text_get(&said));
+    }
+    bool failed = said.failed;
     tp_text_clear(&said);
     return failed ? tp_fail_memory(err) : TP_OK;
 }

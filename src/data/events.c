@@ -429,6 +429,7 @@ static void merge_repairs(struct tp_events *into, const struct tp_events *from)
         into->repairs[i] += from->repairs[i] - 1;
     }
     into->seen += from->seen;
+    into->begins += from->begins;
 }
 
 enum tp_status tp_events_merge(struct tp_events *into,

@@ -185,6 +185,7 @@ struct tp_events {
     bool has_tool_version;      /* a file that this program wrote          */
     uint64_t bytes;             /* of JSON, after inflating                */
     uint64_t seen;              /* events of every kind in the file        */
+    uint64_t begins;            /* of them such as only begin something    */
     uint64_t repairs[TP_REPAIRS];
     int64_t first_repair[TP_REPAIRS]; /* byte in the JSON; -1              */
     int64_t truncated_at;       /* byte in the JSON; -1: whole             */

@@ -217,6 +217,7 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
                                            .to_ns = index->to,
                                            .window = index->window,
                                            .empty_steps = index->empty_steps,
+                                           .zero_events = index->zero_events,
                                            .loader = "",
                                            .driver_call = "",
                                            .top_op = "",

@@ -29,6 +29,7 @@ struct making {
     const struct tp_events *events;
     struct tp_trace_index *index;
     struct tp_ordered *items, *scratch; /* [most events of one kind] */
+    bool apart; /* events at time 0 are far from all others */
 };
 
 static bool is_call(uint8_t category)
@@ -64,13 +65,42 @@ static int64_t end_of(const struct tp_events *events, uint32_t event)
     return events->start[event] + events->duration[event];
 }
 
+/* --- time 0 ------------------------------------------------------------- */
+
+/* Clocks of profilers do not begin at 0: what has no time is written with it.
+ * Where all else is over an hour later, events at 0 are none. */
+static const int64_t far_ns = INT64_C(3600) * 1000000000;
+
+static void find_apart(struct making *making)
+{
+    const struct tp_events *events = making->events;
+    int64_t first = INT64_MAX;
+    size_t zeros = 0;
+    for (size_t i = 0; i < events->count; i++) {
+        if (events->start[i] == 0) {
+            zeros++;
+        } else if (events->start[i] < first) {
+            first = events->start[i];
+        }
+    }
+    making->apart = zeros > 0 && zeros < events->count && first > far_ns;
+    making->index->zero_events = making->apart ? (int64_t)zeros : 0;
+}
+
+static bool is_apart(const struct making *making, uint32_t event)
+{
+    return making->apart && making->events->start[event] == 0;
+}
+
 /* --- memory ------------------------------------------------------------- */
 
 static void count_kinds(struct making *making)
 {
     for (uint32_t i = 0; i < making->events->count; i++) {
-        making->index->host_count += is_host(making->events->category[i]);
-        making->index->device_count += is_device(making->events, i);
+        if (!is_apart(making, i)) {
+            making->index->host_count += is_host(making->events->category[i]);
+            making->index->device_count += is_device(making->events, i);
+        }
     }
 }
 
@@ -139,7 +169,7 @@ static void order_host(struct making *making)
     struct tp_trace_index *index = making->index;
     size_t count = 0;
     for (uint32_t i = 0; i < making->events->count; i++) {
-        if (is_host(making->events->category[i])) {
+        if (is_host(making->events->category[i]) && !is_apart(making, i)) {
             index->host[count++] = i;
         }
     }
@@ -153,7 +183,7 @@ static void order_device(struct making *making)
     const struct tp_events *events = making->events;
     size_t count = 0;
     for (uint32_t i = 0; i < events->count; i++) {
-        if (is_device(events, i)) {
+        if (is_device(events, i) && !is_apart(making, i)) {
             making->items[count++] =
                 (struct tp_ordered){tp_time_key(events->start[i]), i};
         }
@@ -383,6 +413,7 @@ enum tp_status tp_trace_index_make(const struct tp_events *events,
 {
     struct making making = {.events = events, .index = index};
     *index = (struct tp_trace_index){0};
+    find_apart(&making);
     count_kinds(&making);
     enum tp_status status = allocate(&making, err);
     if (!status) {

@@ -36,6 +36,7 @@ struct tp_trace_index {
     struct tp_step *steps; /* host steps by start                          */
     size_t step_count;
     int64_t empty_steps;   /* left out: they last no time                  */
+    int64_t zero_events;   /* left out: at time 0, far before all others   */
     uint32_t main_lane;    /* lane of most steps, else of most ranges of the
                               DataLoader and the optimizer, else of most
                               host events                                  */

@@ -335,9 +335,15 @@ enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
                             &facts->driver_call,    &facts->top_op,
                             &facts->orphan,
                             &facts->single_tensor,  &facts->device_name,
-                            &trace->events.backend, &trace->events.trace_name};
+                            &trace->events.backend, &trace->events.trace_name,
+                            &facts->copy_frame};
     for (enum tp_trace_list i = 0; i < TP_TRACE_LISTS; i++) {
         if (!keep_list(trace, i, set, arena))
+            return tp_fail_memory(err);
+    }
+    for (size_t i = 0; i < trace->syncs.count; i++) {
+        const char **frame = &trace->syncs.rows[i].frame;
+        if (!(*frame = keep(set, arena, *frame)))
             return tp_fail_memory(err);
     }
     for (size_t i = 0; i < COUNT_OF(texts); i++) {

@@ -231,6 +231,9 @@ uint32_t tp_name_kinds(const char *name)
 {
     int64_t number;
     uint32_t kinds = tp_name_step(name, &number) ? TP_NAME_STEP : 0;
+    if (!strncmp(name, step_prefix, sizeof step_prefix - 1)) {
+        kinds |= TP_NAME_ANY_STEP;
+    }
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         if (fits(&patterns[i], name)) {
             kinds |= patterns[i].kinds;

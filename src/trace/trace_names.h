@@ -38,6 +38,7 @@ enum tp_name_kind {
     TP_NAME_HALF = 1 << 21,     /* kernels of fp16 and bf16, and more      */
     TP_NAME_COMPILED = 1 << 22, /* what torch.compile made                 */
     TP_NAME_BACKWARD = 1 << 23, /* what autograd runs                      */
+    TP_NAME_ANY_STEP = 1 << 24, /* ProfilerStep#..., with a number or not  */
     /* Ranges that are annotations in every trace: torch up to 1.11 has them
      * as operators. */
     TP_NAME_ANNOTATIONS =

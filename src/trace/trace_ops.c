@@ -66,7 +66,7 @@ static uint32_t kinds_of(const struct ops_state *state, uint32_t event)
 /* Names are compared as they are shown: all steps have one. */
 static uint32_t shown_name(const struct ops_state *state, uint32_t event)
 {
-    return kinds_of(state, event) & TP_NAME_STEP
+    return kinds_of(state, event) & TP_NAME_ANY_STEP
                ? (uint32_t)state->trace->events.texts.count
                : state->trace->events.name[event];
 }

@@ -262,6 +262,8 @@ struct tp_sync_row {
     enum tp_sync_cause why;
     const char *cause; /* why, in words                                    */
     const char *op;    /* innermost operator, "" outside of all            */
+    const char *frame; /* of a script, where most of it was spent; "":
+                          unknown, or no scripts were given                */
     int64_t count;
     double total_us, idle_us; /* time; of it with the device idle          */
 };
@@ -364,6 +366,7 @@ struct tp_trace_facts {
     int64_t unlinked;        /* device events without a call in the file   */
     int64_t uncorrelated;    /* of them without any correlation id         */
     int64_t empty_steps;     /* of no length, left out of /steps           */
+    int64_t zero_events;     /* at time 0, left out everywhere             */
     int64_t memory_events, out_of_memory;
     const char *loader;      /* name of the DataLoader's events, or ""     */
     int64_t driver_calls;    /* that allocate or free, inside W            */
@@ -386,6 +389,8 @@ struct tp_trace_facts {
     struct tp_pageable to_device, to_host; /* inside W                     */
     double device_memory_b;  /* of the device it ran on; 0: not said       */
     const char *device_name; /* the same                                   */
+    const char *copy_frame; /* where a script copies through pageable
+                               memory, as tp_sync_row.frame                */
 };
 
 #endif

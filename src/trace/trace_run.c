@@ -22,6 +22,7 @@
 #include "base/order.h"
 #include "formats/trace/trace_reader.h"
 #include "trace/trace_beside.h"
+#include "trace/trace_call_frames.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_lists.h"
 #include "trace/trace_settings.h"
@@ -188,6 +189,9 @@ static void run_slot(void *context, size_t i, unsigned worker)
                                  &slot->err);
     if (slot->status == TP_OK && trace->events.count)
         slot->status = make_rows(trace, &slot->err);
+    if (slot->status == TP_OK && c->options->is_frame)
+        slot->status = tp_trace_call_frames_make(
+            trace, c->options->is_frame, c->options->frame_context, &slot->err);
     trace->rank = trace->events.rank;
     advance(c, 1, 0);
 }

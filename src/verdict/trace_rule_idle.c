@@ -121,7 +121,7 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
             1e3 * means.data_wait_s, share, means.steps,
             describe_frames(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
-    return tp_trace_finding_add(it, TP_VERDICTS, finding, err);
+    return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
 
 enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
@@ -146,11 +146,14 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         .limit = it->limits[TP_TRACE_LOADER_SEEN],
         .evidence = tp_judge_text(
             it->judged,
-            "%s: each step waits %.2f ms for its batch, %.2f ms of it with "
-            "the GPU idle: %.1f %% of the window%s",
+            "%s: %s %.2f ms for %s, %.2f ms of it with the GPU idle: %.1f %% "
+            "of the window%s",
             trace->facts.loader,
+            tp_trace_has_steps(trace) ? "each step waits"
+                                      : "the host waits in all",
             isnan(means.data_wait_s) ? exposed_ms : 1e3 * means.data_wait_s,
-            exposed_ms, share, describe_frames(it, TP_FRAME_LOADER)),
+            tp_trace_has_steps(trace) ? "its batch" : "batches", exposed_ms,
+            share, describe_frames(it, TP_FRAME_LOADER)),
         .suggestion = loader_advice(it)};
     return tp_trace_finding_add(it, TP_VERDICT_DATA_LOADING, finding, err);
 }
@@ -403,7 +406,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
     const double host = 100 * tp_trace_host_share(trace);
     const double tiny = 100 * trace->short_share;
     /* tiny kernels matter where the device waits for the next one */
-    if (facts->kernels == 0 || starts_up(it) ||
+    if (facts->kernels == 0 || facts->host_events == 0 || starts_up(it) ||
         tiny < it->limits[TP_TRACE_TINY] ||
         host < it->limits[TP_TRACE_HOST])
         return TP_OK;

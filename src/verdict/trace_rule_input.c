@@ -176,6 +176,12 @@ enum tp_status tp_trace_rule_not_recorded(const struct tp_trace_case *it,
     }
     for (size_t i = 0; i < run->trace_count; i++) {
         note_orphans(it, &run->traces[i]);
+        if (run->traces[i].facts.zero_events)
+            tp_judge_note(judged,
+                          "%s: %" PRId64 " events at time 0, more than an hour "
+                          "before all others, are left out",
+                          run->traces[i].path,
+                          run->traces[i].facts.zero_events);
         if (run->traces[i].facts.empty_steps)
             tp_judge_note(judged,
                           "%s: %" PRId64 " steps that last no time are left "

@@ -108,6 +108,22 @@ static bool is_unknown(const struct tp_trace *trace,
            busy >= limits->values[TP_TRACE_BUSY];
 }
 
+/* Without a device: steps that wait for their data, or what is not known. */
+static enum tp_verdict pick_without_device(const struct tp_trace *trace,
+                                           const struct tp_trace_limits *limits,
+                                           double *share)
+{
+    const struct tp_trace_means means = tp_trace_step_means(trace, 1);
+    const double wait = means.data_wait_s / means.profiler_step_s;
+    if (trace->events.truncated_at >= 0)
+        return TP_VERDICT_UNKNOWN;
+    if (!(100 * wait >= limits->values[TP_TRACE_LOADER]) ||
+        1e3 * means.data_wait_s < limits->values[TP_TRACE_LOADER_WAIT])
+        return TP_VERDICT_CPU_ONLY;
+    *share = wait;
+    return TP_VERDICT_DATA_LOADING;
+}
+
 /* The causes of line 3. */
 static enum tp_verdict pick(const struct tp_trace *trace,
                             const struct tp_trace_limits *limits, double *share)
@@ -135,8 +151,7 @@ static enum tp_verdict pick(const struct tp_trace *trace,
     enum tp_verdict best = TP_VERDICT_NO_LIMIT;
     *share = 1;
     if (trace->facts.device_events == 0)
-        return trace->events.truncated_at < 0 ? TP_VERDICT_CPU_ONLY
-                                              : TP_VERDICT_UNKNOWN;
+        return pick_without_device(trace, limits, share);
     if (is_unknown(trace, limits))
         return TP_VERDICT_UNKNOWN;
     /* A GPU that only waits for others, or for data, is busy, too. */
@@ -311,6 +326,11 @@ static const char *describe(struct tp_trace_judged *judged,
                              " operations at once) and is busy %.1f %% of it",
                              percent, idle->queued_most, busy);
     case TP_VERDICT_DATA_LOADING:
+        if (trace->facts.device_events == 0)
+            return tp_judge_text(judged,
+                                 "steps wait %.1f %% of their time for the "
+                                 "DataLoader; no GPU was recorded",
+                                 percent);
         return tp_judge_text(judged,
                              "the GPU idles %.1f %% of the window behind the "
                              "DataLoader and is busy %.1f %% of it",

@@ -8,7 +8,8 @@
  * What limits a trace, by the first of these that holds over its window W;
  * limits in capitals are thresholds of verdict/trace_limits.h:
  *
- *   1. no device events: CPU only; unknown where the trace is cut
+ *   1. no device events: data loading where steps wait for the DataLoader for
+ *      DATALOADER of their time, else CPU only; unknown where the trace is cut
  *   2. the device is busy for GPU_BUSY of W, and neither communication nor
  *      copies are exposed as in 3.: GPU-bound, which is healthy; unknown in a
  *      trace without steps that has fewer than DEVICE_EVENTS

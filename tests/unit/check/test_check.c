@@ -423,6 +423,9 @@ Test(check, casts_need_training)
          "  return F.binary_cross_entropy(x, y)\n",
          "import torch.nn.functional as F\ndef get_nll(x, y):\n"
          "  return F.binary_cross_entropy(x, y)\n"},
+        {"half_call", STEP "  for y in x:\n    z = y.half()\n  z.backward()\n",
+         STEP "  for i, (y, t) in enumerate(loader):\n    z = y.half()\n"
+              "  z.backward()\n"},
         {"default_dtype_half",
          "import torch\ntorch.set_default_dtype(torch.float16)\n",
          "import torch\ndef convert(x):\n"
@@ -501,15 +504,30 @@ Test(check, numerics_need_gradients)
          "class Net(Module):\n  def forward(self, x, mask):\n"
          "    x.data.masked_fill_(mask, -1)\n"},
         {"sqrt_at_zero",
-         "class Net(Module):\n  def f(self, x):\n"
+         "class Net(Module):\n  def norm(self, x):\n"
          "    return x.square().sum().sqrt()\n",
-         "class Net(Module):\n  def f(self, grad):\n"
+         "class Net(Module):\n  def norm(self, grad):\n"
          "    return grad.square().sum().sqrt()\n"},
         {"sqrt_at_zero",
-         "class Net(Module):\n  def f(self, x):\n"
+         "class Net(Module):\n  def norm(self, x):\n"
          "    return x.square().sum().sqrt()\n",
          "class Game:\n  def step(self, x):\n"
          "    return x.square().sum().sqrt()\n"},
+        {"sqrt_at_zero",
+         "class Net(Module):\n  def norm(self, x):\n"
+         "    return x.square().sum().sqrt()\n",
+         "class Net(Module):\n  def get_grid(self, x):\n"
+         "    return x.square().sum().sqrt()\n"},
+        {"sqrt_at_zero",
+         "class Net(Module):\n  def norm(self, x):\n"
+         "    return x.square().sum().sqrt()\n",
+         "class Net(Module):\n  def forward(self, x):\n"
+         "    if self.verbose:\n      y = x.square().sum().sqrt()\n"},
+        {"log_softmax",
+         "class Net(Module):\n  def f(self, x):\n"
+         "    return x.softmax(-1).log()\n",
+         "class Net(Module):\n  def next_score(self, x):\n"
+         "    return x.softmax(-1).log()\n"},
         {"exp_without_max",
          "class Net(Module):\n  def f(self, x):\n"
          "    return x.exp().sum(-1).log()\n",
@@ -561,6 +579,23 @@ Test(check, numerics_need_gradients)
                              "  scaler.step(optimizer)\n",
                              "step_without_update"),
                  -1, "scaled and updated elsewhere");
+    cr_expect_eq(severity_of("a.py",
+                             "def f(scaler, opt, clip, norm):\n"
+                             "  scaler.scale(loss).backward()\n"
+                             "  if clip:\n    scaler.unscale_(opt)\n"
+                             "    norm = 1\n"
+                             "  if norm is None:\n    scaler.unscale_(opt)\n"
+                             "  scaler.step(opt)\n  scaler.update()\n",
+                             "double_unscale"),
+                 -1, "two conditions");
+    cr_expect_eq(severity_of("a.py",
+                             "def f(scaler, a, b):\n"
+                             "  scaler.scale(loss).backward()\n"
+                             "  scaler.step(a)\n  if last:\n"
+                             "    scaler.update()\n"
+                             "  scaler.step(b)\n  scaler.update()\n",
+                             "update_per_optimizer"),
+                 -1, "not in each iteration");
     cr_expect_eq(severity_of("a.py",
                              "def f(log_probs):\n"
                              "  return log_probs.exp().sum(-1).log()\n",

@@ -61,6 +61,28 @@ enum {
     KERNEL = TP_EVENT_KERNEL
 };
 
+/* What has no time is at 0: no part of a trace that begins much later. */
+Test(trace_index, time_zero)
+{
+    enum { HOUR_S = 3600 };
+    for (int later = 0; later <= 1; later++) {
+        const int64_t at = (later ? 2 : 0) * HOUR_S * INT64_C(1000000000) + 50;
+        const struct event list[] = {
+            {OP, "lost", 1, 0, 0, -1},
+            {KERNEL, "lost", 9, 0, 0, -1},
+            {OP, "aten::mm", 1, at, 100, -1},
+            {KERNEL, "k", 9, at + 10, 5, -1},
+        };
+        struct tp_trace trace;
+        MAKE(&trace, list);
+        cr_expect_eq(trace.index.zero_events, later ? 2 : 0);
+        cr_expect_eq(trace.index.device_count, later ? 1 : 2);
+        cr_expect_eq(trace.index.host_count, later ? 1 : 2);
+        cr_expect_eq(trace.index.from, later ? at + 10 : 0);
+        trace_file_close(&trace);
+    }
+}
+
 Test(trace_index, launches)
 {
     const struct event list[] = {
@@ -254,8 +276,8 @@ Test(trace_index, names)
         uint32_t kinds;
     } names[] = {
         {"", 0},
-        {"ProfilerStep#17", TP_NAME_STEP},
-        {"ProfilerStep#", 0},
+        {"ProfilerStep#17", TP_NAME_STEP | TP_NAME_ANY_STEP},
+        {"ProfilerStep#", TP_NAME_ANY_STEP},
         {"ProfilerStep*", 0},
         {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
          TP_NAME_DATALOADER | TP_NAME_NO_WORKERS},

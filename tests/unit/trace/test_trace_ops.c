@@ -204,6 +204,19 @@ Test(trace_ops, bookkeeping_is_left_out)
 
 /* An operator of no length at the start of a call contains nothing, and a
  * call of the operator's own extent is inside it. */
+/* As in torch, whatever follows. */
+Test(trace_ops, all_steps_are_one_row)
+{
+    struct tp_trace trace;
+    make("[" HOST("user_annotation", "ProfilerStep#3", 0, 10, "")
+             HOST("user_annotation", "ProfilerStep#text", 20, 10, "")
+                 HOST("user_annotation", "ProfilerStep", 40, 10, "") END,
+         &trace);
+    EXPECT(&trace, "ProfilerStep*", 2, 20, 20, 0, 0);
+    EXPECT(&trace, "ProfilerStep", 1, 10, 10, 0, 0);
+    trace_file_close(&trace);
+}
+
 #define FRAME(name, ts, dur, more) \
     HOST("python_function", name, ts, dur, more)
 #define FRAMES(more)                                                   \

@@ -108,6 +108,8 @@ Test(trace_real, verdicts)
         {"own/train.json.gz", "copies"},
         {"own/ranks", "communication"},
         {"cpu-torch2.15.0/none.1.pt.trace.json.gz", "CPU only"},
+        {"cpu-torch2.15.0/dataloader.1.pt.trace.json.gz", "data loading"},
+        {"cpu-torch2.15.0/sync.1.pt.trace.json.gz", "CPU only"},
         {"01_resnet50_nw0", "data loading"},
         {"02_resnet50_nw4", "no single limit"},
         {"03_resnet50_nw0_list", "data loading"},

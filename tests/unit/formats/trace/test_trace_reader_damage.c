@@ -404,7 +404,7 @@ Test(trace_damage, deep_nesting)
         {"{\"x\": ", ", \"traceEvents\": [" EVENT("a", TIMES) "]}"},
         {"[" EVENT("a", TIMES) ",", "]"},
         {"[{\"ph\": \"X\", \"args\": {\"x\": ",
-         "}, \"name\": \"a\"" TIMES "}]"},
+         "}, \"name\": \"a\", \"cat\": \"cpu_op\"" TIMES "}]"},
         {"{\"traceEvents\": [" EVENT("a", TIMES) "], \"x\": ", "}"}};
 
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
