@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes testdata/checkpoints: three checkpoints of a small model that are as
-they should be, and for each rule about checkpoints the files that differ where
-its fault is.
+"""Makes testdata/checkpoint_faults: three checkpoints of a small model that are
+as they should be, and for each rule about checkpoints the files that differ
+where its fault is.
 
-    python3 tests/make_faulty_checkpoints.py testdata/checkpoints
+    python3 tests/make_faulty_checkpoints.py testdata/checkpoint_faults
 
 Needs torch 2.15. FOLDER/30.pt stands for checkpoint-30/model.pt; a folder
 "KIND-fault" has what differs from the folder "KIND".

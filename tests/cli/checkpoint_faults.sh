@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Each rule about checkpoints tells its fault, and nothing where it is not:
-# the runs are testdata/checkpoints/KIND, with the files of KIND-FAULT instead
+# the runs are testdata/checkpoint_faults/KIND, with the files of KIND-FAULT instead
 # of those of their names.
 need jq
-data=$srcdir/testdata/checkpoints
+data=$srcdir/testdata/checkpoint_faults
 
 # build KIND FAULT PATH: the run in `run`; %d of PATH is the iteration, %s the
 # rank.

@@ -65,7 +65,7 @@ layout null ./step-%d/model.pt
 layout 2 ./step_%d/rank_2.pt
 layout 2 ./step_%d/rank2/model.pt
 layout 7 ./checkpoint-%d/model_rank_7.pt
-exit=3 # parts without their .metadata, which is said
+exit=3 # .metadata is missing, and is named
 layout 1 ./step-%d/__1_0.distcp
 exit=0
 layout null ./%02d.pt payload
