@@ -6,17 +6,23 @@
  * archive can never pass for the two bytes with which a pickle starts. The
  * alternative, the suffix, is wrong for dumps: .pt and .bin are zip archives,
  * legacy streams and pickles alike; a suffix only says which files of a
- * directory must be reported when they cannot be read. Cost: one read of 64
- * bytes and a few comparisons for each file.
+ * directory must be reported when they cannot be read. Archives of
+ * several programs start alike; who bids higher looks inside and leaves those
+ * that are not its own to the next. Cost: one read of 64 bytes and a few
+ * comparisons for each file.
  */
 #include "formats/reader.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "formats/distcp/unit.h"
+#include "formats/gzip.h"
+#include "formats/numpy/numpy_formats.h"
 #include "formats/optimizer_names.h"
 #include "formats/param_name.h"
+#include "formats/pt2/pt2_formats.h"
 #include "formats/safetensors/safetensors.h"
 #include "formats/tensor_saver.h"
 #include "formats/torch/torch_formats.h"
@@ -25,31 +31,57 @@
 /* Names have up to 255 bytes. */
 enum { PATTERN_MAX = 512 };
 
-const struct tp_format *const tp_formats[] = {
-    &tp_format_torch_zip,
-    &tp_format_torch_legacy,
-    &tp_format_torch_pickle,
-    &tp_format_torch_tar,
-    &tp_format_safetensors,
-    &tp_format_weight_map,
-    &tp_format_distcp,
-    &tp_format_distcp_safetensors,
-    NULL,
+static enum tp_status open_packed(struct tp_tensor_file *file,
+                                  struct tp_error *err);
+
+static int bid_packed(const unsigned char *head, size_t length)
+{
+    return tp_gzip_is(head, length) ? 24 : 0;
+}
+
+static const struct tp_format packed_by_gzip = {
+    .name = "gzip",
+    .help = "any of these in gzip (.pt.gz); takes disk for what is unpacked",
+    .suffixes = ".pt.gz .pth.gz .pkl.gz .bin.gz .npy.gz .npz.gz "
+                ".safetensors.gz",
+    .word = NULL,
+    .any_content = true,
+    .bid = bid_packed,
+    .open = open_packed,
 };
 
-const struct tp_format *tp_format_by_content(const unsigned char *head,
-                                             size_t length)
+const struct tp_format *const tp_formats[] = {
+    &tp_format_torch_zip,     &tp_format_torch_legacy,
+    &tp_format_torch_pickle,  &tp_format_torch_tar,
+    &tp_format_torch_package, &tp_format_pt2,
+    &tp_format_npy,           &tp_format_npz,
+    &tp_format_safetensors,   &tp_format_weight_map,
+    &tp_format_distcp,        &tp_format_distcp_safetensors,
+    &packed_by_gzip,          NULL,
+};
+
+/* The highest bidder below *bid, which becomes its bid. */
+static const struct tp_format *bidder_below(int *bid, const unsigned char *head,
+                                            size_t length)
 {
     const struct tp_format *best = NULL;
     int highest = 0;
     for (size_t i = 0; tp_formats[i]; i++) {
-        int bid = tp_formats[i]->bid(head, length);
-        if (bid > highest) {
-            highest = bid;
+        int its = tp_formats[i]->bid(head, length);
+        if (its > highest && its < *bid) {
+            highest = its;
             best = tp_formats[i];
         }
     }
+    *bid = highest;
     return best;
+}
+
+const struct tp_format *tp_format_by_content(const unsigned char *head,
+                                             size_t length)
+{
+    int bid = INT_MAX;
+    return bidder_below(&bid, head, length);
 }
 
 /* The format that claims a file by its name. */
@@ -90,12 +122,10 @@ enum tp_name_claim tp_format_claims(const char *path)
 static const struct foreign {
     const char *word, *start;
 } foreign_formats[] = {
-    {"a NumPy array (.npy)", "\x93NUMPY"},
     {"HDF5", "\x89HDF\r\n"},
     {"a pointer of Git LFS in place of the file; `git lfs pull` fetches it",
      "version https://git-lfs"},
     {"a GGUF model", "GGUF"},
-    {"packed by gzip; unpack it first", "\x1f\x8b"},
     {"packed by bzip2; unpack it first", "BZh"},
     {"packed by xz; unpack it first",
      "\xfd"
@@ -199,6 +229,50 @@ void tp_format_suffixes(struct tp_text *text)
     }
 }
 
+/* Forgets what a format filled in that found that the file is not its own. */
+static void leave(struct tp_tensor_file *file)
+{
+    if (file->format->close)
+        file->format->close(file);
+    file->tensors = NULL;
+    file->tensor_count = 0;
+    file->skips = file->last_skip = NULL;
+    file->optimizers = NULL;
+    file->members = NULL;
+    file->member_count = 0;
+    file->saved_as = file->assumption = "";
+    file->metadata_count = tp_label_ask(file->metadata);
+}
+
+/* Opens the file as the highest bidder, file->format, does, or the next one
+ * that finds it its own. Where none does the first has the word. */
+static enum tp_status open_by_bid(struct tp_tensor_file *file,
+                                  const unsigned char *head, size_t length,
+                                  struct tp_error *err)
+{
+    const struct tp_format *first = file->format;
+    struct tp_error its = {0}, why;
+    enum tp_status status;
+    int bid = INT_MAX;
+    for (;;) {
+        const struct tp_format *next = bidder_below(&bid, head, length);
+        if (!next)
+            break;
+        file->format = next;
+        memset(&why, 0, sizeof why);
+        status = next->open(file, &why);
+        if (status != TP_E_NOT_FOUND) {
+            if (status != TP_OK && err)
+                *err = why;
+            return status;
+        }
+        leave(file);
+        its = next == first ? why : its;
+    }
+    file->format = NULL;
+    return tp_fail(err, TP_E_UNSUPPORTED, its.offset, "%s", its.message);
+}
+
 /* The format that says what is wrong with a file for which none bids: that of
  * its name, unless something else is known to be in it. */
 static const struct tp_format *fall_back(const char *name,
@@ -229,10 +303,10 @@ static enum tp_status fail_foreign(const char *name, const unsigned char *head,
     return status;
 }
 
-/* Finds the format of file->bytes by their beginning. */
-static enum tp_status choose_format(const char *name,
-                                    struct tp_tensor_file *file,
-                                    struct tp_error *err)
+/* Opens file->bytes as the format that their content tells, but for the label.
+ */
+static enum tp_status open_content(struct tp_tensor_file *file,
+                                   struct tp_error *err)
 {
     unsigned char head[TP_FORMAT_HEAD];
     size_t length =
@@ -243,29 +317,64 @@ static enum tp_status choose_format(const char *name,
     if (length == 0)
         return tp_fail(err, TP_E_DAMAGED, 0, "the file is empty");
     file->format = tp_format_by_content(head, length);
-    if (!file->format)
-        file->format = fall_back(name, head, length);
-    return file->format ? TP_OK : fail_foreign(name, head, length, err);
+    if (file->format)
+        return open_by_bid(file, head, length, err);
+    file->format = fall_back(file->path, head, length);
+    return file->format ? file->format->open(file, err)
+                        : fail_foreign(file->path, head, length, err);
+}
+
+/* Refuses what is no file of tensors by its first unpacked bytes. */
+static enum tp_status judge_unpacked(const unsigned char *head, size_t length,
+                                     struct tp_error *err)
+{
+    const struct tp_format *inner = tp_format_by_content(head, length);
+    if (inner == &packed_by_gzip)
+        return tp_fail(err, TP_E_UNSUPPORTED, 0,
+                       "packed by gzip twice; unpack it first");
+    if (!inner)
+        return tp_fail(err, TP_E_UNSUPPORTED, 0,
+                       "packed by gzip, and no file of tensors is inside");
+    return TP_OK;
+}
+
+/* Leaves the file as it were without gzip. */
+static enum tp_status open_packed(struct tp_tensor_file *file,
+                                  struct tp_error *err)
+{
+    enum tp_status status = tp_gzip_unpack(&file->bytes, judge_unpacked, err);
+    if (status != TP_OK)
+        return status;
+    status = open_content(file, err);
+    tp_while(status == TP_OK ? NULL : err, "reading what gzip had packed");
+    return status;
+}
+
+/* The name that a file has when it is unpacked; NULL: out of memory. */
+static const char *plain_name(const char *name, struct tp_arena *arena)
+{
+    static const char packed[] = ".gz";
+    size_t length = strlen(name), tail = sizeof packed - 1;
+    bool is_packed = length > tail && strcmp(name + length - tail, packed) == 0;
+    return is_packed ? tp_arena_text(arena, name, length - tail) : name;
 }
 
 /* Opens file->bytes, which are open unless the name is a pattern. */
 static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
                                  struct tp_error *err)
 {
-    enum tp_status status = TP_OK;
-    if (!file->format)
-        status = choose_format(name, file, err);
-    if (status != TP_OK)
-        return status;
-    file->path = name;
+    file->path = plain_name(name, &file->arena);
+    if (!file->path)
+        return tp_fail_memory(err);
     file->metadata_count = tp_label_ask(file->metadata);
-    status = file->format->open(file, err);
+    enum tp_status status = file->format ? file->format->open(file, err)
+                                         : open_content(file, err);
     if (status == TP_OK)
-        status = tp_value_layouts_add(name, file, err);
+        status = tp_value_layouts_add(file->path, file, err);
     if (status != TP_OK)
         return status;
     tp_label_from_metadata(file->metadata, file->metadata_count, &file->label);
-    status = tp_label_complete(&file->label, name, &file->arena,
+    status = tp_label_complete(&file->label, file->path, &file->arena,
                                &file->label_conflict, &file->labelled, err);
     if (status == TP_OK && file->label.iteration < 0)
         file->label.iteration =
@@ -329,6 +438,7 @@ static void start(struct tp_tensor_file *file)
     file->flat = false;
     file->label_conflict = "";
     file->saved_as = "";
+    file->assumption = "";
     file->skips = file->last_skip = NULL;
     file->members = NULL;
     file->member_count = 0;

@@ -17,27 +17,35 @@
 #include "base/text.h"
 #include "formats/file_name.h"
 
+/* SGLang's name of a tensor; that of a gradient begins with "grad__". */
+#define TENSOR_NAME "meta.name"
+
 /* The fields of a label, so that one loop serves them all. */
 static const struct field {
     const char *name;
+    const char *dumper; /* what the dumper of SGLang calls it; or NULL */
     bool is_text;
     bool only_name; /* never taken from metadata */
     size_t offset;
 } fields[] = {
-    {"layer_type", true, false, offsetof(struct tp_label, layer_type)},
-    {"layer_idx", false, false, offsetof(struct tp_label, layer_idx)},
-    {"operation", true, false, offsetof(struct tp_label, operation)},
-    {"phase", true, false, offsetof(struct tp_label, phase)},
-    {"component", true, false, offsetof(struct tp_label, component)},
-    {"quant_type", true, false, offsetof(struct tp_label, quant_type)},
-    {"tensor_name", true, false, offsetof(struct tp_label, tensor_name)},
-    {"rank", false, false, offsetof(struct tp_label, rank)},
-    {"sample_idx", false, false, offsetof(struct tp_label, sample_idx)},
-    {"group_idx", false, false, offsetof(struct tp_label, group_idx)},
-    {"iteration", false, false, offsetof(struct tp_label, iteration)},
-    {"counter", false, true, offsetof(struct tp_label, counter)},
-    {"timestamp", true, true, offsetof(struct tp_label, timestamp)},
-    {"batch_size", false, false, offsetof(struct tp_label, batch_size)},
+    {"layer_type", NULL, true, false, offsetof(struct tp_label, layer_type)},
+    {"layer_idx", "meta.layer_id", false, false,
+     offsetof(struct tp_label, layer_idx)},
+    {"operation", NULL, true, false, offsetof(struct tp_label, operation)},
+    {"phase", NULL, true, false, offsetof(struct tp_label, phase)},
+    {"component", NULL, true, false, offsetof(struct tp_label, component)},
+    {"quant_type", NULL, true, false, offsetof(struct tp_label, quant_type)},
+    {"tensor_name", TENSOR_NAME, true, false,
+     offsetof(struct tp_label, tensor_name)},
+    {"rank", "meta.rank", false, false, offsetof(struct tp_label, rank)},
+    {"sample_idx", NULL, false, false, offsetof(struct tp_label, sample_idx)},
+    {"group_idx", NULL, false, false, offsetof(struct tp_label, group_idx)},
+    {"iteration", "meta.step", false, false,
+     offsetof(struct tp_label, iteration)},
+    {"counter", "meta.dump_index", false, true,
+     offsetof(struct tp_label, counter)},
+    {"timestamp", NULL, true, true, offsetof(struct tp_label, timestamp)},
+    {"batch_size", NULL, false, false, offsetof(struct tp_label, batch_size)},
 };
 
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
@@ -172,6 +180,9 @@ size_t tp_label_ask(struct tp_metadata metadata[TP_METADATA_MAX])
         if (!fields[i].only_name)
             metadata[count++] =
                 (struct tp_metadata){.name = fields[i].name, .number = -1};
+        if (fields[i].dumper)
+            metadata[count++] =
+                (struct tp_metadata){.name = fields[i].dumper, .number = -1};
     }
     for (size_t i = 0; i < STEP_COUNT; i++)
         metadata[count++] =
@@ -189,6 +200,18 @@ static void answer_field(struct tp_label *label, size_t i,
                          : answer->number;
     else if (answer->text)
         *text_field(label, i) = answer->text;
+}
+
+/* Whether an answer is about field `i`; metadata come before a dumper's. */
+static bool is_about(struct tp_label *label, size_t i,
+                     const struct tp_metadata *answer)
+{
+    if (answer->top)
+        return false;
+    if (strcmp(fields[i].name, answer->name) == 0)
+        return true;
+    return fields[i].dumper && strcmp(fields[i].dumper, answer->name) == 0 &&
+           is_absent(label, i);
 }
 
 /* What the payload itself has of a name; -1: no number. */
@@ -210,10 +233,12 @@ void tp_label_from_metadata(const struct tp_metadata *metadata, size_t count,
     *label = (struct tp_label)TP_LABEL_NONE;
     for (size_t i = 0; i < count; i++) {
         for (size_t field = 0; field < FIELD_COUNT; field++) {
-            if (!metadata[i].top &&
-                strcmp(fields[field].name, metadata[i].name) == 0)
+            if (is_about(label, field, &metadata[i]))
                 answer_field(label, field, &metadata[i]);
         }
+        if (strcmp(metadata[i].name, TENSOR_NAME) == 0 && metadata[i].text &&
+            strncmp(metadata[i].text, "grad__", 6) == 0 && !*label->operation)
+            label->operation = "backward";
     }
     for (size_t i = 0; i < EPOCH && label->iteration < 0; i++)
         label->iteration = number_on_top(metadata, count, steps[i]);

@@ -86,6 +86,7 @@ const struct tp_format tp_format_safetensors = {
     .suffixes = ".safetensors",
     .word = "safetensors",
     .falls_back = true,
+    .only_tensors = true,
     .bid = bid,
     .open = open_file,
 };

@@ -12,5 +12,6 @@ extern const struct tp_format tp_format_torch_zip;
 extern const struct tp_format tp_format_torch_legacy;
 extern const struct tp_format tp_format_torch_pickle;
 extern const struct tp_format tp_format_torch_tar;
+extern const struct tp_format tp_format_torch_package;
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "data/range_storage.h"
 #include "formats/torch/torch_formats.h"
 #include "formats/torch/torch_legacy.h"
 #include "formats/torch/torch_object.h"
@@ -169,12 +170,11 @@ static enum tp_status follow_storages(struct stream *s,
     enum tp_status status = TP_OK;
     size_t count = tp_pickle_length(keys, keys->root);
     for (size_t i = 0; status == TP_OK && !s->stop_reason && i < count; i++) {
-        const char *key;
-        size_t length;
+        struct tp_torch_id id = {.number = -1};
         struct tp_torch_entry *entry = NULL;
-        if (tp_pickle_text(keys, tp_pickle_item(keys, keys->root, i), &key,
-                           &length))
-            entry = tp_torch_table_find(&s->source.table, key, length);
+        if (tp_pickle_text(keys, tp_pickle_item(keys, keys->root, i), &id.key,
+                           &id.key_length))
+            entry = tp_torch_table_find(&s->source.table, &id);
         status = next_storage(s, entry, err);
     }
     if (!s->stop_reason) {
@@ -238,7 +238,7 @@ static enum tp_status open_file(struct tp_tensor_file *file,
         tp_fail(&why, TP_E_UNSUPPORTED, (int64_t)s.position,
                 "%" PRIu64 " bytes follow the stream; they are not read",
                 s.end - s.position);
-        status = tp_torch_skip_file(file, &why, err);
+        status = tp_tensor_file_skip(file, "", &why, err);
     }
     tp_pickle_clear(&s.object);
     return status;
@@ -261,7 +261,7 @@ enum tp_status tp_legacy_storage(const struct tp_nested_range *range,
                          "a view of a storage inside a pickle");
     if (status == TP_OK) {
         struct tp_torch_entry *entry =
-            tp_torch_table_find(&s.source.table, id.key, id.key_length);
+            tp_torch_table_find(&s.source.table, &id);
         if (!entry->storage)
             status = unresolved(&s.source, entry, err);
         *storage = entry->storage;

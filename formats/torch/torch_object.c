@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "formats/torch/torch_danger.h"
 #include "formats/torch/torch_optimizer.h"
 #include "formats/torch/torch_path.h"
 #include "formats/torch/torch_rebuild.h"
@@ -104,6 +105,14 @@ static enum tp_status note_tensor(struct walk *w, tp_ref blame,
     return add_note(
         w, w->blame_length,
         (struct note){.at = blame, .name = name ? name : "a nameless call"});
+}
+
+/* A storage that is not one of a tensor: what it holds is not known. */
+static enum tp_status note_storage(struct walk *w, tp_ref blame, tp_ref at)
+{
+    return blame == TP_REF_NONE
+               ? add_note(w, w->path_length, (struct note){.at = at})
+               : note_tensor(w, blame, (struct note){.at = at});
 }
 
 /* ---- the walk --------------------------------------------------------- */
@@ -230,12 +239,17 @@ static enum tp_status visit_call(struct walk *w, tp_ref ref, tp_ref blame)
                         .at = ref};
     if (note.layout && !tp_torch_layout_walks(note.layout))
         return note_tensor(w, blame, note);
+    if (u.global && u.global->role == TP_TORCH_ARRAY)
+        note.object.args = u.ref; /* the call itself, or one it is state of */
     enum tp_status status = TP_OK;
     bool tensor = u.global && (u.global->role == TP_TORCH_TENSOR ||
+                               u.global->role == TP_TORCH_ARRAY ||
                                u.global->role == TP_TORCH_SHELL ||
                                u.global->role == TP_TORCH_UNSUPPORTED);
     if (tensor)
         status = note_tensor(w, blame, note);
+    else if (tp_torch_is_storage(w->pickle, u.ref))
+        status = note_storage(w, blame, u.ref);
     else if (tp_pickle_kind(w->pickle, u.ref) != TP_VALUE_PERSISTENT)
         status = enter(w, u.ref, blame);
     /* tensors among the attributes of a tensor */
@@ -275,6 +289,9 @@ static enum tp_status visit(struct walk *w, tp_ref ref, tp_ref blame)
         return visit_dict(w, ref, blame);
     case TP_VALUE_CALL:
         return visit_call(w, ref, blame);
+    case TP_VALUE_PERSISTENT:
+        return tp_torch_is_storage(w->pickle, ref) ? note_storage(w, blame, ref)
+                                                   : TP_OK;
     default:
         return TP_OK;
     }
@@ -348,7 +365,7 @@ static bool can_hold_tensors(const struct tp_pickle *pickle, tp_ref ref)
     enum tp_value_kind kind = tp_pickle_kind(pickle, ref);
     return kind == TP_VALUE_LIST || kind == TP_VALUE_TUPLE ||
            kind == TP_VALUE_SET || kind == TP_VALUE_DICT ||
-           kind == TP_VALUE_CALL;
+           kind == TP_VALUE_CALL || kind == TP_VALUE_PERSISTENT;
 }
 
 static enum tp_status visit_child(struct walk *w, const struct frame *frame,
@@ -404,32 +421,10 @@ static enum tp_status walk_all(struct walk *w)
 
 /* ---- from notes to tensors -------------------------------------------- */
 
-static enum tp_status add_skip(struct tp_tensor_file *file,
-                               struct tp_skip **last, const char *path,
-                               const struct tp_error *why)
-{
-    struct tp_skip *skip = tp_arena_alloc(&file->arena, sizeof *skip);
-    const char *reason =
-        tp_arena_text(&file->arena, why->message, strlen(why->message));
-    if (!skip || !reason)
-        return TP_E_MEMORY;
-    *skip = (struct tp_skip){.path = path,
-                             .code = why->code,
-                             .reason = reason,
-                             .offset = why->offset};
-    if (*last)
-        (*last)->next = skip;
-    else
-        file->skips = skip;
-    *last = skip;
-    return TP_OK;
-}
-
 /* Turns one note into tensors, or says why there is none, or not all. */
 static enum tp_status use_note(struct tp_torch_builder *builder,
                                const struct note *note,
-                               struct tp_torch_made *made,
-                               struct tp_error *why)
+                               struct tp_torch_made *made, struct tp_error *why)
 {
     int64_t at = tp_pickle_offset(builder->pickle, note->at);
     enum tp_status status;
@@ -438,11 +433,17 @@ static enum tp_status use_note(struct tp_torch_builder *builder,
         return tp_fail(why, TP_E_LIMIT, at, "%s", note->reason);
     if (note->name)
         return tp_fail(why, TP_E_UNSUPPORTED, at,
-                       "a tensor inside the unknown object %s", note->name);
+                       "a tensor, an array or a storage inside the unknown "
+                       "object %s",
+                       note->name);
     if (note->layout) {
         status = tp_torch_scaled(builder, note->layout, &note->object,
                                  note->path, made, why);
-    } else if (note->global->role != TP_TORCH_TENSOR) {
+    } else if (!note->global) {
+        return tp_fail(why, TP_E_UNSUPPORTED, at,
+                       "a storage that belongs to no tensor");
+    } else if (note->global->role != TP_TORCH_TENSOR &&
+               note->global->role != TP_TORCH_ARRAY) {
         return tp_fail(why, TP_E_UNSUPPORTED, at, "%s are not supported",
                        note->global->what);
     } else {
@@ -466,7 +467,6 @@ static enum tp_status use_notes(struct tp_tensor_file *file,
                                 struct tp_torch_builder *builder,
                                 const struct walk *w, struct tp_error *err)
 {
-    struct tp_skip *last = NULL;
     size_t tensors = 0;
     for (size_t i = 0; i < w->note_count; i++)
         tensors += most_tensors(&w->notes[i]);
@@ -481,7 +481,7 @@ static enum tp_status use_notes(struct tp_tensor_file *file,
         file->tensor_count += made.count;
         if (status == TP_E_MEMORY ||
             (status != TP_OK &&
-             add_skip(file, &last, w->notes[i].path, &why) != TP_OK))
+             tp_tensor_file_skip(file, w->notes[i].path, &why, NULL) != TP_OK))
             return tp_fail_memory(err);
     }
     tp_torch_scaled_mark(file->tensors, file->tensor_count);
@@ -495,10 +495,15 @@ enum tp_status tp_torch_metadata(const struct tp_pickle *pickle,
                                  struct tp_arena *arena, struct tp_error *err)
 {
     tp_ref dict = tp_pickle_lookup(pickle, pickle->root, "metadata");
+    tp_ref meta = TP_REF_NONE;
+    if (tp_pickle_lookup(pickle, pickle->root, "value") != TP_REF_NONE)
+        meta = tp_pickle_lookup(pickle, pickle->root, "meta");
     for (size_t i = 0; i < count; i++) {
         struct tp_metadata *answer = &metadata[i];
-        tp_ref ref = tp_pickle_lookup(pickle, answer->top ? pickle->root : dict,
-                                      answer->name);
+        bool beside = strncmp(answer->name, "meta.", 5) == 0;
+        tp_ref from = answer->top ? pickle->root : beside ? meta : dict;
+        tp_ref ref =
+            tp_pickle_lookup(pickle, from, answer->name + (beside ? 5 : 0));
         const char *text;
         size_t length;
         int64_t number;
@@ -604,6 +609,8 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
     if (status == TP_OK)
         status = use_notes(file, &builder, &w, err);
     if (status == TP_OK)
+        status = tp_torch_danger_tell(file, pickle, err);
+    if (status == TP_OK)
         status = tp_torch_metadata(pickle, file->metadata,
                                    file->metadata_count, &file->arena, err);
     free(w.notes);
@@ -611,15 +618,4 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
     free(again.notes);
     free(again.frames);
     return status;
-}
-
-enum tp_status tp_torch_skip_file(struct tp_tensor_file *file,
-                                  const struct tp_error *why,
-                                  struct tp_error *err)
-{
-    struct tp_skip *last = file->skips;
-    while (last && last->next)
-        last = last->next;
-    return add_skip(file, &last, "", why) == TP_OK ? TP_OK
-                                                   : tp_fail_memory(err);
 }

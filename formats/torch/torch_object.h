@@ -25,18 +25,13 @@ enum tp_status tp_torch_collect(struct tp_tensor_file *file,
                                 struct tp_error *err);
 
 /*
- * Answers `count` questions from the dict "metadata" of the payload, or the
- * payload itself: texts,
+ * Answers `count` questions from the dicts "metadata" and, beside a "value",
+ * "meta" of the payload, or from the payload itself: texts,
  * Python's and numpy's integers. Texts are copied into `arena`. Fails only
  * with TP_E_MEMORY.
  */
 enum tp_status tp_torch_metadata(const struct tp_pickle *pickle,
                                  struct tp_metadata *metadata, size_t count,
                                  struct tp_arena *arena, struct tp_error *err);
-
-/* Adds a skip about the whole file, behind those there are. */
-enum tp_status tp_torch_skip_file(struct tp_tensor_file *file,
-                                  const struct tp_error *why,
-                                  struct tp_error *err);
 
 #endif

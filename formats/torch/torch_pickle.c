@@ -43,7 +43,7 @@ static enum tp_status open_file(struct tp_tensor_file *file,
         tp_fail(&why, TP_E_UNSUPPORTED, (int64_t)position,
                 "%" PRIu64 " bytes follow the first pickle; they are not read",
                 file->bytes.size - position);
-        status = tp_torch_skip_file(file, &why, err);
+        status = tp_tensor_file_skip(file, "", &why, err);
     }
     tp_pickle_clear(&pickle);
     return status;

@@ -5,6 +5,8 @@
 
 #include "base/limits.h"
 #include "base/search.h"
+#include "data/range_storage.h"
+#include "formats/torch/torch_numpy.h"
 
 /*
  * From a call in a pickle to a tensor. Nothing is called: a call that is in
@@ -37,6 +39,18 @@ static const struct tp_torch_global globals[] = {
     {"torch._utils._rebuild_device_tensor_from_cpu_tensor", TP_TORCH_WRAPPER,
      NULL, 0, 0},
 
+    /* its further arguments tell how the device lays it out */
+    {"torch_npu.utils.storage._rebuild_npu_tensor", TP_TORCH_TENSOR, NULL, 0,
+     0},
+    {"numpy.core.multiarray._reconstruct", TP_TORCH_ARRAY, NULL, 0, 0},
+    {"numpy._core.multiarray._reconstruct", TP_TORCH_ARRAY, NULL, 0, 0},
+    {"numpy.core.numeric._frombuffer", TP_TORCH_ARRAY, NULL, 0, 0},
+    {"numpy._core.numeric._frombuffer", TP_TORCH_ARRAY, NULL, 0, 0},
+    /* of an array of numpy */
+    {"torch._utils._rebuild_xla_tensor", TP_TORCH_WRAPPER, NULL, 0, 0},
+    {"torch._utils._rebuild_device_tensor_from_numpy", TP_TORCH_WRAPPER, NULL,
+     0, 0},
+
     {"torch.Size", TP_TORCH_CONTAINER, NULL, 0, 0},
     {"collections.defaultdict", TP_TORCH_CONTAINER, NULL, 0, 0},
     {"collections.deque", TP_TORCH_CONTAINER, NULL, 0, 0},
@@ -67,10 +81,6 @@ static const struct tp_torch_global globals[] = {
      "meta tensors (they have no values)", 0, 0},
     {"torch._utils._rebuild_mkldnn_tensor", TP_TORCH_UNSUPPORTED,
      "MKL-DNN tensors", 0, 0},
-    {"torch._utils._rebuild_xla_tensor", TP_TORCH_UNSUPPORTED,
-     "tensors saved as numpy arrays", 0, 0},
-    {"torch._utils._rebuild_device_tensor_from_numpy", TP_TORCH_UNSUPPORTED,
-     "tensors saved as numpy arrays", 0, 0},
     {"torch._utils._rebuild_wrapper_subclass", TP_TORCH_SHELL,
      "wrapper subclasses (tensors without a storage of their own)", 0, 0},
     {"torch.nested._internal.nested_tensor._rebuild_njt", TP_TORCH_UNSUPPORTED,
@@ -98,12 +108,40 @@ const struct tp_torch_global *tp_torch_global_find(const char *name)
 
 static const char LOAD_FROM_BYTES[] = "torch.storage._load_from_bytes";
 
+static const char *called(const struct tp_pickle *pickle, tp_ref ref)
+{
+    return tp_pickle_kind(pickle, ref) == TP_VALUE_CALL
+               ? tp_pickle_callable(pickle, ref)
+               : NULL;
+}
+
+static bool is_array(const struct tp_pickle *pickle, tp_ref ref)
+{
+    const char *name = called(pickle, ref);
+    if (!name || strncmp(name, "numpy", 5) != 0)
+        return false; /* most are torch's, and the list is long */
+    const struct tp_torch_global *global = tp_torch_global_find(name);
+    return global && global->role == TP_TORCH_ARRAY;
+}
+
+static bool is_loaded(const struct tp_pickle *pickle, tp_ref ref)
+{
+    const char *name = called(pickle, ref);
+    return name && strcmp(name, LOAD_FROM_BYTES) == 0;
+}
+
 static bool is_nested(const struct tp_pickle *pickle, tp_ref ref)
 {
-    const char *name = tp_pickle_kind(pickle, ref) == TP_VALUE_CALL
-                           ? tp_pickle_callable(pickle, ref)
-                           : NULL;
-    return name && strcmp(name, LOAD_FROM_BYTES) == 0;
+    return is_loaded(pickle, ref) || is_array(pickle, ref);
+}
+
+bool tp_torch_is_storage(const struct tp_pickle *pickle, tp_ref ref)
+{
+    const struct tp_value *value = tp_pickle_value(pickle, ref);
+    if (value && value->kind == TP_VALUE_PERSISTENT)
+        return tp_pickle_is(
+            pickle, tp_pickle_item(pickle, value->u.call.args, 0), "storage");
+    return is_loaded(pickle, ref);
 }
 
 enum tp_status tp_torch_builder_init(struct tp_torch_builder *builder,
@@ -195,13 +233,19 @@ static enum tp_status nested_bytes(struct tp_torch_builder *builder, tp_ref ref,
     }
     const char *name = tp_pickle_callable(pickle, ref);
     const struct tp_value *text = NULL;
+    range->start = range->end = 0;
+    if (content && content->kind == TP_VALUE_CALL && name &&
+        (strcmp(name, "__builtin__.bytes") == 0 ||
+         strcmp(name, "builtins.bytes") == 0) &&
+        tp_pickle_length(pickle, content->u.call.args) == 0)
+        return TP_OK; /* no byte at all */
     if (name && strcmp(name, "_codecs.encode") == 0 &&
         content->kind == TP_VALUE_CALL)
         text = tp_pickle_value(pickle,
                                tp_pickle_item(pickle, content->u.call.args, 0));
     if (!text || text->kind != TP_VALUE_STRING)
         return tp_fail(err, TP_E_DAMAGED, tp_pickle_offset(pickle, ref),
-                       "the argument of %s is no byte string", LOAD_FROM_BYTES);
+                       "its elements are no byte string");
     enum tp_status status = decode_latin1(builder, &text->u.text, bytes, err);
     range->start = 0;
     range->end = bytes->size;
@@ -226,16 +270,39 @@ static enum tp_status fail_again(const struct tp_error *failure,
     return failure->code;
 }
 
+/* The elements of an array, as a range of the pickle's bytes. */
+static enum tp_status take_array(struct tp_torch_builder *builder,
+                                 const struct tp_nested_range *range,
+                                 struct tp_torch_nested *nested,
+                                 bool big_endian, struct tp_error *err)
+{
+    struct tp_range_storage *storage = tp_range_storage_new(
+        builder->arena, range->bytes, range->start, range->end - range->start);
+    if (!storage)
+        return tp_fail_memory(err);
+    storage->base.big_endian = big_endian;
+    nested->storage = &storage->base;
+    return TP_OK;
+}
+
 static enum tp_status read_nested(struct tp_torch_builder *builder,
                                   struct tp_torch_nested *nested,
                                   struct tp_error *err)
 {
     const struct tp_pickle *pickle = builder->pickle;
     tp_ref args = pickle->values[nested->call].u.call.args;
+    struct tp_torch_array array = {.bytes = tp_pickle_item(pickle, args, 0)};
+    enum tp_status status = TP_OK;
+    nested->array = is_array(pickle, nested->call);
+    if (nested->array)
+        status = tp_torch_array_read(pickle, nested->call, &array, err);
+    nested->dtype = array.type.dtype;
+    nested->fortran = array.fortran;
+    nested->shape = array.shape;
     struct tp_bytes bytes;
     struct tp_nested_range range = {.bytes = &bytes};
-    enum tp_status status = nested_bytes(
-        builder, tp_pickle_item(pickle, args, 0), &bytes, &range, err);
+    if (status == TP_OK)
+        status = nested_bytes(builder, array.bytes, &bytes, &range, err);
     if (status != TP_OK)
         return status;
     /* Each has bytes of its own, so together they fit into the input; this
@@ -244,6 +311,8 @@ static enum tp_status read_nested(struct tp_torch_builder *builder,
     if (builder->nested_bytes > builder->source->bytes.size)
         return tp_fail(err, TP_E_LIMIT, tp_pickle_offset(pickle, nested->call),
                        "the storages in this pickle share their bytes");
+    if (nested->array)
+        return take_array(builder, &range, nested, array.type.big_endian, err);
     return builder->source->nested(&range, builder->arena, &nested->storage,
                                    &nested->dtype, err);
 }
@@ -291,8 +360,7 @@ static enum tp_status named_storage(struct tp_torch_builder *builder,
     enum tp_status status = tp_torch_id_read(builder->pickle, ref, &id, err);
     if (status != TP_OK)
         return status;
-    struct tp_torch_entry *entry =
-        tp_torch_table_find(&source->table, id.key, id.key_length);
+    struct tp_torch_entry *entry = tp_torch_table_find(&source->table, &id);
     if (!entry)
         return tp_fail(err, TP_E_DAMAGED, id.at, "its storage is missing");
     if (entry->failure)
@@ -411,6 +479,32 @@ static bool flag(const struct tp_pickle *pickle, tp_ref metadata,
            set;
 }
 
+/* An array of numpy: the elements of its own bytes, without gaps. */
+static enum tp_status rebuild_array(struct tp_torch_builder *builder,
+                                    tp_ref call, struct tp_tensor *tensor,
+                                    struct tp_error *err)
+{
+    struct tp_torch_nested *nested = find_nested(builder, call);
+    if (!nested)
+        return tp_fail(err, TP_E_DAMAGED, -1, "no array of numpy");
+    enum tp_status status = nested_storage(builder, nested, err);
+    if (status == TP_OK)
+        status = tp_torch_dims(builder->pickle, nested->shape, tensor->shape,
+                           &tensor->ndim, err);
+    if (status != TP_OK)
+        return status;
+    tensor->storage = nested->storage;
+    tensor->dtype = nested->dtype;
+    int64_t step = 1;
+    for (int i = 0; i < tensor->ndim; i++) {
+        int axis = nested->fortran ? i : tensor->ndim - 1 - i;
+        tensor->stride[axis] = step;
+        if (__builtin_mul_overflow(step, tensor->shape[axis], &step))
+            step = 0; /* its numel overflows, too, or it is empty */
+    }
+    return tp_tensor_check(tensor, err);
+}
+
 enum tp_status tp_torch_rebuild(struct tp_torch_builder *builder,
                                 const struct tp_torch_global *global,
                                 tp_ref args, struct tp_tensor *tensor,
@@ -418,6 +512,8 @@ enum tp_status tp_torch_rebuild(struct tp_torch_builder *builder,
 {
     const struct tp_pickle *pickle = builder->pickle;
     memset(tensor, 0, sizeof *tensor);
+    if (global->role == TP_TORCH_ARRAY)
+        return rebuild_array(builder, args, tensor, err);
     enum tp_status status =
         read_storage(builder, tp_pickle_item(pickle, args, 0), tensor, err);
     if (status == TP_OK && global->dtype)

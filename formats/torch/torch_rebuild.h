@@ -12,6 +12,7 @@ enum tp_torch_role {
     TP_TORCH_CONTAINER,   /* its arguments and items are its content       */
     TP_TORCH_SHELL,       /* a tensor without a storage, whose parts are its
                              attributes; see `what`                        */
+    TP_TORCH_ARRAY,       /* an array of numpy, see torch_numpy.h          */
     TP_TORCH_UNSUPPORTED  /* a tensor we cannot read, see `what`           */
 };
 
@@ -33,11 +34,26 @@ struct tp_torch_global {
 /* The row of a global; NULL for all we know nothing about, and for NULL. */
 const struct tp_torch_global *tp_torch_global_find(const char *name);
 
-/* Storages that lie inside the pickle, as bytes of a file of their own. */
+/* Reads a tuple, list or torch.Size of integers, *count of them. TP_E_DAMAGED,
+ * TP_E_LIMIT. */
+enum tp_status tp_torch_dims(const struct tp_pickle *pickle, tp_ref ref,
+                             int64_t dims[TP_LIMIT_DIMS], int *count,
+                             struct tp_error *err);
+
+/*
+ * Whether a value is a storage: named by a persistent id, or inside the pickle.
+ */
+bool tp_torch_is_storage(const struct tp_pickle *pickle, tp_ref ref);
+
+/* Storages that lie inside the pickle: as bytes of a file of their own, or as
+ * the elements of an array of numpy. */
 struct tp_torch_nested {
-    tp_ref call;                /* of torch.storage._load_from_bytes       */
+    tp_ref call;                /* that makes it                           */
     struct tp_storage *storage; /* NULL: not read yet                      */
     enum tp_dtype dtype;
+    bool array;                 /* of numpy, whose order and shape follow */
+    bool fortran;
+    tp_ref shape;
     const struct tp_error *failure; /* why there is none; NULL: not tried  */
 };
 
@@ -54,14 +70,10 @@ struct tp_torch_builder {
 enum tp_status tp_torch_builder_init(struct tp_torch_builder *builder,
                                      struct tp_error *err);
 
-/* Reads a tuple, list or torch.Size of integers. TP_E_DAMAGED, TP_E_LIMIT. */
-enum tp_status tp_torch_dims(const struct tp_pickle *pickle, tp_ref ref,
-                             int64_t dims[TP_LIMIT_DIMS], int *count,
-                             struct tp_error *err);
-
 /*
  * Fills in *tensor, but for its path, from the arguments of a TP_TORCH_TENSOR
- * call. Fails with TP_E_DAMAGED or TP_E_UNSUPPORTED.
+ * call, or from a TP_TORCH_ARRAY call itself. Fails with TP_E_DAMAGED or
+ * TP_E_UNSUPPORTED.
  */
 enum tp_status tp_torch_rebuild(struct tp_torch_builder *builder,
                                 const struct tp_torch_global *global,

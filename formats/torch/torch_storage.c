@@ -22,13 +22,16 @@ enum { KEY_MAX_BYTES = 256 };
 
 /* ---- persistent ids --------------------------------------------------- */
 
-/* Storages of torch's quantised dtypes: of codes, integers. */
+/* Storages of torch's quantised dtypes hold codes; the last two hold several
+ * in a byte. What scales them is among the arguments of their tensors. */
 static const struct {
-    const char *class_name;
-    enum tp_dtype dtype;
-} quantised[] = {{"QInt8Storage", TP_INT8},
-                 {"QUInt8Storage", TP_UINT8},
-                 {"QInt32Storage", TP_INT32}};
+    const char *name;
+    enum tp_dtype codes;
+} quantised[] = {
+    {"QUInt8Storage", TP_UINT8},   {"QInt8Storage", TP_INT8},
+    {"QInt32Storage", TP_INT32},   {"QUInt4x2Storage", TP_UINT8},
+    {"QUInt2x4Storage", TP_UINT8},
+};
 
 /* The dtype of "torch.FloatStorage", "torch.cuda.FloatStorage", ... */
 static enum tp_status class_dtype(struct tp_torch_id *id, struct tp_error *err)
@@ -44,14 +47,24 @@ static enum tp_status class_dtype(struct tp_torch_id *id, struct tp_error *err)
         return TP_OK;
     id->dtype = tp_dtype_by_storage(class_name);
     for (size_t i = 0; i < sizeof quantised / sizeof *quantised; i++) {
-        if (strcmp(class_name, quantised[i].class_name) == 0)
-            id->dtype = quantised[i].dtype;
+        if (strcmp(quantised[i].name, class_name) == 0)
+            id->dtype = quantised[i].codes;
     }
     if (id->dtype == TP_DTYPE_COUNT)
         return tp_fail(err, TP_E_UNSUPPORTED, id->at,
                        "storages of class %s are not supported",
                        id->class_name);
     return TP_OK;
+}
+
+/* A text or, in torch.package, a number. */
+static bool read_key(const struct tp_pickle *pickle, tp_ref ref,
+                     struct tp_torch_id *id)
+{
+    id->number = -1;
+    if (tp_pickle_text(pickle, ref, &id->key, &id->key_length))
+        return true;
+    return tp_pickle_int(pickle, ref, &id->number) && id->number >= 0;
 }
 
 enum tp_status tp_torch_id_read(const struct tp_pickle *pickle, tp_ref ref,
@@ -69,8 +82,7 @@ enum tp_status tp_torch_id_read(const struct tp_pickle *pickle, tp_ref ref,
     };
     if (!tp_pickle_is(pickle, tp_pickle_item(pickle, args, 0), "storage") ||
         !class_value || class_value->kind != TP_VALUE_GLOBAL ||
-        !tp_pickle_text(pickle, tp_pickle_item(pickle, args, 2), &id->key,
-                        &id->key_length) ||
+        !read_key(pickle, tp_pickle_item(pickle, args, 2), id) ||
         !tp_pickle_int(pickle, tp_pickle_item(pickle, args, 4), &id->numel))
         return tp_fail(err, TP_E_DAMAGED, id->at,
                        "the persistent id names no torch storage");
@@ -96,18 +108,14 @@ uint64_t tp_torch_id_element(const struct tp_torch_id *id)
 
 /* ---- the table -------------------------------------------------------- */
 
-static int compare_keys(const char *a, size_t a_length, const char *b,
-                        size_t b_length)
+static int compare_keys(const struct tp_torch_id *a,
+                        const struct tp_torch_id *b)
 {
-    if (a_length != b_length)
-        return a_length < b_length ? -1 : 1;
-    return a_length ? memcmp(a, b, a_length) : 0;
-}
-
-static int compare_entry(const struct tp_torch_entry *entry, const char *key,
-                         size_t length)
-{
-    return compare_keys(entry->id.key, entry->id.key_length, key, length);
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    if (a->key_length != b->key_length)
+        return a->key_length < b->key_length ? -1 : 1;
+    return a->key_length ? memcmp(a->key, b->key, a->key_length) : 0;
 }
 
 /* By key, then by place, so that the first mention leads its key. */
@@ -115,7 +123,7 @@ static int compare_entries(const void *a, const void *b)
 {
     const struct tp_torch_id *x = &((const struct tp_torch_entry *)a)->id;
     const struct tp_torch_id *y = &((const struct tp_torch_entry *)b)->id;
-    int order = compare_keys(x->key, x->key_length, y->key, y->key_length);
+    int order = compare_keys(x, y);
     return order ? order : tp_order_uint64(x->at, y->at);
 }
 
@@ -142,9 +150,8 @@ enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
     if (count)
         qsort(entries, count, sizeof *entries, compare_entries);
     for (size_t i = 0; i < count; i++) {
-        const struct tp_torch_id *id = &entries[i].id;
         if (kept == 0 ||
-            compare_entry(&entries[kept - 1], id->key, id->key_length) != 0)
+            compare_keys(&entries[kept - 1].id, &entries[i].id) != 0)
             entries[kept++] = entries[i];
     }
     table->entries = entries;
@@ -153,13 +160,12 @@ enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
 }
 
 struct tp_torch_entry *tp_torch_table_find(const struct tp_torch_table *table,
-                                           const char *key, size_t length)
+                                           const struct tp_torch_id *id)
 {
     size_t i;
     TP_PARTITION_POINT(i, table->count,
-                       compare_entry(&table->entries[i], key, length) < 0);
-    return i < table->count &&
-                   compare_entry(&table->entries[i], key, length) == 0
+                       compare_keys(&table->entries[i].id, id) < 0);
+    return i < table->count && compare_keys(&table->entries[i].id, id) == 0
                ? &table->entries[i]
                : NULL;
 }

@@ -5,18 +5,16 @@
 #include "data/range_storage.h"
 #include "formats/torch/pickle.h"
 
-/*
- * Storages of torch files: how a pickle names them, and the plain case of a
- * storage that is a range of the file.
- */
+/* Storages of torch files: how a pickle names them. */
 
 /*
  * torch names a storage by the persistent id
  * ("storage", class, key, location, numel[, view of another storage]).
  */
 struct tp_torch_id {
-    const char *key;        /* borrowed from the pickle                   */
+    const char *key;        /* borrowed from the pickle; NULL: a number   */
     size_t key_length;
+    int64_t number;         /* the key of torch.package; -1: a text       */
     const char *class_name; /* "torch.FloatStorage"                       */
     enum tp_dtype dtype;    /* of that class; TP_DTYPE_COUNT: untyped     */
     int64_t numel;          /* of the storage; untyped: bytes             */
@@ -29,8 +27,7 @@ struct tp_torch_id {
  * tuple, TP_E_UNSUPPORTED for storage classes without a dtype of ours.
  */
 enum tp_status tp_torch_id_read(const struct tp_pickle *pickle, tp_ref ref,
-                                struct tp_torch_id *id,
-                                struct tp_error *err);
+                                struct tp_torch_id *id, struct tp_error *err);
 
 /* Bytes of an element: of the dtype, or 1 where there is none. */
 uint64_t tp_torch_id_element(const struct tp_torch_id *id);
@@ -57,9 +54,9 @@ enum tp_status tp_torch_table_read(const struct tp_pickle *pickle,
                                    struct tp_torch_table *table,
                                    struct tp_error *err);
 
-/* The entry of a key, NULL when there is none. */
+/* The entry with the key of `id`, NULL when there is none. */
 struct tp_torch_entry *tp_torch_table_find(const struct tp_torch_table *table,
-                                           const char *key, size_t length);
+                                           const struct tp_torch_id *id);
 
 /* Bytes [start, end) of an input. */
 struct tp_nested_range {

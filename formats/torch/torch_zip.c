@@ -9,7 +9,8 @@
 #include "formats/torch/torch_item.h"
 #include "formats/torch/torch_legacy.h"
 #include "formats/torch/torch_object.h"
-#include "formats/torch/zip_archive.h"
+#include "formats/torch/torch_parts.h"
+#include "formats/torch/torch_zip.h"
 
 /*
  * What torch.save writes since 1.6: a zip archive, normally of stored
@@ -76,28 +77,6 @@ static enum tp_status resolve(struct tp_torch_source *source,
     return TP_OK;
 }
 
-/* What an archive is that has no pickle, told by the ends of names. */
-static const char *kind_of_other(const struct zip_file *z)
-{
-    static const struct {
-        const char *end, *kind;
-    } kinds[] = {
-        {".npy", "a NumPy archive (.npz)"},
-        {"archive_format", "a program of torch.export (.pt2)"},
-    };
-    uint64_t count = tp_zip_count(z->zip);
-    for (uint64_t i = 0; i < count; i++) {
-        const char *name = tp_zip_name(z->zip, i);
-        size_t length = name ? strlen(name) : 0;
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-            size_t end = strlen(kinds[k].end);
-            if (length >= end && strcmp(name + length - end, kinds[k].end) == 0)
-                return kinds[k].kind;
-        }
-    }
-    return "a zip archive";
-}
-
 /* Finds the folder of data.pkl; normally that of the first record. */
 static enum tp_status find_top(struct zip_file *z, struct tp_error *err)
 {
@@ -109,15 +88,34 @@ static enum tp_status find_top(struct zip_file *z, struct tp_error *err)
         if (length < strlen(pickle))
             continue;
         size_t top = length - strlen(pickle);
-        if (strcmp(name + top, pickle) != 0 ||
-            (top > 0 && name[top - 1] != '/'))
-            continue;
+        const char *slash = strchr(name, '/');
+        if (strcmp(name + top, pickle) != 0 || slash != strrchr(name, '/') ||
+            (top > 0 && name + top - 1 != slash))
+            continue; /* deeper ones are those of torch.package */
         z->top = tp_arena_text(z->arena, name, top);
         return z->top ? TP_OK : tp_fail_memory(err);
     }
-    return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                   "%s without data.pkl, not one of torch.save",
-                   kind_of_other(z));
+    return tp_fail(err, TP_E_NOT_FOUND, -1,
+                   "a zip archive without data.pkl, not one of torch.save");
+}
+
+enum tp_status tp_torch_zip_load(struct tp_zip *zip, const char *name,
+                                 uint64_t limit, struct tp_zip_content *content,
+                                 struct tp_zip_record *record,
+                                 struct tp_error *err)
+{
+    enum tp_status status = tp_zip_find(zip, name, record, err);
+    if (status == TP_E_NOT_FOUND)
+        return status;
+    if (status == TP_OK && record->size / PICKLE_RATIO > record->packed)
+        status = tp_fail(err, TP_E_LIMIT, -1,
+                         "%" PRIu64 " bytes packed into %" PRIu64
+                         " are no honest pickle",
+                         record->size, record->packed);
+    if (status == TP_OK)
+        status = tp_zip_load(zip, record, limit, content, err);
+    tp_while(status == TP_OK ? NULL : err, "reading %s", name);
+    return status;
 }
 
 static enum tp_status load(struct zip_file *z, const char *name, uint64_t limit,
@@ -128,27 +126,19 @@ static enum tp_status load(struct zip_file *z, const char *name, uint64_t limit,
     int length = snprintf(full, sizeof full, "%s%s", z->top, name);
     if (length < 0 || (size_t)length >= sizeof full)
         return tp_fail(err, TP_E_DAMAGED, -1, "a record's name is too long");
-    enum tp_status status = tp_zip_find(z->zip, full, record, err);
-    if (status == TP_E_NOT_FOUND)
-        return status;
-    if (status == TP_OK && record->size / PICKLE_RATIO > record->packed)
-        status = tp_fail(err, TP_E_LIMIT, -1,
-                         "%" PRIu64 " bytes packed into %" PRIu64
-                         " are no honest pickle",
-                         record->size, record->packed);
-    if (status == TP_OK)
-        status = tp_zip_load(z->zip, record, limit, content, err);
-    tp_while(status == TP_OK ? NULL : err, "reading %s", full);
-    return status;
+    return tp_torch_zip_load(z->zip, full, limit, content, record, err);
 }
 
-static enum tp_status read_byteorder(struct zip_file *z, struct tp_error *err)
+enum tp_status tp_torch_zip_byteorder(struct tp_zip *zip, const char *top,
+                                      bool *big, struct tp_error *err)
 {
     struct tp_zip_content content = {.bytes = {.fd = -1}};
     struct tp_zip_record record;
-    char text[BYTEORDER_MAX + 1] = "";
+    char name[NAME_MAX_BYTES + 16], text[BYTEORDER_MAX + 1] = "";
+    *big = false;
+    snprintf(name, sizeof name, "%sbyteorder", top);
     enum tp_status status =
-        load(z, "byteorder", BYTEORDER_MAX, &content, &record, err);
+        tp_torch_zip_load(zip, name, BYTEORDER_MAX, &content, &record, err);
     if (status == TP_E_NOT_FOUND)
         return TP_OK;
     if (status == TP_OK)
@@ -157,8 +147,8 @@ static enum tp_status read_byteorder(struct zip_file *z, struct tp_error *err)
     tp_zip_unload(&content);
     if (status != TP_OK)
         return status;
-    z->big_endian = strcmp(text, "big") == 0;
-    if (!z->big_endian && strcmp(text, "little") != 0)
+    *big = strcmp(text, "big") == 0;
+    if (!*big && strcmp(text, "little") != 0)
         status = tp_fail(err, TP_E_DAMAGED, (int64_t)record.start,
                          "the byte order is neither little nor big");
     return status;
@@ -187,18 +177,21 @@ static enum tp_status read_pickle(struct zip_file *z,
                           pickle, err);
 }
 
-/* What stays open with the file: one for each archive. */
-struct state {
-    struct tp_zip *zip;            /* NULL: not needed any more            */
-    struct tp_zip_content content; /* memory of a deflated pickle          */
-    struct state *next;
-};
-
-static void close_file(struct tp_tensor_file *file)
+struct tp_torch_zips *tp_torch_zips_add(struct tp_tensor_file *file)
 {
-    for (struct state *state = file->state; state; state = state->next) {
-        tp_zip_close(state->zip);
-        tp_zip_unload(&state->content);
+    struct tp_torch_zips *added = tp_arena_alloc(&file->arena, sizeof *added);
+    if (!added)
+        return NULL;
+    added->next = file->state;
+    file->state = added;
+    return added;
+}
+
+void tp_torch_zips_close(struct tp_tensor_file *file)
+{
+    for (struct tp_torch_zips *z = file->state; z; z = z->next) {
+        tp_zip_close(z->zip);
+        tp_zip_unload(&z->content);
     }
     file->state = NULL;
 }
@@ -218,12 +211,12 @@ static enum tp_status note_name(const struct zip_file *z,
 static enum tp_status read_all(struct zip_file *z, struct tp_tensor_file *file,
                                struct tp_pickle *pickle, struct tp_error *err)
 {
-    struct state *state = file->state;
+    struct tp_torch_zips *state = file->state;
     enum tp_status status = find_top(z, err);
     if (status == TP_OK)
         status = note_name(z, file, err);
     if (status == TP_OK)
-        status = read_byteorder(z, err);
+        status = tp_torch_zip_byteorder(z->zip, z->top, &z->big_endian, err);
     if (status == TP_OK)
         status = read_pickle(z, &state->content, pickle, err);
     if (status == TP_OK)
@@ -243,14 +236,12 @@ static enum tp_status open_archive(struct tp_tensor_file *file,
     struct tp_pickle pickle = {0};
     z.source.resolve = resolve;
     z.source.nested = tp_legacy_storage;
-    struct state *state = tp_arena_alloc(&file->arena, sizeof *state);
+    struct tp_torch_zips *state = tp_torch_zips_add(file);
     if (!state)
         return tp_fail_memory(err);
     enum tp_status status = tp_zip_open(&file->bytes, range, &state->zip, err);
     if (status != TP_OK)
         return status;
-    state->next = file->state;
-    file->state = state;
     z.zip = state->zip;
     status = read_all(&z, file, &pickle, err);
     tp_pickle_clear(&pickle);
@@ -259,6 +250,17 @@ static enum tp_status open_archive(struct tp_tensor_file *file,
         state->zip = NULL;
     }
     return status;
+}
+
+enum tp_status tp_torch_zip_inside(struct tp_tensor_file *file, uint64_t start,
+                                   uint64_t end, struct tp_error *err)
+{
+    struct tp_zip_range range;
+    enum tp_status status = tp_zip_last(&file->bytes, end, &range, err);
+    if (status == TP_E_NOT_FOUND || (status == TP_OK && range.start < start))
+        return tp_fail(err, TP_E_DAMAGED, (int64_t)start,
+                       "no zip archive, as torch.save writes it");
+    return status == TP_OK ? open_archive(file, &range, err) : status;
 }
 
 /* ---- archives that follow one another --------------------------------- */
@@ -270,11 +272,9 @@ static enum tp_status open_archive(struct tp_tensor_file *file,
 struct parts {
     struct tp_zip_range *ranges; /* the last archive comes first           */
     size_t count, room;
-    uint64_t before;           /* bytes in front of the first archive    */
-    uint64_t end;              /* of the last archive                    */
-    struct tp_tensor *tensors; /* of the archives read so far            */
-    size_t tensor_count, tensor_room;
-    struct tp_skip *skips, *last;
+    uint64_t before;            /* bytes in front of the first archive    */
+    uint64_t end;               /* of the last archive                    */
+    struct tp_torch_parts read; /* what the archives so far gave         */
 };
 
 /* Finds the archives, from the end of the file to its start. */
@@ -308,56 +308,10 @@ static enum tp_status find_archives(const struct tp_bytes *bytes,
     return TP_OK;
 }
 
-/* The path of a value of archive `index`; NULL: out of memory. */
-static const char *place(struct tp_arena *arena, size_t index, const char *path)
-{
-    char head[32];
-    const char *dot = *path && *path != '[' ? "." : "";
-    int length = snprintf(head, sizeof head, "[%zu]%s", index, dot);
-    size_t rest = strlen(path) + 1;
-    char *whole = tp_arena_alloc(arena, (size_t)length + rest);
-    if (whole) {
-        memcpy(whole, head, (size_t)length);
-        memcpy(whole + length, path, rest);
-    }
-    return whole;
-}
-
-/* Moves what the file holds, archive `index`, to the parts. */
-static enum tp_status take(struct parts *parts, struct tp_tensor_file *file,
-                           size_t index, struct tp_error *err)
-{
-    enum tp_status status = tp_grow(&parts->tensors, &parts->tensor_room,
-                                    parts->tensor_count + file->tensor_count,
-                                    sizeof *parts->tensors, err);
-    if (status != TP_OK)
-        return status;
-    for (size_t i = 0; i < file->tensor_count; i++) {
-        struct tp_tensor *to = &parts->tensors[parts->tensor_count++];
-        *to = file->tensors[i];
-        to->path = place(&file->arena, index, to->path);
-        if (!to->path)
-            return tp_fail_memory(err);
-    }
-    for (struct tp_skip *skip = file->skips; skip; skip = skip->next) {
-        skip->path = place(&file->arena, index, skip->path);
-        if (!skip->path)
-            return tp_fail_memory(err);
-        if (parts->last)
-            parts->last->next = skip;
-        else
-            parts->skips = skip;
-        parts->last = skip;
-    }
-    file->tensors = NULL;
-    file->tensor_count = 0;
-    file->skips = file->last_skip = NULL;
-    return TP_OK;
-}
-
 static enum tp_status open_archives(struct tp_tensor_file *file,
                                     struct parts *parts, struct tp_error *err)
 {
+    char name[32];
     file->metadata_count = 0; /* none of them speaks for the file */
     for (size_t i = 0; i < parts->count; i++) {
         struct tp_error why = {0};
@@ -368,22 +322,17 @@ static enum tp_status open_archives(struct tp_tensor_file *file,
                 *err = why;
             return status;
         }
+        if (status == TP_E_NOT_FOUND)
+            why.code = TP_E_UNSUPPORTED;
         if (status != TP_OK)
-            status = tp_torch_skip_file(file, &why, err);
+            status = tp_tensor_file_skip(file, "", &why, err);
+        snprintf(name, sizeof name, "[%zu]", i);
         if (status == TP_OK)
-            status = take(parts, file, i, err);
+            status = tp_torch_parts_take(&parts->read, file, name, ".", err);
         if (status != TP_OK)
             return status;
     }
-    size_t bytes = parts->tensor_count * sizeof *file->tensors;
-    file->tensors = tp_arena_alloc(&file->arena, bytes);
-    if (!file->tensors)
-        return tp_fail_memory(err);
-    if (bytes)
-        memcpy(file->tensors, parts->tensors, bytes);
-    file->tensor_count = parts->tensor_count;
-    file->skips = parts->skips;
-    return TP_OK;
+    return tp_torch_parts_give(&parts->read, file, err);
 }
 
 /* Bytes of the file that are in none of its archives are reported. */
@@ -398,14 +347,14 @@ static enum tp_status report_rest(struct tp_tensor_file *file,
                 "%" PRIu64 " bytes stand before the last %zu archives; they "
                 "are not read",
                 parts->before, parts->count);
-        status = tp_torch_skip_file(file, &why, err);
+        status = tp_tensor_file_skip(file, "", &why, err);
     }
     if (status == TP_OK && parts->end < file->bytes.size) {
         tp_fail(&why, TP_E_DAMAGED, (int64_t)parts->end,
                 "%" PRIu64 " bytes follow the last whole archive; they are "
                 "not read",
                 file->bytes.size - parts->end);
-        status = tp_torch_skip_file(file, &why, err);
+        status = tp_tensor_file_skip(file, "", &why, err);
     }
     return status;
 }
@@ -421,7 +370,7 @@ static enum tp_status open_file(struct tp_tensor_file *file,
     if (status == TP_OK)
         status = report_rest(file, &parts, err);
     free(parts.ranges);
-    free(parts.tensors);
+    tp_torch_parts_clear(&parts.read);
     return status;
 }
 
@@ -446,14 +395,7 @@ enum tp_status tp_torch_item_open(struct tp_tensor_file *file, uint64_t start,
 
 static int bid(const unsigned char *head, size_t length)
 {
-    static const unsigned char local[] = {'P', 'K', 3, 4};
-    static const unsigned char empty[] = {'P', 'K', 5, 6};
-    if (length < sizeof local)
-        return 0;
-    return memcmp(head, local, sizeof local) == 0 ||
-                   memcmp(head, empty, sizeof empty) == 0
-               ? 32
-               : 0;
+    return tp_zip_is(head, length) ? 32 : 0;
 }
 
 const struct tp_format tp_format_torch_zip = {
@@ -463,5 +405,5 @@ const struct tp_format tp_format_torch_zip = {
     .word = "zip",
     .bid = bid,
     .open = open_file,
-    .close = close_file,
+    .close = tp_torch_zips_close,
 };

@@ -22,7 +22,8 @@
 #include <zip.h>
 
 #include "base/limits.h"
-#include "formats/torch/torch_storage.h"
+#include "base/spill.h"
+#include "data/range_storage.h"
 
 enum {
     COPY_BYTES = 64 << 10,
@@ -42,6 +43,12 @@ struct inflated {
     struct inflated *next;
 };
 
+/* What was asked of a record before. */
+struct asked {
+    struct tp_storage *storage; /* NULL: none was made                     */
+    bool claimed;
+};
+
 struct tp_zip {
     zip_t *archive;
     struct tp_bytes bytes;     /* borrowed                              */
@@ -50,7 +57,9 @@ struct tp_zip {
     uint64_t last_read;        /* where it read last in the input       */
     zip_error_t source_error;
     struct tp_error input_error; /* of the last read that failed          */
+    struct asked *asked;         /* of each record                        */
     uint64_t claimed;            /* bytes of the records asked for        */
+    uint64_t thin;               /* of them those that expand too much    */
     unsigned char *directory;    /* what libzip sees as such; NULL: ours  */
 
     pthread_mutex_t lock; /* guards all that follows, and archive  */
@@ -234,6 +243,10 @@ enum tp_status tp_zip_open(const struct tp_bytes *bytes,
         status =
             fail_zip(made, &error, "the zip directory cannot be read", err);
     zip_error_fini(&error);
+    if (status == TP_OK) {
+        made->asked = calloc(tp_zip_count(made) + 1, sizeof *made->asked);
+        status = made->asked ? TP_OK : tp_fail_memory(err);
+    }
     if (status == TP_OK)
         *zip = made;
     else
@@ -250,6 +263,7 @@ void tp_zip_close(struct tp_zip *zip)
     for (struct inflated *i = zip->inflated; i; i = i->next)
         free(i->memory);
     free(zip->directory);
+    free(zip->asked);
     tp_bytes_close(&zip->spill);
     zip_error_fini(&zip->source_error);
     pthread_mutex_destroy(&zip->lock);
@@ -301,6 +315,7 @@ static enum tp_status find_start(struct tp_zip *zip, const char *name,
 static enum tp_status check_record(struct tp_zip *zip, const char *name,
                                    const zip_stat_t *stat, struct tp_error *err)
 {
+    struct asked *asked = &zip->asked[stat->index];
     const zip_uint64_t want = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE |
                               ZIP_STAT_COMP_METHOD | ZIP_STAT_CRC |
                               ZIP_STAT_ENCRYPTION_METHOD;
@@ -320,12 +335,23 @@ static enum tp_status check_record(struct tp_zip *zip, const char *name,
                        (uint64_t)stat->size, (uint64_t)stat->comp_size);
     /* Records do not overlap, so together they fit into the file: without
      * this, many entries could unpack the same bytes again and again. */
+    if (asked->claimed)
+        return TP_OK;
+    bool thin = stat->size / TP_LIMIT_THIN_RATIO > stat->comp_size;
+    zip->thin += thin ? stat->size : 0;
+    if (thin && zip->thin > TP_LIMIT_THIN_BYTES)
+        return tp_fail(err, TP_E_LIMIT, -1,
+                       "%s: over %d MiB packed more than %d : 1; write it "
+                       "without compression",
+                       name, (int)(TP_LIMIT_THIN_BYTES >> 20),
+                       TP_LIMIT_THIN_RATIO);
     if (stat->comp_size > archive_size(zip) - zip->claimed)
         return tp_fail(err, TP_E_DAMAGED, -1,
                        "%s: its zip entries claim more bytes than the file "
                        "has",
                        name);
     zip->claimed += stat->comp_size;
+    asked->claimed = true;
     return TP_OK;
 }
 
@@ -375,15 +401,9 @@ static enum tp_status inflate_all(struct tp_zip *zip, zip_file_t *file,
                                        "a deflated record ends after %" PRIu64
                                        " of %" PRIu64 " bytes",
                                        done, size);
-        for (zip_int64_t put = 0; !memory && put < got;) {
-            ssize_t n = pwrite(zip->spill.fd, copy + put, (size_t)(got - put),
-                               (off_t)(zip->spill.size + done) + put);
-            if (n < 0 && errno != EINTR) {
-                status = tp_fail_errno(err, "cannot write a temporary file");
-                break;
-            }
-            put += n > 0 ? n : 0;
-        }
+        if (!memory && got > 0)
+            status = tp_spill_write(&zip->spill, zip->spill.size + done, copy,
+                                    (size_t)got, err);
         done += got > 0 ? (uint64_t)got : 0;
     }
     unsigned char beyond;
@@ -408,20 +428,25 @@ static enum tp_status inflate(struct tp_zip *zip,
     return status;
 }
 
-/* Opens zip->spill. */
-static enum tp_status open_spill(struct tp_zip *zip, struct tp_error *err)
+enum tp_status tp_zip_peek(struct tp_zip *zip,
+                           const struct tp_zip_record *record,
+                           unsigned char *buffer, size_t length, size_t *got,
+                           struct tp_error *err)
 {
-    const char *folder = getenv("TMPDIR");
-    char name[4096];
-    int length = snprintf(name, sizeof name, "%s/tprof-XXXXXX",
-                          folder && *folder ? folder : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof name)
-        return tp_fail(err, TP_E_IO, -1, "TMPDIR is too long");
-    zip->spill.fd = mkstemp(name);
-    if (zip->spill.fd < 0)
-        return tp_fail_errno(err, "cannot make the temporary file %s", name);
-    unlink(name);
-    return TP_OK;
+    *got = record->size < length ? (size_t)record->size : length;
+    if (!record->deflated)
+        return tp_bytes_read(&zip->bytes, record->start, buffer, *got, err);
+    zip_file_t *file = zip_fopen_index(zip->archive, record->index, 0);
+    if (!file)
+        return fail_zip(zip, zip_get_error(zip->archive), "a deflated record",
+                        err);
+    zip_int64_t n = *got ? zip_fread(file, buffer, *got) : 0;
+    enum tp_status status = n < 0 ? fail_zip(zip, zip_file_get_error(file),
+                                             "a deflated record", err)
+                                  : TP_OK;
+    *got = n > 0 ? (size_t)n : 0;
+    zip_fclose(file);
+    return status;
 }
 
 static enum tp_status make_ready(struct inflated *i, struct tp_error *err)
@@ -435,7 +460,10 @@ static enum tp_status make_ready(struct inflated *i, struct tp_error *err)
         zip->memory_used += size;
         return inflate(zip, &i->record, i->memory, err);
     }
-    enum tp_status status = zip->spill.fd < 0 ? open_spill(zip, err) : TP_OK;
+    enum tp_status status =
+        zip->spill.fd < 0 ? tp_spill_open(&zip->spill, err) : TP_OK;
+    if (status == TP_OK)
+        status = tp_spill_room(&zip->spill, size, err);
     if (status == TP_OK)
         status = inflate(zip, &i->record, NULL, err);
     if (status == TP_OK) {
@@ -538,24 +566,26 @@ void tp_zip_unload(struct tp_zip_content *content)
     *content = (struct tp_zip_content){.bytes = {.fd = -1}};
 }
 
-enum tp_status tp_zip_storage(struct tp_zip *zip,
-                              const struct tp_zip_record *record,
-                              struct tp_arena *arena,
-                              struct tp_storage **storage, struct tp_error *err)
+static struct tp_storage *stored_storage(struct tp_zip *zip,
+                                         const struct tp_zip_record *record,
+                                         struct tp_arena *arena)
 {
-    if (!record->deflated) {
-        struct tp_range_storage *range = tp_range_storage_new(
-            arena, &zip->bytes, record->start, record->size);
-        if (!range)
-            return tp_fail_memory(err);
-        range->base.crc32 = record->crc32;
-        range->base.has_crc32 = true;
-        *storage = &range->base;
-        return TP_OK;
-    }
+    struct tp_range_storage *range =
+        tp_range_storage_new(arena, &zip->bytes, record->start, record->size);
+    if (!range)
+        return NULL;
+    range->base.crc32 = record->crc32;
+    range->base.has_crc32 = true;
+    return &range->base;
+}
+
+static struct tp_storage *deflated_storage(struct tp_zip *zip,
+                                           const struct tp_zip_record *record,
+                                           struct tp_arena *arena)
+{
     struct inflated *i = tp_arena_alloc(arena, sizeof *i);
     if (!i)
-        return tp_fail_memory(err);
+        return NULL;
     i->base.read = inflated_read;
     i->base.size = record->size;
     i->base.file_offset = -1;
@@ -563,8 +593,20 @@ enum tp_status tp_zip_storage(struct tp_zip *zip,
     i->record = *record;
     i->next = zip->inflated;
     zip->inflated = i;
-    *storage = &i->base;
-    return TP_OK;
+    return &i->base;
+}
+
+enum tp_status tp_zip_storage(struct tp_zip *zip,
+                              const struct tp_zip_record *record,
+                              struct tp_arena *arena,
+                              struct tp_storage **storage, struct tp_error *err)
+{
+    struct asked *asked = &zip->asked[record->index];
+    if (!asked->storage)
+        asked->storage = record->deflated ? deflated_storage(zip, record, arena)
+                                          : stored_storage(zip, record, arena);
+    *storage = asked->storage;
+    return *storage ? TP_OK : tp_fail_memory(err);
 }
 
 bool tp_zip_needed(const struct tp_zip *zip)

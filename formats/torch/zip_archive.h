@@ -34,6 +34,14 @@ struct tp_zip_range {
 enum tp_status tp_zip_last(const struct tp_bytes *bytes, uint64_t end,
                            struct tp_zip_range *range, struct tp_error *err);
 
+/* Whether an archive may start here. */
+bool tp_zip_is(const unsigned char *head, size_t length);
+
+/* Opens the last archive of the input, normally its only one; as tp_zip_open.
+ */
+enum tp_status tp_zip_open_only(const struct tp_bytes *bytes,
+                                struct tp_zip **zip, struct tp_error *err);
+
 /* One record, as the central directory tells. */
 struct tp_zip_record {
     uint64_t index;
@@ -63,12 +71,11 @@ const char *tp_zip_name(struct tp_zip *zip, uint64_t index);
 /*
  * Finds a record by its full name. Checks that it is stored or deflated, not
  * encrypted, that its size is possible, and that the records asked for
- * together are not larger than the input. Fails with TP_E_NOT_FOUND,
- * TP_E_UNSUPPORTED or TP_E_DAMAGED.
+ * together (each once) are not larger than the input. Fails with
+ * TP_E_NOT_FOUND, TP_E_UNSUPPORTED or TP_E_DAMAGED.
  */
 enum tp_status tp_zip_find(struct tp_zip *zip, const char *name,
-                           struct tp_zip_record *record,
-                           struct tp_error *err);
+                           struct tp_zip_record *record, struct tp_error *err);
 
 /* Where the content of a record is. */
 struct tp_zip_content {
@@ -82,15 +89,25 @@ struct tp_zip_content {
  * tp_zip_unload. Records beyond `limit` bytes are refused with TP_E_LIMIT.
  */
 enum tp_status tp_zip_load(struct tp_zip *zip,
+                           const struct tp_zip_record *record, uint64_t limit,
+                           struct tp_zip_content *content,
+                           struct tp_error *err);
+
+/*
+ * Copies the first `length` bytes of a record's content, or all of a shorter
+ * one; *got is how many. Their CRC-32 is not checked. TP_E_DAMAGED, TP_E_IO.
+ */
+enum tp_status tp_zip_peek(struct tp_zip *zip,
                            const struct tp_zip_record *record,
-                           uint64_t limit, struct tp_zip_content *content,
+                           unsigned char *buffer, size_t length, size_t *got,
                            struct tp_error *err);
 
 /* Releases content->bytes if they are its own. */
 void tp_zip_unload(struct tp_zip_content *content);
 
 /*
- * Makes a storage of a record, in `arena`. It is read from any number of
+ * The storage of a record, made in `arena` when it is asked for first, so that
+ * all calls for an archive must name one arena. It is read from any number of
  * threads until the archive is closed. A deflated record needs the archive
  * to stay open: tp_zip_needed tells whether there is one.
  */

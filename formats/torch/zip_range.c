@@ -141,3 +141,21 @@ enum tp_status tp_zip_last(const struct tp_bytes *bytes, uint64_t end,
     return find_in_tail(bytes, end, end < most ? (size_t)end : most, range,
                         err);
 }
+
+bool tp_zip_is(const unsigned char *head, size_t length)
+{
+    return length >= sizeof RECORD &&
+           (is_mark(head, RECORD) || is_mark(head, END));
+}
+
+enum tp_status tp_zip_open_only(const struct tp_bytes *bytes,
+                                struct tp_zip **zip, struct tp_error *err)
+{
+    struct tp_zip_range range = {0, bytes->size, 0, 0};
+    enum tp_status status = tp_zip_last(bytes, bytes->size, &range, err);
+    if (status == TP_E_NOT_FOUND) /* then libzip tells what is wrong */
+        range = (struct tp_zip_range){0, bytes->size, 0, 0};
+    else if (status != TP_OK)
+        return status;
+    return tp_zip_open(bytes, &range, zip, err);
+}

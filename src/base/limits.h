@@ -34,6 +34,13 @@
  * bits), so a record that claims more is a lie. */
 #define TP_LIMIT_DEFLATE_RATIO 1032
 
+/* What expands by more than this is nearly all of one value; tensors that
+ * were trained expand by less than 10. Of such records an archive may have, and
+ * of such bytes a file in gzip, so many unpacked: they would cost a time out of
+ * all proportion to the file. */
+#define TP_LIMIT_THIN_RATIO 256
+#define TP_LIMIT_THIN_BYTES ((uint64_t)64 << 20)
+
 /* Deflated records up to this size are inflated into memory, larger ones
  * into an unlinked temporary file: one buffer per job. */
 #define TP_LIMIT_INFLATE_MEMORY ((uint64_t)4 << 20)

@@ -53,6 +53,25 @@ static int print_skipped(const struct tp_run *run)
     return result;
 }
 
+/* What was assumed, and that there was nothing to show: neither is seen in the
+ * reports. */
+static int print_notes(const struct tp_run *run, int result)
+{
+    struct tp_error err = {0};
+    for (size_t i = 0; i < run->notes.count; i++) {
+        tp_fail(&err, TP_OK, -1, "%s", run->notes.texts[i]);
+        tp_print_error(&err);
+    }
+    if (run->row_count > 0 || result != TP_EXIT_OK ||
+        (run->files_read > 0 && run->files_empty == run->files_read))
+        return result;
+    tp_fail(&err, TP_E_DAMAGED, -1,
+            "nothing here can be read as tensors; `tprof-analyze list formats` "
+            "names what can");
+    tp_print_error(&err);
+    return TP_EXIT_DAMAGED;
+}
+
 static int report(const struct tp_options *options, const struct tp_run *run)
 {
     struct tp_text text = {0};
@@ -65,7 +84,7 @@ static int report(const struct tp_options *options, const struct tp_run *run)
         }
     }
     bool printed = tp_print(&text);
-    int result = print_skipped(run);
+    int result = print_notes(run, print_skipped(run));
     return printed ? result : TP_EXIT_FAILED;
 }
 

@@ -19,7 +19,8 @@
 /* One thing that was in a file and is not among its tensors. */
 struct tp_skip {
     const char *path;       /* place in the payload, "" for the whole file */
-    enum tp_status code;    /* TP_E_UNSUPPORTED, TP_E_DAMAGED, ...         */
+    enum tp_status code;    /* TP_E_UNSUPPORTED, TP_E_DAMAGED, ...; TP_OK:
+                               left out on purpose, nothing is wrong       */
     const char *reason;     /* one sentence                                */
     int64_t offset;         /* byte in the file, -1 if none                */
     struct tp_skip *next;   /* in payload order                            */
@@ -27,7 +28,9 @@ struct tp_skip {
 
 /*
  * One thing a payload may say of itself, asked for by name: whoever opens the
- * file sets the names, the format answers those it finds.
+ * file sets the names, the format answers those it finds. "NAME" stands in the
+ * dict "metadata" of the payload, "meta.NAME" in the dict "meta" that stands
+ * beside a "value".
  */
 struct tp_metadata {
     const char *name;
@@ -77,6 +80,8 @@ struct tp_tensor_file {
                                     disagree; "" if they do not            */
     const char *saved_as;        /* the stem of the name that the file had
                                     when it was written; "": not known     */
+    const char *assumption;      /* one sentence: what the reader had to
+                                    assume of all of it or some; ""        */
     struct tp_skip *skips;
     struct tp_skip *last_skip;   /* of tp_tensor_file_skip                 */
     const char *const *members;  /* names of files of the same folder whose
@@ -109,6 +114,7 @@ struct tp_format {
                              to be: "zip"; NULL: not mentioned             */
     bool any_content;     /* its first bytes are no proof of tensors: only
                              a name or the user makes a file count         */
+    bool only_tensors;    /* it holds nothing else: one without any is whole */
     bool falls_back;      /* opens files with its suffix for which no format
                              bids, to say what is wrong with them          */
     /* What it makes of the last component of a path; NULL: nothing. */
@@ -119,11 +125,18 @@ struct tp_format {
     int (*bid)(const unsigned char *head, size_t length);
     /* Fills in tensors, skips and the metadata asked for. Whatever is
      * allocated lives in file->arena, or in file->state and is released by
-     * close. */
+     * close. TP_E_NOT_FOUND: it is no such file after all, and the next
+     * highest bidder is asked. */
     enum tp_status (*open)(struct tp_tensor_file *file, struct tp_error *err);
     void (*close)(struct tp_tensor_file *file); /* NULL: nothing to do     */
 };
 
 enum { TP_FORMAT_HEAD = 64 };
+
+/* Adds a skip behind those there are, with code, message and offset of `why`.
+ * `path` lives as long as the file. Fails only with TP_E_MEMORY. */
+enum tp_status tp_tensor_file_skip(struct tp_tensor_file *file,
+                                   const char *path, const struct tp_error *why,
+                                   struct tp_error *err);
 
 #endif

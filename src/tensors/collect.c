@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,10 @@ struct file_result {
     struct tp_skipped *skipped;
     size_t skipped_count, skipped_capacity;
     const char *conflict; /* between metadata and name, or NULL */
+    const char *assumption; /* of the reader, or NULL           */
     bool ignored;
-    bool taken; /* its tensors are among those of another file */
+    bool empty; /* by its nature: it may hold nothing but tensors */
+    bool taken; /* its tensors are among those of another file    */
 };
 
 struct worker {
@@ -260,6 +263,15 @@ static void scan_tensor(struct collector *c, struct file_result *result,
     result->rows[result->row_count++] = row;
 }
 
+/* A sentence about the open file, for the run; "" becomes NULL. */
+static const char *keep_sentence(struct collector *c, const char *sentence)
+{
+    pthread_mutex_lock(&c->lock);
+    const char *kept = *sentence ? shown_text(c, sentence) : NULL;
+    pthread_mutex_unlock(&c->lock);
+    return kept;
+}
+
 static void read_open_file(struct collector *c, struct file_result *result,
                            const char *path, unsigned number)
 {
@@ -270,13 +282,10 @@ static void read_open_file(struct collector *c, struct file_result *result,
         const struct tp_skip none = {
             .path = "", .reason = "no tensor", .offset = -1};
         add_skipped(c, result, path, &none);
+        result->empty = file->format->only_tensors;
     }
-    if (file->label_conflict[0]) {
-        pthread_mutex_lock(&c->lock);
-        result->conflict =
-            shown_text(c, file->label_conflict);
-        pthread_mutex_unlock(&c->lock);
-    }
+    result->conflict = keep_sentence(c, file->label_conflict);
+    result->assumption = keep_sentence(c, file->assumption);
     /* exactly: a run has 10^5 files of one tensor each */
     result->rows = calloc(file->tensor_count, sizeof *result->rows);
     if (!result->rows && file->tensor_count > 0)
@@ -418,25 +427,24 @@ static enum tp_status find_files(const struct tp_collect_options *options,
     return status == TP_OK ? add_patterns(options, run, err) : status;
 }
 
-/* Says which files disagree with their names, without saying it 10^5 times. */
-static void note_conflicts(struct tp_run *run,
-                           const struct file_result *results)
+/* Says of how many files there is a sentence, at `place`, and the first. */
+static void note_files(struct tp_run *run, const struct file_result *results,
+                       size_t place, const char *what, const char *then)
 {
-    size_t count = 0;
-    const char *first = NULL, *where = NULL;
+    size_t count = 0, first = 0;
+    const char *told = NULL;
     for (size_t i = 0; i < run->files.count; i++) {
-        if (!results[i].conflict)
-            continue;
-        if (count++ == 0) {
-            first = results[i].conflict;
-            where = run->files.files[i].path;
+        const char *const *sentence =
+            (const void *)((const char *)&results[i] + place);
+        if (*sentence && count++ == 0) {
+            told = *sentence;
+            first = i;
         }
     }
     if (count)
-        tp_run_note(run,
-                    "metadata and file name disagree in %zu file%s; "
-                    "metadata holds. First: %s: %s",
-                    count, count == 1 ? "" : "s", where, first);
+        tp_run_note(run, "%s %zu file%s%s. First: %s: %s", what, count,
+                    count == 1 ? "" : "s", then, run->files.files[first].path,
+                    told);
 }
 
 /* Says once that integers have no quantisation rows. */
@@ -507,6 +515,7 @@ static void add_totals(struct tp_run *run, const struct file_result *result,
     run->skipped_count += result->skipped_count;
     run->files_ignored += result->ignored;
     run->files_read += !result->ignored;
+    run->files_empty += result->empty;
     run->bytes_read += result->ignored ? 0 : size;
 }
 
@@ -563,7 +572,10 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     }
     if (c->options->quant)
         run->plan = *c->options->quant;
-    note_conflicts(run, results);
+    note_files(run, results, offsetof(struct file_result, conflict),
+               "metadata and file name disagree in", "; metadata holds");
+    note_files(run, results, offsetof(struct file_result, assumption),
+               "something had to be assumed in", "");
     note_integers(run);
     note_missing_casts(run);
     tp_row_note_unknown_types(run);

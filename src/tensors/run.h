@@ -78,6 +78,8 @@ struct tp_run {
     struct tp_notes notes;      /* warnings, one sentence each             */
     bool parts;             /* rows of parts of tensors are among them */
     uint64_t files_read;    /* opened as a file with tensors           */
+    uint64_t files_empty;   /* of them those that hold nothing but tensors,
+                               of which there are none                    */
     uint64_t files_ignored; /* found, but not a file of ours           */
     uint64_t bytes_read;    /* sizes of the files read                 */
 };
