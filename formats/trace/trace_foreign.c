@@ -18,9 +18,9 @@ static const struct clue {
     bool always; /* whatever categories there are, without kernels */
     const char *whose;
 } clues[] = {
-    {"Ascend Hardware", false, true, "of an Ascend NPU, as torch_npu writes it"},
-    {"AscendCL@", true, true, "of an Ascend NPU, as torch_npu writes it"},
-    {"Node@launch", false, false, "of an Ascend NPU, as torch_npu writes it"},
+    {"Ascend Hardware", false, true, "of an Ascend NPU (torch_npu)"},
+    {"AscendCL@", true, true, "of an Ascend NPU (torch_npu)"},
+    {"Node@launch", false, false, "of an Ascend NPU (torch_npu)"},
     {"/host:CPU", true, false, "of JAX or TensorFlow (XLA)"},
     {"/device:GPU", true, false, "of JAX or TensorFlow (XLA)"},
     {"/device:TPU", true, false, "of JAX or TensorFlow (XLA)"},

@@ -45,9 +45,9 @@ struct tp_trace_watch {
  * Reads one trace into `events` (all-zero on entry; released by the caller,
  * also after a failure). Events are in the order of the file, whatever the
  * number of jobs. TP_E_UNSUPPORTED: JSON, but no trace of this kind (another
- * program's, trace_foreign.h, a JSON file without traceEvents); TP_E_DAMAGED: not JSON,
- * empty, or gzip that cannot be inflated at all; TP_E_IO, TP_E_MEMORY,
- * TP_E_INTERRUPTED. `watch` may be NULL.
+ * program's, trace_foreign.h, a JSON file without traceEvents); TP_E_DAMAGED:
+ * not JSON, empty, or gzip that cannot be inflated at all; TP_E_IO,
+ * TP_E_MEMORY, TP_E_INTERRUPTED. `watch` may be NULL.
  */
 enum tp_status tp_trace_read(const char *path, struct tp_pool *pool,
                              const struct tp_trace_watch *watch,

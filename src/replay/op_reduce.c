@@ -156,16 +156,21 @@ static void add_power(double element, double order, double *sum)
         *sum += order == 2 ? x * x : order == 1 ? x : pow(x, order);
 }
 
-/* Element i of the result, from the sum of `count` powers. */
-static void set_norm(const struct tp_replay_call *replay, double order,
-                     double sum, double count, struct tp_array *output,
-                     int64_t i)
+/* A sum of powers, of so many elements. */
+struct powers {
+    double order, sum, count;
+};
+
+/* Element i of the result. */
+static void set_norm(const struct tp_replay_call *replay, struct powers powers,
+                     struct tp_array *output, int64_t i)
 {
+    const double order = powers.order, sum = powers.sum;
     const bool simple = order == 1 || order == 2 || isinf(order);
     const double value = order == 2 ? sqrt(sum)
                          : simple   ? sum
                                     : pow(sum, 1 / order);
-    const double k = (isinf(order) ? 0 : count + 2) +
+    const double k = (isinf(order) ? 0 : powers.count + 2) +
                      (simple ? 0 : 4 * TP_FUNCTION_ROUNDINGS);
     output->value[i] = value;
     output->bound[i] = fabs(value) * tp_replay_gamma(replay, k);
@@ -188,7 +193,8 @@ TP_KERNEL(tp_run_norm)
         tp_array_walk_next(&axes.walk);
     }
     for (int64_t i = 0; status == TP_OK && i < output->count; i++)
-        set_norm(replay, order, cells[i].sum, axes.count, output, i);
+        set_norm(replay, (struct powers){order, cells[i].sum, axes.count},
+                 output, i);
     free(cells);
     return status;
 }
@@ -213,7 +219,9 @@ TP_KERNEL(tp_run_norms)
         for (int64_t i = 0; status == TP_OK && i < parts[k]->count; i++)
             add_power(parts[k]->value[i], order, &sum);
         if (status == TP_OK)
-            set_norm(replay, order, sum, (double)parts[k]->count, output, 0);
+            set_norm(replay,
+                     (struct powers){order, sum, (double)parts[k]->count},
+                     output, 0);
     }
     free(parts);
     return status;

@@ -205,10 +205,17 @@ Test(dump_check, a_file_that_is_no_tensor)
 
 Test(dump_check, texts_of_numpy_are_not_read)
 {
+    /* version 1.0, one text of one character */
+    static const char text[] =
+        "\x93NUMPY\1\0\x38\0{'descr': '<U1', 'fortran_order': False, "
+        "'shape': (1,)}\n"
+        "a\0\0";
     struct maker maker = maker_begin();
     struct result result;
     maker_put(&maker, "d/dump.json", ITEM(", \"data_name\": \"A.npy\""));
     maker_put(&maker, "d/dump_tensor_data/A.npy", "\x93NUMPY\1");
+    expect(&maker, "high damaged_file A.output.0");
+    maker_put_bytes(&maker, "d/dump_tensor_data/A.npy", text, sizeof text);
     check(&maker, NULL, false, &result);
     cr_expect_str_eq(result.text, "");
     cr_expect_eq(result.integrity.unread, 1);
