@@ -74,7 +74,9 @@ const struct tp_place_pattern tp_place_patterns[] = {
 static int meaning(char letter)
 {
     static const char letters[] = "SERTPXDN";
-    const char *at = letter ? strchr(letters, letter) : NULL;
+    if (letter < 'A' || letter > 'Z') /* most are texts */
+        return -1;
+    const char *at = strchr(letters, letter);
     return at ? (int)(at - letters) : -1;
 }
 
