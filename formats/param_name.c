@@ -340,7 +340,7 @@ static bool is_common(struct word word)
 {
     return is_number(word) ||
            lists("dense layer_norm layernorm linear norm proj c_proj conv "
-                 "output self layer",
+                 "output self layer base_layer lora_*",
                  &word, 1);
 }
 
@@ -358,8 +358,9 @@ static size_t name_start(const struct key *key, size_t from)
         if (is_cross(key->word[i]))
             return i;
     }
-    size_t at = key->leaf;
-    while (at > from && (at == key->leaf || is_common(key->word[at])))
+    size_t at = key->leaf; /* an adapter has a name behind its matrix */
+    while (at > from && (at == key->leaf || is_common(key->word[at]) ||
+                         lists("lora_*", &key->word[at - 1], 1)))
         at--;
     return at;
 }

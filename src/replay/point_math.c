@@ -242,13 +242,14 @@ TP_POINT(silu)
 }
 
 /* x/2 (1 + erf(x / sqrt 2)): 1 + erf cancels for negative x, and the argument
- * is rounded twice. */
+ * is rounded twice. erf itself, a polynomial in kernels, is as far off as one
+ * near 1, also where it is small: 15 % of torch's are over 4 ulp off. */
 TP_POINT(gelu)
 {
     const double z = x[0] * root_half, e = erf(z);
     const double slope = two_over_root_pi * exp(-z * z);
     *terms = 0.5 * fabs(x[0]) *
-             ((TP_FUNCTION_ROUNDINGS + 1) * fabs(e) + 4 + 3 * fabs(z) * slope);
+             ((TP_FUNCTION_ROUNDINGS + 1) + 4 + 3 * fabs(z) * slope);
     return 0.5 * x[0] * (1 + e);
 }
 

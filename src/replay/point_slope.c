@@ -135,7 +135,7 @@ TP_SLOPE(gelu)
     (void)y, (void)i;
     const double z = x[0] * root_half, e = erf(z);
     const double density = 0.5 * two_over_root_pi * root_half * exp(-z * z);
-    terms[0] = 0.5 * ((F + 1) * fabs(e) + 4) +
+    terms[0] = 0.5 * (F + 5) + /* as in the function: erf as if near 1 */
                fabs(x[0]) * density * (F + 6 + 2 * z * z);
     terms[1] = 0;
     return 0.5 * (1 + e) + x[0] * density;

@@ -311,6 +311,8 @@ static enum tp_status load_and_judge(struct tp_replay_call *replay,
     if (status == TP_OK)
         status = judge_results(replay, verdict, err);
     verdict->excess_own = verdict->excess;
+    verdict->cast =
+        replay->cast || (replay->forward && replay->forward->cast);
     if (status == TP_OK)
         status = check_quantised(replay, verdict, err);
     if (status == TP_OK)
@@ -326,6 +328,8 @@ enum tp_replay_level tp_replay_level_of(const struct tp_replay_verdict *verdict)
 {
     const bool elsewhere = verdict->own_unbounded && verdict->cosine < 0.5;
     const bool own = !(verdict->excess_own > 1) && !elsewhere;
+    if (own && verdict->cast)
+        return TP_REPLAY_EXPLAINED;
     return !(verdict->excess > (own ? TP_REPLAY_STEPS : 1))
                ? TP_REPLAY_EXPLAINED
            : own ? TP_REPLAY_LOW_PRECISION

@@ -50,6 +50,7 @@ struct tp_replay_verdict {
                         what was computed, by L2 norms; NaN: nothing        */
     double ulp_rounded; /* the same of what was computed, rounded once      */
     double cosine; /* of dumped and computed results; NaN: nothing        */
+    bool cast;     /* it casts what goes in, as under autocast              */
     bool own_unbounded;   /* no limit of excess_own is finite somewhere       */
     uint64_t given, made; /* digests of what goes in (replay_repeat.h) and of
                              results that were dumped                       */
@@ -94,7 +95,8 @@ enum { TP_REPLAY_STEPS = 4 };
 
 /* The level; excess up to TP_REPLAY_STEPS is explained if excess_own is. Sums
  * that are too long for a bound explain nothing that points elsewhere: a cosine
- * below a half, where random signs of a result give about 0. */
+ * below a half, where random signs of a result give about 0. What a call casts
+ * by itself is rounded to that dtype: it is no low precision of its steps. */
 enum tp_replay_level tp_replay_level_of(
     const struct tp_replay_verdict *verdict);
 

@@ -36,11 +36,19 @@ static void see_dtype(struct tp_replay_call *replay, enum tp_dtype dtype,
 static void set_units(struct tp_replay_call *replay)
 {
     bool wide = false, narrow = false;
+    double given = 1, made = 0; /* finest of arguments, coarsest of results */
     for (size_t i = 0; i < replay->call->count; i++) {
         const struct tp_dump_item *item = item_of(replay, i);
-        if (item->kind == TP_DUMP_TENSOR && item->element < TP_DTYPE_COUNT)
-            see_dtype(replay, item->element, &wide, &narrow);
+        if (item->kind != TP_DUMP_TENSOR || item->element >= TP_DTYPE_COUNT)
+            continue;
+        const double rounding = tp_dtype_rounding(item->element);
+        if (is_result(item))
+            made = fmax(made, rounding);
+        else if (rounding > 0)
+            given = fmin(given, rounding);
+        see_dtype(replay, item->element, &wide, &narrow);
     }
+    replay->cast = made > given;
     replay->unit = tp_dtype_rounding(wide && !narrow ? TP_FLOAT64 : TP_FLOAT32);
 }
 

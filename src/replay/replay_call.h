@@ -23,6 +23,8 @@ struct tp_replay_call {
     double unit; /* relative error of one rounding while it accumulates: that
                     of fp32, or of fp64 where an element is that wide      */
     double own;  /* the same of the coarsest floating tensor               */
+    bool cast;   /* results are coarser than some of what goes in: the call,
+                    as those under autocast, casts that first              */
     struct tp_replay_call *forward; /* of a backward call, whose arguments are
                                        gradients: that whose gradients it makes;
                                        NULL: a forward call                 */

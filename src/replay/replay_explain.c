@@ -412,11 +412,16 @@ static bool try_steps(struct tries *t)
         int bits;
         const char *words;
     } steps[] = {{-11, "fp16 or TF32"}, {-8, "bf16"}};
+    /* Of 4096 random terms, of which a bound says nothing any more. */
+    enum { ROUNDINGS = 64 };
     const double unit = t->call.unit;
     bool fit = false;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !fit; i++) {
         t->call.unit = ldexp(1, steps[i].bits);
-        fit = t->call.unit > unit && fits(t);
+        fit = t->call.unit > unit &&
+              t->verdict->relative <=
+                  ROUNDINGS * (t->call.unit + t->verdict->bound) &&
+              fits(t);
         if (fit)
             SAY(t, "every step was rounded to %s", steps[i].words);
     }

@@ -15,7 +15,8 @@ find draw -name '*.png' | while read -r png; do
     [ -s "${png%.png}.tsv" ] || echo "no table for $png"
 done
 # testdata/logs has something to show in every figure there is.
-tprof-analyze list figures | awk '!/trace_analysis|replay_analysis|\(compare\)/ { print $1 }' |
+tprof-analyze list figures |
+    awk '!/trace_analysis|\((compare|replay)\)/ { print $1 }' |
     while read -r figure; do
         [ -s "draw/$figure.png" ] || echo "not drawn: $figure"
 done

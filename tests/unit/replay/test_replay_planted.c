@@ -403,6 +403,46 @@ Test(replay_planted, knows_sums_in_fp16_of_float32)
     cr_expect_eq(tp_replay_level_of(&verdict), TP_REPLAY_EXPLAINED);
 }
 
+/* Under autocast the dump has operands in float32, which the call casts to the
+ * dtype of its result: that is no matter of its steps. Results in float32 of
+ * such operands are. */
+Test(replay_planted, takes_operands_as_autocast_casts_them)
+{
+    static double x[ROWS * LONG], w[ROWS * LONG], cast[2][ROWS * LONG];
+    const int64_t in[] = {ROWS, LONG}, out[] = {ROWS, ROWS};
+    double made[ROWS * ROWS];
+    for (int i = 0; i < ROWS * LONG; i++) {
+        x[i] = (float)sin(0.7 * i);
+        w[i] = (float)cos(1.3 * i);
+        cast[0][i] = tp_dtype_round(TP_BFLOAT16, x[i]);
+        cast[1][i] = tp_dtype_round(TP_BFLOAT16, w[i]);
+    }
+    multiply(cast[0], cast[1], TP_FLOAT32, made);
+    for (int wide = 0; wide <= 1; wide++) {
+        const enum tp_dtype dtype = wide ? TP_FLOAT32 : TP_BFLOAT16;
+        struct calls_maker m = calls_begin();
+        struct tp_dump dump;
+        struct tp_error err = {0};
+        struct tp_replay_verdict verdict;
+        calls_call(&m, "Functional.linear.0.forward");
+        calls_tensor(&m, TP_FLOAT32, 2, in, x);
+        calls_tensor(&m, TP_FLOAT32, 2, in, w);
+        calls_results(&m, "");
+        calls_tensor(&m, dtype, 2, out, made);
+        calls_done(&m);
+        calls_write(&m);
+        cr_assert_eq(maker_read(&m.maker, "", false, &dump), TP_OK);
+        cr_assert_eq(tp_replay_judge(&dump.places[0], dump.places[0].calls,
+                                     &verdict, &err),
+                     TP_OK);
+        cr_expect(verdict.excess > 1, "%g", verdict.excess);
+        cr_expect_eq(tp_replay_level_of(&verdict),
+                     wide ? TP_REPLAY_UNEXPLAINED : TP_REPLAY_EXPLAINED);
+        tp_dump_clear(&dump);
+        calls_end(&m);
+    }
+}
+
 Test(replay_planted, knows_the_input_of_another_call)
 {
     struct tp_replay_verdict verdict;
