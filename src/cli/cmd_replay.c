@@ -4,6 +4,8 @@
  * free_benchmark.csv with msprobe's columns, replay_coverage.csv,
  * replay_report.txt, replay_findings.json, replay.h5 and figures.
  */
+#include <inttypes.h>
+
 #include "cli/frame.h"
 #include "config.h"
 #include "dump/dump_read.h"
@@ -107,6 +109,32 @@ static enum tp_status replay_calls(struct session *s, struct tp_error *err)
     return status;
 }
 
+/* Files of the dump that could not be read, or not to their end: what was lost
+ * is not replayed. Whether there are some. */
+static bool tell_unread(struct tp_dump *dump)
+{
+    bool any = false;
+    for (size_t i = 0; i < dump->place_count; i++) {
+        const struct tp_dump_place *place = &dump->places[i];
+        for (int k = 0; k < TP_DUMP_JSONS; k++) {
+            const struct tp_dump_source *source = &place->sources[k];
+            if (!source->problem || !*source->problem)
+                continue;
+            const char *text = tp_arena_format(
+                &dump->arena, "%s/%s: %s", place->directory,
+                tp_dump_json_names[k], source->problem);
+            tp_notes_add(&dump->notes,
+                         source->offset < 0
+                             ? text
+                             : tp_arena_format(&dump->arena,
+                                               "%s, at byte %" PRId64, text,
+                                               source->offset));
+            any = true;
+        }
+    }
+    return any;
+}
+
 static enum tp_status replay(void *session, struct tp_error *err)
 {
     struct session *s = session;
@@ -124,7 +152,8 @@ static enum tp_status replay(void *session, struct tp_error *err)
     if (status == TP_OK)
         status =
             tp_replay_findings_make(&s->dump, &s->results, &s->findings, err);
-    s->frame.damaged = s->results.counts.states[TP_REPLAY_UNREADABLE] > 0;
+    s->frame.damaged = tell_unread(&s->dump) ||
+                       s->results.counts.states[TP_REPLAY_UNREADABLE] > 0;
     s->frame.worst = tp_dump_findings_worst(&s->findings);
     return status;
 }

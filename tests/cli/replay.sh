@@ -75,3 +75,11 @@ cp "$dumps"/replay/step0/*/dump.json statistics
 tprof-analyze replay statistics --output_dir none 2>&1
 echo "exit $?"
 [ ! -e none ]
+# of a json that is cut, what came before is replayed
+cp -r "$dumps/replay" cut
+chmod -R u+w cut
+json=$(echo cut/step0/*/dump.json)
+head -c 2000 "$json" > text && mv text "$json"
+tprof-analyze replay cut --no_plots --output_dir cut_draw |
+    grep -A 1 -e '^Notes' -e '^Forward'
+echo "exit ${PIPESTATUS[0]}"
