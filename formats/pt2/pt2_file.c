@@ -355,14 +355,9 @@ static enum tp_status open_file(struct tp_tensor_file *file,
                                 struct tp_error *err)
 {
     struct archive a = {.file = file};
-    struct tp_torch_zips *held = tp_torch_zips_add(file);
-    if (!held)
-        return tp_fail_memory(err);
-    held->content.bytes.fd = -1;
-    enum tp_status status = tp_zip_open_only(&file->bytes, &held->zip, err);
+    enum tp_status status = tp_torch_zips_open(file, &a.zip, err);
     if (status != TP_OK)
         return status;
-    a.zip = held->zip;
     if (!find_top(&a))
         return tp_fail(err, TP_E_NOT_FOUND, -1, "no record archive_format");
     file->metadata_count = 0; /* nothing in it speaks for the file */

@@ -92,7 +92,6 @@ static enum tp_status read_pickle(struct package *p, const char *name,
     struct tp_zip_record record;
     if (!held)
         return tp_fail_memory(err);
-    held->content.bytes.fd = -1;
     enum tp_status status =
         tp_torch_zip_load(p->zip, name, TP_LIMIT_PICKLE_BYTES - p->unpacked,
                           &held->content, &record, err);
@@ -151,14 +150,9 @@ static enum tp_status open_file(struct tp_tensor_file *file,
 {
     struct package p = {.arena = &file->arena};
     struct tp_torch_parts parts = {0};
-    struct tp_torch_zips *held = tp_torch_zips_add(file);
-    if (!held)
-        return tp_fail_memory(err);
-    held->content.bytes.fd = -1;
-    enum tp_status status = tp_zip_open_only(&file->bytes, &held->zip, err);
+    enum tp_status status = tp_torch_zips_open(file, &p.zip, err);
     if (status != TP_OK)
         return status;
-    p.zip = held->zip;
     p.source.resolve = resolve;
     p.source.nested = tp_legacy_storage;
     if (!find_top(&p))

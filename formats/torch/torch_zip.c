@@ -182,9 +182,22 @@ struct tp_torch_zips *tp_torch_zips_add(struct tp_tensor_file *file)
     struct tp_torch_zips *added = tp_arena_alloc(&file->arena, sizeof *added);
     if (!added)
         return NULL;
+    added->content.bytes.fd = -1;
     added->next = file->state;
     file->state = added;
     return added;
+}
+
+enum tp_status tp_torch_zips_open(struct tp_tensor_file *file,
+                                  struct tp_zip **zip, struct tp_error *err)
+{
+    struct tp_torch_zips *added = tp_torch_zips_add(file);
+    if (!added)
+        return tp_fail_memory(err);
+    const enum tp_status status =
+        tp_zip_open_only(&file->bytes, &added->zip, err);
+    *zip = added->zip;
+    return status;
 }
 
 void tp_torch_zips_close(struct tp_tensor_file *file)

@@ -21,6 +21,11 @@ struct tp_torch_zips {
  * out of memory. */
 struct tp_torch_zips *tp_torch_zips_add(struct tp_tensor_file *file);
 
+/* Adds the one that the whole file is, and opens it; *zip is the list's. Fails
+ * as tp_zip_open_only does. */
+enum tp_status tp_torch_zips_open(struct tp_tensor_file *file,
+                                  struct tp_zip **zip, struct tp_error *err);
+
 /* Closes them all; the `close` of these formats. */
 void tp_torch_zips_close(struct tp_tensor_file *file);
 

@@ -12,8 +12,9 @@
  * only.
  */
 enum tp_status tp_trace_call_frames_make(struct tp_trace *trace,
-                                    bool (*is_frame)(const char *name,
-                                                     const void *context),
-                                    const void *context, struct tp_error *err);
+                                         bool (*is_frame)(const char *name,
+                                                          const void *context),
+                                         const void *context,
+                                         struct tp_error *err);
 
 #endif
