@@ -170,6 +170,14 @@ static bool do_blocks_go_along(const struct scan *scan)
     return scan->blockwise && scan->blockwise->kind == TP_NUMBER_MX;
 }
 
+/* Sums by the leading bits of binary32, and the tallies that go with them. */
+static void put_bins(struct scan *scan, struct sinks *sinks)
+{
+    put(sinks, scan->casts.bins, &tp_sink_cast_bins, &scan->casts, 1);
+    put(sinks, scan->casts.bins, &tp_sink_bin_tallies, &scan->tallies,
+        scan->tallies.count);
+}
+
 /* What needs nothing but the values. */
 static struct sinks first_sinks(struct scan *scan)
 {
@@ -178,6 +186,8 @@ static struct sinks first_sinks(struct scan *scan)
     put(&sinks, scan->narrow && !scan->counted, &tp_sink_codes, &scan->codes,
         1);
     put(&sinks, !scan->narrow, &tp_sink_values, &scan->values, 1);
+    if (!scan->pass.device)
+        put_bins(scan, &sinks);
     put(&sinks, do_blocks_go_along(scan), &tp_sink_blocks, &scan->blocks, 1);
     put(&sinks, scan->narrow, &tp_sink_tallies, &scan->tallies,
         scan->casts.of_kind[TP_CAST_TALLY]);
@@ -399,6 +409,32 @@ static enum tp_status plan_blocks(struct scan *scan)
     return TP_OK;
 }
 
+static enum tp_status begin_bins(struct scan *scan)
+{
+    const enum tp_status status =
+        tp_casts_begin_bins(&scan->casts, scan->pass.err);
+    return status != TP_OK
+               ? status
+               : tp_tallies_begin(&scan->tallies, &scan->casts,
+                                  scan->worker->tally_plan, false,
+                                  scan->pass.err);
+}
+
+/* The casts from bins, which are counted apart where a device does the first
+ * reading. */
+static enum tp_status finish_bins(struct scan *scan)
+{
+    struct sinks apart = {.count = 0};
+    if (scan->pass.device)
+        put_bins(scan, &apart);
+    const enum tp_status status = feed(scan, &apart);
+    if (status == TP_OK && scan->casts.bins) {
+        tp_casts_finish_bins(&scan->casts);
+        tp_tallies_finish_bins(&scan->tallies, &scan->casts);
+    }
+    return status;
+}
+
 /* What follows when the largest magnitude is known. */
 static enum tp_status scan_last(struct scan *scan)
 {
@@ -406,6 +442,8 @@ static enum tp_status scan_last(struct scan *scan)
     if (scan->blockwise && !do_blocks_go_along(scan))
         status = plan_blocks(scan);
     scan->casts.amax = amax_of(scan);
+    if (status == TP_OK)
+        status = finish_bins(scan);
     const bool apart = scan->pass.device != NULL;
     const struct sinks sinks = last_sinks(scan, true, !apart);
     if (status == TP_OK)
@@ -441,10 +479,15 @@ static enum tp_status scan_all(struct scan *scan)
         status = read_small(scan);
     if (status == TP_OK && do_blocks_go_along(scan))
         status = plan_blocks(scan);
+    if (status == TP_OK && !scan->narrow)
+        status = begin_bins(scan);
     if (status == TP_OK)
         status = scan->narrow ? scan_codes(scan) : scan_values(scan);
     if (status == TP_OK)
         status = scan_last(scan);
+    free(scan->casts.bins);
+    scan->casts.bins = NULL;
+    tp_tallies_clear(&scan->tallies);
     return status == TP_OK ? scan_dims(scan) : status;
 }
 

@@ -3,20 +3,24 @@
 #define TP_SCAN_SCAN_TALLIES_H
 
 #include "scan/scan_casts.h"
+#include "stats/float_tally.h"
 #include "stats/tally.h"
 
-/* The casts of narrow values to MX blocks: those of TP_CAST_TALLY. */
+/* The casts to MX blocks that are tallied: of narrow values TP_CAST_TALLY, of
+ * binary32 TP_CAST_BIN_TALLY. */
 struct tp_tallies {
     size_t count;
     size_t cast[TP_CASTS]; /* the cast of each tally                      */
     struct tp_tally_plan *plan[TP_CASTS];
     struct tp_tally *totals; /* [count]; NULL: they stay in the scratch of
                                 the calling worker, of a single range     */
+    struct tp_float_tally_total *bins; /* [count], of TP_CAST_BIN_TALLY    */
 };
 
 /* The state is a struct tp_tallies, the count of the use its count, and the
- * scratch as many struct tp_tally. */
+ * scratch as many struct tp_tally, or struct tp_float_tally. */
 extern const struct tp_sink tp_sink_tallies;
+extern const struct tp_sink tp_sink_bin_tallies;
 
 /* Provides what they need: `plans`, one for each cast, which a worker keeps,
  * are made where they do not fit; and totals, if wanted. */
@@ -31,6 +35,11 @@ void tp_tallies_finish(const struct tp_tallies *tallies,
                        struct tp_casts *casts,
                        const struct tp_code_list *list,
                        struct tp_tally *scratch, uint64_t *room);
+
+/* The same of binary32, whose bins are still there: those that tallies cannot
+ * tell become casts from the values. */
+void tp_tallies_finish_bins(const struct tp_tallies *tallies,
+                            struct tp_casts *casts);
 
 /* Releases the totals. */
 void tp_tallies_clear(struct tp_tallies *tallies);

@@ -243,23 +243,30 @@ void tp_quant_batch_pad(struct tp_quant_batch *batch)
 
 /* --- elementwise formats ----------------------------------------------- */
 
-static void batch_init(struct tp_quant_batch *batch, enum tp_isa isa,
-                       const struct tp_quant_spec *spec, int scale)
+struct tp_quant_limits tp_quant_limits_of(const struct tp_quant_spec *spec,
+                                          int scale)
 {
-    const struct tp_number *number = spec->number;
-    const struct tp_judge judge = tp_judge_of(number);
-    assert(number->kind == TP_NUMBER_ELEMENT);
-    batch->isa = isa;
-    batch->rounder = tp_rounder_of(number, spec->rounding, 0);
-    batch->kind = tp_rounder_kind_of(number, spec->rounding);
-    batch->limits = (struct tp_quant_limits){
+    const struct tp_judge judge = tp_judge_of(spec->number);
+    struct tp_quant_limits limits = {
         .overflow = judge.overflow,
-        .min_normal = number->min_normal,
+        .min_normal = spec->number->min_normal,
         .there = ldexp(1, scale),
         .back = ldexp(1, -scale),
     };
     if (spec->rounding == TP_ROUND_EVEN) /* the tie itself goes down */
-        batch->limits.overflow = nextafter(judge.overflow, INFINITY);
+        limits.overflow = nextafter(judge.overflow, INFINITY);
+    return limits;
+}
+
+static void batch_init(struct tp_quant_batch *batch, enum tp_isa isa,
+                       const struct tp_quant_spec *spec, int scale)
+{
+    const struct tp_number *number = spec->number;
+    assert(number->kind == TP_NUMBER_ELEMENT);
+    batch->isa = isa;
+    batch->rounder = tp_rounder_of(number, spec->rounding, 0);
+    batch->kind = tp_rounder_kind_of(number, spec->rounding);
+    batch->limits = tp_quant_limits_of(spec, scale);
     batch->given = spec->rounding == TP_ROUND_HYBRID;
 }
 

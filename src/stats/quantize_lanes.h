@@ -27,6 +27,10 @@ struct tp_quant_limits {
     double there, back;
 };
 
+/* The limits of an elementwise format whose values are scaled by 2^scale. */
+struct tp_quant_limits tp_quant_limits_of(const struct tp_quant_spec *spec,
+                                          int scale);
+
 /* Eight values under way, beside their sign bits (as -1) and weights. */
 struct tp_quant_octet {
     tp_lanes a, y, q;      /* |x|; scaled; y rounded                      */
