@@ -186,6 +186,8 @@ static struct sinks first_sinks(struct scan *scan)
     put(&sinks, scan->narrow && !scan->counted, &tp_sink_codes, &scan->codes,
         1);
     put(&sinks, !scan->narrow, &tp_sink_values, &scan->values, 1);
+    put(&sinks, scan->casts.of_kind[TP_CAST_ALONG] > 0, &tp_sink_cast_along,
+        &scan->casts, scan->casts.count);
     if (!scan->pass.device)
         put_bins(scan, &sinks);
     put(&sinks, do_blocks_go_along(scan), &tp_sink_blocks, &scan->blocks, 1);

@@ -12,7 +12,7 @@
  * follow from the histogram of codes (and, to MX blocks, from a tally), and
  * most of binary32 from sums by leading bits, which are exact and need no
  * further reading. Other casts of wide values, and NVFP4, are simulated value
- * by value in one more reading, since scales depend on the largest magnitude;
+ * by value, in one more reading where a scale depends on the largest magnitude;
  * their sums of errors round, so they are taken piece by piece into the part
  * of a range, and merged in order. It costs some nanoseconds per value and
  * cast.
@@ -26,6 +26,11 @@ static bool has_bins(const struct tp_pass *pass)
            (uint64_t)pass->walk.count * pass->parts >= TP_FLOAT_BINS;
 }
 
+static bool needs_amax(const struct tp_quant_spec *spec)
+{
+    return spec->scaled == TP_SCALED_AMAX;
+}
+
 static enum tp_cast_kind kind_of(const struct tp_pass *pass,
                                  const struct tp_quant_spec *spec)
 {
@@ -33,10 +38,10 @@ static enum tp_cast_kind kind_of(const struct tp_pass *pass,
     if (!tp_quant_applies(spec, dtype))
         return TP_CAST_NONE;
     if (spec->number->kind == TP_NUMBER_ELEMENT)
-        return pass->size / pass->parts <= 2 ? TP_CAST_LIST
-               : has_bins(pass) && tp_float_bins_suit(spec)
-                   ? TP_CAST_BINS
-                   : TP_CAST_VALUES;
+        return pass->size / pass->parts <= 2              ? TP_CAST_LIST
+               : has_bins(pass) && tp_float_bins_suit(spec) ? TP_CAST_BINS
+               : needs_amax(spec) || pass->device           ? TP_CAST_VALUES
+                                                            : TP_CAST_ALONG;
     if (tp_tally_applies(spec, dtype))
         return TP_CAST_TALLY;
     return has_bins(pass) && spec->number->kind == TP_NUMBER_MX
@@ -140,11 +145,10 @@ static void merge(void *state, const void *part)
         tp_quant_merge(&casts->error[i], &errors[i], casts->repeat);
 }
 
-static void take_values(const struct tp_pass *pass,
-                        const struct tp_piece *piece, const void *state,
-                        void *part, void *scratch)
+static void take_kind(const struct tp_pass *pass, const struct tp_piece *piece,
+                      const struct tp_casts *casts, enum tp_cast_kind kind,
+                      struct tp_quant_error *errors)
 {
-    const struct tp_casts *casts = state;
     const struct tp_span span = tp_piece_span(pass, piece);
     const struct tp_quant_rows values = {.dtype = casts->real,
                                          .isa = casts->isa,
@@ -152,12 +156,31 @@ static void take_values(const struct tp_pass *pass,
                                          .codes = span.codes,
                                          .rows = 1,
                                          .row_length = span.n};
-    struct tp_quant_error *errors = part;
-    (void)scratch;
     for (size_t i = 0; i < casts->count; i++)
-        if (casts->kind[i] == TP_CAST_VALUES)
+        if (casts->kind[i] == kind)
             tp_quant_values(&casts->spec[i], &values, &errors[i]);
 }
+
+static void take_along(const struct tp_pass *pass,
+                       const struct tp_piece *piece, const void *state,
+                       void *part, void *scratch)
+{
+    (void)scratch;
+    take_kind(pass, piece, state, TP_CAST_ALONG, part);
+}
+
+static void take_values(const struct tp_pass *pass,
+                        const struct tp_piece *piece, const void *state,
+                        void *part, void *scratch)
+{
+    (void)scratch;
+    take_kind(pass, piece, state, TP_CAST_VALUES, part);
+}
+
+const struct tp_sink tp_sink_cast_along = {
+    .part_size = sizeof(struct tp_quant_error),
+    .piece = take_along,
+    .merge = merge};
 
 const struct tp_sink tp_sink_cast_values = {
     .part_size = sizeof(struct tp_quant_error),

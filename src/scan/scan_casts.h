@@ -16,6 +16,7 @@ enum tp_cast_kind {
     TP_CAST_TALLY,  /* from that and a tally (scan_tallies.h)             */
     TP_CAST_BINS,   /* from sums by the leading bits of binary32          */
     TP_CAST_BIN_TALLY, /* from those and a tally                          */
+    TP_CAST_ALONG,  /* from the values, in the first reading              */
     TP_CAST_VALUES, /* from the values                                    */
     TP_CAST_BLOCKS, /* from the values, by blocks                         */
     TP_CAST_KINDS
@@ -59,8 +60,9 @@ void tp_casts_finish_bins(struct tp_casts *casts);
 /* Of TP_CAST_BINS; the state is a struct tp_casts. */
 extern const struct tp_sink tp_sink_cast_bins;
 
-/* Of TP_CAST_VALUES and TP_CAST_BLOCKS; the state is a struct tp_casts, and
- * the count of the use is casts->count. */
+/* Of TP_CAST_ALONG, TP_CAST_VALUES and TP_CAST_BLOCKS; the state is a struct
+ * tp_casts, and the count of the use is casts->count. */
+extern const struct tp_sink tp_sink_cast_along;
 extern const struct tp_sink tp_sink_cast_values;
 extern const struct tp_sink tp_sink_cast_blocks;
 

@@ -21,6 +21,7 @@
 
 #include "base/isa.h"
 #include "stats/blocks_plan.h"
+#include "stats/decode_lanes.h"
 #include "stats/quantize_lanes.h"
 
 enum { MOST_LANES = 32 / TP_LANES };
@@ -238,7 +239,7 @@ TP_LANES_INLINE void add_row(const struct blocks *blocks,
     for (size_t done = 0; done < rows->row_length;) {
         size_t n = rows->row_length - done;
         n = n < TP_QUANT_BATCH ? n : TP_QUANT_BATCH;
-        tp_dtype_decode(rows->dtype, at + done * size, n, x);
+        tp_decode_lanes(rows->dtype, at + done * size, n, x);
         memset(x + n, 0, block * sizeof *x);
         for (size_t i = 0; i < n; i += block)
             add_block(blocks, x + i, n - i < block ? n - i : block, &sums,

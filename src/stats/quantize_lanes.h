@@ -39,6 +39,27 @@ struct tp_quant_octet {
     tp_lane_ints keep;     /* -1, or 0: counted, but in no sum            */
 };
 
+/* As tp_quant_add, of values none of which is special, overflows or is left
+ * out; the same sums. */
+TP_LANES_INLINE void tp_quant_add_plain(struct tp_quant_lanes *sums,
+                                        const struct tp_quant_limits *limits,
+                                        const struct tp_quant_octet *g)
+{
+    const tp_lanes one = (tp_lanes){0} + 1, q = g->q * limits->back;
+    const tp_lane_ints some = g->a > 0;
+    const tp_lanes difference = g->a - q;
+    const tp_lanes d = (tp_lanes)((tp_lane_ints)difference & INT64_MAX);
+    sums->underflow -= some & (g->q == 0);
+    sums->subnormal -= some & (g->q < limits->min_normal);
+    sums->nonzero -= some;
+    sums->xx += g->a * g->a;
+    sums->dd += d * d;
+    sums->xq += g->a * q;
+    sums->qq += q * q;
+    sums->relative += d / TP_SELECT(some, g->a, one);
+    sums->most = TP_SELECT(d > sums->most, d, sums->most);
+}
+
 /* Adds eight values; unless `weighted`, weights are 1, or 0 where a is 0. */
 TP_LANES_INLINE void tp_quant_add(struct tp_quant_lanes *sums,
                                   const struct tp_quant_limits *limits,
@@ -138,6 +159,10 @@ struct tp_quant_batch {
     double x[TP_QUANT_BATCH], q[TP_QUANT_BATCH];
     int64_t weight[TP_QUANT_BATCH];
 };
+
+/* As tp_dtype_decode, by the loops of an instruction set, which is known. */
+void tp_quant_decode(enum tp_isa isa, enum tp_dtype dtype, const void *codes,
+                     size_t n, double *x);
 
 /* Adds the error of a batch. */
 void tp_quant_batch_add(const struct tp_quant_batch *batch,
