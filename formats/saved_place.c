@@ -108,6 +108,15 @@ static const char *step(char letter, const char *text, const char *end,
     return after;
 }
 
+/* Where a text may go on with what follows a '*'. */
+static const char *next_place(char letter, const char *text, const char *end)
+{
+    if (letter >= 'a' && letter <= 'z')
+        while (text < end && (*text | 0x20) != letter)
+            text++;
+    return text;
+}
+
 /* Whether the pattern is all of the text. *before: bytes that a '*' at its
  * front took; 0 if it has none. */
 static bool fits(const char *pattern, const char *text, const char *end,
@@ -128,7 +137,7 @@ static bool fits(const char *pattern, const char *text, const char *end,
             text = after;
         } else if (star && mark < end) {
             pattern = star;
-            text = ++mark;
+            text = mark = next_place(*star, mark + 1, end);
         } else {
             return false;
         }
