@@ -379,7 +379,7 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
     if (status == TP_OK && file->label.iteration < 0)
         file->label.iteration =
             tp_label_epoch(file->metadata, file->metadata_count);
-    file->flat = true;
+    file->flat = !file->format->claims; /* else it is named for its kind */
     for (size_t i = 0; i < file->tensor_count && file->flat; i++)
         file->flat = !strchr(file->tensors[i].path, '.');
     return status == TP_OK && file->optimizers ? tp_optimizer_names(file, err)

@@ -441,7 +441,7 @@ static enum tp_status open_file(struct tp_tensor_file *file,
 {
     const char *name = tp_file_base_name(file->path);
     if (strcmp(name, ".metadata.tmp") == 0)
-        return tp_fail(err, TP_E_DAMAGED, -1,
+        return tp_fail(err, TP_E_NOT_FOUND, -1,
                        "an unfinished checkpoint: .metadata is written last, "
                        "and this was not renamed to it");
     struct reading r = {.unit = tp_unit_new(file),

@@ -33,6 +33,7 @@
 #include "tensors/rank_grid.h"
 #include "tensors/rank_tree.h"
 #include "tensors/row.h"
+#include "tensors/run_notes.h"
 
 /* What one file gave; a slot per file makes the result independent of the
  * order in which workers finish. */
@@ -134,7 +135,8 @@ static void add_skipped(struct collector *c, struct file_result *result,
                                 .path = path,
                                 .reason = reason,
                                 .offset = skip->offset,
-                                .damage = skip->code != TP_OK};
+                                .damage = skip->code != TP_OK,
+                                .missing = skip->code == TP_E_NOT_FOUND};
 }
 
 static void add_failure(struct collector *c, struct file_result *result,
@@ -447,65 +449,6 @@ static void note_files(struct tp_run *run, const struct file_result *results,
                     told);
 }
 
-/* Says once that integers have no quantisation rows. */
-static void note_integers(struct tp_run *run)
-{
-    size_t count = 0;
-    const struct tp_row *first = NULL;
-    for (size_t i = 0; i < run->row_count && run->plan.count; i++) {
-        if (tp_dtype_info(run->rows[i].dtype)->kind != TP_CLASS_INTEGER)
-            continue;
-        first = count++ ? first : &run->rows[i];
-    }
-    if (count)
-        tp_run_note(run,
-                    "%zu tensor%s not floating-point and %s no rows in "
-                    "/quantization. First: %s (%s)",
-                    count, count == 1 ? " is" : "s are",
-                    count == 1 ? "has" : "have", first->file,
-                    tp_row_dtype_word(first));
-}
-
-/* The first cast wanted of a row of numbers that it cannot have, or NULL. */
-static const struct tp_quant_cast *
-missing_cast(const struct tp_quant_plan *plan, const struct tp_row *row)
-{
-    if (tp_dtype_info(row->dtype)->kind == TP_CLASS_INTEGER)
-        return NULL;
-    for (size_t i = 0; i < plan->scaled; i++) {
-        const struct tp_quant_cast *cast = &plan->casts[i];
-        bool wanted = cast->listed || cast->spec.number == row->target;
-        if (wanted && !tp_quant_applies(&cast->spec, row->dtype))
-            return cast;
-    }
-    return NULL;
-}
-
-/* Says once which formats were left out for some dtypes. */
-static void note_missing_casts(struct tp_run *run)
-{
-    size_t count = 0;
-    const struct tp_row *first = NULL;
-    const struct tp_quant_cast *cast = NULL;
-    for (size_t i = 0; i < run->row_count; i++) {
-        const struct tp_quant_cast *missing =
-            missing_cast(&run->plan, &run->rows[i]);
-        if (!missing || count++)
-            continue;
-        first = &run->rows[i];
-        cast = missing;
-    }
-    bool hybrid = cast && cast->spec.rounding == TP_ROUND_HYBRID;
-    if (count)
-        tp_run_note(run,
-                    "%zu tensor%s no rows for formats that do not apply to "
-                    "their dtype. First: %s (%s): %s%s%s",
-                    count, count == 1 ? " has" : "s have", first->file,
-                    tp_row_dtype_word(first), cast->format,
-                    hybrid ? ", rounding " : "",
-                    hybrid ? cast->rounding : "");
-}
-
 static void add_totals(struct tp_run *run, const struct file_result *result,
                        uint64_t size)
 {
@@ -530,7 +473,7 @@ static void note_missing(struct collector *c,
         struct tp_error err = {0};
         const size_t first = find(files, &next, &missing);
         if (first < files->count && missing.length) {
-            tp_fail(&err, TP_E_DAMAGED, -1, "%s", tp_text_get(&missing));
+            tp_fail(&err, TP_E_NOT_FOUND, -1, "%s", tp_text_get(&missing));
             add_failure(c, &c->results[first],
                         shown_path(c, files->files[first].path), "", &err);
         }
@@ -556,7 +499,11 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     size_t row = 0, aside = run->row_count, skipped = 0;
     for (size_t i = 0; i < problems; i++)
         run->skipped[skipped++] =
-            (struct tp_skipped){"", "", run->files.problems[i], -1, true};
+            (struct tp_skipped){.file = "",
+                                .path = "",
+                                .reason = run->files.problems[i],
+                                .offset = -1,
+                                .damage = true};
     run->skipped_count += problems;
     for (size_t i = 0; i < run->files.count; i++) {
         struct file_result *result = &results[i];
@@ -576,8 +523,7 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
                "metadata and file name disagree in", "; metadata holds");
     note_files(run, results, offsetof(struct file_result, assumption),
                "something had to be assumed in", "");
-    note_integers(run);
-    note_missing_casts(run);
+    tp_run_note_casts(run);
     tp_row_note_unknown_types(run);
     if (c->options->dims != TP_DIMS_NONE &&
         tp_dims_number(run, err) != TP_OK)
