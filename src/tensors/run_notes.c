@@ -21,8 +21,8 @@ static void note_integers(struct tp_run *run)
 }
 
 /* The first cast wanted of a row of numbers that it cannot have, or NULL. */
-static const struct tp_quant_cast *
-missing_cast(const struct tp_quant_plan *plan, const struct tp_row *row)
+static const struct tp_quant_cast *missing_cast(
+    const struct tp_quant_plan *plan, const struct tp_row *row)
 {
     if (tp_dtype_info(row->dtype)->kind == TP_CLASS_INTEGER)
         return NULL;
@@ -56,8 +56,7 @@ static void note_missing_casts(struct tp_run *run)
                     "their dtype. First: %s (%s): %s%s%s",
                     count, count == 1 ? " has" : "s have", first->file,
                     tp_row_dtype_word(first), cast->format,
-                    hybrid ? ", rounding " : "",
-                    hybrid ? cast->rounding : "");
+                    hybrid ? ", rounding " : "", hybrid ? cast->rounding : "");
 }
 
 void tp_run_note_casts(struct tp_run *run)
