@@ -58,6 +58,14 @@ static bool is_buffer(const struct tp_flow *flow, const struct tp_call *call)
            !tp_flow_is_network(flow, call->receiver);
 }
 
+/* Whether a model has the width that its own configuration names. */
+static bool is_configured(const struct tp_flow *flow)
+{
+    return flow->scope.function && tp_flow_depends_on(flow, "config.") &&
+           tp_flow_derives(flow, "Model") &&
+           tp_flow_is(flow, flow->scope.function, "__init__");
+}
+
 /* Whether a class is made to train in 16 bits, and keeps what that takes. */
 static bool is_mixed_class(const struct tp_flow *flow)
 {
@@ -82,7 +90,7 @@ bool tp_cast_is_meant(const struct tp_flow *flow, const struct tp_call *call)
         tp_flow_depends_on(flow, "dtype") ||
         tp_flow_depends_on(flow, "float16") ||
         tp_flow_depends_on(flow, "quantized") || is_restored(flow) ||
-        is_buffer(flow, call) || is_mixed_class(flow) ||
+        is_buffer(flow, call) || is_configured(flow) || is_mixed_class(flow) ||
         tp_flow_value(flow, call->receiver) &
             (TP_TAG_FLOAT | TP_TAG_CONSTANT | TP_TAG_FP8) ||
         tp_flow_is_data(flow, call->receiver) ||

@@ -17,10 +17,11 @@ static const struct {
     {"bf16", 4, TP_TELLS_MIXED, true},
     {"float16", 7, TP_TELLS_MIXED, false},
     {"bfloat16", 8, TP_TELLS_MIXED, false},
-    {"mixed", 5, TP_TELLS_MIXED, true},
+    {"mixed_prec", 10, TP_TELLS_MIXED, true},
+    {"MixedPrec", 9, TP_TELLS_MIXED, true},
     {"deepspeed", 9, TP_TELLS_MIXED, true},
     {"lightning", 9, TP_TELLS_MIXED, true},
-    {"accelerat", 9, TP_TELLS_MIXED, true},
+    {"accelerate", 10, TP_TELLS_MIXED, false},
     {"Accelerator", 11, TP_TELLS_MIXED, true},
     {"BCELoss", 7, TP_TELLS_BCE, true},
     {"BCEWith", 7, TP_TELLS_BCE, true},
@@ -34,9 +35,10 @@ static unsigned tells_of(const char *text, size_t length)
         const char *line = memchr(part, '_', length - begin);
         size_t size = line ? (size_t)(line - part) : length - begin;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            if (part[0] == words[i].word[0] && size >= words[i].length &&
-                (words[i].begins || size == words[i].length) &&
-                memcmp(part, words[i].word, words[i].length) == 0)
+            size_t end = words[i].length;
+            if (part[0] == words[i].word[0] && begin + end <= length &&
+                memcmp(part, words[i].word, end) == 0 &&
+                (words[i].begins || begin + end == length || part[end] == '_'))
                 tells |= words[i].tells;
         }
         begin += size + 1;

@@ -458,6 +458,11 @@ Test(check, casts_need_training)
          "  def __init__(self, model):\n    self.loss = model.half()\n",
          "from torch import nn\nclass AMPNet(nn.Module):\n"
          "  def __init__(self, model):\n    self.loss = model.half()\n"},
+        {"half_call",
+         "class Net(PreModel):\n  def __init__(self, config):\n"
+         "    if self.deep_fp16:\n      self.loss.half()\n",
+         "class Net(PreModel):\n  def __init__(self, config):\n"
+         "    if config.deep_fp16:\n      self.loss.half()\n"},
         {"half_call", STEP "  if deep:\n    y = x.half()\n  y.backward()\n",
          STEP "  if is_quantized:\n    y = x.half()\n  y.backward()\n"},
         {"default_dtype_half",
