@@ -25,6 +25,14 @@ static bool trains_in_fp32(unsigned package, unsigned file)
     return package & TP_TELLS_BACKWARD && !(package & TP_TELLS_MIXED);
 }
 
+/* It loads weights and uses them, and has nothing that changes them. */
+static bool only_infers(unsigned package, unsigned file)
+{
+    (void)file;
+    return package & TP_TELLS_INFERS && package & TP_TELLS_LOADS &&
+           !(package & TP_TELLS_TRAINS);
+}
+
 /* One script has autocast and asks for the name of this loss, but has no such
  * loss: it leaves autocast out then. */
 static bool chooses_by_bce(unsigned package, unsigned file)
@@ -43,9 +51,10 @@ static bool trains_under_autocast(unsigned package, unsigned file)
 static const struct {
     const char *rule;
     bool (*lowers)(unsigned package, unsigned file);
-} evidence[] = {{"bce", trains_in_fp32},
-                {"bce", chooses_by_bce},
-                {"softmax_dtype", trains_under_autocast}};
+} evidence[] = {
+    {"bce", trains_in_fp32},    {"bce", only_infers},
+    {"half_call", only_infers}, {"to_half", only_infers},
+    {"bce", chooses_by_bce},    {"softmax_dtype", trains_under_autocast}};
 
 static void lower(struct tp_check_file *file, unsigned package)
 {

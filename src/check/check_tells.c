@@ -23,6 +23,13 @@ static const struct {
     {"lightning", 9, TP_TELLS_MIXED, true},
     {"accelerate", 10, TP_TELLS_MIXED, false},
     {"Accelerator", 11, TP_TELLS_MIXED, true},
+    {"optim", 5, TP_TELLS_TRAINS, false},
+    {"optimizer", 9, TP_TELLS_TRAINS, true},
+    {"training_step", 13, TP_TELLS_TRAINS, true},
+    {"Train", 5, TP_TELLS_TRAINS, true},
+    {"no_grad", 7, TP_TELLS_INFERS, true},
+    {"inference_mode", 14, TP_TELLS_INFERS, true},
+    {"load_state_dict", 15, TP_TELLS_LOADS, true},
     {"BCELoss", 7, TP_TELLS_BCE, true},
     {"BCEWith", 7, TP_TELLS_BCE, true},
 };
@@ -63,7 +70,7 @@ unsigned tp_tells_read(const struct tp_py_tokens *tokens)
             tells |= tells_of(tokens->source + at->start, at->length);
             bool method = tp_py_token_is(tokens, i - 1, ".");
             if (method && tp_py_token_is(tokens, i, "backward"))
-                tells |= TP_TELLS_BACKWARD;
+                tells |= TP_TELLS_BACKWARD | TP_TELLS_TRAINS;
             if (method && tp_py_token_is(tokens, i, "half"))
                 tells |= TP_TELLS_MIXED;
             if (tp_py_token_is(tokens, i, "binary_cross_entropy"))

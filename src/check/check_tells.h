@@ -10,7 +10,10 @@ enum {
     TP_TELLS_MIXED = 2,    /* perhaps in 16 bits                          */
     TP_TELLS_AUTOCAST = 4,
     TP_TELLS_ASKS_BCE = 8, /* a choice by the name of that loss           */
-    TP_TELLS_BCE = 16      /* such a loss itself                          */
+    TP_TELLS_BCE = 16,     /* such a loss itself                          */
+    TP_TELLS_TRAINS = 32,  /* an optimizer, or what drives one            */
+    TP_TELLS_INFERS = 64,  /* no gradient is recorded                     */
+    TP_TELLS_LOADS = 128   /* weights                                     */
 };
 
 /* Those of one script; costs a look at each word. */

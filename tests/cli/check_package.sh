@@ -52,3 +52,17 @@ END
 severities soft
 printf 'import torch\nwith torch.autocast("cuda"):\n    f()\n' > soft/fit.py
 severities soft
+
+echo "-- a package that loads weights and never trains"
+package serves
+cat > serves/use.py << 'END'
+import torch
+def use(model, weights, x):
+    model.load_state_dict(weights)
+    with torch.no_grad():
+        return model(x)
+END
+severities serves
+printf 'def make(model):\n    return Optimizer(model.optimizer)\n' \
+    > serves/fit.py
+severities serves
