@@ -110,7 +110,8 @@ bool tp_flow_only_infers(const struct tp_flow *flow)
         "test",      "preproc",  "extract", "metric",  "rmse",     "serv",
         "sync",      "bench",    "profile", "strip",   "beam",     "top_filter",
         "top_k",     "top_p",    "latency", "refine",  "postproc", "populate",
-        "uncertain", "valid",    "val_",    "attack",  NULL};
+        "uncertain", "valid",    "val_",    "attack",  "epe",      "accura",
+        NULL};
     static const char *const classes[] = {
         "Inference",    "Predictor",  "Quantiz",  "Export",
         "Benchmark",    "Metric",     "Sampling", "TreeSearch",

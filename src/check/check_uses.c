@@ -28,9 +28,9 @@ static bool is_one(const struct tp_flow *flow, size_t token,
 }
 
 /* Methods and functions that give no gradient on. */
-static const char *const ends[] = {"item",   "detach", "tolist",  "numpy",
-                                   "argmax", "argmin", "argsort", "topk",
-                                   "round",  NULL};
+static const char *const ends[] = {"item",    "detach", "tolist",
+                                   "numpy",   "argmax", "argmin",
+                                   "argsort", "round",  NULL};
 static const char *const shows[] = {
     "print",    "info",       "debug",      "log",
     "log_dict", "float",      "add_scalar", "add_scalars",
@@ -133,6 +133,9 @@ static bool only_ends(const struct tp_flow *flow, uint32_t target,
         if (!is_use(flow, t, text, name->length))
             continue;
         uint32_t statement = statement_at(flow, body, t);
+        if (statement && flow->at[statement].kind == TP_PY_ASSIGN &&
+            tp_flow_same(flow, flow->at[statement].child, target))
+            continue; /* the same name goes on */
         if (!statement || ++uses > MOST_USES ||
             !ends_on_way(flow, statement, t))
             return false;

@@ -338,6 +338,7 @@ static void judge_sqrt(struct tp_flow *flow, uint32_t node, uint32_t operand)
         tp_flow_add_as(
             flow, node, &rules[SQRT_AT_ZERO], "sqrt",
             tp_flow_trains(flow) && !tp_flow_derives(flow, "Optimizer") &&
+                    !tp_flow_mentions(flow, operand, "axis") && /* numpy's */
                     !is_of_data(flow, operand) && !is_data(flow, operand) &&
                     !is_update(flow) && is_differentiated(flow) &&
                     !tp_flow_only_shows(flow, node)

@@ -623,6 +623,13 @@ Test(check, numerics_need_gradients)
          "def loss(x):\n  y = x.square().sum().sqrt()\n"
          "  print(y.mean())\n  return {'a': y.mean().item()}\n"},
         {"sqrt_at_zero",
+         "def loss(x):\n  y = x.square().sum().sqrt()\n"
+         "  y = y.view(-1)\n  return y.mean()\n",
+         "def loss(x):\n  y = x.square().sum().sqrt()\n"
+         "  y = y.view(-1)\n  return y.mean().item(), y < 3\n"},
+        {"sqrt_at_zero", "def loss(x):\n  return (x ** 2).sum(dim=1) ** 0.5\n",
+         "def loss(x):\n  return (x ** 2).sum(axis=1) ** 0.5\n"},
+        {"sqrt_at_zero",
          "def loss(x, y):\n  return (x - y).square().sum().sqrt()\n",
          "def loss(pos, new_pos):\n"
          "  return (pos - new_pos).square().sum().sqrt()\n"},
