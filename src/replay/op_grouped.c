@@ -88,8 +88,10 @@ static bool read_ends(const struct tp_replay_call *call, struct grouped *g)
 static bool set_ends(const struct tp_replay_call *call, struct grouped *g)
 {
     int64_t end = 0;
+    if (g->x.count == 1 && (g->groups != 1 || tp_arg(call, "group_list")))
+        return read_ends(call, g);
     if ((int64_t)g->x.count != g->groups)
-        return g->x.count == 1 && read_ends(call, g);
+        return false;
     for (int64_t i = 0; i < g->groups; i++)
         g->ends[i] = end += rows_of(g->x.arrays[i]);
     return true;
@@ -185,7 +187,9 @@ static bool is_plain(const struct tp_replay_call *call)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (tp_arg_array(call, others[i]))
             return false;
-    return tp_arg_integer(call, "group_type", -1) < 1 &&
+    const int64_t split = tp_arg_integer(call, "split_item", 0);
+    return split >= 0 && split <= 3 &&
+           tp_arg_integer(call, "group_type", -1) < 1 &&
            tp_arg_integer(call, "act_type", 0) == 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/order.h"
 #include "replay/backward.h"
+#include "replay/said_shape.h"
 
 static enum tp_status fail_index(struct tp_error *err)
 {
@@ -63,6 +64,10 @@ TP_KERNEL(tp_run_embedding)
                          "embeddings of this form are not replayed");
     if (status != TP_OK)
         return status;
+    if (index_of((double)tp_arg_integer(replay, "padding_idx", 0),
+                 weight->shape[0]) < 0 &&
+        tp_arg(replay, "padding_idx") && weight->shape[0])
+        return fail_index(err);
     const int64_t width = weight->shape[1];
     memcpy(shape, input->shape, (size_t)input->dims * sizeof *shape);
     shape[input->dims] = width;
@@ -210,8 +215,10 @@ TP_KERNEL(tp_run_narrow)
     if (input->dims == 0 || first < 0 || length < 0 || length > lines - first)
         return fail_index(err);
     const struct lines moved = lines_of(input, axis, output, length);
-    if (output->count != moved.outer * length * moved.inner)
-        return fail_index(err);
+    if (output->dims != input->dims - one ||
+        (!one && output->shape[axis] != length) ||
+        output->count != moved.outer * length * moved.inner)
+        return tp_replay_fail_result(err);
     for (int64_t i = 0; i < length && output->count; i++)
         copy_index(&moved, first + i, i);
     return TP_OK;
@@ -287,12 +294,14 @@ TP_KERNEL(tp_run_topk)
     if (status != TP_OK)
         return status;
     const int64_t length = input->shape[axis];
-    if (output->dims != input->dims || output->shape[axis] > length ||
-        length == 0 ||
-        output->count != input->count / length * output->shape[axis])
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "its result has another form");
-    const int64_t k = output->shape[axis];
+    const int64_t k =
+        sorts ? length
+              : tp_arg_integer(replay, "k",
+                               output->dims == input->dims ? output->shape[axis]
+                                                           : -1);
+    if (output->dims != input->dims || k < 0 || k > length || length == 0 ||
+        output->shape[axis] != k || output->count != input->count / length * k)
+        return tp_replay_fail_result(err);
     double *room = malloc((size_t)length * sizeof *room);
     if (!room)
         return tp_fail_memory(err);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "replay/backward.h"
+#include "replay/said_shape.h"
 
 enum { AXES = 3, TAPS = 4 };
 
@@ -27,6 +28,7 @@ struct taps {
 
 struct axis {
     int64_t in, out;
+    double factor; /* that was said; 0: none                                 */
     double scale;
     bool said; /* the scale was an argument                                  */
     struct taps *taps; /* [out]                                              */
@@ -174,16 +176,33 @@ static bool set_scales(struct resize *r)
             continue;
         last = item->value->real;
         if (count < r->axes)
-            r->axis[AXES - r->axes + count++].scale = 1 / last;
+            r->axis[AXES - r->axes + count++].factor = last;
     }
     for (int i = 0; i < r->axes && count == 1; i++)
-        r->axis[AXES - r->axes + i].scale = 1 / last;
+        r->axis[AXES - r->axes + i].factor = last;
+    for (int i = 0; i < AXES; i++)
+        r->axis[i].scale = 1 / r->axis[i].factor;
     const bool used =
         count > 0 && !tp_arg_integer(replay, "recompute_scale_factor", 0);
     for (int i = 0; i < AXES; i++)
         r->axis[i].said = used && i >= AXES - r->axes;
     return (count == 0 || count == 1 || count == r->axes) &&
            (count == 0 || last > 0);
+}
+
+/* Whether size or factors are those of the result. */
+static bool said_lengths(const struct resize *r)
+{
+    int64_t said[AXES];
+    tp_said_each(r->replay, "size", r->axes, said);
+    for (int i = 0; i < r->axes; i++) {
+        const struct axis *axis = &r->axis[AXES - r->axes + i];
+        if ((said[i] >= 0 && said[i] != axis->out) ||
+            (axis->factor > 0 &&
+             floor((double)axis->in * axis->factor) != (double)axis->out))
+            return false;
+    }
+    return true;
 }
 
 static enum tp_status begin(const struct tp_replay_call *replay,
@@ -203,14 +222,17 @@ static enum tp_status begin(const struct tp_replay_call *replay,
         return tp_fail(err, TP_E_UNSUPPORTED, -1,
                        "this mode of it is not replayed");
     r->planes = shape[0] * shape[1];
-    for (int i = 0; i < AXES && status == TP_OK; i++) {
+    for (int i = 0; i < AXES; i++) {
         const int own = i - (AXES - r->axes);
         r->axis[i].in = own < 0 ? 1 : r->input->shape[2 + own];
         r->axis[i].out = own < 0 ? 1 : shape[2 + own];
         if (own < 0)
             r->axis[i].scale = 1;
-        status = weigh(r, &r->axis[i], err);
     }
+    if (!said_lengths(r))
+        return tp_replay_fail_result(err);
+    for (int i = 0; i < AXES && status == TP_OK; i++)
+        status = weigh(r, &r->axis[i], err);
     return status;
 }
 

@@ -397,6 +397,12 @@ enum tp_status tp_replay_fail_shapes(struct tp_error *err)
                    "the shapes of its arguments do not fit");
 }
 
+enum tp_status tp_replay_fail_result(struct tp_error *err)
+{
+    return tp_fail(err, TP_E_UNSUPPORTED, -1,
+                   "its arguments do not give the result that was dumped");
+}
+
 /* --- results -------------------------------------------------------------- */
 
 const struct tp_dump_item *tp_replay_result(const struct tp_replay_call *replay,
@@ -429,8 +435,7 @@ enum tp_status tp_replay_make(struct tp_replay_call *replay, int dims,
         tp_replay_result(replay, replay->output_count);
     if (!item || !has_shape(item, dims, shape) ||
         item->element == TP_DTYPE_COUNT)
-        return tp_fail(err, TP_E_UNSUPPORTED, -1,
-                       "its arguments do not give the result that was dumped");
+        return tp_replay_fail_result(err);
     enum tp_status status =
         tp_grow(&replay->outputs, &replay->output_capacity,
                 replay->output_count + 1, sizeof *replay->outputs, err);

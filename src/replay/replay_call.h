@@ -99,6 +99,9 @@ enum tp_status tp_arg_axis(const struct tp_replay_call *replay,
 /* TP_E_UNSUPPORTED: the shapes of the arguments do not fit. */
 enum tp_status tp_replay_fail_shapes(struct tp_error *err);
 
+/* TP_E_UNSUPPORTED: the arguments contradict the result that was dumped. */
+enum tp_status tp_replay_fail_result(struct tp_error *err);
+
 /* --- results -------------------------------------------------------------- */
 
 /* The item of a result, -1 its number from the end of those made; NULL: the
