@@ -213,7 +213,7 @@ static bool may_be_none(const struct tp_operator *row, const char *argument)
 {
     static const char names[] =
         " weight bias running_mean running_var stride "
-        "min max value dim scale_factor attn_mask scale ";
+        "min max value dim scale_factor attn_mask scale nan posinf neginf ";
     const char *at = row->signature;
     char name[64];
     for (long i = strtol(argument, NULL, 10); i > 0 && *at; i--)
