@@ -226,6 +226,25 @@ size_t tp_op_list(const char *inputs, int which, const char **list)
     return strcspn(inputs, TP_INPUT_END);
 }
 
+size_t tp_op_tidy(const char *list, size_t length, char *tidy)
+{
+    size_t used = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < length; i++) {
+        const char byte = list[i];
+        if (!quoted && tp_json_is_blank(byte))
+            continue;
+        tidy[used++] = byte;
+        if (quoted && byte == '\\' && i + 1 < length)
+            tidy[used++] = list[++i];
+        else if (byte == '"')
+            quoted = !quoted;
+        else if (!quoted && byte == ',')
+            tidy[used++] = ' ';
+    }
+    return used;
+}
+
 void tp_op_args_read(const char *inputs, struct tp_op_args *args)
 {
     args->count = 0;

@@ -54,6 +54,10 @@ void tp_op_args_read(const char *inputs, struct tp_op_args *args);
 /* Length of the list of that kind in such a text; *list: where it begins. */
 size_t tp_op_list(const char *inputs, int which, const char **list);
 
+/* A list on one line, with a space behind each comma: at most twice as long.
+ * Returns its length. */
+size_t tp_op_tidy(const char *list, size_t length, char *tidy);
+
 /* The integers of a value such as "[16, 16]" or "3", at most `most`; how
  * many. */
 size_t tp_op_integers(const struct tp_op_word *value, int64_t *numbers,
