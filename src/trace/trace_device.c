@@ -159,7 +159,7 @@ enum tp_status tp_roof_choose(struct tp_roof_choice *choice, const char *name,
         }
     }
     return tp_fail(err, TP_E_USAGE, -1,
-                   "--device: no device \"%s\"; 'tprof-analyze list devices' "
+                   "--gpu: no device \"%s\"; 'tprof-analyze list gpus' "
                    "shows them, and --peak sets the roofs of others",
                    name);
 }

@@ -67,7 +67,9 @@ static struct tp_work work_of(struct search *s, uint32_t op)
     const uint32_t inputs = s->work.inputs[op];
     const uint32_t name = s->trace->events.name[op] + 1;
     if (inputs == 0 || s->known_name[inputs] != name) {
-        const struct tp_work work = tp_trace_work_of(&s->work, op);
+        struct tp_op_args args;
+        tp_trace_work_args(&s->work, op, &args);
+        const struct tp_work work = tp_trace_work_of(&s->work, op, &args);
         if (inputs == 0)
             return work;
         s->known[inputs] = work;

@@ -182,8 +182,8 @@ static const struct tp_column frame_columns[] = {
 #define ROOF(member, unit) TP_COLUMN(struct tp_roof_row, member, unit)
 
 static const struct tp_column roof_columns[] = {
-    TRACE_NUMBER(tp_roof_row), ROOF(op, ""), ROOF(kind, ""), ROOF(dims, ""),
-    ROOF(types, ""), ROOF(strides, ""), ROOF(values, ""), ROOF(count, "1"),
+    TRACE_NUMBER(tp_roof_row), ROOF(op, ""), ROOF(kind, ""), ROOF(inputs, ""),
+    ROOF(count, "1"),
     ROOF(device_us, "us"), ROOF(mean_us, "us"), ROOF(share, "1"),
     ROOF(flops, "FLOP"), ROOF(bytes, "byte"), ROOF(intensity, "FLOP/byte"),
     ROOF(tflops, "TFLOP/s"), ROOF(gbps, "GB/s"), ROOF(precision, ""),

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "trace/trace_facts.h"
 #include "trace/trace_order.h"
 #include "trace/trace_work.h"
@@ -24,8 +25,9 @@
 struct roof_sums {
     uint64_t ns, tensor_ns, other_ns; /* kernels with, without tensor cores */
     double sm_ns, sm, occupancy_ns, occupancy; /* weighted by time         */
-    uint64_t longest;        /* time of the longest kernel's name         */
+    uint64_t longest;        /* time of the longest event, and its name   */
     uint32_t kernel;
+    bool copies;             /* which is a copy, perhaps of the host's    */
 };
 
 struct roofline {
@@ -34,6 +36,7 @@ struct roofline {
     uint32_t *owner;         /* [events.count] of device events           */
     bool *counted;           /* [events.count] operators in their row     */
     uint8_t *cores;          /* [texts.count] 1 + tp_tensor_cores; 0      */
+    struct tp_text text;
 };
 
 /* --- tensor cores ------------------------------------------------------- */
@@ -79,22 +82,27 @@ static enum tp_tensor_cores cores_of_event(struct roofline *r, uint32_t event)
 
 /* --- rows --------------------------------------------------------------- */
 
-/* A list of the inputs of an operator, as a text of its own. */
-static const char *list_text(struct tp_trace *trace, uint32_t inputs,
-                             enum tp_input_list which)
+/* What an operator was given, for people; NULL when memory ran out. */
+static const char *inputs_text(struct roofline *r,
+                               const struct tp_op_args *args)
 {
-    const struct tp_text_table *table = &trace->events.inputs;
-    const char *list;
-    if (inputs >= table->count)
-        return "";
-    const size_t length = tp_op_list(table->texts[inputs], which, &list);
-    char *text = malloc(2 * length + 1);
-    if (!text)
-        return NULL;
-    const char *kept = tp_arena_text(&trace->events.arena, text,
-                                     tp_op_tidy(list, length, text));
-    free(text);
-    return kept;
+    struct tp_text *text = &r->text;
+    text->length = 0;
+    tp_op_args_write(args, text);
+    return text->failed ? NULL
+                        : tp_arena_text(&r->trace->events.arena,
+                                        tp_text_get(text), text->length);
+}
+
+/* The begin of a kernel's name: /op_kernels has all of it. */
+static const char *kernel_text(struct tp_trace *trace, uint32_t name)
+{
+    enum { SHOWN = 64 };
+    const char *text = tp_events_get(&trace->events, name);
+    const size_t length = tp_utf8_cut(text, SHOWN);
+    return text[length] ? tp_arena_format(&trace->events.arena, "%.*s...",
+                                          (int)length, text)
+                        : text;
 }
 
 static int64_t alignment_of(const struct tp_work *work)
@@ -158,7 +166,6 @@ static void finish_row(const struct roofline *r, struct tp_roof_row *row,
         sums->sm_ns > 0 ? 100 * sums->sm / sums->sm_ns : NAN;
     row->occupancy =
         sums->occupancy_ns > 0 ? sums->occupancy / sums->occupancy_ns : NAN;
-    row->kernel = tp_events_get(&r->trace->events, sums->kernel);
     row->what = (int)work->kind;
     row->type = (int)work->precision;
     row->batch = work->batch;
@@ -166,7 +173,23 @@ static void finish_row(const struct roofline *r, struct tp_roof_row *row,
     row->n = work->n;
     row->k = work->k;
     row->result = work->result;
+    if (sums->copies) /* the link has another roof than the memory */
+        row->bytes = NAN;
     hold_against(row, &r->trace->device, work->matrix);
+    row->bytes = work->bytes;
+}
+
+static void add_cores(struct roofline *r, uint32_t event,
+                      struct roof_sums *sums)
+{
+    const struct tp_events *events = &r->trace->events;
+    const uint64_t ns = (uint64_t)events->duration[event];
+    const enum tp_tensor_cores cores = cores_of_event(r, event);
+    if (cores == TP_TENSOR_CORES_YES)
+        sums->tensor_ns += ns;
+    else if (cores == TP_TENSOR_CORES_NO &&
+             events->category[event] == TP_EVENT_KERNEL)
+        sums->other_ns += ns;
 }
 
 static void add_event(struct roofline *r, uint32_t event,
@@ -175,15 +198,9 @@ static void add_event(struct roofline *r, uint32_t event,
     const struct tp_events *events = &r->trace->events;
     const uint64_t ns = (uint64_t)events->duration[event];
     const uint32_t owner = r->owner[event];
-    const enum tp_tensor_cores cores = cores_of_event(r, event);
     row->count += !r->counted[owner];
     r->counted[owner] = true;
     sums->ns += ns;
-    if (cores == TP_TENSOR_CORES_YES)
-        sums->tensor_ns += ns;
-    else if (cores == TP_TENSOR_CORES_NO &&
-             events->category[event] == TP_EVENT_KERNEL)
-        sums->other_ns += ns;
     if (events->detail[event] != TP_NO_DETAIL) {
         const struct tp_gpu_detail *gpu = &events->gpu[events->detail[event]];
         if (gpu->blocks_per_sm >= 0 && isfinite(gpu->blocks_per_sm)) {
@@ -198,6 +215,7 @@ static void add_event(struct roofline *r, uint32_t event,
     if (ns >= sums->longest) {
         sums->longest = ns;
         sums->kernel = events->name[event];
+        sums->copies = events->category[event] != TP_EVENT_KERNEL;
     }
 }
 
@@ -215,20 +233,22 @@ static enum tp_status add_row(struct roofline *r,
 {
     struct tp_trace *trace = r->trace;
     const uint32_t owner = r->owner[items[0].event];
-    const uint32_t inputs = r->work.inputs[owner];
     struct roof_sums sums = {0};
+    struct tp_op_args args;
+    tp_trace_work_args(&r->work, owner, &args);
     struct tp_roof_row row = {
         .op = tp_events_get(&trace->events, trace->events.name[owner]),
-        .dims = list_text(trace, inputs, TP_INPUT_DIMS),
-        .types = list_text(trace, inputs, TP_INPUT_TYPES),
-        .strides = list_text(trace, inputs, TP_INPUT_STRIDES),
-        .values = list_text(trace, inputs, TP_INPUT_VALUES)};
-    const struct tp_work work = tp_trace_work_of(&r->work, owner);
-    if (!row.dims || !row.types || !row.strides || !row.values)
-        return tp_fail_memory(err);
-    for (size_t i = 0; i < count; i++)
+        .inputs = inputs_text(r, &args)};
+    const struct tp_work work = tp_trace_work_of(&r->work, owner, &args);
+    for (size_t i = 0; i < count; i++) {
         add_event(r, items[i].event, &row, &sums);
+        if (work.matrix)
+            add_cores(r, items[i].event, &sums);
+    }
     finish_row(r, &row, &work, &sums);
+    row.kernel = kernel_text(trace, sums.kernel);
+    if (!row.inputs || !row.kernel)
+        return tp_fail_memory(err);
     if (tp_grow(&trace->roofline.rows, &trace->roofline.capacity,
                 trace->roofline.count + 1, sizeof row, err) != TP_OK)
         return TP_E_MEMORY;
@@ -243,12 +263,8 @@ static int by_time(const void *a, const void *b)
         return x->device_us > y->device_us ? -1 : 1;
     int order = strcmp(x->op, y->op);
     if (!order)
-        order = strcmp(x->dims, y->dims);
-    if (!order)
-        order = strcmp(x->types, y->types);
-    if (!order)
-        order = strcmp(x->strides, y->strides);
-    return order ? order : strcmp(x->values, y->values);
+        order = strcmp(x->inputs, y->inputs);
+    return order ? order : tp_order_int64(x->count, y->count);
 }
 
 static enum tp_status add_rows(struct roofline *r, struct tp_ordered *items,
@@ -305,6 +321,7 @@ enum tp_status tp_trace_roofline(struct tp_trace *trace, struct tp_error *err)
     free(r.owner);
     free(r.counted);
     free(r.cores);
+    tp_text_clear(&r.text);
     free(items);
     return status;
 }

@@ -344,7 +344,8 @@ enum tp_tensor_cores {
 struct tp_roof_row {
     const char *op;
     const char *kind;        /* "gemm", "pointwise", ..                    */
-    const char *dims, *types, *strides, *values; /* as the file has them   */
+    const char *inputs;      /* "bf16[5, 512], bf16[512, 64], 1", see
+                                tp_op_args_write                           */
     int64_t count;           /* operators                                  */
     double device_us, mean_us, share; /* kernels; of all device time       */
     double flops, bytes;     /* of one; NaN: not known                     */

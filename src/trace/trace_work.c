@@ -81,11 +81,16 @@ uint32_t tp_trace_work_owner(struct tp_trace_work *work, uint32_t event)
     return owner;
 }
 
-struct tp_work tp_trace_work_of(struct tp_trace_work *work, uint32_t op)
+void tp_trace_work_args(const struct tp_trace_work *work, uint32_t op,
+                        struct tp_op_args *args)
 {
     const struct tp_text_table *inputs = &work->trace->events.inputs;
-    struct tp_op_args args;
     const uint32_t text = work->inputs[op];
-    tp_op_args_read(text < inputs->count ? inputs->texts[text] : "", &args);
-    return tp_work_of(model_of(work, op), &args);
+    tp_op_args_read(text < inputs->count ? inputs->texts[text] : "", args);
+}
+
+struct tp_work tp_trace_work_of(struct tp_trace_work *work, uint32_t op,
+                                const struct tp_op_args *args)
+{
+    return tp_work_of(model_of(work, op), args);
 }

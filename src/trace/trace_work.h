@@ -28,7 +28,12 @@ void tp_trace_work_clear(struct tp_trace_work *work);
  * the innermost; TP_NO_EVENT without. */
 uint32_t tp_trace_work_owner(struct tp_trace_work *work, uint32_t event);
 
-/* What an operator has to do. */
-struct tp_work tp_trace_work_of(struct tp_trace_work *work, uint32_t op);
+/* What an operator was given. */
+void tp_trace_work_args(const struct tp_trace_work *work, uint32_t op,
+                        struct tp_op_args *args);
+
+/* What an operator has to do that was given this. */
+struct tp_work tp_trace_work_of(struct tp_trace_work *work, uint32_t op,
+                                const struct tp_op_args *args);
 
 #endif

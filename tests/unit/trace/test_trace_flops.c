@@ -222,8 +222,15 @@ Test(trace_flops, inputs)
     int64_t numbers[4];
     cr_expect_eq(tp_op_integers(&args.args[3].value, numbers, 4), 2);
     cr_expect(numbers[0] == 7 && numbers[1] == 8);
-    char tidy[64];
-    const char list[] = "[ [1,2 ],\n [\"a, b\"]]";
-    tidy[tp_op_tidy(list, sizeof list - 1, tidy)] = '\0';
-    cr_expect_str_eq(tidy, "[[1, 2], [\"a, b\"]]");
+    struct tp_text text = {0};
+    tp_op_args_write(&args, &text);
+    cr_expect_str_eq(text.data, "int64[2, 3], [[4], [5, 6]], fp32[], [7, 8]");
+    text.length = 0;
+    tp_op_args_read("[[2,3], [2, 3], [1, 3], []]" END
+                    "[\"c10::Half\", \"c10::Float8_e4m3fn\", \"bool\"]" END
+                    "[[3, 1], [1, 2], [9, 1]]", &args);
+    tp_op_args_write(&args, &text);
+    cr_expect_str_eq(text.data,
+                     "fp16[2, 3], fp8[2, 3]/[1, 2], bool[1, 3], -");
+    tp_text_clear(&text);
 }
