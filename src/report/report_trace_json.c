@@ -136,6 +136,17 @@ static void add_idle(const struct tp_trace *trace, struct tp_text *text)
     tp_text_add(text, "},\n ");
 }
 
+/* The rows of /roofline with most time. */
+static void add_roofline(const struct tp_trace *trace, size_t top,
+                         struct tp_text *text)
+{
+    const struct tp_table roofline =
+        tp_trace_list_table(trace, TP_TRACE_ROOFLINE);
+    add_text(text, "roofs_of", trace->device.name, ", ");
+    tp_report_table_json(&roofline, "roofline", 0, top, text);
+    tp_text_add(text, ",\n ");
+}
+
 static void add_trace(const struct tp_trace_report *report, size_t i,
                       struct tp_text *text)
 {
@@ -151,6 +162,7 @@ static void add_trace(const struct tp_trace_report *report, size_t i,
     add_metrics(&report->judged->verdicts[i], trace, 1, text);
     add_settings(trace->settings, text);
     add_idle(trace, text);
+    add_roofline(trace, report->top, text);
     add_ops(trace, 1, report->top, text);
     tp_text_add(text, "}");
 }
