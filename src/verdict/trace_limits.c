@@ -103,6 +103,10 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
          "time",
          "as communication; public traces: 13 and 19 where one step waits for "
          "other processes, 0 in others"},
+    [TP_TRACE_LINK] =
+        {"slow_link", 50, "%",
+         "what a group's collectives take longer than those of like groups",
+         "a choice: half as long again; no public trace has like groups"},
 };
 
 struct tp_trace_limits tp_trace_limits_default(void)

@@ -73,6 +73,9 @@ tp_trace_rule_fn tp_trace_rule_memory_full;
 tp_trace_rule_fn tp_trace_rule_communication;
 tp_trace_rule_fn tp_trace_rule_straggler;
 tp_trace_rule_fn tp_trace_rule_copies;
+/* trace_rule_link.c */
+tp_trace_rule_fn tp_trace_rule_slow_link;
+tp_trace_rule_fn tp_trace_rule_slow_rank;
 /* trace_rule_steps.c */
 tp_trace_rule_fn tp_trace_rule_rising_steps;
 tp_trace_rule_fn tp_trace_rule_rising_traces;
