@@ -210,13 +210,13 @@ static void add_notes(const struct tp_trace_report *report,
     tp_text_add(text, "]");
 }
 
-static void add_findings(const struct tp_trace_report *report,
-                         struct tp_text *text)
+static void add_judged(const struct tp_trace_report *report,
+                       enum tp_judged_table table, const char *name,
+                       struct tp_text *text)
 {
     struct tp_table tables[TP_JUDGED_TABLES];
     tp_judged_tables_make(report->judged, tables);
-    tp_report_table_json(&tables[TP_JUDGED_FINDINGS], "findings", 0, SIZE_MAX,
-                         text);
+    tp_report_table_json(&tables[table], name, 0, SIZE_MAX, text);
 }
 
 void tp_trace_report_json(const struct tp_trace_report *report,
@@ -239,7 +239,9 @@ void tp_trace_report_json(const struct tp_trace_report *report,
         add_trace(report, i, text);
     }
     tp_text_add(text, "],\n ");
-    add_findings(report, text);
+    add_judged(report, TP_JUDGED_FINDINGS, "findings", text);
+    tp_text_add(text, ",\n ");
+    add_judged(report, TP_JUDGED_COLLECTIVE_SIZES, "collective_sizes", text);
     tp_text_add(text, ",\n ");
     tp_report_table_json(&tables.tables[TP_TRACE_SKIPPED], "skipped", 0,
                          SIZE_MAX, text);
@@ -253,7 +255,7 @@ void tp_trace_findings_json(const struct tp_trace_report *report,
 {
     tp_text_add(text, "{\"schema_version\": %d,\n ", TP_SCHEMA_VERSION);
     add_verdict(&report->judged->verdict, text);
-    add_findings(report, text);
+    add_judged(report, TP_JUDGED_FINDINGS, "findings", text);
     tp_text_add(text, ",\n ");
     add_notes(report, text);
     tp_text_add(text, "}\n");

@@ -212,6 +212,10 @@ static const struct tp_column optimizer_columns[] = {
 static const struct tp_column arrival_columns[] = {
     TRACE_NUMBER(tp_arrival_row),
     TP_COLUMN(struct tp_arrival_row, kernel, ""),
+    TP_COLUMN(struct tp_arrival_row, collective, ""),
+    TP_COLUMN(struct tp_arrival_row, group_name, ""),
+    TP_COLUMN(struct tp_arrival_row, group_ranks, ""),
+    TP_COLUMN(struct tp_arrival_row, dtype, ""),
 };
 
 /* --- lists -------------------------------------------------------------- */

@@ -402,16 +402,18 @@ enum tp_status tp_trace_comms(struct tp_trace *trace, struct tp_error *err);
  * without device events. */
 enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err);
 
-/* A communication kernel in a step, and how many of its name and stream were
- * before it there. trace_arrivals.c */
+/* A communication kernel: what it communicates (trace_collective.h), and how
+ * many of its name and stream were before it in its step. trace_arrivals.c */
 struct tp_arrival_row {
     const char *kernel;
-    int64_t stream, step, number;
+    const char *collective, *group_name, *group_ranks, *dtype;
+    int64_t group_size, sequence, in_bytes, out_bytes;
+    int64_t stream, step, number; /* step -1: in none                       */
     int64_t start_ns, ns; /* as the file has it: since base_ns, if any      */
 };
 
-/* trace->arrivals: every collective of the steps, for the comparison of ranks
- * (trace_ranks.h). */
+/* trace->arrivals: every communication kernel, for the comparison of ranks
+ * (trace_ranks.h, trace_meetings.h). */
 enum tp_status tp_trace_arrivals(struct tp_trace *trace,
                                  struct tp_error *err);
 

@@ -107,6 +107,10 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
         {"kernel_win", 5, "%",
          "what better kernels could win, of the window",
          "as sync_seen"},
+    [TP_TRACE_LINK] =
+        {"slow_link", 50, "%",
+         "what a group's collectives take longer than those of like groups",
+         "a choice: half as long again; no public trace has like groups"},
 };
 
 struct tp_trace_limits tp_trace_limits_default(void)

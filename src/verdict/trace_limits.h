@@ -35,6 +35,7 @@ enum tp_trace_limit {
     TP_TRACE_RISE_SPREADS,
     TP_TRACE_UNEVEN,
     TP_TRACE_WIN,
+    TP_TRACE_LINK,
     TP_TRACE_LIMITS
 };
 

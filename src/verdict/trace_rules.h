@@ -80,6 +80,9 @@ tp_trace_rule_fn tp_trace_rule_attention;
 tp_trace_rule_fn tp_trace_rule_fusion;
 tp_trace_rule_fn tp_trace_rule_optimizer;
 tp_trace_rule_fn tp_trace_rule_no_roof;
+/* trace_rule_link.c */
+tp_trace_rule_fn tp_trace_rule_slow_link;
+tp_trace_rule_fn tp_trace_rule_slow_rank;
 /* trace_rule_steps.c */
 tp_trace_rule_fn tp_trace_rule_rising_steps;
 tp_trace_rule_fn tp_trace_rule_rising_traces;
