@@ -333,7 +333,7 @@ enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
     struct tp_trace_facts *facts = &trace->facts;
     const char **texts[] = {&facts->window,         &facts->loader,
                             &facts->driver_call,    &facts->top_op,
-                            &facts->orphan,
+                            &facts->orphan,         &facts->silent_collective,
                             &facts->single_tensor,  &facts->device_name,
                             &trace->events.backend, &trace->events.trace_name,
                             &facts->copy_frame};

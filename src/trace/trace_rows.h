@@ -385,6 +385,9 @@ struct tp_trace_facts {
     const char *orphan;      /* the event with most of that, or ""; ...    */
     int64_t orphan_events;   /* ... so many of this name ...               */
     double orphan_name_us;   /* ... which last so long                     */
+    int64_t collectives;     /* that the host calls, ...                   */
+    int64_t silent_collectives; /* ... of them without device work, most  */
+    const char *silent_collective; /* ... of this name, or ""             */
     double alloc_op_us;      /* the host inside operators that allocate    */
     struct tp_pageable to_device, to_host; /* inside W                     */
     double device_memory_b;  /* of the device it ran on; 0: not said       */

@@ -172,6 +172,22 @@ static const char *describe_head(const struct tp_trace_case *it)
                          idle->queued_count);
 }
 
+/* "; 10 of 85 collectives that the host calls have no kernel in the trace
+ * (most: nccl:all_to_all), .." */
+static const char *describe_silent(const struct tp_trace_case *it)
+{
+    const struct tp_trace_facts *facts = &it->trace->facts;
+    if (facts->silent_collectives == 0)
+        return "";
+    return tp_judge_text(it->judged,
+                         "; %" PRId64 " of %" PRId64
+                         " collectives that the host calls have no kernel in "
+                         "the trace (most: %s): what waits for one of them "
+                         "waits for nothing that was recorded",
+                         facts->silent_collectives, facts->collectives,
+                         facts->silent_collective);
+}
+
 enum tp_status tp_trace_rule_queued(const struct tp_trace_case *it,
                                     struct tp_error *err)
 {
@@ -190,8 +206,8 @@ enum tp_status tp_trace_rule_queued(const struct tp_trace_case *it,
             it->judged,
             "the GPU idles %.1f %% of the window while work that was launched "
             "over 100 us before does not begin, up to %" PRId64
-            " operations at once%s",
-            share, idle->queued_most, describe_head(it)),
+            " operations at once%s%s",
+            share, idle->queued_most, describe_head(it), describe_silent(it)),
         .suggestion =
             "the host is ahead, so fewer waits or launches win nothing: look "
             "at what this work waits for, which is events of other streams, "
