@@ -309,6 +309,13 @@ double tp_trace_exposed_communication(const struct tp_trace *trace)
                : 0;
 }
 
+double tp_trace_exposed_transfers(const struct tp_trace *trace)
+{
+    const struct tp_busy_row *row = tp_trace_busy_window(trace);
+    return row && row->total_us > 0 ? row->exposed_transfer_us / row->total_us
+                                    : 0;
+}
+
 double tp_trace_exposed_memory(const struct tp_trace *trace)
 {
     const struct tp_busy_row *row = tp_trace_busy_window(trace);

@@ -34,4 +34,8 @@ const struct tp_busy_row *tp_trace_busy_window(const struct tp_trace *trace);
 double tp_trace_exposed_communication(const struct tp_trace *trace);
 double tp_trace_exposed_memory(const struct tp_trace *trace);
 
+/* Of the copying, what leaves the device or comes to it: a stream of its own
+ * could hide it, while copies within the device are work of its own. */
+double tp_trace_exposed_transfers(const struct tp_trace *trace);
+
 #endif

@@ -98,6 +98,7 @@ static const struct tp_column busy_columns[] = {
     BUSY(communication_us, "us"), BUSY(memory_us, "us"),
     BUSY(exposed_communication_us, "us"), BUSY(exposed_memory_us, "us"),
     BUSY(overlap_us, "us"), BUSY(overlap, "1"),
+    BUSY(exposed_transfer_us, "us"),
 };
 
 #define LAUNCH(member, unit) TP_COLUMN(struct tp_launch_row, member, unit)

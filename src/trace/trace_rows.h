@@ -197,6 +197,8 @@ struct tp_busy_row {
     double total_us, busy_us, idle_us;
     double compute_us, communication_us, memory_us; /* unions             */
     double exposed_communication_us, exposed_memory_us;
+    double exposed_transfer_us; /* of the latter, copies that leave the device
+                               or come to it                               */
     double overlap_us;      /* communication under computation             */
     double overlap;         /* overlap_us over communication_us            */
 };

@@ -113,6 +113,7 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
         .step = -1,
         .metric = "data wait, % of ProfilerStep",
         .value = share,
+        .won = share,
         .limit = it->limits[TP_TRACE_LOADER_SEEN],
         .evidence = tp_judge_text(
             it->judged,
@@ -143,6 +144,7 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         .step = -1,
         .metric = "GPU idle behind DataLoader, % of window",
         .value = share,
+        .won = share,
         .limit = it->limits[TP_TRACE_LOADER_SEEN],
         .evidence = tp_judge_text(
             it->judged,
@@ -201,6 +203,7 @@ enum tp_status tp_trace_rule_queued(const struct tp_trace_case *it,
         .step = -1,
         .metric = "GPU idle with work pending, % of window",
         .value = share,
+        .won = share,
         .limit = it->limits[TP_TRACE_QUEUED],
         .evidence = tp_judge_text(
             it->judged,
@@ -323,6 +326,7 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
                          "window";
         finding.value = with_refill;
     }
+    finding.won = finding.value;
     if (finding.value < limit && pageable_cause(it, row))
         return TP_OK; /* the copies' rule says so */
     if (finding.value < limit) {
@@ -377,6 +381,7 @@ enum tp_status tp_trace_rule_first_launch(const struct tp_trace_case *it,
         .step = -1,
         .metric = "GPU idle behind first launches, % of window",
         .value = share,
+        .won = share,
         .limit = it->limits[TP_TRACE_FIRST_LAUNCH],
         .evidence = tp_judge_text(
             it->judged,
@@ -431,6 +436,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
         .step = -1,
         .metric = "kernels below 10 us, % of kernel time",
         .value = tiny,
+        .won = host,
         .limit = it->limits[TP_TRACE_TINY],
         .evidence = tp_judge_text(
             it->judged,
@@ -474,6 +480,7 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
         .step = -1,
         .metric = "GPU idle behind the host, % of window",
         .value = host,
+        .won = host,
         .limit = it->limits[TP_TRACE_HOST],
         .evidence = tp_judge_text(
             it->judged,
