@@ -35,7 +35,6 @@ void tp_trace_arguments_init(struct tp_trace_arguments *args)
         .out_elements = -1,
         .group_size = -1,
         .sequence = -1,
-        .shapes = {{.axes = -1, .first = -1}, {.axes = -1, .first = -1}},
     };
     *args = absent;
 }
@@ -256,38 +255,22 @@ static bool add_sync(struct tp_events *events,
     return intern(events, args->sync_kind, &row->kind);
 }
 
-bool tp_trace_wants_shapes(struct tp_event_text name)
-{
-    static const char *const wanted[] = {
-        "conv1d", "conv2d", "conv3d", "convolution", "conv_transpose1d",
-        "conv_transpose2d", "conv_transpose3d", "copy_", "linear", "addmm",
-        "embedding", "cross_entropy_loss", "nll_loss", "nll_loss_nd",
-        "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
-        "binary_cross_entropy", "binary_cross_entropy_with_logits"};
-    static const char space[] = "aten::";
-    const size_t skip = sizeof space - 1;
-    if (name.size <= skip || memcmp(name.data, space, skip) ||
-        !strchr("acelmnsbh", name.data[skip]))
-        return false;
-    const struct tp_event_text rest = {name.data + skip, name.size - skip};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        if (is(rest, wanted[i]))
-            return true;
-    }
-    return false;
-}
-
-/* Before the event itself is counted. */
-static bool add_shapes(struct tp_events *events,
+/* The row of what an operator was given, before the event itself is counted. */
+static bool add_inputs(struct tp_events *events,
                        const struct tp_trace_arguments *args)
 {
-    if (tp_grow(&events->shapes, &events->shape_capacity,
-                events->shape_count + 1, sizeof *events->shapes, NULL) != TP_OK)
-        return false;
-    struct tp_op_shapes *row = &events->shapes[events->shape_count++];
-    row->event = (uint32_t)events->count;
-    memcpy(row->inputs, args->shapes, sizeof row->inputs);
-    return true;
+    struct tp_text *joined = &events->joined;
+    const struct tp_event_text *lists = args->inputs;
+    if (!lists[TP_INPUT_DIMS].size)
+        return true;
+    joined->length = 0;
+    for (int i = 0; i < TP_INPUT_LISTS; i++) {
+        if (i)
+            tp_text_bytes(joined, TP_INPUT_END, 1);
+        tp_text_bytes(joined, lists[i].data, lists[i].size);
+    }
+    return !joined->failed && tp_events_add_inputs(events, joined->data,
+                                                   joined->length) == TP_OK;
 }
 
 static bool add_detail(struct tp_events *events, uint8_t category,
@@ -304,7 +287,7 @@ static bool add_detail(struct tp_events *events, uint8_t category,
     case TP_EVENT_SYNC:
         return add_sync(events, &event->args, detail);
     case TP_EVENT_CPU_OP:
-        return (!event->args.shaped || add_shapes(events, &event->args)) &&
+        return add_inputs(events, &event->args) &&
                add_comm(events, &event->args, detail);
     default:
         return true;

@@ -25,9 +25,7 @@ struct tp_trace_arguments {
     int64_t in_elements, out_elements, group_size, sequence;
     struct tp_event_text collective, dtype, group_name, group_ranks, comms_id;
     struct tp_event_text sync_kind, name, labels;
-    struct tp_shape shapes[2]; /* of the first inputs                      */
-    bool shaped; /* shapes were there, and were wanted                     */
-    bool wanted; /* set by the parser: the name is one whose shapes count  */
+    struct tp_event_text inputs[TP_INPUT_LISTS]; /* JSON, as it stands     */
     bool comm; /* some key of a collective was there */
     bool caller; /* so was the one of who called a frame of Python */
     bool used; /* something differs from tp_trace_arguments_init */
@@ -56,10 +54,6 @@ void tp_trace_arguments_init(struct tp_trace_arguments *args);
 /* Makes an event that was used before absent again; its arguments must have
  * been initialised once. */
 void tp_trace_event_init(struct tp_trace_event *event);
-
-/* Whether the shapes of an operator of this name are kept: layers, losses and
- * copies. */
-bool tp_trace_wants_shapes(struct tp_event_text name);
 
 /*
  * Adds to `events` what is kept of one event: complete events, instants about

@@ -46,47 +46,22 @@ bool get_comm(ondemand::value &value, tp_trace_arguments &args, int64_t &out)
     return get_integer(value, out);
 }
 
-// The shape of an input: a list of integers. An empty one is a number, or no
-// tensor at all; one of lists is a list of tensors.
-bool get_shape(ondemand::value &value, tp_shape &shape)
-{
-    if (token_of(value).data[0] != '[')
-        return skip(value);
-    ondemand::array axes;
-    if (value.get_array().get(axes))
-        return false;
-    tp_shape read = {0, -1, 1};
-    bool good = true;
-    for (auto element : axes) {
-        ondemand::value item;
-        int64_t length = -1;
-        if (element.get(item) || !get_integer(item, length))
-            return false;
-        good &= length >= 0;
-        read.first = read.axes++ ? read.first : length;
-        read.elements *= double(length);
-    }
-    if (good && read.axes)
-        shape = read;
-    return true;
-}
-
-bool get_shapes(ondemand::value &value, tp_shape (&shapes)[2])
+// A list as it stands, without what is in it being looked at; of what is none,
+// nothing.
+bool get_list(ondemand::value &value, text &out)
 {
     text token = token_of(value);
+    out = {};
     if (!is_value(token) || token.data[0] != '[')
         return is_value(token);
-    ondemand::array inputs;
-    if (value.get_array().get(inputs))
+    ondemand::array list;
+    std::string_view raw;
+    if (value.get_array().get(list) || list.raw_json().get(raw))
         return false;
-    size_t i = 0;
-    for (auto element : inputs) {
-        ondemand::value input;
-        tp_shape other;
-        if (element.get(input) || !get_shape(input, i < 2 ? shapes[i] : other))
-            return false;
-        i++;
-    }
+    size_t size = raw.size();
+    while (size > 0 && tp_json_is_blank(raw[size - 1]))
+        size--;
+    out = {raw.data(), size};
     return true;
 }
 
@@ -95,10 +70,14 @@ bool read_host_argument(const char *key, ondemand::value &value,
                         tp_trace_arguments &args, bool &known)
 {
     int64_t address;
-    if (is(key, "Input Dims") || is(key, "Input dims")) { // of torch to 1.12
-        known = args.shaped = args.wanted;
-        return args.wanted ? get_shapes(value, args.shapes) : skip(value);
-    }
+    if (is(key, "Input Dims") || is(key, "Input dims")) // of torch to 1.12
+        return get_list(value, args.inputs[TP_INPUT_DIMS]);
+    if (is(key, "Input type"))
+        return get_list(value, args.inputs[TP_INPUT_TYPES]);
+    if (is(key, "Input Strides"))
+        return get_list(value, args.inputs[TP_INPUT_STRIDES]);
+    if (is(key, "Concrete Inputs"))
+        return get_list(value, args.inputs[TP_INPUT_VALUES]);
     if (is(key, "Bytes"))
         return get_integer(value, args.memory.bytes);
     if (is(key, "Addr")) {
@@ -276,7 +255,6 @@ bool read_field(uint32_t bit, ondemand::value &value, tp_trace_event &event)
     case ARGS:
         if (event.args.used) // args twice
             tp_trace_arguments_init(&event.args);
-        event.args.wanted = tp_trace_wants_shapes(event.name);
         return read_arguments(value, event.args);
     default:
         return skip(value);

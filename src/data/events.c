@@ -119,11 +119,20 @@ static bool grow_texts(struct tp_text_table *table)
     return true;
 }
 
-/* As tp_events_text, with the hash known. */
-static uint32_t intern(struct tp_events *events, const char *text,
-                       size_t length, uint32_t hash)
+/* A text that a table takes. */
+struct taken {
+    const char *text;
+    size_t length;
+    uint32_t hash;
+};
+
+/* The number of a text in a table of `events`, which is added if new. */
+static uint32_t intern(struct tp_events *events, struct tp_text_table *table,
+                       struct taken taken)
 {
-    struct tp_text_table *table = &events->texts;
+    const char *text = taken.text;
+    const size_t length = taken.length;
+    const uint32_t hash = taken.hash;
     if (length == 0)
         return 0;
     size_t mask = table->slot_count - 1;
@@ -157,7 +166,26 @@ static uint32_t intern(struct tp_events *events, const char *text,
 uint32_t tp_events_text(struct tp_events *events, const char *text,
                         size_t length)
 {
-    return intern(events, text, length, hash_text(text, length));
+    return intern(events, &events->texts,
+                  (struct taken){text, length, hash_text(text, length)});
+}
+
+enum tp_status tp_events_add_inputs(struct tp_events *events,
+                                    const char *inputs, size_t length)
+{
+    if (tp_grow(&events->op_inputs, &events->op_input_capacity,
+                events->op_input_count + 1, sizeof *events->op_inputs,
+                NULL) != TP_OK)
+        return TP_E_MEMORY;
+    struct tp_op_inputs *row = &events->op_inputs[events->op_input_count];
+    row->event = (uint32_t)events->count;
+    row->inputs =
+        intern(events, &events->inputs,
+               (struct taken){inputs, length, hash_text(inputs, length)});
+    if (row->inputs == TP_NO_DETAIL)
+        return TP_E_MEMORY;
+    events->op_input_count++;
+    return TP_OK;
 }
 
 const char *tp_events_get(const struct tp_events *events, uint32_t text)
@@ -267,22 +295,33 @@ void tp_events_repaired(struct tp_events *events, enum tp_repair repair,
 struct renumbering {
     struct tp_events *into;
     const struct tp_events *from;
-    uint32_t *texts, *lanes;
+    uint32_t *texts, *lanes, *inputs;
 };
+
+/* Of each text of a table its number in one of `into`; NULL when memory ran
+ * out. */
+static uint32_t *renumber(struct tp_events *into, struct tp_text_table *to,
+                          const struct tp_text_table *from)
+{
+    uint32_t *numbers = calloc(from->count + 1, sizeof *numbers);
+    for (size_t i = 1; numbers && i < from->count; i++) {
+        numbers[i] = intern(into, to,
+                            (struct taken){from->texts[i], from->lengths[i],
+                                           from->hashes[i]});
+        if (numbers[i] == TP_NO_DETAIL) {
+            free(numbers);
+            return NULL;
+        }
+    }
+    return numbers;
+}
 
 static bool renumber_texts(struct renumbering *map)
 {
-    const struct tp_text_table *table = &map->from->texts;
-    map->texts = calloc(table->count + 1, sizeof *map->texts);
-    if (!map->texts)
-        return false;
-    for (size_t i = 1; i < table->count; i++) {
-        map->texts[i] = intern(map->into, table->texts[i], table->lengths[i],
-                               table->hashes[i]);
-        if (map->texts[i] == TP_NO_DETAIL)
-            return false;
-    }
-    return true;
+    struct tp_events *into = map->into;
+    map->texts = renumber(into, &into->texts, &map->from->texts);
+    map->inputs = renumber(into, &into->inputs, &map->from->inputs);
+    return map->texts && map->inputs;
 }
 
 static bool renumber_lanes(struct renumbering *map)
@@ -330,9 +369,9 @@ static enum tp_status reserve_details(struct renumbering *map,
                          into->sync_count + from->sync_count,
                          sizeof *into->syncs, err);
     if (status == TP_OK)
-        status = tp_grow(&into->shapes, &into->shape_capacity,
-                         into->shape_count + from->shape_count,
-                         sizeof *into->shapes, err);
+        status = tp_grow(&into->op_inputs, &into->op_input_capacity,
+                         into->op_input_count + from->op_input_count,
+                         sizeof *into->op_inputs, err);
     return status;
 }
 
@@ -398,9 +437,10 @@ static void append_columns(struct renumbering *map)
     for (uint8_t i = 0; i < TP_EVENT_CATEGORIES; i++)
         bases[i] = detail_base(into, i);
     size_t at = into->count, count = from->count;
-    for (size_t i = 0; i < from->shape_count; i++) {
-        into->shapes[into->shape_count] = from->shapes[i];
-        into->shapes[into->shape_count++].event += (uint32_t)at;
+    for (size_t i = 0; i < from->op_input_count; i++) {
+        const struct tp_op_inputs *row = &from->op_inputs[i];
+        into->op_inputs[into->op_input_count++] = (struct tp_op_inputs){
+            row->event + (uint32_t)at, map->inputs[row->inputs]};
     }
     if (count == 0)
         return;
@@ -448,6 +488,7 @@ enum tp_status tp_events_merge(struct tp_events *into,
         merge_repairs(into, from);
     }
     free(map.texts);
+    free(map.inputs);
     free(map.lanes);
     return status;
 }
@@ -525,6 +566,23 @@ enum tp_status tp_events_finish(struct tp_events *events, struct tp_error *err)
     return TP_OK;
 }
 
+/* A table without texts that keeps its memory. */
+static struct tp_text_table empty_texts(struct tp_text_table table)
+{
+    table.count = 0;
+    if (table.slots)
+        memset(table.slots, 0, table.slot_count * sizeof *table.slots);
+    return table;
+}
+
+static void free_texts(struct tp_text_table *table)
+{
+    free(table->texts);
+    free(table->lengths);
+    free(table->hashes);
+    free(table->slots);
+}
+
 void tp_events_reset(struct tp_events *events)
 {
     struct tp_events old = *events;
@@ -537,11 +595,9 @@ void tp_events_reset(struct tp_events *events)
     for (int i = 0; i < COLUMNS; i++)
         memcpy(to[i].array, from[i].array, sizeof(void *));
     events->capacity = old.capacity;
-    events->texts = old.texts;
-    events->texts.count = 0;
-    if (events->texts.slots)
-        memset(events->texts.slots, 0,
-               events->texts.slot_count * sizeof *events->texts.slots);
+    events->texts = empty_texts(old.texts);
+    events->inputs = empty_texts(old.inputs);
+    events->joined = old.joined;
     events->lanes = old.lanes;
     events->lane_capacity = old.lane_capacity;
     events->lane_slots = old.lane_slots;
@@ -557,8 +613,8 @@ void tp_events_reset(struct tp_events *events)
     events->comm_capacity = old.comm_capacity;
     events->syncs = old.syncs;
     events->sync_capacity = old.sync_capacity;
-    events->shapes = old.shapes;
-    events->shape_capacity = old.shape_capacity;
+    events->op_inputs = old.op_inputs;
+    events->op_input_capacity = old.op_input_capacity;
     events->devices = old.devices;
     events->device_capacity = old.device_capacity;
 }
@@ -572,17 +628,16 @@ void tp_events_clear(struct tp_events *events)
         memcpy(&array, columns[i].array, sizeof array);
         free(array);
     }
-    free(events->texts.texts);
-    free(events->texts.lengths);
-    free(events->texts.hashes);
-    free(events->texts.slots);
+    free_texts(&events->texts);
+    free_texts(&events->inputs);
+    tp_text_clear(&events->joined);
     free(events->lanes);
     free(events->lane_slots);
     free(events->gpu);
     free(events->memory);
     free(events->comms);
     free(events->syncs);
-    free(events->shapes);
+    free(events->op_inputs);
     free(events->devices);
     tp_arena_clear(&events->arena);
     memset(events, 0, sizeof *events);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/settings.h"
 
 /*
@@ -78,18 +79,24 @@ struct tp_comm_detail {
     int64_t sequence;
 };
 
-/* A tensor that an operator was given. */
-struct tp_shape {
-    int64_t axes;     /* -1: no tensor                                     */
-    int64_t first;    /* length of the first axis; -1 without axes         */
-    double elements;
+/* What the profiler says of an operator's inputs (record_shapes): a list each,
+ * with an element for each input. */
+enum tp_input_list {
+    TP_INPUT_DIMS,    /* "Input Dims": [] of what is no tensor             */
+    TP_INPUT_TYPES,   /* "Input type": a dtype, "Scalar", "TensorList", .. */
+    TP_INPUT_STRIDES, /* "Input Strides"                                   */
+    TP_INPUT_VALUES,  /* "Concrete Inputs": of what is no tensor           */
+    TP_INPUT_LISTS
 };
 
-/* Shapes that an operator was given: of those only whose shapes tell how many
- * samples a step has, in the order of events. */
-struct tp_op_shapes {
+/* What ends a list before the last one in a text of tp_events.inputs: JSON has
+ * no such byte. */
+#define TP_INPUT_END "\x1f"
+
+/* An operator whose inputs were recorded, in the order of events. */
+struct tp_op_inputs {
     uint32_t event;
-    struct tp_shape inputs[2];
+    uint32_t inputs; /* text of tp_events.inputs                           */
 };
 
 /* Arguments of a cuda_sync event. */
@@ -167,8 +174,11 @@ struct tp_events {
     size_t comm_count, comm_capacity;
     struct tp_sync_detail *syncs; /* detail of SYNC                        */
     size_t sync_count, sync_capacity;
-    struct tp_op_shapes *shapes;
-    size_t shape_count, shape_capacity;
+    struct tp_text_table inputs; /* [enum tp_input_list] as the file has
+                                    them, joined by TP_INPUT_END           */
+    struct tp_op_inputs *op_inputs;
+    size_t op_input_count, op_input_capacity;
+    struct tp_text joined;      /* room to join them                       */
     bool callers;               /* frames of Python say who called them    */
 
     /* What the file says beside its events. */
@@ -195,6 +205,10 @@ struct tp_events {
  * memory ran out. Not for two threads at once. */
 uint32_t tp_events_text(struct tp_events *events, const char *text,
                         size_t length);
+
+/* Adds a row of op_inputs for the event that comes next. TP_E_MEMORY. */
+enum tp_status tp_events_add_inputs(struct tp_events *events,
+                                    const char *inputs, size_t length);
 
 /* The text of a number; borrowed. */
 const char *tp_events_get(const struct tp_events *events, uint32_t text);

@@ -18,7 +18,7 @@
  *                linear layer is first, there is a loss or a copy
  *
  * Shapes alone would take frames of a video or tokens for samples. A few walks
- * over the events and one over the kept shapes; nine bytes an event.
+ * over the events and one over the operators with inputs; nine bytes an event.
  */
 #include "trace/trace_settings.h"
 
@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "trace/trace_inputs.h"
 
 /* What is known of an event of the host; bits. */
 enum mark {
@@ -234,7 +235,7 @@ static struct step_batch *batch_at(const struct evidence *e, int64_t at)
 }
 
 /* Samples that enter a layer, or -1 where its axes do not tell them. */
-static int64_t layer_size(const char *name, const struct tp_shape inputs[2])
+static int64_t layer_size(const char *name, const struct tp_op_args *args)
 {
     static const struct {
         const char *name;
@@ -247,21 +248,22 @@ static int64_t layer_size(const char *name, const struct tp_shape inputs[2])
         {"aten::conv_transpose3d", 0, 5}, {"aten::linear", 0, 2},
         {"aten::addmm", 1, 2}};
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
-        const struct tp_shape *shape = &inputs[layers[i].input];
+        const struct tp_op_arg *shape = &args->args[layers[i].input];
         if (!strcmp(name, layers[i].name))
-            return layers[i].axes ? shape->axes == layers[i].axes ? shape->first
-                                                                  : -1
-                   : shape->axes >= 3 ? shape->first
+            return layers[i].axes
+                       ? shape->axes == layers[i].axes ? shape->dims[0] : -1
+                   : shape->axes >= 3 ? shape->dims[0]
                                       : -1;
     }
     return -1; /* an embedding: which axis is which is up to the model */
 }
 
-static void add_layer(struct step_batch *batch, const struct tp_op_shapes *row,
-                      int64_t at, const char *name)
+static void add_layer(struct step_batch *batch, const struct tp_op_args *args,
+                      const struct tp_trace *trace, uint32_t event)
 {
-    const uint32_t event = row->event;
-    const int64_t size = layer_size(name, row->inputs);
+    const int64_t at = trace->events.start[event];
+    const char *name = tp_events_get(&trace->events, trace->events.name[event]);
+    const int64_t size = layer_size(name, args);
     if (batch->first == TP_NO_EVENT || at < batch->first_at) {
         batch->first = event;
         batch->first_at = at;
@@ -275,35 +277,59 @@ static void add_layer(struct step_batch *batch, const struct tp_op_shapes *row,
     }
 }
 
-static void add_shapes(struct evidence *e, const struct tp_op_shapes *row)
+/* Operators whose inputs tell how many samples a step has: layers, losses and
+ * copies. */
+static bool tells_samples(const char *name)
+{
+    static const char *const telling[] = {
+        "conv1d", "conv2d", "conv3d", "convolution", "conv_transpose1d",
+        "conv_transpose2d", "conv_transpose3d", "copy_", "linear", "addmm",
+        "embedding", "cross_entropy_loss", "nll_loss", "nll_loss_nd",
+        "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+        "binary_cross_entropy", "binary_cross_entropy_with_logits"};
+    static const char space[] = "aten::";
+    const size_t skip = sizeof space - 1;
+    if (strncmp(name, space, skip) || !strchr("acelmnsbh", name[skip]))
+        return false;
+    for (size_t i = 0; i < sizeof telling / sizeof *telling; i++) {
+        if (!strcmp(name + skip, telling[i]))
+            return true;
+    }
+    return false;
+}
+
+static void add_inputs(struct evidence *e, const struct tp_op_inputs *row)
 {
     const struct tp_trace *trace = e->trace;
     const uint32_t event = row->event;
     const int64_t at = trace->events.start[event];
     const uint32_t kinds = kinds_of(trace, event);
     const uint32_t around = kinds_around(e, event);
-    const struct tp_shape *inputs = row->inputs;
+    struct tp_op_args args;
     struct step_batch *batch = batch_at(e, at);
     if (!batch || trace->events.lane[event] != trace->index.main_lane ||
         (around & (TP_NAME_DATALOADER | TP_NAME_BACKWARD | TP_NAME_OPTIMIZER)))
         return;
+    if (!tells_samples(
+            tp_events_get(&trace->events, trace->events.name[event])))
+        return;
+    tp_op_args_read(trace->events.inputs.texts[row->inputs], &args);
+    const struct tp_op_arg *inputs = args.args;
     if (kinds & TP_NAME_COPY_OP) {
         if ((e->marks[event] & TO_DEVICE) && inputs[0].axes > 0 &&
             inputs[0].elements > batch->copied) {
             batch->copied = inputs[0].elements;
-            batch->copy_size = inputs[0].first;
+            batch->copy_size = inputs[0].dims[0];
         }
     } else if (around & (TP_NAME_LAYER | TP_NAME_LOSS)) {
         return; /* part of what was counted */
     } else if (kinds & TP_NAME_LOSS) {
         const bool same =
-            inputs[1].axes < 1 || inputs[1].first == inputs[0].first;
+            inputs[1].axes < 1 || inputs[1].dims[0] == inputs[0].dims[0];
         batch->losses++;
-        batch->loss_size = same ? inputs[0].first : -1;
+        batch->loss_size = same ? inputs[0].dims[0] : -1;
     } else {
-        const char *name =
-            tp_events_get(&trace->events, trace->events.name[event]);
-        add_layer(batch, row, at, name);
+        add_layer(batch, &args, trace, event);
     }
 }
 
@@ -351,8 +377,8 @@ static enum tp_status find_batch(struct evidence *e, struct tp_error *err)
                                             .last_size = -1,
                                             .loss_size = -1,
                                             .copy_size = -1};
-    for (size_t i = 0; i < trace->events.shape_count; i++)
-        add_shapes(e, &trace->events.shapes[i]);
+    for (size_t i = 0; i < trace->events.op_input_count; i++)
+        add_inputs(e, &trace->events.op_inputs[i]);
     pick_batch(e);
     free(e->batches);
     return TP_OK;

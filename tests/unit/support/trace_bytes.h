@@ -108,12 +108,11 @@ static inline void trace_assert_same(const struct tp_events *a,
                   a->gpu[i].bytes == b->gpu[i].bytes &&
                   a->gpu[i].comm == b->gpu[i].comm);
     }
-    cr_assert_eq(a->shape_count, b->shape_count);
-    for (size_t i = 0; i < a->shape_count; i++) {
-        const struct tp_op_shapes *x = &a->shapes[i], *y = &b->shapes[i];
-        cr_assert(x->event == y->event &&
-                  x->inputs[0].first == y->inputs[0].first &&
-                  x->inputs[1].axes == y->inputs[1].axes);
+    cr_assert_eq(a->op_input_count, b->op_input_count);
+    for (size_t i = 0; i < a->op_input_count; i++) {
+        const struct tp_op_inputs *x = &a->op_inputs[i], *y = &b->op_inputs[i];
+        cr_assert_eq(x->event, y->event);
+        cr_assert_str_eq(a->inputs.texts[x->inputs], b->inputs.texts[y->inputs]);
     }
 }
 

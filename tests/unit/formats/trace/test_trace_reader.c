@@ -538,43 +538,42 @@ Test(trace_reader, lanes_have_the_names_of_their_process)
     tp_events_clear(&events);
 }
 
-/* Shapes, under both names they had: lists of tensors, numbers and what is no
- * shape count as absent; of operators that are not asked for none is kept. */
-Test(trace_reader, shapes_of_operators)
+/* What operators were given, under both names it had, as it stands in the
+ * file; equal inputs are one text, and of what is no list nothing is kept. */
+Test(trace_reader, inputs_of_operators)
 {
 #define OP(name, args) \
     "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"" name "\", \"pid\": " \
     "1, \"tid\": 1, \"ts\": 1, \"dur\": 1, \"args\": {" args "}}"
     static const char json[] =
-        "[" OP("aten::add", "\"Input Dims\": [[1, 2], [1, 2]]") ",\n"
-        OP("aten::conv2d", "\"Input Dims\": [[64, 3, 8, 8], [16, 3, 3, 3], "
-                           "[], []]") ",\n"
-        OP("aten::linear", "\"Input dims\": [[5, 7], [[1], [2]]]") ",\n"
-        OP("aten::copy_", "\"Input Dims\": [[], \"\", 3]") ",\n"
+        "[" OP("aten::add", "\"Input Dims\": [[1, 2], [1, 2]] ") ",\n"
+        OP("aten::conv2d", "\"Input Dims\": [[4, 3], []], \"Concrete Inputs\":"
+                           " [\"\", \"a,]\"], \"Input type\": [\"float\"]") ",\n"
+        OP("aten::linear", "\"Input dims\": [[1, 2], [1, 2]]") ",\n"
+        OP("aten::copy_", "\"Input Strides\": [], \"Input Dims\": [\"\"]") ",\n"
         OP("aten::mse_loss", "\"Input type\": [\"float\"]") ",\n"
-        OP("aten::addmm", "\"Input Dims\": \"none\", \"Bytes\": 3") ",\n"
-        OP("aten::linear", "\"Input Dims\": [[-1, 7], [\"x\"]]") "]";
+        OP("aten::addmm", "\"Input Dims\": \"none\", \"Bytes\": 3") "]";
 #undef OP
-    static const struct tp_op_shapes expected[] = {
-        {1, {{4, 64, 12288}, {4, 16, 432}}},
-        {2, {{2, 5, 35}, {-1, -1, 0}}},
-        {3, {{-1, -1, 0}, {-1, -1, 0}}},
-        {5, {{-1, -1, 0}, {-1, -1, 0}}},
-        {6, {{-1, -1, 0}, {-1, -1, 0}}}};
+#define END TP_INPUT_END
+    static const struct {
+        uint32_t event;
+        const char *inputs;
+    } expected[] = {
+        {0, "[[1, 2], [1, 2]]" END END END},
+        {1, "[[4, 3], []]" END "[\"float\"]" END END "[\"\", \"a,]\"]"},
+        {2, "[[1, 2], [1, 2]]" END END END},
+        {3, "[\"\"]" END END "[]" END}};
+#undef END
     struct tp_text text = {0};
     tp_text_add(&text, "%s", json);
     struct tp_events whole = trace_events(text.data, text.length), pieces;
-    cr_assert_eq(whole.shape_count, 5);
-    for (size_t i = 0; i < 5; i++) {
-        cr_expect_eq(whole.shapes[i].event, expected[i].event, "%zu", i);
-        for (int k = 0; k < 2; k++) {
-            const struct tp_shape *got = &whole.shapes[i].inputs[k];
-            const struct tp_shape *want = &expected[i].inputs[k];
-            cr_expect(got->axes == want->axes && got->first == want->first &&
-                          (got->axes < 0 || got->elements == want->elements),
-                      "%zu, input %d", i, k);
-        }
+    cr_assert_eq(whole.op_input_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct tp_op_inputs *row = &whole.op_inputs[i];
+        cr_expect_eq(row->event, expected[i].event, "%zu", i);
+        cr_expect_str_eq(whole.inputs.texts[row->inputs], expected[i].inputs);
     }
+    cr_expect_eq(whole.op_inputs[0].inputs, whole.op_inputs[2].inputs);
     cr_assert_eq(trace_read_as(text.data, text.length, 100, 1, &pieces),
                  TP_OK);
     trace_assert_same(&whole, &pieces);
