@@ -37,6 +37,8 @@ set linetype 24 lc rgb '#542788' lw 1.8
 set linetype 25 lc rgb '#b2abd2' lw 1.8
 set linetype 26 lc rgb '#1f5d3b' lw 1.8
 set linetype 27 lc rgb '#c51b7d' lw 1.8
+set linetype 28 lc rgb '#b2182b' lw 1.8
+set linetype 29 lc rgb '#4d9221' lw 1.8
 set border 3 lc rgb '#555555'
 set tics nomirror out scale 0.6 textcolor rgb '#222222'
 set grid back lc rgb '#e4e4e4' lw 0.8 lt 1

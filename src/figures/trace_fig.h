@@ -31,6 +31,8 @@ enum tp_trace_colour {
     TP_TRACE_RESERVED_COLOUR,
     TP_TRACE_FIRST_COLOUR,     /* a trace, and the one beside it           */
     TP_TRACE_SECOND_COLOUR,
+    TP_TRACE_MORE_COLOUR,      /* what costs more time than before, ...    */
+    TP_TRACE_LESS_COLOUR,      /* ... and what less                        */
     TP_TRACE_COLOURS_END
 };
 

@@ -185,6 +185,13 @@ static const struct tp_column arrival_columns[] = {
     TP_COLUMN(struct tp_arrival_row, kernel, ""),
 };
 
+static const struct tp_column spent_columns[] = {
+    TRACE_NUMBER(tp_spent_row),
+    TP_COLUMN(struct tp_spent_row, path, ""),
+    TP_COLUMN(struct tp_spent_row, name, ""),
+    TP_COLUMN(struct tp_spent_row, inputs, ""),
+};
+
 /* --- lists -------------------------------------------------------------- */
 
 #define LIST(name, columns, member, make)                                    \
@@ -226,6 +233,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
     [TP_TRACE_FRAMES] = LIST("frames", frame_columns, frames, NULL),
     [TP_TRACE_ARRIVALS] =
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
+    [TP_TRACE_SPENT] = LIST(NULL, spent_columns, spent, NULL),
     [TP_TRACE_UTILISATION] = CURVE(utilisation, tp_trace_curves),
     [TP_TRACE_QUEUE] = CURVE(queue, NULL),
     [TP_TRACE_ALLOCATED] = CURVE(allocated, NULL),

@@ -352,6 +352,29 @@ struct tp_arrival_row {
 enum tp_status tp_trace_arrivals(struct tp_trace *trace,
                                  struct tp_error *err);
 
+/* What a moment of a step is spent on. */
+enum tp_spent {
+    TP_SPENT_DEVICE, /* device work                                        */
+    TP_SPENT_HOST,   /* the device idles, the host is in an operator or a
+                        range                                              */
+    TP_SPENT_CALL,   /* the same, in a runtime call                        */
+    TP_SPENT_WAIT,   /* the same, in a call that waits for the device      */
+    TP_SPENT_GAP,    /* the same, between two operators                    */
+    TP_SPENT_KINDS
+};
+
+/* Moments of the typical steps by what they are spent on, for comparisons;
+ * trace_spent.h. */
+struct tp_spent_row {
+    enum tp_spent what;
+    const char *path;   /* "a > b", b inside of a; of a gap: what is before */
+    const char *name;   /* of the device event or call; of a gap: what is
+                           behind; of operators ""                         */
+    const char *inputs; /* shapes and types of the operator; "": unknown   */
+    int64_t ns;         /* of the steps                                    */
+    int64_t count;      /* that begin in the steps                         */
+};
+
 /* Copies of one direction through memory of the host that is not pinned: the
  * call waits for them. */
 struct tp_pageable {
