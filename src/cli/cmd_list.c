@@ -14,6 +14,7 @@
 #include "figures/compare_figures.h"
 #include "figures/figures.h"
 #include "figures/replay_figures.h"
+#include "figures/trace_compare_figures.h"
 #include "figures/trace_figures.h"
 #include "formats/param_table.h"
 #include "formats/reader.h"
@@ -89,6 +90,13 @@ static void list_figures(struct tp_text *text)
     for (const struct tp_trace_figure_info *row = tp_trace_figure_table;
          row->id; row++) {
         snprintf(path, sizeof path, "%s/%s", TP_TRACE_FIGURE_CATEGORY, row->id);
+        tp_text_add(text, "  %-46s %s\n", path, row->caption);
+    }
+    for (const struct tp_trace_compare_figure_info *row =
+             tp_trace_compare_figure_table;
+         row->id; row++) {
+        snprintf(path, sizeof path, "%s/%s", TP_TRACE_COMPARE_CATEGORY,
+                 row->id);
         tp_text_add(text, "  %-46s %s\n", path, row->caption);
     }
     for (const struct tp_compare_figure_info *row = tp_compare_figure_table;

@@ -2,19 +2,21 @@
 /*
  * tprof-analyze trace --trace_dir DIR: from profiler traces to trace.h5,
  * trace_report.txt, trace_findings.json and figures, with the verdict on
- * stdout.
+ * stdout; with --compare, to trace_compare.h5, .txt, .json and figures.
  */
 #include <string.h>
 
 #include "cli/frame.h"
 #include "cli/scripts.h"
 #include "config.h"
+#include "figures/trace_compare_figures.h"
 #include "figures/trace_figures.h"
 #include "report/report_compare.h"
 #include "report/report_ops.h"
 #include "report/report_trace.h"
 #include "report/report_trace_json.h"
 #include "trace/trace_compare.h"
+#include "trace/trace_compare_why.h"
 #include "trace/trace_run.h"
 #include "trace/trace_tables.h"
 #include "verdict/trace_judge.h"
@@ -50,12 +52,9 @@ static enum tp_status check(void *session, struct tp_error *err)
         return tp_fail(err, TP_E_USAGE, -1,
                        "--compare takes two paths, before and after, not %zu",
                        options->input_count);
-    if (options->compare &&
-        (options->output_json || options->fail_on || options->scripts))
+    if (options->compare && (options->fail_on || options->scripts))
         return tp_fail(err, TP_E_USAGE, -1,
-                       "--compare writes no file and has no findings: use "
-                       "--format json instead of --output_json, and no "
-                       "--fail_on or --scripts");
+                       "--compare has no findings: no --fail_on or --scripts");
     s->limits = tp_trace_limits_default();
     enum tp_status status = TP_OK;
     for (size_t i = 0; i < options->thresholds.count && status == TP_OK; i++)
@@ -94,6 +93,7 @@ static enum tp_status collect(struct session *s, const char *const *roots,
         .progress_context = &progress,
         .stop = &tp_interrupted,
         .roofs = s->roofs,
+        .compared = s->frame.options->compare,
         .is_frame = s->frame.options->scripts ? tp_scripts_is_frame : NULL,
         .frame_context = &s->scripts};
     enum tp_status status = tp_trace_collect(s->frame.pool, &how, run, err);
@@ -223,9 +223,37 @@ static enum tp_status compare(void *session, struct tp_error *err)
         if (status == TP_OK)
             status = tp_trace_judge(runs[i], &s->limits, judged[i], err);
     }
-    return status == TP_OK
-               ? tp_trace_compare(&s->run, &s->after, &s->comparison, err)
-               : status;
+    if (status == TP_OK)
+        status = tp_trace_compare(&s->run, &s->after, &s->comparison, err);
+    return status == TP_OK ? tp_trace_compare_why(&s->run, &s->after,
+                                                  &s->comparison, err)
+                           : status;
+}
+
+static enum tp_status write_comparison(void *session, struct tp_error *err)
+{
+    struct session *s = session;
+    struct tp_table tables[TP_COMPARE_TABLES];
+    for (const struct tp_trace_compare_figure_info *row =
+             tp_trace_compare_figure_table;
+         row->id; row++)
+        tp_output_remove_figure(s->frame.options, TP_TRACE_COMPARE_CATEGORY,
+                                row->id);
+    tp_trace_compare_tables(&s->comparison, tables);
+    return tp_frame_hdf5(&s->frame, tables, TP_COMPARE_TABLES,
+                         s->run.trace_count + s->after.trace_count,
+                         s->run.bytes_read + s->after.bytes_read, err);
+}
+
+static enum tp_status draw_comparison(void *session, struct tp_error *err)
+{
+    struct session *s = session;
+    enum tp_status status = tp_trace_compare_figures_build(
+        &s->comparison, &s->frame.figures, err);
+    if (status != TP_OK)
+        return status;
+    return tp_output_draw(s->frame.options, &s->frame.figures, &s->run.arena,
+                          &s->frame.drawn, err);
 }
 
 static struct tp_compare_report comparison_of(const struct session *s)
@@ -245,8 +273,9 @@ static void add_comparison(const void *session,
                            const struct tp_report_style *style,
                            struct tp_text *text)
 {
-    const struct tp_compare_report report = comparison_of(session);
-    (void)style; /* --top says how much */
+    struct tp_compare_report report = comparison_of(session);
+    if (style->file && report.top)
+        report.top = TOP_IN_REPORT;
     tp_compare_report_text(&report, text);
 }
 
@@ -307,8 +336,13 @@ int tp_cmd_trace(const struct tp_options *options, int argc, char **argv)
         .clear = clear,
     };
     static const struct tp_frame_steps two = {
+        .hdf5 = "trace_compare.h5",
+        .findings = "trace_compare.json",
+        .report = "trace_compare.txt",
         .check = check,
         .read = compare,
+        .write = write_comparison,
+        .draw = draw_comparison,
         .text = add_comparison,
         .json = add_comparison_json,
         .clear = clear,

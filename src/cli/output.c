@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "figures/replay_figures.h"
+#include "figures/trace_compare_figures.h"
 #include "figures/trace_figures.h"
 #include "report/csv.h"
 
@@ -37,6 +38,7 @@ static void remove_abandoned(const char *output_dir)
     const char *before = "";
     tp_file_remove_abandoned(output_dir);
     remove_abandoned_in(output_dir, TP_TRACE_FIGURE_CATEGORY);
+    remove_abandoned_in(output_dir, TP_TRACE_COMPARE_CATEGORY);
     remove_abandoned_in(output_dir, TP_REPLAY_FIGURE_CATEGORY);
     for (const struct tp_figure_info *row = tp_figure_table; row->id; row++) {
         if (strcmp(row->category, before) != 0)

@@ -13,6 +13,9 @@
 
 #include "base/file.h"
 
+_Static_assert(TP_TRACE_COLOURS_END == TP_PANEL_COLOURS + 1,
+               "a line type of plots/style.gp for each");
+
 void tp_trace_choose(const struct tp_trace_run *run,
                      bool (*has)(const struct tp_trace *trace), size_t limit,
                      struct tp_trace_choice *choice)
@@ -92,7 +95,7 @@ void tp_trace_stack(struct tp_fig *fig, const struct tp_stack *stack)
         series[used++] = (struct tp_panel_series){.name = stack->parts[k],
                                                   .values = table,
                                                   .rows = table ? rows : 0,
-                                                  .colour = (unsigned)k + 1};
+                                                  .colour = stack->colours[k]};
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_STACKS,

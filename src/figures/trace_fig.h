@@ -7,6 +7,35 @@
 
 /* What the builders of trace figures share, and the builders. */
 
+/*
+ * The colours of all trace figures: one means one thing. Those of a stack rise,
+ * as legends are in their order.
+ */
+enum tp_trace_colour {
+    TP_TRACE_KERNEL_COLOUR = TP_PANEL_SERIES_MAX + 1, /* computation       */
+    TP_TRACE_HIDDEN_COLOUR,    /* communication under computation          */
+    TP_TRACE_COPY_COLOUR,
+    TP_TRACE_COMM_COLOUR,      /* communication that nothing hides         */
+    TP_TRACE_IDLE_COLOUR,      /* the device, whatever the cause           */
+    TP_TRACE_DEVICE_COLOUR,    /* the device works, whatever at            */
+    TP_TRACE_PENDING_COLOUR,
+    TP_TRACE_ALLOC_COLOUR,
+    TP_TRACE_CALL_COLOUR,      /* runtime calls of any kind                */
+    TP_TRACE_LOADER_COLOUR,
+    TP_TRACE_BLOCKING_COLOUR,
+    TP_TRACE_LAUNCH_COLOUR,
+    TP_TRACE_OPERATOR_COLOUR,  /* the host in operators                    */
+    TP_TRACE_NOTHING_COLOUR,   /* the host in Python, or nothing recorded  */
+    TP_TRACE_NUMBER_COLOUR,    /* how many kernels                         */
+    TP_TRACE_ALLOCATED_COLOUR,
+    TP_TRACE_RESERVED_COLOUR,
+    TP_TRACE_FIRST_COLOUR,     /* a trace, and the one beside it           */
+    TP_TRACE_SECOND_COLOUR,
+    TP_TRACE_MORE_COLOUR,      /* what costs more time than before, ...    */
+    TP_TRACE_LESS_COLOUR,      /* ... and what less                        */
+    TP_TRACE_COLOURS_END
+};
+
 /* Traces that are shown: all, or evenly spaced ones with both ends. */
 enum { TP_TRACE_ROWS_MAX = 24 };
 struct tp_trace_choice {
@@ -30,6 +59,7 @@ struct tp_stack {
     const char *const *rows;  /* [row_count] names                        */
     size_t row_count;
     const char *const *parts; /* [part_count] names, at most 8            */
+    const enum tp_trace_colour *colours; /* [part_count], rising           */
     size_t part_count;
     const double *values;     /* [row_count][part_count], NaN counts as 0 */
     const char *label;        /* of the axis, with its unit               */

@@ -21,6 +21,11 @@ enum { COSTS = 7 };
 static const char *const cost_names[COSTS] = {
     "kernels", "copies and sets", "communication", "runtime calls",
     "DataLoader", "CPU operators", "other"};
+static const enum tp_trace_colour cost_colours[COSTS] = {
+    TP_TRACE_KERNEL_COLOUR,   TP_TRACE_COPY_COLOUR,
+    TP_TRACE_COMM_COLOUR,     TP_TRACE_CALL_COLOUR,
+    TP_TRACE_LOADER_COLOUR,   TP_TRACE_OPERATOR_COLOUR,
+    TP_TRACE_NOTHING_COLOUR};
 
 static void add_costs(const struct tp_step_row *step, double costs[COSTS])
 {
@@ -96,6 +101,7 @@ static void costs_of_steps(struct tp_fig *fig, const struct tp_trace_run *run,
         .rows = names,
         .row_count = values ? shown : 0,
         .parts = cost_names,
+        .colours = cost_colours,
         .part_count = COSTS,
         .values = values,
         .label = "time [ms]",
@@ -111,6 +117,7 @@ void tp_trace_fig_step_cost(struct tp_fig *fig, const struct tp_trace_run *run)
         const struct tp_stack stack = {
             .title = "mean of the typical steps, by trace",
             .parts = cost_names,
+            .colours = cost_colours,
             .part_count = COSTS,
             .label = "time per step [ms]",
         };
@@ -146,6 +153,11 @@ void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
         "device busy",   "work pending", "driver allocation", "DataLoader",
         "blocking call", "launching",    "CPU operator",
         "python or nothing"};
+    static const enum tp_trace_colour colours[CAUSES] = {
+        TP_TRACE_DEVICE_COLOUR,   TP_TRACE_PENDING_COLOUR,
+        TP_TRACE_ALLOC_COLOUR,    TP_TRACE_LOADER_COLOUR,
+        TP_TRACE_BLOCKING_COLOUR, TP_TRACE_LAUNCH_COLOUR,
+        TP_TRACE_OPERATOR_COLOUR, TP_TRACE_NOTHING_COLOUR};
     struct tp_trace_choice choice;
     tp_trace_choose(run, has_device, TP_TRACE_ROWS_MAX, &choice);
     const struct tp_stack stack = {
@@ -153,6 +165,7 @@ void tp_trace_fig_idle(struct tp_fig *fig, const struct tp_trace_run *run)
                                   "from the left; window: %s",
                              run->traces[0].facts.window),
         .parts = causes,
+        .colours = colours,
         .part_count = CAUSES,
         .label = "share of the window [%]",
     };
@@ -173,8 +186,8 @@ static void busy_parts(const struct tp_trace *trace, double *parts)
 {
     const struct tp_busy_row *row = tp_trace_busy_window(trace);
     const double us[PARTS] = {
-        row->compute_us - row->overlap_us, row->exposed_communication_us,
-        row->overlap_us, row->exposed_memory_us, row->idle_us};
+        row->compute_us - row->overlap_us, row->overlap_us,
+        row->exposed_memory_us, row->exposed_communication_us, row->idle_us};
     for (int k = 0; k < PARTS; k++)
         parts[k] = us[k] / 1e3;
 }
@@ -182,14 +195,18 @@ static void busy_parts(const struct tp_trace *trace, double *parts)
 void tp_trace_fig_overlap(struct tp_fig *fig, const struct tp_trace_run *run)
 {
     static const char *const parts[PARTS] = {
-        "computation alone", "exposed communication",
-        "communication under computation", "copies alone", "idle"};
+        "computation alone", "communication under computation",
+        "copies alone", "exposed communication", "idle"};
+    static const enum tp_trace_colour colours[PARTS] = {
+        TP_TRACE_KERNEL_COLOUR, TP_TRACE_HIDDEN_COLOUR, TP_TRACE_COPY_COLOUR,
+        TP_TRACE_COMM_COLOUR, TP_TRACE_IDLE_COLOUR};
     struct tp_trace_choice choice;
     tp_trace_choose(run, has_communication, TP_TRACE_ROWS_MAX, &choice);
     const struct tp_stack stack = {
         .title = tp_fig_text(fig, "device time, %s",
                              run->traces[0].facts.window),
         .parts = parts,
+        .colours = colours,
         .part_count = PARTS,
         .label = "time [ms]",
     };

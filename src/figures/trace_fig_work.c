@@ -203,8 +203,9 @@ void tp_trace_fig_operators(struct tp_fig *fig, const struct tp_trace_run *run)
     struct named_list cuda = times(fig, run, TP_TRACE_OPS, self_cuda);
     struct named_list cpu = times(fig, run, TP_TRACE_OPS, self_cpu);
     add_bars(fig, tp_fig_text(fig, "self CUDA time%s", of_all(run)), &cuda,
-             1);
-    add_bars(fig, tp_fig_text(fig, "self CPU time%s", of_all(run)), &cpu, 3);
+             TP_TRACE_DEVICE_COLOUR);
+    add_bars(fig, tp_fig_text(fig, "self CPU time%s", of_all(run)), &cpu,
+             TP_TRACE_OPERATOR_COLOUR);
 }
 
 void tp_trace_fig_top_kernels(struct tp_fig *fig,
@@ -213,7 +214,7 @@ void tp_trace_fig_top_kernels(struct tp_fig *fig,
     struct named_list kernels =
         times(fig, run, TP_TRACE_KERNELS, device_time);
     add_bars(fig, tp_fig_text(fig, "kernels, copies and sets%s", of_all(run)),
-             &kernels, 2);
+             &kernels, TP_TRACE_DEVICE_COLOUR);
 }
 
 /* --- durations of kernels ---------------------------------------------- */
@@ -265,9 +266,11 @@ void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run)
             beyond || !(all_us > 0) ? 0 : 100 * us[b] / all_us;
     }
     series[0] = (struct tp_panel_series){
-        .name = "of all kernels", .values = values, .rows = n, .colour = 2};
+        .name = "of all kernels", .values = values, .rows = n,
+        .colour = TP_TRACE_NUMBER_COLOUR};
     series[1] = (struct tp_panel_series){
-        .name = "of all kernel time", .values = second, .rows = n, .colour = 1};
+        .name = "of all kernel time", .values = second, .rows = n,
+        .colour = TP_TRACE_KERNEL_COLOUR};
     const struct tp_panel panel = {
         .kind = TP_PANEL_STEPS,
         .title = tp_fig_text(fig, "%.0f kernels, %.4g ms together", all_count,
@@ -339,6 +342,7 @@ static void busy_curves(struct tp_fig *fig, const struct tp_trace_run *run,
         queue[i] = curve(fig, &trace->queue, clock.us, 1);
         busy[i].name = queue[i].name =
             tp_trace_label(fig, run, choice->traces[i]);
+        busy[i].colour = queue[i].colour = TP_TRACE_FIRST_COLOUR + (unsigned)i;
     }
     struct tp_panel panel = {
         .kind = TP_PANEL_LINES,
@@ -480,6 +484,8 @@ void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run)
         series[1] = curve(fig, &trace->reserved, clock.us, 1 / unit.bytes);
         series[0].name = "allocated";
         series[1].name = "reserved";
+        series[0].colour = TP_TRACE_ALLOCATED_COLOUR;
+        series[1].colour = TP_TRACE_RESERVED_COLOUR;
         const struct tp_panel panel = {
             .kind = TP_PANEL_STEPS, /* it stays until the next event */
             .title = tp_fig_text(

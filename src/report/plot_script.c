@@ -50,8 +50,12 @@ struct entry {
     unsigned order; /* among the colours of its kind */
 };
 
-static const char *const series_colours[TP_PANEL_SERIES_MAX] = {
-    "1", "2", "3", "4", "5", "6", "7", "8"};
+/* The line types of plots/style.gp. */
+static const char *const series_colours[TP_PANEL_COLOURS] = {
+    "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",
+    "10", "11", "12", "13", "14", "15", "16", "17", "18",
+    "19", "20", "21", "22", "23", "24", "25", "26", "27",
+    "28", "29"};
 
 static const struct entry band_entries[] = {
     {"rgb '#d6e6f4'", "1 % to 99 %", 0},
@@ -172,8 +176,8 @@ static void add_template(struct tp_text *out, const char *name)
 static unsigned colour_of(const struct tp_panel *panel, size_t s)
 {
     unsigned colour = panel->series[s].colour;
-    return colour >= 1 && colour <= TP_PANEL_SERIES_MAX ? colour
-                                                        : (unsigned)s + 1;
+    return colour >= 1 && colour <= TP_PANEL_COLOURS ? colour
+                                                     : (unsigned)s + 1;
 }
 
 /* Whether a series has a number above the one in the column before it: a bar,

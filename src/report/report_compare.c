@@ -7,6 +7,7 @@
 
 #include "base/text_wrap.h"
 #include "report/hdf5.h"
+#include "report/report_compare_why.h"
 #include "report/report_table.h"
 #include "verdict/trace_verdict.h"
 
@@ -116,11 +117,25 @@ static void add_kernels(const struct tp_compare_report *report,
         tp_text_add(text, "  ... and %zu more: --top N\n", count - report->top);
 }
 
+static bool has_device(const struct tp_compare_report *report)
+{
+    const struct tp_trace_run *const runs[] = {report->base, report->test};
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < runs[i]->trace_count; k++) {
+            if (runs[i]->traces[k].facts.device_events)
+                return true;
+        }
+    }
+    return false;
+}
+
 void tp_compare_report_text(const struct tp_compare_report *report,
                             struct tp_text *text)
 {
     add_side("Before", base_of(report), text);
     add_side("After ", test_of(report), text);
+    tp_compare_why_text(report->comparison, has_device(report), report->top,
+                        text);
     add_steps(report->comparison, text);
     add_operators(report, text);
     add_kernels(report, text);
@@ -148,6 +163,8 @@ void tp_compare_report_json(const struct tp_compare_report *report,
     add_side_json("base", base_of(report), text);
     add_side_json("test", test_of(report), text);
     tp_text_add(text, " \"per\": \"%s\",\n ", report->comparison->per);
+    tp_report_table_json(&tables[TP_COMPARE_WHY], "why", 0, SIZE_MAX, text);
+    tp_text_add(text, ",\n ");
     tp_report_table_json(&tables[TP_COMPARE_STEPS], "steps", 0, SIZE_MAX, text);
     tp_text_add(text, ",\n ");
     tp_report_table_json(&tables[TP_COMPARE_OPS], "ops", 0, SIZE_MAX, text);

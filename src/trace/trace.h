@@ -54,6 +54,9 @@ struct tp_trace {
     TP_ROWS(tp_fusion_row) fusions;
     TP_ROWS(tp_optimizer_row) optimizers;
     TP_ROWS(tp_arrival_row) arrivals;
+    bool compared;           /* spent is wanted; set before rows are made  */
+    TP_ROWS(tp_spent_row) spent;
+    int64_t spent_steps;     /* typical steps that it is of; 0: it is of W */
     struct tp_idle_row idle;
     /* Kernels only: how many, and how much time, per bin of duration.     */
     uint64_t kernel_count[TP_KERNEL_BINS];

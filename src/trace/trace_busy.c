@@ -20,7 +20,7 @@
 
 /* The unions of one definition. */
 struct device_sets {
-    struct tp_intervals any, compute, communication, copies;
+    struct tp_intervals any, compute, communication, copies, transfers;
     struct tp_intervals scratch[2];
 };
 
@@ -30,6 +30,7 @@ static void clear(struct device_sets *sets)
     tp_intervals_clear(&sets->compute);
     tp_intervals_clear(&sets->communication);
     tp_intervals_clear(&sets->copies);
+    tp_intervals_clear(&sets->transfers);
     tp_intervals_clear(&sets->scratch[0]);
     tp_intervals_clear(&sets->scratch[1]);
 }
@@ -66,7 +67,9 @@ static enum tp_status collect(const struct tp_trace *trace,
         query.classes = classes[i];
         status = tp_trace_device_set(trace, &query, parts[i], err);
     }
-    return status;
+    query.crossing = true; /* the classes are still those of copies */
+    return status ? status
+                  : tp_trace_device_set(trace, &query, &sets->transfers, err);
 }
 
 /* What of communication and copies nothing else hides. */
@@ -90,6 +93,11 @@ static enum tp_status expose(struct device_sets *sets, struct tp_busy_row *row,
     if (!status) {
         status = tp_intervals_subtract(rest, &sets->communication, alone, err);
         row->exposed_memory_us = (double)tp_intervals_length(alone) / 1e3;
+    }
+    if (!status) { /* what of it no transfer is on */
+        status = tp_intervals_subtract(alone, &sets->transfers, rest, err);
+        row->exposed_transfer_us =
+            row->exposed_memory_us - (double)tp_intervals_length(rest) / 1e3;
     }
     return status;
 }

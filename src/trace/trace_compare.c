@@ -305,6 +305,7 @@ void tp_trace_comparison_clear(struct tp_trace_comparison *comparison)
     free(comparison->ops.rows);
     free(comparison->kernels.rows);
     free(comparison->steps.rows);
+    free(comparison->why.rows);
     *comparison = (struct tp_trace_comparison){0};
 }
 
@@ -337,6 +338,15 @@ static const struct tp_column step_columns[] = {
     STEP(change, "unit"), STEP(ratio, "1"),
 };
 
+#define WHY(member, unit) TP_COLUMN(struct tp_why_row, member, unit)
+
+static const struct tp_column why_columns[] = {
+    WHY(kind, ""), WHY(change, ""), WHY(path, ""), WHY(base_name, ""),
+    WHY(test_name, ""), WHY(base_inputs, ""), WHY(test_inputs, ""),
+    WHY(base_per_step, "1"), WHY(test_per_step, "1"), WHY(base_us, "us"),
+    WHY(test_us, "us"), WHY(change_us, "us"),
+};
+
 /* A table of rows that are there. */
 #define TABLE(name, columns, list)                                \
     (struct tp_table)                                             \
@@ -354,4 +364,6 @@ void tp_trace_compare_tables(const struct tp_trace_comparison *comparison,
         TABLE("compare/ops", op_columns, comparison->ops);
     tables[TP_COMPARE_KERNELS] =
         TABLE("compare/kernels", kernel_columns, comparison->kernels);
+    tables[TP_COMPARE_WHY] =
+        TABLE("compare/why", why_columns, comparison->why);
 }

@@ -34,12 +34,36 @@ struct tp_compare_step_row {
     double ratio; /* test over base; NaN: base is 0                        */
 };
 
+/*
+ * A place of the tree of modules, ranges and operators, and one thing there:
+ * device work, what the host does while the device idles, or a gap. Of what
+ * both runs have there the names and inputs are the same; else what was
+ * replaced by what. Each moment of a step is in one row, so that changes add up
+ * to that of the step. Times and numbers are of a step.
+ */
+struct tp_why_row {
+    int what, how;      /* enum tp_spent, enum tp_why_change               */
+    const char *kind;   /* the former in words: "device", "host", ..       */
+    const char *change; /* the latter: "slower", "replaced", ..            */
+    const char *path;   /* "aten::linear > aten::addmm"; of a gap: what is
+                           before it                                       */
+    const char *base_name, *test_name; /* kernels, calls; of a gap what is
+                                          behind it                        */
+    const char *base_inputs, *test_inputs; /* shapes and types             */
+    double base_per_step, test_per_step;
+    double base_us, test_us, change_us;
+};
+
 struct tp_trace_comparison {
     int64_t base_steps, test_steps; /* what sums are divided by            */
     const char *per;                /* "step" or "trace"                   */
     TP_ROWS(tp_compare_row) ops;    /* by absolute change of time, largest */
     TP_ROWS(tp_compare_row) kernels; /* first                              */
     TP_ROWS(tp_compare_step_row) steps;
+    TP_ROWS(tp_why_row) why;        /* largest change first; of
+                                       tp_trace_compare_why                */
+    const char *why_per;            /* "step": typical ones; or "trace"    */
+    double why_base_us, why_test_us; /* of all rows together               */
 };
 
 /* Fills `comparison` (zeroed by the caller, released with
@@ -55,6 +79,7 @@ enum tp_compare_table {
     TP_COMPARE_STEPS,
     TP_COMPARE_OPS,
     TP_COMPARE_KERNELS,
+    TP_COMPARE_WHY,
     TP_COMPARE_TABLES
 };
 

@@ -108,7 +108,7 @@ static enum tp_status draw_queue(struct tp_trace *trace, struct pieces *pieces,
     for (size_t i = 0; i < index->device_count; i++) {
         const uint32_t event = index->device[i];
         const uint32_t call = index->call[event];
-        if (call != TP_NO_EVENT) {
+        if (tp_trace_is_launched(index, event)) {
             waited += (double)add(pieces, trace->events.start[call],
                                   trace->events.start[event]);
         }

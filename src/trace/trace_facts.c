@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "trace/trace_silent.h"
 
 /* What is counted per name; [texts.count]. */
 struct by_name {
@@ -203,6 +204,18 @@ static void find_device(struct tp_trace *trace)
         trace->facts.device_memory_b = (double)device->total_memory;
 }
 
+static enum tp_status find_silent(struct tp_trace *trace, struct tp_error *err)
+{
+    struct tp_trace_silent silent;
+    const enum tp_status status = tp_trace_silent_find(trace, &silent, err);
+    if (status != TP_OK)
+        return status;
+    trace->facts.collectives = silent.collectives;
+    trace->facts.silent_collectives = silent.silent;
+    trace->facts.silent_collective = silent.name;
+    return TP_OK;
+}
+
 enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
 {
     const struct tp_events *events = &trace->events;
@@ -229,6 +242,7 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
                                            .top_op = "",
                                            .orphan = "",
                                            .single_tensor = "",
+                                           .silent_collective = "",
                                            .device_name = "",
                                            .first_driver_step = -1};
     for (size_t i = 0; i < index->host_count; i++)
@@ -244,7 +258,7 @@ enum tp_status tp_trace_facts_make(struct tp_trace *trace, struct tp_error *err)
     pick_names(trace, c.names);
     free(c.names);
     free(c.steady);
-    return TP_OK;
+    return find_silent(trace, err);
 }
 
 struct tp_trace_means tp_trace_step_means(const struct tp_trace *traces,
@@ -299,6 +313,13 @@ double tp_trace_exposed_communication(const struct tp_trace *trace)
     return row && row->total_us > 0
                ? row->exposed_communication_us / row->total_us
                : 0;
+}
+
+double tp_trace_exposed_transfers(const struct tp_trace *trace)
+{
+    const struct tp_busy_row *row = tp_trace_busy_window(trace);
+    return row && row->total_us > 0 ? row->exposed_transfer_us / row->total_us
+                                    : 0;
 }
 
 double tp_trace_exposed_memory(const struct tp_trace *trace)

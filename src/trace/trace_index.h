@@ -50,6 +50,15 @@ enum tp_status tp_trace_index_make(const struct tp_events *events,
                                    struct tp_error *err);
 void tp_trace_index_clear(struct tp_trace_index *index);
 
+/* Whether a device event is what its call, which is in the file, started
+ * first: one for each launch, also of graphs. */
+static inline bool tp_trace_is_launched(const struct tp_trace_index *index,
+                                        uint32_t event)
+{
+    const uint32_t call = index->call[event];
+    return call != TP_NO_EVENT && index->launched[call] == event;
+}
+
 /* Sorts events by lane, start, longest first, calls after others, place in the
  * list; items and scratch have room for `count`. */
 void tp_trace_order(const struct tp_events *events, uint32_t *list,

@@ -98,6 +98,7 @@ static const struct tp_column busy_columns[] = {
     BUSY(communication_us, "us"), BUSY(memory_us, "us"),
     BUSY(exposed_communication_us, "us"), BUSY(exposed_memory_us, "us"),
     BUSY(overlap_us, "us"), BUSY(overlap, "1"),
+    BUSY(exposed_transfer_us, "us"),
 };
 
 #define LAUNCH(member, unit) TP_COLUMN(struct tp_launch_row, member, unit)
@@ -218,6 +219,13 @@ static const struct tp_column arrival_columns[] = {
     TP_COLUMN(struct tp_arrival_row, dtype, ""),
 };
 
+static const struct tp_column spent_columns[] = {
+    TRACE_NUMBER(tp_spent_row),
+    TP_COLUMN(struct tp_spent_row, path, ""),
+    TP_COLUMN(struct tp_spent_row, name, ""),
+    TP_COLUMN(struct tp_spent_row, inputs, ""),
+};
+
 /* --- lists -------------------------------------------------------------- */
 
 #define LIST(name, columns, member, make)                                    \
@@ -265,6 +273,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST("optimizers", optimizer_columns, optimizers, NULL),
     [TP_TRACE_ARRIVALS] =
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
+    [TP_TRACE_SPENT] = LIST(NULL, spent_columns, spent, NULL),
     [TP_TRACE_UTILISATION] = CURVE(utilisation, tp_trace_curves),
     [TP_TRACE_QUEUE] = CURVE(queue, NULL),
     [TP_TRACE_ALLOCATED] = CURVE(allocated, NULL),
@@ -373,7 +382,7 @@ enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
     struct tp_trace_facts *facts = &trace->facts;
     const char **texts[] = {&facts->window,         &facts->loader,
                             &facts->driver_call,    &facts->top_op,
-                            &facts->orphan,
+                            &facts->orphan,         &facts->silent_collective,
                             &facts->single_tensor,  &facts->device_name,
                             &trace->events.backend, &trace->events.trace_name,
                             &facts->copy_frame};

@@ -50,7 +50,7 @@ static enum tp_status collect(const struct tp_trace *trace,
     for (size_t i = 0; i < index->device_count; i++) {
         const uint32_t event = index->device[i];
         const uint32_t call = index->call[event];
-        if (call == TP_NO_EVENT || index->launched[call] != event)
+        if (!tp_trace_is_launched(index, event))
             continue;
         const int64_t from =
             events->start[call] + events->duration[call] + pending_after;

@@ -197,6 +197,8 @@ struct tp_busy_row {
     double total_us, busy_us, idle_us;
     double compute_us, communication_us, memory_us; /* unions             */
     double exposed_communication_us, exposed_memory_us;
+    double exposed_transfer_us; /* of the latter, copies that leave the device
+                               or come to it                               */
     double overlap_us;      /* communication under computation             */
     double overlap;         /* overlap_us over communication_us            */
 };
@@ -417,6 +419,29 @@ struct tp_arrival_row {
 enum tp_status tp_trace_arrivals(struct tp_trace *trace,
                                  struct tp_error *err);
 
+/* What a moment of a step is spent on. */
+enum tp_spent {
+    TP_SPENT_DEVICE, /* device work                                        */
+    TP_SPENT_HOST,   /* the device idles, the host is in an operator or a
+                        range                                              */
+    TP_SPENT_CALL,   /* the same, in a runtime call                        */
+    TP_SPENT_WAIT,   /* the same, in a call that waits for the device      */
+    TP_SPENT_GAP,    /* the same, between two operators                    */
+    TP_SPENT_KINDS
+};
+
+/* Moments of the typical steps by what they are spent on, for comparisons;
+ * trace_spent.h. */
+struct tp_spent_row {
+    enum tp_spent what;
+    const char *path;   /* "a > b", b inside of a; of a gap: what is before */
+    const char *name;   /* of the device event or call; of a gap: what is
+                           behind; of operators ""                         */
+    const char *inputs; /* shapes and types of the operator; "": unknown   */
+    int64_t ns;         /* of the steps                                    */
+    int64_t count;      /* that begin in the steps                         */
+};
+
 /* Copies of one direction through memory of the host that is not pinned: the
  * call waits for them. */
 struct tp_pageable {
@@ -452,6 +477,9 @@ struct tp_trace_facts {
     const char *orphan;      /* the event with most of that, or ""; ...    */
     int64_t orphan_events;   /* ... so many of this name ...               */
     double orphan_name_us;   /* ... which last so long                     */
+    int64_t collectives;     /* that the host calls, ...                   */
+    int64_t silent_collectives; /* ... of them without device work, most  */
+    const char *silent_collective; /* ... of this name, or ""             */
     double alloc_op_us;      /* the host inside operators that allocate    */
     struct tp_pageable to_device, to_host; /* inside W                     */
     double device_memory_b;  /* of the device it ran on; 0: not said       */

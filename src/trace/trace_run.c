@@ -26,6 +26,7 @@
 #include "trace/trace_facts.h"
 #include "trace/trace_lists.h"
 #include "trace/trace_settings.h"
+#include "trace/trace_spent.h"
 
 /* Traces that together hold no more JSON than this are analysed at once, so
  * that many small ranks keep all threads busy; a larger one is alone and
@@ -43,6 +44,8 @@ static enum tp_status make_rows(struct tp_trace *trace, struct tp_error *err)
         status = tp_trace_lists_make(trace, err);
     if (status == TP_OK)
         status = tp_trace_facts_make(trace, err);
+    if (status == TP_OK && trace->compared)
+        status = tp_trace_spent(trace, err);
     return status == TP_OK ? tp_trace_settings_make(trace, err) : status;
 }
 
@@ -186,6 +189,7 @@ static void run_slot(void *context, size_t i, unsigned worker)
     (void)worker;
     trace->path = c->files[c->first + i]->path;
     trace->roofs = c->options->roofs;
+    trace->compared = c->options->compared;
     slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,
                                  &slot->err);
     if (slot->status == TP_OK && trace->events.count)

@@ -39,13 +39,23 @@ enum tp_device_class tp_trace_device_class(const struct tp_trace *trace,
                                                    : TP_DEVICE_COMPUTE;
 }
 
+/* Whether a device event is a copy within the memory of a device. */
+static bool is_inside(const struct tp_trace *trace, uint32_t event)
+{
+    const char *name =
+        tp_events_get(&trace->events, trace->events.name[event]);
+    return trace->events.category[event] == TP_EVENT_MEMCPY &&
+           (strstr(name, "DtoD") || strstr(name, "DeviceToDevice"));
+}
+
 bool tp_trace_device_is(const struct tp_trace *trace, uint32_t event,
                         const struct tp_device_query *query)
 {
     if (query->linked && trace->index.call[event] == TP_NO_EVENT) {
         return false;
     }
-    return tp_trace_device_class(trace, event) & query->classes;
+    return (tp_trace_device_class(trace, event) & query->classes) &&
+           !(query->crossing && is_inside(trace, event));
 }
 
 enum tp_status tp_trace_device_set(const struct tp_trace *trace,

@@ -25,6 +25,8 @@ enum tp_device_class {
 struct tp_device_query {
     unsigned classes;          /* bits of enum tp_device_class              */
     bool linked;               /* only those whose launch is in the file    */
+    bool crossing;             /* of copies only those that leave the device or
+                                  come to it                                */
     struct tp_interval within; /* cut to this, ns                           */
 };
 

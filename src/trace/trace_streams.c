@@ -11,7 +11,8 @@
  *
  * The queue grows by one when a launch begins and shrinks when its device
  * event starts. Device events whose launch is not in the file, or begins
- * after they do, were in no queue.
+ * after they do, were in no queue. Of a graph only what begins first was: the
+ * rest waits for what is before it in the graph, not for the host's launches.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -155,9 +156,11 @@ static void fill_queue(const struct tp_trace *trace,
 {
     queue->count = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t call = trace->index.call[entries[i].event];
-        const int64_t started = trace->events.start[entries[i].event];
-        if (call != TP_NO_EVENT && trace->events.start[call] <= started) {
+        const uint32_t event = entries[i].event;
+        const uint32_t call = trace->index.call[event];
+        const int64_t started = trace->events.start[event];
+        if (tp_trace_is_launched(&trace->index, event) &&
+            trace->events.start[call] <= started) {
             queue->launched[queue->count] = trace->events.start[call];
             queue->started[queue->count++] = started;
         }

@@ -92,7 +92,9 @@ struct tp_trace_rule;
 struct tp_trace_finding {
     enum tp_severity level;
     const struct tp_trace_rule *rule;
-    double excess;           /* value over the limit; sorts                */
+    double won;              /* % of the window (of a step) that is won where
+                                what it tells of is gone; sorts. 0: not known */
+    double excess;           /* value over the limit; sorts after that     */
     int64_t rank;
     int64_t step;            /* first step it holds for; -1: all           */
     const char *metric, *window;

@@ -67,8 +67,8 @@ const struct tp_trace_limit_info tp_trace_limit_table[TP_TRACE_LIMITS] = {
          "kernels, up to 11 without"},
     [TP_TRACE_COPY] =
         {"copies", 10, "%",
-         "copies outside of computation and communication, of the window: a "
-         "limit of the run",
+         "copies to or from the GPU outside of computation and communication, "
+         "of the window: a limit of the run",
          "as communication; public traces: up to 4"},
     [TP_TRACE_COPY_SEEN] =
         {"copies_seen", 5, "%",

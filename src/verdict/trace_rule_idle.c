@@ -113,6 +113,7 @@ static enum tp_status loader_of_host(const struct tp_trace_case *it,
         .step = -1,
         .metric = "data wait, % of ProfilerStep",
         .value = share,
+        .won = share,
         .limit = it->limits[TP_TRACE_LOADER_SEEN],
         .evidence = tp_judge_text(
             it->judged,
@@ -143,6 +144,7 @@ enum tp_status tp_trace_rule_dataloader(const struct tp_trace_case *it,
         .step = -1,
         .metric = "GPU idle behind DataLoader, % of window",
         .value = share,
+        .won = share,
         .limit = it->limits[TP_TRACE_LOADER_SEEN],
         .evidence = tp_judge_text(
             it->judged,
@@ -172,6 +174,22 @@ static const char *describe_head(const struct tp_trace_case *it)
                          idle->queued_count);
 }
 
+/* "; 10 of 85 collectives that the host calls have no kernel in the trace
+ * (most: nccl:all_to_all), .." */
+static const char *describe_silent(const struct tp_trace_case *it)
+{
+    const struct tp_trace_facts *facts = &it->trace->facts;
+    if (facts->silent_collectives == 0)
+        return "";
+    return tp_judge_text(it->judged,
+                         "; %" PRId64 " of %" PRId64
+                         " collectives that the host calls have no kernel in "
+                         "the trace (most: %s): what waits for one of them "
+                         "waits for nothing that was recorded",
+                         facts->silent_collectives, facts->collectives,
+                         facts->silent_collective);
+}
+
 enum tp_status tp_trace_rule_queued(const struct tp_trace_case *it,
                                     struct tp_error *err)
 {
@@ -185,13 +203,14 @@ enum tp_status tp_trace_rule_queued(const struct tp_trace_case *it,
         .step = -1,
         .metric = "GPU idle with work pending, % of window",
         .value = share,
+        .won = share,
         .limit = it->limits[TP_TRACE_QUEUED],
         .evidence = tp_judge_text(
             it->judged,
             "the GPU idles %.1f %% of the window while work that was launched "
             "over 100 us before does not begin, up to %" PRId64
-            " operations at once%s",
-            share, idle->queued_most, describe_head(it)),
+            " operations at once%s%s",
+            share, idle->queued_most, describe_head(it), describe_silent(it)),
         .suggestion =
             "the host is ahead, so fewer waits or launches win nothing: look "
             "at what this work waits for, which is events of other streams, "
@@ -307,6 +326,7 @@ enum tp_status tp_trace_rule_sync(const struct tp_trace_case *it,
                          "window";
         finding.value = with_refill;
     }
+    finding.won = finding.value;
     if (finding.value < limit && pageable_cause(it, row))
         return TP_OK; /* the copies' rule says so */
     if (finding.value < limit) {
@@ -361,6 +381,7 @@ enum tp_status tp_trace_rule_first_launch(const struct tp_trace_case *it,
         .step = -1,
         .metric = "GPU idle behind first launches, % of window",
         .value = share,
+        .won = share,
         .limit = it->limits[TP_TRACE_FIRST_LAUNCH],
         .evidence = tp_judge_text(
             it->judged,
@@ -415,6 +436,7 @@ enum tp_status tp_trace_rule_launch(const struct tp_trace_case *it,
         .step = -1,
         .metric = "kernels below 10 us, % of kernel time",
         .value = tiny,
+        .won = host,
         .limit = it->limits[TP_TRACE_TINY],
         .evidence = tp_judge_text(
             it->judged,
@@ -458,6 +480,7 @@ enum tp_status tp_trace_rule_host(const struct tp_trace_case *it,
         .step = -1,
         .metric = "GPU idle behind the host, % of window",
         .value = host,
+        .won = host,
         .limit = it->limits[TP_TRACE_HOST],
         .evidence = tp_judge_text(
             it->judged,

@@ -52,6 +52,7 @@ enum tp_status tp_trace_rule_allocation(const struct tp_trace_case *it,
                         : "GPU idle behind driver allocations, % of window",
         .value = steps ? (double)facts->steady_driver_calls
                        : 100 * it->trace->idle.alloc,
+        .won = 100 * it->trace->idle.alloc,
         .limit = steps ? 0 : it->limits[TP_TRACE_ALLOC],
         .evidence = describe_calls(it),
         .suggestion = "the allocator's cache does not hold: keep shapes "
@@ -75,6 +76,7 @@ enum tp_status tp_trace_rule_cold_start(const struct tp_trace_case *it,
         .step = -1,
         .metric = "GPU idle behind driver allocations, % of window",
         .value = 100 * it->trace->idle.alloc,
+        .won = 100 * it->trace->idle.alloc,
         .limit = it->limits[TP_TRACE_ALLOC],
         .evidence = tp_judge_text(
             it->judged,

@@ -151,6 +151,7 @@ enum tp_status tp_trace_rule_uneven_steps(const struct tp_trace_case *it,
         .step = uneven.slow == 1 ? uneven.first : -1,
         .metric = "slow steps beyond the median, % of the steps' time",
         .value = share,
+        .won = share,
         .limit = it->limits[TP_TRACE_UNEVEN]};
     finding.evidence = tp_judge_text(
         it->judged,

@@ -3,9 +3,11 @@
  * The rules about traces: one row each, applied to every trace or once to the
  * run, in the order of the table.
  *
- * Findings are sorted at the end: severity, excess over the limit, place of
- * the rule in the table, rank, file; so their order depends on nothing but the
- * traces. What each rule computes is a few comparisons of rows.
+ * Findings are sorted at the end: severity, time that could be won, excess over
+ * the limit, place of the rule in the table, rank, file; so their order depends
+ * on nothing but the traces. Limits differ between causes, so that the excess
+ * alone would put a small loss above a large one. What each rule computes is a
+ * few comparisons of rows.
  */
 #include "verdict/trace_rules.h"
 
@@ -105,6 +107,8 @@ static int compare(const void *left, const void *right)
 {
     const struct tp_trace_finding *a = left, *b = right;
     int result = tp_order_int64(b->level, a->level);
+    if (!result)
+        result = tp_order_double(b->won, a->won);
     if (!result)
         result = tp_order_double(b->excess, a->excess);
     if (!result) /* rules of one cause stay together */

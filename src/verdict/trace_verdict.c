@@ -39,7 +39,8 @@ const struct tp_trace_verdict_info tp_trace_verdict_table[TP_VERDICTS + 1] = {
                                   "communication that no computation hides"},
     [TP_VERDICT_COPIES] =
         {"copies", "copies",
-         "copies that neither computation nor communication hides"},
+         "copies to or from the GPU that neither computation nor "
+         "communication hides"},
     [TP_VERDICT_LAUNCH_BOUND] =
         {"launch-bound", "tiny_ops",
          "the host cannot launch so many tiny kernels as fast "
@@ -145,7 +146,7 @@ static enum tp_verdict pick(const struct tp_trace *trace,
         {TP_VERDICT_SYNCHRONISATION, idle->blocking, limit[TP_TRACE_SYNC]},
         {TP_VERDICT_COMMUNICATION, tp_trace_exposed_communication(trace),
          limit[TP_TRACE_COMM]},
-        {TP_VERDICT_COPIES, tp_trace_exposed_memory(trace),
+        {TP_VERDICT_COPIES, tp_trace_exposed_transfers(trace),
          limit[TP_TRACE_COPY]},
     };
     enum tp_verdict best = TP_VERDICT_NO_LIMIT;
@@ -157,7 +158,7 @@ static enum tp_verdict pick(const struct tp_trace *trace,
     /* A GPU that only waits for others, or for data, is busy, too. */
     bool computes =
         100 * tp_trace_exposed_communication(trace) < limit[TP_TRACE_COMM] &&
-        100 * tp_trace_exposed_memory(trace) < limit[TP_TRACE_COPY];
+        100 * tp_trace_exposed_transfers(trace) < limit[TP_TRACE_COPY];
     *share = idle->busy;
     if (100 * idle->busy >= limit[TP_TRACE_BUSY] && computes)
         return TP_VERDICT_GPU_BOUND;
@@ -263,6 +264,25 @@ static const char *describe_cold_start(struct tp_trace_judged *judged,
                          idle->first_launches == 1 ? "" : "es", and);
 }
 
+static const char *describe_busy(struct tp_trace_judged *judged,
+                                 const struct tp_trace *trace)
+{
+    const double copies = 100 * (tp_trace_exposed_memory(trace) -
+                                 tp_trace_exposed_transfers(trace));
+    const char *with =
+        copies >= judged->limits.values[TP_TRACE_COPY]
+            ? tp_judge_text(judged,
+                            ", %.1f %% of it with nothing but copies within "
+                            "its memory",
+                            copies)
+            : "";
+    return tp_judge_text(judged,
+                         "the GPU is busy %.1f %% of the window%s; what is "
+                         "left to win is in its %s",
+                         100 * trace->idle.busy, with,
+                         *with ? "copies and kernels" : "kernels");
+}
+
 static const char *describe_launches(struct tp_trace_judged *judged,
                                      const struct tp_trace *trace,
                                      double percent)
@@ -311,10 +331,7 @@ static const char *describe(struct tp_trace_judged *judged,
         return "no device events were recorded, so nothing can be said about "
                "a GPU";
     case TP_VERDICT_GPU_BOUND:
-        return tp_judge_text(judged,
-                             "the GPU is busy %.1f %% of the window; what is "
-                             "left to win is in its kernels",
-                             busy);
+        return describe_busy(judged, trace);
     case TP_VERDICT_ALLOCATION:
         return describe_allocation(judged, trace, percent);
     case TP_VERDICT_COLD_START:
@@ -348,9 +365,10 @@ static const char *describe(struct tp_trace_judged *judged,
                              percent);
     case TP_VERDICT_COPIES:
         return tp_judge_text(judged,
-                             "copies that neither computation nor "
-                             "communication hides take %.1f %% of the window",
-                             percent);
+                             "copies to or from the GPU that neither "
+                             "computation nor communication hides take %.1f "
+                             "%% of the window, of which it is busy %.1f %%",
+                             percent, busy);
     case TP_VERDICT_LAUNCH_BOUND:
         return describe_launches(judged, trace, percent);
     case TP_VERDICT_HOST_BOUND:

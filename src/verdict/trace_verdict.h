@@ -19,7 +19,7 @@
  *      steps when they are over before half of the device's work), behind
  *      first launches that load code (FIRST_LAUNCH, a cold start), behind the
  *      DataLoader (DATALOADER), behind blocking calls (SYNC), or communication
- *      (COMMUNICATION) or copies (COPIES) are exposed
+ *      (COMMUNICATION) or copies to or from the device (COPIES) are exposed
  *   4. it idles behind launches, operators and nothing recorded for HOST of
  *      W, and longer than for the cause of 3: launch-bound when kernels below
  *      10 us have TINY_KERNELS of the kernels' time, else host-bound; unknown

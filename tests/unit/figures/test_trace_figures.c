@@ -105,6 +105,38 @@ Test(trace_figures, idle_causes)
     clear(&run, &set);
 }
 
+/* One colour means one thing: parts of stacks that have a name in two figures
+ * have one colour, and what is another thing has another. */
+Test(trace_figures, colours)
+{
+    struct tp_trace_run run = {0};
+    struct tp_figure_set set;
+    const char *meant[TP_PANEL_COLOURS + 1] = {NULL};
+    size_t again = 0;
+    build(&run, 1, &set);
+    for (size_t f = 0; f < set.count; f++) {
+        const struct tp_panel *panel = set.figures[f].panels;
+        for (size_t s = 0; panel && panel->kind == TP_PANEL_STACKS &&
+                           s < panel->series_count;
+             s++) {
+            const char *name = panel->series[s].name;
+            const unsigned colour = panel->series[s].colour;
+            /* the host in operators, and in nothing that is recorded */
+            name = !strcmp(name, "CPU operators") ? "CPU operator"
+                   : !strcmp(name, "other")       ? "python or nothing"
+                                                  : name;
+            cr_assert(colour > TP_PANEL_SERIES_MAX &&
+                      colour <= TP_PANEL_COLOURS);
+            cr_expect(!meant[colour] || !strcmp(meant[colour], name),
+                      "%u: %s and %s", colour, meant[colour], name);
+            again += meant[colour] != NULL;
+            meant[colour] = name;
+        }
+    }
+    cr_expect_eq(again, 3, "%zu", again); /* loader, operators, nothing */
+    clear(&run, &set);
+}
+
 /* Three traces are rows of a map; the DataLoader's time is idle, which is the
  * lower end of the scale and not the white of nothing. */
 Test(trace_figures, utilisation_map)

@@ -268,8 +268,9 @@ void trace_maker_all_reduce(struct trace_maker *maker, double us)
     const double from = maker->host;
     maker->host += 2;
     add_call(maker, "cudaLaunchKernelExC",
-             "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage"
-             "<4096ul>)",
+             us > 0 ? "ncclDevKernel_AllReduce_Sum_f32_RING_LL("
+                      "ncclDevKernelArgsStorage<4096ul>)"
+                    : "",
              call_us, us);
     maker->host += 2;
     add_op(maker, "record_param_comms", from + 1);

@@ -83,7 +83,7 @@ void trace_maker_allocate(struct trace_maker *maker, int64_t bytes, double us,
                           double driver_us);
 void trace_maker_free(struct trace_maker *maker, int64_t bytes);
 
-/* A collective of `us` on the GPU. */
+/* A collective of `us` on the GPU; 0: its kernel is not in the trace. */
 void trace_maker_all_reduce(struct trace_maker *maker, double us);
 
 #endif

@@ -446,6 +446,43 @@ Test(trace_launch, streams_by_hand)
     trace_file_close(&trace);
 }
 
+/* A graph is one launch, however many kernels it has: three calls of a graph
+ * of two kernels each queue up as three launches of a kernel do. */
+Test(trace_launch, graphs_are_one_launch_each)
+{
+    static const char graphs[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"user_annotation\","
+        "\"name\":\"ProfilerStep#1\",\"pid\":1,\"tid\":1,\"ts\":0,"
+        "\"dur\":1000}"
+        CALL("cudaGraphLaunch", 0, 10, 1) CALL("cudaGraphLaunch", 10, 10, 2)
+        CALL("cudaGraphLaunch", 20, 10, 3)
+        DEVICE(40, 50, 1) DEVICE(90, 50, 1) DEVICE(140, 50, 2)
+        DEVICE(190, 50, 2) DEVICE(240, 50, 3) DEVICE(290, 50, 3) "]}";
+    static const char kernels[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"user_annotation\","
+        "\"name\":\"ProfilerStep#1\",\"pid\":1,\"tid\":1,\"ts\":0,"
+        "\"dur\":1000}"
+        CALL("cudaLaunchKernel", 0, 10, 1) CALL("cudaLaunchKernel", 10, 10, 2)
+        CALL("cudaLaunchKernel", 20, 10, 3)
+        DEVICE(40, 100, 1) DEVICE(140, 100, 2) DEVICE(240, 100, 3) "]}";
+    struct tp_trace trace[2];
+    trace_text_read(graphs, &trace[0]);
+    trace_text_read(kernels, &trace[1]);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(tp_trace_streams(&trace[i], NULL), TP_OK);
+        cr_assert_eq(tp_trace_curves(&trace[i], NULL), TP_OK);
+    }
+    const struct tp_stream_row *row[] = {trace[0].streams.rows,
+                                         trace[1].streams.rows};
+    cr_expect_eq(row[0]->device_events, 6);
+    cr_expect_float_eq(row[0]->max_queue, 3, 1e-12);
+    cr_expect_float_eq(row[0]->max_queue, row[1]->max_queue, 1e-12);
+    cr_expect_float_eq(row[0]->mean_queue, row[1]->mean_queue, 1e-12);
+    cr_expect_float_eq(trace[0].mean_queue, trace[1].mean_queue, 1e-12);
+    trace_file_close(&trace[0]);
+    trace_file_close(&trace[1]);
+}
+
 /* The mean of a curve of equal pieces. */
 static double mean_of(const struct tp_curve *curve)
 {

@@ -77,6 +77,39 @@ Test(trace_rule_idle, queued_work_that_does_not_start)
     }
 }
 
+/* What is pending waits beside collectives: that some have no kernel in the
+ * trace is said, and where all have one it is not. */
+Test(trace_rule_idle, collectives_without_a_kernel)
+{
+    for (int silent = 0; silent <= 1; silent++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_all_reduce(&maker, 20);
+            trace_maker_all_reduce(&maker, silent ? 0 : 20);
+            trace_maker_stall(&maker, 3000);
+            for (int k = 0; k < 10; k++)
+                trace_maker_op(&maker, "aten::add", 20, 100);
+            trace_maker_copy_out(&maker, 10, 4);
+            trace_maker_step_end(&maker);
+        }
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        const struct tp_trace_finding *queued = judged_find(&it, "queued");
+        cr_assert_not_null(queued);
+        const bool said = strstr(queued->evidence,
+                                 "6 of 12 collectives that the host calls") !=
+                          NULL;
+        cr_expect_eq(said, silent, "%s", queued->evidence);
+        cr_expect_eq(strstr(queued->evidence, "nccl:all_reduce") != NULL,
+                     silent);
+        cr_expect_eq(it.run.traces[0].facts.collectives, 2 * STEPS);
+        judged_run_clear(&it);
+    }
+}
+
 /* Launches of 3 ms: of kernels that are new in the first steps, or in each, so
  * that their code is loaded, or of the one that all launch. */
 Test(trace_rule_idle, first_launches)

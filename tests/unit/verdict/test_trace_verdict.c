@@ -563,6 +563,70 @@ Test(trace_verdict, copies)
     judged_run_clear(&it);
 }
 
+/* A sixth of a busy GPU's time is copies: to it, which another stream could
+ * hide, or within it, which are its own work like its kernels. */
+Test(trace_verdict, copies_within_the_device)
+{
+    for (int within = 0; within <= 1; within++) {
+        struct judged_run it = {0};
+        struct trace_maker maker;
+        trace_maker_begin(&maker, -1, 0);
+        for (int i = 0; i < STEPS; i++) {
+            trace_maker_step_begin(&maker);
+            trace_maker_copy_in(&maker, 800, false);
+            for (int k = 0; k < 10; k++)
+                trace_maker_op(&maker, "aten::mm", 20, 400);
+            trace_maker_synchronize(&maker);
+            trace_maker_step_end(&maker);
+        }
+        char *at = maker.json.data;
+        while (within && (at = strstr(at, "HtoD (Pinned -> ")))
+            memcpy(at, "DtoD (Device -> ", 16);
+        made_run_add(&it, &maker, "made.json");
+        judged_run_finish(&it);
+        cr_expect(it.run.traces[0].idle.busy > 0.95);
+        cr_expect_str_eq(judged_verdict(&it), within ? "GPU-bound" : "copies",
+                         "%s", it.judged.verdict.sentence);
+        const struct tp_trace_finding *finding = judged_find(&it, "copies");
+        cr_assert_not_null(finding);
+        cr_expect_eq(finding->level,
+                     within ? TP_SEVERITY_MEDIUM : TP_SEVERITY_HIGH);
+        cr_expect_float_eq(finding->value, 100 * 800. / 4800, 1);
+        cr_expect(strstr(it.judged.verdict.sentence,
+                         within ? "copies within its memory" : "busy 9"),
+                  "%s", it.judged.verdict.sentence);
+        judged_run_clear(&it);
+    }
+}
+
+/* Of two findings of one severity the one that costs more comes first, though
+ * the other is further above its limit. */
+Test(trace_verdict, largest_loss_first)
+{
+    struct judged_run it = {0};
+    struct trace_maker maker;
+    trace_maker_begin(&maker, -1, 0);
+    for (int i = 0; i < STEPS; i++) {
+        trace_maker_step_begin(&maker);
+        trace_maker_loader(&maker, 4500, true);
+        trace_maker_copy_in(&maker, 1200, false); /* twice 5 %: 11 %  */
+        for (int k = 0; k < 10; k++)
+            trace_maker_op(&maker, "aten::mm", 20, 400);
+        trace_maker_all_reduce(&maker, 1450);     /* 1.3 times 10 %   */
+        trace_maker_synchronize(&maker);
+        trace_maker_step_end(&maker);
+    }
+    made_run_add(&it, &maker, "made.json");
+    judged_run_finish(&it);
+    cr_expect_str_eq(judged_verdict(&it), "data loading");
+    const struct tp_trace_finding *comm = judged_find(&it, "communication");
+    const struct tp_trace_finding *copies = judged_find(&it, "copies");
+    cr_assert(comm && copies);
+    cr_expect(comm->won > copies->won && comm->excess < copies->excess);
+    cr_expect_lt(comm, copies);
+    judged_run_clear(&it);
+}
+
 /* A device whose profiler writes no correlation is no fault of the user's;
  * steps are then what they are on the host. */
 Test(trace_verdict, device_without_correlation)

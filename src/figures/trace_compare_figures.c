@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Figures of two runs of traces: what costs more and what costs less, largest
+ * first, and the parts of a step before and after.
+ *
+ * Bars of changes stand beside each other on one axis, as they add up to the
+ * change of the step; the stacks are those of the steps of one run. Linear in
+ * the rows that are shown.
+ */
+#include "figures/trace_compare_figures.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "figures/trace_fig.h"
+#include "trace/trace_compare_why.h"
+
+enum { CHANGES_SHOWN = 20, NAME_SHOWN = 44 };
+
+/* What a row is about: its kernel or call, else the operator. */
+static const char *name_of(struct tp_fig *fig, const struct tp_why_row *row)
+{
+    const char *name = *row->test_name ? row->test_name : row->base_name;
+    const char *last = strrchr(row->path, '>');
+    const char *place = last         ? last + 2
+                        : *row->path ? row->path
+                                     : "no operator";
+    if (row->what == TP_SPENT_GAP)
+        return tp_fig_text(fig, "gap: %.*s .. %.*s", NAME_SHOWN / 2, place,
+                           NAME_SHOWN / 2, name);
+    if (row->what == TP_SPENT_HOST)
+        return tp_fig_text(fig, "host: %.*s", NAME_SHOWN, place);
+    return tp_fig_text(fig, "%.*s (%.*s)", NAME_SHOWN / 2, name,
+                       NAME_SHOWN / 2, place);
+}
+
+static void fill(struct tp_fig *fig, const struct tp_why_row *rows,
+                 size_t count, struct tp_panel_series *series)
+{
+    static const char *const names[] = {"costs more", "costs less"};
+    static const enum tp_trace_colour colours[] = {TP_TRACE_MORE_COLOUR,
+                                                   TP_TRACE_LESS_COLOUR};
+    for (size_t k = 0; k < 2; k++) {
+        double *values = tp_fig_alloc(fig, 2 * count + 1, sizeof *values);
+        for (size_t i = 0; values && i < count; i++) {
+            const bool more = rows[i].change_us > 0;
+            values[2 * i] = (double)i;
+            values[2 * i + 1] =
+                more == (k == 0) ? rows[i].change_us / 1e3 : NAN;
+        }
+        series[k] = (struct tp_panel_series){.name = names[k],
+                                             .values = values,
+                                             .rows = values ? count : 0,
+                                             .colour = colours[k]};
+    }
+}
+
+static void build_changes(struct tp_fig *fig,
+                          const struct tp_trace_comparison *comparison)
+{
+    const char *names[CHANGES_SHOWN];
+    size_t count = 0;
+    while (count < CHANGES_SHOWN && count < comparison->why.count &&
+           comparison->why.rows[count].change_us != 0) {
+        names[count] = name_of(fig, &comparison->why.rows[count]);
+        count++;
+    }
+    struct tp_panel_series *series = tp_fig_alloc(fig, 2, sizeof *series);
+    if (!series || count == 0)
+        return;
+    fill(fig, comparison->why.rows, count, series);
+    const double change = comparison->why_test_us - comparison->why_base_us;
+    const struct tp_panel panel = {
+        .kind = TP_PANEL_BARS,
+        .title = tp_fig_text(fig,
+                             "%zu largest of the changes that add up to %+.4g "
+                             "ms a %s",
+                             count, change / 1e3, comparison->why_per),
+        .x = {.label = "change of time [ms]"},
+        .y = tp_fig_named_rows(fig, names, count),
+        .series = series,
+        .series_count = 2,
+    };
+    tp_fig_add(fig, &panel);
+}
+
+/* The mean of a metric of /compare/steps, ms; 0: there is none. */
+static double mean_of(const struct tp_trace_comparison *comparison,
+                      const char *metric, bool test)
+{
+    for (size_t i = 0; i < comparison->steps.count; i++) {
+        const struct tp_compare_step_row *row = &comparison->steps.rows[i];
+        const double us = test ? row->test : row->base;
+        if (!strcmp(row->metric, metric))
+            return isnan(us) ? 0 : us / 1e3;
+    }
+    return 0;
+}
+
+static void build_steps(struct tp_fig *fig,
+                        const struct tp_trace_comparison *comparison)
+{
+    enum { PARTS = 7 };
+    static const char *const names[PARTS] = {
+        "kernels", "copies and sets", "communication", "runtime calls",
+        "DataLoader", "CPU operators", "other"};
+    static const char *const metrics[PARTS] = {
+        "cost: kernel", "cost: memcpy", "cost: communication",
+        "cost: runtime", "cost: dataloader", "cost: cpu_exec", "cost: other"};
+    static const enum tp_trace_colour colours[PARTS] = {
+        TP_TRACE_KERNEL_COLOUR, TP_TRACE_COPY_COLOUR, TP_TRACE_COMM_COLOUR,
+        TP_TRACE_CALL_COLOUR,   TP_TRACE_LOADER_COLOUR,
+        TP_TRACE_OPERATOR_COLOUR, TP_TRACE_NOTHING_COLOUR};
+    static const char *const rows[] = {"before", "after"};
+    double *values = tp_fig_alloc(fig, 2 * PARTS, sizeof *values);
+    for (size_t i = 0; values && i < 2; i++) {
+        for (size_t k = 0; k < PARTS; k++)
+            values[i * PARTS + k] = mean_of(comparison, metrics[k], i);
+        values[i * PARTS + 1] += mean_of(comparison, "cost: memset", i);
+    }
+    const struct tp_stack stack = {
+        .title = "mean of the typical steps, with their device tail",
+        .rows = rows,
+        .row_count = values ? 2 : 0,
+        .parts = names,
+        .colours = colours,
+        .part_count = PARTS,
+        .values = values,
+        .label = "time per step [ms]",
+    };
+    tp_trace_stack(fig, &stack);
+}
+
+const struct tp_trace_compare_figure_info tp_trace_compare_figure_table[] = {
+    {"changes", "What costs more after the change, and what less",
+     "a change of time", build_changes},
+    {"step_cost", "Where the time of a step goes, before and after",
+     "steps in both runs", build_steps},
+    {NULL, NULL, NULL, NULL},
+};
+
+static bool build_one(const struct tp_trace_comparison *comparison,
+                      size_t index, struct tp_figure_set *set)
+{
+    const struct tp_trace_compare_figure_info *info =
+        &tp_trace_compare_figure_table[index];
+    struct tp_fig fig = {.arena = &set->arenas[index]};
+    info->build(&fig, comparison);
+    struct tp_figure *figure = &set->figures[index];
+    *figure = tp_fig_finish(&fig, info->needs);
+    figure->id = info->id;
+    figure->category = TP_TRACE_COMPARE_CATEGORY;
+    figure->caption = info->caption;
+    return !fig.failed;
+}
+
+enum tp_status tp_trace_compare_figures_build(
+    const struct tp_trace_comparison *comparison, struct tp_figure_set *set,
+    struct tp_error *err)
+{
+    size_t count = 0;
+    while (tp_trace_compare_figure_table[count].id)
+        count++;
+    enum tp_status status = tp_figure_set_init(set, count, err);
+    for (size_t i = 0; status == TP_OK && i < count; i++) {
+        if (!build_one(comparison, i, set))
+            status = tp_fail_memory(err);
+    }
+    if (status != TP_OK)
+        tp_figure_set_clear(set);
+    return status;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* What changed, in words: a sentence for each kind of change, the rest, and
+ * nothing where nothing changed. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "report/report_compare_why.h"
+#include "trace/trace_compare_why.h"
+
+static struct tp_compare_step_row step = {.metric = "step", .change = 1000};
+
+/* A row of a place; the change is what the sides differ by. */
+static struct tp_why_row row(enum tp_spent what, enum tp_why_change how,
+                             const char *base, const char *test, double us)
+{
+    return (struct tp_why_row){
+        .what = what, .how = how, .path = "aten::linear > aten::addmm",
+        .base_name = base, .test_name = test,
+        .base_inputs = "[[32, 64]] [\"float\"]",
+        .test_inputs = how == TP_WHY_RESHAPED ? "[[64, 64]] [\"float\"]"
+                                              : "[[32, 64]] [\"float\"]",
+        .base_per_step = how == TP_WHY_ADDED ? 0 : 2,
+        .test_per_step = how == TP_WHY_MORE ? 4 : 2,
+        .base_us = how == TP_WHY_ADDED ? 0 : 100,
+        .test_us = how == TP_WHY_ADDED ? us : 100 + us,
+        .change_us = us};
+}
+
+static void expect(const struct tp_why_row *rows, size_t count,
+                   const char *const *words)
+{
+    struct tp_trace_comparison comparison = {
+        .steps = {.rows = &step, .count = 1},
+        .why = {.rows = (struct tp_why_row *)rows, .count = count},
+        .why_per = "step"};
+    struct tp_text text = {.columns = 400};
+    for (size_t i = 0; i < count; i++) {
+        comparison.why_base_us += rows[i].base_us;
+        comparison.why_test_us += rows[i].test_us;
+    }
+    tp_compare_why_text(&comparison, true, 0, &text);
+    for (; *words; words++)
+        cr_expect(strstr(tp_text_get(&text), *words), "%s not in %s", *words,
+                  tp_text_get(&text));
+    tp_text_clear(&text);
+}
+
+Test(report_compare_why, sentences)
+{
+    static const struct {
+        enum tp_spent what;
+        enum tp_why_change how;
+        const char *base, *test, *words;
+    } cases[] = {
+        {TP_SPENT_DEVICE, TP_WHY_SLOWER, "gemm", "gemm",
+         "gemm takes 550.0 us each instead of 50.0 (2 a step), in aten::linear "
+         "> aten::addmm"},
+        {TP_SPENT_DEVICE, TP_WHY_MORE, "gemm", "gemm",
+         "gemm runs 4 times a step instead of 2"},
+        {TP_SPENT_DEVICE, TP_WHY_REPLACED, "gemm_a", "gemm_b",
+         "aten::linear > aten::addmm runs gemm_b, 1100.0 us a step, instead of "
+         "gemm_a, 100.0 us"},
+        {TP_SPENT_DEVICE, TP_WHY_RESHAPED, "gemm", "gemm",
+         "is given [[64, 64]] [\"float\"] instead of [[32, 64]] [\"float\"]: "
+         "gemm takes 1100.0 us a step instead of 100.0"},
+        {TP_SPENT_DEVICE, TP_WHY_ADDED, "", "gemm",
+         "only after: gemm, 2 a step, in aten::linear > aten::addmm"},
+        {TP_SPENT_HOST, TP_WHY_SLOWER, "", "",
+         "the host is in aten::linear > aten::addmm with the GPU idle for "
+         "1100.0 us a step instead of 100.0"},
+        {TP_SPENT_WAIT, TP_WHY_SLOWER, "cudaStreamSynchronize",
+         "cudaStreamSynchronize",
+         "the host waits in cudaStreamSynchronize, in aten::linear"},
+        {TP_SPENT_GAP, TP_WHY_SLOWER, "aten::relu", "aten::relu",
+         "between aten::linear > aten::addmm and aten::relu nothing is "
+         "recorded, with the GPU idle, for 1100.0 us a step"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct tp_why_row rows[] = {
+            row(cases[i].what, cases[i].how, cases[i].base, cases[i].test,
+                1000),
+            row(TP_SPENT_DEVICE, TP_WHY_SLOWER, "k", "k", 1)};
+        const char *const words[] = {
+            cases[i].words, "+1.000 ms", "+0.001 ms  in 1 further changes",
+            "-0.001 ms  in nothing of these: the residual", NULL};
+        expect(rows, 2, words);
+    }
+}
+
+Test(report_compare_why, nothing_changed)
+{
+    const struct tp_why_row rows[] = {
+        row(TP_SPENT_DEVICE, TP_WHY_UNCHANGED, "k", "k", 0)};
+    const char *const words[] = {"0.100 ms instead of 0.100: +0.000 ms",
+                                 "nothing changed by 1 % of a step or more",
+                                 "in 0 further changes", NULL};
+    step.change = 0;
+    expect(rows, 1, words);
+}
