@@ -80,6 +80,7 @@ struct scan {
     struct tp_value_sum values;
     struct tp_block_sum blocks;
     struct tp_tallies tallies;
+    struct tp_nvfp4_tallies nvfp4;
     struct tp_casts casts;
 };
 
@@ -206,6 +207,8 @@ static struct sinks last_sinks(struct scan *scan, bool counts, bool casts)
         &tp_sink_blocks, &scan->blocks, 1);
     put(&sinks, casts && its->of_kind[TP_CAST_VALUES] > 0,
         &tp_sink_cast_values, its, its->count);
+    put(&sinks, casts && its->of_kind[TP_CAST_NVFP4] > 0, &tp_sink_nvfp4,
+        &scan->nvfp4, scan->nvfp4.count);
     put(&sinks, casts && its->of_kind[TP_CAST_BLOCKS] > 0,
         &tp_sink_cast_blocks, its, its->count);
     return sinks;
@@ -446,6 +449,8 @@ static enum tp_status scan_last(struct scan *scan)
     scan->casts.amax = amax_of(scan);
     if (status == TP_OK)
         status = finish_bins(scan);
+    if (status == TP_OK)
+        status = tp_nvfp4_begin(&scan->nvfp4, &scan->casts, scan->pass.err);
     const bool apart = scan->pass.device != NULL;
     const struct sinks sinks = last_sinks(scan, true, !apart);
     if (status == TP_OK)
@@ -453,6 +458,9 @@ static enum tp_status scan_last(struct scan *scan)
     const struct sinks others = last_sinks(scan, false, apart);
     if (status == TP_OK)
         status = feed(scan, &others);
+    if (status == TP_OK)
+        tp_nvfp4_finish(&scan->nvfp4, &scan->casts);
+    tp_nvfp4_clear(&scan->nvfp4);
     finish_blocks(scan);
     return status;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats/nvfp4_tally.h"
+#include "stats/select.h"
 #include "stats/tally.h"
 
 /*
@@ -26,6 +28,12 @@ static bool has_bins(const struct tp_pass *pass)
            (uint64_t)pass->walk.count * pass->parts >= TP_FLOAT_BINS;
 }
 
+/* In memory: going through pairs of scale and magnitude costs more. */
+static bool is_small(const struct tp_pass *pass)
+{
+    return (uint64_t)pass->walk.count <= TP_SELECT_SMALL;
+}
+
 static bool needs_amax(const struct tp_quant_spec *spec)
 {
     return spec->scaled == TP_SCALED_AMAX;
@@ -44,6 +52,8 @@ static enum tp_cast_kind kind_of(const struct tp_pass *pass,
                                                             : TP_CAST_ALONG;
     if (tp_tally_applies(spec, dtype))
         return TP_CAST_TALLY;
+    if (tp_nvfp4_tally_applies(spec, dtype) && !is_small(pass))
+        return TP_CAST_NVFP4;
     return has_bins(pass) && spec->number->kind == TP_NUMBER_MX
                ? TP_CAST_BIN_TALLY
                : TP_CAST_BLOCKS;

@@ -18,6 +18,7 @@ enum tp_cast_kind {
     TP_CAST_BIN_TALLY, /* from those and a tally                          */
     TP_CAST_ALONG,  /* from the values, in the first reading              */
     TP_CAST_VALUES, /* from the values                                    */
+    TP_CAST_NVFP4,  /* from a tally that needs the largest magnitude      */
     TP_CAST_BLOCKS, /* from the values, by blocks                         */
     TP_CAST_KINDS
 };

@@ -191,3 +191,86 @@ const struct tp_sink tp_sink_bin_tallies = {
     .blocks = true,
     .piece = take_bins,
     .flush = flush_bins};
+
+/* --- NVFP4 ---------------------------------------------------------------- */
+
+enum tp_status tp_nvfp4_begin(struct tp_nvfp4_tallies *tallies,
+                              const struct tp_casts *casts,
+                              struct tp_error *err)
+{
+    const size_t count = casts->of_kind[TP_CAST_NVFP4];
+    *tallies = (struct tp_nvfp4_tallies){.count = 0};
+    if (count == 0)
+        return TP_OK;
+    tallies->plan = calloc(count, sizeof *tallies->plan);
+    tallies->total = calloc(count, sizeof *tallies->total);
+    tallies->special = calloc(count, sizeof *tallies->special);
+    if (!tallies->plan || !tallies->total || !tallies->special)
+        return tp_fail_memory(err);
+    for (size_t i = 0; i < casts->count; i++) {
+        if (casts->kind[i] != TP_CAST_NVFP4)
+            continue;
+        tp_nvfp4_plan_init(&tallies->plan[tallies->count], &casts->spec[i],
+                           casts->real, casts->amax);
+        tallies->cast[tallies->count++] = i;
+    }
+    return TP_OK;
+}
+
+void tp_nvfp4_finish(const struct tp_nvfp4_tallies *tallies,
+                     struct tp_casts *casts)
+{
+    for (size_t i = 0; i < tallies->count; i++) {
+        struct tp_quant_error error = tallies->special[i];
+        tp_nvfp4_tally_finish(&tallies->plan[i], &tallies->total[i], &error);
+        tp_quant_merge(&casts->error[tallies->cast[i]], &error, casts->repeat);
+    }
+}
+
+void tp_nvfp4_clear(struct tp_nvfp4_tallies *tallies)
+{
+    free(tallies->plan);
+    free(tallies->total);
+    free(tallies->special);
+    *tallies = (struct tp_nvfp4_tallies){.count = 0};
+}
+
+static void take_nvfp4(const struct tp_pass *pass, const struct tp_piece *piece,
+                       const void *state, void *part, void *scratch)
+{
+    const struct tp_nvfp4_tallies *tallies = state;
+    const struct tp_block_cut cut = tp_piece_blocks(pass, piece);
+    struct tp_nvfp4_tally *tally = scratch;
+    struct tp_quant_error *special = part;
+    struct tp_block_turner turner;
+    struct tp_block_rows rows;
+    tp_block_turner_begin(&turner, &cut);
+    while (tp_block_turner_next(&turner, &rows))
+        for (size_t i = 0; i < tallies->count; i++)
+            tp_nvfp4_tally_rows(&tallies->plan[i], &rows, &tally[i],
+                                &special[i]);
+}
+
+static void flush_nvfp4(void *state, void *scratch)
+{
+    const struct tp_nvfp4_tallies *tallies = state;
+    struct tp_nvfp4_tally *tally = scratch;
+    for (size_t i = 0; i < tallies->count; i++)
+        tp_nvfp4_tally_flush(&tally[i], &tallies->total[i]);
+}
+
+static void merge_nvfp4(void *state, const void *part)
+{
+    const struct tp_nvfp4_tallies *tallies = state;
+    const struct tp_quant_error *special = part;
+    for (size_t i = 0; i < tallies->count; i++)
+        tp_quant_merge(&tallies->special[i], &special[i], 1);
+}
+
+const struct tp_sink tp_sink_nvfp4 = {
+    .scratch_size = sizeof(struct tp_nvfp4_tally),
+    .part_size = sizeof(struct tp_quant_error),
+    .blocks = true,
+    .piece = take_nvfp4,
+    .flush = flush_nvfp4,
+    .merge = merge_nvfp4};

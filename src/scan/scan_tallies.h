@@ -4,6 +4,7 @@
 
 #include "scan/scan_casts.h"
 #include "stats/float_tally.h"
+#include "stats/nvfp4_tally.h"
 #include "stats/tally.h"
 
 /* The casts to MX blocks that are tallied: of narrow values TP_CAST_TALLY, of
@@ -43,5 +44,27 @@ void tp_tallies_finish_bins(const struct tp_tallies *tallies,
 
 /* Releases the totals. */
 void tp_tallies_clear(struct tp_tallies *tallies);
+
+/* The casts to NVFP4 that are tallied, TP_CAST_NVFP4: once the largest
+ * magnitude is known. */
+struct tp_nvfp4_tallies {
+    size_t count;
+    size_t cast[TP_CASTS]; /* the cast of each tally                      */
+    struct tp_nvfp4_plan *plan;   /* [count]                              */
+    struct tp_nvfp4_total *total; /* [count]                              */
+    struct tp_quant_error *special; /* [count]: of blocks beside them     */
+};
+
+/* The state is a struct tp_nvfp4_tallies, the count of the use its count. */
+extern const struct tp_sink tp_sink_nvfp4;
+
+/* Provides what they need, of a tensor whose largest magnitude the casts know;
+ * and ends them, and releases it all. */
+enum tp_status tp_nvfp4_begin(struct tp_nvfp4_tallies *tallies,
+                              const struct tp_casts *casts,
+                              struct tp_error *err);
+void tp_nvfp4_finish(const struct tp_nvfp4_tallies *tallies,
+                     struct tp_casts *casts);
+void tp_nvfp4_clear(struct tp_nvfp4_tallies *tallies);
 
 #endif

@@ -168,6 +168,20 @@ void tp_quant_decode(enum tp_isa isa, enum tp_dtype dtype, const void *codes,
 void tp_quant_batch_add(const struct tp_quant_batch *batch,
                         struct tp_quant_error *error);
 
+/* Finite magnitudes in NVFP4 blocks of one scale, and how often each occurs. */
+struct tp_quant_nvfp4 {
+    double tensor_amax;
+    unsigned byte; /* E4M3 code of the scale                              */
+    size_t n;
+    double x[TP_QUANT_BATCH];
+    uint64_t count[TP_QUANT_BATCH];
+};
+
+/* Adds their error, without counts of blocks and of overflow. */
+void tp_quant_nvfp4_add(const struct tp_quant_spec *spec,
+                        const struct tp_quant_nvfp4 *values,
+                        struct tp_quant_error *error);
+
 /* Pads batch->n to whole lanes; clears what is added. */
 void tp_quant_batch_pad(struct tp_quant_batch *batch);
 
