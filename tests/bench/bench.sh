@@ -5,8 +5,11 @@
 # absolute times belong to one machine and one hour. Never part of check.
 #
 #   BENCH_PARTS     which parts
-#                   [large dims casts differences small memory series
-#                   traces device]
+#                   [dtypes large dims casts differences small memory
+#                   series traces device]
+#   BENCH_JSON      a file that keeps the ratios of dtypes; tests/bench/compare
+#                   compares two
+#   BENCH_FIGURE    a file to draw them into, .png or .svg
 #   BENCH_MEBIBYTES size of the large tensor [1024]
 #   BENCH_RUNS      runs of which the best counts [3]
 #   BENCH_PYTHON    a python with torch [/usr/bin/python3]
@@ -49,12 +52,13 @@ versus_torch()
     row "" "" "" "$ratio x torch" "$(verdict "$ratio" at_least "$2") (>= $2)"
 }
 
-# seconds FILE OPTION...: of a run that reads the file.
+# seconds FILE OPTION...: of a run that reads the file; $clock is empty or cpu.
+clock=
 seconds()
 {
     local file=$1 taken
     shift
-    taken=$("$tools/measure" "$runs" "$TPROF" --tensor_dir "$file" \
+    taken=$("$tools/measure" $clock "$runs" "$TPROF" --tensor_dir "$file" \
         --output_dir "$work/draw" --no_plots --quiet "$@")
     rm -rf "$work/draw"
     echo "${taken% *}"
@@ -96,6 +100,70 @@ large()
         versus_torch "$taken" $((15 * jobs))
     done
     rm "$file"
+}
+
+# One job per dtype and choice of formats: bytes a second of processor time, as
+# a share of what reading the same file and counting its 16-bit codes reaches,
+# which is 1. The start of the program counts.
+dtypes()
+{
+    local file=$work/dtype.pt table=$work/dtypes dtype floor name options
+    local clock=cpu
+    : > "$table"
+    for dtype in bfloat16 float16 float32 float64 float8_e4m3fn; do
+        "$tools/make_pt" "$file" "$mebibytes" 2048 2048 $dtype
+        floor=$("$tools/measure" cpu "$runs" "$tools/floor" "$file" 1)
+        floor=${floor% *}
+        while read -r name options; do
+            # shellcheck disable=SC2086 # several words
+            taken=$(seconds "$file" --jobs 1 $options)
+            printf '%s %s %s\n' $dtype "$name" \
+                "$(calc "$floor / $taken")" >> "$table"
+            row "$dtype, $name" "$taken s" \
+                "$(calc "$mebibytes / 1024 / $taken") GiB/s" \
+                "$(calc "$floor / $taken") of counting" ""
+        done << EOF
+statistics --formats none
+default_formats
+mxfp8_e4m3 --formats mxfp8_e4m3
+mxfp4 --formats mxfp4
+nvfp4 --formats nvfp4
+all_formats --formats $("$TPROF" list dtypes |
+            awk '/^number formats/ { on = 1 } on && $1 ~ /[0-9]/ &&
+                 $1 != "id" && $1 != "e8m0" { printf "%s%s", comma, $1
+                 comma = "," }')
+EOF
+    done
+    rm "$file"
+    keep_dtypes "$table"
+}
+
+# keep_dtypes TABLE: as BENCH_JSON and BENCH_FIGURE ask.
+keep_dtypes()
+{
+    [ -z "${BENCH_JSON-}" ] || awk '
+        BEGIN { printf "{" }
+        { printf "%s\n  \"%s %s\": %s", comma, $1, $2, $3; comma = "," }
+        END { print "\n}" }' "$1" > "$BENCH_JSON"
+    [ -z "${BENCH_FIGURE-}" ] || awk '
+        $2 != "mxfp8_e4m3" && $2 != "mxfp4" {
+            if (!($1 in at)) { names[++n] = $1; at[$1] = n }
+            if (!($2 in of)) { kinds[++k] = $2; of[$2] = k }
+            value[$1, $2] = $3
+        }
+        END {
+            printf "dtype"
+            for (j = 1; j <= k; j++) printf " %s", kinds[j]
+            for (i = 1; i <= n; i++) {
+                printf "\n%s", names[i]
+                for (j = 1; j <= k; j++)
+                    printf " %s", value[names[i], kinds[j]]
+            }
+            print ""
+        }' "$1" > "$work/columns"
+    [ -z "${BENCH_FIGURE-}" ] ||
+        gnuplot -c "$srcdir/tests/bench/dtypes.gp" "$work/columns" \
+            "$BENCH_FIGURE"
 }
 
 # Statistics by index of all axes: what they take beyond the plain statistics,
@@ -297,11 +365,11 @@ end_to_end()
     rm "$file" "$work/little.pt"
 }
 
-parts='large dims casts differences small memory series traces device'
+parts='dtypes large dims casts differences small memory series traces device'
 for part in ${BENCH_PARTS:-$parts}; do
     case $part in
-    large | dims | casts | differences | small | memory | series | traces | \
-        device)
+    dtypes | large | dims | casts | differences | small | memory | series | \
+        traces | device)
         echo "== $part"
         $part
         ;;

@@ -3,8 +3,8 @@
  * make_pt FILE MEBIBYTES [ROWS COLUMNS [DTYPE [turned]]]: writes the file
  * torch.save writes for one vector of that size with normally distributed
  * elements, or for as many whole matrices of ROWS x COLUMNS as fit; turned,
- * they are seen as COLUMNS x ROWS. DTYPE is bfloat16, float32 or float8_e4m3fn.
- * By libzip and without torch. Reproducible.
+ * they are seen as COLUMNS x ROWS. DTYPE is bfloat16, float16, float32, float64
+ * or float8_e4m3fn. By libzip and without torch. Reproducible.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct stream {
     uint64_t size, done; /* bytes */
     uint64_t random;
     void (*encode)(double value, unsigned char *code);
-    unsigned char block[BLOCK * sizeof(float)];
+    unsigned char block[BLOCK * sizeof(double)];
 };
 
 static uint64_t draw(uint64_t *state)
@@ -37,6 +37,21 @@ static void to_float32(double value, unsigned char *code)
 {
     float f = (float)value;
     memcpy(code, &f, sizeof f);
+}
+
+static void to_float64(double value, unsigned char *code)
+{
+    memcpy(code, &value, sizeof value);
+}
+
+/* Of magnitudes from 2^-14 on to below 65520, as all but a few are. */
+static void to_float16(double value, unsigned char *code)
+{
+    const double size = fmax(fabs(value), 0x1p-14);
+    const int e = ilogb(size);
+    const int steps = (int)nearbyint(ldexp(size, 10 - e));
+    const int bits = (e + 14) * 1024 + steps + (signbit(value) ? 1 << 15 : 0);
+    memcpy(code, &(uint16_t){(uint16_t)bits}, sizeof(uint16_t));
 }
 
 static void to_bfloat16(double value, unsigned char *code)
@@ -149,7 +164,9 @@ static const struct dtype {
     void (*encode)(double value, unsigned char *code);
 } dtypes[] = {
     {"bfloat16", "ctorch\nBFloat16Storage\n", 2, to_bfloat16},
+    {"float16", "ctorch\nHalfStorage\n", 2, to_float16},
     {"float32", "ctorch\nFloatStorage\n", 4, to_float32},
+    {"float64", "ctorch\nDoubleStorage\n", 8, to_float64},
     {"float8_e4m3fn", NULL, 1, to_float8_e4m3fn},
 };
 
