@@ -313,7 +313,8 @@ def make_megatron(unit, tensor_ranks, chunks):
     tensors = {}
     for t in range(tensor_ranks):
         for p in range(stages):
-            state = {"iteration": 10, "optimizer": {"step": torch.tensor(3)}}
+            state = {"iteration": 10}
+            all_parts = []
             for v, counts in enumerate(chunks):
                 before = sum(sum(c) for c in chunks[:v]) + sum(counts[:p])
                 part = {}
@@ -332,8 +333,18 @@ def make_megatron(unit, tensor_ranks, chunks):
                                                           tensor_ranks)
                 key = "model" if len(chunks) == 1 else f"model{v}"
                 state[key] = part
+                all_parts += part.values()
                 at = f"mp_rank_{t:02}_{p:03}/model_optim_rng.pt"
                 tensors.update({f"{at}:{key}.{k}": x for k, x in part.items()})
+            masters = [x.float() for x in all_parts]
+            numbers = list(range(len(masters)))
+            state["optimizer"] = {
+                "optimizer": {
+                    "state": {i: {"exp_avg": masters[i] / 2} for i in numbers},
+                    "param_groups": [{"lr": 1e-3, "params": numbers}]},
+                # of the virtual stages in an order that fits no parameter
+                "fp32_from_fp16_params": [masters if len(chunks) == 1
+                                          else masters[::-1]]}
             folder = path(f"{unit}/{os.path.dirname(at)}")
             os.makedirs(folder, exist_ok=True)
             torch.save(state, path(f"{unit}/{at}"))
