@@ -238,11 +238,10 @@ static bool is_master(const struct namer *n, const char *path, uint32_t *group,
 static size_t master_of(const struct namer *n, const char *path)
 {
     uint32_t group;
-    size_t index, count = n->optimizer->count, first = 0;
+    size_t index, count = n->optimizer->count, first;
     if (!is_master(n, path, &group, &index))
         return count;
-    while (first < count && n->optimizer->group[first] != group)
-        first++;
+    TP_PARTITION_POINT(first, count, n->optimizer->group[first] < group);
     return index < count - first && n->optimizer->group[first + index] == group
                ? first + index
                : count;
