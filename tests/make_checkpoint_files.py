@@ -279,6 +279,13 @@ def make_lone_and_flipped(full):
            "wrong CRC-32 in __1_0.distcp")
 
 
+def make_strided():
+    """One chunk each, of which one is the transpose of what is stored."""
+    tensors = {"t": noise(7, 5, 3).t(), "plain": noise(8, 4)}
+    dcp.save(tensors, checkpoint_id=path("good-dcp_strided"), no_dist=True)
+    expect("good-dcp_strided", tensors)
+
+
 def megatron_part(name, whole, rank, ranks):
     """What rank of the legacy layout holds of a parameter."""
     column = ("linear_qkv", "linear_fc1", "word_embeddings", "output_layer")
@@ -367,6 +374,7 @@ def main():
     make_safetensors()
     make_sharded()
     make_dcp()
+    make_strided()
     make_megatrons()
     with open(path("expected.json"), "w") as f:
         json.dump(EXPECTED, f, indent=1, sort_keys=True)

@@ -203,8 +203,10 @@ static size_t check_unit(const char *folder, const struct json *unit, bool own)
     struct tp_run run;
     size_t compared = 0;
     snprintf(path, sizeof path, "%s/%s", folder, unit->key);
-    collect(path, strstr(unit->key, "megatron") || strstr(unit->key, "legacy"),
-            &run);
+    const bool parts = strstr(unit->key, "megatron") ||
+                       strstr(unit->key, "legacy") ||
+                       strstr(unit->key, "strided");
+    collect(path, parts, &run);
     const struct json *said = json_get(json_get(unit, ""), "error");
     check_verdict(&run, unit->key, own && said ? said->text : NULL);
     for (const struct json *want = unit->first; want; want = want->next) {
