@@ -17,6 +17,7 @@
 
 #include "base/order.h"
 #include "base/search.h"
+#include "base/text.h"
 #include "formats/param_name.h"
 
 /* A parameter of the model, or one that a state is of. */
@@ -202,6 +203,76 @@ static void match(struct namer *n, const char **names, size_t *model)
         names[n->state[i].place] = n->model[i].tensor->path;
 }
 
+/* --- lists of masters --------------------------------------------------- */
+
+/* "[G][I]" at the end of a path whose beginning is the list beside the
+ * optimizer: of "optimizer.optimizer" "optimizer.fp32_from_fp16_params[0][3]",
+ * as Megatron-LM saves its float32 parameters, in the order of the groups. */
+static bool is_master(const struct namer *n, const char *path, uint32_t *group,
+                      size_t *index)
+{
+    static const char word[] = "fp32_from_fp16_params[";
+    const char *own = n->optimizer->path, *dot = strrchr(own, '.');
+    const size_t above = dot ? (size_t)(dot + 1 - own) : 0;
+    unsigned long numbers[2];
+    if (strncmp(path, own, above) != 0 ||
+        strncmp(path + above, word, strlen(word)) != 0)
+        return false;
+    const char *at = path + above + strlen(word);
+    for (int i = 0; i < 2; i++) {
+        const size_t digits = strspn(at, "0123456789");
+        const int64_t number = tp_digits_value(at, digits);
+        if (number < 0 || number > UINT32_MAX ||
+            strncmp(at + digits, i ? "]" : "][", 2) != 0)
+            return false;
+        numbers[i] = (unsigned long)number;
+        at += digits + 2;
+    }
+    *group = (uint32_t)numbers[0];
+    *index = numbers[1];
+    return true;
+}
+
+/* The place in the optimizer's list of the parameter a master is of; its count:
+ * none. */
+static size_t master_of(const struct namer *n, const char *path)
+{
+    uint32_t group;
+    size_t index, count = n->optimizer->count, first;
+    if (!is_master(n, path, &group, &index))
+        return count;
+    TP_PARTITION_POINT(first, count, n->optimizer->group[first] < group);
+    return index < count - first && n->optimizer->group[first + index] == group
+               ? first + index
+               : count;
+}
+
+/* Names the masters if each parameter has one of its shape; `model`: its place
+ * in the file. */
+static void name_masters(struct namer *n, const char *const *names,
+                         const size_t *model)
+{
+    const struct tp_tensor_file *file = n->file;
+    size_t found = 0;
+    bool agree = true;
+    for (size_t i = 0; i < file->tensor_count; i++) {
+        const size_t place = master_of(n, file->tensors[i].path);
+        if (place == n->optimizer->count)
+            continue;
+        found++;
+        agree =
+            agree && names[place] &&
+            !compare_shapes(&file->tensors[i], &file->tensors[model[place]]);
+    }
+    if (!agree || found != n->optimizer->count)
+        return;
+    for (size_t i = 0; i < file->tensor_count; i++) {
+        const size_t place = master_of(n, file->tensors[i].path);
+        if (place < n->optimizer->count)
+            file->parameters[i] = names[place];
+    }
+}
+
 /* --- all of it -------------------------------------------------------------
  */
 
@@ -240,6 +311,7 @@ static enum tp_status name_one(struct namer *n, struct tp_error *err)
             find_states(n);
             find_model(n);
             match(n, names, model);
+            name_masters(n, names, model);
         }
         name_states(n, names);
     }

@@ -51,13 +51,20 @@ static const struct tp_format packed_by_gzip = {
 };
 
 const struct tp_format *const tp_formats[] = {
-    &tp_format_torch_zip,     &tp_format_torch_legacy,
-    &tp_format_torch_pickle,  &tp_format_torch_tar,
-    &tp_format_torch_package, &tp_format_pt2,
-    &tp_format_npy,           &tp_format_npz,
-    &tp_format_safetensors,   &tp_format_weight_map,
-    &tp_format_distcp,        &tp_format_distcp_safetensors,
-    &tp_format_megatron,      &packed_by_gzip,
+    &tp_format_torch_zip,
+    &tp_format_torch_legacy,
+    &tp_format_torch_pickle,
+    &tp_format_torch_tar,
+    &tp_format_torch_package,
+    &tp_format_pt2,
+    &tp_format_npy,
+    &tp_format_npz,
+    &tp_format_safetensors,
+    &tp_format_weight_map,
+    &tp_format_distcp,
+    &tp_format_distcp_safetensors,
+    &tp_format_megatron,
+    &packed_by_gzip,
     NULL,
 };
 
@@ -133,10 +140,11 @@ static const struct foreign {
     {"a pointer of Git LFS in place of the file; `git lfs pull` fetches it",
      "version https://git-lfs"},
     {"a GGUF model", "GGUF"},
+    {"a log of torchtitan, which has statistics of activations and no values",
+     "Total captured activations: "},
     {"packed by bzip2; unpack it first", "BZh"},
-    {"packed by xz; unpack it first",
-     "\xfd"
-     "7zXZ"},
+    {"packed by xz; unpack it first", "\xfd"
+                                      "7zXZ"},
     {"packed by zstd; unpack it first", "\x28\xb5\x2f\xfd"},
     {"a page of HTML", "<!DOCTYPE"},
     {"a page of HTML", "<html"},
@@ -374,8 +382,8 @@ static enum tp_status open_bytes(const char *name, struct tp_tensor_file *file,
     if (!file->path)
         return tp_fail_memory(err);
     file->metadata_count = tp_label_ask(file->metadata);
-    enum tp_status status = file->format ? file->format->open(file, err)
-                                         : open_content(file, err);
+    enum tp_status status =
+        file->format ? file->format->open(file, err) : open_content(file, err);
     if (status == TP_OK)
         status = tp_value_layouts_add(file->path, file, err);
     if (status != TP_OK)
@@ -440,14 +448,15 @@ enum tp_status tp_tensor_file_label(struct tp_tensor_file *file, size_t place,
     if (file->labelled)
         return TP_OK;
     struct tp_label own = file->label;
+    const char *parameter = file->parameters ? file->parameters[place] : NULL;
     const char *path = shifted_path(file, file->tensors[place].path);
     bool named;
+    if (path && parameter && !(parameter = shifted_path(file, parameter)))
+        path = NULL;
     if (!path)
         return tp_fail_memory(err);
     enum tp_status status =
-        tp_param_name_label(path,
-                            file->parameters ? file->parameters[place] : NULL,
-                            &file->arena, &own, &named, err);
+        tp_param_name_label(path, parameter, &file->arena, &own, &named, err);
     bool by_file = file->flat && *file->label.tensor_name;
     bool nameless = by_file && file->tensor_count == 1 && !*own.component;
     if (status != TP_OK || !named || nameless) /* "tensor" says nothing */

@@ -279,6 +279,13 @@ def make_lone_and_flipped(full):
            "wrong CRC-32 in __1_0.distcp")
 
 
+def make_strided():
+    """One chunk each, of which one is the transpose of what is stored."""
+    tensors = {"t": noise(7, 5, 3).t(), "plain": noise(8, 4)}
+    dcp.save(tensors, checkpoint_id=path("good-dcp_strided"), no_dist=True)
+    expect("good-dcp_strided", tensors)
+
+
 def megatron_part(name, whole, rank, ranks):
     """What rank of the legacy layout holds of a parameter."""
     column = ("linear_qkv", "linear_fc1", "word_embeddings", "output_layer")
@@ -313,7 +320,8 @@ def make_megatron(unit, tensor_ranks, chunks):
     tensors = {}
     for t in range(tensor_ranks):
         for p in range(stages):
-            state = {"iteration": 10, "optimizer": {"step": torch.tensor(3)}}
+            state = {"iteration": 10}
+            all_parts = []
             for v, counts in enumerate(chunks):
                 before = sum(sum(c) for c in chunks[:v]) + sum(counts[:p])
                 part = {}
@@ -332,8 +340,18 @@ def make_megatron(unit, tensor_ranks, chunks):
                                                           tensor_ranks)
                 key = "model" if len(chunks) == 1 else f"model{v}"
                 state[key] = part
+                all_parts += part.values()
                 at = f"mp_rank_{t:02}_{p:03}/model_optim_rng.pt"
                 tensors.update({f"{at}:{key}.{k}": x for k, x in part.items()})
+            masters = [x.float() for x in all_parts]
+            numbers = list(range(len(masters)))
+            state["optimizer"] = {
+                "optimizer": {
+                    "state": {i: {"exp_avg": masters[i] / 2} for i in numbers},
+                    "param_groups": [{"lr": 1e-3, "params": numbers}]},
+                # of the virtual stages in an order that fits no parameter
+                "fp32_from_fp16_params": [masters if len(chunks) == 1
+                                          else masters[::-1]]}
             folder = path(f"{unit}/{os.path.dirname(at)}")
             os.makedirs(folder, exist_ok=True)
             torch.save(state, path(f"{unit}/{at}"))
@@ -356,6 +374,7 @@ def main():
     make_safetensors()
     make_sharded()
     make_dcp()
+    make_strided()
     make_megatrons()
     with open(path("expected.json"), "w") as f:
         json.dump(EXPECTED, f, indent=1, sort_keys=True)

@@ -5,7 +5,7 @@
     hf/checkpoint-N/        transformers: model.safetensors and optimizer.pt
     hf_bin/checkpoint-N/    the same as pytorch_model.bin
     dcp/step-N/             torch.distributed.checkpoint, model and optimizer
-    megatron/iter_N/        Megatron-LM's legacy tree, one rank
+    megatron/iter_N/        Megatron-LM's legacy tree: 2 ranks by 2 stages
     deepspeed/global_stepN/ a model file and ZeRO-2's optimizer of two ranks
 
 The first three are saved by the libraries themselves; the last two by
@@ -66,29 +66,76 @@ def save_dcp(folder, step, model, master, optimizer):
              checkpoint_id=folder / "dcp" / f"step-{step}", no_dist=True)
 
 
-MEGATRON = (("model.embed_tokens", "embedding.word_embeddings"),
-            ("model.layers", "encoder.layers"), ("lm_head", "output_layer"),
-            ("model.norm", "encoder.final_norm"),
-            ("self_attn.o_proj", "self_attention.dense"),
-            ("self_attn", "self_attention"),
-            ("post_attention_layernorm", "post_attention_norm"),
-            ("input_layernorm", "input_norm"),
-            ("down_proj", "dense_4h_to_h"), ("up_proj", "dense_h_to_4h"))
+def megatron_names(values):
+    """Of values by the names of transformers, those of Megatron Core."""
+    embedding = values["model.embed_tokens.weight"]
+    of = {"embedding.word_embeddings.weight": embedding,
+          "decoder.final_layernorm.weight": values["model.norm.weight"],
+          "output_layer.weight": values["lm_head.weight"]}
+    layers = 1 + max(int(k.split(".")[2]) for k in values if "layers" in k)
+    for i in range(layers):
+        def take(*names):
+            return torch.cat([values[f"model.layers.{i}.{n}.weight"]
+                              for n in names])
+        qkv = [f"self_attn.{x}_proj" for x in "qkv"]
+        gated = ["mlp.gate_proj", "mlp.up_proj"]
+        at = f"decoder.layers.{i}"
+        of.update({
+            f"{at}.input_layernorm.weight": take("input_layernorm"),
+            f"{at}.self_attention.linear_qkv.weight": take(*qkv),
+            f"{at}.self_attention.linear_proj.weight":
+                take("self_attn.o_proj"),
+            f"{at}.pre_mlp_layernorm.weight": take("post_attention_layernorm"),
+            f"{at}.mlp.linear_fc1.weight": take(*gated),
+            f"{at}.mlp.linear_fc2.weight": take("mlp.down_proj")})
+    return of, layers
 
 
-def save_megatron(folder, step, model, optimizer):
-    at = folder / "megatron" / f"iter_{step:07}" / "mp_rank_00"
-    at.mkdir(parents=True)
-    tree = {}
-    for name, value in model.state_dict().items():
-        for old, new in MEGATRON:
-            name = name.replace(old, new)
-        part, name = name.split(".", 1)
-        tree.setdefault(part, {})[name] = value
-    torch.save({"args": None, "checkpoint_version": 3.0, "iteration": step,
-                "model": {"language_model": tree},
-                "optimizer": {"optimizer": optimizer.state_dict()}},
-               at / "model_optim_rng.pt")
+def megatron_part(whole, layers, tensor, stage):
+    """What rank `tensor` of 2 has of stage `stage` of 2."""
+    part = {}
+    for name, value in whole.items():
+        words = name.split(".")
+        if "layers" in words:
+            layer = int(words[2]) - stage * layers // 2
+            if not 0 <= layer < layers // 2:
+                continue
+            words[2] = str(layer)
+        elif stage != (words[0] != "embedding"):
+            continue
+        if words[-2] in ("linear_proj", "linear_fc2"):
+            value = value.chunk(2, 1)[tensor].clone()
+        elif "layernorm" not in words[-2]:
+            value = value.chunk(2, 0)[tensor].clone()
+        part[".".join(words)] = value
+    return part
+
+
+def save_megatron(folder, step, model, master, optimizer):
+    values = [model.state_dict(), master] + [
+        {n: optimizer.state[p][word] for n, p in master.items()}
+        for word in ("exp_avg", "exp_avg_sq")]
+    with torch.no_grad():
+        whole = [megatron_names(v) for v in values]
+    for tensor in range(2):
+        for stage in range(2):
+            parts = [megatron_part(w, layers, tensor, stage)
+                     for w, layers in whole]
+            state = {i: {"step": torch.tensor(float(step)),
+                         "exp_avg": parts[2][n], "exp_avg_sq": parts[3][n]}
+                     for i, n in enumerate(parts[0])}
+            groups = [{"lr": 3e-3, "params": list(state)}]
+            at = (folder / "megatron" / f"iter_{step:07}" /
+                  f"mp_rank_{tensor:02}_{stage:03}")
+            at.mkdir(parents=True)
+            torch.save({"args": None, "checkpoint_version": 3.0,
+                        "iteration": step, "model": parts[0],
+                        "optimizer": {
+                            "optimizer": {"state": state,
+                                          "param_groups": groups},
+                            "fp32_from_fp16_params": [[
+                                p.detach() for p in parts[1].values()]]}},
+                       at / "model_optim_rng.pt")
 
 
 def save_deepspeed(folder, step, model, master, optimizer):
@@ -126,7 +173,7 @@ def main():
             continue
         save_hf(folder, step, model, optimizer)
         save_dcp(folder, step, model, master, optimizer)
-        save_megatron(folder, step, model, optimizer)
+        save_megatron(folder, step, model, master, optimizer)
         save_deepspeed(folder, step, model, master, optimizer)
 
 

@@ -158,13 +158,23 @@ static void drop_copy(struct reading *r, size_t count, int ndim)
     }
 }
 
+/* Whether a tensor is one chunk, which is all of it. */
+static bool is_alone(const struct reading *r, const struct tp_tensor *tensor)
+{
+    bool whole = r->part_count == 1;
+    for (int i = 0; whole && i < tensor->ndim; i++)
+        whole = r->parts[0].size[i] == tensor->shape[i] &&
+                r->parts[0].offset[i] == 0;
+    return whole;
+}
+
 /* Opens the chunks; where one cannot be had, *missing says why, first. */
 static enum tp_status open_chunks(struct reading *r,
                                   const struct tp_distcp_entry *entry,
                                   struct tp_tensor *tensor,
                                   struct tp_error *missing)
 {
-    const bool alone = r->part_count == 1 && !r->unit->file->parts;
+    const bool alone = is_alone(r, tensor);
     r->alone = alone;
     enum tp_dtype dtype = TP_DTYPE_COUNT;
     for (size_t i = 0; i < r->part_count; i++) {
@@ -213,16 +223,6 @@ static enum tp_status tell_dtype(struct reading *r,
     return tp_tensor_file_skip(r->unit->file, tensor->path, &why, r->err);
 }
 
-/* Whether a tensor that is one chunk is all of it. */
-static bool is_whole(const struct reading *r, const struct tp_tensor *tensor)
-{
-    bool whole = r->part_count == 1 && r->parts[0].storage;
-    for (int i = 0; whole && i < tensor->ndim; i++)
-        whole = r->parts[0].size[i] == tensor->shape[i] &&
-                r->parts[0].offset[i] == 0;
-    return whole;
-}
-
 static enum tp_status add_tensor(struct reading *r,
                                  const struct tp_distcp_entry *entry,
                                  struct tp_tensor *tensor,
@@ -240,11 +240,12 @@ static enum tp_status add_tensor(struct reading *r,
         status = tell_dtype(r, tensor);
     if (status != TP_OK)
         return status;
-    if (missing.code == TP_OK && is_whole(r, tensor) &&
-        !r->unit->file->parts) {
+    if (missing.code == TP_OK && r->alone && r->parts[0].storage) {
         tensor->storage = r->parts[0].storage;
-        if (tp_tensor_check(tensor, &missing) == TP_OK)
-            return tp_unit_add(r->unit, tensor, r->err);
+        return tp_tensor_check(tensor, &missing) == TP_OK
+                   ? tp_unit_add(r->unit, tensor, r->err)
+                   : tp_tensor_file_skip(r->unit->file, tensor->path, &missing,
+                                         r->err);
     }
     return tp_unit_join(r->unit, tensor, r->parts, r->part_count, &missing,
                         r->err);

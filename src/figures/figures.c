@@ -83,7 +83,8 @@ const struct tp_figure_info tp_figure_table[] = {
 
     {"baselines", "statistics",
      "Baselines of the series that left them furthest",
-     "tensors of at least three iterations", tp_fig_baselines},
+     "a series off its baseline, or gradients of at least three iterations",
+     tp_fig_baselines},
 
     {"attention_density", "attention_analysis",
      "Attention tensors: distribution of elements, by layer",
@@ -94,7 +95,7 @@ const struct tp_figure_info tp_figure_table[] = {
      "attention tensors of at least two layers", tp_fig_attention_by_layer},
     {"attention_by_iteration", "attention_analysis",
      "Attention tensors: std of each tensor, over iterations",
-     "attention tensors of at least two iterations",
+     "query, key, value, probabilities or output of at least two iterations",
      tp_fig_attention_by_iteration},
 
     {"attention_against_linear", "layer_analysis",

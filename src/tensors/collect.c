@@ -35,6 +35,7 @@
 #include "tensors/rank_tree.h"
 #include "tensors/row.h"
 #include "tensors/run_notes.h"
+#include "tensors/towers.h"
 
 /* What one file gave; a slot per file makes the result independent of the
  * order in which workers finish. */
@@ -557,6 +558,8 @@ static enum tp_status assemble(const struct collector *c, struct tp_error *err)
     if (tp_quantised_number(run, err) != TP_OK)
         return TP_E_MEMORY;
     if (tp_dump_label(run, err) != TP_OK)
+        return TP_E_MEMORY;
+    if (tp_towers_part(run, err) != TP_OK)
         return TP_E_MEMORY;
     tp_rank_grid(run);
     return tp_run_number(run, err);

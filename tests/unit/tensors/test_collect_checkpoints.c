@@ -203,8 +203,10 @@ static size_t check_unit(const char *folder, const struct json *unit, bool own)
     struct tp_run run;
     size_t compared = 0;
     snprintf(path, sizeof path, "%s/%s", folder, unit->key);
-    collect(path, strstr(unit->key, "megatron") || strstr(unit->key, "legacy"),
-            &run);
+    const bool parts = strstr(unit->key, "megatron") ||
+                       strstr(unit->key, "legacy") ||
+                       strstr(unit->key, "strided");
+    collect(path, parts, &run);
     const struct json *said = json_get(json_get(unit, ""), "error");
     check_verdict(&run, unit->key, own && said ? said->text : NULL);
     for (const struct json *want = unit->first; want; want = want->next) {
@@ -322,7 +324,7 @@ Test(collect_checkpoints, ranks_of_megatron)
     cr_assert(row);
     cr_expect_eq(row->label.layer_idx, 2);
     cr_expect_eq(row->label.rank, 3);
-    cr_expect_eq(run.row_count, 2 + 3 * 5 + 2 * (3 * 3 + 1));
+    cr_expect_eq(run.row_count, 2 + 3 * 5 + 2 * (3 * 3 + 1) + 4 * (17 + 10));
     tp_run_clear(&run);
     testdata_path("checkpoints/bad-megatron", path, sizeof path);
     collect(path, false, &run);
@@ -333,6 +335,40 @@ Test(collect_checkpoints, ranks_of_megatron)
     cr_expect_str_eq(row->shape, "[4,4]");
     cr_expect_eq(row->label.layer_idx, 1);
     tp_run_clear(&run);
+}
+
+/* How many rows of a role are of a layer; *last: of the last layer's fc2. */
+static size_t count_of_layers(const char *unit, unsigned role, size_t *last)
+{
+    char path[4096];
+    struct tp_run run;
+    size_t count = 0;
+    *last = 0;
+    testdata_path(unit, path, sizeof path);
+    collect(path, false, &run);
+    for (size_t i = 0; i < run.row_count; i++) {
+        const struct tp_label *label = &run.rows[i].label;
+        count += (label->roles & role) && label->layer_idx >= 0;
+        *last += (label->roles & role) && label->layer_idx == 2 &&
+                 !strncmp(label->tensor_name, "linear_fc2.weight.", 18);
+    }
+    tp_run_clear(&run);
+    return count;
+}
+
+/* Masters are named in the order of the groups, where their shapes say that it
+ * is that order; states and masters of later stages have the model's layers. */
+Test(collect_checkpoints, masters_of_megatron)
+{
+    size_t last;
+    const char *const unit = "checkpoints/good-megatron";
+    const char *const reversed = "checkpoints/good-megatron_virtual";
+    cr_expect_eq(count_of_layers(unit, TP_ROLE_MASTER, &last), 2 * 3 * 8);
+    cr_expect_eq(last, 2);
+    cr_expect_eq(count_of_layers(unit, TP_ROLE_MOMENT_1, &last), 2 * 3 * 8);
+    cr_expect_eq(last, 2);
+    cr_expect_eq(count_of_layers(reversed, TP_ROLE_MASTER, &last), 0);
+    cr_expect_eq(count_of_layers(reversed, TP_ROLE_MOMENT_1, &last), 4 * 8);
 }
 
 /* What a unit took is not read again; a shard that is named is. */
