@@ -41,12 +41,18 @@ class NPU:
     """Compositions for what torch lacks: op_vectors_npu.py."""
 
 
+class Layer:
+    """What tensor_saver saves: op_vectors_saved.py."""
+
+    causal = weights = False
+
+
 def resolve(api):
     """The function that msprobe wraps as Torch.x, which is also that of
     torch.linalg, Tensor.x, Functional.x."""
     kind, name = api.split(".", 1)
     spaces = {"Torch": torch, "Tensor": torch.Tensor, "Functional": functional,
-              "NPU": NPU}
+              "NPU": NPU, "Layer": Layer}
     space = spaces[kind]
     return getattr(space if hasattr(space, name) else torch.linalg, name)
 

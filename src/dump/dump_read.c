@@ -327,6 +327,21 @@ static enum tp_status read_dump(struct reader *reader, const char *path,
     return read_calls_file(reader, path, err);
 }
 
+enum tp_status tp_dump_read_memory(const void *text, size_t length,
+                                   struct tp_dump_place *place,
+                                   struct tp_error *err)
+{
+    const struct tp_dump_read_options options = {.stop = NULL};
+    struct reader reader = {.place = place, .options = &options};
+    const struct tp_msprobe_sink sink = {&reader, read_call, read_head};
+    struct tp_error own = {0};
+    const enum tp_status status =
+        tp_msprobe_read_memory(text, length, length, &sink, err);
+    const enum tp_status indexed = tp_dump_calls_index(place, &own);
+    tp_intern_clear(&reader.words);
+    return status == TP_OK && indexed != TP_OK ? tp_fail_memory(err) : status;
+}
+
 static enum tp_status read_debug(struct reader *reader, const char *path,
                                  struct tp_error *err)
 {

@@ -26,4 +26,11 @@ struct tp_dump_read_options {
 enum tp_status tp_dump_read(const struct tp_dump_read_options *options,
                             struct tp_dump *dump, struct tp_error *err);
 
+/* Adds the calls of a dump.json in memory to a place that was made, as far as
+ * the text is whole; then fails as tp_msprobe_read_memory. Their tensors have
+ * no files. */
+enum tp_status tp_dump_read_memory(const void *text, size_t length,
+                                   struct tp_dump_place *place,
+                                   struct tp_error *err);
+
 #endif

@@ -124,11 +124,14 @@ static double share_near(const struct core *c)
     if (out->count != c->saved.count || out->count == 0)
         return 0;
     for (int64_t i = 0; i < out->count; i++)
-        size += out->value[i] * out->value[i];
+        if (isfinite(out->value[i]))
+            size += out->value[i] * out->value[i];
     size = sqrt(size / (double)out->count);
-    for (int64_t i = 0; i < out->count; i++)
-        near += fabs(out->value[i] - c->saved.value[i]) <=
-                u * (fabs(out->value[i]) + size);
+    for (int64_t i = 0; i < out->count; i++) {
+        const double made = out->value[i], saved = c->saved.value[i];
+        near += (isnan(made) && isnan(saved)) || made == saved ||
+                fabs(made - saved) <= u * (fabs(made) + size);
+    }
     return (double)near / (double)out->count;
 }
 
@@ -173,19 +176,22 @@ TP_KERNEL(tp_run_core_attention)
 
 /* --- the rows ------------------------------------------------------------- */
 
+const struct tp_operator tp_saved_operators[] = {
+    {.names = "linear_dgrad",
+     .signature = "input,other",
+     .run = tp_run_matmul,
+     .parameters = ""},
+    {.names = "core_attention",
+     .signature = "query,key,value",
+     .run = tp_run_core_attention,
+     .parameters = ""},
+    {.names = NULL}};
+
 const struct tp_operator *tp_saved_operator_of(struct tp_msprobe_part name)
 {
-    static const struct tp_operator rows[] = {{.names = "linear_dgrad",
-                                               .signature = "input,other",
-                                               .run = tp_run_matmul,
-                                               .parameters = ""},
-                                              {.names = "core_attention",
-                                               .signature = "query,key,value",
-                                               .run = tp_run_core_attention,
-                                               .parameters = ""}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (name.length == strlen(rows[i].names) &&
-            !memcmp(name.at, rows[i].names, name.length))
-            return &rows[i];
+    for (const struct tp_operator *row = tp_saved_operators; row->names; row++)
+        if (name.length == strlen(row->names) &&
+            !memcmp(name.at, row->names, name.length))
+            return row;
     return tp_operator_of(name);
 }

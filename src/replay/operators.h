@@ -60,7 +60,10 @@ const struct tp_operator *tp_operator_of(struct tp_msprobe_part name);
  * of torch.nn.functional, which the rows have. */
 bool tp_operator_is_ordered(struct tp_msprobe_part name);
 
-/* The same of a call that tensor_saver saved (saved_calls.h). */
+/* What only tensor_saver saves (saved_calls.h), ended by one without names. */
+extern const struct tp_operator tp_saved_operators[];
+
+/* The row of a call that tensor_saver saved: one of these, or of the others. */
 const struct tp_operator *tp_saved_operator_of(struct tp_msprobe_part name);
 
 /* --- the kernels ---------------------------------------------------------- */

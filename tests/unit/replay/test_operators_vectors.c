@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700
+
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <float.h>
@@ -8,6 +10,7 @@
 #include "base/text_index.h"
 #include "replay/digest_set.h"
 #include "replay/replay.h"
+#include "tests/unit/support/dump_maker.h"
 #include "tests/unit/support/op_vectors.h"
 #include "tests/unit/support/testdata.h"
 
@@ -25,11 +28,30 @@ struct seen {
     struct tp_digest_set calls_seen, names_seen;
     size_t moved, found; /* results that were changed, and noticed          */
     size_t skipped;      /* calls without one of their arguments            */
+    struct maker maker;  /* of files                                        */
 };
 
+/* Where calls of a row are counted: those of tensor_saver behind the others. */
 static size_t number_of(const struct tp_operator *row)
 {
-    return (size_t)(row - tp_operators);
+    size_t count = 0;
+    while (tp_operators[count].names && row != &tp_operators[count])
+        count++;
+    return tp_operators[count].names
+               ? count
+               : count + (size_t)(row - tp_saved_operators);
+}
+
+static bool is_saved(const struct op_vector *v)
+{
+    return v->calls[0].name.type.length == strlen("Layer") &&
+           !memcmp(v->calls[0].name.type.at, "Layer", strlen("Layer"));
+}
+
+static const struct tp_operator *row_of(const struct op_vector *v)
+{
+    const struct tp_msprobe_part name = v->calls[0].name.path;
+    return is_saved(v) ? tp_saved_operator_of(name) : tp_operator_of(name);
 }
 
 static double limit_of(const struct tp_array *computed, int64_t i)
@@ -125,16 +147,63 @@ static bool is_fresh(const struct op_vector *v, struct seen *seen)
     return seen->calls_seen.count > before;
 }
 
+/* A tensor as numpy writes it. */
+static void write_npy(const struct tp_array *array, const char *path)
+{
+    char shape[256] = "", head[512];
+    size_t used = 0;
+    for (int i = 0; i < array->dims; i++)
+        used += (size_t)snprintf(shape + used, sizeof shape - used, "%d,",
+                                 (int)array->shape[i]);
+    const int length = snprintf(
+        head, sizeof head,
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }", shape);
+    const int padded = (10 + length + 1 + 63) / 64 * 64 - 10;
+    const unsigned char magic[10] = {0x93,
+                                     'N',
+                                     'U',
+                                     'M',
+                                     'P',
+                                     'Y',
+                                     1,
+                                     0,
+                                     (unsigned char)padded,
+                                     (unsigned char)(padded >> 8)};
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file, "%s", path);
+    fwrite(magic, 1, sizeof magic, file);
+    fprintf(file, "%s%*s", head, padded - length, "\n");
+    fwrite(array->value, sizeof *array->value, (size_t)array->count, file);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* Results of tensor_saver are files, which its operators look at. */
+static void give_files(struct op_vector *v, const struct maker *maker)
+{
+    for (size_t i = 0; i < v->calls[0].count; i++) {
+        char name[32], path[4096];
+        struct tp_dump_item *item = &v->items[i];
+        if (item->place != TP_MSPROBE_OUTPUT || item->kind != TP_DUMP_TENSOR)
+            continue;
+        snprintf(name, sizeof name, "%d_%zu.npy", v->line, i);
+        maker_path(maker, name, path, sizeof path);
+        write_npy(&v->arrays[i], path);
+        item->file = tp_arena_format(&v->arena, "%s", path);
+    }
+}
+
 static void see(struct op_vector *v, void *context)
 {
     struct seen *seen = context;
-    const struct tp_operator *row = tp_operator_of(v->calls[0].name.path);
+    const struct tp_operator *row = row_of(v);
     cr_expect_not_null(row, "%s:%d: no operator %s", seen->path, v->line,
                        v->key[0]);
     if (!row)
         return;
     const bool fresh = is_fresh(v, seen);
     seen->calls[number_of(row)] += fresh;
+    if (is_saved(v))
+        give_files(v, &seen->maker);
     if (row->run)
         run(v, 0, row, seen);
     if (v->calls[1].count == 0)
@@ -186,20 +255,30 @@ static void expect_names(const struct seen *seen, const char *names)
     }
 }
 
-Test(operators_vectors, are_what_torch_computes, .timeout = 600)
+/* Whether all operators of a table had as many calls as they need. */
+static void expect_calls(const struct seen *seen,
+                         const struct tp_operator *rows)
 {
-    static struct seen seen;
-    see_files(see, &seen);
-    for (const struct tp_operator *row = tp_operators; row->names; row++) {
+    for (const struct tp_operator *row = rows; row->names; row++) {
         const size_t i = number_of(row);
         if (!row->run && !row->back)
             continue;
-        expect_names(&seen, row->names);
-        cr_expect_geq(seen.calls[i], CASES, "%s: %d calls", row->names,
-                      seen.calls[i]);
-        cr_expect(!row->back || seen.backward[i] >= CASES,
-                  "%s: %d backward calls", row->names, seen.backward[i]);
+        expect_names(seen, row->names);
+        cr_expect_geq(seen->calls[i], CASES, "%s: %d calls", row->names,
+                      seen->calls[i]);
+        cr_expect(!row->back || seen->backward[i] >= CASES,
+                  "%s: %d backward calls", row->names, seen->backward[i]);
     }
+}
+
+Test(operators_vectors, are_what_torch_computes, .timeout = 600)
+{
+    static struct seen seen;
+    seen.maker = maker_begin();
+    see_files(see, &seen);
+    maker_end(&seen.maker);
+    expect_calls(&seen, tp_operators);
+    expect_calls(&seen, tp_saved_operators);
     cr_expect_geq(seen.found * 100, seen.moved * 99, "%zu of %zu", seen.found,
                   seen.moved);
     tp_digest_set_clear(&seen.calls_seen);
