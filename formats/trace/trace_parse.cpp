@@ -110,6 +110,12 @@ bool read_host_argument(const char *key, ondemand::value &value,
         return get_comm(value, args, args.sequence);
     if (is(key, "Comms Id"))
         return get_comm(value, args, args.comms_id);
+    if (is(key, "Sequence number"))
+        return get_integer(value, args.autograd);
+    if (is(key, "Fwd thread id"))
+        return get_integer(value, args.forward);
+    if (is(key, "Call stack"))
+        return get_text(value, args.stack);
     if (is(key, "CallFrom")) {
         args.caller = true;
         return skip(value);

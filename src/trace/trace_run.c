@@ -186,6 +186,7 @@ static void run_slot(void *context, size_t i, unsigned worker)
     (void)worker;
     trace->path = c->files[c->first + i]->path;
     trace->roofs = c->options->roofs;
+    trace->group_by = c->options->group_by;
     slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,
                                  &slot->err);
     if (slot->status == TP_OK && trace->events.count)

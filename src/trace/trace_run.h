@@ -19,6 +19,7 @@ struct tp_trace_options {
     void *progress_context;
     const volatile sig_atomic_t *stop;
     struct tp_roof_choice roofs; /* of the device; all-zero: as it says    */
+    struct tp_group_choice group_by;
     /* Whether a name is that of a frame of the scripts of the run, by any
      * thread; NULL: there are no scripts. */
     bool (*is_frame)(const char *name, const void *context);

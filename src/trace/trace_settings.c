@@ -313,7 +313,7 @@ static void add_inputs(struct evidence *e, const struct tp_op_inputs *row)
     if (!tells_samples(
             tp_events_get(&trace->events, trace->events.name[event])))
         return;
-    tp_op_args_read(trace->events.inputs.texts[row->inputs], &args);
+    tp_op_args_read(tp_events_get_inputs(&trace->events, row->inputs), &args);
     const struct tp_op_arg *inputs = args.args;
     if (kinds & TP_NAME_COPY_OP) {
         if ((e->marks[event] & TO_DEVICE) && inputs[0].axes > 0 &&
