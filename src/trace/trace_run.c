@@ -180,7 +180,10 @@ static void taken(void *context, uint64_t bytes)
 static void run_slot(void *context, size_t i, unsigned worker)
 {
     struct collector *c = context;
-    const struct tp_trace_watch watch = {c->options->stop, taken, c};
+    const struct tp_trace_watch watch = {
+        c->options->stop, taken, c,
+        c->options->group_by.by == TP_GROUP_STACK ||
+            c->options->group_by.by == TP_GROUP_MODULE};
     struct slot *slot = &c->slots[i];
     struct tp_trace *trace = &slot->trace;
     (void)worker;

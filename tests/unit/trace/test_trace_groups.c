@@ -17,8 +17,9 @@ static void read_own(struct tp_trace *trace, int by, size_t depth)
                   sizeof path);
     *trace = (struct tp_trace){.path = path, .group_by = {by, depth}};
     cr_assert_eq(tp_pool_new(1, &pool, &err), TP_OK);
-    cr_assert_eq(tp_trace_read(path, pool, NULL, &trace->events, &err), TP_OK,
-                 "%s", err.message);
+    const struct tp_trace_watch watch = {.callers = true};
+    cr_assert_eq(tp_trace_read(path, pool, &watch, &trace->events, &err),
+                 TP_OK, "%s", err.message);
     tp_pool_free(pool);
     cr_assert_eq(tp_trace_index_make(&trace->events, &trace->index, &err),
                  TP_OK);
