@@ -35,6 +35,8 @@ void tp_trace_arguments_init(struct tp_trace_arguments *args)
         .out_elements = -1,
         .group_size = -1,
         .sequence = -1,
+        .autograd = -1,
+        .forward = -1,
     };
     *args = absent;
 }
@@ -255,6 +257,23 @@ static bool add_sync(struct tp_events *events,
     return intern(events, args->sync_kind, &row->kind);
 }
 
+static bool add_op(struct tp_events *events, uint32_t inputs,
+                   const struct tp_trace_arguments *args)
+{
+    const struct tp_event_text stack = args->stack;
+    const struct tp_op_inputs row = {
+        (uint32_t)events->count, inputs,
+        stack.size ? tp_events_inputs(events, stack.data, stack.size) : 0,
+        args->forward > 0, args->autograd};
+    if (row.stack == TP_NO_DETAIL ||
+        tp_grow(&events->op_inputs, &events->op_input_capacity,
+                events->op_input_count + 1, sizeof *events->op_inputs,
+                NULL) != TP_OK)
+        return false;
+    events->op_inputs[events->op_input_count++] = row;
+    return true;
+}
+
 /* The row of what an operator was given, before the event itself is counted. */
 static bool add_inputs(struct tp_events *events,
                        const struct tp_trace_arguments *args)
@@ -262,7 +281,7 @@ static bool add_inputs(struct tp_events *events,
     const struct tp_event_text *lists = args->inputs;
     size_t length = TP_INPUT_LISTS - 1;
     if (!lists[TP_INPUT_DIMS].size)
-        return true;
+        return !args->stack.size || add_op(events, 0, args);
     for (int i = 0; i < TP_INPUT_LISTS; i++)
         length += lists[i].size;
     if (tp_grow(&events->joined, &events->joined_capacity, length, 1, NULL))
@@ -275,7 +294,8 @@ static bool add_inputs(struct tp_events *events,
             memcpy(to, lists[i].data, lists[i].size);
         to += lists[i].size;
     }
-    return tp_events_add_inputs(events, events->joined, length) == TP_OK;
+    const uint32_t inputs = tp_events_inputs(events, events->joined, length);
+    return inputs != TP_NO_DETAIL && add_op(events, inputs, args);
 }
 
 static bool add_detail(struct tp_events *events, uint8_t category,
@@ -294,6 +314,9 @@ static bool add_detail(struct tp_events *events, uint8_t category,
     case TP_EVENT_CPU_OP:
         return add_inputs(events, &event->args) &&
                add_comm(events, &event->args, detail);
+    case TP_EVENT_ANNOTATION:
+        return !event->args.stack.size ||
+               add_op(events, 0, &event->args);
     default:
         return true;
     }

@@ -26,6 +26,9 @@ struct tp_trace_arguments {
     struct tp_event_text collective, dtype, group_name, group_ranks, comms_id;
     struct tp_event_text sync_kind, name, labels;
     struct tp_event_text inputs[TP_INPUT_LISTS]; /* JSON, as it stands     */
+    struct tp_event_text stack; /* frames of Python, "inner;outer;"         */
+    int64_t autograd, forward; /* as in struct tp_op_inputs                 */
+    bool callers; /* the last three are wanted                            */
     bool comm; /* some key of a collective was there */
     bool caller; /* so was the one of who called a frame of Python */
     bool used; /* something differs from tp_trace_arguments_init */
@@ -36,6 +39,7 @@ struct tp_trace_event {
     char phase; /* 0: not said */
     struct tp_event_text category, name, pid, tid, start, duration;
     struct tp_trace_arguments args;
+    bool callers; /* of the parser, see struct tp_trace_watch              */
 };
 
 /* What the event before had: most often the next one has the same. All-zero

@@ -93,7 +93,7 @@ enum tp_status tp_trace_read_members(const struct tp_trace_members *facts,
     else
         drop_comma(text);
     tp_text_bytes(text, "}", 1);
-    struct tp_trace_parser *parser = tp_trace_parser_new();
+    struct tp_trace_parser *parser = tp_trace_parser_new(false);
     enum tp_status status = read_facts(parser, facts, events, err);
     tp_trace_parser_free(parser);
     return status;

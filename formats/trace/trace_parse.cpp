@@ -110,6 +110,12 @@ bool read_host_argument(const char *key, ondemand::value &value,
         return get_comm(value, args, args.sequence);
     if (is(key, "Comms Id"))
         return get_comm(value, args, args.comms_id);
+    if (args.callers && is(key, "Sequence number"))
+        return get_integer(value, args.autograd);
+    if (args.callers && is(key, "Fwd thread id"))
+        return get_integer(value, args.forward);
+    if (args.callers && is(key, "Call stack"))
+        return get_text(value, args.stack);
     if (is(key, "CallFrom")) {
         args.caller = true;
         return skip(value);
@@ -255,6 +261,7 @@ bool read_field(uint32_t bit, ondemand::value &value, tp_trace_event &event)
     case ARGS:
         if (event.args.used) // args twice
             tp_trace_arguments_init(&event.args);
+        event.args.callers = event.callers;
         return read_arguments(value, event.args);
     default:
         return skip(value);
@@ -337,11 +344,13 @@ tp_trace_end read_array(reading &reading, char *text, size_t length,
 
 } // namespace
 
-extern "C" struct tp_trace_parser *tp_trace_parser_new(void)
+extern "C" struct tp_trace_parser *tp_trace_parser_new(bool callers)
 {
     tp_trace_parser *parser = new (std::nothrow) tp_trace_parser();
-    if (parser)
+    if (parser) {
         tp_trace_arguments_init(&parser->event.args);
+        parser->event.callers = callers;
+    }
     return parser;
 }
 

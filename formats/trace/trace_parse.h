@@ -16,8 +16,9 @@ enum { TP_TRACE_PADDING = 64 };
 /* Memory of one thread that parses. */
 struct tp_trace_parser;
 
-/* Released with tp_trace_parser_free; NULL when out of memory. */
-struct tp_trace_parser *tp_trace_parser_new(void);
+/* Released with tp_trace_parser_free; NULL when out of memory. `callers`: as in
+ * struct tp_trace_watch. */
+struct tp_trace_parser *tp_trace_parser_new(bool callers);
 
 /* Accepts NULL. */
 void tp_trace_parser_free(struct tp_trace_parser *parser);

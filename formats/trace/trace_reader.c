@@ -259,7 +259,7 @@ static void work(void *context, size_t index, unsigned number)
     (void)index;
     (void)number;
     worker.reader.key = reading->key;
-    worker.reader.parser = tp_trace_parser_new();
+    worker.reader.parser = tp_trace_parser_new(reading->watch.callers);
     if (!worker.reader.parser)
         status = tp_fail_memory(&err);
     while (status == TP_OK && !done && !atomic_load(&reading->failed))

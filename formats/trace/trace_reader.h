@@ -32,13 +32,15 @@ bool tp_trace_is_name(const char *path);
 void tp_trace_name_parts(const char *path, const char **worker,
                          size_t *length, int64_t *span);
 
-/* Who watches a reading; all-zero: nobody. */
+/* Who watches a reading, and what it is for; all-zero: nobody. */
 struct tp_trace_watch {
     const volatile sig_atomic_t *stop; /* nonzero: TP_E_INTERRUPTED          */
     /* Told how many more bytes of the file were taken, packed ones if it is
      * packed; by several threads, but never by two at once. */
     void (*taken)(void *context, uint64_t bytes);
     void *context;
+    bool callers; /* keep who called operators, too: Python stacks and the
+                     numbers that autograd gives (struct tp_op_inputs)     */
 };
 
 /*

@@ -94,6 +94,8 @@ static enum tp_status collect(struct session *s, const char *const *roots,
         .stop = &tp_interrupted,
         .roofs = s->roofs,
         .compared = s->frame.options->compare,
+        .group_by = {s->frame.options->group_by,
+                     (size_t)s->frame.options->stack_depth},
         .is_frame = s->frame.options->scripts ? tp_scripts_is_frame : NULL,
         .frame_context = &s->scripts};
     enum tp_status status = tp_trace_collect(s->frame.pool, &how, run, err);

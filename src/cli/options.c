@@ -20,6 +20,7 @@
 #include "base/pool.h"
 #include "data/severity.h"
 #include "tensors/cast_plan.h"
+#include "trace/trace_rows.h"
 
 #define AT(member) offsetof(struct tp_options, member)
 
@@ -32,6 +33,12 @@ static const struct tp_option_choice dims_modes[] = {{"worst", TP_DIMS_WORST},
                                                      {"all", TP_DIMS_ALL},
                                                      {"none", TP_DIMS_NONE},
                                                      {NULL, 0}};
+static const struct tp_option_choice group_choices[] = {
+    {"none", TP_GROUP_NONE},
+    {"shape", TP_GROUP_SHAPE},
+    {"stack", TP_GROUP_STACK},
+    {"module", TP_GROUP_MODULE},
+    {NULL, 0}};
 static const char *const forms[] = {"text", "json", NULL};
 static const char *const check_forms[] = {"text", "json", "sarif", NULL};
 static const char *const pairs_modes[] = {"all", "base", "none", NULL};
@@ -152,16 +159,21 @@ const struct tp_option tp_option_table[] = {
      FLAG(fuzzy_match),
      .help = "match names without the numbers of calls",
      .commands = TP_FOR_COMPARE},
+    {.name = "gpu",
+     TEXT(gpu, "NAME"),
+     .shown = "by the trace",
+     .help = "device of 'list gpus' for the roofs",
+     .commands = TP_FOR_TRACE},
+    {.name = "group_by",
+     CHOICE(group_by, group_choices),
+     .initial = "none",
+     .help = "tables of operators by this, too",
+     .commands = TP_FOR_TRACE},
     {.name = "handler_type",
      TEXT(handler_type, "check|fix"),
      .shown = "check",
      .help = "what is done with perturbed results",
      .commands = TP_FOR_REPLAY},
-    {.name = "gpu",
-     TEXT(gpu, "NAME"),
-     .shown = "as the trace says",
-     .help = "device of 'list gpus' whose roofs count",
-     .commands = TP_FOR_TRACE},
     {.name = "help",
      FLAG(help),
      .help = "show this help",
@@ -322,6 +334,11 @@ const struct tp_option tp_option_table[] = {
      TEXT(sort, "COLUMN"),
      .shown = "self CUDA time",
      .help = "column that orders the operators",
+     .commands = TP_FOR_TRACE},
+    {.name = "stack_depth",
+     NUMBER(COUNT, "N", stack_depth, 1, 1000),
+     .initial = "5",
+     .help = "frames that --group_by stack tells apart",
      .commands = TP_FOR_TRACE},
     {.name = "step",
      TEXT(steps, "LIST"),

@@ -67,6 +67,8 @@ struct tp_options {
     bool input_from_environment;
     struct tp_option_settings thresholds, peaks;
     const char *gpu;         /* NULL when not given                       */
+    int group_by;            /* enum tp_group_by                          */
+    uint64_t stack_depth;    /* frames                                    */
     const char *output_json, *sort; /* of traces; NULL when not given     */
     uint64_t top;
     bool compare;

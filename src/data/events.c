@@ -120,7 +120,7 @@ static bool grow_texts(struct tp_text_table *table)
 }
 
 /* A text that a table takes. */
-struct taken {
+struct new_text {
     const char *text;
     size_t length;
     uint32_t hash;
@@ -128,7 +128,7 @@ struct taken {
 
 /* The number of a text in a table of `events`, which is added if new. */
 static uint32_t intern(struct tp_events *events, struct tp_text_table *table,
-                       struct taken taken)
+                       struct new_text taken)
 {
     const char *text = taken.text;
     const size_t length = taken.length;
@@ -167,25 +167,19 @@ uint32_t tp_events_text(struct tp_events *events, const char *text,
                         size_t length)
 {
     return intern(events, &events->texts,
-                  (struct taken){text, length, hash_text(text, length)});
+                  (struct new_text){text, length, hash_text(text, length)});
 }
 
-enum tp_status tp_events_add_inputs(struct tp_events *events,
-                                    const char *inputs, size_t length)
+uint32_t tp_events_inputs(struct tp_events *events, const char *text,
+                          size_t length)
 {
-    if (tp_grow(&events->op_inputs, &events->op_input_capacity,
-                events->op_input_count + 1, sizeof *events->op_inputs,
-                NULL) != TP_OK)
-        return TP_E_MEMORY;
-    struct tp_op_inputs *row = &events->op_inputs[events->op_input_count];
-    row->event = (uint32_t)events->count;
-    row->inputs =
-        intern(events, &events->inputs,
-               (struct taken){inputs, length, hash_text(inputs, length)});
-    if (row->inputs == TP_NO_DETAIL)
-        return TP_E_MEMORY;
-    events->op_input_count++;
-    return TP_OK;
+    return intern(events, &events->inputs,
+                  (struct new_text){text, length, hash_text(text, length)});
+}
+
+const char *tp_events_get_inputs(const struct tp_events *events, uint32_t text)
+{
+    return text < events->inputs.count ? events->inputs.texts[text] : "";
 }
 
 const char *tp_events_get(const struct tp_events *events, uint32_t text)
@@ -306,7 +300,7 @@ static uint32_t *renumber(struct tp_events *into, struct tp_text_table *to,
     uint32_t *numbers = calloc(from->count + 1, sizeof *numbers);
     for (size_t i = 1; numbers && i < from->count; i++) {
         numbers[i] = intern(into, to,
-                            (struct taken){from->texts[i], from->lengths[i],
+                            (struct new_text){from->texts[i], from->lengths[i],
                                            from->hashes[i]});
         if (numbers[i] == TP_NO_DETAIL) {
             free(numbers);
@@ -438,9 +432,11 @@ static void append_columns(struct renumbering *map)
         bases[i] = detail_base(into, i);
     size_t at = into->count, count = from->count;
     for (size_t i = 0; i < from->op_input_count; i++) {
-        const struct tp_op_inputs *row = &from->op_inputs[i];
-        into->op_inputs[into->op_input_count++] = (struct tp_op_inputs){
-            row->event + (uint32_t)at, map->inputs[row->inputs]};
+        struct tp_op_inputs *row = &into->op_inputs[into->op_input_count++];
+        *row = from->op_inputs[i];
+        row->event += (uint32_t)at;
+        row->inputs = map->inputs[row->inputs];
+        row->stack = map->inputs[row->stack];
     }
     if (count == 0)
         return;

@@ -92,10 +92,16 @@ enum tp_input_list {
  * no such byte. */
 #define TP_INPUT_END "\x1f"
 
-/* An operator whose inputs were recorded, in the order of events. */
+/* An operator whose inputs, or the Python around it, were recorded, in the
+ * order of events; texts of tp_events.inputs, 0: not. */
 struct tp_op_inputs {
     uint32_t event;
-    uint32_t inputs; /* text of tp_events.inputs                           */
+    uint32_t inputs; /* the lists                                          */
+    uint32_t stack;  /* "inner;outer;" with the profiler's verbose stacks,
+                        and in old traces                                  */
+    uint32_t backward; /* 1: what autograd runs, of a thread's forward     */
+    int64_t autograd;  /* "Sequence number", which forward and its backward
+                          share; -1: none                                  */
 };
 
 /* Arguments of a cuda_sync event. */
@@ -206,9 +212,11 @@ struct tp_events {
 uint32_t tp_events_text(struct tp_events *events, const char *text,
                         size_t length);
 
-/* Adds a row of op_inputs for the event that comes next. TP_E_MEMORY. */
-enum tp_status tp_events_add_inputs(struct tp_events *events,
-                                    const char *inputs, size_t length);
+/* The same of the texts of tp_events.inputs. */
+uint32_t tp_events_inputs(struct tp_events *events, const char *text,
+                          size_t length);
+const char *tp_events_get_inputs(const struct tp_events *events,
+                                 uint32_t text);
 
 /* The text of a number; borrowed. */
 const char *tp_events_get(const struct tp_events *events, uint32_t text);

@@ -75,6 +75,8 @@ void tp_trace_fig_operators(struct tp_fig *fig,
 void tp_trace_fig_top_kernels(struct tp_fig *fig,
                               const struct tp_trace_run *run);
 void tp_trace_fig_kernels(struct tp_fig *fig, const struct tp_trace_run *run);
+void tp_trace_fig_roofline(struct tp_fig *fig,
+                           const struct tp_trace_run *run);
 void tp_trace_fig_utilisation(struct tp_fig *fig,
                               const struct tp_trace_run *run);
 void tp_trace_fig_memory(struct tp_fig *fig, const struct tp_trace_run *run);

@@ -24,6 +24,11 @@ const struct tp_trace_figure_info tp_trace_figure_table[] = {
      tp_trace_fig_top_kernels},
     {"kernel_durations", "How long kernels last: by number and by time",
      "kernels", tp_trace_fig_kernels},
+    {"roofline",
+     "Operators against the machine: FLOP and bytes by their inputs",
+     "shapes (record_shapes=True) and a device whose roofs are known (--gpu, "
+     "--peak)",
+     tp_trace_fig_roofline},
     {"utilisation", "The device over time", "device events",
      tp_trace_fig_utilisation},
     {"memory", "Memory of the allocator over time",

@@ -3,10 +3,10 @@
  * Tables as HDF5 datasets of compound rows. Texts have the width of the longest
  * value of their column, found by a pass over the table before it is written:
  * variable-length texts would save it, but HDF5 stores them outside the chunks,
- * where they are not compressed. Rows are packed and written in chunks of 1 024
+ * where they are not compressed. Rows are packed, written in chunks of 1 024
  * and deflated, narrow ones shuffled first; a table that makes its rows makes
- * them twice, so that memory is that of a chunk. Time stamps are left out: equal
- * tables give equal files. The file is written aside and renamed.
+ * them twice, so that memory is that of a chunk. Time stamps are left out:
+ * equal tables give equal files. The file is written aside and renamed.
  */
 #include "report/hdf5.h"
 
@@ -22,9 +22,9 @@
 /* Rows written at once: about half a megabyte of /tensors. */
 enum { CHUNK_ROWS = 1024 };
 
-/* Rows of this and more bytes are mostly text, whose equal strings are found
- * only where they are whole: shuffled, tables of traces take twice the bytes and
- * a fifth more of the whole run's instructions. */
+/* Rows of so many bytes are mostly text, whose equal strings are found only
+ * where they are whole: shuffled, tables of traces take twice the bytes, and a
+ * fifth more instructions of the whole run. */
 enum { SHUFFLED_ROW = 1024 };
 
 /* Level 1 halves the time of the default 6 for 5 % more bytes. */

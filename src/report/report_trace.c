@@ -284,6 +284,7 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
     tp_report_collectives(report->judged, most, text);
     tp_report_steps(run, most, text);
     add_operators(report, text);
+    tp_report_groups(run, report->top, text);
     if (device && most == 0) {
         tp_report_busy(run, text);
         tp_report_paths(run, report->top, text);

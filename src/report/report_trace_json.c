@@ -147,6 +147,18 @@ static void add_roofline(const struct tp_trace *trace, size_t top,
     tp_text_add(text, ",\n ");
 }
 
+/* The first rows of /op_groups, if they were asked for. */
+static void add_groups(const struct tp_trace *trace, size_t top,
+                       struct tp_text *text)
+{
+    const struct tp_table groups =
+        tp_trace_list_table(trace, TP_TRACE_OP_GROUPS);
+    if (groups.row_count == 0)
+        return;
+    tp_report_table_json(&groups, "op_groups", 0, top, text);
+    tp_text_add(text, ",\n ");
+}
+
 static void add_trace(const struct tp_trace_report *report, size_t i,
                       struct tp_text *text)
 {
@@ -163,6 +175,7 @@ static void add_trace(const struct tp_trace_report *report, size_t i,
     add_settings(trace->settings, text);
     add_idle(trace, text);
     add_roofline(trace, report->top, text);
+    add_groups(trace, report->top, text);
     add_ops(trace, 1, report->top, text);
     tp_text_add(text, "}");
 }

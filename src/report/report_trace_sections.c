@@ -478,6 +478,43 @@ static void add_trace(const struct section *section,
     }
 }
 
+static const struct tp_shown group_columns[] = {
+    TP_SHOWN_PER(tp_op_row, self_cuda_us, "self CUDA", 12, 1, 1),
+    TP_SHOWN_PER(tp_op_row, cuda_total_us, "CUDA", 12, 1, 1),
+    TP_SHOWN_PER(tp_op_row, self_cpu_us, "self CPU", 12, 1, 1),
+    TP_SHOWN_PER(tp_op_row, cpu_total_us, "CPU", 12, 1, 1),
+    TP_SHOWN_COUNT(tp_op_row, count, "calls", 8), {0}};
+
+static bool is_host_op(const void *row)
+{
+    return !((const struct tp_op_row *)row)->is_device;
+}
+
+static void add_group(const void *row, struct tp_text *text)
+{
+    enum { SHOWN = 200 };
+    const struct tp_op_row *op = row;
+    tp_text_add(text, "  ");
+    tp_text_printable(text, op->name);
+    tp_text_add(text, *op->group ? "  " : "");
+    tp_text_printable_cut(text, op->group, SHOWN);
+}
+
+void tp_report_groups(const struct tp_trace_run *run, size_t top,
+                      struct tp_text *text)
+{
+    static const struct section section = {
+        .title = "Operators by --group_by",
+        .what = "us",
+        .list = TP_TRACE_OP_GROUPS,
+        .columns = group_columns,
+        .tail = "  name, group",
+        .is_shown = is_host_op,
+        .add_tail = add_group};
+    for (size_t i = 0; i < run->trace_count; i++)
+        add_trace(&section, run, i, top, text);
+}
+
 void tp_report_device_work(const struct tp_trace_run *run, size_t top,
                            struct tp_text *text)
 {

@@ -22,6 +22,10 @@ void tp_report_ranks(const struct tp_trace_report *report, size_t most,
 /* How device time is spent. */
 void tp_report_busy(const struct tp_trace_run *run, struct tp_text *text);
 
+/* Operators by what else was asked for, if so: `top` rows a trace. */
+void tp_report_groups(const struct tp_trace_run *run, size_t top,
+                      struct tp_text *text);
+
 /* What the device did, by name, and who started it: `top` rows a trace. */
 void tp_report_device_work(const struct tp_trace_run *run, size_t top,
                            struct tp_text *text);

@@ -36,7 +36,8 @@ struct tp_trace {
                                 name and of `roofs`                        */
     struct tp_events events;
     struct tp_trace_index index;
-    TP_ROWS(tp_op_row) ops;
+    struct tp_op_list ops, op_groups;
+    struct tp_group_choice group_by; /* what op_groups are told apart by   */
     TP_ROWS(tp_kernel_row) kernels;
     TP_ROWS(tp_op_kernel_row) op_kernels;
     TP_ROWS(tp_annotation_row) annotations;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "trace/trace_order.h"
 #include "trace/trace_work.h"
@@ -78,7 +79,8 @@ static struct tp_work work_of(struct search *s, uint32_t op)
     return s->known[inputs];
 }
 
-static struct chain *stream_of(struct search *s, const struct tp_gpu_detail *gpu)
+static struct chain *stream_of(struct search *s,
+                               const struct tp_gpu_detail *gpu)
 {
     for (size_t i = 0; i < s->stream_count; i++) {
         if (s->streams[i].device == gpu->device &&
@@ -169,7 +171,8 @@ static const char *name_chain(struct tp_trace *trace, const struct chain *chain)
 {
     struct tp_text text = {0};
     for (size_t i = 0, next; i < chain->length; i = next) {
-        for (next = i; next < chain->length && chain->ops[next] == chain->ops[i];)
+        next = i;
+        while (next < chain->length && chain->ops[next] == chain->ops[i])
             next++;
         tp_text_add(&text, "%s%s", i ? ", " : "",
                     tp_events_get(&trace->events, chain->ops[i]));
@@ -190,7 +193,7 @@ static int by_saving(const void *a, const void *b)
     if (x->saved_us != y->saved_us)
         return x->saved_us > y->saved_us ? -1 : 1;
     const int order = strcmp(x->ops, y->ops);
-    return order ? order : (x->elements > y->elements) - (x->elements < y->elements);
+    return order ? order : tp_order_double(x->elements, y->elements);
 }
 
 static enum tp_status add_chains(struct search *s, struct tp_error *err)
@@ -287,7 +290,8 @@ static bool add_to_optimizer(struct search *s, uint32_t event)
         row->count++;
     }
     /* what begins before the last one's end leaves no gap */
-    row->idle_us += start > range->last ? (double)(start - range->last) / 1e3 : 0;
+    if (start > range->last)
+        row->idle_us += (double)(start - range->last) / 1e3;
     range->last = end > range->last ? end : range->last;
     row->device_events++;
     row->device_us += (double)events->duration[event] / 1e3;

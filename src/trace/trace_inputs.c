@@ -218,6 +218,8 @@ static void read_list(struct cursor c, enum tp_input_list which,
         read_element(&c, which, &args->args[count++]);
     } while (take(&c, ','));
     args->count = count > args->count ? count : args->count;
+    if (which == TP_INPUT_DIMS)
+        args->shapes = count;
 }
 
 /* Length of the list of that kind; *list: where it begins. */
@@ -267,6 +269,23 @@ static void add_tidy(struct tp_text *text, const struct tp_op_word *list)
     tp_text_bytes(text, part, used);
 }
 
+void tp_op_shapes_write(const char *inputs, struct tp_text *text)
+{
+    struct tp_op_args args;
+    tp_op_args_read(inputs, &args);
+    tp_text_bytes(text, "[", 1);
+    for (size_t i = 0; i < args.shapes; i++) {
+        const struct tp_op_word *shape = &args.args[i].shape;
+        const bool list = shape->length > 1 && shape->text[1] == '[';
+        tp_text_bytes(text, ", ", i ? 2 : 0);
+        if (list) /* of tensors, which torch leaves out */
+            tp_text_bytes(text, "[]", 2);
+        else
+            add_tidy(text, shape);
+    }
+    tp_text_bytes(text, "]", 1);
+}
+
 static void add_argument(struct tp_text *text, const struct tp_op_arg *arg)
 {
     if (arg->axes < 0 && arg->elements == 0) {
@@ -298,7 +317,7 @@ void tp_op_args_write(const struct tp_op_args *args, struct tp_text *text)
 
 void tp_op_args_read(const char *inputs, struct tp_op_args *args)
 {
-    args->count = 0;
+    args->count = args->shapes = 0;
     for (size_t i = 0; i < TP_OP_ARGS_MAX; i++)
         args->args[i] = (struct tp_op_arg){.axes = -1, .word = ""};
     for (int i = 0; i < TP_INPUT_LISTS; i++) {

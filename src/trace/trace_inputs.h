@@ -48,6 +48,7 @@ struct tp_op_arg {
 
 struct tp_op_args {
     size_t count;      /* at most TP_OP_ARGS_MAX; more are left out        */
+    size_t shapes;     /* of them with an element in the list of shapes    */
     struct tp_op_arg args[TP_OP_ARGS_MAX]; /* of what is not there, axes -1 */
 };
 
@@ -60,6 +61,10 @@ void tp_op_args_read(const char *inputs, struct tp_op_args *args);
  * TP_OP_SHOWN_MAX bytes is cut. */
 enum { TP_OP_SHOWN_MAX = 200 };
 void tp_op_args_write(const struct tp_op_args *args, struct tp_text *text);
+
+/* Appends the shapes alone, as torch shows them: "[[5, 512], []]", lists of
+ * tensors as []. */
+void tp_op_shapes_write(const char *inputs, struct tp_text *text);
 
 /* The integers of a value such as "[16, 16]" or "3", at most `most`; how
  * many. */

@@ -35,6 +35,18 @@ static const struct tp_column op_columns[] = {
     OP_MEMORY(self_cuda_mem_b),
 };
 
+static const struct tp_column op_group_columns[] = {
+    TRACE_NUMBER(tp_op_row), OP(name, ""), OP(group, ""), OP(device_type, ""),
+    OP(count, "1"),
+    TP_COLUMN_AS(struct tp_op_row, "cpu_time_total_us", cpu_total_us, "us"),
+    TP_COLUMN_AS(struct tp_op_row, "self_cpu_time_total_us", self_cpu_us, "us"),
+    TP_COLUMN_AS(struct tp_op_row, "cuda_time_total_us", cuda_total_us, "us"),
+    TP_COLUMN_AS(struct tp_op_row, "self_cuda_time_total_us", self_cuda_us,
+                  "us"),
+    OP_MEMORY(cpu_mem_b), OP_MEMORY(self_cpu_mem_b), OP_MEMORY(cuda_mem_b),
+    OP_MEMORY(self_cuda_mem_b),
+};
+
 #define KERNEL(member, unit) TP_COLUMN(struct tp_kernel_row, member, unit)
 
 static const struct tp_column kernel_columns[] = {
@@ -271,6 +283,8 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST("fusions", fusion_columns, fusions, tp_trace_fusions),
     [TP_TRACE_OPTIMIZERS] =
         LIST("optimizers", optimizer_columns, optimizers, NULL),
+    [TP_TRACE_OP_GROUPS] =
+        LIST("op_groups", op_group_columns, op_groups, tp_trace_groups),
     [TP_TRACE_ARRIVALS] =
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
     [TP_TRACE_SPENT] = LIST(NULL, spent_columns, spent, NULL),

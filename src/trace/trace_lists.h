@@ -33,6 +33,7 @@ enum tp_trace_list {
     TP_TRACE_ROOFLINE,
     TP_TRACE_FUSIONS,
     TP_TRACE_OPTIMIZERS,
+    TP_TRACE_OP_GROUPS,
     TP_TRACE_JOINED, /* so many tables */
     /* rows of no table */
     TP_TRACE_ARRIVALS = TP_TRACE_JOINED,

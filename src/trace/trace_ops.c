@@ -9,7 +9,8 @@
  * of the host is the duration without the direct children. Device time of an
  * event is that of its own kernels (index.op: the innermost operator around
  * the launch) and of all its children. Memory is that of the [memory] instants
- * in [start, end], of any thread.
+ * in [start, end], of any thread. Rows are told apart by name, or by name and
+ * what was asked for (trace_groups.c).
  *
  * Frames of Python are no rows. Since torch shows them to key_averages, they
  * are in the tree all the same, so that what lies in them is no direct child of
@@ -53,9 +54,12 @@ struct ops_state {
     struct node *nodes;   /* [events.count]                               */
     struct taken *memory; /* by time; [0] is before all                   */
     size_t memory_count;
+    struct tp_op_list *made; /* the rows                              */
+    const struct tp_op_grouping *grouping; /* NULL: by name alone     */
     struct sums *sums; /* as the rows                                  */
     size_t sums_capacity;
-    uint32_t *rows; /* [2][texts.count + 1] host, device; 0: none   */
+    size_t keys;    /* names, and one for steps; or those of grouping */
+    uint32_t *rows; /* [2][keys] host, device; 0: none                */
 };
 
 static uint32_t kinds_of(const struct ops_state *state, uint32_t event)
@@ -234,51 +238,65 @@ static struct taken memory_of(const struct ops_state *state, uint32_t event)
 
 /* --- rows --------------------------------------------------------------- */
 
-static uint32_t *row_slot(const struct ops_state *state, uint32_t name,
+static uint32_t *row_slot(const struct ops_state *state, uint32_t event,
                           bool device)
 {
-    const size_t names = state->trace->events.texts.count + 1;
-    return &state->rows[(device ? names : 0) + name];
+    const uint32_t key = state->grouping ? state->grouping->keys[event]
+                         : device        ? state->trace->events.name[event]
+                                         : shown_name(state, event);
+    return &state->rows[(device ? state->keys : 0) + key];
 }
 
-/* The sums of the row of a name, which is made if new and gets one event
+/* The row of an event that is the first of its name and group. */
+static struct tp_op_row new_row(const struct ops_state *state, uint32_t event,
+                                bool device)
+{
+    const struct tp_events *events = &state->trace->events;
+    const uint32_t name =
+        device ? events->name[event] : shown_name(state, event);
+    return (struct tp_op_row){
+        .name = name == events->texts.count ? "ProfilerStep*"
+                                            : tp_events_get(events, name),
+        .group = state->grouping
+                     ? state->grouping->texts[state->grouping->keys[event]]
+                     : "",
+        .device_type = device ? "CUDA" : "CPU",
+        .is_device = device};
+}
+
+/* The sums of the row of an event, which is made if new and gets one event
  * more; NULL when memory ran out. */
-static struct sums *count_row(struct ops_state *state, uint32_t name,
+static struct sums *count_row(struct ops_state *state, uint32_t event,
                               bool device)
 {
-    struct tp_trace *trace = state->trace;
-    uint32_t *slot = row_slot(state, name, device);
+    struct tp_op_list *made = state->made;
+    uint32_t *slot = row_slot(state, event, device);
     if (!*slot) {
-        const size_t need = trace->ops.count + 1;
-        if (tp_grow(&trace->ops.rows, &trace->ops.capacity, need,
-                    sizeof *trace->ops.rows, NULL) ||
+        const size_t need = made->count + 1;
+        if (tp_grow(&made->rows, &made->capacity, need, sizeof *made->rows,
+                    NULL) ||
             tp_grow(&state->sums, &state->sums_capacity, need,
                     sizeof *state->sums, NULL)) {
             return NULL;
         }
-        trace->ops.rows[trace->ops.count++] = (struct tp_op_row){
-            .name = name == trace->events.texts.count
-                        ? "ProfilerStep*"
-                        : tp_events_get(&trace->events, name),
-            .device_type = device ? "CUDA" : "CPU",
-            .is_device = device};
+        made->rows[made->count++] = new_row(state, event, device);
         *slot = (uint32_t)need;
     }
-    trace->ops.rows[*slot - 1].count++;
+    made->rows[*slot - 1].count++;
     return &state->sums[*slot - 1];
 }
 
 /* The sums of the row of an event that was counted. */
 static struct sums *sums_of(const struct ops_state *state, uint32_t event)
 {
-    return &state->sums[*row_slot(state, shown_name(state, event), false) - 1];
+    return &state->sums[*row_slot(state, event, false) - 1];
 }
 
 /* Counts one host event in its row. */
 static bool add_row(struct ops_state *state, uint32_t event, uint64_t ns,
                     struct taken memory)
 {
-    struct sums *sums = count_row(state, shown_name(state, event), false);
+    struct sums *sums = count_row(state, event, false);
     if (!sums) {
         return false;
     }
@@ -340,7 +358,7 @@ static enum tp_status add_devices(struct ops_state *state, struct tp_error *err)
     const struct tp_trace_index *index = &state->trace->index;
     for (size_t i = 0; i < index->device_count; i++) {
         const uint32_t event = index->device[i];
-        struct sums *sums = count_row(state, events->name[event], true);
+        struct sums *sums = count_row(state, event, true);
         if (!sums) {
             return tp_fail_memory(err);
         }
@@ -365,14 +383,17 @@ static int by_device_time(const void *a, const void *b)
     if (x->self_cpu_us != y->self_cpu_us) {
         return x->self_cpu_us > y->self_cpu_us ? -1 : 1;
     }
-    const int order = strcmp(x->name, y->name);
-    return order ? order : strcmp(x->device_type, y->device_type);
+    int order = strcmp(x->name, y->name);
+    if (!order) {
+        order = strcmp(x->device_type, y->device_type);
+    }
+    return order ? order : strcmp(x->group, y->group);
 }
 
 static void finish_rows(const struct ops_state *state)
 {
-    for (size_t i = 0; i < state->trace->ops.count; i++) {
-        struct tp_op_row *row = &state->trace->ops.rows[i];
+    for (size_t i = 0; i < state->made->count; i++) {
+        struct tp_op_row *row = &state->made->rows[i];
         const struct sums *sums = &state->sums[i];
         row->cpu_total_us = to_us(sums->cpu_total);
         row->self_cpu_us = to_us(sums->cpu_self);
@@ -383,22 +404,28 @@ static void finish_rows(const struct ops_state *state)
         row->cuda_mem_b = (int64_t)sums->device_mem;
         row->self_cuda_mem_b = (int64_t)sums->device_mem_self;
     }
-    if (state->trace->ops.count > 1) {
-        qsort(state->trace->ops.rows, state->trace->ops.count,
-              sizeof *state->trace->ops.rows, by_device_time);
+    if (state->made->count > 1) {
+        qsort(state->made->rows, state->made->count, sizeof *state->made->rows,
+              by_device_time);
     }
 }
 
-enum tp_status tp_trace_ops(struct tp_trace *trace, struct tp_error *err)
+static enum tp_status add_up(struct tp_trace *trace,
+                             const struct tp_op_grouping *grouping,
+                             struct tp_op_list *made, struct tp_error *err)
 {
-    const size_t names = trace->events.texts.count + 1;
+    const size_t keys =
+        grouping ? grouping->key_count : trace->events.texts.count + 1;
     struct ops_state state = {
         .trace = trace,
+        .made = made,
+        .grouping = grouping,
+        .keys = keys,
         .list = trace->index.host,
         .count = trace->index.host_count,
         .around = trace->index.parent,
         .nodes = calloc(trace->events.count + 1, sizeof *state.nodes),
-        .rows = calloc(2 * names, sizeof *state.rows),
+        .rows = calloc(2 * keys + 1, sizeof *state.rows),
     };
     enum tp_status status =
         state.nodes && state.rows ? TP_OK : tp_fail_memory(err);
@@ -425,4 +452,16 @@ enum tp_status tp_trace_ops(struct tp_trace *trace, struct tp_error *err)
     free(state.sums);
     free(state.rows);
     return status;
+}
+
+enum tp_status tp_trace_ops(struct tp_trace *trace, struct tp_error *err)
+{
+    return add_up(trace, NULL, &trace->ops, err);
+}
+
+enum tp_status tp_trace_ops_grouped(struct tp_trace *trace,
+                                    const struct tp_op_grouping *grouping,
+                                    struct tp_error *err)
+{
+    return add_up(trace, grouping, &trace->op_groups, err);
 }

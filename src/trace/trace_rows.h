@@ -44,6 +44,7 @@ struct tp_curve {
 /* /ops: torch's key_averages. trace_ops.c */
 struct tp_op_row {
     const char *name;
+    const char *group;       /* of /op_groups: shapes, frames or modules; "" */
     const char *device_type; /* "CPU" or "CUDA" */
     bool is_device;          /* the latter      */
     int64_t count;
@@ -51,8 +52,46 @@ struct tp_op_row {
     int64_t cpu_mem_b, self_cpu_mem_b, cuda_mem_b, self_cuda_mem_b;
 };
 
+struct tp_op_list {
+    struct tp_op_row *rows;
+    size_t count, capacity;
+};
+
 /* trace->ops: torch's key_averages, longest self device time first. */
 enum tp_status tp_trace_ops(struct tp_trace *trace, struct tp_error *err);
+
+/* /op_groups: as /ops, with rows told apart by more than their names.
+ * trace_groups.c */
+
+/* What besides their names tells operators apart in /op_groups. */
+enum tp_group_by {
+    TP_GROUP_NONE,
+    TP_GROUP_SHAPE,  /* of the inputs: key_averages(group_by_input_shape) */
+    TP_GROUP_STACK,  /* Python around: key_averages(group_by_stack_n=N)   */
+    TP_GROUP_MODULE, /* nn.Modules around                                 */
+};
+
+struct tp_group_choice {
+    int by;       /* enum tp_group_by                                     */
+    size_t depth; /* of stacks: so many frames from the innermost out     */
+};
+
+/* trace->op_groups, if trace->group_by asks for them; texts belong to the
+ * arena of the events. */
+enum tp_status tp_trace_groups(struct tp_trace *trace, struct tp_error *err);
+
+/* The rows that the events of a trace go into. */
+struct tp_op_grouping {
+    uint32_t *keys;     /* [events.count] row of an event, from 0 on       */
+    size_t key_count;
+    const char **texts; /* [key_count] what tells it from its namesakes    */
+};
+
+/* trace->op_groups as trace->ops, a row for each key; for tp_trace_groups.
+ * trace_ops.c */
+enum tp_status tp_trace_ops_grouped(struct tp_trace *trace,
+                                    const struct tp_op_grouping *grouping,
+                                    struct tp_error *err);
 
 /* /kernels: device work by name (kernels, copies, sets). trace_kernels.c */
 struct tp_kernel_row {

@@ -183,13 +183,17 @@ static void taken(void *context, uint64_t bytes)
 static void run_slot(void *context, size_t i, unsigned worker)
 {
     struct collector *c = context;
-    const struct tp_trace_watch watch = {c->options->stop, taken, c};
+    const struct tp_trace_watch watch = {
+        c->options->stop, taken, c,
+        c->options->group_by.by == TP_GROUP_STACK ||
+            c->options->group_by.by == TP_GROUP_MODULE};
     struct slot *slot = &c->slots[i];
     struct tp_trace *trace = &slot->trace;
     (void)worker;
     trace->path = c->files[c->first + i]->path;
     trace->roofs = c->options->roofs;
     trace->compared = c->options->compared;
+    trace->group_by = c->options->group_by;
     slot->status = tp_trace_read(trace->path, c->pool, &watch, &trace->events,
                                  &slot->err);
     if (slot->status == TP_OK && trace->events.count)

@@ -51,6 +51,7 @@ struct evidence {
     uint8_t *marks;   /* [events.count] */
     uint32_t *around; /* [events.count] kinds of an event and all around it */
     uint32_t *root;   /* [events.count] the outermost operator it is in     */
+    bool *telling;    /* [texts.count] names whose inputs tell samples      */
     struct step_batch *batches; /* [index.step_count or 1] */
     size_t batch_count;
 };
@@ -310,10 +311,7 @@ static void add_inputs(struct evidence *e, const struct tp_op_inputs *row)
     if (!batch || trace->events.lane[event] != trace->index.main_lane ||
         (around & (TP_NAME_DATALOADER | TP_NAME_BACKWARD | TP_NAME_OPTIMIZER)))
         return;
-    if (!tells_samples(
-            tp_events_get(&trace->events, trace->events.name[event])))
-        return;
-    tp_op_args_read(trace->events.inputs.texts[row->inputs], &args);
+    tp_op_args_read(tp_events_get_inputs(&trace->events, row->inputs), &args);
     const struct tp_op_arg *inputs = args.args;
     if (kinds & TP_NAME_COPY_OP) {
         if ((e->marks[event] & TO_DEVICE) && inputs[0].axes > 0 &&
@@ -368,8 +366,12 @@ static enum tp_status find_batch(struct evidence *e, struct tp_error *err)
     const struct tp_trace *trace = e->trace;
     e->batch_count = trace->index.step_count ? trace->index.step_count : 1;
     e->batches = calloc(e->batch_count, sizeof *e->batches);
-    if (!e->batches)
+    e->telling = calloc(trace->events.texts.count + 1, sizeof *e->telling);
+    if (!e->batches || !e->telling) {
+        free(e->batches);
+        free(e->telling);
         return tp_fail_memory(err);
+    }
     for (size_t i = 0; i < e->batch_count; i++)
         e->batches[i] = (struct step_batch){.first = TP_NO_EVENT,
                                             .last = TP_NO_EVENT,
@@ -377,10 +379,16 @@ static enum tp_status find_batch(struct evidence *e, struct tp_error *err)
                                             .last_size = -1,
                                             .loss_size = -1,
                                             .copy_size = -1};
-    for (size_t i = 0; i < trace->events.op_input_count; i++)
-        add_inputs(e, &trace->events.op_inputs[i]);
+    for (uint32_t i = 0; i < trace->events.texts.count; i++)
+        e->telling[i] = tells_samples(tp_events_get(&trace->events, i));
+    for (size_t i = 0; i < trace->events.op_input_count; i++) {
+        const struct tp_op_inputs *row = &trace->events.op_inputs[i];
+        if (e->telling[trace->events.name[row->event]])
+            add_inputs(e, row);
+    }
     pick_batch(e);
     free(e->batches);
+    free(e->telling);
     return TP_OK;
 }
 

@@ -84,9 +84,8 @@ uint32_t tp_trace_work_owner(struct tp_trace_work *work, uint32_t event)
 void tp_trace_work_args(const struct tp_trace_work *work, uint32_t op,
                         struct tp_op_args *args)
 {
-    const struct tp_text_table *inputs = &work->trace->events.inputs;
-    const uint32_t text = work->inputs[op];
-    tp_op_args_read(text < inputs->count ? inputs->texts[text] : "", args);
+    tp_op_args_read(
+        tp_events_get_inputs(&work->trace->events, work->inputs[op]), args);
 }
 
 struct tp_work tp_trace_work_of(struct tp_trace_work *work, uint32_t op,

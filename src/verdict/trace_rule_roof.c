@@ -7,8 +7,8 @@
  *              as they are from that of fp32, but never faster than the memory
  *   alignment  products of half precision with axes that tensor cores cannot
  *              load: as far from the roof as this trace's others are
- *   attention  a softmax between two products of its size: what the softmax, and
- *              what goes through as many elements, take
+ *   attention  a softmax between two products of its size: what it takes, and
+ *              what else goes through as many elements
  *   fusion     chains of light kernels: all but the longest of each
  *   optimizer  parameters one by one: the gaps between its kernels
  *

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 for what in formats stats dtypes figures rules checks damage ops names \
-    commands devices; do
+    commands devices gpus; do
     tprof-analyze list $what > $what || echo "list $what: $?"
     [ -s $what ] || echo "list $what: empty"
 done

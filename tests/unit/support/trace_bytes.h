@@ -112,7 +112,8 @@ static inline void trace_assert_same(const struct tp_events *a,
     for (size_t i = 0; i < a->op_input_count; i++) {
         const struct tp_op_inputs *x = &a->op_inputs[i], *y = &b->op_inputs[i];
         cr_assert_eq(x->event, y->event);
-        cr_assert_str_eq(a->inputs.texts[x->inputs], b->inputs.texts[y->inputs]);
+        cr_assert_str_eq(tp_events_get_inputs(a, x->inputs),
+                         tp_events_get_inputs(b, y->inputs));
     }
 }
 

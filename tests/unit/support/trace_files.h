@@ -67,6 +67,7 @@ static inline void trace_text_read(const char *json, struct tp_trace *trace)
 static inline void trace_file_close(struct tp_trace *trace)
 {
     free(trace->ops.rows);
+    free(trace->op_groups.rows);
     free(trace->paths.rows);
     free(trace->frames.rows);
     free(trace->roofline.rows);

@@ -11,7 +11,8 @@
 
 /* Inputs, operators, GFLOP and MB (2^20 bytes) of one, kernel time of all, us;
  * GFLOP below 0: TraceLens has no model. Its times are differences of large
- * floats: a quarter of a nanosecond to each end of a kernel. Of 16 these are the rows with 99.5 % of the time. */
+ * floats: a quarter of a nanosecond to each end of a kernel. Of 16 these are
+ * the rows with 99.5 % of the time. */
 static const struct {
     const char *trace, *op, *dims;
     int64_t count;
@@ -299,15 +300,17 @@ Test(trace_roofline, tracelens_owlv2)
     "{\"deviceProperties\": [{\"id\": 0, \"name\": \"" device "\"}], "     \
     "\"traceEvents\": [\n"
 #define OP(name, ts, dur, args)                                               \
-    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"" name "\", \"pid\": 1, " \
-    "\"tid\": 1, \"ts\": " #ts ", \"dur\": " #dur ", \"args\": {" args "}},\n"
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"" name "\", "           \
+    "\"pid\": 1, \"tid\": 1, \"ts\": " #ts ", \"dur\": " #dur                 \
+    ", \"args\": {" args "}},\n"
 #define RUN(kernel, id, ts, dur, more)                                        \
-    "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": "                 \
-    "\"cudaLaunchKernel\", \"pid\": 1, \"tid\": 1, \"ts\": " #ts ", \"dur\": " \
-    "1, \"args\": {\"correlation\": " #id "}},\n"                            \
+    "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": "                   \
+    "\"cudaLaunchKernel\", \"pid\": 1, \"tid\": 1, \"ts\": " #ts              \
+    ", \"dur\": 1, \"args\": {\"correlation\": " #id "}},\n"                  \
     "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"" kernel                \
-    "\", \"pid\": 0, \"tid\": 7, \"ts\": " #ts "0, \"dur\": " #dur              \
-    ", \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": " #id more "}},\n"
+    "\", \"pid\": 0, \"tid\": 7, \"ts\": " #ts "0, \"dur\": " #dur            \
+    ", \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": " #id more   \
+    "}},\n"
 #define TAIL "{}]}"
 #define MM "\"Input Dims\": [[1024, 2048], [2048, 512]], \"Input type\": "
 

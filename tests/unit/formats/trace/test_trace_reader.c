@@ -547,8 +547,9 @@ Test(trace_reader, inputs_of_operators)
     "1, \"tid\": 1, \"ts\": 1, \"dur\": 1, \"args\": {" args "}}"
     static const char json[] =
         "[" OP("aten::add", "\"Input Dims\": [[1, 2], [1, 2]] ") ",\n"
-        OP("aten::conv2d", "\"Input Dims\": [[4, 3], []], \"Concrete Inputs\":"
-                           " [\"\", \"a,]\"], \"Input type\": [\"float\"]") ",\n"
+        OP("aten::conv2d", "\"Input Dims\": [[4, 3], []], \"Input type\": "
+                           "[\"float\"], \"Concrete Inputs\": [\"\", "
+                           "\"a,]\"]") ",\n"
         OP("aten::linear", "\"Input dims\": [[1, 2], [1, 2]]") ",\n"
         OP("aten::copy_", "\"Input Strides\": [], \"Input Dims\": [\"\"]") ",\n"
         OP("aten::mse_loss", "\"Input type\": [\"float\"]") ",\n"
