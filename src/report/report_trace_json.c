@@ -127,6 +127,13 @@ static void add_ops(const struct tp_trace *traces, size_t count, size_t top,
     free(sums.rows);
 }
 
+static void add_what_if(const struct tp_trace *trace, struct tp_text *text)
+{
+    const struct tp_table rows = tp_trace_list_table(trace, TP_TRACE_WHAT_IF);
+    tp_report_table_json(&rows, "what_if", 0, SIZE_MAX, text);
+    tp_text_add(text, ",\n ");
+}
+
 /* The row of /idle, which every trace has, without the trace's number. */
 static void add_idle(const struct tp_trace *trace, struct tp_text *text)
 {
@@ -151,6 +158,7 @@ static void add_trace(const struct tp_trace_report *report, size_t i,
     add_metrics(&report->judged->verdicts[i], trace, 1, text);
     add_settings(trace->settings, text);
     add_idle(trace, text);
+    add_what_if(trace, text);
     add_ops(trace, 1, report->top, text);
     tp_text_add(text, "}");
 }

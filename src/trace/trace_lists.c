@@ -142,6 +142,14 @@ static const struct tp_column path_columns[] = {
     PATH(count, "1"), PATH(total_us, "us"), PATH(share, "1"),
 };
 
+#define WHAT_IF(member, unit) TP_COLUMN(struct tp_what_if_row, member, unit)
+
+static const struct tp_column what_if_columns[] = {
+    TRACE_NUMBER(tp_what_if_row), WHAT_IF(change, ""), WHAT_IF(name, ""),
+    WHAT_IF(first_step, "1"), WHAT_IF(steps, "1"), WHAT_IF(step_us, "us"),
+    WHAT_IF(new_step_us, "us"), WHAT_IF(won_us, "us"), WHAT_IF(won, "1"),
+};
+
 #define MEMORY(member, unit) TP_COLUMN(struct tp_memory_row, member, unit)
 
 static const struct tp_column memory_columns[] = {
@@ -226,6 +234,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST("collectives", comm_columns, comms, tp_trace_comms),
     [TP_TRACE_PATHS] =
         LIST("critical_path", path_columns, paths, tp_trace_paths),
+    [TP_TRACE_WHAT_IF] = LIST("what_if", what_if_columns, what_if, NULL),
     [TP_TRACE_FRAMES] = LIST("frames", frame_columns, frames, NULL),
     [TP_TRACE_ARRIVALS] =
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),

@@ -29,6 +29,7 @@ enum tp_trace_list {
     TP_TRACE_MEMORY_ROWS,
     TP_TRACE_COLLECTIVES,
     TP_TRACE_PATHS,
+    TP_TRACE_WHAT_IF,
     TP_TRACE_FRAMES,
     TP_TRACE_JOINED, /* so many tables */
     /* rows of no table */
