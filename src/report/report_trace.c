@@ -284,8 +284,10 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
     tp_report_ranks(report, most, text);
     tp_report_collectives(report->judged, most, text);
     tp_report_steps(run, most, text);
-    if (device)
+    if (device) {
         tp_report_what_if(run, most > 0, text);
+        tp_report_straggling(report->judged, most > 0, text);
+    }
     add_operators(report, text);
     if (device && most == 0) {
         tp_report_busy(run, text);

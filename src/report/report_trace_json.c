@@ -239,6 +239,8 @@ void tp_trace_report_json(const struct tp_trace_report *report,
     tp_text_add(text, ",\n ");
     add_judged(report, TP_JUDGED_COLLECTIVE_SIZES, "collective_sizes", text);
     tp_text_add(text, ",\n ");
+    add_judged(report, TP_JUDGED_STRAGGLING, "straggling", text);
+    tp_text_add(text, ",\n ");
     tp_report_table_json(&tables.tables[TP_TRACE_SKIPPED], "skipped", 0,
                          SIZE_MAX, text);
     tp_text_add(text, ",\n ");

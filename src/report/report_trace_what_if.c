@@ -103,3 +103,34 @@ void tp_report_what_if(const struct tp_trace_run *run, bool in_short,
             add_trace(run, i, in_short, text);
     }
 }
+
+static void add_straggling(const struct tp_straggling_row *row,
+                           struct tp_text *text)
+{
+    tp_text_add(text, "  %12.3f %8.1f %%  ", row->new_step_us / 1e3,
+                100 * row->won);
+    if (row->rank < 0)
+        tp_text_add(text, "no rank straggled\n");
+    else
+        tp_text_add(text, "rank %" PRId64 " did not straggle\n", row->rank);
+}
+
+void tp_report_straggling(const struct tp_trace_judged *judged, bool in_short,
+                          struct tp_text *text)
+{
+    const struct tp_straggling_row *rows = judged->straggling.rows;
+    const size_t count = judged->straggling.count;
+    if (count == 0 || (in_short && !(rows->won >= least_won)))
+        return;
+    tp_text_add(text,
+                "\nWhat if, over ranks: %" PRId64
+                " step%s replayed together, all else as recorded (%.3f ms, "
+                "replayed %.3f): estimates\n",
+                rows->steps, rows->steps > 1 ? "s" : "", rows->step_us / 1e3,
+                rows->replayed_us / 1e3);
+    tp_text_add(text, "  %12s %10s  if\n", "ms", "won");
+    for (size_t i = 0; i < count; i++) {
+        if (!in_short || i == 0 || rows[i].won >= least_won)
+            add_straggling(&rows[i], text);
+    }
+}

@@ -196,6 +196,11 @@ static const struct tp_column arrival_columns[] = {
     TP_COLUMN(struct tp_arrival_row, dtype, ""),
 };
 
+static const struct tp_column segment_columns[] = {
+    TRACE_NUMBER(tp_segment_row),
+    TP_COLUMN(struct tp_segment_row, own_ns, "ns"),
+};
+
 /* --- lists -------------------------------------------------------------- */
 
 #define LIST(name, columns, member, make)                                    \
@@ -238,6 +243,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
     [TP_TRACE_FRAMES] = LIST("frames", frame_columns, frames, NULL),
     [TP_TRACE_ARRIVALS] =
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
+    [TP_TRACE_SEGMENTS] = LIST(NULL, segment_columns, segments, NULL),
     [TP_TRACE_UTILISATION] = CURVE(utilisation, tp_trace_curves),
     [TP_TRACE_QUEUE] = CURVE(queue, NULL),
     [TP_TRACE_ALLOCATED] = CURVE(allocated, NULL),

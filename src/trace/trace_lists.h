@@ -34,6 +34,7 @@ enum tp_trace_list {
     TP_TRACE_JOINED, /* so many tables */
     /* rows of no table */
     TP_TRACE_ARRIVALS = TP_TRACE_JOINED,
+    TP_TRACE_SEGMENTS,
     TP_TRACE_UTILISATION,
     TP_TRACE_QUEUE,
     TP_TRACE_ALLOCATED,

@@ -270,8 +270,7 @@ static enum tp_status add_gaps(struct tp_play_build *b, struct tp_error *err)
             before = node + 1;
             at = tp_play_time(b, before);
         }
-        if (lane->lane == m->trace->index.main_lane && status == TP_OK &&
-            b->to - b->from > at)
+        if (lane->lane == m->trace->index.main_lane && status == TP_OK)
             status = add_outside(
                 b, lane->lane,
                 (struct tp_trace_replay_arc){.from = before,

@@ -366,6 +366,24 @@ struct tp_what_if_row {
     double new_step_us, won_us, won; /* won: of step_us                    */
 };
 
+/* The steps that are played for /what_if. */
+struct tp_played {
+    int64_t from_ns;         /* begin of the first, as the file has it      */
+    int64_t origin_ns;       /* from there: see trace_replay.h              */
+    int64_t recorded_ns;     /* how long it took from there                 */
+    int64_t first_step, steps;
+};
+
+/* What a rank does itself between two of its collectives. trace_segments.c */
+struct tp_segment_row {
+    int64_t number;          /* of the collective that it leads to, in the
+                                order of play; one more: the end of all     */
+    int64_t after;           /* number of the one behind which it begins;
+                                -1: the begin of what is played             */
+    int64_t own_ns;          /* how long it takes                           */
+    int64_t start_ns, ns, stream; /* of collective `number`, as recorded    */
+};
+
 /* A communication kernel: what it communicates (trace_collective.h), and how
  * many of its name and stream were before it in its step. trace_arrivals.c */
 struct tp_arrival_row {

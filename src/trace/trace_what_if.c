@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "trace/trace_path_graph.h"
 #include "trace/trace_replay_make.h"
+#include "trace/trace_segments.h"
 
 /* Operators that are asked about: those with most time. */
 enum { OPERATORS = 6 };
@@ -211,6 +212,11 @@ enum tp_status tp_what_if_make(struct tp_trace *trace,
         status = ask(&w, c, err);
     if (status == TP_OK)
         status = ask_operators(&w, err);
+    trace->played = (struct tp_played){span.from, w.replay.origin_ns,
+                                       w.replay.recorded_ns,
+                                       w.first_step, w.steps};
+    if (status == TP_OK)
+        status = tp_trace_segments(trace, maker, &w.replay, err);
     free(w.ns);
     tp_trace_replay_clear(&w.replay);
     return status;
