@@ -13,6 +13,7 @@
 #include "report/report_trace_collectives.h"
 #include "report/report_trace_path.h"
 #include "report/report_trace_sections.h"
+#include "report/report_trace_what_if.h"
 #include "trace/trace_facts.h"
 #include "verdict/trace_rules.h"
 #include "verdict/trace_verdict.h"
@@ -283,6 +284,10 @@ void tp_trace_report_text(const struct tp_trace_report *report, size_t most,
     tp_report_ranks(report, most, text);
     tp_report_collectives(report->judged, most, text);
     tp_report_steps(run, most, text);
+    if (device) {
+        tp_report_what_if(run, most > 0, text);
+        tp_report_straggling(report->judged, most > 0, text);
+    }
     add_operators(report, text);
     tp_report_groups(run, report->top, text);
     if (device && most == 0) {

@@ -127,6 +127,13 @@ static void add_ops(const struct tp_trace *traces, size_t count, size_t top,
     free(sums.rows);
 }
 
+static void add_what_if(const struct tp_trace *trace, struct tp_text *text)
+{
+    const struct tp_table rows = tp_trace_list_table(trace, TP_TRACE_WHAT_IF);
+    tp_report_table_json(&rows, "what_if", 0, SIZE_MAX, text);
+    tp_text_add(text, ",\n ");
+}
+
 /* The row of /idle, which every trace has, without the trace's number. */
 static void add_idle(const struct tp_trace *trace, struct tp_text *text)
 {
@@ -176,6 +183,7 @@ static void add_trace(const struct tp_trace_report *report, size_t i,
     add_idle(trace, text);
     add_roofline(trace, report->top, text);
     add_groups(trace, report->top, text);
+    add_what_if(trace, text);
     add_ops(trace, 1, report->top, text);
     tp_text_add(text, "}");
 }
@@ -255,6 +263,8 @@ void tp_trace_report_json(const struct tp_trace_report *report,
     add_judged(report, TP_JUDGED_FINDINGS, "findings", text);
     tp_text_add(text, ",\n ");
     add_judged(report, TP_JUDGED_COLLECTIVE_SIZES, "collective_sizes", text);
+    tp_text_add(text, ",\n ");
+    add_judged(report, TP_JUDGED_STRAGGLING, "straggling", text);
     tp_text_add(text, ",\n ");
     tp_report_table_json(&tables.tables[TP_TRACE_SKIPPED], "skipped", 0,
                          SIZE_MAX, text);

@@ -50,6 +50,9 @@ struct tp_trace {
     TP_ROWS(tp_memory_row) memory;
     TP_ROWS(tp_comm_row) comms;
     TP_ROWS(tp_path_row) paths;
+    TP_ROWS(tp_what_if_row) what_if;
+    TP_ROWS(tp_segment_row) segments;
+    struct tp_played played;
     TP_ROWS(tp_frame_row) frames;
     TP_ROWS(tp_roof_row) roofline;
     TP_ROWS(tp_fusion_row) fusions;

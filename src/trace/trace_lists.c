@@ -155,6 +155,14 @@ static const struct tp_column path_columns[] = {
     PATH(count, "1"), PATH(total_us, "us"), PATH(share, "1"),
 };
 
+#define WHAT_IF(member, unit) TP_COLUMN(struct tp_what_if_row, member, unit)
+
+static const struct tp_column what_if_columns[] = {
+    TRACE_NUMBER(tp_what_if_row), WHAT_IF(change, ""), WHAT_IF(name, ""),
+    WHAT_IF(first_step, "1"), WHAT_IF(steps, "1"), WHAT_IF(step_us, "us"),
+    WHAT_IF(new_step_us, "us"), WHAT_IF(won_us, "us"), WHAT_IF(won, "1"),
+};
+
 #define MEMORY(member, unit) TP_COLUMN(struct tp_memory_row, member, unit)
 
 static const struct tp_column memory_columns[] = {
@@ -238,6 +246,11 @@ static const struct tp_column spent_columns[] = {
     TP_COLUMN(struct tp_spent_row, inputs, ""),
 };
 
+static const struct tp_column segment_columns[] = {
+    TRACE_NUMBER(tp_segment_row),
+    TP_COLUMN(struct tp_segment_row, own_ns, "ns"),
+};
+
 /* --- lists -------------------------------------------------------------- */
 
 #define LIST(name, columns, member, make)                                    \
@@ -276,6 +289,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
         LIST("collectives", comm_columns, comms, tp_trace_comms),
     [TP_TRACE_PATHS] =
         LIST("critical_path", path_columns, paths, tp_trace_paths),
+    [TP_TRACE_WHAT_IF] = LIST("what_if", what_if_columns, what_if, NULL),
     [TP_TRACE_FRAMES] = LIST("frames", frame_columns, frames, NULL),
     [TP_TRACE_ROOFLINE] =
         LIST("roofline", roof_columns, roofline, tp_trace_roofline),
@@ -288,6 +302,7 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
     [TP_TRACE_ARRIVALS] =
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
     [TP_TRACE_SPENT] = LIST(NULL, spent_columns, spent, NULL),
+    [TP_TRACE_SEGMENTS] = LIST(NULL, segment_columns, segments, NULL),
     [TP_TRACE_UTILISATION] = CURVE(utilisation, tp_trace_curves),
     [TP_TRACE_QUEUE] = CURVE(queue, NULL),
     [TP_TRACE_ALLOCATED] = CURVE(allocated, NULL),

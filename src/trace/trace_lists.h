@@ -29,6 +29,7 @@ enum tp_trace_list {
     TP_TRACE_MEMORY_ROWS,
     TP_TRACE_COLLECTIVES,
     TP_TRACE_PATHS,
+    TP_TRACE_WHAT_IF,
     TP_TRACE_FRAMES,
     TP_TRACE_ROOFLINE,
     TP_TRACE_FUSIONS,
@@ -38,6 +39,7 @@ enum tp_trace_list {
     /* rows of no table */
     TP_TRACE_ARRIVALS = TP_TRACE_JOINED,
     TP_TRACE_SPENT,
+    TP_TRACE_SEGMENTS,
     TP_TRACE_UTILISATION,
     TP_TRACE_QUEUE,
     TP_TRACE_ALLOCATED,

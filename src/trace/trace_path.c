@@ -21,6 +21,7 @@
 #include "trace/trace_path.h"
 #include "trace/trace_path_graph.h"
 #include "trace/trace_rows.h"
+#include "trace/trace_what_if.h"
 
 enum {
     NAMED = 64,     /* names that are told of a trace                      */
@@ -361,6 +362,8 @@ enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err)
         status = add_window(trace, maker, &index->steps[i], &all, err);
     if (status == TP_OK)
         status = add_names(trace, &all, err);
+    if (status == TP_OK)
+        status = tp_what_if_make(trace, maker, err);
     free(all.rows);
     tp_path_maker_free(maker);
     return status;

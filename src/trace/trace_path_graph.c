@@ -442,9 +442,17 @@ static enum tp_status add_devices(struct tp_path_maker *m, int64_t from,
 enum tp_status tp_path_graph(struct tp_path_maker *m, int64_t from, int64_t to,
                              struct tp_error *err)
 {
+    if (m->made && m->from == from && m->to == to)
+        return TP_OK;
+    m->made = false;
     for (size_t i = 0; i < m->event_count; i++)
         m->node[m->event[i]] = TP_NO_NODE;
     m->event_count = m->arc_count = 0;
     enum tp_status status = add_threads(m, from, to, err);
-    return status == TP_OK ? add_devices(m, from, to, err) : status;
+    if (status == TP_OK)
+        status = add_devices(m, from, to, err);
+    m->made = status == TP_OK;
+    m->from = from;
+    m->to = to;
+    return status;
 }

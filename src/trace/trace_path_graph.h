@@ -11,7 +11,8 @@ size_t tp_path_events(const struct tp_path_maker *maker, int64_t from,
 struct tp_step tp_path_extent(const struct tp_path_maker *maker);
 
 /* Builds the graph of [from, to] into maker->event and maker->arcs, arcs in
- * the order in which they are linked. TP_E_MEMORY only. */
+ * the order in which they are linked; where they are its already, they stay.
+ * TP_E_MEMORY only. */
 enum tp_status tp_path_graph(struct tp_path_maker *maker, int64_t from,
                              int64_t to, struct tp_error *err);
 

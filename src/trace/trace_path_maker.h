@@ -45,6 +45,8 @@ struct tp_path_maker {
     uint32_t *hosts;      /* [index.host_count]: by start                   */
 
     /* of a window; room is kept */
+    bool made;            /* of this one                                    */
+    int64_t from, to;
     uint32_t *node;       /* [events.count]: its start; +1: its end         */
     uint32_t *around;     /* [events.count] of its host events: the innermost
                              node around, or TP_NO_EVENT                    */

@@ -443,6 +443,53 @@ enum tp_status tp_trace_comms(struct tp_trace *trace, struct tp_error *err);
  * without device events. */
 enum tp_status tp_trace_paths(struct tp_trace *trace, struct tp_error *err);
 
+/* What takes no time, or less, in a replay. Host: launches, other calls,
+ * operators and what is recorded of neither. */
+enum tp_what_if_change {
+    TP_WHAT_IF_NOTHING,      /* as recorded: what the replay is off by     */
+    TP_WHAT_IF_ALLOC,
+    TP_WHAT_IF_LOADER,
+    TP_WHAT_IF_BLOCKING,     /* no call waits for the device               */
+    TP_WHAT_IF_LAUNCH,
+    TP_WHAT_IF_OPS,
+    TP_WHAT_IF_OUTSIDE,
+    TP_WHAT_IF_QUEUED,       /* what is launched begins when it can        */
+    TP_WHAT_IF_HOST,
+    TP_WHAT_IF_COMMUNICATION,
+    TP_WHAT_IF_OPERATOR,     /* twice as fast: it, and what it starts      */
+    TP_WHAT_IF_CHANGES
+};
+
+/* /what_if: an estimate of the step time if something took no time. Made with
+ * the critical paths. trace_what_if.c */
+struct tp_what_if_row {
+    enum tp_what_if_change changed;
+    const char *change;      /* the same in words                          */
+    const char *name;        /* of the operator, else ""                   */
+    int64_t first_step, steps; /* that are played; steps 1 without any     */
+    double step_us;          /* as recorded: from the begin of the first to
+                                the end of the last one's work, a step     */
+    double new_step_us, won_us, won; /* won: of step_us                    */
+};
+
+/* The steps that are played for /what_if. */
+struct tp_played {
+    int64_t from_ns;         /* begin of the first, as the file has it      */
+    int64_t origin_ns;       /* from there: see trace_replay.h              */
+    int64_t recorded_ns;     /* how long it took from there                 */
+    int64_t first_step, steps;
+};
+
+/* What a rank does itself between two of its collectives. trace_segments.c */
+struct tp_segment_row {
+    int64_t number;          /* of the collective that it leads to, in the
+                                order of play; one more: the end of all     */
+    int64_t after;           /* number of the one behind which it begins;
+                                -1: the begin of what is played             */
+    int64_t own_ns;          /* how long it takes                           */
+    int64_t start_ns, ns, stream; /* of collective `number`, as recorded    */
+};
+
 /* A communication kernel: what it communicates (trace_collective.h), and how
  * many of its name and stream were before it in its step. trace_arrivals.c */
 struct tp_arrival_row {

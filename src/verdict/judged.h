@@ -76,6 +76,23 @@ struct tp_collective_row {
     double algorithm_gbps, bus_gbps;
 };
 
+/* A kernel of a collective that waits, and which: equal numbers are one. */
+struct tp_collective_member {
+    int64_t collective;
+    size_t trace;
+    int64_t start_ns, stream; /* as the file has them                      */
+};
+
+/* /straggling: an estimate of the step time if ranks did not straggle.
+ * trace_straggling.h */
+struct tp_straggling_row {
+    int64_t rank;            /* that does not; -1: none does               */
+    int64_t first_step, steps;
+    double step_us;          /* as recorded, mean over ranks               */
+    double replayed_us;      /* played with nothing changed                */
+    double new_step_us, won_us, won; /* of replayed_us                     */
+};
+
 /* /collective_sizes: those of one kind, group, type and size. Means over the
  * collectives. */
 struct tp_collective_size_row {
@@ -110,6 +127,8 @@ struct tp_trace_judged {
     TP_ROWS(tp_rank_row) ranks;           /* [run.trace_count]             */
     TP_ROWS(tp_collective_row) collectives; /* by kind, group, size, start */
     TP_ROWS(tp_collective_size_row) collective_sizes; /* longest first     */
+    TP_ROWS(tp_collective_member) members;
+    TP_ROWS(tp_straggling_row) straggling; /* of all, then by rank         */
     TP_ROWS(tp_trace_finding) findings;   /* worst first                   */
     struct tp_notes notes;   /* what cannot be told, and of what to beware */
 };

@@ -130,12 +130,13 @@ static int by_number(const void *left, const void *right)
     return order ? order : tp_order_int64(x->rank, y->rank);
 }
 
-/* Times are since the epoch, which clocks were found to be. */
-static int64_t shift_of(const struct state *state, size_t trace)
+int64_t tp_trace_clock_shift(const struct tp_trace_run *run,
+                             const struct tp_trace_judged *judged,
+                             size_t trace)
 {
-    const struct tp_trace *it = &state->run->traces[trace];
+    const struct tp_trace *it = &run->traces[trace];
     const int64_t base = it->events.has_base ? it->events.base_ns : 0;
-    return base - (int64_t)(state->judged->ranks.rows[trace].clock_us * 1e3);
+    return base - (int64_t)(judged->ranks.rows[trace].clock_us * 1e3);
 }
 
 static enum tp_status collect(struct state *state, struct tp_error *err)
@@ -151,7 +152,7 @@ static enum tp_status collect(struct state *state, struct tp_error *err)
     }
     for (size_t i = 0; i < run->trace_count; i++) {
         const struct tp_trace *trace = &run->traces[i];
-        const int64_t shift = shift_of(state, i);
+        const int64_t shift = tp_trace_clock_shift(run, state->judged, i);
         const int64_t from = trace->facts.from_ns + shift;
         state->first = i == 0 || from < state->first ? from : state->first;
         for (size_t k = 0; k < trace->arrivals.count; k++) {
@@ -299,6 +300,25 @@ static void add_waits(struct state *state, const struct entry *entries,
     }
 }
 
+static enum tp_status add_members(struct state *state,
+                                  const struct entry *entries, size_t count,
+                                  struct tp_error *err)
+{
+    struct tp_trace_judged *judged = state->judged;
+    const enum tp_status status = tp_grow(
+        &judged->members.rows, &judged->members.capacity,
+        judged->members.count + count, sizeof *judged->members.rows, err);
+    for (size_t i = 0; i < count && status == TP_OK; i++) {
+        judged->members.rows[judged->members.count++] =
+            (struct tp_collective_member){
+                .collective = (int64_t)judged->collectives.count,
+                .trace = entries[i].trace,
+                .start_ns = entries[i].row->start_ns,
+                .stream = entries[i].row->stream};
+    }
+    return status;
+}
+
 static enum tp_status add_match(struct state *state,
                                 const struct entry *entries, size_t count,
                                 struct tp_error *err)
@@ -327,10 +347,11 @@ static enum tp_status add_match(struct state *state,
     }
     judged->collectives.rows[judged->collectives.count++] =
         row_of(state, entries, count, &span);
-    if (waits) {
-        add_waits(state, entries, count, &span);
+    if (!waits) {
+        return TP_OK;
     }
-    return TP_OK;
+    add_waits(state, entries, count, &span);
+    return add_members(state, entries, count, err);
 }
 
 static enum tp_status match(struct state *state, struct tp_error *err)

@@ -28,4 +28,10 @@ enum tp_status tp_trace_collectives_make(const struct tp_trace_run *run,
                                          struct tp_trace_judged *judged,
                                          struct tp_error *err);
 
+/* What is added to times of a trace, ns, to have them since the epoch by the
+ * clock of all; as far as clocks are known. */
+int64_t tp_trace_clock_shift(const struct tp_trace_run *run,
+                             const struct tp_trace_judged *judged,
+                             size_t trace);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "verdict/trace_ranks.h"
 #include "verdict/trace_rules.h"
+#include "verdict/trace_straggling.h"
 #include "verdict/trace_verdict.h"
 
 /* Whether churn is all that costs a trace time, or the run (NULL): the only
@@ -44,6 +45,8 @@ enum tp_status tp_trace_judge(const struct tp_trace_run *run,
 {
     judged->limits = *limits;
     enum tp_status status = tp_trace_ranks_make(run, judged, err);
+    if (status == TP_OK)
+        status = tp_trace_straggling_make(run, judged, err);
     if (status == TP_OK)
         status = tp_trace_verdicts_make(run, judged, err);
     if (status == TP_OK)

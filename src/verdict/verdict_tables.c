@@ -50,6 +50,20 @@ static const struct tp_column collective_columns[] = {
     MATCHED(bus_gbps, "GB/s"),
 };
 
+#define STRAGGLING(member, unit) \
+    TP_COLUMN(struct tp_straggling_row, member, unit)
+
+static const struct tp_column straggling_columns[] = {
+    STRAGGLING(rank, "1"),
+    STRAGGLING(first_step, "1"),
+    STRAGGLING(steps, "1"),
+    STRAGGLING(step_us, "us"),
+    STRAGGLING(replayed_us, "us"),
+    STRAGGLING(new_step_us, "us"),
+    STRAGGLING(won_us, "us"),
+    STRAGGLING(won, "1"),
+};
+
 #define SIZED(member, unit) \
     TP_COLUMN(struct tp_collective_size_row, member, unit)
 
@@ -142,6 +156,9 @@ void tp_judged_tables_make(const struct tp_trace_judged *judged,
     tables[TP_JUDGED_COLLECTIVES] =
         TABLE("matched_collectives", collective_columns,
               judged->collectives.rows, judged->collectives.count);
+    tables[TP_JUDGED_STRAGGLING] =
+        TABLE("straggling", straggling_columns, judged->straggling.rows,
+              judged->straggling.count);
     tables[TP_JUDGED_COLLECTIVE_SIZES] =
         TABLE("collective_sizes", size_columns, judged->collective_sizes.rows,
               judged->collective_sizes.count);

@@ -56,16 +56,30 @@ static inline void comm_add_call(struct tp_text *json,
     tp_text_add(json, "}}");
 }
 
+/* Analyses a trace and adds it to the run; releases the text. */
+static inline void comm_add_json(struct judged_run *it, struct tp_text *json)
+{
+    static const char *const files[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    struct tp_trace trace;
+    trace_text_read(tp_text_get(json), &trace);
+    tp_text_clear(json);
+    tp_trace_index_clear(&trace.index);
+    trace.path = files[it->run.trace_count];
+    cr_assert_eq(tp_trace_analyse(&trace, &it->run.arena, NULL), TP_OK);
+    cr_assert_eq(tp_grow(&it->run.traces, &it->run.trace_capacity,
+                         it->run.trace_count + 1, sizeof trace, NULL),
+                 TP_OK);
+    it->run.traces[it->run.trace_count++] = trace;
+}
+
 /* Adds the trace of a rank, whose clock is `ahead`; a step of `step_us` is
  * around all unless that is 0. */
 static inline void comm_add_rank(struct judged_run *it, int rank, double ahead,
                                  double step_us, const struct comm_call *calls,
                                  int count)
 {
-    static const char *const files[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     const double start = 1.7e15 + ahead;
     struct tp_text json = {0};
-    struct tp_trace trace;
     tp_text_add(&json,
                 "{\"distributedInfo\":{\"rank\":%d,\"world_size\":8},"
                 "\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\","
@@ -76,15 +90,7 @@ static inline void comm_add_rank(struct judged_run *it, int rank, double ahead,
     for (int i = 0; i < count; i++)
         comm_add_call(&json, &calls[i], i + 1, start);
     tp_text_add(&json, "]}");
-    trace_text_read(tp_text_get(&json), &trace);
-    tp_text_clear(&json);
-    tp_trace_index_clear(&trace.index);
-    trace.path = files[it->run.trace_count];
-    cr_assert_eq(tp_trace_analyse(&trace, &it->run.arena, NULL), TP_OK);
-    cr_assert_eq(tp_grow(&it->run.traces, &it->run.trace_capacity,
-                         it->run.trace_count + 1, sizeof trace, NULL),
-                 TP_OK);
-    it->run.traces[it->run.trace_count++] = trace;
+    comm_add_json(it, &json);
 }
 
 #endif

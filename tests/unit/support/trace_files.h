@@ -69,6 +69,8 @@ static inline void trace_file_close(struct tp_trace *trace)
     free(trace->ops.rows);
     free(trace->op_groups.rows);
     free(trace->paths.rows);
+    free(trace->what_if.rows);
+    free(trace->segments.rows);
     free(trace->frames.rows);
     free(trace->roofline.rows);
     free(trace->fusions.rows);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Playing a window again: arcs are ordered once (Kahn, on arcs listed by their
+ * begin), so that each replay is one pass over an array. The method, durations
+ * changed and dependencies kept, is that of StragglerAnalysis (ByteDance, arXiv
+ * 2505.05713); simulating streams and threads as queues instead would need
+ * their rules, which differ from driver to driver. O(nodes + arcs) to order and
+ * to play.
+ */
+#include "trace/trace_replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Before every moment, and far enough from the end of all numbers. */
+#define NEVER (INT64_MIN / 2)
+
+/* Of a node that is in no order. */
+#define NOWHERE UINT32_MAX
+
+/* Room to order arcs by the node they end at, nodes in topological order. */
+struct ordering {
+    uint32_t *begin; /* [nodes + 1]: arcs out of each                      */
+    uint32_t *out;   /* [arcs]                                             */
+    uint32_t *waits; /* [nodes]: arcs into it that were not passed         */
+    uint32_t *queue; /* [nodes]                                            */
+    uint32_t *place; /* [nodes]: in the queue; NOWHERE: on a cycle      */
+};
+
+static void list_out(const struct tp_trace_replay *r, const struct ordering *o)
+{
+    const size_t nodes = r->node_count;
+    for (size_t i = 0; i < r->arc_count; i++) {
+        o->begin[r->arcs[i].from + 1]++;
+        o->waits[r->arcs[i].to]++;
+    }
+    for (size_t i = 0; i < nodes; i++)
+        o->begin[i + 1] += o->begin[i];
+    for (size_t i = 0; i < r->arc_count; i++)
+        o->out[o->begin[r->arcs[i].from]++] = (uint32_t)i;
+    for (size_t i = nodes; i > 0; i--)
+        o->begin[i] = o->begin[i - 1];
+    o->begin[0] = 0;
+}
+
+static size_t queue_nodes(const struct tp_trace_replay *r,
+                          const struct ordering *o)
+{
+    size_t first = 0, end = 0;
+    for (uint32_t node = 0; node < r->node_count; node++) {
+        o->place[node] = NOWHERE;
+        if (o->waits[node] == 0)
+            o->queue[end++] = node;
+    }
+    for (; first < end; first++) {
+        const uint32_t node = o->queue[first];
+        o->place[node] = (uint32_t)first;
+        for (uint32_t i = o->begin[node]; i < o->begin[node + 1]; i++) {
+            const uint32_t to = r->arcs[o->out[i]].to;
+            if (--o->waits[to] == 0)
+                o->queue[end++] = to;
+        }
+    }
+    return end;
+}
+
+/* Arcs in the order of the nodes they leave, which is one in which they can be
+ * played: a node comes after all that lead to it. Those on and behind cycles
+ * are dropped, and their nodes stay where they were. */
+static enum tp_status order_arcs(struct tp_trace_replay *r,
+                                 struct tp_error *err)
+{
+    const size_t nodes = r->node_count;
+    uint32_t *room = calloc(4 * nodes + r->arc_count + 2, sizeof *room);
+    struct tp_trace_replay_arc *sorted =
+        calloc(r->arc_count + 1, sizeof *sorted);
+    size_t count = 0;
+    r->links = calloc(r->arc_count + 1, sizeof *r->links);
+    if (!room || !sorted || !r->links) {
+        free(room);
+        free(sorted);
+        return tp_fail_memory(err);
+    }
+    const struct ordering o = {.begin = room,
+                               .out = room + nodes + 1,
+                               .waits = room + nodes + 1 + r->arc_count,
+                               .queue = room + 2 * nodes + 1 + r->arc_count,
+                               .place = room + 3 * nodes + 1 + r->arc_count};
+    list_out(r, &o);
+    const size_t queued = queue_nodes(r, &o);
+    for (size_t i = 0; i < queued; i++) {
+        const uint32_t node = o.queue[i];
+        for (uint32_t k = o.begin[node]; k < o.begin[node + 1]; k++) {
+            if (o.place[r->arcs[o.out[k]].to] != NOWHERE)
+                sorted[count++] = r->arcs[o.out[k]];
+        }
+    }
+    free(room);
+    free(r->arcs);
+    r->arcs = sorted;
+    r->arc_capacity = r->arc_count + 1;
+    r->arc_count = count;
+    return TP_OK;
+}
+
+/* Nodes without an arc into them stay where they were; notes what times there
+ * are. */
+static void note_times(struct tp_trace_replay *r)
+{
+    memcpy(r->base, r->at, r->node_count * sizeof *r->at);
+    for (size_t i = 0; i < r->arc_count; i++) {
+        const struct tp_trace_replay_arc *arc = &r->arcs[i];
+        r->base[arc->to] = NEVER;
+        r->links[i] = (struct tp_play_link){arc->from, arc->to};
+        r->parts |= (uint32_t)(arc->ns > arc->loader_ns) << arc->part;
+        r->loader |= arc->loader_ns > 0;
+        r->queued |= arc->queued_ns > 0;
+    }
+}
+
+enum tp_status tp_trace_replay_order(struct tp_trace_replay *replay,
+                                     struct tp_error *err)
+{
+    const enum tp_status status = order_arcs(replay, err);
+    if (status == TP_OK)
+        note_times(replay);
+    return status;
+}
+
+void tp_trace_replay_clear(struct tp_trace_replay *replay)
+{
+    free(replay->arcs);
+    free(replay->links);
+    free(replay->base);
+    free(replay->at);
+    *replay = (struct tp_trace_replay){.arcs = NULL};
+}
+
+int64_t tp_trace_replay_play(struct tp_trace_replay *replay, const int64_t *ns)
+{
+    const struct tp_play_link *links = replay->links;
+    int64_t *at = replay->at, last = replay->origin_ns;
+    memcpy(at, replay->base, replay->node_count * sizeof *at);
+    for (size_t i = 0; i < replay->arc_count; i++) {
+        const int64_t then = at[links[i].from] + ns[i];
+        if (then > at[links[i].to])
+            at[links[i].to] = then;
+    }
+    for (size_t i = 0; i < replay->node_count; i++)
+        last = at[i] > last ? at[i] : last;
+    return last - replay->origin_ns;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TRACE_TRACE_REPLAY_BUILD_H
+#define TP_TRACE_TRACE_REPLAY_BUILD_H
+
+#include "base/memory.h"
+#include "trace/interval.h"
+#include "trace/trace_path_maker.h"
+#include "trace/trace_replay.h"
+
+/* What a graph that can be played again is made with. */
+
+/* Gaps of a thread or a stream below this are its own: nobody hands over so
+ * fast. */
+enum { TP_PLAY_HAND_OVER_NS = 20000 };
+
+struct tp_play_lane {
+    uint32_t lane;
+    size_t first, end; /* in tops */
+};
+
+struct tp_play_build {
+    struct tp_path_maker *maker;
+    struct tp_trace_replay *replay;
+    int64_t from, to;
+    int64_t launch_ns; /* what a launch takes at least                      */
+    struct tp_intervals loader;
+    uint32_t *nodes; /* room of [nodes]                                   */
+    struct tp_ordered *tops; /* outermost events of the host, by lane and
+                                start                                       */
+    struct tp_play_lane *lanes;
+    size_t top_count, lane_count;
+    uint32_t begin, finish; /* nodes before and after all                   */
+};
+
+/* Times of nodes of the maker, ns: since the begin, and from one to another. */
+static inline int64_t tp_play_time(const struct tp_play_build *b, uint32_t node)
+{
+    return node == b->begin ? 0 : tp_path_time(b->maker, node) - b->from;
+}
+
+static inline int64_t tp_play_between(const struct tp_play_build *b,
+                                      uint32_t from, uint32_t to)
+{
+    return tp_play_time(b, to) - tp_play_time(b, from);
+}
+
+/* The name of the operator that a call or device event is part of, or 0. */
+static inline uint32_t tp_play_op(const struct tp_play_build *b, uint32_t event)
+{
+    const struct tp_trace *trace = b->maker->trace;
+    const uint32_t op = trace->index.op[event];
+    return op == TP_NO_EVENT ? 0 : trace->events.name[op];
+}
+
+/* TP_E_MEMORY only. */
+static inline enum tp_status tp_play_add(struct tp_play_build *b,
+                                         struct tp_trace_replay_arc arc,
+                                         struct tp_error *err)
+{
+    struct tp_trace_replay *r = b->replay;
+    if (r->arc_count == r->arc_capacity &&
+        tp_grow(&r->arcs, &r->arc_capacity, r->arc_count + 1, sizeof *r->arcs,
+                err) != TP_OK)
+        return TP_E_MEMORY;
+    r->arcs[r->arc_count++] = arc;
+    return TP_OK;
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What if: the steps of a trace played again with some times changed.
+ *
+ * One graph is made of the steps, and each question is one pass over its arcs
+ * with other times; so the answer knows what hides behind what, which shares of
+ * idle time do not: a loader that is over before the device is done costs
+ * nothing. Every change alone: what two would win together may be more than
+ * both. O(arcs) a question.
+ */
+#include "trace/trace_what_if.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "trace/trace_path_graph.h"
+#include "trace/trace_replay_make.h"
+#include "trace/trace_segments.h"
+
+/* Operators that are asked about: those with most time. */
+enum { OPERATORS = 6 };
+
+const char *tp_what_if_name(enum tp_what_if_change change)
+{
+    static const char *const names[TP_WHAT_IF_CHANGES] = {
+        [TP_WHAT_IF_NOTHING] = "nothing",
+        [TP_WHAT_IF_ALLOC] = "alloc",
+        [TP_WHAT_IF_LOADER] = "dataloader",
+        [TP_WHAT_IF_BLOCKING] = "blocking",
+        [TP_WHAT_IF_LAUNCH] = "launch",
+        [TP_WHAT_IF_OPS] = "cpu_op",
+        [TP_WHAT_IF_OUTSIDE] = "none",
+        [TP_WHAT_IF_QUEUED] = "queued",
+        [TP_WHAT_IF_HOST] = "host",
+        [TP_WHAT_IF_COMMUNICATION] = "communication",
+        [TP_WHAT_IF_OPERATOR] = "operator"};
+    return names[change];
+}
+
+/* What a change takes away; parts are bits 1 << enum tp_play_part. */
+struct change {
+    uint32_t none; /* of these only what is the DataLoader's is left     */
+    uint32_t gone; /* arcs that are left out                             */
+    bool loader;   /* the DataLoader takes no time                       */
+    bool queued;   /* what nothing recorded explains takes no time       */
+};
+
+#define PART(part) (1u << TP_PLAY_##part)
+
+static struct change change_of(enum tp_what_if_change change)
+{
+    static const struct change changes[TP_WHAT_IF_CHANGES] = {
+        [TP_WHAT_IF_ALLOC] = {.none = PART(ALLOC)},
+        [TP_WHAT_IF_LOADER] = {.loader = true},
+        [TP_WHAT_IF_BLOCKING] = {.none = PART(WAIT), .gone = PART(RETURN)},
+        [TP_WHAT_IF_LAUNCH] = {.none = PART(LAUNCH)},
+        [TP_WHAT_IF_OPS] = {.none = PART(OPERATOR)},
+        [TP_WHAT_IF_OUTSIDE] = {.none = PART(OUTSIDE)},
+        [TP_WHAT_IF_QUEUED] = {.queued = true},
+        [TP_WHAT_IF_HOST] = {.none = PART(LAUNCH) | PART(CALL) |
+                                     PART(OPERATOR) | PART(OUTSIDE)},
+        [TP_WHAT_IF_COMMUNICATION] = {.none = PART(COMMUNICATION)}};
+    return changes[change];
+}
+
+struct what_if {
+    struct tp_trace *trace;
+    struct tp_trace_replay replay;
+    int64_t *ns; /* [arcs]                                     */
+    int64_t first_step, steps;
+};
+
+/* Whether a change takes time from some arc. */
+static bool applies(const struct tp_trace_replay *replay,
+                    const struct change *change)
+{
+    return replay->parts & change->none || (change->loader && replay->loader) ||
+           (change->queued && replay->queued);
+}
+
+static int64_t changed(const struct tp_trace_replay_arc *arc,
+                       const struct change *change)
+{
+    if (change->gone >> arc->part & 1)
+        return TP_PLAY_GONE;
+    if (change->none >> arc->part & 1)
+        return arc->loader_ns;
+    return arc->ns - (change->loader ? arc->loader_ns : 0) -
+           (change->queued ? arc->queued_ns : 0);
+}
+
+/* Plays w->ns and adds its row. */
+static enum tp_status add_row(struct what_if *w, enum tp_what_if_change kind,
+                              uint32_t op, struct tp_error *err)
+{
+    struct tp_trace *trace = w->trace;
+    const double n = (double)w->steps;
+    const double step_us = (double)w->replay.recorded_ns / n / 1e3;
+    const double new_us =
+        (double)tp_trace_replay_play(&w->replay, w->ns) / n / 1e3;
+    const enum tp_status status =
+        tp_grow(&trace->what_if.rows, &trace->what_if.capacity,
+                trace->what_if.count + 1, sizeof *trace->what_if.rows, err);
+    if (status != TP_OK)
+        return status;
+    trace->what_if.rows[trace->what_if.count++] = (struct tp_what_if_row){
+        .changed = kind,
+        .change = tp_what_if_name(kind),
+        .name = tp_events_get(&trace->events, op),
+        .first_step = w->first_step,
+        .steps = w->steps,
+        .step_us = step_us,
+        .new_step_us = new_us,
+        .won_us = step_us - new_us,
+        .won = step_us > 0 ? (step_us - new_us) / step_us : NAN};
+    return TP_OK;
+}
+
+/* Asks what no operator's time is; nothing where it would change nothing. */
+static enum tp_status ask(struct what_if *w, enum tp_what_if_change kind,
+                          struct tp_error *err)
+{
+    const struct tp_trace_replay *r = &w->replay;
+    const struct change change = change_of(kind);
+    if (kind != TP_WHAT_IF_NOTHING && !applies(r, &change))
+        return TP_OK;
+    for (size_t i = 0; i < r->arc_count; i++)
+        w->ns[i] = changed(&r->arcs[i], &change);
+    return add_row(w, kind, 0, err);
+}
+
+static enum tp_status ask_operator(struct what_if *w, uint32_t op,
+                                   struct tp_error *err)
+{
+    const struct tp_trace_replay *r = &w->replay;
+    for (size_t i = 0; i < r->arc_count; i++)
+        w->ns[i] = r->arcs[i].op == op ? r->arcs[i].ns / 2 : r->arcs[i].ns;
+    return add_row(w, TP_WHAT_IF_OPERATOR, op, err);
+}
+
+/* The operators with most time of their own, on host and device together. */
+static enum tp_status ask_operators(struct what_if *w, struct tp_error *err)
+{
+    const struct tp_trace_replay *r = &w->replay;
+    const size_t texts = w->trace->events.texts.count;
+    int64_t *times = calloc(texts + 1, sizeof *times); /* of each text      */
+    enum tp_status status = times ? TP_OK : tp_fail_memory(err);
+    for (size_t i = 0; i < r->arc_count && status == TP_OK; i++)
+        times[r->arcs[i].op] += r->arcs[i].ns - r->arcs[i].loader_ns;
+    for (int n = 0; n < OPERATORS && status == TP_OK; n++) {
+        uint32_t most = 0; /* that of no operator */
+        times[0] = 0;
+        for (uint32_t op = 1; op < texts; op++)
+            most = times[op] > times[most] ? op : most;
+        if (most == 0)
+            break;
+        status = ask_operator(w, most, err);
+        times[most] = 0;
+    }
+    free(times);
+    return status;
+}
+
+/* --- steps ---------------------------------------------------------------- */
+
+static bool is_typical(const struct tp_trace *trace, size_t step)
+{
+    return trace->steps.count != trace->index.step_count ||
+           trace->steps.rows[step].typical;
+}
+
+/* The last typical steps that follow each other, [*first, *end). */
+static void choose_steps(const struct tp_trace *trace,
+                         const struct tp_path_maker *maker, size_t *first,
+                         size_t *end)
+{
+    const struct tp_step *steps = trace->index.steps;
+    size_t last = trace->index.step_count;
+    while (last > 0 && !is_typical(trace, last - 1))
+        last--;
+    *end = last > 0 ? last : trace->index.step_count;
+    *first = *end - 1;
+    while (last > 0 && *first > 0 && is_typical(trace, *first - 1) &&
+           tp_path_events(maker, steps[*first - 1].from, steps[*end - 1].to) <=
+               TP_WHAT_IF_EVENTS)
+        --*first;
+}
+
+enum tp_status tp_what_if_make(struct tp_trace *trace,
+                               struct tp_path_maker *maker,
+                               struct tp_error *err)
+{
+    struct what_if w = {.trace = trace, .steps = 1};
+    struct tp_step span = tp_path_extent(maker);
+    if (trace->index.step_count > 0) {
+        size_t first, end;
+        choose_steps(trace, maker, &first, &end);
+        span.from = trace->index.steps[first].from;
+        span.to = trace->index.steps[end - 1].to;
+        w.first_step = trace->index.steps[first].number;
+        w.steps = (int64_t)(end - first);
+    }
+    enum tp_status status =
+        tp_trace_replay_make(maker, span.from, span.to, &w.replay, err);
+    if (status == TP_OK &&
+        !(w.ns = calloc(w.replay.arc_count + 1, sizeof *w.ns)))
+        status = tp_fail_memory(err);
+    for (enum tp_what_if_change c = TP_WHAT_IF_NOTHING;
+         c < TP_WHAT_IF_OPERATOR && status == TP_OK; c++)
+        status = ask(&w, c, err);
+    if (status == TP_OK)
+        status = ask_operators(&w, err);
+    trace->played = (struct tp_played){span.from, w.replay.origin_ns,
+                                       w.replay.recorded_ns,
+                                       w.first_step, w.steps};
+    if (status == TP_OK)
+        status = tp_trace_segments(trace, maker, &w.replay, err);
+    free(w.ns);
+    tp_trace_replay_clear(&w.replay);
+    return status;
+}

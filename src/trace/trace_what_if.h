@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TP_TRACE_TRACE_WHAT_IF_H
+#define TP_TRACE_TRACE_WHAT_IF_H
+
+#include "trace/trace_path_maker.h"
+
+/*
+ * trace->what_if: how long steps would take if something took no time, by
+ * playing them again (trace_replay.h, with what that assumes). Of the last
+ * typical steps that follow each other, as many as have TP_WHAT_IF_EVENTS host
+ * events, one at least; without steps of the whole trace. TP_E_MEMORY only.
+ */
+enum tp_status tp_what_if_make(struct tp_trace *trace,
+                               struct tp_path_maker *maker,
+                               struct tp_error *err);
+
+/* Host events that are played: some 3 MB, and a small part of the time that
+ * reading such a trace takes. */
+enum { TP_WHAT_IF_EVENTS = 1 << 13 };
+
+/* "dataloader", ...: what takes no time, as the columns of /idle are called. */
+const char *tp_what_if_name(enum tp_what_if_change change);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What if: each answer against the step time of a second trace, made by the
+ * same rules (trace_maker.h) with that time really gone; and real traces, which
+ * have to take as long as recorded when nothing is changed.
+ */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "tests/unit/support/trace_files.h"
+#include "tests/unit/support/trace_maker.h"
+#include "trace/trace_lists.h"
+#include "trace/trace_rows.h"
+#include "trace/trace_what_if.h"
+
+/* A step: eight products and eight additions, and what surrounds them. */
+struct recipe {
+    double mm_us, mm_kernel_us, add_us, add_kernel_us; /* of each          */
+    double loader_us, python_us, item_us;
+    bool item;
+};
+
+static void make(const struct recipe *it, struct tp_trace *trace)
+{
+    struct trace_maker maker;
+    size_t size;
+    trace_maker_begin(&maker, -1, 0);
+    for (int step = 0; step < 5; step++) {
+        trace_maker_step_begin(&maker);
+        if (it->loader_us > 0)
+            trace_maker_loader(&maker, it->loader_us, true);
+        for (int i = 0; i < 8; i++) {
+            trace_maker_op(&maker, "aten::mm", it->mm_us, it->mm_kernel_us);
+            trace_maker_python(&maker, it->python_us);
+            trace_maker_op(&maker, "aten::add", it->add_us, it->add_kernel_us);
+            if (it->item)
+                trace_maker_item(&maker, it->item_us);
+        }
+        trace_maker_step_end(&maker);
+    }
+    trace_text_read(trace_maker_end(&maker, &size), trace);
+    cr_assert_eq(tp_trace_steps(trace, NULL), TP_OK);
+    cr_assert_eq(tp_trace_paths(trace, NULL), TP_OK);
+    trace_maker_clear(&maker);
+}
+
+static const struct tp_what_if_row *find(const struct tp_trace *trace,
+                                         enum tp_what_if_change change,
+                                         const char *name)
+{
+    for (size_t i = 0; i < trace->what_if.count; i++) {
+        const struct tp_what_if_row *row = &trace->what_if.rows[i];
+        if (row->changed == change && !strcmp(row->name, name))
+            return row;
+    }
+    return NULL;
+}
+
+/* The recorded time of a step made so. */
+static double step_of(const struct recipe *it)
+{
+    struct tp_trace trace;
+    make(it, &trace);
+    const struct tp_what_if_row *row = find(&trace, TP_WHAT_IF_NOTHING, "");
+    cr_assert_not_null(row);
+    cr_expect_float_eq(row->new_step_us, row->step_us, 1e-6);
+    const double us = row->step_us;
+    trace_file_close(&trace);
+    return us;
+}
+
+/* What a change is said to leave of a step of `before` is what one of `after`
+ * takes, within 2 %. */
+static void expect(const struct recipe *before, enum tp_what_if_change change,
+                   const char *name, const struct recipe *after)
+{
+    struct tp_trace trace;
+    const double us = step_of(after);
+    make(before, &trace);
+    const struct tp_what_if_row *row = find(&trace, change, name);
+    cr_assert(row, "no row of change %d", (int)change);
+    cr_expect_float_eq(row->new_step_us, us, 0.02 * us,
+                       "%s %s: %g us of %g, not %g", row->change, row->name,
+                       row->new_step_us, row->step_us, us);
+    cr_expect_float_eq(row->won_us, row->step_us - row->new_step_us, 1e-9);
+    trace_file_close(&trace);
+}
+
+/* The host takes 8 x (200 + 50 + 100) us, the GPU 8 x 20. */
+static const struct recipe host_bound = {.mm_us = 200,
+                                         .mm_kernel_us = 10,
+                                         .add_us = 100,
+                                         .add_kernel_us = 10,
+                                         .python_us = 50};
+
+/* The GPU takes 8 x (400 + 100) us, the host 8 x 40. */
+static const struct recipe gpu_bound = {
+    .mm_us = 20, .mm_kernel_us = 400, .add_us = 20, .add_kernel_us = 100};
+
+Test(trace_what_if, host_bound)
+{
+    struct recipe after = host_bound;
+    after.mm_us = 100;
+    after.mm_kernel_us = 5;
+    expect(&host_bound, TP_WHAT_IF_OPERATOR, "aten::mm", &after);
+    after = host_bound;
+    after.python_us = 0;
+    expect(&host_bound, TP_WHAT_IF_OUTSIDE, "", &after);
+}
+
+Test(trace_what_if, gpu_bound)
+{
+    struct recipe after = gpu_bound;
+    after.mm_kernel_us = 200;
+    expect(&gpu_bound, TP_WHAT_IF_OPERATOR, "aten::mm", &after);
+    /* the host is hidden: nothing is won */
+    expect(&gpu_bound, TP_WHAT_IF_OPS, "", &gpu_bound);
+    expect(&gpu_bound, TP_WHAT_IF_HOST, "", &gpu_bound);
+}
+
+/* Kernels of 10 us behind operators of 100 us: nobody waits for them. */
+Test(trace_what_if, what_is_hidden_wins_nothing)
+{
+    struct recipe before = host_bound, after;
+    before.add_us = 10;
+    before.add_kernel_us = 90;
+    after = before;
+    after.add_kernel_us = 45;
+    after.add_us = 5;
+    expect(&before, TP_WHAT_IF_OPERATOR, "aten::add", &after);
+    /* 5 us each on the host, and the last kernel of five steps, is all */
+    cr_expect_float_eq(step_of(&before) - step_of(&after), 8 * 5 + 45. / 5, 1);
+}
+
+Test(trace_what_if, loader)
+{
+    struct recipe before = host_bound;
+    before.loader_us = 1500;
+    expect(&before, TP_WHAT_IF_LOADER, "", &host_bound);
+    /* behind a GPU that is busy for longer it costs nothing */
+    before = gpu_bound;
+    before.loader_us = 1500;
+    expect(&before, TP_WHAT_IF_LOADER, "", &gpu_bound);
+    /* of five steps only the first has nothing to hide it behind */
+    cr_expect_float_eq(step_of(&before) - step_of(&gpu_bound), 1500 / 5, 1);
+}
+
+/* .item() behind each addition: the host waits for 400 us of kernels each, and
+ * the GPU then for the host. */
+Test(trace_what_if, blocking)
+{
+    struct recipe before = gpu_bound;
+    struct tp_trace trace;
+    before.item = true;
+    before.item_us = 20;
+    make(&before, &trace);
+    const struct tp_what_if_row *row = find(&trace, TP_WHAT_IF_BLOCKING, "");
+    cr_assert_not_null(row);
+    /* copies of 2 us and the GPU's own time are left */
+    cr_expect_float_eq(row->new_step_us, 8 * 502, 0.02 * 8 * 502, "%g of %g",
+                       row->new_step_us, row->step_us);
+    cr_expect(row->won > 0.05, "%g", row->won);
+    trace_file_close(&trace);
+    make(&gpu_bound, &trace);
+    cr_expect_null(find(&trace, TP_WHAT_IF_BLOCKING, ""));
+    cr_expect_null(find(&trace, TP_WHAT_IF_LOADER, ""));
+    cr_expect_null(find(&trace, TP_WHAT_IF_COMMUNICATION, ""));
+    trace_file_close(&trace);
+}
+
+/* Two threads by turns, as forward and backward pass: an operator of the second
+ * that is faster makes the first go on sooner. Both wait 30 us to hand over. */
+Test(trace_what_if, threads_wait_for_each_other)
+{
+    struct trace_maker maker;
+    struct tp_trace trace;
+    size_t size;
+    trace_maker_begin(&maker, -1, 0);
+    for (int step = 0; step < 3; step++) {
+        trace_maker_step_begin(&maker);
+        trace_maker_op(&maker, "aten::mm", 300, 10);
+        trace_maker_python(&maker, 30);
+        maker.thread++;
+        trace_maker_op(&maker, "AddmmBackward0", 600, 10);
+        maker.thread--;
+        trace_maker_python(&maker, 30);
+        trace_maker_op(&maker, "aten::add", 100, 10);
+        trace_maker_step_end(&maker);
+    }
+    trace_text_read(trace_maker_end(&maker, &size), &trace);
+    cr_assert_eq(tp_trace_steps(&trace, NULL), TP_OK);
+    cr_assert_eq(tp_trace_paths(&trace, NULL), TP_OK);
+    const struct tp_what_if_row *row =
+        find(&trace, TP_WHAT_IF_OPERATOR, "AddmmBackward0");
+    cr_assert_not_null(row);
+    cr_expect_float_eq(row->won_us, 300, 1, "%g", row->won_us);
+    trace_maker_clear(&maker);
+    trace_file_close(&trace);
+}
+
+/* Of real traces every node is where it was. */
+Test(trace_what_if, unchanged_replays_take_as_long_as_recorded)
+{
+    static const char *const files[] = {
+        "01_resnet50_nw0/worker0.1623143089861.pt.trace.json.gz",
+        "06_nccl_data/nccl_data.json.gz",
+        "08_ns_resolution/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz",
+        "09_negative_queue/rank0.json.gz",
+        "12_mi250_minitoy/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
+        "19_b200_eager/eager_trace.json.gz"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct tp_trace trace;
+        trace_file_read(files[i], &trace);
+        cr_assert_eq(tp_trace_steps(&trace, NULL), TP_OK);
+        cr_assert_eq(tp_trace_paths(&trace, NULL), TP_OK);
+        const struct tp_what_if_row *row = find(&trace, TP_WHAT_IF_NOTHING, "");
+        cr_assert(row, "%s", files[i]);
+        cr_expect(row->step_us > 0, "%s", files[i]);
+        cr_expect_float_eq(row->won, 0, 1e-6, "%s: %g", files[i], row->won);
+        trace_file_close(&trace);
+    }
+}
