@@ -343,6 +343,7 @@ enum tp_status tp_trace_keep_texts(struct tp_trace *trace,
     const char **texts[] = {&facts->window,         &facts->loader,
                             &facts->driver_call,    &facts->top_op,
                             &facts->orphan,         &facts->silent_collective,
+                            &facts->host_tiny,
                             &facts->single_tensor,  &facts->device_name,
                             &trace->events.backend, &trace->events.trace_name,
                             &facts->copy_frame};

@@ -410,6 +410,12 @@ struct tp_trace_facts {
     const char *orphan;      /* the event with most of that, or ""; ...    */
     int64_t orphan_events;   /* ... so many of this name ...               */
     double orphan_name_us;   /* ... which last so long                     */
+    int64_t host_operators;  /* of a trace without device events: operators
+                                in W, ...                                  */
+    double host_self_us;     /* ... their time without those inside, ...   */
+    double host_tiny_us;     /* ... of it that of those below 10 us, ...   */
+    const char *host_tiny;   /* ... the one with most of this, or "", ...  */
+    int64_t host_tiny_count; /* ... and how many of it there are           */
     int64_t collectives;     /* that the host calls, ...                   */
     int64_t silent_collectives; /* ... of them without device work, most  */
     const char *silent_collective; /* ... of this name, or ""             */

@@ -34,6 +34,8 @@ enum tp_trace_limit {
     TP_TRACE_RISE,
     TP_TRACE_RISE_SPREADS,
     TP_TRACE_UNEVEN,
+    TP_TRACE_HOST_TINY,
+    TP_TRACE_HOST_CHURN,
     TP_TRACE_LIMITS
 };
 
