@@ -154,6 +154,14 @@ static const struct tp_column memory_columns[] = {
     MEMORY(reserved_swings, "1"),
 };
 
+#define PEAK(member, unit) TP_COLUMN(struct tp_memory_peak_row, member, unit)
+
+static const struct tp_column peak_columns[] = {
+    TRACE_NUMBER(tp_memory_peak_row), PEAK(device, ""), PEAK(peak, "1"),
+    PEAK(step, "1"), PEAK(at_us, "us"), PEAK(total_b, "byte"), PEAK(kind, ""),
+    PEAK(op, ""), PEAK(allocations, "1"), PEAK(bytes, "byte"),
+};
+
 #define COMM(member, unit) TP_COLUMN(struct tp_comm_row, member, unit)
 
 static const struct tp_column comm_columns[] = {
@@ -231,6 +239,8 @@ const struct tp_trace_list_info tp_trace_lists[TP_TRACE_LISTS] = {
     [TP_TRACE_PATHS] =
         LIST("critical_path", path_columns, paths, tp_trace_paths),
     [TP_TRACE_FRAMES] = LIST("frames", frame_columns, frames, NULL),
+    [TP_TRACE_MEMORY_PEAKS] =
+        LIST("memory_peaks", peak_columns, memory_peaks, NULL),
     [TP_TRACE_ARRIVALS] =
         LIST(NULL, arrival_columns, arrivals, tp_trace_arrivals),
     [TP_TRACE_SPENT] = LIST(NULL, spent_columns, spent, NULL),

@@ -286,6 +286,33 @@ struct tp_memory_row {
     double reserved_swings;  /* falls followed by rises of total reserved  */
 };
 
+/* What memory is for; trace_memory_peaks.c says how it is told. */
+enum tp_memory_kind {
+    TP_MEMORY_ACTIVATION,
+    TP_MEMORY_GRADIENT,
+    TP_MEMORY_OPTIMIZER, /* state of the optimizer                         */
+    TP_MEMORY_BACKWARD,  /* of the backward pass alone                     */
+    TP_MEMORY_TEMPORARY,
+    TP_MEMORY_BEFORE,    /* there before the recording began               */
+    TP_MEMORY_UNKNOWN,
+    TP_MEMORY_KINDS
+};
+
+/* /memory_peaks: what is alive when most memory of a device is taken, in the
+ * three steps where that is most, by kind and operator. trace_memory_peaks.c */
+struct tp_memory_peak_row {
+    const char *device;
+    int64_t peak;            /* 1: the highest                             */
+    int64_t step;            /* -1: outside of all                         */
+    double at_us;            /* since W began                              */
+    int64_t total_b;         /* of the device at that moment               */
+    enum tp_memory_kind what;
+    const char *kind;        /* the same in words                          */
+    const char *op;          /* that took it; "": none                     */
+    int64_t allocations;     /* -1: not known                              */
+    int64_t bytes;
+};
+
 /* trace->memory and the curves trace->allocated and trace->reserved. */
 enum tp_status tp_trace_memory(struct tp_trace *trace, struct tp_error *err);
 
